@@ -1,0 +1,73 @@
+# Needs python3 (3.11 or newer), make and nothing else: the rest comes hash-checked from the lock files.
+
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+# A bare Debian's python3 has no pip, and no ensurepip to make one: this one runs from its wheel.
+PIP = $(BIN)/python $(wildcard config/bootstrap/pip-*.whl)/pip
+INSTALL = $(PIP) --disable-pip-version-check --no-input install --require-hashes --only-binary=:all:
+LOCK = $(BIN)/uv pip compile --universal --python-version 3.11 --generate-hashes --no-annotate --no-header --quiet
+GENERATED_OPENAPI = docs/openapi.yaml
+
+# An environment whose Python has gone (an upgrade of the system) is made anew.
+ifeq ($(shell $(BIN)/python -c "" 2>/dev/null && echo works),)
+$(shell rm -f $(VENV)/.installed $(VENV)/.installed-dev)
+endif
+
+.DEFAULT_GOAL := help
+.PHONY: help serve test lint types bench lock openapi clean
+.DELETE_ON_ERROR:
+
+help:
+	@echo "make serve     run everything here: database, broker, API, worker, clock (PORT=8000)"
+	@echo "make test      run the tests (ARGS=\"-k name\" for some of them)"
+	@echo "make lint      ruff: rules and format"
+	@echo "make types     mypy"
+	@echo "make bench     compare the API's speed with that of a bare server (ARGS=--quick for a look)"
+	@echo "make openapi   write $(GENERATED_OPENAPI) from the code"
+	@echo "make lock      resolve the dependencies of pyproject.toml into the lock files (ARGS=--upgrade for newer ones)"
+	@echo "make clean     remove the environment and caches (your data in .state stays)"
+	@echo
+	@echo "With DATABASE_URL and REDIS_URL set, serve and test use those in place of the embedded services."
+
+serve: $(VENV)/.installed
+	@exec $(BIN)/python manage.py serve
+
+test: $(VENV)/.installed-dev
+	@exec $(BIN)/python -m pytest -n logical $(ARGS)
+
+lint: $(VENV)/.installed-dev
+	$(BIN)/ruff check
+	$(BIN)/ruff format --check
+
+types: $(VENV)/.installed-dev
+	$(BIN)/mypy .
+
+bench: $(VENV)/.installed-dev
+	@exec $(BIN)/python -m tests.bench $(ARGS)
+
+openapi: $(VENV)/.installed
+	$(BIN)/python manage.py spectacular --file $(GENERATED_OPENAPI) --validate
+
+lock: $(VENV)/.installed-dev
+	$(LOCK) $(ARGS) pyproject.toml --output-file requirements.lock
+	$(LOCK) $(ARGS) pyproject.toml --group dev --output-file requirements-dev.lock
+
+clean:
+	rm -rf $(VENV) .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	find . -name __pycache__ -type d -prune -exec rm -rf {} +
+
+$(BIN)/python:
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "Python 3.11 or newer is needed (PYTHON=python3.12 names another).")'
+	@echo "Making the environment in $(VENV)"
+	@$(PYTHON) -m venv --clear --without-pip $(VENV)
+
+$(VENV)/.installed: requirements.lock | $(BIN)/python
+	@echo "Installing the dependencies (about 100 MB, once)"
+	@$(INSTALL) -r $<
+	@touch $@
+
+$(VENV)/.installed-dev: requirements-dev.lock | $(BIN)/python
+	@echo "Installing the dependencies and the tools for tests (about 150 MB, once)"
+	@$(INSTALL) -r $<
+	@touch $@ $(VENV)/.installed

@@ -1,0 +1,32 @@
+#!/usr/bin/env python3
+"""Django's command line. Uses the project's own environment if it was started with another Python."""
+
+import os
+import sys
+from pathlib import Path
+
+HERE = Path(__file__).resolve().parent
+
+
+def use_project_environment() -> None:
+    """Re-execute under ``.venv`` where it exists and Django is not at hand, so that scripts need not care."""
+    python = HERE / ".venv" / "bin" / "python"
+    if python.exists() and Path(sys.prefix).resolve() != python.parent.parent.resolve():
+        os.execv(python, [str(python), *sys.argv])  # noqa: S606
+
+
+def main() -> None:
+    os.environ.setdefault("DJANGO_SETTINGS_MODULE", "config.settings")
+    try:
+        from django.core.management import execute_from_command_line
+    except ImportError:
+        use_project_environment()
+        raise
+    from config.embedded.command_line import services_for
+
+    with services_for(sys.argv):
+        execute_from_command_line(sys.argv)
+
+
+if __name__ == "__main__":
+    main()
