@@ -1,0 +1,77 @@
+"""How single values are shown: links, coloured pills, moments and spans of time."""
+
+import json
+from collections.abc import Iterable
+from datetime import datetime, timedelta
+from typing import Any
+
+from django.contrib.admin.utils import quote
+from django.db.models import Model
+from django.urls import reverse
+from django.utils.html import format_html, format_html_join
+from django.utils.http import urlencode
+from django.utils.safestring import SafeString
+from django.utils.timezone import now
+
+NOTHING = SafeString('<span class="quiet">–</span>')
+GOOD, BUSY, BAD, QUIET = "good", "busy", "bad", "quiet"
+"""The tones of a pill and of a row. Colour never says alone what the words do not say too."""
+
+
+def pill(text: str, tone: str = QUIET) -> SafeString:
+    return format_html('<span class="pill {}">{}</span>', tone, text)
+
+
+def page_of(obj: Model) -> str:
+    """The address of an object's admin page."""
+    meta = obj._meta
+    return reverse(f"admin:{meta.app_label}_{meta.model_name}_change", args=[quote(obj.pk)])
+
+
+def list_of(model: type[Model], **filters: Any) -> str:
+    """The address of a model's list, filtered."""
+    address = reverse(f"admin:{model._meta.app_label}_{model._meta.model_name}_changelist")
+    return f"{address}?{urlencode(filters)}" if filters else address
+
+
+def link(obj: Model | None, text: str | None = None) -> SafeString:
+    if obj is None:
+        return NOTHING
+    return format_html('<a href="{}">{}</a>', page_of(obj), str(obj) if text is None else text)
+
+
+def span(time: timedelta) -> str:
+    """A length of time in at most two units: ``0.4 s``, ``45 s``, ``3 min``, ``2 h 5 min``, ``3 d 4 h``."""
+    exact = max(0.0, time.total_seconds())
+    if exact < 10:
+        return f"{exact:.1f} s"
+    seconds = int(exact)
+    minutes, hours, days = seconds // 60, seconds // 3600, seconds // 86400
+    if not minutes:
+        return f"{seconds} s"
+    if not hours:
+        return f"{minutes} min"
+    if not days:
+        return f"{hours} h {minutes % 60} min" if minutes % 60 else f"{hours} h"
+    return f"{days} d {hours % 24} h" if hours % 24 else f"{days} d"
+
+
+def moment(time: datetime | None) -> SafeString:
+    """A time in UTC, to the second, with how long ago it was (or how soon it will be)."""
+    if time is None:
+        return NOTHING
+    current = now()
+    distance = f"{span(current - time)} ago" if time <= current else f"in {span(time - current)}"
+    return format_html(
+        '<time datetime="{}" title="{}">{}</time>', time.isoformat(), distance, f"{time:%Y-%m-%d %H:%M:%S}"
+    )
+
+
+def pretty(data: Any) -> SafeString:
+    """JSON to read."""
+    return format_html("<pre>{}</pre>", json.dumps(data, indent=2, ensure_ascii=False, default=str))
+
+
+def lines(parts: Iterable[Any]) -> SafeString:
+    """Each part on a line of its own; empty ones are left out."""
+    return format_html_join("", "<div>{}</div>", ((part,) for part in parts if part))

@@ -1,0 +1,110 @@
+"""What an action asks of its caller: the scope of the token, and the grant of the user.
+
+A view declares both for each of its actions; one that does not is refused when it is defined::
+
+    scopes = {"list": "computes:read_only", "create": "computes:read_write"}
+    grants = {"list": "read_only", "create": "add_computes"}
+
+Scopes are checked first (403 "Your OAuth token is not authorized…"), then grants (403 "Unauthorized").
+"""
+
+from dataclasses import dataclass
+from typing import Protocol
+
+from django.core.exceptions import ImproperlyConfigured
+
+ALL = "*"
+
+
+class Caller(Protocol):
+    """What the kit asks of an actor. `accounts.actors.Actor` is one."""
+
+    @property
+    def account_id(self) -> int: ...
+
+    @property
+    def user_id(self) -> int | None: ...
+
+    @property
+    def username(self) -> str: ...
+
+    @property
+    def restricted(self) -> bool: ...
+
+    @property
+    def scopes(self) -> tuple[str, ...]: ...
+
+    @property
+    def account_access(self) -> str | None: ...
+
+    def may(self, grant: str) -> bool: ...
+
+
+@dataclass(frozen=True, slots=True)
+class Scope:
+    """What a token needs.
+
+    `names` are needed all together. Where `token` is off, callers without one are served too (but a token,
+    when sent, has to be a good one). Where `enforced` is off, the names are only documented: the view decides
+    itself what a token without them gets to see.
+    """
+
+    names: tuple[str, ...] = ()
+    token: bool = True
+    enforced: bool = True
+
+    @classmethod
+    def of(cls, declared: "Scope | str | tuple[str, ...]") -> "Scope":
+        """Read a declaration: a scope name, several that are needed together, or a `Scope`."""
+        if isinstance(declared, Scope):
+            return declared
+        return cls((declared,) if isinstance(declared, str) else tuple(declared))
+
+    @property
+    def accepted(self) -> str:
+        """The value of ``X-Accepted-OAuth-Scopes``."""
+        return ",".join(self.names) if self.names and self.enforced else ALL
+
+    def allows(self, caller: Caller) -> bool:
+        return not self.enforced or all(holds(caller, name) for name in self.names)
+
+
+ANY_TOKEN = Scope()
+PUBLIC = Scope(token=False)
+
+ANYONE = "anyone"
+"""The grant of what every user of an account may do, restricted or not."""
+READ_ONLY = "read_only"
+"""The grant of actions on entities the caller may see. What is not granted does not exist: 404."""
+READ_WRITE = "read_write"
+"""The grant of actions that change an entity; seeing it without this level answers 403."""
+ACCOUNT_READ = "account:read_only"
+ACCOUNT_WRITE = "account:read_write"
+UNRESTRICTED = "unrestricted"
+
+
+def holds(caller: Caller, scope: str) -> bool:
+    """Whether the caller's token has `scope`. read_write includes read_only, ``*`` is everything."""
+    scopes = caller.scopes
+    if ALL in scopes or scope in scopes:
+        return True
+    return scope.endswith(":read_only") and scope.removesuffix("only") + "write" in scopes
+
+
+def granted(caller: Caller, grant: str) -> bool:
+    """Whether the user may take an action of this `grant`, as far as that is known without the entity."""
+    if not caller.restricted or grant in (ANYONE, READ_ONLY, READ_WRITE):
+        return True
+    if grant == ACCOUNT_READ:
+        return caller.account_access is not None
+    if grant == ACCOUNT_WRITE:
+        return caller.account_access == READ_WRITE
+    return grant != UNRESTRICTED and caller.may(grant)
+
+
+def check_grant_name(grant: str) -> str:
+    """Return `grant`, or raise when it is none that `granted` knows."""
+    known = (ANYONE, READ_ONLY, READ_WRITE, ACCOUNT_READ, ACCOUNT_WRITE, UNRESTRICTED)
+    if grant in known or grant.startswith("add_") or grant in ("cancel_account", "longview_subscription"):
+        return grant
+    raise ImproperlyConfigured(f"unknown grant: {grant!r}")

@@ -1,0 +1,124 @@
+"""The one error body: every kind of failure becomes ``{"errors": [{"field": …, "reason": …}]}``."""
+
+import logging
+from collections.abc import Iterator
+from functools import cache
+from typing import Any
+
+from django.apps import apps
+from django.core.exceptions import (
+    ObjectDoesNotExist,
+    PermissionDenied,
+    RequestDataTooBig,
+    SuspiciousOperation,
+)
+from django.core.signals import got_request_exception
+from django.db import DataError, IntegrityError, InterfaceError, OperationalError
+from django.db.models import UniqueConstraint
+from django.http import Http404, UnreadablePostError
+from rest_framework import exceptions as drf
+
+from config import errors
+from config.api import reasons
+from config.api.responses import JSONResponse, error_response
+
+logger = logging.getLogger("config.api")
+
+DOMAIN_STATUS: tuple[tuple[type[errors.DomainError], int], ...] = (
+    (errors.Denied, 403),
+    (errors.Missing, 404),
+    (errors.DomainError, 400),
+)
+FIXED: tuple[tuple[type[Exception] | tuple[type[Exception], ...], int, str], ...] = (
+    ((Http404, ObjectDoesNotExist, drf.NotFound), 404, reasons.NOT_FOUND),
+    ((PermissionDenied, drf.PermissionDenied), 403, reasons.UNAUTHORIZED),
+    ((drf.AuthenticationFailed, drf.NotAuthenticated), 401, reasons.INVALID_TOKEN),
+    (drf.MethodNotAllowed, 405, reasons.METHOD_NOT_ALLOWED),
+    (drf.UnsupportedMediaType, 415, "The body must be application/json"),
+    (RequestDataTooBig, 400, "The body is too large"),
+    ((SuspiciousOperation, UnreadablePostError), 400, "The request could not be read"),
+    ((OperationalError, InterfaceError), 503, "The service is not available, try again"),
+)
+
+
+def problem(reason: str, field: str | None = None) -> dict[str, Any]:
+    return {"field": field, "reason": reason}
+
+
+def answer(error: Exception, request: Any) -> JSONResponse:
+    """The answer to a request that ended with `error`. What nobody foresaw is logged and answers 500."""
+    for status, problems in _known(error):
+        if status >= 500:
+            logger.error("%s %s failed: %s", request.method, request.path, error)
+        response = error_response(problems, status)
+        if status == 401:
+            response["WWW-Authenticate"] = "Bearer"
+        return response
+    logger.exception("%s %s failed", request.method, request.path, exc_info=error)
+    got_request_exception.send(sender=answer, request=request)
+    return error_response([problem(reasons.UNEXPECTED)], 500)
+
+
+def _known(error: Exception) -> Iterator[tuple[int, list[dict[str, Any]]]]:
+    """Status and problems of a foreseen error, or nothing."""
+    if isinstance(error, errors.DomainError):
+        status = next(status for kind, status in DOMAIN_STATUS if isinstance(error, kind))
+        yield status, [problem(each.reason, each.field) for each in error.problems]
+    elif isinstance(error, drf.ValidationError):
+        yield 400, list(flatten(error.detail))
+    elif isinstance(error, drf.Throttled):
+        yield 429, [problem(reasons.TOO_MANY_REQUESTS)]
+    elif isinstance(error, IntegrityError):
+        found = violated(error)
+        if found:
+            yield 400, [found]
+    elif isinstance(error, DataError):
+        # A value that PostgreSQL refuses. Checks of fields should stop it earlier and name the field.
+        logger.warning("the database refused a value: %s", error)
+        yield 400, [problem("A value is not valid")]
+    for kinds, status, reason in FIXED:
+        if isinstance(error, kinds):
+            yield status, [problem(reason)]
+    if isinstance(error, drf.APIException):
+        yield error.status_code, [problem(str(error.detail))]
+
+
+def flatten(detail: Any, path: str = "") -> Iterator[dict[str, Any]]:
+    """DRF's nested errors as a flat list: ``ssh.port``, ``interfaces[0].ipam_address``."""
+    if isinstance(detail, dict):
+        for key, value in detail.items():
+            if isinstance(key, int):
+                yield from flatten(value, f"{path}[{key}]")
+            elif key == "non_field_errors":
+                yield from flatten(value, path)
+            else:
+                yield from flatten(value, f"{path}.{key}" if path else key)
+    elif isinstance(detail, list):
+        nested = any(isinstance(item, dict | list) for item in detail)
+        for index, item in enumerate(detail):
+            yield from flatten(item, f"{path}[{index}]" if nested else path)
+    else:
+        yield problem(str(detail), path or None)
+
+
+@cache
+def _unique_constraints() -> dict[str, UniqueConstraint]:
+    return {
+        constraint.name: constraint
+        for model in apps.get_models()
+        for constraint in model._meta.constraints
+        if isinstance(constraint, UniqueConstraint)
+    }
+
+
+def violated(error: IntegrityError) -> dict[str, Any] | None:
+    """The problem that a unique violation stands for, if its constraint was declared with a message.
+
+    ``violation_error_message`` is the reason and ``violation_error_code`` the field: a race that two requests
+    lose to the constraint reads the same as the check before it.
+    """
+    name = getattr(getattr(error.__cause__, "diag", None), "constraint_name", None)
+    constraint = _unique_constraints().get(name or "")
+    if constraint is None or constraint.violation_error_message == constraint.default_violation_error_message:
+        return None
+    return problem(str(constraint.violation_error_message), constraint.violation_error_code)

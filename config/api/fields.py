@@ -1,0 +1,57 @@
+"""Fields of resources that are not simply a column. Each wraps the field that says what comes out."""
+
+from collections.abc import Callable
+from typing import Any
+
+from rest_framework import serializers
+
+
+def column_of(field: serializers.Field) -> str:
+    """The ORM path that a field's source names: ``type.disk`` is ``type__disk``."""
+    return str(field.source).replace(".", "__")
+
+
+class Wrapping(serializers.Field):
+    """A read-only field whose type, for the OpenAPI document, is its `child`'s."""
+
+    def __init__(self, child: serializers.Field, **kwargs):
+        kwargs.setdefault("read_only", True)
+        kwargs.setdefault("source", "*")
+        super().__init__(**kwargs)
+        self.child = child
+
+
+class Computed(Wrapping):
+    """A value worked out from several columns: ``Computed(CharField(), label_of, "id", "label")``.
+
+    `function` takes the columns' values in order and returns something orjson can write.
+    """
+
+    def __init__(self, child: serializers.Field, function: Callable[..., Any], *columns: str, **kwargs):
+        super().__init__(child, **kwargs)
+        self.function = function
+        self.columns = columns
+
+
+class Annotated(Wrapping):
+    """A value the database works out: ``Annotated(IntegerField(), Count("disks"))``.
+
+    JSON aggregates (``ArraySubquery`` of ``JSONObject``, ``JSONBAgg``) go with a `JSONField` or a list of a
+    nested resource as the child, and reach the client as the database wrote them.
+    """
+
+    def __init__(self, child: serializers.Field, expression: Any, **kwargs):
+        super().__init__(child, **kwargs)
+        self.expression = expression
+
+
+class Constant(Wrapping):
+    """The same value for every object: ``Constant(ChoiceField(["kvm"]), "kvm")``."""
+
+    def __init__(self, child: serializers.Field, value: Any, **kwargs):
+        super().__init__(child, **kwargs)
+        self.value = value
+
+
+class Absent(Wrapping):
+    """Something the contract has for some objects and none of ours has yet: documented, left out of answers."""

@@ -1,0 +1,156 @@
+"""Prepared statements on the connection itself, for the few queries that every request makes.
+
+psycopg's cursors are general: they adapt each parameter, decide whether to prepare, and wait in generators, which
+costs a small query more than its answer. What the kit compiles once is known to be one SELECT with numbers and
+texts for parameters, so it is prepared once for each connection and then only executed.
+"""
+
+import re
+import threading
+from collections.abc import Sequence
+from typing import Any
+
+import psycopg
+from django.db import DEFAULT_DB_ALIAS, connections
+from psycopg import abc, pq
+from psycopg.adapt import Loader, Transformer
+from psycopg.types.net import InetBinaryLoader
+
+Rows = list[tuple[Any, ...]]
+
+PLACEHOLDER = re.compile("%(.)")
+STALE = (psycopg.errors.InvalidSqlStatementName, psycopg.errors.FeatureNotSupported)
+PLAIN = (int, str, bool, type(None))
+"""What a prepared statement takes for parameters."""
+
+
+class _RawJSON(Loader):
+    """JSON as the text it is: it goes to the client as it came."""
+
+    format = pq.Format.BINARY
+
+    def load(self, data: abc.Buffer) -> str:
+        return bytes(data).decode()
+
+
+class _RawJSONB(Loader):
+    """The same, after the version number of the format."""
+
+    format = pq.Format.BINARY
+
+    def load(self, data: abc.Buffer) -> str:
+        return bytes(data)[1:].decode()
+
+
+class _AddressText(InetBinaryLoader):
+    """An address as text, as Django has it."""
+
+    def load(self, data: abc.Buffer) -> str:
+        return str(super().load(data))
+
+
+def numbered(sql: str) -> bytes:
+    """SQL with Django's ``%s`` as PostgreSQL's ``$1``, ``$2`` …"""
+    count = 0
+
+    def replace(match: re.Match) -> str:
+        nonlocal count
+        if match[1] == "%":
+            return "%"
+        count += 1
+        return f"${count}"
+
+    return PLACEHOLDER.sub(replace, sql).encode()
+
+
+def dumped(value: Any) -> bytes | None:
+    """A parameter in PostgreSQL's text format; the server knows its type from the statement."""
+    if value is None:
+        return None
+    if isinstance(value, bool):
+        return b"true" if value else b"false"
+    return str(value).encode()
+
+
+class Link:
+    """The statements prepared on one connection, each with what reads its rows."""
+
+    def __init__(self, connection: psycopg.Connection):
+        self.connection = connection
+        self.context = connection.cursor(binary=True)
+        for name, loader in (("json", _RawJSON), ("jsonb", _RawJSONB), ("inet", _AddressText)):
+            self.context.adapters.register_loader(name, loader)
+        self.statements: dict[str, tuple[bytes, abc.Transformer]] = {}
+        """For each SQL its name on the connection and what reads its rows."""
+        self.made = 0
+
+    def fetch(self, sql: str, parameters: Sequence[Any]) -> Rows:
+        """Run a SELECT and return all rows. Raises psycopg's errors. The connection must be in autocommit."""
+        values = [dumped(value) for value in parameters]
+        try:
+            return self.execute(sql, values)
+        except STALE:
+            # the server forgot the statement, or a migration changed its tables: it is prepared anew
+            self.statements.pop(sql, None)
+            return self.execute(sql, values)
+
+    def execute(self, sql: str, values: Sequence[bytes | None]) -> Rows:
+        name, reader = self.statements.get(sql) or self.prepare(sql)
+        # psycopg's signature has no None among the values, and its code does
+        result = self.connection.pgconn.exec_prepared(name, values, None, pq.Format.BINARY)  # type: ignore[arg-type]
+        if result.status != pq.ExecStatus.TUPLES_OK:
+            raise self.error_of(result)
+        # the types of the columns are looked up for the first result and kept
+        reader.set_pgresult(result, set_loaders=reader.pgresult is None)
+        return reader.load_rows(0, result.ntuples, tuple)
+
+    def prepare(self, sql: str) -> tuple[bytes, abc.Transformer]:
+        self.made += 1
+        name = b"api_%d" % self.made
+        result = self.connection.pgconn.prepare(name, numbered(sql))
+        if result.status != pq.ExecStatus.COMMAND_OK:
+            raise self.error_of(result)
+        known = self.statements[sql] = name, Transformer(self.context)
+        return known
+
+    def error_of(self, result: pq.abc.PGresult) -> psycopg.Error:
+        if self.connection.pgconn.status == pq.ConnStatus.BAD:
+            return psycopg.OperationalError(result.get_error_message())
+        return psycopg.errors.error_from_result(result)
+
+
+class _Links(threading.local):
+    """This thread's link, for as long as its connection lasts."""
+
+    link: Link | None = None
+
+    def of(self, connection: psycopg.Connection) -> Link:
+        link = self.link
+        if link is None or link.connection is not connection:
+            link = self.link = Link(connection)
+        return link
+
+
+_links = _Links()
+
+
+def fetch(sql: str, parameters: Sequence[Any]) -> Rows:
+    """Run a SELECT with ``%s`` for numbers and texts, and return all rows. Errors are Django's.
+
+    Within a transaction, and where someone listens (query logs of tests, ``connection.execute_wrapper``), it goes
+    Django's ordinary way.
+    """
+    database = connections[DEFAULT_DB_ALIAS]
+    if not database.autocommit or database.queries_logged or database.execute_wrappers:
+        return fetch_ordinarily(sql, parameters)
+    if database.connection is None:
+        database.ensure_connection()
+    with database.wrap_database_errors:
+        return _links.of(database.connection).fetch(sql, parameters)
+
+
+def fetch_ordinarily(sql: str, parameters: Sequence[Any]) -> Rows:
+    """Run any SELECT through Django's cursor and return all rows."""
+    with connections[DEFAULT_DB_ALIAS].cursor() as cursor:
+        cursor.execute(sql, parameters)
+        return cursor.fetchall()

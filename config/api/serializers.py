@@ -1,0 +1,134 @@
+"""`Resource`: one readable declaration for what goes out, what comes in, and the OpenAPI document.
+
+::
+
+    class Specs(Resource):
+        disk = IntegerField(source="type.disk")
+        memory = IntegerField(source="type.memory")
+
+    class InstanceResource(Resource):
+        id = IntegerField(read_only=True)
+        label = CharField(min_length=3, max_length=64)
+        class_ = CharField(source="type_class")  # a Python keyword: the trailing underscore is dropped
+        specs = Specs(source="*", read_only=True)
+
+        class Meta:
+            filterable = ("id", "label")
+
+Output never walks these fields per object (see `config.api.rendering`). Input is validated by DRF, with the
+contract's reasons, strict about JSON types, and with null for arrays and objects taken as not given.
+"""
+
+from functools import cache
+from typing import Any
+
+from rest_framework import serializers
+from rest_framework.exceptions import ValidationError
+
+from config.api import reasons
+from config.api.filters import Filterable, filterables
+from config.api.rendering import Shape, compile_shape
+
+CONTAINERS = (serializers.BaseSerializer, serializers.ListField, serializers.DictField, serializers.JSONField)
+JSON_TYPES: tuple[tuple[type[serializers.Field], tuple[type, ...]], ...] = (
+    (serializers.IntegerField, (int,)),
+    (serializers.FloatField, (int, float)),
+    (serializers.DecimalField, (int, float, str)),
+    (serializers.BooleanField, (bool,)),
+    (serializers.CharField, (str,)),
+    (serializers.DateTimeField, (str,)),
+)
+
+
+class Resource(serializers.Serializer):
+    """Base of all resources.
+
+    `Meta.filterable` names the fields that collection filters accept; `Meta.read_only` makes all fields
+    read-only.
+    """
+
+    def get_fields(self) -> dict[str, serializers.Field]:
+        declared = super().get_fields()
+        named = {name.rstrip("_"): field for name, field in declared.items()}
+        read_only = getattr(getattr(self, "Meta", None), "read_only", False)
+        for name, field in named.items():
+            if read_only:
+                field.read_only, field.required = True, False
+            reasons.describe(name, field)
+        return named
+
+    @classmethod
+    @cache
+    def shape(cls) -> Shape:
+        return compile_shape(cls())
+
+    @classmethod
+    @cache
+    def names(cls) -> frozenset[str]:
+        """The names of all fields on the wire."""
+        return frozenset(cls().fields)
+
+    @classmethod
+    @cache
+    def filterable(cls) -> dict[str, Filterable]:
+        """The fields filters accept, by their name on the wire (``entity.id``)."""
+        return filterables(cls(), getattr(getattr(cls, "Meta", None), "filterable", ()))
+
+    @classmethod
+    @cache
+    def _validator(cls, partial: bool) -> "Resource":
+        # Making a serializer copies all its fields. Validation keeps nothing on it, so one serves all.
+        return cls(partial=partial)
+
+    @classmethod
+    def validated(cls, data: dict[str, Any], partial: bool = False) -> dict[str, Any]:
+        """The writable fields of a request's body, by their source. Raises with all failing fields at once.
+
+        With `partial`, fields that are not given are left out: how PUT works here.
+        """
+        return cls._validator(partial).run_validation(data)
+
+    def to_internal_value(self, data: Any) -> Any:
+        if not isinstance(data, dict):
+            name = self.field_name or getattr(self.parent, "field_name", None) or "body"
+            raise ValidationError([reasons.not_valid(name)])
+        given: dict[str, Any] = {}
+        wrong: dict[str, Any] = {}
+        for field in self._writable_fields:
+            name = str(field.field_name)
+            if name not in data:
+                continue
+            value = data[name]
+            if value is None and isinstance(field, CONTAINERS):
+                continue
+            problem = _type_problem(field, name, value)
+            if problem:
+                wrong[name] = problem
+            else:
+                given[name] = value
+        return self._validate_rest(given, wrong)
+
+    def _validate_rest(self, given: dict[str, Any], wrong: dict[str, Any]) -> Any:
+        """Validate what has the right type, and report what has not along with what fails."""
+        try:
+            values = super().to_internal_value(given)
+        except ValidationError as error:
+            failed: Any = error.detail
+            raise ValidationError({**failed, **wrong}) from error
+        if wrong:
+            raise ValidationError(wrong)
+        return values
+
+
+def _type_problem(field: serializers.Field, name: str, value: Any) -> list | dict | None:
+    """What is wrong with the JSON type of `value`: DRF alone would take 1 for true and 5 for "5"."""
+    if value is None:
+        return None
+    if isinstance(field, serializers.ListField) and isinstance(value, list):
+        items = ((index, _type_problem(field.child, name, item)) for index, item in enumerate(value))
+        return {index: problem for index, problem in items if problem} or None
+    for kind, types in JSON_TYPES:
+        if isinstance(field, kind):
+            fits = isinstance(value, types) and (bool in types or not isinstance(value, bool))
+            return None if fits else [reasons.not_valid(name)]
+    return None

@@ -1,0 +1,44 @@
+"""The Celery application: it rings bells and keeps time, the jobs table holds the truth."""
+
+import logging.config
+import os
+import sys
+from typing import Any
+
+from celery import Celery, signals
+from django.conf import settings
+from django.db import close_old_connections
+from kombu.transport.redis import Channel
+
+from config.logging import current_id
+
+os.environ.setdefault("DJANGO_SETTINGS_MODULE", "config.settings")
+
+app = Celery("skerry")
+app.config_from_object("django.conf:settings", namespace="CELERY")
+app.autodiscover_tasks(["compute.jobs"])
+# Celery closes each task's database connection, and opening one costs more than most steps. Connections live as
+# long as they are good instead, as in the web processes: `begin_task` drops one that is not.
+app.conf["CELERY_DB_REUSE_MAX"] = sys.maxsize
+# kombu puts back the messages in hand when it closes a channel. After the broker went away it does so over a
+# connection that it has already taken apart, and the worker dies of an AttributeError in place of reconnecting.
+# A bell need not be put back: the sweep rings it again.
+Channel.do_restore = False
+
+
+@signals.setup_logging.connect
+def log_as_everywhere(**kwargs: Any) -> None:
+    """Keep Celery from configuring logging its own way."""
+    logging.config.dictConfig(settings.LOGGING)
+
+
+@signals.task_prerun.connect
+def begin_task(task_id: str, **kwargs: Any) -> None:
+    current_id.set(task_id)
+    close_old_connections()
+
+
+@signals.task_postrun.connect
+def end_task(**kwargs: Any) -> None:
+    close_old_connections()
+    current_id.set("-")

@@ -1,0 +1,80 @@
+"""Log lines: readable ones in development, JSON in production, each with its request or task."""
+
+import logging
+import os
+from contextvars import ContextVar
+from datetime import UTC, datetime
+from typing import Any
+
+import orjson
+
+# The id of the request (``X-Request-ID``), or of the Celery task, that this thread works on.
+current_id: ContextVar[str] = ContextVar("current_id", default="-")
+
+
+class AddId(logging.Filter):
+    """Puts the current id on every record, as `request_id`."""
+
+    def filter(self, record: logging.LogRecord) -> bool:
+        record.request_id = current_id.get()
+        return True
+
+
+def write_line(logger: str, message: str, fields: dict[str, Any]) -> None:
+    """Write an INFO line of production to standard error, in the form that the JSON formatter gives it.
+
+    For the line of every request: through records, filters and handlers it costs a sixth of a small request. It
+    is one write, so that lines of several processes do not mix.
+    """
+    line = {
+        "level": "INFO",
+        "logger": logger,
+        "message": message,
+        "request_id": current_id.get(),
+        **fields,
+        "timestamp": datetime.now(UTC),
+    }
+    os.write(2, orjson.dumps(line, default=str, option=orjson.OPT_APPEND_NEWLINE))
+
+
+def configuration(*, production: bool, level: str) -> dict[str, Any]:
+    """The LOGGING setting. Lines go to standard error; `level` is that of our own loggers."""
+    own = {"level": level}
+    return {
+        "version": 1,
+        "disable_existing_loggers": False,
+        "filters": {"id": {"()": "config.logging.AddId"}},
+        "formatters": {
+            "readable": {
+                "format": "%(asctime)s %(levelname)-7s %(name)s: %(message)s [%(request_id)s]",
+                "datefmt": "%H:%M:%S",
+            },
+            "json": {
+                "()": "pythonjsonlogger.orjson.OrjsonFormatter",
+                "fmt": ["levelname", "name", "message", "request_id"],
+                "rename_fields": {"levelname": "level", "name": "logger"},
+                "timestamp": True,
+            },
+        },
+        "handlers": {
+            "console": {
+                "class": "logging.StreamHandler",
+                "filters": ["id"],
+                "formatter": "json" if production else "readable",
+            },
+        },
+        "root": {"handlers": ["console"], "level": "WARNING"},
+        "loggers": {
+            **dict.fromkeys(("access", "config", "accounts", "regions", "tags", "compute", "managed"), own),
+            # Replaces Django's own handlers: mails to admins, and a second line for what is logged here.
+            "django": {"handlers": [], "level": "WARNING"},
+            # A refused request is in the access log; what it was refused for is the client's to know.
+            "django.request": {"level": "ERROR"},
+            "django.server": {"handlers": [], "level": "INFO", "propagate": True},
+            # Below this they write authorization codes and tokens.
+            "oauthlib": {"level": "WARNING"},
+            "oauth2_provider": {"level": "WARNING"},
+            # The clock's tasks run every second, and the engine logs what each job did.
+            "celery": {"level": "WARNING"},
+        },
+    }

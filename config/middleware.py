@@ -1,0 +1,76 @@
+"""What happens around every request. Kept cheap: a request of the API costs well under a millisecond."""
+
+import logging
+import re
+import secrets
+from collections.abc import Callable
+from time import perf_counter
+
+from django.conf import settings
+from django.http import HttpRequest, HttpResponse
+
+from config.logging import current_id, write_line
+
+access = logging.getLogger("access")
+
+Respond = Callable[[HttpRequest], HttpResponse]
+
+_SANE_ID = re.compile(r"[A-Za-z0-9._:-]{1,64}").fullmatch
+_SLASHES = re.compile(r"/{2,}")
+_API = re.compile(r"/v4(?:beta)?(?:/|$)").match
+
+
+def request_id(respond: Respond) -> Respond:
+    """Give each request an id, answer it as ``X-Request-ID``, and write its line in the access log.
+
+    The client's own ``X-Request-ID`` is used if it is one short word, so that a line can be followed
+    through a proxy. The line holds no query string, header or body: they may carry secrets. A view
+    may name the caller for it in ``request.actor_name``.
+    """
+
+    def middleware(request: HttpRequest) -> HttpResponse:
+        started = perf_counter()
+        given = request.META.get("HTTP_X_REQUEST_ID", "")
+        # Not reset afterwards: the next request of this thread sets its own.
+        identity = given if _SANE_ID(given) else secrets.token_hex(16)
+        current_id.set(identity)
+        response = respond(request)
+        response.headers["X-Request-ID"] = identity
+        if access.isEnabledFor(logging.INFO):
+            _log_access(request, response, (perf_counter() - started) * 1000)
+        return response
+
+    return middleware
+
+
+def _log_access(request: HttpRequest, response: HttpResponse, milliseconds: float) -> None:
+    # A path comes decoded, so it may hold line ends.
+    path = request.path if request.path.isprintable() else repr(request.path)
+    user = getattr(request, "actor_name", None)
+    message = f"{request.method} {path} {response.status_code} {milliseconds:.1f} ms{f' {user}' if user else ''}"
+    fields = {
+        "method": request.method,
+        "path": path,
+        "status": response.status_code,
+        "duration_ms": round(milliseconds, 1),
+        "user": user,
+    }
+    if settings.PRODUCTION:
+        write_line("access", message, fields)
+    else:
+        access.info("%s", message, extra=fields)
+
+
+def tidy_api_paths(respond: Respond) -> Respond:
+    """Take doubled and trailing slashes out of the API's paths: clients that join paths leave them."""
+
+    def middleware(request: HttpRequest) -> HttpResponse:
+        path = request.path_info
+        if path[-1:] == "/" or "//" in path:
+            tidy = _SLASHES.sub("/", path).rstrip("/")
+            if _API(tidy):
+                request.path_info = tidy
+                request.path = request.META.get("SCRIPT_NAME", "").rstrip("/") + tidy
+        return respond(request)
+
+    return middleware

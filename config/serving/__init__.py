@@ -1,0 +1,1 @@
+"""``make serve``: one terminal that runs everything."""

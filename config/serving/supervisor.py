@@ -1,0 +1,131 @@
+"""Runs child processes, restarts those that die, and stops them all at the end."""
+
+import contextlib
+import ctypes
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+
+FIRST_PAUSE = 0.5
+LONGEST_PAUSE = 30.0
+# A process that lived this long (seconds) has recovered: its next pause is short again.
+STEADY_AFTER = 60.0
+# For the work in hand: a job that does not end in time is taken up by its lease at the next start.
+STOP_SECONDS = 5.0
+WAKE_SECONDS = 1.0
+
+STOP_SIGNALS = {signal.SIGINT, signal.SIGTERM, signal.SIGHUP}
+PR_SET_PDEATHSIG = 1
+
+
+@dataclass
+class Child:
+    """A process to keep running."""
+
+    name: str
+    command: Sequence[str]
+    process: "subprocess.Popen[bytes] | None" = None
+    started_at: float = 0.0
+    due_at: float = 0.0
+    pause: float = FIRST_PAUSE
+
+    def start(self) -> None:
+        # A session of its own: the terminal's Ctrl-C reaches the supervisor only, which then stops
+        # the children in order, and a stubborn one can be killed with all that it forked.
+        self.process = subprocess.Popen(  # noqa: S603
+            self.command, stdin=subprocess.DEVNULL, start_new_session=True, preexec_fn=_before_exec
+        )
+        self.started_at = time.monotonic()
+
+    def kill_group(self) -> None:
+        """Kill whatever is left of it and of what it forked."""
+        if self.process:
+            with contextlib.suppress(ProcessLookupError):
+                os.killpg(self.process.pid, signal.SIGKILL)
+
+
+@dataclass
+class Supervisor:
+    """Keeps `children` running inside a ``with`` block.
+
+    `tend` is called about once a second for whatever else must be kept up. `say` gets a line for
+    each crash.
+    """
+
+    children: list[Child]
+    tend: Callable[[], None]
+    say: Callable[[str], None]
+    _mask: set[int] = field(default_factory=set, repr=False)
+
+    def __enter__(self) -> "Supervisor":
+        # From here on signals are waited for, not handled: none can interrupt a start or the stop.
+        self._mask = set(signal.pthread_sigmask(signal.SIG_BLOCK, STOP_SIGNALS | {signal.SIGCHLD}))
+        for child in self.children:
+            child.start()
+        return self
+
+    def __exit__(self, *exc: object) -> None:
+        try:
+            self._stop()
+        finally:
+            # A second Ctrl-C that came during the stop has nothing left to interrupt.
+            while signal.sigtimedwait(STOP_SIGNALS, 0):
+                pass
+            signal.pthread_sigmask(signal.SIG_SETMASK, self._mask)
+
+    def run_until(self, done: Callable[[], bool], seconds: float | None = None) -> bool | None:
+        """Run until `done()`: True; until a signal asks to stop: None; or for so many `seconds`: False."""
+        deadline = None if seconds is None else time.monotonic() + seconds
+        pause = WAKE_SECONDS if seconds is None else 0.1
+        while not done():
+            if deadline and time.monotonic() > deadline:
+                return False
+            woken = signal.sigtimedwait(STOP_SIGNALS | {signal.SIGCHLD}, pause)
+            if woken and woken.si_signo in STOP_SIGNALS:
+                return None
+            self._restart_dead()
+            self.tend()
+        return True
+
+    def _restart_dead(self) -> None:
+        now = time.monotonic()
+        for child in self.children:
+            if child.process and child.process.poll() is not None:
+                self._bury(child, child.process.returncode, now)
+            if child.process is None and now >= child.due_at:
+                child.start()
+
+    def _bury(self, child: Child, code: int, now: float) -> None:
+        child.kill_group()  # what it forked must not work beside its successor
+        if now - child.started_at > STEADY_AFTER:
+            child.pause = FIRST_PAUSE
+        self.say(f"{child.name} ended ({_why(code)}), again in {child.pause:g} s")
+        child.due_at = now + child.pause
+        child.pause = min(child.pause * 2, LONGEST_PAUSE)
+        child.process = None
+
+    def _stop(self) -> None:
+        alive = [(child, child.process) for child in self.children if child.process]
+        for _, process in alive:
+            process.terminate()
+        deadline = time.monotonic() + STOP_SECONDS
+        for child, process in alive:
+            with contextlib.suppress(subprocess.TimeoutExpired):
+                process.wait(max(0.0, deadline - time.monotonic()))
+            child.kill_group()
+            process.wait()
+
+
+def _why(code: int) -> str:
+    return signal.Signals(-code).name if code < 0 else f"exit code {code}"
+
+
+def _before_exec() -> None:
+    """In the child: take signals again, and be stopped by the kernel if the supervisor is killed."""
+    signal.pthread_sigmask(signal.SIG_SETMASK, ())
+    if sys.platform == "linux":
+        ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGTERM)

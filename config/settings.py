@@ -1,0 +1,314 @@
+"""Settings. Everything is read from the environment; with nothing set, the embedded services are used.
+
+Every variable is described in docs/operating.md.
+"""
+
+import secrets
+from pathlib import Path
+
+from environs import Env
+from kombu import Queue
+
+from config.embedded import addresses
+from config.logging import configuration
+
+BASE_DIR = Path(__file__).resolve().parent.parent
+
+env = Env()
+
+# The folder of everything kept outside of PostgreSQL: the embedded services, generated secrets.
+STATE_DIR = (BASE_DIR / env.str("STATE_DIR", ".state")).resolve()
+
+
+def _kept_secret(name: str) -> str:
+    """A random secret kept in the state folder, made on first use and readable by its owner only."""
+    path = STATE_DIR / name
+    if not path.exists():
+        path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        fresh = path.with_suffix(f".{secrets.token_hex(4)}")
+        fresh.touch(mode=0o600)
+        fresh.write_text(secrets.token_hex(32))
+        try:
+            # a hard link fails where another process was first: all processes agree on one secret
+            path.hardlink_to(fresh)
+        except FileExistsError:
+            pass
+        finally:
+            fresh.unlink()
+    return path.read_text().strip()
+
+
+PRODUCTION = env.bool("PRODUCTION", False)
+DEBUG = env.bool("DEBUG", False)
+# A secret of its own on each host would leave jobs that another host cannot read: production has to name it.
+SECRET_KEY = env.str("SECRET_KEY") if PRODUCTION else env.str("SECRET_KEY", "") or _kept_secret("secret-key")
+# Encrypts the root passwords and keys a live job carries; the first encrypts, all decrypt.
+ENCRYPTION_KEYS = env.list("ENCRYPTION_KEYS", []) or [SECRET_KEY]
+ALLOWED_HOSTS = env.list("ALLOWED_HOSTS", ["*"])
+CSRF_TRUSTED_ORIGINS: list[str] = env.list("CSRF_TRUSTED_ORIGINS", [])
+
+INSTALLED_APPS = [
+    "config",
+    "accounts",
+    "regions",
+    "tags",
+    "compute",
+    "managed",
+    "django.contrib.admin",
+    "django.contrib.auth",
+    "django.contrib.contenttypes",
+    "django.contrib.sessions",
+    "django.contrib.messages",
+    "whitenoise.runserver_nostatic",
+    "django.contrib.staticfiles",
+    "corsheaders",
+    "rest_framework",
+    "django_filters",
+    "oauth2_provider",
+    "drf_spectacular",
+    "drf_spectacular_sidecar",
+]
+
+ROOT_URLCONF = "config.urls"
+WSGI_APPLICATION = "config.wsgi.application"
+DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
+LANGUAGE_CODE = "en-us"
+USE_I18N = False
+USE_TZ = True
+FORMAT_MODULE_PATH = "config.formats"
+TIME_ZONE = "UTC"
+APPEND_SLASH = False
+
+TEMPLATES = [
+    {
+        "BACKEND": "django.template.backends.django.DjangoTemplates",
+        "DIRS": [BASE_DIR / "templates"],
+        "APP_DIRS": True,
+        "OPTIONS": {
+            "context_processors": [
+                "django.template.context_processors.request",
+                "django.contrib.auth.context_processors.auth",
+                "django.contrib.messages.context_processors.messages",
+            ],
+        },
+    },
+]
+STATIC_URL = "/static/"
+# Served by the web processes from where the packages have them: there is no collectstatic step.
+STATIC_ROOT = env.str("STATIC_ROOT", None)
+WHITENOISE_USE_FINDERS = True
+WHITENOISE_AUTOREFRESH = False
+
+LOGGING = configuration(production=PRODUCTION, level=env.str("LOG_LEVEL", "INFO"))
+
+AUTH_USER_MODEL = "accounts.User"
+PASSWORD_HASHERS = [
+    "django.contrib.auth.hashers.Argon2PasswordHasher",
+    "django.contrib.auth.hashers.PBKDF2PasswordHasher",
+    "accounts.oauth.hashers.ClientSecretHasher",  # of OAuth clients' secrets, see OAUTH2_PROVIDER
+]
+
+# --- PostgreSQL: DATABASE_URL, or the embedded one in the state folder --------------------------------------
+_database = env.dj_db_url("DATABASE_URL") if env.str("DATABASE_URL", "") else addresses.database(STATE_DIR)
+DATABASES = {
+    "default": {
+        **_database,
+        "CONN_MAX_AGE": None,
+        "OPTIONS": {
+            **_database.get("OPTIONS", {}),
+            # Each worker keeps one connection for its life, so prepared statements pay (docs/performance.md).
+            "server_side_binding": True,
+            "prepare_threshold": 5,
+        },
+    }
+}
+
+# --- Redis: REDIS_URL, or the embedded server: broker, rate limits, caches ----------------------------------
+REDIS_URL = env.str("REDIS_URL", "") or addresses.redis_url(STATE_DIR)
+# Before each key, so that several installations, or test runs, share one Redis.
+REDIS_PREFIX = env.str("REDIS_PREFIX", "skerry:")
+CACHES = {
+    "default": {
+        "BACKEND": "django.core.cache.backends.redis.RedisCache",
+        "LOCATION": REDIS_URL,
+        "KEY_PREFIX": f"{REDIS_PREFIX}cache",
+    }
+}
+
+OAUTH2_PROVIDER_APPLICATION_MODEL = "accounts.OAuthClient"
+OAUTH2_PROVIDER_GRANT_MODEL = "accounts.OAuthGrant"
+OAUTH2_PROVIDER_ACCESS_TOKEN_MODEL = "accounts.OAuthAccessToken"
+OAUTH2_PROVIDER_REFRESH_TOKEN_MODEL = "accounts.OAuthRefreshToken"
+OAUTH2_PROVIDER_ID_TOKEN_MODEL = "accounts.OAuthIDToken"
+OAUTH2_PROVIDER = {
+    "SCOPES_BACKEND_CLASS": "accounts.oauth.scopes.ContractScopes",
+    "OAUTH2_SERVER_CLASS": "accounts.oauth.server.Server",
+    "OAUTH2_VALIDATOR_CLASS": "accounts.oauth.validator.Validator",
+    "CLIENT_ID_GENERATOR_CLASS": "accounts.oauth.generators.ClientId",
+    "CLIENT_SECRET_GENERATOR_CLASS": "accounts.oauth.generators.ClientSecret",
+    "CLIENT_SECRET_HASHER": "client_secret_sha256",
+    "ACCESS_TOKEN_GENERATOR": "accounts.oauth.generators.token",
+    "REFRESH_TOKEN_GENERATOR": "accounts.oauth.generators.token",
+    "AUTHORIZATION_CODE_EXPIRE_SECONDS": 60,
+    "ACCESS_TOKEN_EXPIRE_SECONDS": 7200,
+    # From the end of its access token: an app that is not used for so long asks its user again.
+    "REFRESH_TOKEN_EXPIRE_SECONDS": 90 * 86400,
+    "ROTATE_REFRESH_TOKEN": True,
+    # A refresh token used twice was copied, by whichever of the two: all that came of it ends.
+    "REFRESH_TOKEN_REUSE_PROTECTION": True,
+    "REFRESH_TOKEN_GRACE_PERIOD_SECONDS": 0,
+    "COMPLIANT_BCP_RFC9700_TOKEN_STORAGE": True,
+    "COMPLIANT_BCP_RFC9700_PKCE_METHOD": True,
+    "COMPLIANT_BCP_RFC9700_IMPLICIT_GRANT": True,
+    "COMPLIANT_BCP_RFC9700_PASSWORD_GRANT": True,
+    "COMPLIANT_BCP_RFC9700_ACCESS_TOKEN_TRANSPORT": True,
+}
+# The web pages' cookies (the API has none). HTTPS ends at a proxy, which says so in a header it always sets.
+SESSION_COOKIE_SECURE = CSRF_COOKIE_SECURE = env.bool("SECURE_COOKIES", PRODUCTION)
+if env.int("NUM_PROXIES", 0):
+    SECURE_PROXY_SSL_HEADER = ("HTTP_X_FORWARDED_PROTO", "https")
+AUTH_PASSWORD_VALIDATORS = [
+    {"NAME": "django.contrib.auth.password_validation.UserAttributeSimilarityValidator"},
+    {"NAME": "django.contrib.auth.password_validation.MinimumLengthValidator", "OPTIONS": {"min_length": 11}},
+    {"NAME": "django.contrib.auth.password_validation.CommonPasswordValidator"},
+]
+LOGIN_URL = LOGIN_REDIRECT_URL = LOGOUT_REDIRECT_URL = "login"
+
+MIDDLEWARE = [
+    "config.middleware.request_id",
+    "config.middleware.tidy_api_paths",
+    "config.cors.OnlyWithOrigin",
+    "django.middleware.security.SecurityMiddleware",
+    "whitenoise.middleware.WhiteNoiseMiddleware",
+    "config.pages.Session",
+    "config.pages.Common",
+    "config.pages.Csrf",
+    "config.pages.Authentication",
+    "config.pages.Messages",
+    "config.pages.Clickjacking",
+]
+
+# --- The API --------------------------------------------------------------------------------------------------
+API_REVISION = "4.141.0"
+SCOPE_FAMILIES = (
+    "account", "computes", "databases", "domains", "events", "firewall", "images", "ips", "lke", "longview",
+    "nodebalancers", "object_storage", "stackscripts", "volumes",
+)  # fmt: skip
+SCOPES = {
+    "*": "Everything",
+    **{f"{family}:read_only": f"Read {family}" for family in SCOPE_FAMILIES},
+    **{f"{family}:read_write": f"Read and change {family}" for family in SCOPE_FAMILIES},
+}
+SECURITY_SCHEMES = {
+    "personalAccessToken": {"type": "http", "scheme": "bearer", "description": "A personal access token."},
+    "oauth": {
+        "type": "oauth2",
+        "flows": {
+            "authorizationCode": {
+                "authorizationUrl": "/oauth/authorize",
+                "tokenUrl": "/oauth/token",
+                "refreshUrl": "/oauth/token",
+                "scopes": SCOPES,
+            },
+        },
+    },
+}
+REST_FRAMEWORK = {
+    "DEFAULT_AUTHENTICATION_CLASSES": ["accounts.authentication.BearerAuthentication"],
+    "DEFAULT_RENDERER_CLASSES": ["config.api.parsers.JSONRenderer"],
+    "DEFAULT_PARSER_CLASSES": ["config.api.parsers.JSONParser"],
+    "DEFAULT_CONTENT_NEGOTIATION_CLASS": "config.api.parsers.JSONOnly",
+    "DEFAULT_PERMISSION_CLASSES": [],
+    "DEFAULT_SCHEMA_CLASS": "config.api.schema.ResourceSchema",
+    # How many proxies stand before us and append to X-Forwarded-For: rate limits by address look behind them.
+    "NUM_PROXIES": env.int("NUM_PROXIES", 0),
+}
+# Requests/seconds. The first two hold for every request, the others for the actions that name them.
+RATE_LIMITS = {
+    "overall": env.str("RATE_LIMIT_OVERALL", "1600/120"),
+    "endpoint": env.str("RATE_LIMIT_ENDPOINT", "800/60"),
+    "instance_create": env.str("RATE_LIMIT_INSTANCE_CREATE", "10/30"),
+    "stats": env.str("RATE_LIMIT_STATS", "100/60"),
+    "ticket_create": env.str("RATE_LIMIT_TICKET_CREATE", "2/60"),
+}
+# Browsers may call from any origin, without cookies.
+CORS_ALLOW_ALL_ORIGINS = True
+CORS_URLS_REGEX = r"^/(v4(beta)?(/|$)|oauth/(token|revoke)$|openapi\.)"
+CORS_ALLOW_METHODS = ["HEAD", "GET", "OPTIONS", "POST", "PUT", "DELETE"]
+CORS_ALLOW_HEADERS = ["authorization", "origin", "x-requested-with", "content-type", "accept", "x-filter"]
+CORS_EXPOSE_HEADERS = [
+    "X-OAuth-Scopes",
+    "X-Accepted-OAuth-Scopes",
+    "X-RateLimit-Limit",
+    "X-RateLimit-Remaining",
+    "X-RateLimit-Reset",
+    "Retry-After",
+]
+SPECTACULAR_SETTINGS = {
+    "TITLE": "Skerry",
+    "DESCRIPTION": "The management API of a Skerry installation.",
+    "VERSION": API_REVISION,
+    "SCHEMA_PATH_PREFIX": "/v4",
+    "PREPROCESSING_HOOKS": ["config.api.schema.only_v4"],
+    "POSTPROCESSING_HOOKS": [],
+    "COMPONENT_SPLIT_REQUEST": True,
+    "COMPONENT_NO_READ_ONLY_REQUIRED": True,
+    "SERVE_INCLUDE_SCHEMA": False,
+    "ENUM_GENERATE_CHOICE_DESCRIPTION": False,
+    "APPEND_COMPONENTS": {"securitySchemes": SECURITY_SCHEMES},
+}
+
+# --- Jobs -----------------------------------------------------------------------------------------------------
+# In seconds. A driver call must end before its task is told to stop, the task before it is killed, and all of
+# that before its lease runs out, else two workers could work on one job: compute.jobs.checks refuses other orders.
+JOB_DRIVER_TIMEOUT = env.float("JOB_DRIVER_TIMEOUT", 30)
+JOB_SOFT_LIMIT = env.float("JOB_SOFT_LIMIT", 60)
+JOB_HARD_LIMIT = env.float("JOB_HARD_LIMIT", 75)
+JOB_LEASE = env.float("JOB_LEASE", 90)
+JOB_ATTEMPTS = env.int("JOB_ATTEMPTS", 5)
+JOB_BACKOFF = env.float("JOB_BACKOFF", 1)  # times 2, 4, 8 … up to 60
+JOB_SWEEP_EVERY = env.float("JOB_SWEEP_EVERY", 1)
+JOB_RING_PATIENCE = env.float("JOB_RING_PATIENCE", 10)  # before a due job's bell is rung again
+WATCHDOG_EVERY = env.float("WATCHDOG_EVERY", 10)
+
+DRIVER = env.str("DRIVER", "compute.drivers.simulated.SimulatedDriver")
+DRIVER_CONNINFO = env.str("DRIVER_CONNINFO", "")  # empty: beside our own tables
+DRIVER_SCALE = env.float("DRIVER_SCALE", 1)  # of the simulated durations; 0 is instant
+PLATFORM_DOMAIN = env.str("PLATFORM_DOMAIN", "ip.skerry.example")
+
+CELERY_BEAT_SCHEDULE = {
+    "sweep": {"task": "compute.jobs.sweep", "schedule": JOB_SWEEP_EVERY},
+    "watch": {"task": "compute.jobs.watch", "schedule": WATCHDOG_EVERY},
+}
+# The clock has a queue of its own, so that a backlog of bells does not hold up the timers.
+CELERY_TASK_QUEUES = [Queue("celery"), Queue("clock")]
+CELERY_TASK_ROUTES = {
+    "compute.jobs.sweep": {"queue": "clock"},
+    "compute.jobs.watch": {"queue": "clock"},
+}
+
+# --- Celery ---------------------------------------------------------------------------------------------------
+CELERY_BROKER_URL = addresses.broker_url(REDIS_URL)
+CELERY_BROKER_TRANSPORT_OPTIONS = {
+    "global_keyprefix": REDIS_PREFIX,
+    # A request rings after its commit: a broker that is down or hangs must not hold it up.
+    "socket_connect_timeout": 0.5,
+    "socket_timeout": 1,
+    "retry_on_timeout": False,
+    "health_check_interval": 10,
+}
+CELERY_TASK_PUBLISH_RETRY = False
+# A worker without its broker waits for it, however long that takes.
+CELERY_BROKER_CONNECTION_RETRY_ON_STARTUP = True
+CELERY_BROKER_CONNECTION_MAX_RETRIES = None
+CELERY_BROKER_CHANNEL_ERROR_RETRY = True
+# A bell is heard when a worker takes it: who dies with a job in hand loses its lease, and the sweep rings again.
+CELERY_TASK_ACKS_LATE = False
+CELERY_TASK_IGNORE_RESULT = True
+CELERY_WORKER_PREFETCH_MULTIPLIER = 1
+CELERY_TASK_SOFT_TIME_LIMIT = JOB_SOFT_LIMIT
+CELERY_TASK_TIME_LIMIT = JOB_HARD_LIMIT
+# Keeps its times in memory: its entries are short intervals or crontabs, and a file is one more thing to break.
+CELERY_BEAT_SCHEDULER = "celery.beat:Scheduler"
+CELERY_BEAT_MAX_LOOP_INTERVAL = 5
+CELERY_TIMEZONE = TIME_ZONE
