@@ -1,0 +1,87 @@
+"""Events, read-only."""
+
+from datetime import timedelta
+
+from django.contrib import admin
+from django.db.models import QuerySet
+from django.http import HttpRequest
+from django.utils.html import format_html
+from django.utils.timezone import now
+
+from accounts.admin.panels import event_entity, event_state
+from accounts.models import Event
+from config.admin.display import NOTHING, list_of
+from config.admin.pages import ReadOnlyPage
+
+PERIODS = {"hour": timedelta(hours=1), "day": timedelta(days=1), "week": timedelta(weeks=1)}
+
+
+class Since(admin.SimpleListFilter):
+    title = "time"
+    parameter_name = "since"
+
+    def lookups(self, request, model_admin):
+        return [(name, f"Last {name}") for name in PERIODS]
+
+    def queryset(self, request: HttpRequest, queryset: QuerySet[Event]) -> QuerySet[Event]:
+        period = PERIODS.get(self.value() or "")
+        return queryset.filter(created__gt=now() - period) if period else queryset
+
+
+class Action(admin.SimpleListFilter):
+    """The kinds of things that go wrong or are asked about, rather than all of the contract's hundred."""
+
+    title = "action"
+    parameter_name = "of"
+
+    def lookups(self, request, model_admin):
+        return [
+            (prefix, prefix)
+            for prefix in ("compute", "disk", "account", "user", "token", "tag", "lassie_reboot", "oauth_client")
+        ]
+
+    def queryset(self, request: HttpRequest, queryset: QuerySet[Event]) -> QuerySet[Event]:
+        prefix = self.value()
+        return queryset.filter(action__startswith=prefix) if prefix else queryset
+
+
+@admin.register(Event)
+class EventPage(ReadOnlyPage):
+    list_display = ("created", "action", "entity", "state", "account", "by", "message")
+    list_select_related = ("account",)
+    list_filter = ("status", Since, Action)
+    ordering = ("-id",)
+    sortable_by = ()
+    fieldsets = (
+        (None, {"fields": ("id", "account", "action", "state", "message", "by")}),
+        ("About", {"fields": ("entity", "entity_url", "secondary", "secondary_url", "all_of_entity")}),
+        ("Course", {"fields": ("created", "started", "duration", "percent_complete", "rate", "time_remaining")}),
+        ("Client", {"fields": (("seen", "read"),)}),
+    )
+
+    @admin.display(description="Entity")
+    def entity(self, event: Event) -> str:
+        return event_entity(event)
+
+    @admin.display(description="Second entity")
+    def secondary(self, event: Event) -> str:
+        if not event.secondary_type:
+            return ""
+        return f"{event.secondary_type} {event.secondary_label} ({event.secondary_id})"
+
+    @admin.display(description="Status")
+    def state(self, event: Event):
+        return event_state(event)
+
+    @admin.display(description="By")
+    def by(self, event: Event) -> str:
+        return event.username or "the platform"
+
+    @admin.display(description="All of this entity")
+    def all_of_entity(self, event: Event):
+        if event.entity_id is None:
+            return NOTHING
+        address = list_of(
+            Event, account__id__exact=event.account_id, entity_type=event.entity_type, entity_id=event.entity_id
+        )
+        return format_html('<a href="{}">Its events</a>', address)

@@ -1,0 +1,29 @@
+"""What staff did in the admin. Django keeps it; here it can be read, and nothing more."""
+
+from django.contrib import admin
+from django.contrib.admin.models import LogEntry
+from django.utils.html import format_html
+
+from config.admin.display import NOTHING
+from config.admin.pages import ClosedFilter, ReadOnlyPage
+
+
+@admin.register(LogEntry)
+class LogEntryPage(ReadOnlyPage):
+    list_display = ("action_time", "user", "content_type", "subject", "said")
+    list_select_related = ("user", "content_type")
+    list_filter = ("action_flag", ("content_type", ClosedFilter))
+    search_fields = ("user__username", "object_id")
+    search_help_text = "A staff username, or the id of an object."
+    ordering = ("-id",)
+    sortable_by = ()
+    fields = ("action_time", "user", "content_type", "subject", "said")
+
+    @admin.display(description="Object")
+    def subject(self, entry: LogEntry):
+        address = None if entry.is_deletion() else entry.get_admin_url()
+        return format_html('<a href="{}">{}</a>', address, entry.object_repr) if address else entry.object_repr
+
+    @admin.display(description="What was done")
+    def said(self, entry: LogEntry):
+        return entry.get_change_message() or NOTHING

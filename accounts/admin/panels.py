@@ -1,0 +1,69 @@
+"""What other apps show on an account's page. They register it at import; accounts knows none of them."""
+
+from collections.abc import Callable
+
+from django.http import HttpRequest
+from django.utils.html import format_html
+from django.utils.safestring import SafeString
+
+from accounts.actors import Actor
+from accounts.models import Account, Event
+from config.admin.display import BAD, BUSY, GOOD, QUIET, link, list_of, moment, pill
+from config.admin.pages import Panel
+
+AccountPanel = Callable[[Account], Panel]
+
+account_panels: list[AccountPanel] = []
+MOST = 50
+"""Rows of a panel; the whole list is a link away."""
+
+EVENT_TONES = {
+    Event.Status.SCHEDULED: QUIET,
+    Event.Status.STARTED: BUSY,
+    Event.Status.FINISHED: GOOD,
+    Event.Status.FAILED: BAD,
+    Event.Status.NOTIFICATION: QUIET,
+}
+
+
+def account_panel(build: AccountPanel) -> AccountPanel:
+    """Register a panel for the page of an account."""
+    account_panels.append(build)
+    return build
+
+
+def staff(request: HttpRequest, account_id: int) -> Actor:
+    """The staff user of a request, acting on an account: events name them."""
+    return Actor(account_id=account_id, username=request.user.get_username(), is_staff=True)
+
+
+def event_state(event: Event) -> SafeString:
+    """The event's status and, while it is under way, its percent."""
+    state = pill(event.status, EVENT_TONES.get(event.status, QUIET))  # type: ignore[call-overload]
+    if event.status != Event.Status.STARTED or event.percent_complete is None:
+        return state
+    return format_html("{} {} %", state, event.percent_complete)
+
+
+def event_entity(event: Event) -> str:
+    return f"{event.entity_type} {event.entity_label} ({event.entity_id})" if event.entity_type else ""
+
+
+def events_panel(account: Account) -> Panel:
+    rows = Event.objects.filter(account=account).order_by("-pk")[:25]
+    return Panel.of(
+        "Recent events",
+        ("When", "Action", "Entity", "Status", "By", "Message"),
+        (
+            (
+                moment(event.created),
+                link(event, event.action),
+                event_entity(event),
+                event_state(event),
+                event.username or "the platform",
+                event.message,
+            )
+            for event in rows
+        ),
+        more=list_of(Event, account__id__exact=account.pk),
+    )

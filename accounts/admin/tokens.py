@@ -1,0 +1,71 @@
+"""Personal access tokens: what tells them apart, and revoking. Their digests are not even read."""
+
+from collections.abc import Iterable, Iterator
+from typing import Any
+
+from django.contrib import admin
+from django.db.models import QuerySet
+from django.http import HttpRequest
+from django.utils.html import format_html
+from django.utils.safestring import SafeString
+from django.utils.timezone import now
+
+from accounts.admin.panels import staff
+from accounts.models import PersonalToken
+from accounts.services.tokens import revoke_token
+from config.admin.display import BAD, link, moment, pill
+from config.admin.pages import ReadOnlyPage
+from config.admin.verbs import Verb
+
+
+def revoke(request: HttpRequest, token: PersonalToken) -> str:
+    # a staff user's own token is on no account, and nobody is told
+    revoke_token(staff(request, token.user.account_id or 0), token)
+    return "revoked."
+
+
+def expires(token: PersonalToken) -> SafeString | str:
+    if token.expiry is None:
+        return "never"
+    if token.expiry <= now():
+        return format_html("{} {}", moment(token.expiry), pill("expired", BAD))
+    return moment(token.expiry)
+
+
+def token_rows(tokens: Iterable[PersonalToken], *, with_user: bool = False) -> Iterator[tuple[Any, ...]]:
+    """The cells of a panel's row for each token."""
+    for token in tokens:
+        name = link(token, f"{token.prefix}…")
+        user = (link(token.user),) if with_user else ()
+        yield (name, token.label, *user, token.scopes, expires(token))
+
+
+@admin.register(PersonalToken)
+class PersonalTokenPage(ReadOnlyPage):
+    list_display = ("beginning", "label", "user", "scopes", "created", "expires")
+    list_select_related = ("user",)
+    list_filter = (("expiry", admin.EmptyFieldListFilter),)
+    search_fields = ("=pk", "prefix", "user__username")
+    search_help_text = "The token's first 16 characters, or a username."
+    link_filters = ("user__account__id__exact",)
+    secret = ("digest",)
+    ordering = ("-id",)
+    sortable_by = ()
+    fields = ("id", "beginning", "label", "user", "scopes", "created", "expires")
+    verbs = (
+        Verb(
+            "revoke", "Revoke", revoke, danger=True, permission="delete",
+            confirm="Whoever uses it will be answered 401 from now on. This cannot be taken back.",
+        ),
+    )  # fmt: skip
+
+    def get_queryset(self, request: HttpRequest) -> QuerySet[PersonalToken]:
+        return super().get_queryset(request).defer("digest")
+
+    @admin.display(description="Token")
+    def beginning(self, token: PersonalToken) -> str:
+        return f"{token.prefix}…"
+
+    @admin.display(description="Expires")
+    def expires(self, token: PersonalToken):
+        return expires(token)

@@ -1,0 +1,44 @@
+"""``manage.py create_token USERNAME``: a personal access token for scripts, alone on a line."""
+
+from django.core.management.base import BaseCommand, CommandError
+from django.utils.dateparse import parse_datetime
+from django.utils.timezone import is_naive, make_aware
+
+from accounts.models import User
+from accounts.services.tokens import create_token
+from config.errors import Invalid
+
+
+class Command(BaseCommand):
+    help = "Make a personal access token and print it, alone on a line. It cannot be read again."
+
+    def add_arguments(self, parser):
+        parser.add_argument("username")
+        parser.add_argument("--scopes", default="*", help='such as "computes:read_write"; * is all')
+        parser.add_argument("--expiry", help="UTC, such as 2030-01-31T12:00:00; by default it does not expire")
+        parser.add_argument("--label", default="create_token")
+
+    def handle(self, *, username, scopes, expiry, label, **options):
+        user = User.objects.filter(username=username).first()
+        if user is None:
+            raise CommandError(f"There is no user {username!r}.")
+        if user.account_id is None:
+            raise CommandError(f"{username!r} belongs to no account, so a token would be good for nothing.")
+        try:
+            _, readable = create_token(user, label, scopes, _moment(expiry))
+        except Invalid as error:
+            raise CommandError("; ".join(problem.reason for problem in error.problems)) from error
+        self.stdout.write(readable)
+
+
+def _moment(text):
+    """A time as the API writes it, or None."""
+    if text is None:
+        return None
+    try:
+        moment = parse_datetime(text)
+    except ValueError:
+        moment = None
+    if moment is None:
+        raise CommandError(f"{text!r} is not a time such as 2030-01-31T12:00:00.")
+    return make_aware(moment) if is_naive(moment) else moment

@@ -1,0 +1,107 @@
+"""Events: what happened on an account, and how far it has come."""
+
+from datetime import timedelta
+from typing import Self
+
+from django.db import models
+from django.db.models import Exists, OuterRef, Q
+from django.db.models.functions import Now
+
+from accounts.actors import Actor
+from accounts.models.accounts import Account
+from accounts.models.grants import GlobalGrants, Grant, Level
+
+SHOWN_FOR = timedelta(days=90)
+ACCOUNT_LEVEL = ("", "account", "entity_transfer", "oauth_client", "ticket")
+"""The kinds of entity that are the account's as a whole: restricted users need `account_access` for them."""
+
+
+class EventQuerySet(models.QuerySet["Event"]):
+    """Looks only at what compiled SQL leaves open of an actor, as `GrantedQuerySet` does."""
+
+    def visible_to(self, actor: Actor) -> Self:
+        """The account's events of the last 90 days.
+
+        Restricted users see of these what they did themselves, what happened to entities they have a grant on,
+        and with `account_access` what concerns the account as a whole.
+        """
+        return self._within(actor, (Level.READ_ONLY, Level.READ_WRITE))
+
+    def writable_by(self, actor: Actor) -> Self:
+        """The same for those who may change what the events tell of."""
+        return self._within(actor, (Level.READ_WRITE,))
+
+    def _within(self, actor: Actor, levels: tuple[Level, ...]) -> Self:
+        recent = self.filter(account_id=actor.account_id, created__gte=Now() - SHOWN_FOR)
+        if not actor.restricted:
+            return recent
+        granted = Grant.objects.filter(
+            user_id=actor.user_id,  # type: ignore[misc] # the stubs know no None in lookups
+            entity_type=OuterRef("entity_type"),
+            entity_id=OuterRef("entity_id"),
+            permissions__in=levels,
+        )
+        access = GlobalGrants.objects.filter(
+            user_id=actor.user_id,  # type: ignore[misc] # as above
+            account_access__in=levels,
+        )
+        return recent.filter(
+            Q(username=actor.username) | Exists(granted) | (Q(entity_type__in=ACCOUNT_LEVEL) & Exists(access))
+        )
+
+
+class Event(models.Model):
+    """One change. `action` and `entity_type` are from the contract's enums.
+
+    A change that a job carries out goes ``scheduled → started → finished | failed`` with a growing
+    `percent_complete`; one that is instant is a ``notification`` with null percent and duration.
+    The entity is named by value, since events outlive what they tell of.
+    """
+
+    class Status(models.TextChoices):
+        SCHEDULED = "scheduled"
+        STARTED = "started"
+        FINISHED = "finished"
+        FAILED = "failed"
+        NOTIFICATION = "notification"
+
+    account = models.ForeignKey(Account, on_delete=models.CASCADE, related_name="events")
+    action = models.CharField(max_length=40)
+    status = models.CharField(max_length=12, choices=Status, default=Status.NOTIFICATION)
+    username = models.CharField(max_length=32, blank=True, help_text="Empty: the platform itself.")
+    created = models.DateTimeField(auto_now_add=True)
+    started = models.DateTimeField(null=True, blank=True)
+    duration = models.FloatField(null=True, blank=True, help_text="Seconds of work.")
+    percent_complete = models.PositiveSmallIntegerField(null=True, blank=True)
+    rate = models.CharField(max_length=32, null=True, blank=True)
+    time_remaining = models.PositiveIntegerField(null=True, blank=True, help_text="Seconds.")
+    message = models.TextField(blank=True)
+    seen = models.BooleanField(default=False)
+    read = models.BooleanField(default=False)
+
+    entity_type = models.CharField(max_length=20, blank=True)
+    entity_id = models.BigIntegerField(null=True, blank=True)
+    entity_label = models.TextField(blank=True)
+    entity_url = models.TextField(blank=True)
+    secondary_type = models.CharField(max_length=20, blank=True)
+    secondary_id = models.TextField(blank=True, help_text="A number or a slug, as that entity's id is.")
+    secondary_label = models.TextField(blank=True)
+    secondary_url = models.TextField(blank=True)
+
+    objects = EventQuerySet.as_manager()
+
+    class Meta:
+        ordering = ("-id",)
+        indexes = [
+            models.Index(fields=("account", "-id"), name="event_account"),
+            models.Index(fields=("account", "entity_type", "entity_id", "-id"), name="event_entity"),
+        ]
+        constraints = [
+            models.CheckConstraint(
+                condition=models.Q(percent_complete__isnull=True) | models.Q(percent_complete__lte=100),
+                name="event_percent",
+            ),
+        ]
+
+    def __str__(self):
+        return f"{self.action} {self.status}"

@@ -1,0 +1,88 @@
+"""Grants: what a restricted user may do, per entity and on the account."""
+
+from typing import Self
+
+from django.db import models
+from django.db.models import Exists, OuterRef
+
+from accounts.actors import Actor
+from accounts.models.users import User
+
+
+class Level(models.TextChoices):
+    """How much a grant allows; read_write includes read_only."""
+
+    READ_ONLY = "read_only"
+    READ_WRITE = "read_write"
+
+
+class GlobalGrants(models.Model):
+    """The account-level grants of one restricted user. Without a row every one of them is off."""
+
+    user = models.OneToOneField(User, primary_key=True, on_delete=models.CASCADE, related_name="global_grants")
+    account_access = models.CharField(max_length=10, choices=Level, null=True, blank=True)
+    add_computes = models.BooleanField(default=False)
+    add_databases = models.BooleanField(default=False)
+    add_domains = models.BooleanField(default=False)
+    add_firewalls = models.BooleanField(default=False)
+    add_images = models.BooleanField(default=False)
+    add_longview = models.BooleanField(default=False)
+    add_nodebalancers = models.BooleanField(default=False)
+    add_stackscripts = models.BooleanField(default=False)
+    add_volumes = models.BooleanField(default=False)
+    cancel_account = models.BooleanField(default=False)
+    longview_subscription = models.BooleanField(default=False)
+
+    class Meta:
+        verbose_name_plural = "global grants"
+
+    def __str__(self):
+        return f"global grants of {self.user}"
+
+
+class Grant(models.Model):
+    """A restricted user's level on one entity. No row: the entity does not exist for that user.
+
+    `entity_type` is a name registered in `accounts.entities`; there is no foreign key because the entity's
+    app stands to the right of this one. Whoever deletes an entity deletes its grants with it.
+    """
+
+    user = models.ForeignKey(User, on_delete=models.CASCADE, related_name="grants")
+    entity_type = models.CharField(max_length=20)
+    entity_id = models.BigIntegerField()
+    permissions = models.CharField(max_length=10, choices=Level)
+
+    class Meta:
+        constraints = [
+            models.UniqueConstraint(fields=("user", "entity_type", "entity_id"), name="one_grant_per_entity"),
+        ]
+        indexes = [models.Index(fields=("entity_type", "entity_id"), name="grant_entity")]
+
+    def __str__(self):
+        return f"{self.user}: {self.permissions} on {self.entity_type} {self.entity_id}"
+
+
+class GrantedQuerySet(models.QuerySet):
+    """Rows of a kind of entity that restricted users need grants on. `entity_type` is its registered name.
+
+    Both methods look only at the actor's `account_id`, `user_id` and `restricted`, so that lists can compile
+    their SQL once for all actors.
+    """
+
+    entity_type: str
+
+    def visible_to(self, actor: Actor) -> Self:
+        """What exists for `actor`: its account's rows, and of these only the granted ones if restricted."""
+        mine = self.filter(account_id=actor.account_id)
+        return mine.filter(Exists(self.grants(actor))) if actor.restricted else mine
+
+    def writable_by(self, actor: Actor) -> Self:
+        """What `actor` may change. What it sees beyond that is read_only: 403."""
+        mine = self.filter(account_id=actor.account_id)
+        if not actor.restricted:
+            return mine
+        return mine.filter(Exists(self.grants(actor).filter(permissions=Level.READ_WRITE)))
+
+    def grants(self, actor: Actor) -> models.QuerySet[Grant]:
+        mine = Grant.objects.filter(user_id=actor.user_id)  # type: ignore[misc] # the stubs know no None in lookups
+        return mine.filter(entity_type=self.entity_type, entity_id=OuterRef("pk"))

@@ -1,0 +1,40 @@
+"""Personal access tokens. OAuth tokens are in `accounts.models.oauth`."""
+
+from typing import Self
+
+from django.db import models
+from django.db.models import Q
+from django.db.models.functions import Now
+
+from accounts.models.users import User
+
+
+class PersonalTokenQuerySet(models.QuerySet["PersonalToken"]):
+    def unexpired(self) -> Self:
+        """By the database's clock, so that SQL compiled once stays right."""
+        return self.filter(Q(expiry=None) | Q(expiry__gt=Now()))
+
+
+class PersonalToken(models.Model):
+    """An opaque bearer token of 64 hex digits, shown once.
+
+    Only its SHA-256 `digest` is kept (the token carries 256 random bits, so a slow hash would add nothing)
+    and, to tell tokens apart in lists, its first 16 characters.
+    """
+
+    user = models.ForeignKey(User, on_delete=models.CASCADE, related_name="personal_tokens")
+    label = models.CharField(max_length=100)
+    scopes = models.TextField(default="*", help_text="Space-separated, or * for all.")
+    digest = models.CharField(max_length=64, unique=True, editable=False)
+    prefix = models.CharField(max_length=16, editable=False)
+    created = models.DateTimeField(auto_now_add=True)
+    expiry = models.DateTimeField(null=True, blank=True, help_text="Empty: it does not expire.")
+
+    objects = PersonalTokenQuerySet.as_manager()
+
+    class Meta:
+        ordering = ("id",)
+        verbose_name = "personal access token"
+
+    def __str__(self):
+        return f"{self.label} ({self.prefix}…)"

@@ -1,0 +1,94 @@
+"""Users: the people and robots of an account, and the platform's staff."""
+
+from typing import ClassVar
+
+from django.contrib.auth.models import AbstractBaseUser, BaseUserManager, PermissionsMixin
+from django.contrib.postgres.fields import ArrayField
+from django.core.validators import RegexValidator
+from django.db import models
+
+from accounts.models.accounts import Account
+
+
+class UserManager(BaseUserManager["User"]):
+    def create_user(self, username: str, email: str = "", password: str | None = None, **fields) -> "User":
+        """A user of ``fields["account"]``; without a password it can only use tokens."""
+        user = self.model(username=username, email=self.normalize_email(email), **fields)
+        user.set_password(password)
+        user.save(using=self._db)
+        return user
+
+    def create_superuser(self, username: str, email: str = "", password: str | None = None, **fields) -> "User":
+        """A staff user with every admin permission and no account."""
+        return self.create_user(username, email, password, is_staff=True, is_superuser=True, **fields)
+
+
+# the stubs cannot see the managers of the toolkit's models, which has no type hints
+class User(AbstractBaseUser, PermissionsMixin):  # type: ignore[django-manager-missing]
+    """Someone who can act: through tokens on one account, or (staff) in the admin.
+
+    A `restricted` user may do only what its grants say; any other user of the account may do everything.
+    """
+
+    class LishAuthMethod(models.TextChoices):
+        PASSWORD_KEYS = "password_keys"
+        KEYS_ONLY = "keys_only"
+        DISABLED = "disabled"
+
+    username = models.CharField(
+        max_length=32,
+        unique=True,
+        validators=[RegexValidator(r"^[A-Za-z0-9](?:[A-Za-z0-9]|[-_](?![-_]))+[A-Za-z0-9]$")],
+    )
+    email = models.EmailField(max_length=128)
+    account = models.ForeignKey(
+        Account, null=True, blank=True, on_delete=models.CASCADE, related_name="users",
+        help_text="Empty for staff, who act on the platform and not on an account.",
+    )  # fmt: skip
+    restricted = models.BooleanField(default=False)
+    is_active = models.BooleanField(default=True)
+    is_staff = models.BooleanField(default=False)
+    date_joined = models.DateTimeField(auto_now_add=True)
+
+    timezone = models.CharField(max_length=64, default="UTC")
+    email_notifications = models.BooleanField(default=True)
+    ip_whitelist_enabled = models.BooleanField(default=False)
+    lish_auth_method = models.CharField(max_length=16, choices=LishAuthMethod, default=LishAuthMethod.PASSWORD_KEYS)
+    lish_authorized_keys = ArrayField(models.TextField(), null=True, blank=True)
+    two_factor_auth = models.BooleanField(default=False)
+    verified_phone_number = models.CharField(max_length=20, null=True, blank=True)
+    authentication_type = models.CharField(max_length=32, default="password")
+
+    USERNAME_FIELD = "username"
+    EMAIL_FIELD = "email"
+    REQUIRED_FIELDS: ClassVar[list[str]] = ["email"]
+
+    objects: ClassVar[UserManager] = UserManager()
+
+    class Meta:
+        ordering = ("id",)
+        constraints = [
+            models.CheckConstraint(
+                condition=models.Q(account__isnull=False) | models.Q(restricted=False),
+                name="user_restricted_needs_account",
+            ),
+        ]
+
+    def __str__(self):
+        return self.username
+
+
+class SSHKey(models.Model):
+    """A public key on a user's profile, put on new instances by ``authorized_users``."""
+
+    user = models.ForeignKey(User, on_delete=models.CASCADE, related_name="ssh_keys")
+    label = models.CharField(max_length=64, blank=True)
+    ssh_key = models.TextField()
+    created = models.DateTimeField(auto_now_add=True)
+
+    class Meta:
+        ordering = ("id",)
+        verbose_name = "SSH key"
+
+    def __str__(self):
+        return self.label or f"key {self.pk}"

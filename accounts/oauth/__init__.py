@@ -1,0 +1,1 @@
+"""The OAuth 2 server: django-oauth-toolkit's, with the authorization code and refresh token grants alone."""

@@ -1,0 +1,27 @@
+"""Random values. Ids and secrets of clients have the contract's shape; tokens are opaque to their holders."""
+
+import secrets
+
+from oauth2_provider.generators import BaseHashGenerator
+
+
+class ClientId(BaseHashGenerator):
+    """20 hex digits."""
+
+    def hash(self) -> str:
+        return secrets.token_hex(10)
+
+
+class ClientSecret(BaseHashGenerator):
+    """64 hex digits."""
+
+    def hash(self) -> str:
+        return secrets.token_hex(32)
+
+
+def token(request) -> str:
+    """An access or refresh token of 64 characters.
+
+    Not of hex digits, so that authentication need not look for it among the personal tokens.
+    """
+    return secrets.token_urlsafe(48)

@@ -1,0 +1,55 @@
+"""OAuth scopes: ``family:read_only`` and ``family:read_write``, or ``*`` for everything."""
+
+from collections.abc import Iterable
+from functools import lru_cache
+
+ALL = "*"
+READ_ONLY, READ_WRITE = "read_only", "read_write"
+FAMILIES = {
+    "account": "your account, its users and tokens",
+    "computes": "compute instances",
+    "databases": "managed databases",
+    "domains": "domains and their records",
+    "events": "events",
+    "firewall": "firewalls",
+    "images": "images",
+    "ips": "IP addresses",
+    "lke": "Kubernetes clusters",
+    "longview": "monitoring clients",
+    "nodebalancers": "load balancers",
+    "object_storage": "object storage",
+    "stackscripts": "deployment scripts",
+    "volumes": "volumes",
+}
+"""Families and what they are about, in plain words for the consent page."""
+
+KNOWN = {ALL, *(f"{family}:{level}" for family in FAMILIES for level in (READ_ONLY, READ_WRITE))}
+
+
+@lru_cache(maxsize=1024)
+def split_scopes(scopes: str) -> tuple[str, ...]:
+    """The scopes of a space- or comma-separated list, once each, in the order given."""
+    return tuple(dict.fromkeys(scopes.replace(",", " ").split()))
+
+
+def parse_scopes(scopes: str) -> tuple[str, ...]:
+    """As `split_scopes`, of a client's wish: raises `ValueError` naming the first that is none.
+
+    ``*`` makes the others needless, and none at all are refused.
+    """
+    found = split_scopes(scopes)
+    for scope in found:
+        if scope not in KNOWN:
+            raise ValueError(f"Unknown scope: {scope[:80]}")
+    if not found:
+        raise ValueError("At least one scope is required")
+    return (ALL,) if ALL in found else found
+
+
+def includes(held: Iterable[str], wanted: Iterable[str]) -> bool:
+    """Whether a token with the scopes `held` may do all that `wanted` allow. read_write includes read_only."""
+    held = set(held)
+    return ALL in held or all(
+        scope in held or (scope.endswith(f":{READ_ONLY}") and f"{scope.partition(':')[0]}:{READ_WRITE}" in held)
+        for scope in wanted
+    )

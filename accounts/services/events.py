@@ -1,0 +1,130 @@
+"""Telling what happened. Every change writes its event in its own transaction."""
+
+from dataclasses import dataclass
+
+from django.db import transaction
+from django.utils.timezone import now
+
+from accounts.actors import Actor
+from accounts.models import Event
+from config.inserts import insert
+
+
+@dataclass(frozen=True, slots=True)
+class EntityRef:
+    """An entity as events name it: by value, since an event outlives what it tells of.
+
+    `type` is from the contract's enum, `id` a number or a slug, `url` a path below the host.
+    """
+
+    type: str
+    id: int | str
+    label: str
+    url: str
+
+
+def notify(
+    actor: Actor,
+    action: str,
+    entity: EntityRef | None = None,
+    secondary: EntityRef | None = None,
+    *,
+    message: str = "",
+) -> Event:
+    """Tell of a change that was instant: status ``notification``, null percent and duration."""
+    event = Event(
+        account_id=actor.account_id,
+        username=actor.username,
+        action=action,
+        status=Event.Status.NOTIFICATION,
+        message=message,
+        **_entity(entity),
+        **_secondary(secondary),
+    )
+    insert(event)
+    return event
+
+
+def open_event(
+    *,
+    username: str,
+    account_id: int,
+    action: str,
+    entity: EntityRef,
+    secondary: EntityRef | None = None,
+    started: bool = False,
+) -> Event:
+    """Open the event of a job: ``scheduled``, or at once ``started``, at 0 percent.
+
+    The jobs engine moves it on and ends it.
+    """
+    event = draft_event(
+        username=username,
+        account_id=account_id,
+        action=action,
+        entity=entity,
+        secondary=secondary,
+        started=started,
+    )
+    insert(event)
+    return event
+
+
+def draft_event(
+    *,
+    username: str,
+    account_id: int,
+    action: str,
+    entity: EntityRef,
+    secondary: EntityRef | None = None,
+    started: bool = False,
+    key: int | None = None,
+) -> Event:
+    """As `open_event`, for a caller that inserts it along with other rows, under the `key` it drew."""
+    return Event(
+        pk=key,
+        account_id=account_id,
+        username=username,
+        action=action,
+        status=Event.Status.STARTED if started else Event.Status.SCHEDULED,
+        started=now() if started else None,
+        percent_complete=0,
+        **_entity(entity),
+        **_secondary(secondary),
+    )
+
+
+@transaction.atomic
+def mark_seen(actor: Actor, event: Event) -> None:
+    """Mark the event and all before it as seen, as far as the actor may."""
+    unseen = Event.objects.writable_by(actor).filter(pk__lte=event.pk, seen=False)
+    # Locked in one order, so that two who mark the same events at once wait and do not deadlock.
+    locked = unseen.order_by("pk").select_for_update(no_key=True).values_list("pk", flat=True)
+    Event.objects.filter(pk__in=list(locked)).update(seen=True)
+
+
+def mark_read(event: Event) -> None:
+    """Mark this one event as read."""
+    Event.objects.filter(pk=event.pk, read=False).update(read=True)
+
+
+def _entity(ref: EntityRef | None) -> dict:
+    if ref is None:
+        return {}
+    return {
+        "entity_type": ref.type,
+        "entity_id": ref.id,
+        "entity_label": ref.label,
+        "entity_url": ref.url,
+    }
+
+
+def _secondary(ref: EntityRef | None) -> dict:
+    if ref is None:
+        return {}
+    return {
+        "secondary_type": ref.type,
+        "secondary_id": str(ref.id),
+        "secondary_label": ref.label,
+        "secondary_url": ref.url,
+    }

@@ -1,0 +1,36 @@
+"""Suspending accounts and users, and letting them in again. For staff."""
+
+from django.db import transaction
+
+from accounts.actors import Actor
+from accounts.models import Account, User
+from accounts.services.events import EntityRef, notify
+from config.errors import Invalid
+
+
+@transaction.atomic
+def set_account_active(actor: Actor, account: Account, active: bool) -> None:
+    """Let the account's tokens and users in or, suspended, answer them 401. Its instances run on.
+
+    Raises `Invalid` when it is so already. Writes ``account_update``.
+    """
+    if not Account.objects.filter(pk=account.pk).exclude(is_active=active).update(is_active=active):
+        raise Invalid(f"The account is {_state(active)} already.")
+    account.is_active = active
+    ref = EntityRef("account", account.pk, str(account), "/v4/account")
+    notify(actor, "account_update", ref, message=f"The account is {_state(active)}.")
+
+
+@transaction.atomic
+def set_user_active(actor: Actor | None, user: User, active: bool) -> None:
+    """As `set_account_active`, for one user. Writes ``user_update`` where the user has an account."""
+    if not User.objects.filter(pk=user.pk).exclude(is_active=active).update(is_active=active):
+        raise Invalid(f"The user is {_state(active)} already.")
+    user.is_active = active
+    if actor is not None:
+        ref = EntityRef("user", user.pk, user.username, f"/v4/account/users/{user.username}")
+        notify(actor, "user_update", ref, message=f"The user is {_state(active)}.")
+
+
+def _state(active: bool) -> str:
+    return "active" if active else "suspended"
