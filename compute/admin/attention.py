@@ -1,0 +1,58 @@
+"""What of this app needs attention: stuck jobs, failures, pools that run dry. Three queries."""
+
+from collections.abc import Iterator
+from datetime import timedelta
+
+from django.db.models import Count, Q
+from django.http import HttpRequest
+from django.utils.timezone import now
+
+from accounts.models import Event
+from compute.admin.pools import counted, is_scarce
+from compute.admin.standing import live, overdue, retrying, stuck
+from compute.models import Address, AddressPool, Job
+from config.admin.attention import Notice, watcher
+from config.admin.display import list_of
+
+WINDOW = 20_000
+"""The newest events that are looked at for failures, however many there are."""
+
+
+@watcher
+def jobs(request: HttpRequest) -> Iterator[Notice]:
+    if not request.user.has_perm("compute.view_job"):
+        return
+    found = Job.objects.filter(live()).aggregate(
+        stuck=Count("pk", filter=stuck()),
+        overdue=Count("pk", filter=overdue()),
+        retrying=Count("pk", filter=retrying()),
+    )
+    if found["stuck"]:
+        text = f"Stuck jobs: {found['stuck']} ({found['overdue']} overdue, {found['retrying']} retrying)"
+        yield Notice(text, list_of(Job, now="stuck"))
+
+
+@watcher
+def events(request: HttpRequest) -> Iterator[Notice]:
+    if not request.user.has_perm("accounts.view_event"):
+        return
+    newest = Event.objects.order_by("-pk").values("pk")[:WINDOW]  # by its index: times have none
+    failed = Event.objects.filter(
+        pk__in=newest, status=Event.Status.FAILED, created__gt=now() - timedelta(hours=1)
+    ).count()
+    if failed:
+        text = f"Failed in the last hour: {failed} event{'' if failed == 1 else 's'}"
+        yield Notice(text, list_of(Event, status__exact="failed", since="hour"))
+
+
+@watcher
+def address_pools(request: HttpRequest) -> Iterator[Notice]:
+    """Pools with less than a tenth free, one line each."""
+    if not request.user.has_perm("compute.view_addresspool"):
+        return
+    rows = counted(AddressPool.objects.exclude(kind=AddressPool.Kind.SLAAC)).filter(~Q(total=0))
+    for pool in rows:
+        total, used = pool.total, pool.used  # type: ignore[attr-defined]
+        if is_scarce(total, used):
+            text = f"{pool}: {total - used} of {total} addresses left"
+            yield Notice(text, list_of(Address, pool__id__exact=pool.pk))

@@ -1,0 +1,79 @@
+"""What customers can choose from: types, kernels, images. Nothing that is in use can be deleted."""
+
+from django.contrib import admin
+from django.db.models import Model, QuerySet
+from django.http import HttpRequest
+
+from compute.models import Image, InstanceType, Kernel
+from config.admin.pages import Page
+
+
+@admin.register(InstanceType)
+class InstanceTypePage(Page):
+    """What a type gives cannot change once it is sold: instances' disks were made to fit it."""
+
+    list_display = (
+        "id", "label", "type_class", "memory", "vcpus", "disk", "transfer", "price_monthly", "deprecated",
+    )  # fmt: skip
+    list_filter = ("type_class", "deprecated")
+    search_fields = ("^id", "^label")
+    ordering = ("type_class", "memory", "id")
+    fixed = ("id", "type_class", "memory", "disk", "vcpus", "gpus")
+    fieldsets = (
+        (None, {"fields": ("id", "label", "type_class", "deprecated", "successor")}),
+        ("What it gives", {
+            "fields": (("memory", "disk"), ("vcpus", "gpus"), ("transfer", "network_out")),
+            "description": "Memory and disk in MB, transfer in GB a month, outgoing bandwidth in Mbit/s.",
+        }),
+        ("Prices in USD", {
+            "fields": (("price_hourly", "price_monthly"), ("backup_price_hourly", "backup_price_monthly")),
+        }),
+    )  # fmt: skip
+
+    def get_queryset(self, request: HttpRequest) -> QuerySet[InstanceType]:
+        return super().get_queryset(request).select_related("successor")
+
+
+class Kept(Page):
+    """Rows that others name by value: they are deprecated, never deleted."""
+
+    def has_delete_permission(self, request: HttpRequest, obj: Model | None = None) -> bool:
+        return False
+
+
+@admin.register(Kernel)
+class KernelPage(Kept):
+    list_display = ("id", "label", "version", "architecture", "kvm", "pvops", "deprecated")
+    list_filter = ("architecture", "kvm", "deprecated")
+    search_fields = ("^id", "^label")
+    fixed = ("id", "architecture")
+
+
+@admin.register(Image)
+class ImagePage(Kept):
+    """Public images are staff's; customers' own ones are only looked at."""
+
+    list_display = ("id", "label", "vendor", "owner", "size", "status", "deprecated", "eol")
+    list_select_related = ("account",)
+    list_filter = ("is_public", "status", "deprecated")
+    search_fields = ("id", "^label")
+    search_help_text = "An image's id, or how its label begins."
+    fixed = ("id", "size", "created")
+    fieldsets = (
+        (None, {"fields": ("id", "label", "vendor", "description", "size", "deprecated", "is_public", "account")}),
+        ("State", {"fields": ("status", "type", "created_by", "expiry")}),
+        ("Dates", {"fields": ("created", "updated", "eol")}),
+    )
+    readonly_fields = ("account", "is_public", "status", "type", "created_by", "expiry", "updated")
+
+    def has_change_permission(self, request: HttpRequest, obj: Image | None = None) -> bool:
+        return (obj is None or obj.account_id is None) and super().has_change_permission(request, obj)
+
+    def save_model(self, request: HttpRequest, obj: Image, form, change: bool) -> None:
+        if not change:
+            obj.is_public = True  # a private one comes into being from a disk, by its owner
+        super().save_model(request, obj, form, change)
+
+    @admin.display(description="Owner")
+    def owner(self, image: Image):
+        return image.account or "official"

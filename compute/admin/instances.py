@@ -1,0 +1,214 @@
+"""Instances: found by anything a customer may name, and a page that says what is going on."""
+
+import ipaddress
+from typing import Any
+
+from django.contrib import admin
+from django.db.models import Q, QuerySet
+from django.http import HttpRequest
+from django.template.loader import render_to_string
+from django.utils.html import format_html, format_html_join
+from django.utils.safestring import SafeString
+
+from accounts.admin.panels import MOST, account_panel, staff
+from accounts.models import Account, User
+from compute.admin.jobs import JobPage
+from compute.admin.timeline import timeline
+from compute.jobs.catalogue import KINDS
+from compute.models import Address, Config, Disk, Instance, Job
+from compute.services import instances, power
+from config.admin.display import BAD, BUSY, GOOD, NOTHING, QUIET, link, list_of, moment, page_of, pill
+from config.admin.pages import ClosedFilter, Panel, ReadOnlyPage, is_number
+from config.admin.verbs import Button, Verb
+
+TONES = {Instance.Status.RUNNING: GOOD, Instance.Status.OFFLINE: QUIET, Instance.Status.STOPPED: BAD}
+
+
+def boot(request: HttpRequest, instance: Instance) -> str:
+    return started(power.boot(staff(request, instance.account_id), instance))
+
+
+def reboot(request: HttpRequest, instance: Instance) -> str:
+    return started(power.reboot(staff(request, instance.account_id), instance))
+
+
+def shutdown(request: HttpRequest, instance: Instance) -> str:
+    return started(power.shutdown(staff(request, instance.account_id), instance))
+
+
+def delete(request: HttpRequest, instance: Instance) -> str:
+    return started(instances.delete(staff(request, instance.account_id), instance))
+
+
+def started(job: Job) -> str:
+    return f"job {job.pk} is {'queued behind the live one' if job.state == Job.State.QUEUED else 'on its way'}."
+
+
+def can(kind: str):
+    """Whether a job of this kind starts from the instance's status."""
+    return lambda instance: instance.status in KINDS[kind].starts_from
+
+
+def status_pill(instance: Instance) -> SafeString:
+    return pill(instance.get_status_display().lower(), TONES.get(instance.status, BUSY))  # type: ignore[call-overload]
+
+
+@admin.register(Instance)
+class InstancePage(ReadOnlyPage):
+    """What only jobs may change is only shown. Staff act through the services, as customers do."""
+
+    list_display = ("id", "label", "state", "account", "ipv4_list", "region", "type", "host")
+    list_display_links = ("id", "label")
+    list_select_related = ("account", "region", "type", "host")
+    list_filter = ("status", "region", ("type", ClosedFilter))
+    search_fields = ("=pk", "^label")
+    search_help_text = "Id, IPv4 address, username, or how a label, company or account's email begins."
+    ordering = ("-id",)
+    sortable_by = ("id",)
+    fieldsets = (
+        (None, {"fields": (
+            ("state", "id"), ("account", "tags_list"), ("type_link", "image"), ("region", "host"),
+            ("ipv4_list", "ipv6_text"), ("created", "updated"),
+        )}),
+        ("Settings", {"classes": ("collapse",), "fields": (
+            ("alert_cpu", "alert_io"), ("alert_network_in", "alert_network_out"),
+            ("alert_transfer_quota", "watchdog_enabled"), ("backups_enabled", "backups_available"),
+            ("backups_day", "backups_window"), ("backups_last_successful", "group"),
+        )}),
+    )  # fmt: skip
+    verbs = (
+        Verb("boot", "Boot", boot, offered=can("boot")),
+        Verb("reboot", "Reboot", reboot, offered=can("reboot"), confirm="They will be down for a moment."),
+        Verb("shutdown", "Shut down", shutdown, offered=can("shutdown"), confirm="They will be off until booted."),
+        Verb(
+            "delete", "Delete", delete, danger=True, permission="delete", offered=can("delete"),
+            confirm="Their disks are deleted and their addresses given back. This cannot be undone.",
+        ),
+    )  # fmt: skip
+
+    def get_queryset(self, request: HttpRequest) -> QuerySet[Instance]:
+        return super().get_queryset(request).select_related("account", "region", "type", "host", "image")
+
+    def matches(self, term: str) -> Q:
+        address = ipv4(term)
+        if address:
+            return Q(pk__in=Address.objects.filter(address=address).values("instance_id"))
+        if is_number(term):
+            return super().matches(term)
+        owner = Account.objects.filter(Q(company__istartswith=term) | Q(email__istartswith=term))
+        user = User.objects.filter(username=term, account__isnull=False)
+        return super().matches(term) | Q(account__in=owner) | Q(account__in=user.values("account"))
+
+    def panels(self, request: HttpRequest, obj: Instance) -> list[Panel]:
+        jobs = self.admin_site.get_model_admin(Job)
+        assert isinstance(jobs, JobPage)  # noqa: S101
+
+        def buttons(job: Job) -> SafeString:
+            offered = [button for button in jobs.buttons(request, job, back=page_of(obj)) if button.offered]
+            return format_html_join("", "{}", ((button_html(button),) for button in offered))
+
+        return [timeline(obj, buttons), disks_panel(obj), configs_panel(obj), addresses_panel(obj)]
+
+    @admin.display(description="Status")
+    def state(self, instance: Instance):
+        return status_pill(instance)
+
+    @admin.display(description="Type")
+    def type_link(self, instance: Instance):
+        return link(instance.type, f"{instance.type.label} ({instance.type_id})")
+
+    @admin.display(description="IPv4")
+    def ipv4_list(self, instance: Instance):
+        return addresses(instance.ipv4)
+
+    @admin.display(description="IPv6")
+    def ipv6_text(self, instance: Instance):
+        return addresses([instance.ipv6] if instance.ipv6 else [])
+
+    @admin.display(description="Tags")
+    def tags_list(self, instance: Instance):
+        return format_html_join(" ", "{}", ((pill(tag),) for tag in instance.tags)) or NOTHING
+
+
+def button_html(button: Button) -> SafeString:
+    return SafeString(render_to_string("admin/verb_button.html", {"button": button}))
+
+
+def ipv4(term: str) -> str | None:
+    try:
+        return str(ipaddress.IPv4Address(term))
+    except ValueError:
+        return None
+
+
+def addresses(found: list[str]) -> SafeString:
+    return format_html_join(" ", '<span class="address">{}</span>', ((each,) for each in found)) or NOTHING
+
+
+def disks_panel(instance: Instance) -> Panel:
+    disks = Disk.objects.filter(instance=instance).select_related("image").order_by("pk")
+    return Panel.of(
+        "Disks",
+        ("Id", "Label", "Size", "Filesystem", "Status", "Image", "Created"),
+        (
+            (
+                disk.pk,
+                disk.label,
+                f"{disk.size} MB",
+                disk.filesystem,
+                pill(disk.status, GOOD if disk.status == Disk.Status.READY else BUSY),
+                link(disk.image),
+                moment(disk.created),
+            )
+            for disk in disks
+        ),
+    )
+
+
+def configs_panel(instance: Instance) -> Panel:
+    configs = Config.objects.filter(instance=instance).prefetch_related("devices__disk").order_by("pk")
+    return Panel.of(
+        "Configuration profiles",
+        ("Id", "Label", "Kernel", "Boots from", "Devices"),
+        (
+            (
+                config.pk,
+                format_html("{} {}", config.label, pill("booted", GOOD))
+                if config.pk == instance.booted_config_id
+                else config.label,
+                config.kernel_id,
+                f"{config.root_device}, run level {config.run_level}",
+                ", ".join(f"{device.slot}: {device.disk.label}" for device in config.devices.all()),
+            )
+            for config in configs
+        ),
+    )
+
+
+def addresses_panel(instance: Instance) -> Panel:
+    rows = Address.objects.filter(instance=instance).select_related("pool").order_by("pk")
+    found: list[tuple[Any, ...]] = []
+    for row in rows:
+        address = addresses([f"{row.address}/{row.prefix}"])
+        found.append((address, "public" if row.public else "private", row.rdns, link(row.pool)))
+    if instance.ipv6:
+        found.append((addresses([instance.ipv6]), "SLAAC", None, NOTHING))
+    return Panel.of("Addresses", ("Address", "Kind", "Reverse name set", "Pool"), found)
+
+
+@account_panel
+def instances_panel(account: Account) -> Panel:
+    """The account's newest instances, on its page."""
+    rows = Instance.objects.filter(account=account).select_related("type").order_by("-pk")[:MOST]
+    return Panel.of(
+        "Instances",
+        ("Label", "Id", "Status", "Region", "Type", "IPv4", "Created"),
+        (
+            (
+                link(row), row.pk, status_pill(row), row.region_id, row.type.label, addresses(row.ipv4),
+                moment(row.created),
+            )
+            for row in rows
+        ),
+        more=list_of(Instance, account__id__exact=account.pk),
+    )  # fmt: skip

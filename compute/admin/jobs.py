@@ -1,0 +1,152 @@
+"""Jobs: what is stuck, why, and what can be done about it."""
+
+from django.contrib import admin
+from django.db.models import Q, QuerySet
+from django.http import HttpRequest
+
+from compute.admin import standing
+from compute.admin.standing import Standing, with_standing
+from compute.jobs import queue
+from compute.jobs.catalogue import KINDS
+from compute.jobs.ledger import LIVE
+from compute.models import Instance, Job
+from config.admin.display import NOTHING, link, pretty
+from config.admin.pages import ReadOnlyPage, is_number
+from config.admin.verbs import Verb
+from config.errors import Invalid
+
+
+def run_now(request: HttpRequest, job: Job) -> str:
+    if not queue.run_now(job):
+        raise Invalid("It is finished, queued behind another, or at work right now.")
+    return "it is due now, and its bell was rung."
+
+
+def cancel(request: HttpRequest, job: Job) -> str:
+    if not queue.cancel(job):
+        raise Invalid("It is finished, queued, or being undone already.")
+    return "it will stop before its next step and undo what can be undone."
+
+
+class Kind(admin.SimpleListFilter):
+    title = "kind"
+    parameter_name = "kind"
+
+    def lookups(self, request, model_admin):
+        return [(name, name) for name in KINDS]
+
+    def queryset(self, request: HttpRequest, queryset: QuerySet[Job]) -> QuerySet[Job]:
+        return queryset.filter(kind=self.value()) if self.value() else queryset
+
+
+class Now(admin.SimpleListFilter):
+    """What live jobs are doing. All of it reads only the small index of live jobs."""
+
+    title = "right now"
+    parameter_name = "now"
+    CHOICES = {
+        "stuck": ("Stuck", standing.stuck),
+        standing.OVERDUE: ("… overdue", standing.overdue),
+        standing.RETRYING: ("… retrying", standing.retrying),
+        standing.HELD: ("At work", standing.held),
+        standing.WAITING: ("Waiting", standing.waiting),
+        "live": ("All that live", standing.live),
+    }
+
+    def lookups(self, request, model_admin):
+        return [(name, label) for name, (label, _) in self.CHOICES.items()]
+
+    def queryset(self, request: HttpRequest, queryset: QuerySet[Job]) -> QuerySet[Job]:
+        chosen = self.CHOICES.get(self.value() or "")
+        return queryset.filter(chosen[1]()) if chosen else queryset
+
+
+@admin.register(Job)
+class JobPage(ReadOnlyPage):
+    list_display = ("name", "instance_link", "standing", "details", "created")
+    list_filter = (Now, "state", Kind)
+    search_fields = ("=instance_id", "^instance__label")
+    search_help_text = "An instance's id, or how its label begins."
+    ordering = ("-id",)
+    secret = ("sealed",)
+    sortable_by = ()
+    fieldsets = (
+        (None, {"fields": ("instance_link", "standing", "plan", "step_of", "attempts", "said")}),
+        ("Lease and times", {"fields": ("timing", "lease", "run_at", "rung_at", "deadline", "fence")}),
+        ("What it was given", {"fields": ("by", "event_link", "pretty_data")}),
+        ("Dates", {"fields": (("created", "finished_at"),)}),
+    )
+    verbs = (
+        Verb("run_now", "Run now", run_now, offered=lambda job: job.state in LIVE),
+        Verb(
+            "cancel", "Cancel", cancel, danger=True, offered=lambda job: job.state == "active",
+            confirm="It stops before its next step and undoes what it did, as after a failure. "
+            "A cancelled provisioning takes the instance away.",
+        ),
+    )  # fmt: skip
+
+    def get_queryset(self, request: HttpRequest) -> QuerySet[Job]:
+        return with_standing(super().get_queryset(request)).select_related("instance", "event")
+
+    def matches(self, term: str) -> Q:
+        if is_number(term):
+            return Q(instance_id=int(term)) | Q(pk=int(term))
+        return Q(instance__in=Instance.objects.filter(label__istartswith=term))
+
+    @admin.display(description="Job", ordering="-id")
+    def name(self, job: Job) -> str:
+        return f"{job.pk} {job.kind}"
+
+    @admin.display(description="Instance")
+    def instance_link(self, job: Job):
+        if job.instance is not None:
+            return link(job.instance)
+        return f"{job.event.entity_label} ({job.event.entity_id}), gone" if job.event else NOTHING
+
+    @admin.display(description="State")
+    def standing(self, job: Job):
+        return Standing(job).state()
+
+    @admin.display(description="Step")
+    def step_of(self, job: Job) -> str:
+        return Standing(job).step()
+
+    @admin.display(description="Where it stands")
+    def details(self, job: Job):
+        return Standing(job).details()
+
+    @admin.display(description="Plan")
+    def plan(self, job: Job):
+        return Standing(job).plan()
+
+    @admin.display(description="Attempts")
+    def attempts(self, job: Job) -> str:
+        return Standing(job).attempt()
+
+    @admin.display(description="Lease")
+    def lease(self, job: Job) -> str:
+        return Standing(job).lease()
+
+    @admin.display(description="Timing")
+    def timing(self, job: Job) -> str:
+        return Standing(job).timing()
+
+    @admin.display(description="Deadline")
+    def deadline(self, job: Job) -> str:
+        return Standing(job).deadline()
+
+    @admin.display(description="Error")
+    def said(self, job: Job):
+        return Standing(job).error() or NOTHING
+
+    @admin.display(description="By")
+    def by(self, job: Job) -> str:
+        return job.created_by or "the platform"
+
+    @admin.display(description="Event")
+    def event_link(self, job: Job):
+        return link(job.event)
+
+    @admin.display(description="Data")
+    def pretty_data(self, job: Job):
+        return pretty(job.data)

@@ -1,0 +1,160 @@
+"""Address pools: adding networks that instances get their addresses from, and how full they are."""
+
+from typing import Any
+
+from django import forms
+from django.contrib import admin, messages
+from django.db.models import Count, Q, QuerySet
+from django.http import HttpRequest
+from django.utils.html import format_html
+
+from compute.models import Address, AddressPool
+from compute.services import pools
+from config.admin.display import BAD, GOOD, NOTHING, QUIET, link, list_of, pill
+from config.admin.pages import Page, ReadOnlyPage, is_number
+from config.admin.verbs import Verb
+from config.errors import Invalid
+
+SCARCE = 0.1
+"""The share of free addresses below which a pool needs attention."""
+
+
+def counted(rows: QuerySet[AddressPool]) -> QuerySet[AddressPool]:
+    """Add how many addresses each pool has, and how many of them are used: one query for all."""
+    return rows.annotate(
+        total=Count("addresses"), used=Count("addresses", filter=Q(addresses__instance__isnull=False))
+    )
+
+
+def remove(request: HttpRequest, pool: AddressPool) -> str:
+    pools.remove_pool(pool)
+    return "deleted, with its addresses."
+
+
+class PoolForm(forms.ModelForm):
+    """Lets the service check, whose findings are shown beside the fields."""
+
+    class Meta:
+        model = AddressPool
+        fields = ("region", "kind", "network", "gateway")
+
+    def clean(self):
+        cleaned = super().clean() or {}
+        if not self.errors:
+            pool = AddressPool(**cleaned)
+            try:
+                pools.check_pool(pool)
+            except Invalid as error:
+                for problem in error.problems:
+                    self.add_error(problem.field, problem.reason)
+            else:
+                cleaned.update(network=pool.network, gateway=pool.gateway)
+        return cleaned
+
+
+@admin.register(AddressPool)
+class AddressPoolPage(Page):
+    """Pools are added and deleted, never changed: their addresses are in use as they are."""
+
+    form = PoolForm
+    list_display = ("network", "region", "kind", "filled", "used_count", "free_count", "gateway")
+    list_select_related = ("region",)
+    list_filter = ("kind", "region")
+    search_fields = ("^network",)
+    ordering = ("region", "kind", "id")
+    sortable_by = ()
+    verbs = (
+        Verb(
+            "delete", "Delete", remove, danger=True, permission="delete",
+            confirm="Its free addresses are deleted with it. A pool with used ones is refused.",
+        ),
+    )  # fmt: skip
+
+    def get_queryset(self, request: HttpRequest) -> QuerySet[AddressPool]:
+        return counted(super().get_queryset(request)).select_related("region")
+
+    def get_fields(self, request: HttpRequest, obj: AddressPool | None = None):
+        plain = ("region", "kind", "network", "gateway")
+        return plain if obj is None else (*plain, "used_count", "free_count", "created")
+
+    def get_readonly_fields(self, request: HttpRequest, obj: Any = None) -> tuple[Any, ...]:
+        return () if obj is None else self.get_fields(request, obj)
+
+    def has_change_permission(self, request: HttpRequest, obj: AddressPool | None = None) -> bool:
+        return False
+
+    def has_delete_permission(self, request: HttpRequest, obj: AddressPool | None = None) -> bool:
+        """The verb does it: Django's way would list every single address."""
+        return False
+
+    def save_model(self, request: HttpRequest, obj: AddressPool, form, change: bool) -> None:
+        number = pools.add_pool(obj)
+        if obj.kind != AddressPool.Kind.SLAAC:
+            messages.info(request, f"{obj} has {number} addresses to give.")
+
+    @admin.display(description="Used")
+    def used_count(self, pool: AddressPool):
+        if pool.kind == AddressPool.Kind.SLAAC:
+            return NOTHING
+        return format_html('<a href="{}">{}</a>', _addresses(pool, used="yes"), pool.used)  # type: ignore[attr-defined]
+
+    @admin.display(description="Free")
+    def free_count(self, pool: AddressPool):
+        if pool.kind == AddressPool.Kind.SLAAC:
+            return NOTHING
+        free = pool.total - pool.used  # type: ignore[attr-defined]
+        return format_html('<a href="{}">{}</a>', _addresses(pool, used="no"), free)
+
+    @admin.display(description="Filled")
+    def filled(self, pool: AddressPool):
+        if pool.kind == AddressPool.Kind.SLAAC:
+            return pill("without end", QUIET)
+        total, used = pool.total, pool.used  # type: ignore[attr-defined]
+        if not total:
+            return pill("empty", BAD)
+        return pill(f"{used / total:.0%}", BAD if is_scarce(total, used) else GOOD)
+
+
+def is_scarce(total: int, used: int) -> bool:
+    return total - used < total * SCARCE
+
+
+def _addresses(pool: AddressPool, **filters: str) -> str:
+    return list_of(Address, pool__id__exact=pool.pk, **filters)
+
+
+class Used(admin.SimpleListFilter):
+    title = "use"
+    parameter_name = "used"
+
+    def lookups(self, request, model_admin):
+        return [("yes", "Used"), ("no", "Free")]
+
+    def queryset(self, request: HttpRequest, queryset: QuerySet[Address]) -> QuerySet[Address]:
+        return queryset.filter(instance__isnull=self.value() == "no") if self.value() else queryset
+
+
+@admin.register(Address)
+class AddressPage(ReadOnlyPage):
+    """Single addresses: who has one. Pools make them, instances take and release them."""
+
+    list_display = ("address", "instance_link", "public", "pool", "released")
+    list_select_related = ("instance", "pool")
+    list_filter = (Used, "public", "region")
+    search_fields = ("address", "=instance_id")
+    search_help_text = "An address, or an instance's id."
+    ordering = ("id",)
+    sortable_by = ()
+    fields = ("address", "prefix", "gateway", "public", "region", "pool", "instance_link", "rdns", "released")
+
+    def matches(self, term: str) -> Q:
+        if is_number(term):
+            return Q(instance_id=int(term))
+        try:
+            return Q(address=forms.GenericIPAddressField().clean(term))
+        except forms.ValidationError:
+            return Q(pk__in=[])
+
+    @admin.display(description="Instance")
+    def instance_link(self, address: Address):
+        return link(address.instance) if address.instance else pill("free", QUIET)

@@ -1,0 +1,52 @@
+"""An instance's jobs and events as one story, newest first."""
+
+from collections.abc import Callable
+from datetime import timedelta
+from typing import Any
+
+from accounts.admin.panels import event_state
+from accounts.models import Event
+from compute.admin.standing import Standing, with_standing
+from compute.models import Instance, Job
+from config.admin.display import lines, link, list_of, moment, span
+from config.admin.pages import Panel, Row
+
+MOST = 50
+
+Buttons = Callable[[Job], Any]
+
+
+def timeline(instance: Instance, buttons: Buttons) -> Panel:
+    """The newest jobs and events of the instance; two queries. `buttons` renders what can be done to a live job."""
+    jobs = with_standing(Job.objects.filter(instance=instance)).order_by("-pk")[:MOST]
+    events = Event.objects.filter(
+        account_id=instance.account_id, entity_type="compute", entity_id=instance.pk
+    ).order_by("-pk")[:MOST]
+    entries = [(job.created, 1, job.pk, _job_row(job, buttons)) for job in jobs]
+    entries += [(event.created, 0, event.pk, _event_row(event)) for event in events]
+    entries.sort(key=lambda entry: entry[:3], reverse=True)
+    return Panel(
+        "Jobs and events",
+        ("When", "What", "State", "Where it stands", ""),
+        [entry[-1] for entry in entries[:MOST]],
+        more=list_of(Event, account__id__exact=instance.account_id, entity_type="compute", entity_id=instance.pk),
+        empty="Nothing happened yet.",
+    )
+
+
+def _job_row(job: Job, buttons: Buttons) -> Row:
+    standing = Standing(job)
+    what = lines([link(job, f"job {job.pk}: {job.kind}"), by(job.created_by)])
+    cells = (moment(job.created), what, standing.state(), standing.details(), buttons(job) if standing.live else "")
+    return Row(cells, "bad" if standing.stuck else "")
+
+
+def _event_row(event: Event) -> Row:
+    about = f"with {event.secondary_label}" if event.secondary_label else ""
+    what = lines([link(event, event.action), by(event.username)])
+    took = f"took {span(timedelta(seconds=event.duration))}" if event.duration is not None else ""
+    return Row((moment(event.created), what, event_state(event), lines([about, took, event.message]), ""))
+
+
+def by(username: str) -> str:
+    return f"by {username or 'the platform'}"

@@ -1,0 +1,159 @@
+"""Instances: create, read, change, delete, and their power."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from accounts.actors import Actor
+from compute.api.resources import (
+    BootRequest,
+    ConfigResource,
+    DiskResource,
+    InstanceCreate,
+    InstanceResource,
+    NetworkingResource,
+)
+from compute.models import Config, Disk, Instance
+from compute.services import instances, power
+from compute.services.networking import networking
+from config.api.access import READ_ONLY, READ_WRITE
+from config.api.responses import JSONResponse
+from config.api.views import ResourceViewSet
+from config.errors import Problems
+
+READ = "computes:read_only"
+WRITE = "computes:read_write"
+
+
+class InstanceViewSet(ResourceViewSet[Actor, Instance]):
+    """Compute instances."""
+
+    resource = InstanceResource
+    requests = {"create": InstanceCreate, "boot": BootRequest, "reboot": BootRequest}
+    scopes = {
+        "list": READ,
+        "retrieve": READ,
+        "create": WRITE,
+        "update": WRITE,
+        "destroy": WRITE,
+        "boot": WRITE,
+        "reboot": WRITE,
+        "shutdown": WRITE,
+    }
+    grants = {
+        "list": READ_ONLY,
+        "retrieve": READ_ONLY,
+        "create": "add_computes",
+        "update": READ_WRITE,
+        "destroy": READ_WRITE,
+        "boot": READ_WRITE,
+        "reboot": READ_WRITE,
+        "shutdown": READ_WRITE,
+    }
+    throttle = {"create": "instance_create"}
+    related = ("type", "host")
+
+    @staticmethod
+    def objects(actor, path):
+        return Instance.objects.visible_to(actor)
+
+    def create(self, request) -> JSONResponse:
+        """Create an instance, empty or from an image. It shows `provisioning`; follow its event to the end."""
+        instance = instances.create(self.actor, spec_of(self.validated()))
+        return self.answer(instance)
+
+    def update(self, request, id) -> JSONResponse:
+        """Change label, group, tags, alerts, the backup schedule or the watchdog."""
+        instance = self.get_entity()
+        given = self.validated(partial=True)
+        tags = given.pop("tags", None)
+        instances.update(
+            self.actor,
+            instance,
+            instances.InstanceChanges(given, None if tags is None else tuple(tags)),
+        )
+        return self.answer(instance)
+
+    def destroy(self, request, id) -> JSONResponse:
+        """Delete an instance with its disks, profiles and addresses. Cannot be undone."""
+        instances.delete(self.actor, self.get_entity())
+        return JSONResponse()
+
+    def boot(self, request, id) -> JSONResponse:
+        """Power on an instance that is off: with `config_id`, else the last booted profile, else the only one."""
+        power.boot(self.actor, self.get_entity(), self.validated().get("config_id"))
+        return JSONResponse()
+
+    def reboot(self, request, id) -> JSONResponse:
+        """Shut a running instance down and boot it again, with the same choice of profile as `boot`."""
+        power.reboot(self.actor, self.get_entity(), self.validated().get("config_id"))
+        return JSONResponse()
+
+    def shutdown(self, request, id) -> JSONResponse:
+        """Power off a running instance."""
+        power.shutdown(self.actor, self.get_entity())
+        return JSONResponse()
+
+
+def spec_of(given: Mapping[str, Any]) -> instances.InstanceSpec:
+    """What the service takes, from a validated body. Refuses what this installation does not offer yet."""
+    problems = Problems()
+    for name in ("stackscript_id", "backup_id"):
+        if given.get(name) is not None:
+            # there are no scripts and no backups, so whatever is named does not exist
+            problems.add(name, f"{name} is not valid")
+    if given.get("backups_enabled"):
+        problems.add("backups_enabled", "Backups are not offered yet.")
+    problems.raise_any()
+    plain = ("region", "type", "label", "image", "root_pass", "booted", "swap_size", "private_ip", "group")
+    lists = ("authorized_keys", "authorized_users", "interfaces", "tags")
+    fields: dict[str, Any] = {name: given[name] for name in plain if given.get(name) is not None}
+    fields |= {name: tuple(given[name]) for name in lists if given.get(name)}
+    return instances.InstanceSpec(**fields)
+
+
+def _instance(actor, path):
+    return Instance.objects.visible_to(actor).filter(pk=path["compute_id"])
+
+
+class DiskViewSet(ResourceViewSet):
+    """Disks of an instance. Read-only for now."""
+
+    resource = DiskResource
+    scopes = {"list": READ, "retrieve": READ}
+    grants = {"list": READ_ONLY, "retrieve": READ_ONLY}
+    parent = staticmethod(_instance)
+
+    @staticmethod
+    def objects(actor, path):
+        return Disk.objects.filter(instance__in=_instance(actor, path).values("pk"))
+
+
+class ConfigViewSet(ResourceViewSet):
+    """Configuration profiles of an instance. Read-only for now."""
+
+    resource = ConfigResource
+    scopes = {"list": READ, "retrieve": READ}
+    grants = {"list": READ_ONLY, "retrieve": READ_ONLY}
+    parent = staticmethod(_instance)
+
+    @staticmethod
+    def objects(actor, path):
+        return Config.objects.filter(instance__in=_instance(actor, path).values("pk"))
+
+
+class NetworkingViewSet(ResourceViewSet):
+    """The addresses of an instance. Read-only for now."""
+
+    resource = NetworkingResource
+    responses = {"show": NetworkingResource}
+    scopes = {"show": READ}
+    grants = {"show": READ_ONLY}
+    parent = staticmethod(_instance)
+
+    @staticmethod
+    def objects(actor, path):
+        return _instance(actor, path)
+
+    def show(self, request, compute_id) -> JSONResponse:
+        """All addresses of the instance, by protocol and visibility."""
+        return JSONResponse(networking(self.get_parent()))

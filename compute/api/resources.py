@@ -1,0 +1,279 @@
+"""What instances and their parts look like on the wire."""
+
+import re
+
+from django.db import models
+from django.db.models import F, Func, OuterRef, Subquery, Value
+from django.db.models.aggregates import Aggregate
+from django.db.models.functions import Coalesce, JSONObject
+from drf_spectacular.utils import extend_schema_field
+from rest_framework.serializers import (
+    BooleanField,
+    CharField,
+    ChoiceField,
+    DateTimeField,
+    DictField,
+    IntegerField,
+    IPAddressField,
+    JSONField,
+    ListField,
+    UUIDField,
+)
+
+from compute.models import Config, ConfigDevice, Disk, Instance
+from config.api.fields import Annotated, Constant
+from config.api.serializers import Resource
+
+LARGEST = 2**31 - 1
+MOST_INTERFACES = 3
+LABEL = r"^[A-Za-z0-9](?:[A-Za-z0-9]|[-_.](?![-_.]))*[A-Za-z0-9]$"
+
+
+class LabelField(CharField):
+    """3..64 characters that begin and end alphanumeric, with no two of ``-_.`` in a row."""
+
+    def __init__(self, **kwargs):
+        super().__init__(min_length=3, max_length=64, **kwargs)
+
+    def to_internal_value(self, data):
+        value = super().to_internal_value(data)
+        if not re.match(LABEL, value, re.ASCII):
+            self.fail("invalid")
+        return value
+
+
+def threshold(column: str) -> IntegerField:
+    """An alert's limit, averaged over two hours; 0 turns it off."""
+    return IntegerField(source=column, min_value=0, max_value=LARGEST, required=False)
+
+
+class Alerts(Resource):
+    cpu = threshold("alert_cpu")
+    io = threshold("alert_io")
+    network_in = threshold("alert_network_in")
+    network_out = threshold("alert_network_out")
+    transfer_quota = threshold("alert_transfer_quota")
+
+
+class Schedule(Resource):
+    day = ChoiceField(Instance.Day.choices, source="backups_day", allow_null=True, required=False)
+    window = ChoiceField(Instance.Window.choices, source="backups_window", allow_null=True, required=False)
+
+
+class Backups(Resource):
+    enabled = BooleanField(source="backups_enabled", read_only=True)
+    available = BooleanField(source="backups_available", read_only=True)
+    schedule = Schedule(source="*", required=False)
+    last_successful = DateTimeField(source="backups_last_successful", read_only=True, allow_null=True)
+
+
+class Specs(Resource):
+    disk = IntegerField(source="type.disk", read_only=True)
+    memory = IntegerField(source="type.memory", read_only=True)
+    vcpus = IntegerField(source="type.vcpus", read_only=True)
+    gpus = IntegerField(source="type.gpus", read_only=True)
+    transfer = IntegerField(source="type.transfer", read_only=True)
+
+
+class InstanceResource(Resource):
+    id = IntegerField(read_only=True)
+    label = LabelField(required=False)
+    group = CharField(max_length=50, allow_blank=True, required=False)
+    status = ChoiceField(Instance.Status.choices, read_only=True)
+    created = DateTimeField(read_only=True)
+    updated = DateTimeField(read_only=True)
+    type = CharField(source="type_id", read_only=True)
+    region = CharField(source="region_id", read_only=True)
+    image = CharField(source="image_id", read_only=True, allow_null=True)
+    ipv4 = ListField(child=CharField(), read_only=True)
+    ipv6 = CharField(read_only=True, allow_null=True)
+    specs = Specs(source="*", read_only=True)
+    alerts = Alerts(source="*", required=False)
+    backups = Backups(source="*", required=False)
+    hypervisor = Constant(ChoiceField(["kvm"]), "kvm")
+    watchdog_enabled = BooleanField(required=False)
+    tags = ListField(child=CharField(), required=False)
+    host_uuid = UUIDField(source="host.uuid", read_only=True)
+
+    class Meta:
+        filterable = ("id", "label", "group", "region", "image", "ipv4", "tags")
+
+
+class InterfaceResource(Resource):
+    purpose = ChoiceField(["public", "vlan"])
+    label = CharField(min_length=1, max_length=64, allow_null=True, allow_blank=True, required=False)
+    ipam_address = CharField(allow_null=True, allow_blank=True, required=False)
+
+
+@extend_schema_field(
+    {
+        "type": "array",
+        "maxItems": MOST_INTERFACES,
+        "required": ["purpose"],
+        "items": {
+            "type": "object",
+            "required": ["purpose"],
+            "properties": {
+                "purpose": {"type": "string", "enum": ["public", "vlan"]},
+                "label": {"type": "string", "minLength": 1, "maxLength": 64, "nullable": True},
+                "ipam_address": {"type": "string", "format": "ip/netmask", "nullable": True},
+            },
+        },
+    }
+)
+class InterfacesField(JSONField):
+    """The interfaces of a profile, in order. A column of JSON, checked as a list of `InterfaceResource`."""
+
+    def to_internal_value(self, data):
+        return InterfaceResource(many=True).run_validation(data)
+
+
+class InstanceCreate(Resource):
+    """The body of a create. What needs a resource this installation does not offer yet is refused by name."""
+
+    region = CharField()
+    type = CharField()
+    label = LabelField(required=False)
+    image = CharField(required=False)
+    root_pass = CharField(min_length=7, max_length=128, trim_whitespace=False, required=False, write_only=True)
+    authorized_keys = ListField(child=CharField(), required=False, write_only=True)
+    authorized_users = ListField(child=CharField(), required=False, write_only=True)
+    stackscript_id = IntegerField(required=False)
+    stackscript_data = DictField(required=False, write_only=True)
+    backup_id = IntegerField(required=False)
+    backups_enabled = BooleanField(required=False)
+    booted = BooleanField(default=True, write_only=True)
+    swap_size = IntegerField(min_value=0, max_value=LARGEST, default=512)
+    interfaces = InterfacesField(required=False)
+    private_ip = BooleanField(required=False)
+    group = CharField(max_length=50, allow_blank=True, required=False)
+    tags = ListField(child=CharField(), required=False)
+
+
+class BootRequest(Resource):
+    config_id = IntegerField(required=False, allow_null=True, min_value=1)
+
+
+class DiskResource(Resource):
+    id = IntegerField(read_only=True)
+    label = CharField(min_length=1, max_length=48)
+    status = ChoiceField(Disk.Status.choices, read_only=True)
+    size = IntegerField(min_value=1, max_value=LARGEST)
+    filesystem = ChoiceField(Disk.Filesystem.choices)
+    created = DateTimeField(read_only=True)
+    updated = DateTimeField(read_only=True)
+
+    class Meta:
+        filterable = ("label", "size")
+
+
+class Helpers(Resource):
+    updatedb_disabled = BooleanField()
+    distro = BooleanField()
+    modules_dep = BooleanField()
+    network = BooleanField()
+    devtmpfs_automount = BooleanField()
+
+
+class Device(Resource):
+    disk_id = IntegerField(allow_null=True)
+    volume_id = IntegerField(allow_null=True)
+
+
+class Devices(Resource):
+    sda = Device(allow_null=True)
+    sdb = Device(allow_null=True)
+    sdc = Device(allow_null=True)
+    sdd = Device(allow_null=True)
+    sde = Device(allow_null=True)
+    sdf = Device(allow_null=True)
+    sdg = Device(allow_null=True)
+    sdh = Device(allow_null=True)
+
+
+NOTHING = Value(None, models.JSONField())
+
+
+class _ObjectAgg(Aggregate):
+    function = "jsonb_object_agg"
+    output_field = models.JSONField()
+
+
+class _Merge(Func):
+    template = "(%(expressions)s)"
+    arg_joiner = " || "
+    output_field = models.JSONField()
+
+
+def _all_slots():
+    """All eight slots of a profile as one JSON object, ``null`` where nothing sits."""
+    filled = (
+        ConfigDevice.objects.filter(config=OuterRef("pk"))
+        .order_by()
+        .values("config")
+        .annotate(
+            by_slot=_ObjectAgg("slot", JSONObject(disk_id="disk_id", volume_id=Value(None, models.JSONField())))
+        )
+        .values("by_slot")
+    )
+    empty = Value(dict.fromkeys(ConfigDevice.SLOTS), models.JSONField())
+    return _Merge(empty, Coalesce(Subquery(filled), Value({}, models.JSONField())))
+
+
+class ConfigResource(Resource):
+    id = IntegerField(read_only=True)
+    label = CharField(min_length=1, max_length=48)
+    kernel = CharField(source="kernel_id")
+    comments = CharField(allow_null=True)
+    memory_limit = IntegerField()
+    run_level = ChoiceField(Config.RunLevel.choices)
+    virt_mode = ChoiceField(Config.VirtMode.choices)
+    interfaces = InterfacesField()
+    helpers = Annotated(Helpers(), F("helpers"))
+    devices = Annotated(Devices(), _all_slots())
+    root_device = CharField()
+    initrd = Constant(CharField(allow_null=True), None)
+    created = DateTimeField(read_only=True)
+    updated = DateTimeField(read_only=True)
+
+    class Meta:
+        filterable = ("label",)
+
+
+class AddressResource(Resource):
+    """An address as it is shown under its instance."""
+
+    address = IPAddressField(read_only=True)
+    gateway = CharField(read_only=True, allow_null=True)
+    subnet_mask = CharField(read_only=True)
+    prefix = IntegerField(read_only=True)
+    type = ChoiceField(["ipv4", "ipv6", "ipv6/pool", "ipv6/range"], read_only=True)
+    public = BooleanField(read_only=True)
+    rdns = CharField(allow_null=True)
+    compute_id = IntegerField(read_only=True)
+    region = CharField(read_only=True)
+
+
+class RangeResource(Resource):
+    range = CharField(read_only=True)
+    prefix = IntegerField(read_only=True)
+    region = CharField(read_only=True)
+    route_target = CharField(read_only=True, allow_null=True)
+
+
+class IPv4Networking(Resource):
+    public = AddressResource(many=True, read_only=True)
+    private = AddressResource(many=True, read_only=True)
+    shared = AddressResource(many=True, read_only=True)
+    reserved = AddressResource(many=True, read_only=True)
+
+
+class IPv6Networking(Resource):
+    slaac = AddressResource(read_only=True, allow_null=True)
+    link_local = AddressResource(read_only=True)
+    global_ = RangeResource(many=True, read_only=True)
+
+
+class NetworkingResource(Resource):
+    ipv4 = IPv4Networking(read_only=True)
+    ipv6 = IPv6Networking(read_only=True)

@@ -1,0 +1,1 @@
+"""Hypervisors behind one interface, `compute.drivers.base.Driver`. Imports neither Django nor anything of ours."""

@@ -1,0 +1,130 @@
+"""What the platform asks of a hypervisor.
+
+A driver knows machines and disks by *names* that the platform derives from its own ids before the first call
+(``skerry-<instance id>``, ``skerry-<instance id>-disk-<disk id>``), so that a call repeated after a crash means
+the same thing. It imports neither Django nor anything of ours: plain values in, plain values out.
+
+Every call is idempotent: asked for what is already so, it does nothing and says so; a deletion of what was never
+made succeeds. A call that takes long only starts the work and returns `Progress`; the same call, repeated, reports
+how far it has come. Calls for one machine may come from several processes at once and are served one after the
+other. No call blocks for longer than the driver timeout, and no call sleeps.
+
+docs/drivers.md tells how to write one; tests/compute/drivers/test_contract.py holds every driver against this.
+"""
+
+from dataclasses import dataclass, field
+from enum import StrEnum
+from typing import Any, Protocol
+
+
+class DriverError(Exception):
+    """The hypervisor could not do it now; the same call may succeed later. The text may be shown to customers."""
+
+
+class Refused(DriverError):
+    """The hypervisor will never do it, such as a boot from a disk that is not there. Retrying is pointless."""
+
+
+class Power(StrEnum):
+    ON = "on"
+    OFF = "off"
+    ABSENT = "absent"
+    """No such machine is defined."""
+
+
+@dataclass(frozen=True, slots=True)
+class Progress:
+    """How far a long call has come. `percent` 0..100; `wait` is when to ask again, in seconds."""
+
+    percent: int = 100
+    wait: float = 1.0
+
+    @property
+    def done(self) -> bool:
+        return self.percent >= 100
+
+
+DONE = Progress()
+
+
+@dataclass(frozen=True, slots=True)
+class MachineSpec:
+    """The frame of a machine: what does not change when it boots another profile. Memory in MB."""
+
+    name: str
+    host: str
+    memory: int
+    vcpus: int
+    mac: str
+
+
+@dataclass(frozen=True, slots=True)
+class DiskSpec:
+    """A disk to make. `size` in MB; with `image`, deployed from it, and then `root_password` and
+    `authorized_keys` are put into it. The two secrets are never kept by a driver in readable form."""
+
+    name: str
+    size: int
+    filesystem: str
+    image: str | None = None
+    root_password: str | None = field(default=None, repr=False)
+    authorized_keys: tuple[str, ...] = field(default=(), repr=False)
+
+
+@dataclass(frozen=True, slots=True)
+class BootSpec:
+    """How a machine boots: disks by slot, kernel and addresses. `memory` in MB."""
+
+    kernel: str
+    root_device: str
+    run_level: str
+    virt_mode: str
+    memory: int
+    devices: dict[str, str]
+    """Slot (``sda``) to disk name."""
+    ipv4: tuple[str, ...] = ()
+    ipv6: str | None = None
+    helpers: dict[str, bool] = field(default_factory=dict)
+    interfaces: tuple[dict[str, Any], ...] = ()
+
+
+class Driver(Protocol):
+    """A hypervisor. Machine and disk names are as above; all errors are `DriverError`."""
+
+    def define(self, spec: MachineSpec) -> None:
+        """Make the machine known, powered off and without disks.
+
+        One that is known keeps its power and disks and takes the new memory, vcpus and mac for its next boot.
+        `Refused` where it is known on another host.
+        """
+
+    def undefine(self, machine: str) -> None:
+        """Forget the machine, cutting its power first, and delete every disk it still has."""
+
+    def create_disk(self, machine: str, disk: DiskSpec) -> Progress:
+        """Make a disk of this machine, deploying its image if it has one. `Refused` without the machine."""
+
+    def delete_disk(self, machine: str, disk: str) -> None:
+        """Delete a disk, made or half-made. `DriverError` while a machine that is on has booted with it."""
+
+    def disks(self, machine: str) -> frozenset[str]:
+        """The names of the disks that exist for this machine, half-made ones included."""
+
+    def start(self, machine: str, boot: BootSpec) -> Progress:
+        """Power on. Done when the guest has booted. A machine that is on stays as it is; one that is shutting down
+        is let finish and then booted.
+
+        `Refused` without the machine, or where a disk of `boot` is missing or it has none; `DriverError` while one
+        is half-made.
+        """
+
+    def stop(self, machine: str) -> Progress:
+        """Ask the guest to shut down, and cut the power if it does not. Done when the power is off, or when there
+        is no such machine."""
+
+    def power(self, machine: str) -> Power:
+        """Whether the machine is on, off, or not there at all. On from the start of its boot to the end of its
+        shutdown."""
+
+    def powered_off(self, host: str) -> frozenset[str]:
+        """The names of the machines on `host` that are defined and off: what the watchdog looks at."""

@@ -1,0 +1,215 @@
+"""The simulated hypervisor: believable, shared by all workers of all hosts, and breakable on demand."""
+
+import os
+import signal
+from dataclasses import asdict
+from typing import Any, NoReturn
+
+import psycopg
+from psycopg.types.json import Jsonb
+
+from compute.drivers.base import (
+    BootSpec,
+    DiskSpec,
+    DriverError,
+    MachineSpec,
+    Power,
+    Progress,
+    Refused,
+)
+from compute.drivers.simulated.faults import Action, Fault, like_pattern
+from compute.drivers.simulated.guest import fingerprint, password_hash, password_matches
+from compute.drivers.simulated.session import Session
+
+START_SECONDS = 4.0
+STOP_SECONDS = 3.0
+EMPTY_DISK_SECONDS = 1.0
+IMAGE_SECONDS = 4.0
+IMAGE_SECONDS_PER_GB = 0.08
+IMAGE_SECONDS_AT_MOST = 20.0
+# A caller is told to ask again after this at the latest, so that events show progress.
+POLL_SECONDS = 1.0
+
+
+class SimulatedDriver:
+    """A `compute.drivers.base.Driver` whose machines are rows in the schema ``simulated``.
+
+    `conninfo` names the PostgreSQL database; the schema is made on first use. `scale` multiplies how long work
+    takes (0: done at once); `timeout` bounds each call, in seconds. Time is the database's clock, so that all
+    processes see the same. Safe to share between threads and across a fork.
+    """
+
+    def __init__(self, conninfo: str, scale: float = 1.0, timeout: float = 20.0):
+        self.scale = scale
+        self._session = Session(conninfo, timeout)
+
+    # --- The interface --------------------------------------------------------------------------------------
+
+    def define(self, spec: MachineSpec) -> None:
+        self._call(
+            "SELECT * FROM simulated.define(%s, %s, %s, %s, %s)",
+            (spec.name, spec.host, spec.memory, spec.vcpus, spec.mac),
+        )
+
+    def undefine(self, machine: str) -> None:
+        self._call("SELECT * FROM simulated.undefine(%s)", (machine,))
+
+    def create_disk(self, machine: str, disk: DiskSpec) -> Progress:
+        deployed = disk.image is not None
+        answer = self._call(
+            "SELECT * FROM simulated.create_disk(%s, %s, %s, %s, %s, %s, %s, %s)",
+            (
+                machine,
+                disk.name,
+                disk.size,
+                disk.filesystem,
+                disk.image,
+                password_hash(disk.root_password) if deployed and disk.root_password else None,
+                [fingerprint(key) for key in disk.authorized_keys] if deployed else [],
+                disk_seconds(disk) * self.scale,
+            ),
+        )
+        return _progress(answer)
+
+    def delete_disk(self, machine: str, disk: str) -> None:
+        self._call("SELECT * FROM simulated.delete_disk(%s, %s)", (machine, disk))
+
+    def disks(self, machine: str) -> frozenset[str]:
+        return frozenset(self._call("SELECT * FROM simulated.disks(%s)", (machine,)).names)
+
+    def start(self, machine: str, boot: BootSpec) -> Progress:
+        answer = self._call(
+            "SELECT * FROM simulated.start(%s, %s, %s, %s)",
+            (machine, sorted(set(boot.devices.values())), Jsonb(asdict(boot)), START_SECONDS * self.scale),
+        )
+        return _progress(answer)
+
+    def stop(self, machine: str) -> Progress:
+        return _progress(self._call("SELECT * FROM simulated.stop(%s, %s)", (machine, STOP_SECONDS * self.scale)))
+
+    def power(self, machine: str) -> Power:
+        return Power(self._call("SELECT * FROM simulated.power(%s)", (machine,)).detail)
+
+    def powered_off(self, host: str) -> frozenset[str]:
+        return frozenset(self._call("SELECT * FROM simulated.powered_off(%s)", (host,)).names)
+
+    def close(self) -> None:
+        """Give the database connection back; the next call opens another."""
+        self._session.close()
+
+    # --- What only a simulation has: faults, and a look inside ----------------------------------------------
+
+    def script(
+        self,
+        action: Action | str,
+        *,
+        call: str | None = None,
+        machine: str | None = None,
+        host: str | None = None,
+        nth: int = 1,
+        count: int | None = 1,
+        amount: float | None = None,
+    ) -> int:
+        """Add a fault and return its id; see `Fault`.
+
+        `call` is a method's name, `machine` a name in which ``*`` stands for any text. A host that is down is
+        ``script("fail", host=..., count=None)``. ValueError for an unknown action or call, or a missing amount.
+        """
+        action = Action(action)
+        if action in (Action.SLOW, Action.POWER_OFF) and amount is None:
+            raise ValueError(f"{action} needs an amount")
+        if call is not None and call not in CALLS:
+            raise ValueError(f"{call} is not a call of a driver")
+        (row,) = self._session.execute(
+            "INSERT INTO simulated.fault (action, call, machine, host, nth, count, amount)"
+            " VALUES (%s, %s, %s, %s, %s, %s, %s) RETURNING id",
+            (action.value, call, like_pattern(machine), host, nth, count, amount),
+        )
+        return row.id
+
+    def faults(self) -> list[Fault]:
+        """The scripted faults, spent ones included, with their hits."""
+        rows = self._session.execute("SELECT * FROM simulated.fault ORDER BY id")
+        return [Fault(**{**row._asdict(), "action": Action(row.action)}) for row in rows]
+
+    def calls(self, machine: str) -> dict[str, int]:
+        """How often each call was made for a machine while a `trace` was scripted."""
+        rows = self._session.execute("SELECT call, count FROM simulated.call WHERE machine = %s", (machine,))
+        return {row.call: row.count for row in rows}
+
+    def clear_faults(self) -> None:
+        """Drop all faults and counted calls. What they did to machines stays."""
+        self._session.execute("WITH gone AS (DELETE FROM simulated.fault) DELETE FROM simulated.call")
+
+    def power_off(self, machine: str) -> None:
+        """Let the guest of a machine power itself off now, as `poweroff` typed inside it."""
+        self._session.execute(
+            "UPDATE simulated.machine SET halts_at = clock_timestamp() WHERE name = %s AND power = 'on'",
+            (machine,),
+        )
+
+    def inventory(self) -> dict[str, frozenset[str]]:
+        """Every machine with its disks, of all hosts: what must be empty when nothing has leaked."""
+        rows = self._session.execute(
+            "SELECT m.name, array_remove(array_agg(d.name), NULL) AS disks"
+            " FROM simulated.machine m LEFT JOIN simulated.disk d ON d.machine = m.name GROUP BY m.name"
+        )
+        return {row.name: frozenset(row.disks) for row in rows}
+
+    def booted(self, machine: str) -> dict[str, Any] | None:
+        """The `BootSpec` of the machine's last boot as a dict, with `boots`, how often it did; None if never."""
+        rows = self._session.execute("SELECT boot, boots FROM simulated.machine WHERE name = %s", (machine,))
+        return {**rows[0].boot, "boots": rows[0].boots} if rows and rows[0].boot else None
+
+    def lets_in(self, machine: str, disk: str, *, password: str | None = None, key: str | None = None) -> bool:
+        """Whether root of the system deployed on a disk can log in with this password, or this public key."""
+        rows = self._session.execute(
+            "SELECT root_hash, fingerprints FROM simulated.disk WHERE machine = %s AND name = %s",
+            (machine, disk),
+        )
+        if not rows:
+            return False
+        if key is not None:
+            return fingerprint(key) in rows[0].fingerprints
+        return bool(password and rows[0].root_hash and password_matches(password, rows[0].root_hash))
+
+    def forget_all(self) -> None:
+        """An empty hypervisor: no machines, no disks, no faults."""
+        self.clear_faults()
+        self._session.execute("DELETE FROM simulated.machine")
+
+    def _call(self, query: str, params: tuple) -> Any:
+        """One call: the `simulated.answer` row, or the error or the crash that it stands for."""
+        try:
+            (answer,) = self._session.execute(query, params)
+        except psycopg.Error as error:
+            raise DriverError("The hypervisor cannot be reached.") from error
+        if answer.outcome == "fail":
+            raise DriverError(answer.detail or "The hypervisor failed.")
+        if answer.outcome == "refuse":
+            raise Refused(answer.detail or "The hypervisor refused.")
+        if answer.outcome in (Action.CRASH, Action.CRASH_AFTER):
+            die()
+        return answer
+
+
+CALLS = frozenset({
+    "define", "undefine", "create_disk", "delete_disk", "disks", "start", "stop", "power", "powered_off",
+})  # fmt: skip
+
+
+def die() -> NoReturn:
+    """End this process as the kernel's out-of-memory killer would: no handlers, no cleaning up."""
+    os.kill(os.getpid(), signal.SIGKILL)
+    raise AssertionError("SIGKILL did not kill")
+
+
+def disk_seconds(disk: DiskSpec) -> float:
+    """How long making a disk takes: some seconds for an image and more for more gigabytes, one without."""
+    if disk.image is None:
+        return EMPTY_DISK_SECONDS
+    return min(IMAGE_SECONDS + disk.size / 1024 * IMAGE_SECONDS_PER_GB, IMAGE_SECONDS_AT_MOST)
+
+
+def _progress(answer: Any) -> Progress:
+    return Progress(percent=answer.percent, wait=min(answer.wait, POLL_SECONDS))

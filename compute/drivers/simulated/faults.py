@@ -1,0 +1,48 @@
+"""Faults that can be scripted into the simulated hypervisor."""
+
+from dataclasses import dataclass
+from enum import StrEnum
+
+
+class Action(StrEnum):
+    """What happens to a call that a fault strikes."""
+
+    FAIL = "fail"
+    """Nothing is done; `DriverError`."""
+    REFUSE = "refuse"
+    """Nothing is done; `Refused`."""
+    CRASH = "crash"
+    """Nothing is done, and the calling process is killed (SIGKILL)."""
+    CRASH_AFTER = "crash_after"
+    """It is done, and the calling process is killed before it hears so."""
+    SLOW = "slow"
+    """Work started by this call takes `amount` times as long."""
+    POWER_OFF = "power_off"
+    """A machine started by this call powers itself off `amount` seconds after it has booted."""
+    TRACE = "trace"
+    """Nothing happens; the call is counted for `SimulatedDriver.calls`."""
+
+
+@dataclass(frozen=True, slots=True)
+class Fault:
+    """A scripted fault: strikes the `nth` call that matches `call`, `machine` and `host` (None matches any), and
+    the following ones, `count` in all or (None) for ever. `hits` is how many matched so far."""
+
+    id: int
+    action: Action
+    call: str | None
+    machine: str | None
+    host: str | None
+    nth: int
+    count: int | None
+    amount: float | None
+    hits: int
+
+
+def like_pattern(pattern: str | None) -> str | None:
+    """An SQL LIKE pattern of a machine name in which ``*`` stands for any text."""
+    if pattern is None:
+        return None
+    for special in ("\\", "%", "_"):
+        pattern = pattern.replace(special, "\\" + special)
+    return pattern.replace("*", "%")

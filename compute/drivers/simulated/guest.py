@@ -1,0 +1,39 @@
+"""What a deployed guest remembers of the secrets it was given: digests, as its /etc/shadow would."""
+
+import base64
+import binascii
+import hashlib
+import hmac
+import os
+
+# About what the default of sha512-crypt costs (some milliseconds): a simulation must not set the pace of jobs.
+COST = {"n": 2**10, "r": 8, "p": 1}
+
+
+def password_hash(password: str) -> str:
+    """A salted scrypt digest, ``scrypt$<salt>$<digest>`` in hex."""
+    salt = os.urandom(16)
+    return f"scrypt${salt.hex()}${_digest(password, salt)}"
+
+
+def password_matches(password: str, stored: str) -> bool:
+    """Whether `stored`, made by `password_hash`, is of this password."""
+    _, salt, digest = stored.split("$")
+    return hmac.compare_digest(_digest(password, bytes.fromhex(salt)), digest)
+
+
+def fingerprint(public_key: str) -> str:
+    """The fingerprint of an OpenSSH public key line, as ``ssh-keygen -l`` prints it (``SHA256:…``).
+
+    A line that holds no key is one that a guest would skip, and is not ours to judge: it is digested whole.
+    """
+    fields = public_key.split()
+    try:
+        blob = base64.b64decode(fields[1], validate=True)
+    except (IndexError, binascii.Error):
+        blob = public_key.encode()
+    return "SHA256:" + base64.b64encode(hashlib.sha256(blob).digest()).decode().rstrip("=")
+
+
+def _digest(password: str, salt: bytes) -> str:
+    return hashlib.scrypt(password.encode(), salt=salt, **COST).hex()

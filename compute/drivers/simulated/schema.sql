@@ -1,0 +1,308 @@
+-- The simulated hypervisor: its tables, and one function for each call of the driver interface.
+--
+-- The calls are functions so that each is one round trip that first locks the machine's row and then reads, with
+-- a fresh snapshot, all it decides on: two workers that call at once are served one after the other. They answer
+-- instead of raising, since an exception would take back the counting of faults.
+--
+-- Tables only ever gain columns here (ADD COLUMN IF NOT EXISTS), as machines outlive versions; types and
+-- functions are made anew whenever this text changes.
+
+CREATE SCHEMA IF NOT EXISTS simulated;
+
+-- `power` is what was last asked for, and takes hold at `settles_at`: until then the machine boots or shuts down.
+-- `halts_at` is when the guest powers itself off.
+CREATE TABLE IF NOT EXISTS simulated.machine (
+    name text PRIMARY KEY,
+    host text NOT NULL,
+    memory integer NOT NULL,
+    vcpus integer NOT NULL,
+    mac text NOT NULL,
+    power text NOT NULL DEFAULT 'off' CHECK (power IN ('on', 'off')),
+    began_at timestamptz NOT NULL DEFAULT now(),
+    settles_at timestamptz NOT NULL DEFAULT now(),
+    halts_at timestamptz,
+    boot jsonb,
+    boots integer NOT NULL DEFAULT 0
+);
+CREATE INDEX IF NOT EXISTS machine_host ON simulated.machine (host);
+
+-- `root_hash` and `fingerprints` are what a guest's /etc/shadow and authorized_keys would tell.
+CREATE TABLE IF NOT EXISTS simulated.disk (
+    machine text NOT NULL REFERENCES simulated.machine ON DELETE CASCADE,
+    name text NOT NULL,
+    size integer NOT NULL,
+    filesystem text NOT NULL,
+    image text,
+    root_hash text,
+    fingerprints text[] NOT NULL DEFAULT '{}',
+    began_at timestamptz NOT NULL,
+    ready_at timestamptz NOT NULL,
+    PRIMARY KEY (machine, name)
+);
+
+-- The script of faults. One acts from its `nth` matching call on, `count` times or (null) for ever. Null in
+-- `call`, `machine` (a LIKE pattern) or `host` matches any.
+CREATE TABLE IF NOT EXISTS simulated.fault (
+    id bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
+    action text NOT NULL,
+    call text,
+    machine text,
+    host text,
+    nth integer NOT NULL,
+    count integer,
+    amount double precision,
+    hits integer NOT NULL DEFAULT 0
+);
+
+-- Filled only while a fault of action `trace` is there.
+CREATE TABLE IF NOT EXISTS simulated.call (
+    machine text NOT NULL,
+    call text NOT NULL,
+    count integer NOT NULL,
+    PRIMARY KEY (machine, call)
+);
+
+DO $$
+DECLARE
+    old regprocedure;
+BEGIN
+    FOR old IN SELECT oid FROM pg_proc WHERE pronamespace = 'simulated'::regnamespace LOOP
+        EXECUTE format('DROP FUNCTION IF EXISTS %s CASCADE', old);
+    END LOOP;
+END $$;
+DROP TYPE IF EXISTS simulated.answer;
+
+-- `outcome` is ok, crash_after (ok, then the caller dies), or a blocked call's fail, refuse or crash.
+CREATE TYPE simulated.answer AS (
+    outcome text, detail text, percent integer, wait double precision, names text[]
+);
+
+CREATE FUNCTION simulated.is_off(m simulated.machine, at timestamptz) RETURNS boolean
+LANGUAGE sql IMMUTABLE AS $$
+    SELECT m.power = 'off' AND m.settles_at <= at OR m.power = 'on' AND coalesce(m.halts_at <= at, false)
+$$;
+
+CREATE FUNCTION simulated.simply(outcome text, detail text DEFAULT NULL, names text[] DEFAULT NULL)
+RETURNS simulated.answer LANGUAGE sql IMMUTABLE AS $$
+    SELECT outcome, detail, 100, 0::double precision, names
+$$;
+
+-- How far work from `began` to `ends` has come at `at`: 100 per cent only when it is over.
+CREATE FUNCTION simulated.progress(outcome text, began timestamptz, ends timestamptz, at timestamptz)
+RETURNS simulated.answer LANGUAGE sql IMMUTABLE AS $$
+    SELECT outcome, NULL::text,
+        CASE WHEN ends <= at THEN 100
+             ELSE least(99, floor(100 * extract(epoch FROM at - began) / extract(epoch FROM ends - began)))::int
+        END,
+        greatest(0, extract(epoch FROM ends - at))::double precision,
+        NULL::text[]
+$$;
+
+-- Counts this call on every fault that matches it, and tells what those that act now add up to.
+CREATE FUNCTION simulated.strike(
+    the_call text, machine_name text, host_name text,
+    OUT outcome text, OUT blocked boolean, OUT factor double precision, OUT halt double precision
+) LANGUAGE plpgsql AS $$
+DECLARE
+    f simulated.fault;
+BEGIN
+    outcome := 'ok';
+    factor := 1;
+    FOR f IN
+        SELECT * FROM simulated.fault s
+        WHERE (s.call IS NULL OR s.call = the_call)
+            AND (s.machine IS NULL OR machine_name LIKE s.machine)
+            AND (s.host IS NULL OR s.host = coalesce(
+                host_name, (SELECT m.host FROM simulated.machine m WHERE m.name = machine_name)))
+        ORDER BY s.id
+        FOR UPDATE
+    LOOP
+        UPDATE simulated.fault SET hits = hits + 1 WHERE id = f.id;
+        CONTINUE WHEN f.hits + 1 < f.nth OR f.hits + 1 >= f.nth + f.count;
+        CASE f.action
+            WHEN 'slow' THEN factor := factor * f.amount;
+            WHEN 'power_off' THEN halt := f.amount;
+            WHEN 'trace' THEN
+                INSERT INTO simulated.call AS c VALUES (coalesce(machine_name, ''), the_call, 1)
+                ON CONFLICT (machine, call) DO UPDATE SET count = c.count + 1;
+            ELSE
+                IF outcome = 'ok' THEN
+                    outcome := f.action;
+                END IF;
+        END CASE;
+    END LOOP;
+    blocked := outcome NOT IN ('ok', 'crash_after');
+END $$;
+
+CREATE FUNCTION simulated.define(
+    machine_name text, host_name text, memory_mb integer, vcpu_count integer, mac_address text
+) RETURNS simulated.answer LANGUAGE plpgsql AS $$
+DECLARE
+    hit record := simulated.strike('define', machine_name, host_name);
+    there text;
+BEGIN
+    IF hit.blocked THEN
+        RETURN simulated.simply(hit.outcome);
+    END IF;
+    INSERT INTO simulated.machine AS m (name, host, memory, vcpus, mac)
+    VALUES (machine_name, host_name, memory_mb, vcpu_count, mac_address)
+    ON CONFLICT (name) DO UPDATE SET memory = excluded.memory, vcpus = excluded.vcpus, mac = excluded.mac
+        WHERE m.host = excluded.host
+            AND (m.memory, m.vcpus, m.mac) <> (excluded.memory, excluded.vcpus, excluded.mac);
+    SELECT host INTO there FROM simulated.machine WHERE name = machine_name;
+    IF there <> host_name THEN
+        RETURN simulated.simply('refuse', 'The machine is defined on another host.');
+    END IF;
+    RETURN simulated.simply(hit.outcome);
+END $$;
+
+CREATE FUNCTION simulated.undefine(machine_name text) RETURNS simulated.answer LANGUAGE plpgsql AS $$
+DECLARE
+    hit record := simulated.strike('undefine', machine_name, NULL);
+BEGIN
+    IF NOT hit.blocked THEN
+        DELETE FROM simulated.machine WHERE name = machine_name;
+    END IF;
+    RETURN simulated.simply(hit.outcome);
+END $$;
+
+CREATE FUNCTION simulated.create_disk(
+    machine_name text, disk_name text, size_mb integer, filesystem_name text, image_id text,
+    hash text, prints text[], seconds double precision
+) RETURNS simulated.answer LANGUAGE plpgsql AS $$
+DECLARE
+    hit record := simulated.strike('create_disk', machine_name, NULL);
+    d simulated.disk;
+    at timestamptz;
+BEGIN
+    IF hit.blocked THEN
+        RETURN simulated.simply(hit.outcome);
+    END IF;
+    PERFORM FROM simulated.machine WHERE name = machine_name FOR UPDATE;
+    IF NOT FOUND THEN
+        RETURN simulated.simply('refuse', 'There is no such machine.');
+    END IF;
+    at := clock_timestamp();
+    INSERT INTO simulated.disk (
+        machine, name, size, filesystem, image, root_hash, fingerprints, began_at, ready_at
+    ) VALUES (
+        machine_name, disk_name, size_mb, filesystem_name, image_id, hash, prints,
+        at, at + make_interval(secs => seconds * hit.factor)
+    ) ON CONFLICT DO NOTHING;
+    SELECT * INTO d FROM simulated.disk WHERE machine = machine_name AND name = disk_name;
+    RETURN simulated.progress(hit.outcome, d.began_at, d.ready_at, at);
+END $$;
+
+CREATE FUNCTION simulated.delete_disk(machine_name text, disk_name text)
+RETURNS simulated.answer LANGUAGE plpgsql AS $$
+DECLARE
+    hit record := simulated.strike('delete_disk', machine_name, NULL);
+    m simulated.machine;
+BEGIN
+    IF hit.blocked THEN
+        RETURN simulated.simply(hit.outcome);
+    END IF;
+    SELECT * INTO m FROM simulated.machine WHERE name = machine_name FOR UPDATE;
+    IF NOT simulated.is_off(m, clock_timestamp())
+        AND EXISTS (SELECT FROM jsonb_each_text(m.boot -> 'devices') WHERE value = disk_name) THEN
+        RETURN simulated.simply('fail', 'The disk is in use by a machine that is on.');
+    END IF;
+    DELETE FROM simulated.disk WHERE machine = machine_name AND name = disk_name;
+    RETURN simulated.simply(hit.outcome);
+END $$;
+
+CREATE FUNCTION simulated.disks(machine_name text) RETURNS simulated.answer LANGUAGE plpgsql AS $$
+DECLARE
+    hit record := simulated.strike('disks', machine_name, NULL);
+BEGIN
+    RETURN simulated.simply(
+        hit.outcome, NULL, ARRAY(SELECT name FROM simulated.disk WHERE machine = machine_name));
+END $$;
+
+CREATE FUNCTION simulated.start(
+    machine_name text, disk_names text[], boot_spec jsonb, seconds double precision
+) RETURNS simulated.answer LANGUAGE plpgsql AS $$
+DECLARE
+    hit record := simulated.strike('start', machine_name, NULL);
+    m simulated.machine;
+    at timestamptz;
+    made integer;
+    ready integer;
+BEGIN
+    IF hit.blocked THEN
+        RETURN simulated.simply(hit.outcome);
+    END IF;
+    SELECT * INTO m FROM simulated.machine WHERE name = machine_name FOR UPDATE;
+    IF NOT FOUND THEN
+        RETURN simulated.simply('refuse', 'There is no such machine.');
+    END IF;
+    at := clock_timestamp();
+    IF NOT simulated.is_off(m, at) THEN
+        IF m.power = 'on' THEN
+            RETURN simulated.progress(hit.outcome, m.began_at, m.settles_at, at);
+        END IF;
+        -- it is shutting down: nothing to show until that is over, then the same call boots it
+        RETURN (hit.outcome, NULL, 0, extract(epoch FROM m.settles_at - at), NULL)::simulated.answer;
+    END IF;
+    SELECT count(*), count(*) FILTER (WHERE ready_at <= at) INTO made, ready
+    FROM simulated.disk WHERE machine = machine_name AND name = ANY (disk_names);
+    IF made = 0 OR made < cardinality(disk_names) THEN
+        RETURN simulated.simply('refuse', 'A disk to boot from is missing.');
+    ELSIF ready < made THEN
+        RETURN simulated.simply('fail', 'A disk to boot from is not ready.');
+    END IF;
+    UPDATE simulated.machine SET
+        power = 'on',
+        began_at = at,
+        settles_at = at + make_interval(secs => seconds * hit.factor),
+        halts_at = at + make_interval(secs => seconds * hit.factor + hit.halt),
+        boot = boot_spec,
+        boots = boots + 1
+    WHERE name = machine_name
+    RETURNING * INTO m;
+    RETURN simulated.progress(hit.outcome, m.began_at, m.settles_at, at);
+END $$;
+
+CREATE FUNCTION simulated.stop(machine_name text, seconds double precision)
+RETURNS simulated.answer LANGUAGE plpgsql AS $$
+DECLARE
+    hit record := simulated.strike('stop', machine_name, NULL);
+    m simulated.machine;
+    at timestamptz;
+BEGIN
+    IF hit.blocked THEN
+        RETURN simulated.simply(hit.outcome);
+    END IF;
+    SELECT * INTO m FROM simulated.machine WHERE name = machine_name FOR UPDATE;
+    at := clock_timestamp();
+    IF NOT FOUND OR simulated.is_off(m, at) THEN
+        RETURN simulated.simply(hit.outcome);
+    END IF;
+    IF m.power = 'on' THEN
+        UPDATE simulated.machine SET
+            power = 'off',
+            began_at = at,
+            settles_at = at + make_interval(secs => seconds * hit.factor),
+            halts_at = NULL
+        WHERE name = machine_name
+        RETURNING * INTO m;
+    END IF;
+    RETURN simulated.progress(hit.outcome, m.began_at, m.settles_at, at);
+END $$;
+
+CREATE FUNCTION simulated.power(machine_name text) RETURNS simulated.answer LANGUAGE plpgsql AS $$
+DECLARE
+    hit record := simulated.strike('power', machine_name, NULL);
+    off boolean;
+BEGIN
+    SELECT simulated.is_off(m, clock_timestamp()) INTO off FROM simulated.machine m WHERE name = machine_name;
+    RETURN simulated.simply(hit.outcome, CASE off WHEN true THEN 'off' WHEN false THEN 'on' ELSE 'absent' END);
+END $$;
+
+CREATE FUNCTION simulated.powered_off(host_name text) RETURNS simulated.answer LANGUAGE plpgsql AS $$
+DECLARE
+    hit record := simulated.strike('powered_off', NULL, host_name);
+BEGIN
+    RETURN simulated.simply(hit.outcome, NULL, ARRAY(
+        SELECT name FROM simulated.machine m WHERE host = host_name AND simulated.is_off(m, now())));
+END $$;

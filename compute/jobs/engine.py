@@ -1,0 +1,266 @@
+"""The engine: claims a due job, runs its steps one by one, settles each under the fence.
+
+A step runs with no transaction open. Its outcome is written by one conditional UPDATE, so that a crash at any
+point leaves a job that another worker takes up at the same step when the lease runs out. docs/jobs.md tells the
+whole story.
+"""
+
+import logging
+import time
+from functools import partial
+
+from django.conf import settings
+from django.db import transaction
+
+from accounts.services.events import open_event
+from compute.drivers.base import Driver, DriverError, Power, Refused
+from compute.jobs import ledger
+from compute.jobs.bell import ring
+from compute.jobs.catalogue import KINDS
+from compute.jobs.drivers import driver as configured_driver
+from compute.jobs.kinds import Again, Fail, Kind, Outcome, Step, Wait
+from compute.jobs.run import Run
+from compute.models import Instance, Job
+from compute.services.boot import boot_config
+from compute.services.refs import config_ref, instance_ref
+
+log = logging.getLogger(__name__)
+
+STATUS = {Power.ON: Instance.Status.RUNNING, Power.OFF: Instance.Status.OFFLINE}
+INTERNAL = "The platform could not complete this. Staff can see why."
+UNEXPECTED = "Unexpected "
+
+
+def run(job_id: int, driver: Driver | None = None) -> None:
+    """Claim the job and work on it until it ends, waits, fails for now, or the task's time is used up.
+
+    Does nothing where there is nothing to do: a bell may be late, repeated or about a finished job.
+    """
+    started = time.monotonic()
+    job = ledger.claim(job_id)
+    while job is not None:
+        if time.monotonic() - started > settings.JOB_SOFT_LIMIT - settings.JOB_DRIVER_TIMEOUT:
+            # no time for another driver call within this task's limits: hand over to a fresh one
+            ledger.postpone(job, 0)
+            ring(job.pk)
+            return
+        job = Runner(job, driver or configured_driver()).step()
+
+
+class Runner:
+    """Runs the current step of one claimed job and settles it."""
+
+    def __init__(self, job: Job, driver: Driver):
+        self.job = job
+        self.kind: Kind = KINDS[job.kind]
+        self.plan = self.kind.plan(job.data)
+        self.at = self.kind.position(job.step, job.data)
+        self.context = Run(job, self.kind, driver)
+
+    @property
+    def current(self) -> Step:
+        return self.plan[self.at]
+
+    def step(self) -> Job | None:
+        """Do one thing. Returns the job while the lease is held and there is more to do, else None."""
+        try:
+            if self.job.state == Job.State.UNDOING:
+                return self._undo()
+            if reason := self._hopeless():
+                return self._give_up(reason)
+            return self._do()
+        except (Fail, Refused) as error:
+            return self._give_up(str(error))
+        except Exception as error:  # noqa: BLE001 - whatever it was, the job must stay due
+            # whatever it was, the job stays due; soft time limits arrive here as well
+            self._retry(error)
+            return None
+
+    # --- forwards -------------------------------------------------------------------------------------
+
+    def _hopeless(self) -> str:
+        """Why an active job should not be tried any further, or an empty string."""
+        if self.job.cancelled:
+            return "Cancelled."
+        if self.job.overdue:
+            return "This took too long and was given up."
+        if self.job.attempt > settings.JOB_ATTEMPTS:
+            # the last attempts left no outcome at all: the worker died with them
+            return self.job.error or INTERNAL
+        return ""
+
+    def _do(self) -> Job | None:
+        outcome: Outcome = self.current.do(self.context)
+        if isinstance(outcome, Wait):
+            self._wait(outcome)
+            return None
+        if isinstance(outcome, Again):
+            return self._settle(self.at, outcome.percent)
+        if self.at + 1 < len(self.plan):
+            return self._settle(self.at + 1, 0)
+        self._finish(Job.State.DONE)
+        return None
+
+    def _wait(self, outcome: Wait) -> None:
+        percent = self.kind.percent(self.at, outcome.percent, self.job.data)
+        if ledger.postpone(self.job, outcome.seconds, percent=percent) and not outcome.seconds:
+            ring(self.job.pk)
+
+    def _settle(self, position: int, within: int) -> Job | None:
+        """Write that the step's effect is there, and stand at `position`."""
+        target = self.plan[position]
+        opens = target.event if position != self.at else None
+        percent = None if opens else self.kind.percent(position, within, self.job.data)
+        move = partial(ledger.advance, self.job, target.name, Job.State.ACTIVE, percent=percent)
+        if not (self.current.record or opens):
+            return move()
+        with transaction.atomic():
+            job = move()
+            if job is not None:
+                if self.current.record:
+                    self.current.record(self.context)
+                if opens:
+                    self._open_chapter(job, opens)
+        return job
+
+    def _open_chapter(self, job: Job, action: str) -> None:
+        """Finish the event told so far and open the next one, about the same instance."""
+        told = job.event
+        ledger.close_chapter(job.event_id)
+        if told is None:
+            return
+        event = open_event(
+            username=told.username,
+            account_id=told.account_id,
+            action=action,
+            entity=instance_ref(self.context.instance),
+            secondary=config_ref(boot_config(self.context.instance, self.job.data.get("config"))),
+            started=True,
+        )
+        job.event = event
+        job.save(update_fields=["event"])
+
+    # --- backwards ------------------------------------------------------------------------------------
+
+    def _give_up(self, reason: str) -> Job | None:
+        """Turn round: undo from this very step, whose effect may be half there."""
+        if self.job.cancelled and self._deletion_waits():
+            self._end_superseded()
+            return None
+        if self.job.state == Job.State.UNDOING:
+            # an undo has no other way out than to succeed; staff see the error beside the job
+            self._retry(DriverError(reason))
+            return None
+        log.warning("job %s (%s) gives up at %s: %s", self.job.pk, self.kind.name, self.current.name, reason)
+        if self.current.undo is None:
+            self.job.error = reason
+            self._end(Job.State.FAILED)
+            return None
+        data = {**self.job.data, "reason": reason}
+        return ledger.advance(self.job, self.current.name, Job.State.UNDOING, data=data)
+
+    def _undo(self) -> Job | None:
+        if self.job.cancelled and self._deletion_waits():
+            self._end_superseded()
+            return None
+        if self.current.undo is not None:
+            outcome = self.current.undo(self.context)
+            if isinstance(outcome, Wait):
+                ledger.postpone(self.job, outcome.seconds)
+                return None
+        if self.at > 0 and self.plan[self.at - 1].undo is not None:
+            return ledger.advance(self.job, self.plan[self.at - 1].name, Job.State.UNDOING)
+        self.job.error = self.job.data.get("reason", "")
+        self._finish(Job.State.FAILED, unwound=self.at == 0)
+        return None
+
+    def _retry(self, error: Exception) -> None:
+        """Leave the step for later, with what went wrong beside it."""
+        expected = isinstance(error, DriverError)
+        message = str(error) if expected else f"{UNEXPECTED}{type(error).__name__}: {error}"
+        log.warning(
+            "job %s (%s) failed at %s, attempt %s: %s",
+            self.job.pk, self.kind.name, self.current.name, self.job.attempt, message,
+            exc_info=None if expected else error,
+        )  # fmt: skip
+        undoing = self.job.state == Job.State.UNDOING
+        delay = min(2**self.job.attempt, 60) * settings.JOB_BACKOFF
+        if not undoing and self.job.attempt >= settings.JOB_ATTEMPTS:
+            delay = 0.0  # the next claim turns round at once
+        if ledger.postpone(self.job, delay, error=message, failed=True) and not delay:
+            ring(self.job.pk)
+
+    # --- the end --------------------------------------------------------------------------------------
+
+    def _end(self, state: str) -> None:
+        """Finish, or try again later when the driver cannot say what is true."""
+        try:
+            self._finish(state)
+        except Exception as error:  # noqa: BLE001 - whatever it was, the job must stay due
+            self._retry(error)
+
+    def _finish(self, state: str, unwound: bool = False) -> None:
+        """The last settle: job, event and instance in one transaction, with what the driver says is true."""
+        power = self.context.driver.power(self.context.machine)
+        if power == self.kind.goal:
+            state = Job.State.DONE
+        done = state == Job.State.DONE
+        record = self.kind.done if done else self.kind.unwound if unwound else None
+        last = self.current.record if done else None
+        message = "" if done else self.job.error or INTERNAL
+        close = partial(
+            ledger.finish, self.job, state=state, message=self._public(message), error=message,
+            status=STATUS.get(power, Instance.Status.OFFLINE), during=self.kind.during,
+            booted=self.job.data.get("config") if done and power == Power.ON else None,
+        )  # fmt: skip
+        if not (record or last):
+            finished = close()
+        else:
+            with transaction.atomic():
+                finished = close()
+                if finished is not None:
+                    if last:
+                        last(self.context)
+                    # an unwinding that deletes the instance must leave it to a deletion that waits for it
+                    if record and not (finished.cancelled and self._deletion_waits()):
+                        record(self.context)
+        if finished is not None and finished.cancelled:
+            ring_promoted()
+
+    def _public(self, message: str) -> str:
+        """What customers may read: the driver's and our own sentences, not those of a bug."""
+        return INTERNAL if message.startswith(UNEXPECTED) else message
+
+    def _deletion_waits(self) -> bool:
+        """Whether a job that supersedes this one waits for it to get out of the way."""
+        waiting = Job.objects.filter(state=Job.State.QUEUED)
+        mine = waiting.filter(instance_id=self.job.instance_id)  # type: ignore[misc] # the stubs know no None here
+        return mine.exists()
+
+    def _end_superseded(self) -> None:
+        """End without undoing anything: the deletion that waits takes everything away, whatever is there."""
+        reason = "Superseded by the deletion of the compute."
+        ledger.finish(
+            self.job,
+            state=Job.State.FAILED,
+            message=reason,
+            error=reason,
+            status=None,
+            during=self.kind.during,
+        )
+        ring_promoted()
+
+
+def ring_promoted() -> None:
+    """Wake the queued jobs that became live."""
+    for job_id in ledger.promote():
+        ring(job_id)
+
+
+def sweep() -> int:
+    """Ring every job that may be due. Runs every second or so; any number of sweepers is harmless."""
+    ring_promoted()
+    due = ledger.due()
+    for job_id in due:
+        ring(job_id)
+    return len(due)

@@ -1,0 +1,212 @@
+"""Every statement that changes a job, each of them one conditional UPDATE on the database's clock.
+
+A worker that lost its lease, a bell that rings twice, two beats, two enqueuers: each loses by matching no row.
+All times are compared with the database's clock, so that workers need not agree on theirs. Where job and event
+change together they change in one statement, which is one transaction and one round trip.
+
+Lock order, here and in `compute.jobs.queue`: the job row, then its event, then the instance.
+"""
+
+import json
+from typing import Any
+
+from django.conf import settings
+from django.db import connection
+from psycopg.types.json import Jsonb
+
+from compute.models import Job
+
+_COLUMNS = [field.attname for field in Job._meta.concrete_fields]
+
+LIVE = (Job.State.ACTIVE, Job.State.UNDOING)
+
+_CLAIM = """
+WITH claimed AS (
+    UPDATE compute_job
+       SET lease_until = statement_timestamp()
+             + %(lease)s::float8 * interval '1 second', attempt = attempt + 1, fence = fence + 1
+     WHERE id = %(id)s AND state IN ('active', 'undoing') AND run_at <= statement_timestamp()
+       AND (lease_until IS NULL OR lease_until < statement_timestamp())
+ RETURNING *
+), told AS (
+    UPDATE accounts_event SET status = 'started', started = statement_timestamp()
+      FROM claimed WHERE accounts_event.id = claimed.event_id AND accounts_event.status = 'scheduled'
+)
+SELECT *, deadline_at < statement_timestamp() AS overdue FROM claimed
+"""
+
+_SETTLE = """
+WITH settled AS (
+    UPDATE compute_job
+       SET state = %(state)s::text, step = %(step)s, error = %(error)s, data = COALESCE(%(data)s::jsonb, data),
+           attempt = CASE WHEN %(keep_attempt)s::boolean THEN attempt ELSE 0 END,
+           run_at = statement_timestamp() + %(delay)s::float8 * interval '1 second', rung_at = NULL,
+           lease_until = CASE WHEN %(keep_lease)s::boolean
+                              THEN statement_timestamp() + %(lease)s::float8 * interval '1 second' END
+     WHERE id = %(id)s AND fence = %(fence)s AND state IN ('active', 'undoing')
+ RETURNING *
+), told AS (
+    UPDATE accounts_event SET percent_complete = GREATEST(percent_complete, %(percent)s::smallint)
+      FROM settled WHERE accounts_event.id = settled.event_id AND %(percent)s::smallint IS NOT NULL
+)
+SELECT *, deadline_at < statement_timestamp() AS overdue FROM settled
+"""
+
+_FINISH = """
+WITH finished AS (
+    UPDATE compute_job
+       SET state = %(state)s::text, error = %(error)s, sealed = NULL, lease_until = NULL,
+           finished_at = statement_timestamp()
+     WHERE id = %(id)s AND fence = %(fence)s AND state IN ('active', 'undoing')
+ RETURNING *
+), told AS (
+    UPDATE accounts_event
+       SET status = %(event_status)s::text, message = %(message)s,
+           percent_complete = CASE WHEN %(event_status)s::text = 'finished' THEN 100 ELSE percent_complete END,
+           duration = EXTRACT(epoch FROM statement_timestamp() - COALESCE(started, statement_timestamp())),
+           time_remaining = NULL
+      FROM finished WHERE accounts_event.id = finished.event_id
+), confirmed AS (
+    UPDATE compute_instance
+       SET status = %(status)s::text, updated = statement_timestamp(),
+           booted_config_id = COALESCE(%(booted)s::bigint, booted_config_id)
+      FROM finished WHERE compute_instance.id = finished.instance_id
+       AND compute_instance.status = %(during)s::text AND %(status)s::text IS NOT NULL
+)
+SELECT * FROM finished
+"""
+
+_CLOSE_CHAPTER = """
+UPDATE accounts_event
+   SET status = 'finished', percent_complete = 100,
+       duration = EXTRACT(epoch FROM statement_timestamp() - COALESCE(started, statement_timestamp())),
+       time_remaining = NULL
+ WHERE id = %s
+"""
+
+_DUE = """
+UPDATE compute_job SET rung_at = statement_timestamp()
+ WHERE id IN (
+    SELECT id FROM compute_job
+     WHERE state IN ('active', 'undoing') AND run_at <= statement_timestamp()
+       AND (lease_until IS NULL OR lease_until < statement_timestamp())
+       AND (rung_at IS NULL OR rung_at < statement_timestamp() - %s::float8 * interval '1 second')
+     ORDER BY run_at LIMIT %s FOR UPDATE SKIP LOCKED)
+RETURNING id
+"""
+
+_PROMOTE = """
+UPDATE compute_job AS queued SET state = 'active', run_at = statement_timestamp()
+ WHERE state = 'queued' AND NOT EXISTS (
+    SELECT FROM compute_job AS live
+     WHERE live.instance_id = queued.instance_id AND live.state IN ('active', 'undoing'))
+RETURNING id
+"""
+
+
+def claim(job_id: int) -> Job | None:
+    """Take the lease of a due job and count the attempt; None when it is not due, leased or finished."""
+    return _one(_CLAIM, {"id": job_id, "lease": settings.JOB_LEASE})
+
+
+def advance(
+    job: Job, step: str, state: str, *, percent: int | None = None, data: dict[str, Any] | None = None
+) -> Job | None:
+    """Move to `step`, keeping the lease. None when the lease was lost: then nothing was written."""
+    return _settle(job, step=step, state=state, percent=percent, data=data, keep_lease=True)
+
+
+def postpone(
+    job: Job, seconds: float, *, error: str = "", percent: int | None = None, failed: bool = False
+) -> Job | None:
+    """Give the lease back and run the same step again in `seconds`; `failed` keeps counting attempts."""
+    return _settle(
+        job, step=job.step, state=job.state, delay=seconds, error=error, percent=percent, keep_attempt=failed
+    )
+
+
+def finish(
+    job: Job,
+    *,
+    state: str,
+    message: str,
+    error: str,
+    status: str | None,
+    during: str,
+    booted: int | None = None,
+) -> Job | None:
+    """End the job with its event and, where it still shows `during`, write what is true of the instance.
+
+    `status` None leaves the instance alone. `booted` is the profile it runs now, None for no change.
+    """
+    return _one(
+        _FINISH,
+        {
+            "id": job.pk,
+            "fence": job.fence,
+            "state": state,
+            "error": error,
+            "message": message,
+            "status": status,
+            "during": during,
+            "booted": booted,
+            "event_status": "finished" if state == Job.State.DONE else "failed",
+        },
+    )
+
+
+def close_chapter(event_id: int | None) -> None:
+    """Finish the event that the job has told so far; another one goes on."""
+    with connection.cursor() as cursor:
+        cursor.execute(_CLOSE_CHAPTER, [event_id])
+
+
+def due(limit: int = 500) -> list[int]:
+    """The ids of jobs that may run now and whose bell was not rung lately; marks them as rung.
+
+    Outbox relay, retry timer, wait timer and reaper of dead workers' jobs in one. Two sweepers share the work.
+    """
+    return _ids(_DUE, [settings.JOB_RING_PATIENCE, limit])
+
+
+def promote() -> list[int]:
+    """Make queued jobs live whose instance is free, and return their ids."""
+    return _ids(_PROMOTE, [])
+
+
+def _settle(job: Job, **changes: Any) -> Job | None:
+    data = changes.pop("data", None)
+    values = {
+        "id": job.pk,
+        "fence": job.fence,
+        "lease": settings.JOB_LEASE,
+        "delay": 0.0,
+        "error": "",
+        "percent": None,
+        "keep_attempt": False,
+        "keep_lease": False,
+        "data": None if data is None else Jsonb(data),
+        **changes,
+    }
+    return _one(_SETTLE, values)
+
+
+def _one(sql: str, params: dict[str, Any]) -> Job | None:
+    """The job that the statement returns, if any: as `Manager.raw` would, without its cost at every call."""
+    with connection.cursor() as cursor:
+        cursor.execute(sql, params)
+        row = cursor.fetchone()
+        if row is None:
+            return None
+        values = dict(zip((column.name for column in cursor.description), row, strict=True))
+    overdue = values.pop("overdue", False)
+    values["data"] = json.loads(values["data"])
+    job = Job.from_db(connection.alias, _COLUMNS, [values[name] for name in _COLUMNS])
+    job.overdue = overdue
+    return job
+
+
+def _ids(sql: str, params: list[Any]) -> list[int]:
+    with connection.cursor() as cursor:
+        cursor.execute(sql, params)
+        return [row[0] for row in cursor.fetchall()]

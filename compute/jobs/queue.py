@@ -1,0 +1,168 @@
+"""Putting a job on an instance: the one way in which its status starts to change."""
+
+from collections.abc import Sequence
+from functools import partial
+from typing import Any
+
+from django.db import connection, transaction
+from django.db.models import Model
+from django.db.models.functions import Now
+from django.utils.timezone import now
+
+from accounts.actors import Actor
+from accounts.models import Event
+from accounts.services.events import EntityRef, draft_event, open_event
+from compute.jobs.bell import ring
+from compute.jobs.catalogue import KINDS
+from compute.jobs.kinds import Kind
+from compute.jobs.ledger import LIVE
+from compute.jobs.sealing import seal
+from compute.models import Instance, Job
+from compute.services.refs import instance_ref
+from config.errors import Busy, Invalid, Missing
+from config.inserts import insert, insert_together
+
+
+def enqueue(
+    kind_name: str,
+    instance: Instance,
+    actor: Actor,
+    *,
+    data: dict[str, Any] | None = None,
+    secrets: dict[str, Any] | None = None,
+    secondary: EntityRef | None = None,
+    event: str | None = None,
+) -> Job:
+    """Flip the instance to the kind's status and insert the job with its event, in the caller's transaction.
+
+    Raises `Busy` while another job lives, `Invalid` naming the status when the kind cannot start from it,
+    `Missing` when the instance went away meanwhile. `secrets` are sealed and end with the job. `event` replaces
+    the kind's own action (the watchdog's boots are ``lassie_reboot``).
+    """
+    kind = KINDS[kind_name]
+    displaced = kind.supersedes and _displace(instance.pk)
+    _flip(kind, instance)
+    told = open_event(
+        username=actor.username,
+        account_id=instance.account_id,
+        action=event or kind.event,
+        entity=instance_ref(instance),
+        secondary=secondary,
+    )
+    job = _draft(kind, instance, actor, told, data or {}, secrets)
+    if displaced:
+        job.state = Job.State.QUEUED
+    insert(job)
+    _ring_after_commit(job, instance)
+    return job
+
+
+def begin(
+    kind_name: str,
+    instance: Instance,
+    actor: Actor,
+    *,
+    keys: tuple[int, int],
+    along: Sequence[Model],
+    data: dict[str, Any],
+    secrets: dict[str, Any],
+    secondary: EntityRef | None,
+) -> Job:
+    """As `enqueue`, for an instance that this very transaction makes with the kind's status already on it.
+
+    `along` are its rows, which one statement inserts together with the event and the job, under the two `keys`.
+    """
+    kind = KINDS[kind_name]
+    event_key, job_key = keys
+    told = draft_event(
+        key=event_key,
+        username=actor.username,
+        account_id=instance.account_id,
+        action=kind.event,
+        entity=instance_ref(instance),
+        secondary=secondary,
+    )
+    job = _draft(kind, instance, actor, told, data, secrets)
+    job.pk = job_key
+    insert_together(*along, told, job)
+    _ring_after_commit(job, instance)
+    return job
+
+
+def _displace(instance_id: int) -> bool:
+    """Ask the instance's live job, if there is one, to make way. Locks the job before the instance."""
+    live = Job.objects.filter(instance_id=instance_id, state__in=LIVE)
+    return bool(live.update(cancelled=True, run_at=Now(), rung_at=None))
+
+
+def _flip(kind: Kind, instance: Instance) -> None:
+    """The conditional UPDATE that lets exactly one of many racing requests through."""
+    flipped = Instance.objects.filter(pk=instance.pk, status__in=kind.starts_from)
+    if flipped.update(status=kind.during, updated=Now()):
+        instance.status = kind.during
+        return
+    status = Instance.objects.filter(pk=instance.pk).values_list("status", flat=True).first()
+    if status is None:
+        raise Missing
+    if status not in Instance.SETTLED and not kind.supersedes:
+        raise Busy
+    raise Invalid(f"Cannot {kind.verb} a compute that is {status.replace('_', ' ')}.")
+
+
+def _draft(
+    kind: Kind, instance: Instance, actor: Actor, event: Event, data: dict[str, Any], secrets: dict[str, Any] | None
+) -> Job:
+    """The row of a job that stands at its first step."""
+    if not connection.in_atomic_block:
+        raise RuntimeError("a job is enqueued in the transaction of the change that needs it")
+    moment = now()
+    return Job(
+        instance=instance,
+        event=event,
+        kind=kind.name,
+        step=kind.plan(data)[0].name,
+        data=data,
+        sealed=seal(secrets) if secrets else None,
+        created_by=actor.username,
+        rung_at=moment,
+        deadline_at=moment + kind.deadline,
+    )
+
+
+def _ring_after_commit(job: Job, instance: Instance) -> None:
+    queued = job.state == Job.State.QUEUED
+    transaction.on_commit(partial(_ring_for, job.pk, instance.pk, queued), robust=True)
+
+
+def _ring_for(job_id: int, instance_id: int, queued: bool) -> None:
+    """Ring the job, or the one that has to make way for it."""
+    if queued:
+        for live_id in Job.objects.filter(instance_id=instance_id, state__in=LIVE).values_list("pk", flat=True):
+            ring(live_id)
+    else:
+        ring(job_id)
+
+
+def run_now(job: Job) -> bool:
+    """Let a waiting or retrying job run at once; False when it is finished, queued or at work."""
+    return _nudge(job)
+
+
+def cancel(job: Job) -> bool:
+    """Ask a live job to stop: it unwinds at its next claim, as after a failure. False when it is not going forward.
+
+    A step past the point of no return is not undone; the job then ends with the status that the driver confirms.
+    """
+    with transaction.atomic():
+        going = Job.objects.filter(pk=job.pk, state=Job.State.ACTIVE)
+        if not going.update(cancelled=True):
+            return False
+        _nudge(job)
+    return True
+
+
+def _nudge(job: Job) -> bool:
+    waiting = Job.objects.filter(pk=job.pk, state__in=LIVE, lease_until=None)
+    moved = waiting.update(run_at=Now(), rung_at=Now())
+    transaction.on_commit(partial(ring, job.pk), robust=True)
+    return bool(moved)

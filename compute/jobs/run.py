@@ -1,0 +1,57 @@
+"""What a step gets to work with."""
+
+from functools import cached_property
+from typing import Any
+
+from compute.drivers.base import Driver, Progress
+from compute.jobs.kinds import Kind, Wait
+from compute.jobs.sealing import unseal
+from compute.models import Instance, Job
+
+
+class Run:
+    """One run of one step: the job as it was claimed, its instance, its secrets and the driver.
+
+    The instance is read once for each run of a job and never written by a step; steps write through `record`.
+    """
+
+    def __init__(self, job: Job, kind: Kind, driver: Driver):
+        self.job = job
+        self.kind = kind
+        self.driver = driver
+        self.made: int | None = None
+        """The disk that the step at work has finished, for its record."""
+
+    @property
+    def data(self) -> dict[str, Any]:
+        return self.job.data
+
+    @cached_property
+    def instance(self) -> Instance:
+        """The instance with its type and host; a live job's instance always exists."""
+        instances = Instance.objects.select_related("type", "host")
+        return instances.get(pk=self.job.instance_id)  # type: ignore[misc] # the stubs know no None in lookups
+
+    @property
+    def machine(self) -> str:
+        """The driver's name for the instance, known before anything was made."""
+        return machine_name(self.job.instance_id)
+
+    def secrets(self) -> dict[str, Any]:
+        """What was sealed for this job, readable only here on its way to the driver."""
+        return unseal(self.job.sealed) if self.job.sealed else {}
+
+
+def machine_name(instance_id: int | None) -> str:
+    """The driver's name for an instance."""
+    return f"skerry-{instance_id}"
+
+
+def disk_name(instance_id: int | None, disk_id: int) -> str:
+    """The driver's name for a disk."""
+    return f"skerry-{instance_id}-disk-{disk_id}"
+
+
+def until(progress: Progress) -> Wait | None:
+    """Turn a driver's progress into a step's outcome: wait for it, or go on."""
+    return None if progress.done else Wait(progress.wait, progress.percent)

@@ -1,0 +1,126 @@
+"""What the steps of the kinds do: one external effect each, described in our own ids.
+
+The names of machines and disks derive from ids that exist before the first call, so that a step which runs twice
+asks for the same thing twice.
+"""
+
+import json
+
+from django.db import connection
+
+from compute.drivers.base import BootSpec, DiskSpec, MachineSpec
+from compute.jobs.kinds import Again, Fail, Outcome, Wait
+from compute.jobs.run import Run, disk_name, until
+from compute.models import Disk
+from compute.services.addresses import mac_address
+from compute.services.removal import remove
+
+
+def define(run: Run) -> None:
+    """Make the machine known to its host, off and without disks."""
+    instance = run.instance
+    run.driver.define(
+        MachineSpec(
+            name=run.machine,
+            host=str(instance.host.uuid),
+            memory=instance.type.memory,
+            vcpus=instance.type.vcpus,
+            mac=mac_address(instance.pk),
+        )
+    )
+
+
+def undefine(run: Run) -> None:
+    """Take the machine away with everything that is on it."""
+    run.driver.undefine(run.machine)
+
+
+def make_disk(run: Run) -> Outcome:
+    """Make the first disk that is not there yet; again, until all are."""
+    disks = list(run.instance.disks.order_by("pk"))
+    missing = [disk for disk in disks if disk.status == Disk.Status.NOT_READY]
+    if not missing:
+        return None
+    progress = run.driver.create_disk(run.machine, _disk_spec(run, missing[0]))
+    run.made = missing[0].pk if progress.done else None
+    percent = ((len(disks) - len(missing)) * 100 + progress.percent) // len(disks)
+    if not progress.done:
+        return Wait(progress.wait, percent)
+    return Again(percent) if len(missing) > 1 else None
+
+
+def disk_made(run: Run) -> None:
+    """Note that the disk which `make_disk` finished is ready."""
+    made = Disk.objects.filter(pk=run.made)  # type: ignore[misc] # the stubs know no None in lookups: no disk
+    made.update(status=Disk.Status.READY)
+
+
+def unmake_disks(run: Run) -> None:
+    """Delete the disks that the job made or began to make."""
+    for pk in run.instance.disks.values_list("pk", flat=True):
+        run.driver.delete_disk(run.machine, disk_name(run.instance.pk, pk))
+
+
+def start(run: Run) -> Outcome:
+    """Boot the profile that was chosen when the job was enqueued."""
+    return until(run.driver.start(run.machine, _boot_spec(run)))
+
+
+def stop(run: Run) -> Outcome:
+    """Shut the guest down, or cut its power if it does not listen."""
+    return until(run.driver.stop(run.machine))
+
+
+def forget(run: Run) -> None:
+    """Delete the instance's rows and give back what it held."""
+    remove(run.instance)
+
+
+def _disk_spec(run: Run, disk: Disk) -> DiskSpec:
+    name = disk_name(run.instance.pk, disk.pk)
+    if disk.image_id is None:
+        return DiskSpec(name, disk.size, disk.filesystem)
+    secrets = run.secrets()
+    return DiskSpec(
+        name,
+        disk.size,
+        disk.filesystem,
+        image=disk.image_id,
+        root_password=secrets.get("root_pass"),
+        authorized_keys=tuple(secrets.get("authorized_keys", ())),
+    )
+
+
+_PROFILE = """
+SELECT c.kernel_id, c.root_device, c.run_level, c.virt_mode, c.memory_limit, c.helpers, c.interfaces,
+       i.ipv4, i.ipv6, t.memory,
+       ARRAY(SELECT d.slot FROM compute_configdevice d WHERE d.config_id = c.id ORDER BY d.slot),
+       ARRAY(SELECT d.disk_id FROM compute_configdevice d WHERE d.config_id = c.id ORDER BY d.slot)
+  FROM compute_config c
+  JOIN compute_instance i ON i.id = c.instance_id
+  JOIN compute_instancetype t ON t.id = i.type_id
+ WHERE c.id = %s AND c.instance_id = %s
+"""
+
+
+def _boot_spec(run: Run) -> BootSpec:
+    """How the profile that was chosen boots, read in one statement. Raises `Fail` when it was deleted meanwhile."""
+    instance_id = run.job.instance_id
+    with connection.cursor() as cursor:
+        cursor.execute(_PROFILE, [run.data["config"], instance_id])
+        row = cursor.fetchone()
+    if row is None:
+        raise Fail("The configuration profile to boot was deleted.")
+    kernel, root_device, run_level, virt_mode, limit, helpers, interfaces, ipv4, ipv6, memory, slots, disks = row
+    return BootSpec(
+        kernel=kernel,
+        root_device=root_device,
+        run_level=run_level,
+        virt_mode=virt_mode,
+        memory=min(limit or memory, memory),
+        devices={slot: disk_name(instance_id, disk) for slot, disk in zip(slots, disks, strict=True)},
+        ipv4=tuple(ipv4),
+        ipv6=ipv6,
+        helpers=json.loads(helpers),
+        interfaces=tuple(json.loads(interfaces)),
+    )

@@ -1,0 +1,24 @@
+"""The Celery tasks: one hears bells, the others are the clock."""
+
+from celery import shared_task
+
+from compute.jobs import engine, watchdog
+from compute.jobs.bell import TASK
+
+
+@shared_task(name=TASK, ignore_result=True)
+def advance(job_id: int) -> None:
+    """Work on one job, if it is due."""
+    engine.run(job_id)
+
+
+@shared_task(name="compute.jobs.sweep", ignore_result=True, expires=5)
+def sweep() -> None:
+    """Ring all due jobs. Expires in the queue: a beat that ran while no worker did leaves no backlog."""
+    engine.sweep()
+
+
+@shared_task(name="compute.jobs.watch", ignore_result=True, expires=30)
+def watch() -> None:
+    """Look for instances that powered themselves off."""
+    watchdog.watch()

@@ -1,0 +1,80 @@
+"""The watchdog: notices instances that powered themselves off, and boots those that ask for it."""
+
+import logging
+from datetime import timedelta
+
+from django.db import connection, transaction
+from django.db.models.functions import Now
+
+from accounts.actors import Actor
+from accounts.services.events import notify
+from compute.drivers.base import Driver, DriverError
+from compute.jobs.drivers import driver as configured_driver
+from compute.jobs.ledger import LIVE
+from compute.jobs.queue import enqueue
+from compute.jobs.run import machine_name
+from compute.models import Host, Instance, Job
+from compute.services.boot import boot_config
+from compute.services.refs import instance_ref
+from config.errors import DomainError
+
+log = logging.getLogger(__name__)
+
+MOST_BOOTS = 5
+WITHIN = timedelta(minutes=15)
+
+
+def watch(driver: Driver | None = None) -> int:
+    """Look at every host once; returns how many instances were found off that should be running."""
+    driver = driver or configured_driver()
+    found = 0
+    for uuid in Host.objects.values_list("uuid", flat=True):
+        try:
+            found += _watch_host(driver, str(uuid))
+        except DriverError as error:
+            # the next look comes soon; the other hosts must not wait for this one
+            log.warning("host %s does not answer the watchdog: %s", uuid, error)
+    return found
+
+
+def _watch_host(driver: Driver, uuid: str) -> int:
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT statement_timestamp()")
+        asked_at = cursor.fetchone()[0]
+    off = driver.powered_off(uuid)
+    if not off:
+        return 0
+    running = Instance.objects.filter(host__uuid=uuid, status=Instance.Status.RUNNING, updated__lt=asked_at)
+    fallen = [instance for instance in running.iterator() if machine_name(instance.pk) in off]
+    return sum(_note(instance, asked_at) for instance in fallen)
+
+
+def _note(instance: Instance, asked_at) -> bool:
+    """Write that the instance is off and, where the watchdog is on, put a boot on it."""
+    with transaction.atomic():
+        # one that a job touched since the driver was asked is not what the driver spoke of
+        still = Instance.objects.filter(
+            pk=instance.pk, status=Instance.Status.RUNNING, updated__lt=asked_at
+        ).exclude(jobs__state__in=LIVE)
+        if not still.update(status=Instance.Status.OFFLINE, updated=Now()):
+            return False
+        platform = Actor.platform(instance.account_id)
+        if instance.watchdog_enabled and not _tired(instance) and _boot(instance, platform):
+            return True
+        notify(platform, "compute_shutdown", instance_ref(instance), message="The compute powered itself off.")
+        return True
+
+
+def _tired(instance: Instance) -> bool:
+    """More than five boot jobs within fifteen minutes: booting it once more would not help."""
+    boots = Job.objects.filter(instance=instance, kind="boot", created__gt=Now() - WITHIN)
+    return boots.count() > MOST_BOOTS
+
+
+def _boot(instance: Instance, platform: Actor) -> bool:
+    try:
+        config = boot_config(instance)
+    except DomainError:
+        return False  # nothing to boot from: its profiles were deleted while it ran
+    enqueue("boot", instance, platform, data={"config": config.pk}, event="lassie_reboot")
+    return True

@@ -1,0 +1,115 @@
+"""What can be bought and booted: instance types, kernels, images."""
+
+from django.db import models
+from django.db.models import Q
+
+from accounts.actors import Actor
+from accounts.models import Account
+
+
+class InstanceType(models.Model):
+    """A plan. Disk and memory in MB, transfer in GB a month, network_out in Mbit/s, prices in USD."""
+
+    class Class(models.TextChoices):
+        NANODE = "nanode"
+        STANDARD = "standard"
+        DEDICATED = "dedicated"
+        GPU = "gpu"
+        HIGHMEM = "highmem"
+        METAL = "metal"
+
+    id = models.SlugField(primary_key=True, max_length=50)
+    label = models.CharField(max_length=64)
+    type_class = models.CharField("class", max_length=10, choices=Class)
+    memory = models.PositiveIntegerField()
+    disk = models.PositiveIntegerField()
+    vcpus = models.PositiveIntegerField()
+    gpus = models.PositiveIntegerField(default=0)
+    transfer = models.PositiveIntegerField()
+    network_out = models.PositiveIntegerField()
+    price_hourly = models.FloatField()
+    price_monthly = models.FloatField()
+    backup_price_hourly = models.FloatField(null=True, blank=True)
+    backup_price_monthly = models.FloatField(null=True, blank=True)
+    successor = models.ForeignKey("self", null=True, blank=True, on_delete=models.SET_NULL, related_name="+")
+    deprecated = models.BooleanField(default=False, help_text="No longer sold; can be upgraded.")
+
+    class Meta:
+        ordering = ("id",)
+
+    def __str__(self):
+        return self.label
+
+
+class Kernel(models.Model):
+    class Architecture(models.TextChoices):
+        X86_64 = "x86_64"
+        I386 = "i386"
+
+    id = models.CharField(primary_key=True, max_length=64)
+    label = models.CharField(max_length=128)
+    version = models.CharField(max_length=32)
+    kvm = models.BooleanField(default=True)
+    xen = models.BooleanField(default=False)
+    architecture = models.CharField(max_length=8, choices=Architecture)
+    pvops = models.BooleanField(default=True)
+    deprecated = models.BooleanField(default=False)
+    built = models.DateTimeField(null=True, blank=True)
+
+    class Meta:
+        ordering = ("id",)
+
+    def __str__(self):
+        return self.label
+
+
+class ImageQuerySet(models.QuerySet["Image"]):
+    def visible_to(self, actor: Actor | None):
+        """Public images for everyone, and the account's own as far as a restricted user's grants go."""
+        public = Q(is_public=True)
+        if actor is None:
+            return self.filter(public)
+        return self.filter(public | Q(account_id=actor.account_id))
+
+
+class Image(models.Model):
+    """Something a disk can be deployed from. Sizes in MB. Official ones have no account."""
+
+    class Type(models.TextChoices):
+        MANUAL = "manual"
+        AUTOMATIC = "automatic"
+
+    class Status(models.TextChoices):
+        CREATING = "creating"
+        PENDING_UPLOAD = "pending_upload"
+        AVAILABLE = "available"
+
+    id = models.CharField(primary_key=True, max_length=64)
+    account = models.ForeignKey(Account, null=True, blank=True, on_delete=models.CASCADE, related_name="images")
+    label = models.CharField(max_length=50)
+    vendor = models.CharField(max_length=64, null=True, blank=True)
+    description = models.TextField(null=True, blank=True)
+    size = models.PositiveIntegerField(default=0)
+    is_public = models.BooleanField(default=False)
+    deprecated = models.BooleanField(default=False)
+    type = models.CharField(max_length=10, choices=Type, default=Type.MANUAL)
+    status = models.CharField(max_length=16, choices=Status, default=Status.AVAILABLE)
+    created = models.DateTimeField()
+    updated = models.DateTimeField(null=True, blank=True)
+    created_by = models.CharField(max_length=32, null=True, blank=True)
+    expiry = models.DateTimeField(null=True, blank=True)
+    eol = models.DateTimeField("end of life", null=True, blank=True)
+
+    objects = ImageQuerySet.as_manager()
+
+    class Meta:
+        ordering = ("id",)
+        constraints = [
+            models.CheckConstraint(
+                condition=models.Q(is_public=True) | models.Q(account__isnull=False),
+                name="image_private_has_account",
+            ),
+        ]
+
+    def __str__(self):
+        return self.label

@@ -1,0 +1,89 @@
+"""The jobs table: queue, outbox, program counter and lease in one. See docs/jobs.md."""
+
+from django.db import models
+from django.db.models import Q
+from django.db.models.functions import Now
+
+from accounts.models import Event
+from compute.models.instances import Instance
+
+
+class Job(models.Model):
+    """One piece of work on one instance.
+
+    Only the engine (`compute.jobs.engine`) writes these rows, and always by a conditional UPDATE:
+
+    - a runner holds a job while `lease_until` is ahead of the database's clock, and every result it writes is
+      conditional on the `fence` it was handed, so one that lost its lease changes nothing;
+    - `step` names the step to run next, or, while ``undoing``, the one to undo next;
+    - `attempt` counts claims since the last progress, so that a step which kills its worker is counted too;
+    - ``queued`` waits for the instance's live job to end; there is at most one of each per instance.
+    """
+
+    class State(models.TextChoices):
+        QUEUED = "queued"
+        ACTIVE = "active"
+        UNDOING = "undoing"
+        DONE = "done"
+        FAILED = "failed"
+
+    instance = models.ForeignKey(
+        Instance, null=True, on_delete=models.SET_NULL, related_name="jobs",
+        help_text="Null once the instance is gone; the event still names it.",
+    )  # fmt: skip
+    event = models.ForeignKey(
+        Event, null=True, on_delete=models.SET_NULL, related_name="+",
+        help_text="The event this job is telling now; a kind may tell several, one after the other.",
+    )  # fmt: skip
+    kind = models.CharField(max_length=32)
+    state = models.CharField(max_length=8, choices=State, default=State.ACTIVE)
+    step = models.CharField(max_length=32)
+    data = models.JSONField(default=dict, help_text="What the steps need; never a secret.")
+    sealed = models.BinaryField(null=True, help_text="Encrypted secrets, gone when the job ends.")
+    error = models.TextField(blank=True)
+    cancelled = models.BooleanField(default=False)
+    attempt = models.PositiveIntegerField(default=0)
+    fence = models.PositiveIntegerField(default=0)
+    created_by = models.CharField(max_length=32, blank=True, help_text="Username; empty is the platform.")
+    created = models.DateTimeField(db_default=Now())
+    run_at = models.DateTimeField(db_default=Now())
+    rung_at = models.DateTimeField(null=True)
+    lease_until = models.DateTimeField(null=True)
+    deadline_at = models.DateTimeField()
+    finished_at = models.DateTimeField(null=True)
+
+    overdue = False
+    """Whether the deadline had passed when the ledger last returned this job."""
+
+    class Meta:
+        ordering = ("-id",)
+        constraints = [
+            models.CheckConstraint(
+                condition=Q(state__in=["done", "failed"], finished_at__isnull=False)
+                | Q(state__in=["queued", "active", "undoing"], finished_at__isnull=True),
+                name="job_finished_at",
+            ),
+            models.CheckConstraint(
+                condition=Q(finished_at__isnull=True) | Q(sealed__isnull=True), name="job_secrets_end_with_it"
+            ),
+            models.UniqueConstraint(
+                fields=("instance",),
+                condition=Q(state__in=["active", "undoing"]),
+                name="one_live_job",
+                violation_error_message="Compute busy.",
+                violation_error_code=None,
+            ),
+            models.UniqueConstraint(
+                fields=("instance",),
+                condition=Q(state="queued"),
+                name="one_queued_job",
+                violation_error_message="Compute busy.",
+                violation_error_code=None,
+            ),
+        ]
+        indexes = [
+            models.Index(fields=("run_at",), condition=Q(state__in=["active", "undoing"]), name="job_due"),
+        ]
+
+    def __str__(self):
+        return f"{self.kind} {self.pk}"

@@ -1,0 +1,63 @@
+"""Taking addresses from the pools of a region, and giving them back."""
+
+import ipaddress
+
+from django.db import connection
+from django.db.models.functions import Now
+
+from compute.models import Address, Instance
+from config.errors import Invalid
+
+_TAKE = """
+UPDATE compute_address SET instance_id = %(instance)s
+ WHERE id = (
+    SELECT id FROM compute_address
+     WHERE region_id = %(region)s AND public = %(public)s AND instance_id IS NULL
+     ORDER BY released ASC NULLS FIRST, id
+     LIMIT 1 FOR UPDATE SKIP LOCKED)
+RETURNING address
+"""
+
+
+def take(region_id: str, instance_id: int, *, public: bool) -> str:
+    """Give the instance the free address of its region that was released longest ago, and return it.
+
+    One UPDATE through a partial index: concurrent takers skip each other's rows, so no address is ever held
+    twice and none waits. The instance's row may be inserted later in the same transaction (the foreign key is
+    deferred). Raises `Invalid` on ``region`` (``private_ip``) when the region has none left.
+    """
+    with connection.cursor() as cursor:
+        cursor.execute(_TAKE, {"instance": instance_id, "region": region_id, "public": public})
+        row = cursor.fetchone()
+    if row is None:
+        kind, field = ("public", "region") if public else ("private", "private_ip")
+        raise Invalid(f"No {kind} addresses are left in this region.", field)
+    return str(row[0]).split("/")[0]
+
+
+def release_all(instance: Instance) -> None:
+    """Give back every address of the instance, with the names set on them."""
+    Address.objects.filter(instance=instance).update(instance=None, rdns=None, released=Now())
+
+
+def mac_address(instance_id: int) -> str:
+    """The hardware address of an instance's first interface, derived from its id."""
+    tail = (instance_id & 0xFFFFFFFF).to_bytes(4, "big")
+    return ":".join(f"{byte:02x}" for byte in (0xF2, 0x3C, *tail))
+
+
+def interface_id(instance_id: int) -> int:
+    """The modified EUI-64 of `mac_address`: the lower half of the instance's IPv6 addresses."""
+    mac = bytes(int(part, 16) for part in mac_address(instance_id).split(":"))
+    eui = bytes((mac[0] ^ 0x02, mac[1], mac[2], 0xFF, 0xFE, mac[3], mac[4], mac[5]))
+    return int.from_bytes(eui, "big")
+
+
+def slaac_address(network: str, instance_id: int) -> str:
+    """The address an instance gives itself in its region's /64."""
+    return str(ipaddress.IPv6Network(network)[interface_id(instance_id)])
+
+
+def default_rdns(address: str, domain: str) -> str:
+    """The name of a public address under the platform's domain unless its owner set one: dashes for dots."""
+    return f"{address.replace('.', '-')}.{domain}"

@@ -1,0 +1,24 @@
+"""Which configuration profile an instance boots."""
+
+from compute.models import Config, Instance
+from config.errors import Invalid
+
+
+def boot_config(instance: Instance, config_id: int | None = None) -> Config:
+    """The profile to boot: the one asked for, else the last booted, else the only one.
+
+    Raises `Invalid`: on ``config_id`` when it is not a profile of this instance, without a field when none can
+    be determined.
+    """
+    configs = {config.pk: config for config in instance.configs.all()}
+    if config_id is not None:
+        if config_id not in configs:
+            raise Invalid("config_id is not valid", "config_id")
+        return configs[config_id]
+    if instance.booted_config_id in configs:
+        return configs[instance.booted_config_id]
+    if len(configs) == 1:
+        return next(iter(configs.values()))
+    if not configs:
+        raise Invalid("This compute has no configuration profile to boot.")
+    raise Invalid("This compute has several configuration profiles: name one with config_id.")

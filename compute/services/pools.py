@@ -1,0 +1,121 @@
+"""Filling address pools: every usable address of a pool exists as a row before the first is taken."""
+
+from ipaddress import IPv4Network, IPv6Network, ip_address, ip_network
+
+from django.db import connection, transaction
+
+from compute.models import Address, AddressPool
+from config.errors import Invalid, Problems
+
+LARGEST = 16
+"""The shortest prefix of an IPv4 pool: 65,534 rows are made in one transaction."""
+
+# One statement whatever the size, so that a /16 is seconds. Done twice it adds nothing.
+FILL = """
+INSERT INTO compute_address (pool_id, region_id, address, prefix, gateway, public)
+SELECT %(pool)s, %(region)s, %(network)s::inet + host, %(prefix)s, %(gateway)s::inet, %(public)s
+FROM generate_series(%(first)s::bigint, %(last)s::bigint) AS host
+WHERE %(network)s::inet + host <> %(gateway)s::inet
+ON CONFLICT (address) DO NOTHING
+"""
+
+
+def fill_pool(pool: AddressPool) -> int:
+    """Add the addresses that `pool` lacks and return how many those were.
+
+    The network's own address, its broadcast address and the gateway are never handed out. A slaac pool has
+    no rows: its addresses follow from the instances' ids.
+    """
+    if pool.kind == AddressPool.Kind.SLAAC:
+        return 0
+    network = ip_network(pool.network)
+    with connection.cursor() as cursor:
+        cursor.execute(
+            FILL,
+            {
+                "pool": pool.pk,
+                "region": pool.region_id,
+                "network": str(network.network_address),
+                "prefix": network.prefixlen,
+                "gateway": pool.gateway,
+                "public": pool.kind == AddressPool.Kind.PUBLIC,
+                "first": 1,
+                "last": network.num_addresses - 2,
+            },
+        )
+        return cursor.rowcount
+
+
+@transaction.atomic
+def add_pool(pool: AddressPool) -> int:
+    """Check, save and fill a new pool; returns how many addresses it has. Raises as `check_pool`."""
+    check_pool(pool)
+    pool.save(force_insert=True)
+    return fill_pool(pool)
+
+
+def check_pool(pool: AddressPool) -> None:
+    """Bring `network` and `gateway` of a new pool into their usual form, or raise `Invalid` with all that is wrong.
+
+    Runs in the transaction that saves the pool: others who add one wait until it ends, so that two overlapping
+    pools cannot both find that there is no other.
+    """
+    problems = Problems()
+    network = _network(pool, problems)
+    try:
+        pool.gateway = str(ip_address(pool.gateway))
+    except ValueError:
+        problems.add("gateway", "This is not an address.")
+        network = None
+    if network is not None:
+        _check_gateway(pool, network, problems)
+        with connection.cursor() as cursor:
+            cursor.execute("LOCK TABLE compute_addresspool IN SHARE ROW EXCLUSIVE MODE")
+        for other in AddressPool.objects.all():
+            found = ip_network(other.network)
+            if found.version == network.version and found.overlaps(network):
+                problems.add("network", f"It overlaps {other}.")
+    problems.raise_any()
+
+
+def _network(pool: AddressPool, problems: Problems) -> IPv4Network | IPv6Network | None:
+    try:
+        network = ip_network(pool.network)
+    except ValueError as error:
+        problems.add("network", f"This is not a network in CIDR notation: {error}.")
+        return None
+    pool.network = str(network)
+    if pool.kind == AddressPool.Kind.SLAAC:
+        if network.version != 6 or network.prefixlen != 64:
+            problems.add("network", "A SLAAC pool is an IPv6 /64.")
+    elif network.version != 4:
+        problems.add("network", "This kind of pool is of IPv4.")
+    elif not LARGEST <= network.prefixlen <= 30:
+        problems.add("network", f"A pool is between /{LARGEST} and /30: add several for more.")
+    return network
+
+
+def _check_gateway(pool: AddressPool, network: IPv4Network | IPv6Network, problems: Problems) -> None:
+    gateway = ip_address(pool.gateway)
+    if pool.kind == AddressPool.Kind.SLAAC and gateway.version == 6 and gateway.is_link_local:
+        return
+    if gateway not in network:
+        problems.add("gateway", "The gateway has to be inside the network.")
+    elif network.version == 4 and gateway in (network.network_address, network.broadcast_address):
+        problems.add("gateway", "The gateway can be neither the network's own nor its broadcast address.")
+
+
+@transaction.atomic
+def remove_pool(pool: AddressPool) -> None:
+    """Delete a pool and its addresses. Raises `Invalid` while an instance has one of them.
+
+    The free rows go first, by one conditional DELETE: it waits for an instance that is just taking one, and
+    then leaves that row, which is found and ends the removal.
+    """
+    Address.objects.filter(pool=pool, instance=None).delete()
+    used = Address.objects.filter(pool=pool).count()
+    if used:
+        raise Invalid(f"{used} of its addresses {'is' if used == 1 else 'are'} in use.")
+    if pool.kind == AddressPool.Kind.SLAAC and pool.region.instances.filter(ipv6__isnull=False).exists():
+        raise Invalid("Instances of this region have addresses of it.")
+    pool.delete()

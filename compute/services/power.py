@@ -1,0 +1,31 @@
+"""Boot, reboot, shut down."""
+
+from django.db import transaction
+
+from accounts.actors import Actor
+from compute.jobs.queue import enqueue
+from compute.models import Instance, Job
+from compute.services.boot import boot_config
+from compute.services.refs import config_ref
+
+
+def boot(actor: Actor, instance: Instance, config_id: int | None = None) -> Job:
+    """Power on an instance that is off, with the profile that `boot_config` picks."""
+    return _start(actor, "boot", instance, config_id)
+
+
+def reboot(actor: Actor, instance: Instance, config_id: int | None = None) -> Job:
+    """Shut down a running instance and boot it again, with the profile that `boot_config` picks."""
+    return _start(actor, "reboot", instance, config_id)
+
+
+@transaction.atomic
+def shutdown(actor: Actor, instance: Instance) -> Job:
+    """Power off a running instance."""
+    return enqueue("shutdown", instance, actor)
+
+
+@transaction.atomic
+def _start(actor: Actor, kind: str, instance: Instance, config_id: int | None) -> Job:
+    config = boot_config(instance, config_id)
+    return enqueue(kind, instance, actor, data={"config": config.pk}, secondary=config_ref(config))

@@ -1,0 +1,21 @@
+"""How events name the entities of this app."""
+
+from accounts.services.events import EntityRef
+from compute.models import Config, Image, Instance
+
+
+def instance_ref(instance: Instance) -> EntityRef:
+    return EntityRef("compute", instance.pk, instance.label, f"/v4/compute/instances/{instance.pk}")
+
+
+def config_ref(config: Config | None) -> EntityRef | None:
+    if config is None:
+        return None
+    url = f"/v4/compute/instances/{config.instance_id}/configs/{config.pk}"
+    return EntityRef("compute_config", config.pk, config.label, url)
+
+
+def image_ref(image: Image | None) -> EntityRef | None:
+    if image is None:
+        return None
+    return EntityRef("image", image.pk, image.label, f"/v4/images/{image.pk}")
