@@ -1,0 +1,61 @@
+"""``manage.py create_token``, which scripts call."""
+
+import io
+import re
+from datetime import UTC, datetime
+
+import pytest
+from django.core.management import CommandError, call_command
+
+from accounts.models import Event, PersonalToken
+from tests.client import APIClient
+
+pytestmark = pytest.mark.django_db
+
+
+def create_token(*arguments: str) -> str:
+    out = io.StringIO()
+    call_command("create_token", *arguments, stdout=out)
+    return out.getvalue()
+
+
+def test_it_prints_a_working_token_alone_on_a_line(owner):
+    printed = create_token("owner")
+    assert re.fullmatch(r"[0-9a-f]{64}\n", printed)
+    assert APIClient(printed.strip()).get("/v4/profile").json()["username"] == "owner"
+
+
+def test_scopes_expiry_and_label_are_as_told(owner):
+    wish = ("--scopes", "computes:read_only,images:read_write", "--expiry", "2040-01-31T12:00:00", "--label", "ci")
+    create_token("owner", *wish)
+    token = PersonalToken.objects.get()
+    assert token.scopes == "computes:read_only images:read_write"
+    assert token.expiry == datetime(2040, 1, 31, 12, tzinfo=UTC)
+    assert token.label == "ci"
+
+
+def test_the_account_reads_of_it(owner):
+    create_token("owner", "--label", "ci")
+    event = Event.objects.get()
+    assert (event.account_id, event.action, event.username) == (owner.account_id, "token_create", "owner")
+    assert (event.entity_type, event.entity_label) == ("token", "ci")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "reason"),
+    [
+        (["nobody"], "There is no user 'nobody'."),
+        (["staff"], "belongs to no account"),
+        (["owner", "--scopes", "computes"], "Unknown scope: computes"),
+        (["owner", "--scopes", " "], "At least one scope is required"),
+        (["owner", "--expiry", "soon"], "is not a time"),
+        (["owner", "--expiry", "2030-13-01T00:00:00"], "is not a time"),
+        (["owner", "--expiry", "2001-01-01T00:00:00"], "expiry must be in the future"),
+        (["owner", "--label", "x" * 101], "Label must be 1-100 characters"),
+    ],
+    ids=lambda value: str(value)[:40],
+)
+def test_what_cannot_be_is_refused_in_words_and_makes_nothing(owner, staff, arguments, reason):
+    with pytest.raises(CommandError, match=reason):
+        create_token(*arguments)
+    assert not PersonalToken.objects.exists()

@@ -1,0 +1,233 @@
+"""Events: who sees which, in what order, and what becomes of them when they are looked at."""
+
+from datetime import UTC, datetime, timedelta
+
+import pytest
+from django.db import connection
+from django.test.utils import CaptureQueriesContext
+from django.utils.timezone import now
+
+from accounts.actors import Actor
+from accounts.entities import EntityKind, grantable, register
+from accounts.event_names import ACTIONS, ENTITY_TYPES
+from accounts.models import Event, GlobalGrants
+from accounts.services.events import EntityRef, notify
+from compute.jobs.catalogue import KINDS
+from compute.jobs.kinds import Kind
+from compute.models import Instance
+from tests.client import APIClient
+from tests.factories import EventFactory, GrantFactory, InstanceFactory
+
+
+@pytest.fixture
+def api(client_for, owner) -> APIClient:
+    return client_for(owner)
+
+
+def ids(answer) -> list[int]:
+    assert answer.status_code == 200, answer.content
+    return [each["id"] for each in answer.json()["data"]]
+
+
+def found(api: APIClient, **wanted) -> list[int]:
+    return ids(api.get("/v4/account/events", x_filter=wanted))
+
+
+class TestAnEvent:
+    def test_of_a_notification_reads_as_the_contract_has_it(self, api, account):
+        event = notify(
+            Actor(account.pk, username="owner"),
+            "compute_update",
+            EntityRef("compute", 7, "web", "/v4/compute/instances/7"),
+            EntityRef("image", "compute/debian11", "Debian 11", "/v4/images/compute/debian11"),
+        )
+        assert api.get(f"/v4/account/events/{event.pk}").json() == {
+            "id": event.pk,
+            "action": "compute_update",
+            "created": event.created.strftime("%Y-%m-%dT%H:%M:%S"),
+            "duration": None,
+            "entity": {"id": 7, "label": "web", "type": "compute", "url": "/v4/compute/instances/7"},
+            "secondary_entity": {
+                "id": "compute/debian11",
+                "label": "Debian 11",
+                "type": "image",
+                "url": "/v4/images/compute/debian11",
+            },
+            "percent_complete": None,
+            "rate": None,
+            "read": False,
+            "seen": False,
+            "status": "notification",
+            "time_remaining": None,
+            "username": "owner",
+            "message": "",
+        }
+
+    def test_without_entities_has_null_for_them(self, api, account):
+        read = api.get(f"/v4/account/events/{EventFactory(account=account).pk}").json()
+        assert read["entity"] is None
+        assert read["secondary_entity"] is None
+
+    def test_names_a_numbered_secondary_entity_by_number(self, api, account):
+        event = EventFactory(account=account, secondary_type="compute_config", secondary_id="12")
+        assert api.get(f"/v4/account/events/{event.pk}").json()["secondary_entity"]["id"] == 12
+
+    def test_of_a_job_tells_how_far_it_is(self, api, account):
+        event = EventFactory(
+            account=account, status="started", percent_complete=40, duration=1.5, rate="20 MB/s", time_remaining=9
+        )
+        read = api.get(f"/v4/account/events/{event.pk}").json()
+        progress = {"percent_complete": 40, "duration": 1.5, "rate": "20 MB/s", "time_remaining": 9}
+        assert {name: read[name] for name in progress} == progress
+
+    def test_has_a_name_of_the_contract_whatever_job_writes_it(self):
+        assert {action for kind in KINDS.values() for action in actions_of(kind)} <= set(ACTIONS)
+        assert {kind.name for kind in grantable()} <= set(ENTITY_TYPES)
+
+
+def actions_of(kind: Kind) -> set[str]:
+    return {kind.event, *(step.event for step in kind.steps if step.event)}
+
+
+class TestTheList:
+    def test_is_newest_first_and_reaches_back_ninety_days(self, api, account):
+        EventFactory(account=account, created=now() - timedelta(days=90, seconds=1))
+        old = EventFactory(account=account, created=now() - timedelta(days=89))
+        new = EventFactory(account=account)
+        assert ids(api.get("/v4/account/events")) == [new.pk, old.pk]
+
+    def test_forgets_what_is_too_old_without_being_compiled_anew(self, api, account):
+        event = EventFactory(account=account)
+        assert ids(api.get("/v4/account/events")) == [event.pk]
+        Event.objects.update(created=now() - timedelta(days=91))
+        assert ids(api.get("/v4/account/events")) == []
+        assert api.get(f"/v4/account/events/{event.pk}").status_code == 404
+        assert api.post(f"/v4/account/events/{event.pk}/seen").status_code == 404
+
+    @pytest.mark.parametrize("who", ["owner", "restricted"])
+    def test_is_one_query_beside_the_one_for_the_token(self, client_for, request, account, who):
+        EventFactory.create_batch(3, account=account)
+        api = client_for(request.getfixturevalue(who))
+        with CaptureQueriesContext(connection) as queries:
+            assert len(ids(api.get("/v4/account/events"))) == 3
+        assert len(queries) == 2
+
+    def test_is_polled_by_entity_action_time_and_id(self, api, account):
+        first = EventFactory(account=account, of=True, action="compute_create", entity_id=7)
+        then = EventFactory(account=account, of=True, action="compute_boot", entity_id=7)
+        other = EventFactory(account=account, of=True, action="compute_boot", entity_id=8)
+        Event.objects.filter(pk=first.pk).update(created=datetime(2026, 1, 1, tzinfo=UTC) + timedelta(days=999))
+        assert found(api, **{"entity.id": 7, "entity.type": "compute"}) == [then.pk, first.pk]
+        assert found(api, entity={"id": 8}) == [other.pk]
+        assert found(api, action="compute_boot", **{"entity.id": 7}) == [then.pk]
+        assert found(api, id={"+gte": then.pk}) == [other.pk, then.pk]
+        assert found(api, id={"+gte": then.pk}, **{"+order_by": "id", "+order": "asc"}) == [then.pk, other.pk]
+        assert found(api, **{"+order_by": "created", "+order": "desc"})[0] == first.pk
+        later = (now() + timedelta(days=1)).strftime("%Y-%m-%dT%H:%M:%S")
+        assert found(api, created={"+gte": later}) == [first.pk]
+
+    @pytest.mark.parametrize("field", ["username", "status", "seen", "entity.label", "nonsense"])
+    def test_refuses_to_filter_by_what_the_contract_does_not_have(self, api, field):
+        answer = api.get("/v4/account/events", x_filter={field: "x"})
+        assert (answer.status_code, answer.json()["errors"]) == (
+            400,
+            [{"field": "X-Filter", "reason": f"Cannot filter on {field}"}],
+        )
+
+    def test_shows_nothing_of_another_account(self, client_for, stranger, account):
+        event = EventFactory(account=account)
+        api = client_for(stranger)
+        assert ids(api.get("/v4/account/events")) == []
+        for call in (api.get, lambda path: api.post(f"{path}/seen"), lambda path: api.post(f"{path}/read")):
+            assert call(f"/v4/account/events/{event.pk}").status_code == 404
+
+    def test_needs_the_scope(self, client_for, owner):
+        assert client_for(owner, "events:read_only").get("/v4/account/events").status_code == 200
+        assert client_for(owner, "account:read_write").get("/v4/account/events").status_code == 403
+
+
+class TestARestrictedUser:
+    @pytest.fixture
+    def api(self, client_for, restricted) -> APIClient:
+        return client_for(restricted)
+
+    @pytest.fixture
+    def instance(self, account) -> Instance:
+        return InstanceFactory(account=account)
+
+    @pytest.fixture
+    def of_instance(self, account, instance) -> Event:
+        return EventFactory(account=account, of=True, entity_id=instance.pk, username="owner")
+
+    def test_sees_nothing_of_what_it_has_no_grant_on(self, api, of_instance):
+        assert ids(api.get("/v4/account/events")) == []
+        assert api.get(f"/v4/account/events/{of_instance.pk}").status_code == 404
+
+    def test_sees_what_happens_to_what_it_has_a_grant_on(self, api, restricted, instance, of_instance):
+        EventFactory(account=instance.account, action="ticket_create", entity_type="user", entity_id=instance.pk)
+        GrantFactory(user=restricted, entity_id=instance.pk)
+        assert ids(api.get("/v4/account/events")) == [of_instance.pk]
+
+    def test_sees_what_it_did_itself(self, api, restricted, account):
+        event = EventFactory(
+            account=account, action="token_create", entity_type="token", entity_id=1, username="restricted"
+        )
+        assert ids(api.get("/v4/account/events")) == [event.pk]
+
+    def test_sees_what_concerns_the_account_only_with_access_to_it(self, api, account):
+        event = EventFactory(account=account, entity_type="account", entity_id=account.pk)
+        EventFactory(account=account, action="user_create", entity_type="user", entity_id=1)
+        assert ids(api.get("/v4/account/events")) == [event.pk]
+        GlobalGrants.objects.update(account_access=None)
+        assert ids(api.get("/v4/account/events")) == []
+
+    def test_marks_as_read_what_it_sees_and_as_seen_only_what_it_may_write(
+        self, api, restricted, instance, of_instance
+    ):
+        grant = GrantFactory(user=restricted, entity_id=instance.pk)
+        path = f"/v4/account/events/{of_instance.pk}"
+        assert api.post(f"{path}/seen").status_code == 403
+        assert api.post(f"{path}/read").status_code == 200
+        grant.permissions = "read_write"
+        grant.save()
+        assert api.post(f"{path}/seen").status_code == 200
+
+    def test_marks_only_its_own_share_as_seen(self, api, restricted, account, instance, of_instance):
+        hidden = EventFactory(account=account, of=True, entity_id=InstanceFactory(account=account).pk)
+        GrantFactory(user=restricted, entity_id=instance.pk, permissions="read_write")
+        last = EventFactory(account=account, of=True, entity_id=instance.pk)
+        assert api.post(f"/v4/account/events/{last.pk}/seen").status_code == 200
+        assert set(Event.objects.filter(seen=True)) == {of_instance, last}
+        assert not Event.objects.get(pk=hidden.pk).seen
+
+
+class TestMarking:
+    def test_seen_takes_all_up_to_it(self, api, account):
+        first, second, third = EventFactory.create_batch(3, account=account)
+        theirs = EventFactory()
+        assert api.post(f"/v4/account/events/{second.pk}/seen").json() == {}
+        assert set(Event.objects.filter(seen=True)) == {first, second}
+        assert not Event.objects.filter(pk__in=[third.pk, theirs.pk], seen=True).exists()
+        assert api.get(f"/v4/account/events/{first.pk}").json()["seen"] is True
+
+    def test_read_takes_one(self, api, account):
+        _, second = EventFactory.create_batch(2, account=account)
+        assert api.post(f"/v4/account/events/{second.pk}/read").json() == {}
+        assert set(Event.objects.filter(read=True)) == {second}
+
+    def test_again_changes_nothing(self, api, account):
+        event = EventFactory(account=account)
+        for mark in ("seen", "seen", "read", "read"):
+            assert api.post(f"/v4/account/events/{event.pk}/{mark}").status_code == 200
+
+
+class TestTheRegistryOfKinds:
+    def test_knows_a_kind_once(self):
+        compute = next(kind for kind in grantable() if kind.name == "compute")
+        register(compute)
+        with pytest.raises(ValueError, match="registered already"):
+            register(EntityKind("compute", Event, "/v4/account/events/{id}"))
+
+    def test_takes_no_grants_on_what_the_contract_has_none_for(self):
+        with pytest.raises(ValueError, match="no grants"):
+            register(EntityKind("event", Event, "/v4/account/events/{id}", grantable=True))

@@ -1,0 +1,100 @@
+"""The acting user, and what it may do."""
+
+import pytest
+from django.db import connection
+from django.test.utils import CaptureQueriesContext
+
+from accounts.models import GlobalGrants
+from tests.factories import GrantFactory, InstanceFactory
+
+OFF = {
+    "account_access": None,
+    "add_computes": False,
+    "add_databases": False,
+    "add_domains": False,
+    "add_firewalls": False,
+    "add_images": False,
+    "add_longview": False,
+    "add_nodebalancers": False,
+    "add_stackscripts": False,
+    "add_volumes": False,
+    "cancel_account": False,
+    "longview_subscription": False,
+}
+
+
+def test_the_profile_is_the_acting_users(client_for, owner):
+    assert client_for(owner).get("/v4/profile").json() == {
+        "uid": owner.pk,
+        "username": "owner",
+        "email": "owner@example.com",
+        "verified_phone_number": None,
+        "timezone": "UTC",
+        "email_notifications": True,
+        "ip_whitelist_enabled": False,
+        "lish_auth_method": "password_keys",
+        "authorized_keys": None,
+        "two_factor_auth": False,
+        "restricted": False,
+        "authentication_type": "password",
+    }
+
+
+def test_profile_and_grants_need_a_token_but_no_scope(client_for, owner, restricted, anonymous):
+    for user in (owner, restricted):
+        api = client_for(user, "longview:read_only")
+        assert api.get("/v4/profile").json()["username"] == user.username
+        assert api.get("/v4/profile")["X-Accepted-OAuth-Scopes"] == "*"
+        assert api.get("/v4/profile/grants").status_code in (200, 204)
+    for path in ("/v4/profile", "/v4/profile/grants"):
+        assert anonymous.get(path).status_code == 401
+
+
+def test_an_unrestricted_user_has_no_grants_to_list(client_for, owner):
+    answer = client_for(owner).get("/v4/profile/grants")
+    assert (answer.status_code, answer.content) == (204, b"")
+    assert "Content-Type" not in answer.headers
+
+
+def test_a_restricted_user_without_any_has_only_what_is_off(client_for, restricted):
+    GlobalGrants.objects.all().delete()
+    assert client_for(restricted).get("/v4/profile/grants").json() == {"global": OFF}
+
+
+def test_grants_are_listed_by_kind(client_for, account, restricted):
+    read, write, _ = InstanceFactory.create_batch(3, account=account)
+    GrantFactory(user=restricted, entity_id=write.pk, permissions="read_write")
+    GrantFactory(user=restricted, entity_id=read.pk)
+    GlobalGrants.objects.update(add_computes=True)
+    assert client_for(restricted).get("/v4/profile/grants").json() == {
+        "global": {**OFF, "account_access": "read_only", "add_computes": True},
+        "compute": [
+            {"id": read.pk, "label": read.label, "permissions": "read_only"},
+            {"id": write.pk, "label": write.label, "permissions": "read_write"},
+        ],
+    }
+
+
+def test_a_grant_reaches_into_no_other_account(client_for, restricted):
+    GrantFactory(user=restricted, entity_id=InstanceFactory().pk)
+    assert "compute" not in client_for(restricted).get("/v4/profile/grants").json()
+
+
+def test_listing_grants_takes_two_queries_however_many_there_are(client_for, account, restricted):
+    api = client_for(restricted)
+    for more in (1, 5):
+        for instance in InstanceFactory.create_batch(more, account=account):
+            GrantFactory(user=restricted, entity_id=instance.pk)
+        with CaptureQueriesContext(connection) as queries:
+            api.get("/v4/profile/grants")
+        assert len(queries) == 2, [query["sql"] for query in queries]
+
+
+@pytest.mark.parametrize("field", ["is_active", "account__is_active"])
+def test_a_token_of_the_suspended_is_no_token(client_for, owner, field):
+    api = client_for(owner)
+    suspended = owner.account if "__" in field else owner
+    suspended.is_active = False
+    suspended.save()
+    answer = api.get("/v4/profile")
+    assert (answer.status_code, answer.json()["errors"][0]["reason"]) == (401, "Invalid Token")

@@ -1,0 +1,115 @@
+"""Who gets in, and that every page opens, at a fixed cost."""
+
+import pytest
+from django.contrib import admin as django_admin
+from django.contrib.admin.models import LogEntry
+from django.contrib.admin.utils import quote
+from django.db import connection
+from django.test.utils import CaptureQueriesContext
+from django.urls import reverse
+
+from accounts.models import Account, PersonalToken, User
+from compute.jobs import engine
+from compute.models import Instance, Job
+from compute.services import power
+
+pytestmark = pytest.mark.django_db
+
+MODELS = [pytest.param(model, id=model._meta.label) for model in django_admin.site._registry]
+
+
+def list_address(model) -> str:
+    return reverse(f"admin:{model._meta.app_label}_{model._meta.model_name}_changelist")
+
+
+def page_address(obj) -> str:
+    return reverse(f"admin:{obj._meta.app_label}_{obj._meta.model_name}_change", args=[quote(obj.pk)])
+
+
+def test_admin_is_found_without_a_slash(client, db):
+    assert client.get("/admin").headers["Location"] == "/admin/"
+
+
+@pytest.mark.parametrize("model", MODELS)
+def test_customers_and_strangers_are_kept_out(model, outsider, client):
+    for browser in (outsider, client):
+        response = browser.get(list_address(model))
+        assert response.status_code == 302
+        assert "/admin/login/" in response.headers["Location"]
+
+
+@pytest.mark.parametrize("model", MODELS)
+def test_every_list_opens(model, admin, running):
+    assert admin.get(list_address(model)).status_code == 200
+    assert admin.get(list_address(model), {"q": "web"}).status_code == 200
+    assert admin.get(list_address(model), {"q": "1"}).status_code == 200
+
+
+@pytest.mark.parametrize("model", MODELS)
+def test_every_filter_opens(model, admin, running):
+    page = admin.get(list_address(model))
+    changelist = page.context["cl"]
+    for spec in changelist.filter_specs:
+        for choice in list(spec.choices(changelist))[:4]:
+            assert admin.get(list_address(model) + choice["query_string"]).status_code == 200
+
+
+@pytest.mark.parametrize("model", MODELS)
+def test_every_page_and_history_opens(model, admin, running):
+    obj = model._default_manager.first()
+    if obj is None:
+        pytest.skip("there is none in this world")
+    assert admin.get(page_address(obj)).status_code == 200
+    assert admin.get(page_address(obj).replace("/change/", "/history/")).status_code == 200
+
+
+@pytest.mark.parametrize("model", MODELS)
+def test_an_onlooker_sees_everything_and_can_do_nothing(model, onlooker, running):
+    page = onlooker.get(list_address(model))
+    assert page.status_code == 200
+    assert not page.context["cl"].model_admin.get_actions(page.wsgi_request)
+    obj = model._default_manager.first()
+    for verb in getattr(page.context["cl"].model_admin, "verbs", ()):
+        if obj is not None:
+            address = page_address(obj).replace("/change/", f"/do/{verb.name}/")
+            assert onlooker.post(address, {"confirmed": "yes"}).status_code == 403
+    assert not LogEntry.objects.exists()
+
+
+@pytest.mark.parametrize("model", [Instance, Job, Account, User, PersonalToken])
+def test_lists_cost_the_same_however_long(model, admin, world):
+    def cost() -> int:
+        with CaptureQueriesContext(
+            connection,
+        ) as queries:
+            assert admin.get(list_address(model)).status_code == 200
+        return len(queries)
+
+    populate(world, 1)
+    cost()  # content types and the like are remembered from here on
+    few = cost()
+    populate(world, 6)
+    assert cost() == few
+
+
+def populate(world, number: int) -> None:
+    for _ in range(number):
+        count = User.objects.count()
+        account = Account.objects.create(email=f"a{count}@example.com")
+        user = User.objects.create_user(f"user{count}", f"u{count}@example.com", account=account)
+        PersonalToken.objects.create(user=user, label="x", digest=f"{count:064}", prefix=f"{count:016}")
+        world.create(private_ip=True)
+
+
+def test_an_instances_page_costs_the_same_however_much_happened(admin, running, world, driver):
+    def cost() -> int:
+        with CaptureQueriesContext(connection) as queries:
+            assert admin.get(page_address(running)).status_code == 200
+        return len(queries)
+
+    cost()
+    few = cost()
+    for _ in range(3):
+        running.refresh_from_db()
+        engine.run(power.reboot(world.actor, running).pk, driver)
+    assert cost() <= few

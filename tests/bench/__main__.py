@@ -1,0 +1,103 @@
+"""``python -m tests.bench``: run the benchmark and print its figures. See docs/performance.md."""
+
+import argparse
+import os
+import shutil
+import signal
+import sys
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from types import FrameType
+from typing import NoReturn
+from urllib.parse import quote
+
+from tests.bench import redis_keys
+from tests.bench.databases import BASE_DIR, Databases
+from tests.bench.errors import BenchError
+
+# Raised, not removed: each request is still counted against all its limits.
+RAISED = "1000000000/60"
+
+
+@contextmanager
+def backends() -> Iterator[Databases]:
+    """PostgreSQL and Redis: those of the environment, else embedded ones in a state folder of the benchmark's.
+
+    Afterwards DATABASE_URL names the database of this run, and every process started inherits it.
+    """
+    from config.embedded import addresses, services
+
+    state = (BASE_DIR / os.environ.get("STATE_DIR", ".state") / "bench").resolve()
+    postgres, valkey = "DATABASE_URL" not in os.environ, "REDIS_URL" not in os.environ
+    if postgres:
+        where = addresses.database(state)
+        host = quote(where["HOST"], safe="")
+        os.environ["DATABASE_URL"] = f"postgres://{where['USER']}@{host}:{where['PORT']}/{where['NAME']}"
+    if valkey:
+        os.environ["REDIS_URL"] = addresses.redis_url(state)
+    with services(state, postgres=postgres, valkey=valkey):
+        databases = Databases(os.environ["DATABASE_URL"])
+        os.environ["DATABASE_URL"] = databases.url_of(databases.prefix)
+        try:
+            yield databases
+        finally:
+            redis_keys.forget()
+
+
+def configure() -> None:
+    """Set what the servers and this process read from the environment: production, with raised limits."""
+    os.environ.update(
+        DJANGO_SETTINGS_MODULE="config.settings",
+        PRODUCTION="1",
+        SECRET_KEY="bench" * 10,
+        ALLOWED_HOSTS="127.0.0.1",
+        REDIS_PREFIX=redis_keys.PREFIX,
+        RATE_LIMIT_OVERALL=RAISED,
+        RATE_LIMIT_ENDPOINT=RAISED,
+        RATE_LIMIT_INSTANCE_CREATE=RAISED,
+        DRIVER_SCALE="0",
+    )
+
+
+def main() -> None:
+    arguments = parse()
+    signal.signal(signal.SIGTERM, end)
+    configure()
+    folder = Path(tempfile.mkdtemp(prefix="skerry-bench-"))
+    try:
+        measure(folder, arguments)
+    except BenchError as error:
+        sys.exit(f"{error}\nThe processes' output is in {folder}")
+    shutil.rmtree(folder)
+
+
+def measure(folder: Path, arguments: argparse.Namespace) -> None:
+    with backends() as databases:
+        import django
+
+        django.setup()
+        from tests.bench import suite
+
+        if arguments.drop:
+            databases.drop_all()
+        else:
+            suite.run(databases, folder, quick=arguments.quick, fresh=arguments.fresh)
+
+
+def parse() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(prog="python -m tests.bench", description=__doc__)
+    parser.add_argument("--quick", action="store_true", help="fewer and shorter rounds: a look, not a result")
+    parser.add_argument("--fresh", action="store_true", help="fill the databases anew")
+    parser.add_argument("--drop", action="store_true", help="only drop the databases that are kept between runs")
+    return parser.parse_args()
+
+
+def end(number: int, frame: FrameType | None) -> NoReturn:
+    """Leave by the way of an exception, so that everything started is stopped."""
+    sys.exit(128 + number)
+
+
+if __name__ == "__main__":
+    main()

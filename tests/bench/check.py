@@ -1,0 +1,47 @@
+"""Whether the two servers do the same work: a ratio between different answers would mean nothing."""
+
+from collections.abc import Callable
+from typing import Any
+
+from tests.bench.data import Sizes
+from tests.bench.errors import BenchError
+from tests.bench.traffic import PATH, create_body, owner
+
+Ask = Callable[..., Any]
+"""Takes a path under /v4, an account's number and, to POST it, a body; returns the parsed answer."""
+
+SAMPLE = 20
+
+# What is drawn anew for each instance.
+DRAWN = ("id", "label", "ipv4", "ipv6", "created", "updated")
+
+
+def same_answers(ours: Ask, bare: Ask, sizes: Sizes) -> None:
+    """Compare a sample of lists and retrieves, and one create, of the two servers.
+
+    Raises BenchError that names the first difference. The creates may differ only in what is DRAWN.
+    """
+    for account in range(1, sizes.accounts + 1, max(1, sizes.accounts // SAMPLE)):
+        compare(ours(PATH, account), bare(PATH, account), f"the list of account {account}")
+    for number in range(1, sizes.instances + 1, max(1, sizes.instances // SAMPLE)):
+        path, account = f"{PATH}/{number}", owner(number, sizes)
+        compare(ours(path, account), bare(path, account), path)
+    one, other = (ask(PATH, 1, create_body(1)) for ask in (ours, bare))
+    compare(undrawn(one), undrawn(other), "the answer to a create")
+
+
+def undrawn(instance: dict[str, Any]) -> dict[str, Any]:
+    """The instance with only the type of what is DRAWN."""
+    return {key: type(value).__name__ if key in DRAWN else value for key, value in instance.items()}
+
+
+def compare(ours: Any, bare: Any, where: str) -> None:
+    """Raise BenchError at the first place where the two parsed answers differ."""
+    if isinstance(ours, dict) and isinstance(bare, dict) and ours.keys() == bare.keys():
+        for key in ours:
+            compare(ours[key], bare[key], f"{where}: {key}")
+    elif isinstance(ours, list) and isinstance(bare, list) and len(ours) == len(bare):
+        for index, pair in enumerate(zip(ours, bare, strict=True)):
+            compare(pair[0], pair[1], f"{where}[{index}]")
+    elif ours != bare:
+        raise BenchError(f"the answers differ in {where}: ours {ours!r}, bare {bare!r}")

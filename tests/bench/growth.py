@@ -1,0 +1,55 @@
+"""Whether page 1 of a list slows down as the table grows.
+
+The same account with the same 100 instances among 1,000 of other accounts and among 1,000,000: one server on
+each database, one connection, short turns, so that whatever else the machine does hits both.
+"""
+
+import statistics
+from contextlib import ExitStack
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+
+from tests.bench import data, load
+from tests.bench.databases import Databases
+from tests.bench.rounds import percentile
+from tests.bench.servers import OURS, server
+from tests.bench.traffic import lists
+
+SMALL = data.Sizes(accounts=11, instances=1_100, addresses=False)
+LARGE = data.Sizes(accounts=10_001, instances=1_000_100, addresses=False)
+ONE_ACCOUNT = data.Sizes(accounts=1)
+
+
+@dataclass(frozen=True, slots=True)
+class Growth:
+    """Milliseconds of page 1 in the small and in the large table, one median for each turn."""
+
+    small: list[float]
+    large: list[float]
+
+    @property
+    def ratio(self) -> float:
+        """The median of the turns' ratios: each compares two moments that lie next to each other."""
+        return statistics.median(large / small for small, large in zip(self.small, self.large, strict=True))
+
+
+def measure(databases: Databases, log: Path, *, turns: int, seconds: float, fresh: bool = False) -> Growth:
+    """Take `turns` on each database, each of `seconds`. Fills the databases where they are not yet."""
+    names = [
+        databases.seeded(suffix, sizes.key, partial(data.fill, sizes=sizes), fresh)
+        for suffix, sizes in (("_small", SMALL), ("_large", LARGE))
+    ]
+    requests = lists(ONE_ACCOUNT)
+    seen: tuple[list[float], list[float]] = ([], [])
+    with ExitStack() as stack:
+        ports = [
+            stack.enter_context(server(OURS, {"DATABASE_URL": databases.url_of(name)}, log, workers=1))
+            for name in names
+        ]
+        for port in ports:
+            load.run(port, requests, 0.5, connections=1)
+        for _ in range(turns):
+            for port, medians in zip(ports, seen, strict=True):
+                medians.append(percentile([load.run(port, requests, seconds, connections=1)], 50))
+    return Growth(*seen)

@@ -1,0 +1,14 @@
+"""What the benchmark keeps in Redis: counters of the rate limits, and bells that nobody hears."""
+
+import os
+
+import redis
+
+PREFIX = "skerry-bench:"
+
+
+def forget() -> None:
+    """Delete all of it, and nothing else that is in the same Redis."""
+    with redis.Redis.from_url(os.environ["REDIS_URL"]) as client:
+        for key in client.scan_iter(f"{PREFIX}*", count=1000):
+            client.unlink(key)

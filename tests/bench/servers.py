@@ -1,0 +1,104 @@
+"""The processes under measure, started with the commands that ``make serve`` uses."""
+
+import ctypes
+import os
+import signal
+import socket
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+
+from config.serving.children import children
+from tests.bench.errors import BenchError
+
+BASE_DIR = Path(__file__).resolve().parents[2]
+WORKERS = 2
+START_TIMEOUT = 30.0
+STOP_TIMEOUT = 10.0
+PR_SET_PDEATHSIG = 1
+
+OURS = "config.wsgi:application"
+BARE = "tests.bench.bare:application"
+
+
+def served(name: str, port: int = 0) -> list[str]:
+    """The command line of one child of ``make serve``: ``web``, ``worker`` or ``clock``."""
+    (command,) = (list(child.command) for child in children(port) if child.name == name)
+    return command
+
+
+@contextmanager
+def process(command: list[str], environment: dict[str, str], log: Path) -> Iterator[subprocess.Popen]:
+    """Run `command` for the length of the block, and stop it and all it started whatever happens."""
+    with log.open("ab") as output:
+        started = subprocess.Popen(
+            command,
+            cwd=BASE_DIR,
+            env={**os.environ, **environment},
+            stdout=output,
+            stderr=output,
+            start_new_session=True,
+            preexec_fn=_end_with_parent,
+        )
+    try:
+        yield started
+    finally:
+        started.terminate()
+        with suppress(subprocess.TimeoutExpired):
+            started.wait(STOP_TIMEOUT)
+        with suppress(ProcessLookupError):
+            os.killpg(started.pid, signal.SIGKILL)
+        started.wait()
+
+
+def _end_with_parent() -> None:
+    """In the child: be told to stop by the kernel if the benchmark is killed."""
+    if sys.platform == "linux":
+        ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGTERM)
+
+
+@contextmanager
+def server(application: str, environment: dict[str, str], log: Path, workers: int = WORKERS) -> Iterator[int]:
+    """Serve WSGI `application` for the length of the block; yields the port. Its output goes to `log`."""
+    port = free_port()
+    *command, _ = served("web", port)
+    command[command.index("--workers") + 1] = str(workers)
+    with process([*command, application], environment, log) as started:
+        _wait_for(port, started, log)
+        yield port
+
+
+@contextmanager
+def worker(environment: dict[str, str], log: Path) -> Iterator[None]:
+    """A Celery worker with two processes that knows `tests.bench.worker`'s tasks as well as ours."""
+    command = served("worker")
+    command[command.index("-A") + 1] = "tests.bench.worker"
+    with process(command, environment, log):
+        yield
+
+
+def free_port() -> int:
+    """A loopback port that nothing listens on now."""
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return probe.getsockname()[1]
+
+
+def last_words(log: Path) -> str:
+    """The end of a log, for an error message."""
+    return log.read_text(errors="replace")[-4000:]
+
+
+def _wait_for(port: int, started: subprocess.Popen, log: Path) -> None:
+    end = time.monotonic() + START_TIMEOUT
+    while time.monotonic() < end and started.poll() is None:
+        try:
+            socket.create_connection(("127.0.0.1", port), timeout=1).close()
+        except OSError:
+            time.sleep(0.05)
+        else:
+            return
+    raise BenchError(f"the server did not start; its last words:\n{last_words(log)}")

@@ -1,0 +1,65 @@
+"""All measures of one run, in order. Imported once Django is set up."""
+
+# ruff: noqa: T201  (printing is what it is for)
+
+import sys
+import time
+from functools import partial
+from pathlib import Path
+
+from django.db import connections
+
+from tests.bench import check, data, growth, jobs, redis_keys, report, traffic
+from tests.bench.databases import Databases
+from tests.bench.rounds import Comparison, alternate
+from tests.bench.servers import BARE, OURS, server
+
+
+def run(databases: Databases, folder: Path, *, quick: bool, fresh: bool) -> None:
+    """Take all measures, then print them; what the processes say goes to files in `folder`."""
+    started = time.monotonic()
+    sizes = data.Sizes()
+    say(f"rows: {sizes.instances:,} instances over {sizes.accounts:,} accounts")
+    seed = databases.seeded("_seed", sizes.key, partial(data.fill, sizes=sizes), fresh)
+    with databases.copy(seed):
+        comparisons = compare_servers(
+            sizes, folder / "web.log", rounds=2 if quick else 7, seconds=0.7 if quick else 1.5
+        )
+        rates = measure_jobs(folder, count=250 if quick else 800, rounds=2 if quick else 3)
+    say("growth: page 1 among 1,000 and among 1,000,000 rows of other accounts")
+    grown = growth.measure(databases, folder / "growth.log", turns=15 if quick else 80, seconds=0.1, fresh=fresh)
+    say(f"{time.monotonic() - started:.0f} s in all")
+    report.show(comparisons, grown, rates)
+
+
+def compare_servers(sizes: data.Sizes, log: Path, *, rounds: int, seconds: float) -> list[Comparison]:
+    """List, retrieve and create, ours and bare in turns, after a check that both do the same."""
+    loads = {
+        "list": (traffic.lists(sizes), seconds),
+        "retrieve": (traffic.retrieves(sizes), seconds),
+        # shorter: the pools hold 30,000 free addresses
+        "create": (traffic.creates(sizes), min(seconds, 1.0)),
+    }
+    comparisons = []
+    redis_keys.forget()
+    with server(OURS, {}, log) as ours, server(BARE, {}, log) as bare:
+        check.same_answers(partial(traffic.ask, ours), partial(traffic.ask, bare), sizes)
+        for name, (requests, length) in loads.items():
+            say(f"{name}: {rounds} rounds of {length:g} s for each server in turn")
+            comparisons.append(alternate(name, (ours, bare), requests, rounds=rounds, seconds=length))
+            say(f"  {comparisons[-1].ratio:.2f}")
+    return comparisons
+
+
+def measure_jobs(folder: Path, *, count: int, rounds: int) -> jobs.JobRates:
+    """Boot jobs and no-op tasks in turns, on an empty queue."""
+    redis_keys.forget()
+    say(f"jobs: {rounds} rounds of {count} no-op tasks and {count} boots through two workers")
+    try:
+        return jobs.measure(folder, jobs=count, rounds=rounds)
+    finally:
+        connections.close_all()
+
+
+def say(text: str) -> None:
+    print(text, file=sys.stderr, flush=True)

@@ -1,0 +1,103 @@
+"""The harness is honest: both servers answer alike and write alike. No timing is looked at."""
+
+import io
+import json
+from typing import Any
+
+import pytest
+from django.db import connection
+from django.forms.models import model_to_dict
+from django.test import Client
+
+from accounts.models import Event
+from compute.models import Address, Config, ConfigDevice, Disk, Instance, Job
+from tests.bench import bare, check, data
+from tests.bench.data import Sizes
+from tests.bench.traffic import PATH, create_body, owner
+
+pytestmark = pytest.mark.django_db
+
+SIZES = Sizes(accounts=3, instances=30)
+
+
+@pytest.fixture
+def seeded(monkeypatch):
+    """The benchmark's rows, seen by both servers inside this test's transaction."""
+    with connection.cursor() as cursor:
+        # opens the test's transaction, in which `fill` then has a savepoint: else it would commit
+        cursor.execute("SELECT 1")
+    psycopg_connection = connection.connection
+    data.fill(psycopg_connection, SIZES)
+    monkeypatch.setattr(bare.local, "cursor", psycopg_connection.cursor(binary=True), raising=False)
+
+
+def ask_ours(path: str, account: int, body: bytes | None = None) -> Any:
+    headers = {"Authorization": f"Bearer {data.token(account)}"}
+    client = Client(headers=headers)
+    if body is None:
+        answer = client.get(f"/v4{path}")
+    else:
+        answer = client.post(f"/v4{path}", body, content_type="application/json")
+    assert answer.status_code == 200, answer.content
+    return answer.json()
+
+
+def ask_bare(path: str, account: int, body: bytes | None = None) -> Any:
+    statuses = []
+    environ = {
+        "REQUEST_METHOD": "GET" if body is None else "POST",
+        "PATH_INFO": f"/v4{path}",
+        "HTTP_AUTHORIZATION": f"Bearer {data.token(account)}",
+        "wsgi.input": io.BytesIO(body or b""),
+    }
+    content = bare.application(environ, lambda status, headers: statuses.append(status))
+    assert statuses == ["200 OK"], content
+    return json.loads(b"".join(content))
+
+
+@pytest.mark.usefixtures("seeded")
+def test_seeds_what_it_says():
+    assert Instance.objects.count() == SIZES.instances
+    assert Address.objects.filter(instance__isnull=False).count() == SIZES.instances
+    for instance in Instance.objects.prefetch_related("addresses"):
+        assert [str(row.address) for row in instance.addresses.all()] == instance.ipv4
+        assert instance.account_id == owner(instance.pk, SIZES)
+
+
+@pytest.mark.usefixtures("seeded")
+def test_both_servers_answer_alike():
+    check.same_answers(ask_ours, ask_bare, SIZES)
+
+
+@pytest.mark.usefixtures("seeded")
+def test_both_servers_write_alike():
+    ours, bares = (written_by(ask(PATH, 1, create_body(1))["id"]) for ask in (ask_ours, ask_bare))
+    check.compare(ours, bares, "the rows of a create")
+
+
+def written_by(pk: int) -> dict[str, Any]:
+    """The rows of the new instance, without ids and what else is drawn or told by the clock."""
+    instance = Instance.objects.get(pk=pk)
+    disks = Disk.objects.filter(instance=instance).order_by("pk")
+    job = Job.objects.select_related("event").get(instance=instance)
+    assert job.data.pop("config") == instance.configs.get().pk
+    assert isinstance(job.event, Event)
+    assert job.event.entity_id == pk
+    assert instance.ipv6 is not None
+    return {
+        "instance": plain(instance, "label", "ipv4", "ipv6"),
+        "address": [instance.ipv4] == [[str(row.address)] for row in instance.addresses.all()],
+        "ipv6": instance.ipv6.replace(f"{pk >> 16 & 255:02x}:{pk & 65535:x}/", "xx:x/"),
+        "disks": [plain(disk) for disk in disks],
+        "configs": [plain(config) for config in Config.objects.filter(instance=instance)],
+        "devices": [
+            (device.slot, list(disks).index(device.disk))
+            for device in ConfigDevice.objects.filter(config__instance=instance)
+        ],
+        "job": {**plain(job, "event", "sealed", "run_at", "rung_at", "deadline_at"), "sealed": bool(job.sealed)},
+        "event": plain(job.event, "entity_id", "entity_label", "entity_url"),
+    }
+
+
+def plain(row: Any, *drawn: str) -> dict[str, Any]:
+    return model_to_dict(row, exclude=["id", "instance", "created", *drawn])

@@ -1,0 +1,57 @@
+"""The three loads, as endless turns over the seeded accounts, and single requests for the checks."""
+
+import itertools
+import json
+import urllib.error
+import urllib.request
+from collections.abc import Iterator
+from typing import Any
+
+from tests.bench.data import IMAGE, REGIONS, ROOT_PASSWORD, Sizes, token
+from tests.bench.errors import BenchError
+from tests.bench.load import request
+
+PATH = "/compute/instances"
+
+
+def lists(sizes: Sizes) -> Iterator[bytes]:
+    """Page 1 of each account in turn."""
+    return itertools.cycle([request("GET", PATH, token(n)) for n in range(1, sizes.accounts + 1)])
+
+
+def retrieves(sizes: Sizes) -> Iterator[bytes]:
+    """One instance of each account in turn, not the same one in each turn."""
+    picked = range(1, sizes.instances + 1, 7)
+    return itertools.cycle([request("GET", f"{PATH}/{n}", token(owner(n, sizes))) for n in picked])
+
+
+def creates(sizes: Sizes) -> Iterator[bytes]:
+    """An instance from an image for each account in turn."""
+    return itertools.cycle([request("POST", PATH, token(n), create_body(n)) for n in range(1, sizes.accounts + 1)])
+
+
+def create_body(account: int) -> bytes:
+    body = {
+        "region": REGIONS[account % len(REGIONS)],
+        "type": "g6-nanode-1",
+        "image": IMAGE,
+        "root_pass": ROOT_PASSWORD,
+    }
+    return json.dumps(body).encode()
+
+
+def owner(instance: int, sizes: Sizes) -> int:
+    """The account of instance number `instance`."""
+    return (instance - 1) % sizes.accounts + 1
+
+
+def ask(port: int, path: str, account: int, body: bytes | None = None) -> Any:
+    """One request, a POST where there is a body; the parsed answer. Raises BenchError for any but a 200."""
+    headers = {"Authorization": f"Bearer {token(account)}", "Content-Type": "application/json"}
+    asked = urllib.request.Request(f"http://127.0.0.1:{port}/v4{path}", body, headers)
+    try:
+        with urllib.request.urlopen(asked, timeout=10) as answer:
+            return json.load(answer)
+    except urllib.error.HTTPError as error:
+        what = f"{asked.get_method()} {path} answered {error.code}"
+        raise BenchError(f"{what}: {error.read(2000).decode(errors='replace')}") from error

@@ -1,0 +1,142 @@
+"""An API client that holds every answer against the committed OpenAPI document."""
+
+import json
+import re
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import jsonschema
+import yaml
+from django.test import Client
+
+KEPT = ("type", "enum", "format", "minimum", "maximum", "items")
+FORMATS = jsonschema.FormatChecker(())
+
+
+@FORMATS.checks("date-time")
+def _is_time(value: Any) -> bool:
+    """UTC without offset and fraction, as the contract writes times."""
+    return value is None or re.fullmatch(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d", value) is not None
+
+
+DOCUMENT = Path(__file__).resolve().parent.parent / "docs" / "openapi.yaml"
+
+
+class APIClient:
+    """Speaks JSON with a bearer token. A documented operation that answers something else fails the test."""
+
+    def __init__(self, token: str | None = None):
+        self._client = Client(raise_request_exception=False)
+        self._headers = {"Authorization": f"Bearer {token}"} if token else {}
+
+    def get(self, path: str, x_filter: Any = None, **headers: str):
+        if x_filter is not None:
+            headers["X-Filter"] = x_filter if isinstance(x_filter, str) else json.dumps(x_filter)
+        return self._call("GET", path, None, headers)
+
+    def post(self, path: str, body: Any = None, **headers: str):
+        return self._call("POST", path, body, headers)
+
+    def put(self, path: str, body: Any = None, **headers: str):
+        return self._call("PUT", path, body, headers)
+
+    def delete(self, path: str, **headers: str):
+        return self._call("DELETE", path, None, headers)
+
+    def _call(self, method: str, path: str, body: Any, headers: dict[str, str]):
+        data = b"" if body is None else body if isinstance(body, bytes) else json.dumps(body).encode()
+        response = self._client.generic(
+            method, path, data, content_type="application/json", headers={**self._headers, **headers}
+        )
+        check(method, path.partition("?")[0], response)
+        return response
+
+
+def check(method: str, path: str, response) -> None:
+    """Hold an answer of the API against the document: its status, its fields, their types, and no others."""
+    assert response.status_code != 500, response.content
+    if response.status_code == 204:
+        assert response.content == b""
+        return
+    body = response.json()
+    if response.status_code != 200:
+        assert set(body) == {"errors"}
+        assert all(set(error) == {"field", "reason"} and error["reason"] for error in body["errors"])
+        assert body["errors"]
+        return
+    if method in ("GET", "POST", "PUT", "DELETE"):
+        answer_of(method, path).validate(body)
+
+
+def answer_of(method: str, path: str) -> jsonschema.Draft202012Validator:
+    """What an operation's 200 answer must be like. Fails where the document has no such operation."""
+    path = re.sub(r"^/v4beta/", "/v4/", re.sub(r"/+", "/", path)).rstrip("/")
+    for template, pattern in _paths():
+        if pattern.fullmatch(path) and method.lower() in document()["paths"][template]:
+            return _answer(method.lower(), template)
+    raise AssertionError(f"{method} {path} answers, but is not in {DOCUMENT.name}")
+
+
+@cache
+def _answer(method: str, template: str) -> jsonschema.Draft202012Validator:
+    answer = document()["paths"][template][method]["responses"]["200"]
+    schema = answer["content"]["application/json"]["schema"]
+    return jsonschema.Draft202012Validator(_strict(schema), format_checker=FORMATS)
+
+
+@cache
+def document() -> dict[str, Any]:
+    return yaml.load(DOCUMENT.read_text(), Loader=getattr(yaml, "CSafeLoader", yaml.SafeLoader))
+
+
+@cache
+def _paths() -> list[tuple[str, re.Pattern[str]]]:
+    """Paths as patterns. An id that is a text may hold slashes, so the more literal path comes first."""
+    found = sorted(document()["paths"], key=lambda path: path.count("{"))
+    return [(path, re.compile(_pattern(path, item))) for path in found for item in [document()["paths"][path]]]
+
+
+def _pattern(path: str, item: dict[str, Any]) -> str:
+    parameters = [each for operation in item.values() for each in operation.get("parameters", ())]
+    kinds = {each["name"]: each["schema"]["type"] for each in parameters if each["in"] == "path"}
+    pieces = re.split(r"\{(\w+)\}", path)
+    pieces[1::2] = ["[0-9]+" if kinds[name] == "integer" else ".+" for name in pieces[1::2]]
+    return "".join(pieces)
+
+
+def _strict(schema: dict[str, Any]) -> dict[str, Any]:
+    """OpenAPI 3.0 as JSON Schema, refusing properties that are not documented."""
+    if "$ref" in schema:
+        target: Any = document()
+        for part in schema["$ref"].lstrip("#/").split("/"):
+            target = target[part]
+        return _strict({**target, **{key: value for key, value in schema.items() if key != "$ref"}})
+    if "allOf" in schema and len(schema["allOf"]) == 1:
+        inner = {key: value for key, value in schema.items() if key != "allOf"}
+        return _strict({**_resolved(schema["allOf"][0]), **inner})
+    out = {key: value for key, value in schema.items() if key in KEPT}
+    for key in ("oneOf", "anyOf"):
+        if key in schema:
+            out[key] = [_strict(option) for option in schema[key]]
+    if "properties" in schema:
+        out["properties"] = {
+            name: _strict(child) for name, child in schema["properties"].items() if not child.get("writeOnly")
+        }
+        out["additionalProperties"] = False
+    elif schema.get("type") == "object":
+        out["additionalProperties"] = schema.get("additionalProperties", {})
+    if "items" in schema:
+        out["items"] = _strict(schema["items"])
+    if schema.get("nullable"):
+        return {"anyOf": [out, {"type": "null"}]}
+    return out
+
+
+def _resolved(schema: dict[str, Any]) -> dict[str, Any]:
+    if "$ref" not in schema:
+        return schema
+    target: Any = document()
+    for part in schema["$ref"].lstrip("#/").split("/"):
+        target = target[part]
+    return target

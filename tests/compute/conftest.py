@@ -1,0 +1,28 @@
+"""What compute's tests share: a world, a hypervisor in memory, and bells that nobody hears."""
+
+import pytest
+
+from compute.jobs import engine, queue
+from tests.compute.jobs.memory import MemoryDriver
+from tests.world import world
+
+__all__ = ["world"]
+
+
+@pytest.fixture
+def driver() -> MemoryDriver:
+    return MemoryDriver()
+
+
+@pytest.fixture(autouse=True)
+def rung(monkeypatch) -> list[int]:
+    """The bells that were rung, which no worker hears."""
+    heard: list[int] = []
+    monkeypatch.setattr(queue, "ring", heard.append)
+    monkeypatch.setattr(engine, "ring", heard.append)
+    return heard
+
+
+@pytest.fixture(autouse=True)
+def _no_backoff(settings) -> None:
+    settings.JOB_BACKOFF = 0

@@ -1,0 +1,64 @@
+"""Machines for the tests of drivers."""
+
+from collections.abc import Callable
+
+from compute.drivers.base import BootSpec, DiskSpec, Driver, MachineSpec, Progress
+
+MACHINE = "skerry-7"
+DISK = "skerry-7-disk-1"
+SWAP = "skerry-7-disk-2"
+HOST = "us-test-h1"
+PASSWORD = "Tall-ships.sail-at-9"
+KEY = "ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIJ1Vn5m3fM0Jz8Q3p1l3o3zXH0m0pY3lN8m7k2bq4t6S owner@example.com"
+
+
+def machine_spec(name: str = MACHINE, host: str = HOST, **changes) -> MachineSpec:
+    return MachineSpec(
+        **{"name": name, "host": host, "memory": 2048, "vcpus": 2, "mac": "f2:3c:00:00:00:07", **changes}
+    )
+
+
+def image_disk(name: str = DISK, **changes) -> DiskSpec:
+    fields = {"size": 25088, "filesystem": "ext4", "image": "compute/debian12"}
+    return DiskSpec(name, **{**fields, "root_password": PASSWORD, "authorized_keys": (KEY,), **changes})
+
+
+def swap_disk(name: str = SWAP) -> DiskSpec:
+    return DiskSpec(name, size=512, filesystem="swap")
+
+
+def boot_spec(*disks: str) -> BootSpec:
+    return BootSpec(
+        kernel="compute/grub2",
+        root_device="/dev/sda",
+        run_level="default",
+        virt_mode="paravirt",
+        memory=2048,
+        devices=dict(zip(("sda", "sdb", "sdc"), disks or (DISK,), strict=False)),
+        ipv4=("198.18.0.7",),
+        ipv6="2001:db8:77::7",
+    )
+
+
+def finish(call: Callable[[], Progress], most: int = 10_000) -> Progress:
+    """Repeat a call until it is done."""
+    for _ in range(most):
+        progress = call()
+        if progress.done:
+            return progress
+    raise AssertionError(f"not done after {most} calls: {progress}")
+
+
+def make_machine(driver: Driver, name: str = MACHINE, host: str = HOST) -> tuple[str, BootSpec]:
+    """A defined machine with a deployed disk, off; its name and what boots it."""
+    disk = f"{name}-disk-1"
+    driver.define(machine_spec(name, host))
+    finish(lambda: driver.create_disk(name, image_disk(disk)))
+    return name, boot_spec(disk)
+
+
+def run_machine(driver: Driver, name: str = MACHINE, host: str = HOST) -> tuple[str, BootSpec]:
+    """The same, on."""
+    name, boot = make_machine(driver, name, host)
+    finish(lambda: driver.start(name, boot))
+    return name, boot

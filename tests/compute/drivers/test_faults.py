@@ -1,0 +1,201 @@
+"""The faults that can be scripted into the simulated hypervisor."""
+
+import multiprocessing
+import signal
+
+import pytest
+
+from compute.drivers.base import DriverError, Power, Refused
+from compute.drivers.simulated import SimulatedDriver
+from tests.compute.drivers.machines import (
+    DISK,
+    HOST,
+    MACHINE,
+    boot_spec,
+    image_disk,
+    machine_spec,
+    make_machine,
+    run_machine,
+)
+
+pytestmark = pytest.mark.django_db
+
+
+def died_of(driver: SimulatedDriver, call: str, *args) -> int | None:
+    """The exit code of another process that makes one call."""
+    child = multiprocessing.get_context("fork").Process(target=getattr(driver, call), args=args)
+    child.start()
+    child.join(20)
+    return child.exitcode
+
+
+def test_a_failing_call_does_nothing_and_works_the_next_time(simulated):
+    simulated.script("fail", call="define")
+    with pytest.raises(DriverError) as caught:
+        simulated.define(machine_spec())
+    assert not isinstance(caught.value, Refused)
+    assert simulated.power(MACHINE) is Power.ABSENT
+    simulated.define(machine_spec())
+    assert simulated.power(MACHINE) is Power.OFF
+
+
+def test_a_refused_call_does_nothing(simulated):
+    simulated.script("refuse", call="define", count=None)
+    for _ in range(3):
+        with pytest.raises(Refused):
+            simulated.define(machine_spec())
+    assert simulated.inventory() == {}
+
+
+@pytest.mark.parametrize(
+    ("call", "args"),
+    [
+        ("define", (machine_spec(),)),
+        ("create_disk", (MACHINE, image_disk("another"))),
+        ("delete_disk", (MACHINE, DISK)),
+        ("disks", (MACHINE,)),
+        ("start", (MACHINE, boot_spec())),
+        ("stop", (MACHINE,)),
+        ("power", (MACHINE,)),
+        ("powered_off", (HOST,)),
+        ("undefine", (MACHINE,)),
+    ],
+)
+@pytest.mark.parametrize("on", [False, True], ids=["off", "on"])
+def test_every_call_can_fail_without_effect(simulated, call, args, on):
+    (run_machine if on else make_machine)(simulated)
+    before = simulated.inventory(), simulated.power(MACHINE)
+    simulated.script("fail", call=call)
+    with pytest.raises(DriverError):
+        getattr(simulated, call)(*args)
+    assert (simulated.inventory(), simulated.power(MACHINE)) == before
+
+
+def test_the_nth_call_fails_and_as_many_after_it_as_told(simulated):
+    simulated.script("fail", call="power", nth=3, count=2)
+    outcomes = []
+    for _ in range(6):
+        try:
+            simulated.power(MACHINE)
+            outcomes.append("ok")
+        except DriverError:
+            outcomes.append("failed")
+    assert outcomes == ["ok", "ok", "failed", "failed", "ok", "ok"]
+    assert simulated.faults()[0].hits == 6
+
+
+def test_a_fault_strikes_only_what_it_names(simulated):
+    simulated.script("fail", call="define", machine="skerry-1*", count=None)
+    simulated.define(machine_spec("skerry-2"))
+    with pytest.raises(DriverError):
+        simulated.define(machine_spec("skerry-12"))
+    assert set(simulated.inventory()) == {"skerry-2"}
+
+
+def test_special_characters_of_names_mean_themselves(simulated):
+    simulated.script("fail", machine="a_b%c", count=None)
+    simulated.define(machine_spec("axb-c"))
+    with pytest.raises(DriverError):
+        simulated.define(machine_spec("a_b%c"))
+
+
+def test_a_crash_kills_the_caller_before_the_effect(simulated):
+    simulated.script("crash", call="define")
+    assert died_of(simulated, "define", machine_spec()) == -signal.SIGKILL
+    assert simulated.inventory() == {}
+    assert died_of(simulated, "define", machine_spec()) == 0
+    assert set(simulated.inventory()) == {MACHINE}
+
+
+def test_a_crash_after_kills_the_caller_with_the_effect_done(simulated):
+    make_machine(simulated)
+    simulated.script("crash_after", call="start")
+    assert died_of(simulated, "start", MACHINE, boot_spec()) == -signal.SIGKILL
+    assert simulated.power(MACHINE) is Power.ON
+    assert simulated.start(MACHINE, boot_spec()).done
+    assert simulated.booted(MACHINE)["boots"] == 1
+
+
+def test_slow_work_takes_longer(make_simulated):
+    driver = make_simulated(scale=1)
+    driver.define(machine_spec())
+    driver.script("slow", call="create_disk", amount=1000)
+    driver.create_disk(MACHINE, image_disk())
+    (fault,) = driver.faults()
+    assert fault.amount == 1000
+    assert _seconds_left(driver, DISK) > 5000
+
+
+def test_a_guest_powers_itself_off_after_booting(simulated):
+    make_machine(simulated)
+    simulated.script("power_off", call="start", amount=0)
+    assert simulated.start(MACHINE, boot_spec()).done
+    assert simulated.power(MACHINE) is Power.OFF
+    assert simulated.powered_off(HOST) == {MACHINE}
+    assert simulated.start(MACHINE, boot_spec()).done
+    assert simulated.power(MACHINE) is Power.ON
+
+
+def test_a_guest_does_not_power_off_before_its_time(simulated):
+    make_machine(simulated)
+    simulated.script("power_off", call="start", amount=3600)
+    simulated.start(MACHINE, boot_spec())
+    assert simulated.power(MACHINE) is Power.ON
+
+
+def test_a_guest_powers_itself_off_now(simulated):
+    run_machine(simulated)
+    simulated.power_off(MACHINE)
+    assert simulated.powered_off(HOST) == {MACHINE}
+    assert simulated.stop(MACHINE).done
+    assert simulated.start(MACHINE, boot_spec()).done
+    assert simulated.power(MACHINE) is Power.ON
+
+
+def test_a_host_that_is_down_fails_every_call_for_its_machines(simulated):
+    run_machine(simulated, "skerry-1")
+    run_machine(simulated, "skerry-2", host="us-test-h2")
+    simulated.script("fail", host=HOST, count=None)
+    for call in (
+        lambda: simulated.power("skerry-1"),
+        lambda: simulated.stop("skerry-1"),
+        lambda: simulated.undefine("skerry-1"),
+        lambda: simulated.powered_off(HOST),
+        lambda: simulated.define(machine_spec("skerry-3")),
+    ):
+        with pytest.raises(DriverError):
+            call()
+    assert simulated.stop("skerry-2").done
+    assert simulated.powered_off("us-test-h2") == {"skerry-2"}
+    simulated.clear_faults()
+    assert simulated.power("skerry-1") is Power.ON
+
+
+def test_a_trace_counts_calls_by_machine(simulated):
+    make_machine(simulated, "skerry-1")
+    assert simulated.calls("skerry-1") == {}
+    simulated.script("trace", count=None)
+    run_machine(simulated, "skerry-2")
+    assert simulated.calls("skerry-2") == {"define": 1, "create_disk": 1, "start": 1}
+    simulated.clear_faults()
+    assert simulated.calls("skerry-2") == {}
+
+
+def test_a_script_that_means_nothing_is_rejected(simulated):
+    for wrong in (
+        {"action": "explode"},
+        {"action": "fail", "call": "reboot"},
+        {"action": "slow"},
+        {"action": "power_off"},
+    ):
+        with pytest.raises(ValueError):  # noqa: PT011
+            simulated.script(**wrong)
+    assert simulated.faults() == []
+
+
+def _seconds_left(driver: SimulatedDriver, disk: str) -> float:
+    (row,) = driver._session.execute(
+        "SELECT extract(epoch FROM ready_at - now())::float8 AS seconds FROM simulated.disk WHERE name = %s",
+        (disk,),
+    )
+    return row.seconds

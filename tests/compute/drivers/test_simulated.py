@@ -1,0 +1,321 @@
+"""The simulated hypervisor: its secrets, its pace, and its users coming all at once."""
+
+import multiprocessing
+import threading
+from concurrent.futures import ThreadPoolExecutor
+from datetime import timedelta
+
+import psycopg
+import pytest
+
+from compute.drivers.base import DriverError, Power, Refused
+from compute.drivers.simulated import SimulatedDriver
+from compute.drivers.simulated.driver import POLL_SECONDS, disk_seconds
+from compute.drivers.simulated.guest import fingerprint
+from compute.drivers.simulated.session import VERSION
+from tests.compute.drivers.machines import (
+    DISK,
+    HOST,
+    KEY,
+    MACHINE,
+    PASSWORD,
+    boot_spec,
+    image_disk,
+    machine_spec,
+    make_machine,
+    run_machine,
+    swap_disk,
+)
+
+pytestmark = pytest.mark.django_db
+
+
+def warp(conninfo: str, seconds: float) -> None:
+    """Let time pass, by moving all that is under way into the past."""
+    with psycopg.connect(conninfo, autocommit=True) as connection:
+        connection.execute(
+            "UPDATE simulated.machine SET began_at = began_at - %(by)s, settles_at = settles_at - %(by)s,"
+            " halts_at = halts_at - %(by)s",
+            {"by": timedelta(seconds=seconds)},
+        )
+        connection.execute(
+            "UPDATE simulated.disk SET began_at = began_at - %(by)s, ready_at = ready_at - %(by)s",
+            {"by": timedelta(seconds=seconds)},
+        )
+
+
+# --- Secrets ----------------------------------------------------------------------------------------------------
+
+
+def test_the_password_and_the_keys_reach_the_guest(simulated):
+    make_machine(simulated)
+    assert simulated.lets_in(MACHINE, DISK, password=PASSWORD)
+    assert not simulated.lets_in(MACHINE, DISK, password=PASSWORD + "!")
+    assert simulated.lets_in(MACHINE, DISK, key=KEY)
+    assert not simulated.lets_in(MACHINE, DISK, key=KEY.replace("AAAAI", "AAAAJ"))
+
+
+def test_nothing_of_the_schema_holds_a_readable_secret(simulated, conninfo):
+    simulated.script("trace", count=None)
+    name, _ = run_machine(simulated)
+    simulated.create_disk(name, swap_disk())
+    with psycopg.connect(conninfo) as connection:
+        tables = connection.execute(
+            "SELECT table_name FROM information_schema.tables WHERE table_schema = 'simulated'"
+        ).fetchall()
+        text = "".join(
+            str(connection.execute(f"SELECT t::text FROM simulated.{table} t").fetchall()) for (table,) in tables
+        )
+    assert len(tables) == 4
+    assert name in text
+    assert PASSWORD not in text
+    assert PASSWORD.encode().hex() not in text
+    assert KEY.split()[1] not in text
+
+
+def test_specs_do_not_show_secrets_when_printed():
+    assert PASSWORD not in repr(image_disk())
+    assert KEY not in repr(image_disk())
+
+
+def test_one_password_gives_two_digests(simulated, conninfo):
+    make_machine(simulated, "skerry-1")
+    make_machine(simulated, "skerry-2")
+    with psycopg.connect(conninfo) as connection:
+        hashes = connection.execute("SELECT DISTINCT root_hash FROM simulated.disk").fetchall()
+    assert len(hashes) == 2
+
+
+def test_fingerprints_are_those_of_openssh():
+    key = "ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIOMqqnkVzrm0SdG6UOoqKLsabgH5C9okWi0dh2l9GKJl github.com"
+    assert fingerprint(key) == "SHA256:+DiY3wvvV6TuJJhbpZisF/zLDA0zPMSvHdkr4UvCOqU"
+
+
+def test_the_boot_is_remembered_as_asked(simulated):
+    name, boot = run_machine(simulated)
+    booted = simulated.booted(name)
+    assert booted["ipv4"] == list(boot.ipv4)
+    assert booted["devices"] == boot.devices
+    assert booted["boots"] == 1
+
+
+# --- Pace -------------------------------------------------------------------------------------------------------
+
+
+def test_at_scale_zero_every_call_is_done_at_once(simulated):
+    simulated.define(machine_spec())
+    assert simulated.create_disk(MACHINE, image_disk()).done
+    assert simulated.start(MACHINE, boot_spec()).done
+    assert simulated.stop(MACHINE).done
+
+
+def test_a_disk_of_an_image_takes_about_six_seconds_and_an_empty_one_about_one():
+    assert disk_seconds(image_disk(size=25088)) == pytest.approx(6, abs=0.1)
+    assert disk_seconds(image_disk(size=3_932_160)) == 20
+    assert disk_seconds(swap_disk()) == 1
+
+
+def test_work_shows_growing_progress_and_then_is_done(make_simulated, conninfo):
+    driver = make_simulated(scale=1)
+    driver.define(machine_spec())
+    seen = [driver.create_disk(MACHINE, image_disk())]
+    for _ in range(6):
+        warp(conninfo, 1)
+        seen.append(driver.create_disk(MACHINE, image_disk()))
+    percents = [each.percent for each in seen]
+    assert percents == sorted(percents)
+    assert percents[0] < 10
+    assert 40 <= percents[3] <= 60
+    assert [each.done for each in seen] == [False] * 6 + [True]
+    assert all(0 < each.wait <= POLL_SECONDS for each in seen[:-1])
+
+
+def test_a_half_made_disk_is_listed_but_not_booted_from(make_simulated, conninfo):
+    driver = make_simulated(scale=1)
+    driver.define(machine_spec())
+    driver.create_disk(MACHINE, image_disk())
+    assert driver.disks(MACHINE) == {DISK}
+    with pytest.raises(DriverError, match="not ready") as caught:
+        driver.start(MACHINE, boot_spec())
+    assert not isinstance(caught.value, Refused)
+    warp(conninfo, 6)
+    assert not driver.start(MACHINE, boot_spec()).done
+
+
+def test_boot_and_shutdown_take_their_time_with_the_power_on(make_simulated, conninfo):
+    make_machine(make_simulated(scale=0))
+    driver = make_simulated(scale=1)
+    assert not driver.start(MACHINE, boot_spec()).done
+    assert driver.power(MACHINE) is Power.ON
+    warp(conninfo, 4)
+    assert driver.start(MACHINE, boot_spec()).done
+    assert not driver.stop(MACHINE).done
+    assert driver.power(MACHINE) is Power.ON
+    assert driver.powered_off(HOST) == frozenset()
+    warp(conninfo, 3)
+    assert driver.power(MACHINE) is Power.OFF
+    assert driver.stop(MACHINE).done
+
+
+def test_a_start_waits_for_a_shutdown_and_then_boots(make_simulated, conninfo):
+    run_machine(make_simulated(scale=0))
+    driver = make_simulated(scale=1)
+    driver.stop(MACHINE)
+    assert driver.start(MACHINE, boot_spec()).percent == 0
+    assert driver.booted(MACHINE)["boots"] == 1
+    warp(conninfo, 3)
+    driver.start(MACHINE, boot_spec())
+    assert driver.booted(MACHINE)["boots"] == 2
+
+
+def test_scale_multiplies(make_simulated, conninfo):
+    driver = make_simulated(scale=10)
+    driver.define(machine_spec())
+    driver.create_disk(MACHINE, swap_disk())
+    warp(conninfo, 5)
+    assert driver.create_disk(MACHINE, swap_disk()).percent == pytest.approx(50, abs=5)
+
+
+# --- Many at once -----------------------------------------------------------------------------------------------
+
+
+def at_once(drivers: list[SimulatedDriver], call) -> list:
+    """The result, or the DriverError, of the same call from every driver at the same moment."""
+    barrier = threading.Barrier(len(drivers))
+
+    def one(driver):
+        barrier.wait()
+        try:
+            return call(driver)
+        except DriverError as error:
+            return error
+
+    with ThreadPoolExecutor(len(drivers)) as pool:
+        return list(pool.map(one, drivers))
+
+
+@pytest.fixture
+def crowd(make_simulated) -> list[SimulatedDriver]:
+    drivers = [make_simulated() for _ in range(8)]
+    for driver in drivers:
+        driver.power(MACHINE)
+    return drivers
+
+
+def test_the_same_calls_at_once_have_one_effect(crowd):
+    at_once(crowd, lambda driver: driver.define(machine_spec()))
+    assert all(each.done for each in at_once(crowd, lambda driver: driver.create_disk(MACHINE, image_disk())))
+    for boots in range(1, 6):
+        assert all(each.done for each in at_once(crowd, lambda driver: driver.start(MACHINE, boot_spec())))
+        assert crowd[0].booted(MACHINE)["boots"] == boots
+        assert all(each.done for each in at_once(crowd, lambda driver: driver.stop(MACHINE)))
+    at_once(crowd, lambda driver: driver.undefine(MACHINE))
+    assert crowd[0].inventory() == {}
+
+
+def test_a_machine_is_never_on_without_its_disk(crowd):
+    turns = iter(range(1000))
+    for _ in range(10):
+        make_machine(crowd[0])
+
+        def start_or_delete(driver):
+            if next(turns) % 2:
+                return driver.start(MACHINE, boot_spec())
+            return driver.delete_disk(MACHINE, DISK)
+
+        at_once(crowd, start_or_delete)
+        assert (crowd[0].power(MACHINE) is Power.ON) == bool(crowd[0].disks(MACHINE))
+        crowd[0].undefine(MACHINE)
+
+
+def test_disks_made_while_their_machine_goes_are_not_left_behind(crowd):
+    for _ in range(10):
+        crowd[0].define(machine_spec())
+        kinds = {id(driver): number for number, driver in enumerate(crowd)}
+
+        def make_or_remove(driver, kinds=kinds):
+            if kinds[id(driver)] == 0:
+                return driver.undefine(MACHINE)
+            return driver.create_disk(MACHINE, swap_disk(f"disk-{kinds[id(driver)]}"))
+
+        results = at_once(crowd, make_or_remove)
+        assert crowd[0].inventory() == {}
+        assert all(isinstance(each, Refused) or each.done for each in results[1:])
+
+
+def test_one_driver_serves_many_threads(simulated):
+    with ThreadPoolExecutor(8) as pool:
+        list(pool.map(lambda number: make_machine(simulated, f"skerry-{number}"), range(40)))
+    assert len(simulated.inventory()) == 40
+
+
+def test_a_first_use_by_many_makes_the_schema_once(make_simulated, conninfo):
+    with psycopg.connect(conninfo, autocommit=True) as connection:
+        connection.execute("DROP SCHEMA simulated CASCADE")
+    drivers = [make_simulated() for _ in range(8)]
+    assert at_once(drivers, lambda driver: driver.power(MACHINE)) == [Power.ABSENT] * 8
+
+
+def test_a_new_version_of_the_schema_keeps_the_machines(make_simulated, conninfo):
+    run_machine(make_simulated())
+    with psycopg.connect(conninfo, autocommit=True) as connection:
+        connection.execute("COMMENT ON SCHEMA simulated IS 'older'")
+    assert make_simulated().power(MACHINE) is Power.ON
+    with psycopg.connect(conninfo) as connection:
+        assert connection.execute(
+            "SELECT obj_description('simulated'::regnamespace, 'pg_namespace')"
+        ).fetchone() == (VERSION,)
+
+
+# --- Processes and connections ----------------------------------------------------------------------------------
+
+
+def test_a_forked_child_has_its_own_connection_and_leaves_the_parents_alone(simulated):
+    simulated.define(machine_spec())
+    child = multiprocessing.get_context("fork").Process(target=_define_and_close, args=(simulated,))
+    child.start()
+    child.join(20)
+    assert child.exitcode == 0
+    assert set(simulated.inventory()) == {MACHINE, "skerry-child"}
+
+
+def _define_and_close(driver: SimulatedDriver) -> None:
+    driver.define(machine_spec("skerry-child"))
+    driver.close()
+
+
+def test_a_lost_connection_is_made_again(simulated, conninfo):
+    simulated.define(machine_spec())
+    cut_connections(conninfo)
+    assert simulated.power(MACHINE) is Power.OFF
+
+
+def test_a_closed_driver_opens_again(simulated):
+    simulated.define(machine_spec())
+    simulated.close()
+    assert simulated.power(MACHINE) is Power.OFF
+
+
+def test_a_database_out_of_reach_is_a_driver_error():
+    driver = SimulatedDriver("host=127.0.0.1 port=9 dbname=none")
+    with pytest.raises(DriverError, match="cannot be reached") as caught:
+        driver.power(MACHINE)
+    assert not isinstance(caught.value, Refused)
+
+
+def test_no_call_blocks_longer_than_the_timeout(make_simulated, conninfo):
+    driver = make_simulated(timeout=0.8)
+    driver.define(machine_spec())
+    with psycopg.connect(conninfo) as connection:
+        connection.execute("SELECT FROM simulated.machine FOR UPDATE")
+        with pytest.raises(DriverError):
+            driver.stop(MACHINE)
+    assert driver.stop(MACHINE).done
+
+
+def cut_connections(conninfo: str) -> None:
+    with psycopg.connect(conninfo, autocommit=True) as connection:
+        connection.execute(
+            "SELECT pg_terminate_backend(pid, 1000) FROM pg_stat_activity"
+            " WHERE datname = current_database() AND application_name LIKE 'skerry-simulated%'"
+        )

@@ -1,0 +1,166 @@
+"""Holds for every kind of job, without knowing any: each step twice, a failure and a death everywhere.
+
+A new kind is covered by being in the catalogue; only a kind that starts from an unusual state needs a line in
+`STAGES`.
+"""
+
+from collections.abc import Iterator
+
+import pytest
+
+from accounts.models import Event, Grant
+from compute.drivers.base import DriverError, Power, Refused
+from compute.jobs.catalogue import KINDS
+from compute.jobs.queue import enqueue
+from compute.jobs.run import disk_name, machine_name
+from compute.models import Address, Config, Disk, Instance, Job
+from tests.compute.jobs.memory import MemoryDriver, dying_once_at, failing_at
+from tests.compute.jobs.work import work
+from tests.world import STRONG, World
+
+pytestmark = pytest.mark.django_db
+
+TRUE_STATUS = {Power.ON: "running", Power.OFF: "offline"}
+
+
+def staged(kind: str, world: World, driver: MemoryDriver) -> Job:
+    """A job of this kind on an instance in a status that it may start from."""
+    instance = world.create(private_ip=True)
+    provision = instance.jobs.get()
+    if kind == "provision":
+        return provision
+    work(provision, driver)
+    instance.refresh_from_db()
+    if "running" not in KINDS[kind].starts_from:
+        work(enqueue("shutdown", instance, world.actor), driver)
+        instance.refresh_from_db()
+    config = instance.configs.get()
+    return enqueue(kind, instance, world.actor, data={"config": config.pk})
+
+
+def each_effect(kind: str, world: World) -> Iterator[tuple[Job, MemoryDriver, int]]:
+    """The kind staged anew for each effect it has on the hypervisor: the job, its driver, the effect's number.
+
+    How many there are is seen by letting a job run with no fault.
+    """
+    rehearsal = MemoryDriver()
+    job = staged(kind, world, rehearsal)
+    first = len(rehearsal.calls)
+    work(job, rehearsal)
+    for offset in range(len(rehearsal.calls) - first):
+        Instance.objects.all().delete()
+        Event.objects.all().delete()
+        driver = MemoryDriver()
+        job = staged(kind, world, driver)
+        yield job, driver, len(driver.calls) + offset
+
+
+def assert_sound(job: Job, driver: MemoryDriver, instance_id: int) -> None:
+    """Nothing leaked, nothing half-made, and the status is what the driver says."""
+    assert job.sealed is None
+    assert not Event.objects.filter(status__in=["scheduled", "started"]).exists()
+    machine = machine_name(instance_id)
+    instance = Instance.objects.filter(pk=instance_id).first()
+    held = Address.objects.filter(instance_id=instance_id)
+    if instance is None:
+        assert driver.power(machine) == Power.ABSENT
+        assert not held.exists()
+        assert not Disk.objects.filter(instance_id=instance_id).exists()
+        assert not Config.objects.filter(instance_id=instance_id).exists()
+        assert not Grant.objects.filter(entity_type="compute", entity_id=instance_id).exists()
+        return
+    assert instance.status == TRUE_STATUS[driver.power(machine)]
+    assert sorted(held.values_list("address", flat=True)) == sorted(instance.ipv4)
+    assert driver.disks(machine) == {
+        disk_name(instance_id, pk) for pk in instance.disks.values_list("pk", flat=True)
+    }
+    assert not instance.disks.exclude(status="ready").exists()
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_ends_well(kind, world, driver):
+    job = staged(kind, world, driver)
+    instance_id = job.instance_id
+
+    work(job, driver)
+
+    assert job.state == "done", job.error
+    assert Event.objects.filter(action=KINDS[kind].event, status="finished", percent_complete=100).exists()
+    assert_sound(job, driver, instance_id)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("moment", ["before", "after"])
+def test_a_death_at_any_effect_changes_nothing_in_the_end(kind, moment, world):
+    for job, driver, call in each_effect(kind, world):
+        instance_id = job.instance_id
+        setattr(driver, moment, dying_once_at(call))
+
+        work(job, driver)
+
+        assert job.state == "done", job.error
+        assert_sound(job, driver, instance_id)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("moment", ["before", "after"])
+@pytest.mark.parametrize(
+    "error",
+    [DriverError("The host does not answer."), Refused("Not possible."), KeyError("bug")],
+    ids=lambda error: type(error).__name__,
+)
+def test_a_lasting_failure_at_any_effect_leaves_nothing_behind(kind, moment, error, world):
+    for job, driver, call in each_effect(kind, world):
+        instance_id = job.instance_id
+        setattr(driver, moment, failing_at(call, error))
+
+        work(job, driver)
+
+        assert_sound(job, driver, instance_id)
+        if KINDS[kind].goal == driver.power(machine_name(instance_id)):
+            assert job.state == "done", "what the driver confirms is not called a failure"
+            continue
+        assert job.state == "failed"
+        failed = Event.objects.get(status="failed")
+        assert failed.message
+        assert "KeyError" not in failed.message
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_every_step_and_every_undo_may_run_twice(kind, world, driver):
+    """Each step's `do` runs twice, then each `undo` twice: the second time finds its effect there, or gone."""
+    from compute.jobs.run import Run
+
+    job = staged(kind, world, driver)
+    instance_id = job.instance_id
+    plan = KINDS[kind].plan(job.data)
+    for step in plan:
+        run = Run(Job.objects.get(pk=job.pk), KINDS[kind], driver)
+        first, second = step.do(run), step.do(run)
+        assert type(first) is type(second)
+        while first is not None:
+            if step.record:
+                step.record(run)
+            first = step.do(run)
+        if step.record:
+            step.record(run)
+            step.record(run)
+    for step in reversed(plan):
+        if step.undo is None:
+            return
+        run = Run(Job.objects.get(pk=job.pk), KINDS[kind], driver)
+        step.undo(run)
+        step.undo(run)
+    if KINDS[kind].unwound:
+        assert driver.power(machine_name(instance_id)) == Power.ABSENT
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_no_secret_is_readable_while_it_lives_or_kept_when_it_ends(kind, world, driver):
+    job = staged(kind, world, driver)
+    live = Job.objects.filter(pk=job.pk).values().get()
+    assert STRONG not in str({**live, "sealed": bytes(live["sealed"] or b"")})
+
+    work(job, driver)
+
+    assert Job.objects.get(pk=job.pk).sealed is None

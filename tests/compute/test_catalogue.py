@@ -1,0 +1,133 @@
+"""The seeded catalogue: what a fresh installation offers, over HTTP and in its pools."""
+
+import json
+from ipaddress import ip_address, ip_network
+
+import pytest
+
+from compute.models import Address, AddressPool, Host, Image, InstanceType
+from compute.services import catalogue
+from compute.services.catalogue import CATALOGUE, seed
+from compute.services.pools import fill_pool
+from regions.models import Region
+
+DATA = json.loads(CATALOGUE.read_text())
+
+
+@pytest.fixture
+def small(monkeypatch):
+    """The whole catalogue with pools that are quick to fill."""
+    monkeypatch.setattr(catalogue, "PUBLIC", list(ip_network("198.18.0.0/23").subnets(new_prefix=28)))
+    monkeypatch.setattr(catalogue, "PRIVATE_PREFIX", 28)
+
+
+@pytest.fixture
+def seeded(small, db):
+    return seed()
+
+
+def test_everything_of_the_catalogue_is_there(seeded, client):
+    for path, name in (
+        ("/v4/regions", "regions"),
+        ("/v4/compute/types", "types"),
+        ("/v4/compute/kernels", "kernels"),
+        ("/v4/images", "images"),
+    ):
+        listed = client.get(f"{path}?page_size=500").json()["data"]
+        assert {item["id"] for item in listed} == {item["id"] for item in DATA[name]}
+
+
+def test_a_type_has_prices_and_what_its_backups_cost(seeded, client):
+    assert client.get("/v4/compute/types/g6-nanode-1").json() == {
+        "id": "g6-nanode-1",
+        "label": "Nanode 1GB",
+        "class": "nanode",
+        "memory": 1024,
+        "disk": 25600,
+        "vcpus": 1,
+        "gpus": 0,
+        "transfer": 1000,
+        "network_out": 1000,
+        "price": {"hourly": 0.0075, "monthly": 5.0},
+        "addons": {"backups": {"price": {"hourly": 0.003, "monthly": 2.0}}},
+        "successor": None,
+    }
+    assert client.get("/v4/compute/types/g5-standard-6").json()["successor"] == "g6-standard-6"
+
+
+def test_a_kernel_is_reached_by_an_id_with_a_slash(seeded, client):
+    kernel = client.get("/v4/compute/kernels/compute%2Flatest-64bit").json()
+    assert kernel["id"] == "compute/latest-64bit"
+    assert kernel["architecture"] == "x86_64"
+
+
+def test_an_image_shows_all_its_fields(seeded, client):
+    assert client.get("/v4/images/compute/debian11").json() == {
+        "id": "compute/debian11",
+        "label": "Debian 11",
+        "description": None,
+        "vendor": "Debian",
+        "size": 1300,
+        "type": "manual",
+        "status": "available",
+        "is_public": True,
+        "deprecated": False,
+        "created": "2018-01-02T03:04:05",
+        "updated": "2018-01-02T03:04:05",
+        "created_by": None,
+        "expiry": None,
+        "eol": "2018-01-02T03:04:05",
+    }
+
+
+def test_seeding_again_adds_nothing_and_keeps_what_staff_changed(seeded):
+    Region.objects.filter(pk="us-east").update(status="outage")
+    addresses = Address.objects.count()
+    assert not any(seed().values())
+    assert Region.objects.get(pk="us-east").status == "outage"
+    assert Address.objects.count() == addresses
+
+
+def test_seeding_with_update_brings_the_file_back(seeded):
+    Region.objects.filter(pk="us-east").update(status="outage")
+    Image.objects.filter(pk="compute/debian11").update(label="Changed")
+    InstanceType.objects.filter(pk="g6-nanode-1").delete()
+    assert seed(update=True)["instance types"] == 1
+    assert Region.objects.get(pk="us-east").status == "ok"
+    assert Image.objects.get(pk="compute/debian11").label == "Debian 11"
+
+
+def test_every_region_can_take_an_instance(seeded):
+    for region in Region.objects.all():
+        assert Host.objects.filter(region=region).exists()
+        kinds = set(AddressPool.objects.filter(region=region).values_list("kind", flat=True))
+        assert kinds == {"public", "private", "slaac"}
+
+
+def test_pools_neither_overlap_nor_hold_the_resolvers(seeded):
+    networks = [ip_network(pool.network) for pool in AddressPool.objects.all()]
+    for number, network in enumerate(networks):
+        others = [other for other in networks[number + 1 :] if other.version == network.version]
+        assert not any(network.overlaps(other) for other in others)
+    for region in DATA["regions"]:
+        for resolver in (region["resolvers"]["ipv4"] + "," + region["resolvers"]["ipv6"]).split(","):
+            assert not any(ip_address(resolver) in network for network in networks)
+
+
+def test_a_pool_is_filled_but_for_network_gateway_and_broadcast(db):
+    region = Region.objects.create(id="us-test", country="us")
+    pool = AddressPool.objects.create(region=region, kind="public", network="192.0.2.0/29", gateway="192.0.2.3")
+    assert fill_pool(pool) == 5
+    rows = pool.addresses.values_list("address", "prefix", "gateway", "public")
+    assert [row[0] for row in rows] == [f"192.0.2.{n}" for n in (1, 2, 4, 5, 6)]
+    assert {row[1:] for row in rows} == {(29, "192.0.2.3", True)}
+    assert fill_pool(pool) == 0
+
+
+def test_a_slaac_pool_has_no_rows(db):
+    region = Region.objects.create(id="us-test", country="us")
+    pool = AddressPool.objects.create(
+        region=region, kind="slaac", network="2001:db8:77::/64", gateway="2001:db8:77::1"
+    )
+    assert fill_pool(pool) == 0
+    assert not Address.objects.exists()

@@ -1,0 +1,35 @@
+"""Plain clients, for tests that look at bytes and headers, and limits out of the way."""
+
+from collections.abc import Callable
+
+import pytest
+from django.test import Client
+
+from accounts.models import User
+from accounts.services.tokens import create_token
+from config.api import throttles
+from tests.world import world  # noqa: F401 - a fixture
+
+
+@pytest.fixture(autouse=True)
+def _plenty(settings):
+    """No test runs into a rate limit by accident; those of the limits set their own."""
+    settings.RATE_LIMITS = dict.fromkeys(settings.RATE_LIMITS, "1000000/60")
+    throttles.forget()
+    yield
+    throttles.forget()
+
+
+@pytest.fixture
+def client_of(db) -> Callable[..., Client]:
+    """Makes a client with a token of its own: ``client_of(user, "images:read_only")``."""
+
+    def make(user: User, scopes: str = "*") -> Client:
+        return Client(headers={"Authorization": f"Bearer {create_token(user, 'test', scopes)[1]}"})
+
+    return make
+
+
+@pytest.fixture
+def anonymous(db) -> Client:
+    return Client()

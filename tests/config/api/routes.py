@@ -1,0 +1,69 @@
+"""All routes of the API, read off the URLconf."""
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+from django.urls import URLPattern, URLResolver, get_resolver
+
+from config.api.access import Scope
+from config.api.views import ResourceViewSet, UnknownPath
+
+PARAMETER = re.compile(r"<(\w+):(\w+)>")
+
+
+@dataclass(frozen=True)
+class Route:
+    """One method of one path under /v4."""
+
+    method: str
+    path: str
+    action: str
+    view: Any
+
+    @property
+    def scope(self) -> Scope:
+        return self.view._scopes[self.action]
+
+    @property
+    def grant(self) -> str:
+        return self.view.grants[self.action]
+
+    @property
+    def parameters(self) -> list[str]:
+        return [name for _, name in PARAMETER.findall(self.path)]
+
+    def fill(self, values: dict[str, Any]) -> str:
+        """The path with its parameters replaced."""
+        return PARAMETER.sub(lambda match: str(values[match[2]]), self.path)
+
+    @property
+    def documented(self) -> str:
+        """The path as the OpenAPI document writes it."""
+        return PARAMETER.sub(r"{\2}", self.path)
+
+    def __str__(self) -> str:
+        return f"{self.method.upper():6} {self.documented}"
+
+
+def patterns(prefix: str = "", resolver: URLResolver | None = None) -> Iterator[tuple[str, URLPattern]]:
+    for pattern in (resolver or get_resolver()).url_patterns:
+        path = f"{prefix}{pattern.pattern}"
+        if isinstance(pattern, URLResolver):
+            yield from patterns(path, pattern)
+        else:
+            yield path, pattern
+
+
+def routes() -> list[Route]:
+    """Every route under /v4 but the one for unknown paths."""
+    found = []
+    for path, pattern in patterns():
+        view = getattr(pattern.callback, "cls", None)
+        if not path.startswith("v4/") or view is UnknownPath:
+            continue
+        assert issubclass(view, ResourceViewSet), f"{path} is no ResourceViewSet"
+        actions = pattern.callback.actions.items()
+        found += [Route(method, f"/{path}", action, view) for method, action in actions if method != "head"]
+    return sorted(found, key=str)

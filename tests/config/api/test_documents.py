@@ -1,0 +1,76 @@
+"""The OpenAPI document, its pages, and the health check."""
+
+import re
+from pathlib import Path
+
+import pytest
+import yaml
+from django.conf import settings
+from django.db import OperationalError, connection
+
+from config.api.documents import document
+from tests.config.api.routes import routes
+
+COMMITTED = Path(settings.BASE_DIR) / "docs" / "openapi.yaml"
+METHODS = ("get", "post", "put", "delete")
+
+
+@pytest.fixture(scope="module")
+def openapi() -> dict:
+    return yaml.safe_load(document("yaml"))
+
+
+def test_the_committed_document_is_current():
+    current = document("yaml").decode()
+    assert COMMITTED.read_text() == current, "run manage.py spectacular --file docs/openapi.yaml"
+
+
+def test_every_route_is_documented_with_its_scopes_and_its_errors(openapi):
+    documented = {
+        (method, path): operation
+        for path, item in openapi["paths"].items()
+        for method, operation in item.items()
+        if method in METHODS
+    }
+    assert set(documented) == {(route.method, route.documented) for route in routes()}
+    for route in routes():
+        operation = documented[route.method, route.documented]
+        scopes = {name for each in operation.get("security", []) for name in each.get("oauth", [])}
+        assert scopes == set(route.scope.names)
+        assert {"200", "default"} <= set(operation["responses"]) <= {"200", "204", "default"}
+        assert operation["summary"]
+
+
+def test_operation_ids_are_unique(openapi):
+    ids = [operation["operationId"] for item in openapi["paths"].values() for operation in item.values()]
+    assert len(ids) == len(set(ids))
+
+
+def test_the_document_is_served_in_both_forms(client, openapi):
+    assert client.get("/openapi.json").json() == openapi
+    assert yaml.safe_load(client.get("/openapi.yaml").content) == openapi
+
+
+def test_the_reference_needs_nothing_from_elsewhere(client):
+    page = client.get("/docs")
+    assert page.status_code == 200
+    links = re.findall(r'(?:src|href)="([^"]+)"', page.content.decode())
+    assert links
+    for link in links:
+        assert link.startswith("/")
+        assert not link.startswith("//")
+    for link in links:
+        if link.startswith("/static/"):
+            assert client.get(link).status_code == 200, link
+
+
+def test_health_follows_the_database(client, db, monkeypatch):
+    assert client.get("/healthz").status_code == 200
+
+    def gone(*args):
+        raise OperationalError("gone")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(connection, "cursor", gone)
+        patch.setattr(connection, "close", lambda: None)
+        assert client.get("/healthz").status_code == 503

@@ -1,0 +1,77 @@
+"""Every failure as the one error body."""
+
+import pytest
+from django.db import IntegrityError, transaction
+from django.test import RequestFactory
+from rest_framework import exceptions as drf
+
+from compute.models import Kernel
+from config import errors
+from config.api.exceptions import answer, flatten, violated
+from regions.models import Region
+
+REQUEST = RequestFactory().get("/v4/regions")
+
+
+@pytest.mark.parametrize(
+    ("error", "status", "reason"),
+    [
+        (errors.Invalid("label is required", "label"), 400, "label is required"),
+        (errors.Busy(), 400, "Compute busy."),
+        (errors.Denied(), 403, "Unauthorized"),
+        (errors.Missing(), 404, "Not found"),
+        (Kernel.DoesNotExist(), 404, "Not found"),
+        (drf.NotAuthenticated(), 401, "Invalid Token"),
+        (drf.PermissionDenied("no"), 403, "Unauthorized"),
+        (drf.MethodNotAllowed("PATCH"), 405, "Method Not Allowed"),
+        (drf.Throttled(), 429, "Too many requests"),
+        (drf.ParseError("The body is not valid JSON"), 400, "The body is not valid JSON"),
+    ],
+)
+def test_every_kind_of_error_has_its_status(error, status, reason):
+    response = answer(error, REQUEST)
+    assert response.status_code == status
+    assert reason in response.content.decode()
+
+
+def test_a_domain_error_reports_all_its_problems():
+    error = errors.Invalid.of([errors.Problem("a is required", "a"), errors.Problem("b is required", "b")])
+    assert answer(error, REQUEST).content == (
+        b'{"errors":[{"field":"a","reason":"a is required"},{"field":"b","reason":"b is required"}]}'
+    )
+
+
+def test_nested_errors_become_dotted_paths():
+    detail = {
+        "ssh": {"port": ["x"]},
+        "interfaces": [{}, {"ipam_address": ["y"]}],
+        "tags": {2: ["z"]},
+        "a": ["1", "2"],
+    }
+    assert [(item["field"], item["reason"]) for item in flatten(detail)] == [
+        ("ssh.port", "x"), ("interfaces[1].ipam_address", "y"), ("tags[2]", "z"), ("a", "1"), ("a", "2"),
+    ]  # fmt: skip
+
+
+@pytest.mark.django_db
+def test_a_unique_violation_reads_as_its_constraint_says(world):
+    world.create(label="web")
+    from compute.models import Instance
+
+    first = Instance.objects.get(label="web")
+    first.pk = None
+    with pytest.raises(IntegrityError) as refused, transaction.atomic():
+        first.save()
+    assert violated(refused.value) == {
+        "field": "label",
+        "reason": "Label must be unique among your computes",
+    }
+
+
+@pytest.mark.django_db
+def test_a_violation_without_words_is_a_defect_and_answers_500():
+    Region.objects.create(id="us-east", country="us")
+    with pytest.raises(IntegrityError) as refused, transaction.atomic():
+        Region.objects.create(id="us-east", country="us")
+    assert violated(refused.value) is None
+    assert answer(refused.value, REQUEST).status_code == 500

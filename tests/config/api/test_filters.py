@@ -1,0 +1,200 @@
+"""``X-Filter`` and plain query parameters."""
+
+from datetime import UTC, datetime
+
+import orjson
+import pytest
+from django.test import Client
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from compute.api.catalogue import KernelResource
+from compute.models import Kernel
+from config.api.filters import DEEPEST, read_header
+from config.errors import Invalid
+
+BUILT = datetime(2024, 5, 6, 7, 8, 9, 123456, tzinfo=UTC)
+
+
+@pytest.fixture
+def kernels(db):
+    for number, (label, kvm, built) in enumerate(
+        [("alpha", True, BUILT), ("beta", False, None), ("gamma", True, datetime(2023, 1, 1, tzinfo=UTC))]
+    ):
+        Kernel.objects.create(
+            id=f"k/{number}", label=label, version=f"5.{number}", kvm=kvm, architecture="x86_64", built=built
+        )
+
+
+def found(client: Client, wanted, query: str = "") -> list[str] | dict:
+    # as a server hands over what a client wrote in UTF-8
+    headers = {} if wanted is None else {"X-Filter": orjson.dumps(wanted).decode("latin-1")}
+    response = client.get(f"/v4/compute/kernels{query}", headers=headers)
+    body = response.json()
+    if response.status_code != 200:
+        assert response.status_code == 400
+        return body["errors"][0]
+    assert body["results"] == len(body["data"])
+    return [kernel["label"] for kernel in body["data"]]
+
+
+@pytest.mark.parametrize(
+    ("wanted", "labels"),
+    [
+        ({}, ["alpha", "beta", "gamma"]),
+        ({"label": "beta"}, ["beta"]),
+        ({"label": "beta", "kvm": True}, []),
+        ({"label": {"+neq": "beta"}}, ["alpha", "gamma"]),
+        ({"label": {"+contains": "a"}}, ["alpha", "beta", "gamma"]),
+        ({"label": {"+contains": "%"}}, []),
+        ({"label": {"+gt": "alpha", "+lte": "beta"}}, ["beta"]),
+        ({"kvm": False}, ["beta"]),
+        ({"built": None}, ["beta"]),
+        ({"built": {"+neq": None}}, ["alpha", "gamma"]),
+        ({"built": {"+neq": "2024-05-06T07:08:09"}}, ["beta", "gamma"]),
+        ({"built": "2024-05-06T07:08:09"}, ["alpha"]),
+        ({"built": {"+gte": "2024-05-06T07:08:09"}}, ["alpha"]),
+        ({"built": {"+gt": "2024-05-06T07:08:09"}}, []),
+        ({"built": {"+lte": "2024-05-06T07:08:09"}}, ["alpha", "gamma"]),
+        ({"built": {"+lt": "2024-05-06T07:08:09"}}, ["gamma"]),
+        ({"+or": [{"label": "alpha"}, {"label": "gamma"}]}, ["alpha", "gamma"]),
+        ({"+and": [{"kvm": True}, {"+or": [{"label": "beta"}, {"label": "gamma"}]}]}, ["gamma"]),
+        ({"label": {"+or": ["alpha", {"+contains": "mm"}]}}, ["alpha", "gamma"]),
+        ({"kvm": True, "+order_by": "label", "+order": "desc"}, ["gamma", "alpha"]),
+        ({"+order_by": "version", "+order": "desc"}, ["gamma", "beta", "alpha"]),
+        ({"label": "bêta"}, []),
+    ],
+)
+def test_a_filter_finds(kernels, anonymous, wanted, labels):
+    assert found(anonymous, wanted) == labels
+
+
+@pytest.mark.parametrize(
+    ("wanted", "reason"),
+    [
+        ({"foo": 1}, "Cannot filter on foo"),
+        ({"label": {"+like": "a"}}, "Unknown operator +like"),
+        ({"label": {"like": "a"}}, "Unknown operator like"),
+        ({"+xor": []}, "Unknown operator +xor"),
+        ({"+or": {}}, "+or takes an array of filters"),
+        ({"+or": []}, "+or takes an array of filters"),
+        ({"+and": [1]}, "+and and +or take arrays of filter objects"),
+        ({"label": 7}, "label is not valid"),
+        ({"label": ["a"]}, "label is not valid"),
+        ({"label": "a\x00"}, "label is not valid"),
+        ({"kvm": "true"}, "kvm is not valid"),
+        ({"kvm": {"+gt": True}}, "Cannot use +gt on kvm"),
+        ({"kvm": {"+contains": "t"}}, "Cannot use +contains on kvm"),
+        ({"built": "yesterday"}, "built is not valid"),
+        ({"built": "9999-12-31T23:59:59"}, "built is not valid"),
+        ({"+order_by": "foo"}, "Cannot order by foo"),
+        ({"+order_by": ["label"]}, "Cannot order by ['label']"),
+        ({"+order_by": "label", "+order": "up"}, "+order must be asc or desc"),
+        ({"+and": [{"+order_by": "label"}]}, "Unknown operator +order_by"),
+        ([], "X-Filter must be a JSON object"),
+    ],
+)
+def test_a_filter_that_makes_no_sense_is_refused_and_named(kernels, anonymous, wanted, reason):
+    assert found(anonymous, wanted) == {"field": "X-Filter", "reason": reason}
+
+
+@pytest.mark.parametrize("header", ["{", "nope", "\xff", '{"label": NaN}', '"a"', "[[[", "1" * 500])
+def test_a_header_that_is_not_json_is_refused(anonymous, db, header):
+    response = anonymous.get("/v4/compute/kernels", headers={"X-Filter": header})
+    assert response.status_code == 400
+    assert response.json()["errors"][0]["field"] == "X-Filter"
+
+
+def test_filters_nest_deep_but_not_without_end(kernels, anonymous):
+    wanted: dict = {"label": "beta"}
+    for _ in range(DEEPEST - 2):
+        wanted = {"+and": [wanted]}
+    assert found(anonymous, wanted) == ["beta"]
+    assert found(anonymous, {"+and": [wanted]})["reason"] == f"Filters nest at most {DEEPEST} deep"
+    assert "conditions" in found(anonymous, {"+or": [{"label": "x"}] * 300})["reason"]
+
+
+@pytest.mark.parametrize(
+    ("query", "labels"),
+    [
+        ("?label=beta", ["beta"]),
+        ("?kvm=TRUE&label=gamma", ["gamma"]),
+        ("?built=2024-05-06T07:08:09", ["alpha"]),
+        ("?colour=red", ["alpha", "beta", "gamma"]),
+    ],
+)
+def test_plain_query_parameters_filter_too(kernels, anonymous, query, labels):
+    assert found(anonymous, None, query) == labels
+
+
+def test_a_plain_parameter_of_the_wrong_type_is_refused(kernels, anonymous):
+    assert found(anonymous, None, "?kvm=perhaps") == {"field": "X-Filter", "reason": "kvm is not valid"}
+
+
+def test_header_and_query_hold_together(kernels, anonymous):
+    assert found(anonymous, {"kvm": True}, "?label=gamma") == ["gamma"]
+    assert found(anonymous, {"kvm": False}, "?label=gamma") == []
+
+
+JSON = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False, allow_infinity=False)
+    | st.text(max_size=8) | st.sampled_from(["2024-01-01T00:00:00", "label", "asc"]),
+    lambda inner: st.lists(inner, max_size=3)
+    | st.dictionaries(
+        st.sampled_from(
+            ["label", "kvm", "built", "version", "+and", "+or", "+gt", "+lte", "+neq", "+contains", "+order_by",
+             "+order", "x"]
+        ),
+        inner,
+        max_size=3,
+    ),
+    max_leaves=12,
+)  # fmt: skip
+
+
+@pytest.mark.django_db
+@settings(max_examples=200, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(wanted=JSON)
+def test_no_filter_breaks_a_list(anonymous, wanted):
+    try:
+        header = orjson.dumps(wanted).decode("latin-1")
+    except TypeError:  # an integer beyond 64 bits, or a lone surrogate: not JSON that orjson writes
+        return
+    assert anonymous.get("/v4/compute/kernels", headers={"X-Filter": header}).status_code in (200, 400)
+
+
+def test_a_number_too_large_for_its_column_matches_nothing(anonymous, db):
+    response = anonymous.get("/v4/compute/types", headers={"X-Filter": '{"memory": 9999999999999}'})
+    assert response.status_code == 200
+    assert response.json() == {"data": [], "page": 1, "pages": 1, "results": 0}
+    for value in ("1e400", "99999999999999999999999", "-1"):
+        assert anonymous.get("/v4/compute/types", headers={"X-Filter": f'{{"memory": {value}}}'}).status_code in (
+            200,
+            400,
+        )
+
+
+def test_an_array_matches_when_any_element_does(anonymous, db):
+    from regions.models import Region
+
+    Region.objects.create(id="a", country="us", capabilities=["Computes", "Vlans"])
+    Region.objects.create(id="b", country="us", capabilities=["Computes"])
+    for wanted, ids in [
+        ({"capabilities": "Vlans"}, ["a"]),
+        ({"capabilities": {"+neq": "Vlans"}}, ["b"]),
+        ({"capabilities": {"+contains": "omp"}}, ["a", "b"]),
+        ({"capabilities": {"+contains": "lan"}}, ["a"]),
+    ]:
+        response = anonymous.get("/v4/regions", headers={"X-Filter": orjson.dumps(wanted).decode()})
+        assert [region["id"] for region in response.json()["data"]] == ids
+
+
+def test_a_foreign_key_can_be_searched(anonymous, db):
+    response = anonymous.get("/v4/compute/types", headers={"X-Filter": '{"successor": {"+contains": "g6"}}'})
+    assert response.status_code == 200
+
+
+def test_reading_needs_no_database():
+    fields = KernelResource.filterable()
+    with pytest.raises(Invalid, match="Cannot filter on built_at"):
+        read_header('{"built_at": 1}', fields)

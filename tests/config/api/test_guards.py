@@ -1,0 +1,197 @@
+"""What has to hold for every endpoint, those to come included."""
+
+import itertools
+import json
+from pathlib import Path
+
+import orjson
+import pytest
+from django.core.exceptions import ImproperlyConfigured
+from django.db import connection
+from django.test.utils import CaptureQueriesContext
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from accounts.models import User
+from config.api import access
+from config.api.views import ResourceViewSet
+from regions.models import Region
+from tests.config.api.routes import Route, routes
+
+TESTS = Path(__file__).parents[2]
+ROUTES = routes()
+LISTS = [route for route in ROUTES if route.action == "list"]
+
+
+def held_against(baseline: Path, lines: list[str], write: bool) -> None:
+    """Compare `lines` with a file in git, so that a change shows as a diff; or write it anew."""
+    text = "\n".join(lines) + "\n"
+    if write:
+        baseline.write_text(text)
+    assert baseline.read_text() == text, f"{baseline.name} differs; if that is meant, run with --write-baselines"
+
+
+def needed(scope: access.Scope) -> str:
+    if not scope.names:
+        return "any token" if scope.token else "public"
+    return ",".join(scope.names) + ("" if scope.token else " or none")
+
+
+def test_who_may_do_what_is_as_written_down(write_baselines):
+    lines = [f"{route!s:55} {needed(route.scope):35} {route.grant}" for route in ROUTES]
+    held_against(TESTS / "access.txt", lines, write_baselines)
+
+
+@pytest.mark.parametrize("route", ROUTES, ids=str)
+def test_every_route_declares_scope_and_grant(route: Route):
+    assert isinstance(route.scope, access.Scope)
+    assert access.check_grant_name(route.grant)
+    assert callable(getattr(route.view, route.action))
+
+
+def test_a_view_that_declares_nothing_cannot_be_routed():
+    class Forgetful(ResourceViewSet):
+        pass
+
+    with pytest.raises(ImproperlyConfigured, match="list declares no scope"):
+        Forgetful.as_view({"get": "list"})
+    with pytest.raises(ImproperlyConfigured, match="not declared for list"):
+        type("Half", (ResourceViewSet,), {"scopes": {"list": access.PUBLIC}})
+    with pytest.raises(ImproperlyConfigured, match="unknown grant"):
+        type("Odd", (ResourceViewSet,), {"scopes": {"list": access.PUBLIC}, "grants": {"list": "everything"}})
+
+
+@pytest.fixture
+def filled(world):
+    """The world with an instance, and the values that path parameters take to reach it."""
+    instance = world.create(label="guarded")
+    values = {"compute_id": instance.pk}
+    return world, values, User.objects.get(pk=world.actor.user_id)
+
+
+def reachable(route: Route, values: dict) -> bool:
+    return set(route.parameters) <= set(values)
+
+
+def test_every_list_costs_the_queries_written_down(filled, client_of, write_baselines):
+    """Authentication and the page with its total: two, whatever the length. More has to be meant."""
+    _, values, user = filled
+    client, lines = client_of(user), []
+    for route in (route for route in LISTS if reachable(route, values)):
+        client.get(route.fill(values))  # compiles the SQL
+        with CaptureQueriesContext(connection) as queries:
+            response = client.get(route.fill(values))
+        assert response.status_code == 200, response.content
+        lines.append(f"{route!s:55} {len(queries)}")
+    held_against(TESTS / "query_counts.txt", lines, write_baselines)
+
+
+def test_no_list_grows_its_queries(filled, client_of):
+    world, values, user = filled
+    client = client_of(user)
+
+    def counts() -> dict[str, int]:
+        found = {}
+        for route in (route for route in LISTS if reachable(route, values)):
+            with CaptureQueriesContext(connection) as queries:
+                client.get(route.fill(values))
+            found[str(route)] = len(queries)
+        return found
+
+    counts()
+    few = counts()
+    Region.objects.bulk_create(Region(id=f"more-{n}", country="us") for n in range(5))
+    for number in range(4):
+        world.create(label=f"more-{number}")
+    assert counts() == few
+
+
+GARBAGE_PATHS = (
+    "0", "-1", "1.5", "99999999999999999999", "9223372036854775807", "9223372036854775808", "%00", "a%00b", "%ff",
+    "%ed%a0%80", "..", "%2e%2e%2f", "'", '"', "%25", "x" * 300, "💥", "null", "1%0a", "٣", "{id}",
+)  # fmt: skip
+GARBAGE_BODIES = (
+    b"", b"{}", b"[]", b"null", b"{", b'{"label": 1}', b'{"label": {}}', b'{"label": "\\u0000"}', b'{"tags": "x"}',
+    b'{"tags": [[]]}', b'{"region": []}', b'{"image": {"a": 1}}', b'{"config_id": 99999999999999999999}',
+    b'{"config_id": -1}', b'{"config_id": 9223372036854775807}', b'{"label": "\\ud800"}', b"\xff\xfe",
+    b'{"alerts": []}', b'{"alerts": {"cpu": 1e300}}', b'{"alerts": {"cpu": 99999999999}}',
+    b'{"backups": {"schedule": 3}}',
+    b'{"interfaces": [null]}', b'{"authorized_keys": [""]}', b'{"metadata": ' + b"[" * 900 + b"]" * 900 + b"}",
+)  # fmt: skip
+
+
+def refused_or_served(response) -> None:
+    assert response.status_code < 500, response.content
+    if response.status_code >= 400:
+        for error in response.json()["errors"]:
+            assert set(error) == {"field", "reason"}
+            assert error["reason"]
+
+
+@pytest.mark.parametrize("route", ROUTES, ids=str)
+def test_garbage_never_breaks_an_endpoint(route: Route, filled, client_of):
+    _, values, user = filled
+    client = client_of(user)
+    for garbage in GARBAGE_PATHS if route.parameters else ():
+        path = route.fill(dict.fromkeys(route.parameters, garbage))
+        refused_or_served(client.generic(route.method.upper(), path))
+    usual = {"id": values["compute_id"], **values}
+    path = route.fill({name: usual.get(name, 1) for name in route.parameters})
+    if route.method in ("post", "put"):
+        for body in GARBAGE_BODIES:
+            refused_or_served(client.generic(route.method.upper(), path, body, "application/json"))
+    for query in ("page=%00", "page_size=%ff", "label=%00", "label=%ff", "id=99999999999999999999", "a[]=1&%00=2"):
+        refused_or_served(client.generic(route.method.upper(), f"{path}?{query}", b"{}", "application/json"))
+
+
+TEXT = st.text(st.characters(exclude_categories=()), max_size=12)
+JSON = st.recursive(
+    st.none() | st.booleans() | st.integers(-(2**63), 2**64 - 1) | st.floats(allow_nan=False, allow_infinity=False)
+    | TEXT,
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(TEXT, inner, max_size=3),
+    max_leaves=5,
+)  # fmt: skip
+WRITES = [route for route in ROUTES if route.method in ("post", "put")]
+
+
+def names_of(route: Route) -> list[str]:
+    resource = route.view.requests.get(route.action) or getattr(route.view, "resource", None)
+    return sorted(resource().fields) if resource else ["x"]
+
+
+@pytest.mark.parametrize("route", WRITES, ids=str)
+def test_no_body_breaks_an_endpoint(route: Route, filled, client_of):
+    _, values, user = filled
+    client = client_of(user)
+    path = route.fill(dict.fromkeys(route.parameters, values["compute_id"]))
+
+    @settings(max_examples=40, deadline=None, suppress_health_check=list(HealthCheck), database=None)
+    @given(st.dictionaries(st.sampled_from(names_of(route)) | TEXT, JSON, max_size=6))
+    def hammer(body):
+        # escaped as clients may: lone surrogates and NUL are legal to write in JSON
+        text = json.dumps(body).encode("ascii")
+        refused_or_served(client.generic(route.method.upper(), path, text, "application/json"))
+
+    hammer()
+
+
+@pytest.mark.parametrize("route", LISTS, ids=str)
+def test_every_filterable_field_of_every_list_can_be_used(route: Route, filled, client_of):
+    _, values, user = filled
+    client = client_of(user)
+    if not reachable(route, values):
+        pytest.skip("no object is at hand to list under")
+    path = route.fill(values)
+    operators = ("+gt", "+gte", "+lt", "+lte", "+neq", "+contains")
+    samples = ("a", "2024-01-01T00:00:00", 1, 1.5, True, None, 2**63, [], "\u0000")
+    for name in route.view.resource.filterable():
+        worked = 0
+        for operator, value in itertools.product((None, *operators), samples):
+            wanted = {name: value if operator is None else {operator: value}}
+            response = client.get(path, headers={"X-Filter": orjson.dumps(wanted).decode()})
+            refused_or_served(response)
+            worked += response.status_code == 200
+        assert worked, f"{name} accepts nothing"
+        for order in ("asc", "desc"):
+            wanted = {"+order_by": name, "+order": order}
+            assert client.get(path, headers={"X-Filter": orjson.dumps(wanted).decode()}).status_code == 200

@@ -1,0 +1,89 @@
+"""Statements that are prepared on the connection give what Django's cursor gives."""
+
+import uuid
+
+import psycopg
+import pytest
+from django.db import DataError, OperationalError, connection
+
+from accounts.models import User
+from config.api import prepared
+from config.api.prepared import numbered
+from tests.config.api.routes import routes
+
+pytestmark = pytest.mark.django_db(transaction=True)
+READS = [route for route in routes() if route.method == "get"]
+
+
+def test_placeholders_are_numbered():
+    assert numbered("a = %s AND b LIKE '%%x' AND c = %s") == b"a = $1 AND b LIKE '%x' AND c = $2"
+
+
+@pytest.mark.parametrize(
+    ("sql", "parameters"),
+    [
+        ("SELECT %s::int, %s::bigint, %s::bool, %s::text, %s::text", (1, 2**62, True, "é'\\", None)),
+        ("SELECT '{\"a\": [1, 2.50]}'::jsonb, NULL::jsonb", ()),
+        ("SELECT '192.0.2.1'::inet, '2001:db8::1'::inet, ARRAY['a', 'b'], '{}'::text[]", ()),
+        ("SELECT 1.5::float8, 1.50::numeric, timestamp '2024-01-02 03:04:05.6', date '2024-01-02'", ()),
+        ("SELECT %s::uuid, ''::text WHERE true", (str(uuid.uuid4()),)),
+        ("SELECT 1 WHERE false", ()),
+    ],
+)
+def test_every_type_reads_alike_both_ways(sql, parameters):
+    for _ in range(2):
+        assert prepared.fetch(sql, parameters) == prepared.fetch_ordinarily(sql, parameters)
+
+
+def test_errors_are_djangos():
+    with pytest.raises(DataError):
+        prepared.fetch("SELECT %s::int", ("x",))
+    assert prepared.fetch("SELECT %s::int", ("1",)) == [(1,)]
+
+
+def test_a_statement_that_the_server_forgot_is_prepared_anew():
+    assert prepared.fetch("SELECT %s::int + 1", (1,)) == [(2,)]
+    with connection.cursor() as cursor:
+        cursor.execute("DEALLOCATE ALL")
+    connection.connection._prepared.clear()
+    assert prepared.fetch("SELECT %s::int + 1", (1,)) == [(2,)]
+
+
+def test_a_statement_whose_table_changed_is_prepared_anew():
+    with connection.cursor() as cursor:
+        cursor.execute("CREATE TABLE changing (a int)")
+    try:
+        assert prepared.fetch("SELECT * FROM changing", ()) == []
+        with connection.cursor() as cursor:
+            cursor.execute("ALTER TABLE changing ADD b text")
+            cursor.execute("INSERT INTO changing VALUES (1, 'x')")
+        assert prepared.fetch("SELECT * FROM changing", ()) == [(1, "x")]
+    finally:
+        with connection.cursor() as cursor:
+            cursor.execute("DROP TABLE changing")
+
+
+def test_a_lost_connection_is_an_operational_error_and_the_next_one_works():
+    prepared.fetch("SELECT 1", ())
+    with psycopg.connect(**{**connection.get_connection_params(), "cursor_factory": psycopg.Cursor}) as other:
+        other.execute("SELECT pg_terminate_backend(%s)", (connection.connection.info.backend_pid,))
+    with pytest.raises(OperationalError):
+        prepared.fetch("SELECT 1", ())
+    connection.close()
+    assert prepared.fetch("SELECT 1", ()) == [(1,)]
+
+
+def test_every_read_answers_the_same_both_ways(world, client_of, monkeypatch):
+    """In other tests a transaction is open, so they go the ordinary way; servers go the prepared one."""
+    instance = world.create(label="prepared")
+    values = {"compute_id": instance.pk, "id": instance.pk}
+    owner = User.objects.get(pk=world.actor.user_id)
+    helper = User.objects.create_user("helper", "helper@example.com", account=owner.account, restricted=True)
+    for client in (client_of(owner), client_of(helper)):
+        for route in READS:
+            path = route.fill({name: values[name] for name in route.parameters})
+            first = client.get(path)
+            with monkeypatch.context() as patch:
+                patch.setattr(prepared, "fetch", prepared.fetch_ordinarily)
+                assert client.get(path).content == first.content, path
+            assert first.status_code < 500

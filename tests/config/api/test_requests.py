@@ -1,0 +1,263 @@
+"""What holds for every request, whatever the endpoint."""
+
+import pytest
+from django.db import OperationalError
+from django.test import Client
+
+from accounts.authentication import BearerAuthentication
+from compute.models import Image
+from config.api.responses import JSONResponse
+from config.api.views import ResourceViewSet
+
+ERROR_KEYS = {"field", "reason"}
+
+
+def error_of(response) -> dict:
+    body = response.json()
+    assert list(body) == ["errors"]
+    (error,) = body["errors"]
+    assert set(error) == ERROR_KEYS
+    return error
+
+
+@pytest.fixture
+def image(account) -> Image:
+    from django.utils.timezone import now
+
+    Image.objects.create(id="private/1", label="Mine", account=account, created=now())
+    return Image.objects.create(id="compute/test11", label="Test 11", is_public=True, created=now())
+
+
+@pytest.mark.parametrize("path", ["/v4/nowhere", "/v4beta/nowhere", "/v4", "/v4/regions/nowhere/x", "/nowhere"])
+def test_an_unknown_path_answers_404_in_the_error_body(anonymous, db, path):
+    response = anonymous.get(path)
+    assert response.status_code == 404
+    assert error_of(response) == {"field": None, "reason": "Not found"}
+
+
+def test_a_wrong_method_answers_405_in_the_error_body(anonymous, db):
+    response = anonymous.delete("/v4/regions")
+    assert response.status_code == 405
+    assert error_of(response) == {"field": None, "reason": "Method Not Allowed"}
+    assert "GET" in response["Allow"]
+
+
+@pytest.mark.parametrize(
+    "header",
+    [
+        "",
+        "Bearer",
+        "Bearer " + "0" * 64,
+        "Basic dTpw",
+        "Bearer \xff",
+        "Bearer " + "x" * 5000,
+        "0" * 64,
+        "Bearer a b",
+    ],
+)
+def test_a_bad_token_answers_401_even_where_none_is_needed(db, header):
+    response = Client().get("/v4/regions", headers={"Authorization": header})
+    assert response.status_code == 401
+    assert error_of(response) == {"field": None, "reason": "Invalid Token"}
+    assert response["WWW-Authenticate"] == "Bearer"
+
+
+def test_no_token_answers_401_where_one_is_needed(anonymous, db):
+    response = anonymous.get("/v4/compute/instances")
+    assert response.status_code == 401
+    assert error_of(response)["reason"] == "Invalid Token"
+
+
+def test_a_token_without_the_scope_answers_403(client_of, owner):
+    response = client_of(owner, "images:read_write").get("/v4/compute/instances")
+    assert response.status_code == 403
+    assert error_of(response)["reason"] == "Your OAuth token is not authorized to use this endpoint."
+    assert client_of(owner, "computes:read_write").get("/v4/compute/instances").status_code == 200
+
+
+def test_headers_that_every_answer_carries(client_of, owner, anonymous):
+    full = client_of(owner).get("/v4/compute/instances")
+    assert full["X-OAuth-Scopes"] == "*"
+    assert full["X-Accepted-OAuth-Scopes"] == "computes:read_only"
+    assert full["Cache-Control"] == "private, max-age=0, no-store"
+    narrow = client_of(owner, "computes:read_only images:read_only").get("/v4/regions")
+    assert narrow["X-OAuth-Scopes"] == "computes:read_only images:read_only"
+    assert narrow["X-Accepted-OAuth-Scopes"] == "*"
+    assert narrow["Cache-Control"] == "private, max-age=900"
+    for response in (full, narrow, anonymous.get("/v4/regions"), anonymous.get("/v4/nowhere")):
+        assert response["Content-Type"] == "application/json"
+        assert response["Content-Security-Policy"] == "default-src 'none'"
+        assert response["X-Content-Type-Options"] == "nosniff"
+        assert response["X-Frame-Options"] == "DENY"
+        assert {"Authorization", "X-Filter"} <= {name.strip() for name in response["Vary"].split(",")}
+        assert response["X-RateLimit-Limit"].isdigit()
+        assert response["X-RateLimit-Remaining"].isdigit()
+        assert response["X-RateLimit-Reset"].isdigit()
+        assert int(response["Content-Length"]) == len(response.content)
+        assert not response.cookies
+    assert anonymous.get("/v4/regions")["X-OAuth-Scopes"] == "unknown"
+    assert anonymous.get("/v4/regions/nowhere")["Cache-Control"] == "private, max-age=0, no-store"
+
+
+def test_v4beta_slashes_and_escapes_reach_the_same_endpoint(anonymous, image):
+    answers = {
+        anonymous.get(path).content
+        for path in (
+            "/v4/images/compute/test11",
+            "/v4beta/images/compute/test11",
+            "/v4//images//compute/test11/",
+            "/v4/images/compute%2Ftest11",
+        )
+    }
+    assert len(answers) == 1
+    assert b'"compute/test11"' in answers.pop()
+
+
+def test_private_images_show_only_to_their_account(anonymous, client_of, owner, image, db):
+    def ids(client) -> list[str]:
+        return [each["id"] for each in client.get("/v4/images").json()["data"]]
+
+    assert ids(anonymous) == ["compute/test11"]
+    assert ids(client_of(owner)) == ["compute/test11", "private/1"]
+    assert ids(client_of(owner, "computes:read_only")) == ["compute/test11"]
+    assert anonymous.get("/v4/images/private/1").status_code == 404
+    assert client_of(owner).get("/v4/images/private/1").status_code == 200
+    other = client_of(owner, "computes:read_only")
+    assert other.get("/v4/images/private/1").status_code == 404
+    assert other.get("/v4/images/compute/test11").status_code == 200  # as without a token
+
+
+def test_browsers_may_call_from_any_origin(anonymous, db):
+    preflight = anonymous.options(
+        "/v4/compute/instances",
+        headers={
+            "Origin": "https://console.example",
+            "Access-Control-Request-Method": "PUT",
+            "Access-Control-Request-Headers": "authorization,x-filter",
+        },
+    )
+    assert preflight.status_code == 200
+    assert preflight["Access-Control-Allow-Origin"] == "*"
+    assert preflight["Access-Control-Allow-Methods"] == "HEAD, GET, OPTIONS, POST, PUT, DELETE"
+    assert "x-filter" in preflight["Access-Control-Allow-Headers"]
+    assert "Access-Control-Allow-Credentials" not in preflight
+    answer = anonymous.get("/v4/regions", headers={"Origin": "https://console.example"})
+    assert answer["Access-Control-Allow-Origin"] == "*"
+    assert "X-OAuth-Scopes" in answer["Access-Control-Expose-Headers"]
+    assert anonymous.options("/v4/compute/instances").status_code == 200
+    assert "Access-Control-Allow-Origin" not in anonymous.get("/healthz", headers={"Origin": "https://x.example"})
+
+
+def test_head_is_get_without_a_body(anonymous, db):
+    response = anonymous.head("/v4/regions")
+    assert response.status_code == 200
+    assert response.content == b""
+
+
+@pytest.mark.parametrize(
+    ("query", "field", "reason"),
+    [
+        ("page=0", "page", "page must be at least 1"),
+        ("page=x", "page", "page must be at least 1"),
+        ("page=-1", "page", "page must be at least 1"),
+        ("page=٣", "page", "page must be at least 1"),
+        ("page=1.0", "page", "page must be at least 1"),
+        ("page_size=24", "page_size", "page_size must be 25-500"),
+        ("page_size=501", "page_size", "page_size must be 25-500"),
+        ("page_size=", "page_size", "page_size must be 25-500"),
+        ("page=" + "9" * 5000, "page", "page must be at least 1"),
+    ],
+)
+def test_pages_out_of_bounds_are_refused_by_name(anonymous, db, query, field, reason):
+    response = anonymous.get(f"/v4/regions?{query}")
+    assert response.status_code == 400
+    assert error_of(response) == {"field": field, "reason": reason}
+
+
+def test_pages(anonymous, db):
+    from regions.models import Region
+
+    assert anonymous.get("/v4/regions").json() == {"data": [], "page": 1, "pages": 1, "results": 0}
+    Region.objects.bulk_create(Region(id=f"r-{number:02}", country="us") for number in range(30))
+    first = anonymous.get("/v4/regions?page_size=25").json()
+    assert (len(first["data"]), first["page"], first["pages"], first["results"]) == (25, 1, 2, 30)
+    last = anonymous.get("/v4/regions?page_size=25&page=2").json()
+    assert [region["id"] for region in last["data"]] == [f"r-{number}" for number in range(25, 30)]
+    for beyond in ("3", "999999999999999999"):
+        response = anonymous.get(f"/v4/regions?page_size=25&page={beyond}")
+        assert (response.status_code, error_of(response)["reason"]) == (404, "Not found")
+
+
+@pytest.mark.parametrize(
+    ("body", "content_type", "status"),
+    [
+        (b"{", "application/json", 400),
+        (b"[]", "application/json", 400),
+        (b'"text"', "application/json", 400),
+        (b"null", "application/json", 400),
+        (b'{"label": "\\ud800"}', "application/json", 400),
+        (b'{"label": "\xff"}', "application/json", 400),
+        (b'{"label": NaN}', "application/json", 400),
+        (b'{"label": "a\\u0000b"}', "application/json", 400),
+        (b'{"a":' * 5000 + b"1" + b"}" * 5000, "application/json", 400),
+        (b"x" * 3_000_000, "application/json", 400),
+        (b"label=web", "application/x-www-form-urlencoded", 415),
+        (b"label=web", "text/plain", 415),
+        (b'{"a": 1}', "", 400),  # taken for JSON, and lacks required fields
+        (b'{"a": 1}', "Application/JSON; charset=utf-8", 400),
+    ],
+)
+def test_bodies_that_are_no_json_objects_are_refused(client_of, owner, body, content_type, status):
+    response = client_of(owner).generic("POST", "/v4/compute/instances", body, content_type)
+    assert response.status_code == status, response.content
+    assert set(response.json()["errors"][0]) == ERROR_KEYS
+
+
+def test_a_failure_nobody_foresaw_is_logged_and_answers_500_in_the_error_body(db, monkeypatch, caplog):
+    monkeypatch.setattr(ResourceViewSet, "list", lambda self, request: 1 / 0)
+    response = Client(raise_request_exception=False).get("/v4/regions")
+    assert response.status_code == 500
+    assert error_of(response) == {"field": None, "reason": "An unexpected error occurred"}
+    assert "ZeroDivisionError" in caplog.text
+
+
+def test_a_lost_database_connection_costs_a_retry_where_nothing_is_lost(
+    client_of, owner, transactional_db, monkeypatch
+):
+    client = client_of(owner)
+    real, calls = BearerAuthentication.authenticate, []
+
+    def once_lost(self, request):
+        calls.append(1)
+        if len(calls) == 1:
+            raise OperationalError("server closed the connection unexpectedly")
+        return real(self, request)
+
+    monkeypatch.setattr(BearerAuthentication, "authenticate", once_lost)
+    assert client.get("/v4/compute/instances").status_code == 200
+    assert len(calls) == 2
+
+
+def test_a_database_that_is_gone_answers_503(anonymous, db, monkeypatch):
+    def gone(self, request):
+        raise OperationalError("could not connect")
+
+    monkeypatch.setattr(ResourceViewSet, "list", gone)
+    response = anonymous.get("/v4/regions")
+    assert response.status_code == 503
+    assert error_of(response)["field"] is None
+
+
+def test_the_first_failing_check_answers(client_of, restricted, monkeypatch):
+    """Token, then method, then scope, then grant, then the object."""
+    monkeypatch.setattr(ResourceViewSet, "retrieve", lambda self, request, **path: JSONResponse())
+    client = client_of(restricted, "images:read_only")
+    assert (
+        client.post("/v4/compute/instances", {}, "application/json")
+        .json()["errors"][0]["reason"]
+        .startswith("Your")
+    )
+    client = client_of(restricted)
+    refused = client.post("/v4/compute/instances", {}, "application/json")
+    assert (refused.status_code, error_of(refused)["reason"]) == (403, "Unauthorized")
+    assert client.put("/v4/compute/instances/1", {}, "application/json").status_code == 404

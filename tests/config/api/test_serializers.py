@@ -1,0 +1,112 @@
+"""Resources: what goes in, and what comes out."""
+
+from datetime import UTC, datetime
+from types import SimpleNamespace
+
+import orjson
+import pytest
+from rest_framework import serializers
+from rest_framework.exceptions import ValidationError
+
+from config.api.exceptions import flatten
+from config.api.fields import Computed, Constant
+from config.api.parsers import refuse_nul
+from config.api.serializers import Resource
+
+
+class Port(Resource):
+    number = serializers.IntegerField(min_value=1, max_value=65535)
+    protocol = serializers.ChoiceField(["tcp", "udp"], required=False)
+
+
+class Size(Resource):
+    disk = serializers.IntegerField(source="plan.disk", read_only=True)
+
+
+class Box(Resource):
+    id = serializers.IntegerField(read_only=True)
+    label = serializers.CharField(min_length=3, max_length=64)
+    comment = serializers.CharField(allow_blank=True, allow_null=True, required=False)
+    active = serializers.BooleanField(required=False)
+    tags = serializers.ListField(child=serializers.CharField(max_length=5), max_length=3, required=False)
+    ports = Port(many=True, required=False)
+    main = Port(required=False)
+    kind_ = serializers.CharField(source="box_kind", read_only=True)
+    size = Size(source="*", read_only=True)
+    hypervisor = Constant(serializers.CharField(), "kvm")
+    full_name = Computed(serializers.CharField(), lambda number, label: f"{number}-{label}", "id", "label")
+    created = serializers.DateTimeField(read_only=True)
+
+
+def problems(data, partial=False) -> dict[str | None, str]:
+    with pytest.raises(ValidationError) as refused:
+        Box.validated(data, partial)
+    return {problem["field"]: problem["reason"] for problem in flatten(refused.value.detail)}
+
+
+def test_all_failing_fields_are_reported_at_once():
+    assert problems({"active": "yes", "tags": ["toolong"], "ports": [{"number": 1}, {"number": 0}]}) == {
+        "label": "label is required",
+        "active": "active is not valid",
+        "tags[0]": "Tags must be at most 5 characters",
+        "ports[1].number": "Number must be 1-65535",
+    }
+
+
+@pytest.mark.parametrize(
+    ("data", "field", "reason"),
+    [
+        ({"label": 123}, "label", "label is not valid"),
+        ({"label": None}, "label", "label is required"),
+        ({"label": ""}, "label", "Label must be 3-64 characters"),
+        ({"label": "x" * 65}, "label", "Label must be 3-64 characters"),
+        ({"label": ["web"]}, "label", "label is not valid"),
+        ({"label": "web", "active": 1}, "active", "active is not valid"),
+        ({"label": "web", "main": []}, "main", "main is not valid"),
+        ({"label": "web", "main": {"number": True}}, "main.number", "number is not valid"),
+        ({"label": "web", "main": {"number": "80"}}, "main.number", "number is not valid"),
+        ({"label": "web", "main": {"number": 2**70}}, "main.number", "Number must be 1-65535"),
+        ({"label": "web", "main": {"number": 1, "protocol": "x"}}, "main.protocol", "protocol is not valid"),
+        ({"label": "web", "main": {"number": 1, "protocol": []}}, "main.protocol", "protocol is not valid"),
+        ({"label": "web", "ports": {"number": 1}}, "ports", "ports is not valid"),
+        ({"label": "web", "ports": [7]}, "ports[0]", "ports is not valid"),
+        ({"label": "web", "tags": "one"}, "tags", "tags is not valid"),
+        ({"label": "web", "tags": ["a", 7]}, "tags[1]", "tags is not valid"),
+        ({"label": "web", "tags": ["a", None]}, "tags[1]", "tags is not valid"),
+        ({"label": "web", "tags": ["a"] * 4}, "tags", "Tags must be at most 3 items"),
+    ],
+)
+def test_reasons_follow_the_contracts_patterns(data, field, reason):
+    assert problems(data) == {field: reason}
+
+
+def test_unknown_and_read_only_fields_are_ignored():
+    assert Box.validated({"label": "web", "id": 7, "created": "never", "colour": "red"}) == {"label": "web"}
+
+
+def test_null_for_arrays_and_objects_is_taken_as_not_given():
+    assert Box.validated({"label": "web", "tags": None, "ports": None, "main": None}) == {"label": "web"}
+
+
+def test_put_takes_any_part_of_an_object():
+    assert Box.validated({"comment": None}, partial=True) == {"comment": None}
+
+
+def test_an_object_that_was_just_written_reads_like_one_from_the_database():
+    box = SimpleNamespace(
+        id=7, label="web", comment="", active=True, tags=["a"], ports=[], box_kind="small",
+        main=SimpleNamespace(number=1, protocol="tcp"), plan=SimpleNamespace(disk=5),
+        created=datetime(2024, 1, 2, 3, 4, 5, 678, tzinfo=UTC),
+    )  # fmt: skip
+    body = orjson.loads(orjson.dumps(Box.shape().of_instance(box), option=orjson.OPT_OMIT_MICROSECONDS))
+    assert body["kind"] == "small"
+    assert body["size"] == {"disk": 5}
+    assert body["hypervisor"] == "kvm"
+    assert body["full_name"] == "7-web"
+    assert body["created"] == "2024-01-02T03:04:05"
+
+
+def test_text_that_no_database_could_store_names_its_field():
+    with pytest.raises(ValidationError) as refused:
+        refuse_nul({"interfaces": [{"label": "a\x00"}]}, "")
+    assert list(flatten(refused.value.detail)) == [{"field": "interfaces[0].label", "reason": "label is not valid"}]

@@ -1,0 +1,187 @@
+"""Rate limits."""
+
+import multiprocessing
+import secrets
+import time
+
+import pytest
+import redis
+from django.conf import settings as django_settings
+
+from config.api import throttles
+from config.api.throttles import Limit, Limiter, MemoryStore, RedisStore
+
+TWO = (Limit("overall", 5, 60), Limit("endpoint", 3, 30, per_endpoint=True))
+
+
+def someone() -> str:
+    return f"user:{secrets.token_hex(8)}"
+
+
+@pytest.fixture(params=["redis", "memory"])
+def limiter(request) -> Limiter:
+    shared = RedisStore(django_settings.REDIS_URL) if request.param == "redis" else MemoryStore()
+    return Limiter(shared, MemoryStore())
+
+
+def test_all_limits_hold_and_the_tightest_is_told(limiter):
+    user = someone()
+    told = [limiter.take(user, "a", TWO) for _ in range(3)]
+    assert [(verdict.allowed, verdict.limit, verdict.remaining) for verdict in told] == [
+        (True, 3, 2), (True, 3, 1), (True, 3, 0),
+    ]  # fmt: skip
+    assert 29 < told[0].reset <= 30
+
+
+def test_refused_requests_count_nowhere(limiter):
+    user = someone()
+    for _ in range(3):
+        limiter.take(user, "a", TWO)
+    refused = [limiter.take(user, "a", TWO) for _ in range(10)]
+    assert not any(verdict.allowed for verdict in refused)
+    assert limiter.take(user, "b", TWO).allowed
+    assert limiter.take(user, "b", TWO).allowed
+    last = limiter.take(user, "b", TWO)
+    assert not last.allowed
+    assert last.limit == 5
+
+
+def test_users_do_not_share_limits(limiter):
+    first, second = someone(), someone()
+    assert [limiter.take(first, "a", TWO).remaining for _ in range(3)] == [2, 1, 0]
+    assert limiter.take(second, "a", TWO).remaining == 2
+
+
+def test_a_window_starts_at_its_first_request_and_ends(limiter):
+    user, brief = someone(), (Limit("brief", 1, 1),)
+    assert limiter.take(user, "a", brief).allowed
+    assert not limiter.take(user, "a", brief).allowed
+    deadline = time.monotonic() + 3
+    while not limiter.take(user, "a", brief).allowed:
+        assert time.monotonic() < deadline
+        time.sleep(0.05)
+
+
+def _hammer(url: str, user: str, requests: int, results) -> None:
+    limiter = Limiter(RedisStore(url), MemoryStore())
+    limits = (Limit("overall", 1000, 60), Limit("endpoint", 150, 60, per_endpoint=True))
+    results.put(sum(limiter.take(user, "a", limits).allowed for _ in range(requests)))
+
+
+def test_four_processes_together_get_exactly_the_limit():
+    user, context = someone(), multiprocessing.get_context("spawn")
+    results = context.Queue()
+    crowd = [
+        context.Process(target=_hammer, args=(django_settings.REDIS_URL, user, 100, results)) for _ in range(4)
+    ]
+    for process in crowd:
+        process.start()
+    assert sum(results.get(timeout=60) for _ in crowd) == 150
+    for process in crowd:
+        process.join()
+
+
+class Flaky:
+    """A store that can be out of reach."""
+
+    def __init__(self):
+        self.down, self.asked, self.store = True, 0, MemoryStore()
+
+    def send(self, keys, limits):
+        self.asked += 1
+        if self.down:
+            raise redis.ConnectionError("refused")
+        return self.store.send(keys, limits)
+
+
+def test_a_dead_redis_is_asked_once_and_then_left_alone(caplog):
+    flaky = Flaky()
+    limiter, user = Limiter(flaky, MemoryStore()), someone()
+    assert [limiter.take(user, "a", TWO).allowed for _ in range(5)] == [True, True, True, False, False]
+    assert flaky.asked == 1
+    assert len([record for record in caplog.records if "out of reach" in record.message]) == 1
+
+
+def test_a_redis_that_returns_is_used_again(caplog):
+    flaky = Flaky()
+    limiter, user = Limiter(flaky, MemoryStore()), someone()
+    limiter.take(user, "a", TWO)
+    flaky.down, limiter.closed_until = False, time.monotonic()
+    assert limiter.take(user, "a", TWO).remaining == 2
+    limiter.take(user, "a", TWO)
+    assert flaky.asked == 3
+    assert any("is back" in record.message for record in caplog.records)
+
+
+def test_a_connection_that_died_is_made_anew():
+    store, user = RedisStore(django_settings.REDIS_URL), someone()
+    store.send([user], TWO[:1])()
+    store.connection._sock.close()
+    assert store.send([user], TWO[:1])()[1][0][0] == 2
+
+
+def test_a_server_that_restarts_between_question_and_answer_is_asked_again():
+    store, user = RedisStore(django_settings.REDIS_URL), someone()
+    receive = store.send([user], TWO[:1])
+    store.connection.disconnect()
+    assert receive()[0]
+    assert store.send([user], TWO[:1])()[0]
+
+
+def test_a_redis_that_forgot_its_scripts_learns_them_again():
+    store = RedisStore(django_settings.REDIS_URL)
+    redis.Redis.from_url(django_settings.REDIS_URL).script_flush()
+    assert store.send([someone()], TWO[:1])()[0]
+
+
+def test_an_endpoint_over_its_limit_answers_429_with_all_that_clients_need(anonymous, db, settings):
+    settings.RATE_LIMITS = {**settings.RATE_LIMITS, "endpoint": "2/60"}
+    throttles.forget()
+    headers = {"X-Forwarded-For": "198.51.100.77"}  # not believed: no proxy is configured
+    remote = f"198.51.{secrets.randbelow(256)}.{secrets.randbelow(256)}"
+    answers = [anonymous.get("/v4/regions", headers=headers, REMOTE_ADDR=remote) for _ in range(3)]
+    assert [answer.status_code for answer in answers] == [200, 200, 429]
+    assert answers[2].json() == {"errors": [{"field": None, "reason": "Too many requests"}]}
+    assert 0 < int(answers[2]["Retry-After"]) <= 60
+    assert [answer["X-RateLimit-Remaining"] for answer in answers] == ["1", "0", "0"]
+    assert answers[0]["X-RateLimit-Limit"] == "2"
+    assert time.time() < int(answers[0]["X-RateLimit-Reset"]) <= time.time() + 61
+    # another endpoint has a limit of its own, and so have another address and a user
+    assert anonymous.get("/v4/images", REMOTE_ADDR=remote).status_code == 200
+    assert anonymous.get("/v4/regions", REMOTE_ADDR="198.18.0.1").status_code == 200
+
+
+def test_requests_without_a_good_token_count_by_address(anonymous, db, settings):
+    settings.RATE_LIMITS = {**settings.RATE_LIMITS, "overall": "3/60"}
+    throttles.forget()
+    remote = f"198.51.{secrets.randbelow(256)}.{secrets.randbelow(256)}"
+    bad = {"Authorization": "Bearer " + "0" * 64}
+    statuses = [
+        anonymous.get("/v4/regions", headers=bad, REMOTE_ADDR=remote).status_code,
+        anonymous.get("/v4/nowhere", REMOTE_ADDR=remote).status_code,
+        anonymous.patch("/v4/regions", REMOTE_ADDR=remote).status_code,
+        anonymous.get("/v4/nowhere", REMOTE_ADDR=remote).status_code,
+    ]
+    assert statuses == [401, 404, 405, 429]
+
+
+def test_a_token_is_counted_for_its_user_each_time_exactly_once(client_of, owner, settings):
+    settings.RATE_LIMITS = {**settings.RATE_LIMITS, "overall": "5/60"}
+    throttles.forget()
+    first, second = client_of(owner), client_of(owner)
+    answers = [client.get("/v4/regions") for client in (first, second, first, second, first, first)]
+    assert [answer["X-RateLimit-Remaining"] for answer in answers] == ["4", "3", "2", "1", "0", "0"]
+    assert [answer.status_code for answer in answers] == [200] * 5 + [429]
+
+
+def test_a_token_that_was_revoked_counts_for_the_address(client_of, owner, settings):
+    settings.RATE_LIMITS = {**settings.RATE_LIMITS, "overall": "3/60"}
+    throttles.forget()
+    remote = f"198.51.{secrets.randbelow(256)}.{secrets.randbelow(256)}"
+    client = client_of(owner)
+    assert client.get("/v4/regions", REMOTE_ADDR=remote).status_code == 200
+    owner.personal_tokens.all().delete()
+    statuses = [client.get("/v4/regions", REMOTE_ADDR=remote).status_code for _ in range(4)]
+    assert statuses == [401, 401, 401, 429]
+    # its user has lost one request by it, that of the time when it was found out
+    assert client_of(owner).get("/v4/regions")["X-RateLimit-Remaining"] == "0"

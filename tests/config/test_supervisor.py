@@ -1,0 +1,111 @@
+"""The supervisor in a process of its own, as signals are a whole process's."""
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import psutil
+import pytest
+
+ROOT = Path(__file__).resolve().parent.parent.parent
+
+PROGRAM = """
+import sys
+from config.serving.supervisor import Child, Supervisor
+from pathlib import Path
+folder = Path(sys.argv[1])
+script = (
+    "import os, sys, time, pathlib, signal;"
+    "pid = os.fork();"
+    "pathlib.Path(sys.argv[1], f'{os.getpid()}.' + ('parent' if pid else 'child')).touch();"
+    "sys.argv[2:] and signal.signal(signal.SIGTERM, signal.SIG_IGN);"
+    "time.sleep(60)"
+)
+children = [Child("one", [sys.executable, "-c", script, str(folder), *sys.argv[2:]])]
+with Supervisor(children, lambda: None, lambda line: print(line, flush=True)) as supervisor:
+    supervisor.run_until(lambda: False)
+print("stopped", flush=True)
+"""
+
+
+@pytest.fixture
+def start(tmp_path):
+    """Start a supervisor whose one child forks another; returns it with its output as a pipe."""
+    started = []
+
+    def start(*arguments):
+        process = subprocess.Popen(
+            [sys.executable, "-c", PROGRAM, str(tmp_path), *arguments],
+            cwd=ROOT,
+            stdout=subprocess.PIPE,
+            text=True,
+            start_new_session=True,
+        )
+        started.append(process)
+        return process
+
+    yield start
+    for process in started:
+        process.kill()
+    for pid in filter(lives, pids(tmp_path, "*")):
+        os.kill(pid, signal.SIGKILL)
+    for process in started:
+        process.communicate()
+
+
+def pids(folder, kind):
+    return [int(path.stem) for path in folder.glob(f"*.{kind}")]
+
+
+def lives(pid):
+    try:
+        return psutil.Process(pid).status() != psutil.STATUS_ZOMBIE
+    except psutil.NoSuchProcess:
+        return False
+
+
+def wait_for(condition, seconds=10):
+    deadline = time.monotonic() + seconds
+    while not condition():
+        assert time.monotonic() < deadline, "it did not happen"
+        time.sleep(0.02)
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
+def test_a_signal_stops_everything(start, tmp_path, number):
+    supervisor = start()
+    wait_for(lambda: len(pids(tmp_path, "*")) == 2)
+    os.killpg(supervisor.pid, number)  # as a terminal does, to the whole group
+    output, _ = supervisor.communicate(timeout=10)
+    assert output == "stopped\n"
+    assert not any(lives(pid) for pid in pids(tmp_path, "*"))
+
+
+def test_a_child_that_does_not_end_is_killed_with_all_it_forked(start, tmp_path):
+    supervisor = start("stubborn")
+    wait_for(lambda: len(pids(tmp_path, "*")) == 2)
+    time.sleep(0.2)  # for it to turn deaf
+    supervisor.terminate()
+    supervisor.communicate(timeout=15)
+    wait_for(lambda: not any(lives(pid) for pid in pids(tmp_path, "*")))
+
+
+def test_a_dead_child_is_replaced_and_its_own_children_go(start, tmp_path):
+    supervisor = start()
+    wait_for(lambda: len(pids(tmp_path, "*")) == 2)
+    [parent], [child] = pids(tmp_path, "parent"), pids(tmp_path, "child")
+    os.kill(parent, signal.SIGKILL)
+    assert supervisor.stdout.readline() == "one ended (SIGKILL), again in 0.5 s\n"
+    wait_for(lambda: not lives(child))
+    wait_for(lambda: len(pids(tmp_path, "parent")) == 2)
+
+
+def test_children_do_not_outlive_a_killed_supervisor(start, tmp_path):
+    supervisor = start()
+    wait_for(lambda: len(pids(tmp_path, "*")) == 2)
+    supervisor.kill()
+    [parent] = pids(tmp_path, "parent")
+    wait_for(lambda: not lives(parent))

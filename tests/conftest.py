@@ -1,0 +1,86 @@
+"""The cast, and the clients that everybody calls the API with.
+
+On one account there are the owner, who may do everything, and a restricted user; the stranger owns another
+account; staff belong to none.
+"""
+
+import itertools
+from collections.abc import Callable
+
+import pytest
+
+from accounts.models import Account, User
+from config.api import throttles
+from tests.client import APIClient
+from tests.factories import AccountFactory, GlobalGrantsFactory, StaffFactory, UserFactory, token_of
+
+_tests = itertools.count(1)
+
+
+def pytest_addoption(parser) -> None:
+    parser.addoption("--write-baselines", action="store_true", help="write the files that guards compare with")
+
+
+@pytest.fixture
+def write_baselines(request) -> bool:
+    return request.config.getoption("--write-baselines")
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _plenty() -> None:
+    """No test runs into a rate limit by accident; those about the limits set their own."""
+    from django.conf import settings
+
+    settings.RATE_LIMITS = dict.fromkeys(settings.RATE_LIMITS, "1000000/60")
+    throttles.forget()
+
+
+@pytest.fixture(autouse=True)
+def _own_keys(settings) -> None:
+    """What a test leaves in Redis is not there for the next one."""
+    settings.REDIS_PREFIX = f"{settings.REDIS_PREFIX}{next(_tests)}:"
+
+
+@pytest.fixture
+def account(db) -> Account:
+    return AccountFactory(company="Cast", email="cast@example.com")
+
+
+@pytest.fixture
+def owner(account) -> User:
+    """May do everything on the account."""
+    return UserFactory(account=account, username="owner")
+
+
+@pytest.fixture
+def restricted(account) -> User:
+    """May read the account, and nothing else until granted."""
+    return GlobalGrantsFactory(user__account=account, user__username="restricted").user
+
+
+@pytest.fixture
+def stranger(db) -> User:
+    """The owner of another account."""
+    return UserFactory(username="stranger")
+
+
+@pytest.fixture
+def staff(db) -> User:
+    """The platform's own, at home in the admin."""
+    return StaffFactory(username="staff")
+
+
+@pytest.fixture
+def anonymous(db) -> APIClient:
+    """Calls without a token."""
+    return APIClient()
+
+
+@pytest.fixture
+def client_for(db) -> Callable[..., APIClient]:
+    """Give a client that calls as a user: ``client_for(owner, "computes:read_only")``."""
+
+    def build(user: User, scopes: str = "*") -> APIClient:
+        return APIClient(token_of(user, scopes))
+
+    return build

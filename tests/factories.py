@@ -1,0 +1,250 @@
+"""Rows for tests, each with what it needs to exist. None of them writes events or jobs."""
+
+import hashlib
+import ipaddress
+import secrets
+
+import factory
+from django.utils.timezone import now
+from factory.django import DjangoModelFactory
+
+from accounts.models import Account, Event, GlobalGrants, Grant, Level, PersonalToken, User
+from compute.models import (
+    Address,
+    AddressPool,
+    Config,
+    ConfigDevice,
+    Disk,
+    Host,
+    Image,
+    Instance,
+    InstanceType,
+    Kernel,
+)
+from regions.models import Region
+
+STAFF_PASSWORD = "staff-password"
+
+
+class AccountFactory(DjangoModelFactory):
+    class Meta:
+        model = Account
+
+    company = factory.Sequence(lambda n: f"Company {n}")
+    email = factory.Sequence(lambda n: f"account{n}@example.com")
+
+
+class UserFactory(DjangoModelFactory):
+    """An unrestricted user without a password, so good for tokens only; ``password="…"`` gives one."""
+
+    class Meta:
+        model = User
+
+    account = factory.SubFactory(AccountFactory)
+    username = factory.Sequence(lambda n: f"user{n}")
+    email = factory.LazyAttribute(lambda user: f"{user.username}@example.com")
+
+    @classmethod
+    def _create(cls, model_class, *args, **kwargs):
+        return model_class.objects.create_user(*args, **kwargs)
+
+
+class StaffFactory(UserFactory):
+    """A member of the platform's staff: no account, every right in the admin."""
+
+    account = None
+    is_staff = True
+    is_superuser = True
+    password = STAFF_PASSWORD
+
+
+class GlobalGrantsFactory(DjangoModelFactory):
+    """The account-level grants of a restricted user, which it makes: read the account, and add nothing."""
+
+    class Meta:
+        model = GlobalGrants
+
+    user = factory.SubFactory(UserFactory, restricted=True)
+    account_access = Level.READ_ONLY
+
+
+class GrantFactory(DjangoModelFactory):
+    """A grant on an entity: ``GrantFactory(user=restricted, entity_id=instance.pk)``."""
+
+    class Meta:
+        model = Grant
+
+    user = factory.SubFactory(UserFactory, restricted=True)
+    entity_type = "compute"
+    permissions = Level.READ_ONLY
+
+
+class PersonalTokenFactory(DjangoModelFactory):
+    """A token nobody knows, unless ``readable="…"`` says what it is. `token_of` is simpler."""
+
+    class Meta:
+        model = PersonalToken
+
+    class Params:
+        readable = factory.LazyFunction(lambda: secrets.token_hex(32))
+
+    user = factory.SubFactory(UserFactory)
+    label = factory.Sequence(lambda n: f"token {n}")
+    digest = factory.LazyAttribute(lambda token: hashlib.sha256(token.readable.encode()).hexdigest())
+    prefix = factory.LazyAttribute(lambda token: token.readable[:16])
+
+
+def token_of(user: User, scopes: str = "*", **fields) -> str:
+    """A new personal access token of `user`, as it goes into the ``Authorization`` header."""
+    readable = secrets.token_hex(32)
+    PersonalTokenFactory(user=user, scopes=scopes, readable=readable, **fields)
+    return readable
+
+
+class EventFactory(DjangoModelFactory):
+    """A notification of the platform's; ``created=…`` puts it in the past."""
+
+    class Meta:
+        model = Event
+        skip_postgeneration_save = True
+
+    account = factory.SubFactory(AccountFactory)
+    action = "account_update"
+
+    @factory.post_generation
+    def created(self, create, moment, **kwargs):
+        if moment is not None:
+            self.created = moment
+            self.save(update_fields=["created"])
+
+    class Params:
+        of = factory.Trait(action="compute_update", entity_type="compute", entity_label="some-compute")
+
+
+class RegionFactory(DjangoModelFactory):
+    class Meta:
+        model = Region
+        django_get_or_create = ("id",)
+
+    id = "us-test"
+    country = "us"
+    capabilities = factory.List(["Computes"])
+
+
+class InstanceTypeFactory(DjangoModelFactory):
+    class Meta:
+        model = InstanceType
+        django_get_or_create = ("id",)
+
+    id = "g6-test-2"
+    label = "Test 2GB"
+    type_class = "standard"
+    memory = 2048
+    disk = 25600
+    vcpus = 2
+    transfer = 1000
+    network_out = 1000
+    price_hourly = 0.01
+    price_monthly = 5
+
+
+class KernelFactory(DjangoModelFactory):
+    class Meta:
+        model = Kernel
+        django_get_or_create = ("id",)
+
+    id = "compute/latest-64bit"
+    label = factory.SelfAttribute("id")
+    version = "1"
+    architecture = "x86_64"
+
+
+class ImageFactory(DjangoModelFactory):
+    """A public image; ``account=…, is_public=False`` makes it somebody's."""
+
+    class Meta:
+        model = Image
+
+    id = factory.Sequence(lambda n: f"compute/test{n}")
+    label = factory.Sequence(lambda n: f"Test {n}")
+    size = 1300
+    is_public = True
+    created = factory.LazyFunction(now)
+
+
+class HostFactory(DjangoModelFactory):
+    class Meta:
+        model = Host
+
+    region = factory.SubFactory(RegionFactory)
+    label = factory.Sequence(lambda n: f"host{n}")
+
+
+class AddressPoolFactory(DjangoModelFactory):
+    """A pool of a region. ``addresses=n`` makes that many free rows in it, from the second address on."""
+
+    class Meta:
+        model = AddressPool
+        skip_postgeneration_save = True
+
+    region = factory.SubFactory(RegionFactory)
+    kind = AddressPool.Kind.PUBLIC
+    network = factory.Sequence(lambda n: f"198.18.{n % 256}.0/24")
+    gateway = factory.LazyAttribute(lambda pool: str(ipaddress.ip_network(pool.network)[1]))
+
+    @factory.post_generation
+    def addresses(self, create, count, **kwargs):
+        network = ipaddress.ip_network(self.network)
+        Address.objects.bulk_create(
+            Address(
+                pool=self,
+                region=self.region,
+                address=str(network[n]),
+                prefix=network.prefixlen,
+                gateway=self.gateway,
+                public=self.kind == AddressPool.Kind.PUBLIC,
+            )
+            for n in range(2, 2 + (count or 0))
+        )
+
+
+class InstanceFactory(DjangoModelFactory):
+    """An instance at rest: offline, with no disks, profiles or addresses."""
+
+    class Meta:
+        model = Instance
+
+    account = factory.SubFactory(AccountFactory)
+    label = factory.Sequence(lambda n: f"instance{n}")
+    region = factory.SubFactory(RegionFactory)
+    type = factory.SubFactory(InstanceTypeFactory)
+    host = factory.SubFactory(HostFactory, region=factory.SelfAttribute("..region"))
+    status = Instance.Status.OFFLINE
+    alert_cpu = 180
+
+
+class DiskFactory(DjangoModelFactory):
+    class Meta:
+        model = Disk
+
+    instance = factory.SubFactory(InstanceFactory)
+    label = factory.Sequence(lambda n: f"disk{n}")
+    size = 1000
+    status = Disk.Status.READY
+
+
+class ConfigFactory(DjangoModelFactory):
+    """A profile that boots from ``disk=…`` in slot ``sda``, or from nothing."""
+
+    class Meta:
+        model = Config
+        skip_postgeneration_save = True
+
+    instance = factory.SubFactory(InstanceFactory)
+    label = factory.Sequence(lambda n: f"profile{n}")
+    kernel = factory.SubFactory(KernelFactory)
+
+    @factory.post_generation
+    def disk(self, create, disk, **kwargs):
+        if disk is not None:
+            ConfigDevice.objects.create(config=self, slot="sda", disk=disk)

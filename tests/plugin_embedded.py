@@ -1,0 +1,96 @@
+"""A pytest plugin: tests need no service. Loaded by ``-p`` in pyproject.toml, before Django's settings.
+
+Where DATABASE_URL or REDIS_URL is unset the embedded service takes its place, in a state folder of
+the tests' own. With pytest-xdist the first process starts them and its workers inherit where they
+are; each worker has a database of its own (pytest-django) and a prefix of its own for keys in Redis.
+"""
+
+import os
+import secrets
+from collections.abc import Iterator
+from contextlib import ExitStack
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parent.parent
+WORKER = os.environ.get("PYTEST_XDIST_WORKER")
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_load_initial_conftests(early_config: pytest.Config) -> Iterator[None]:
+    """Point the settings at the tests' state folder, before pytest-django reads them."""
+    if WORKER is None:
+        os.environ["STATE_DIR"] = str((ROOT / os.environ.get("STATE_DIR", ".state")).resolve() / "test")
+        # Random, for others may run the same tests on the same Redis.
+        os.environ["REDIS_PREFIX"] = f"test-{secrets.token_hex(4)}:"
+    else:
+        os.environ["REDIS_PREFIX"] += f"{WORKER}:"
+    yield
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_configure(config: pytest.Config) -> None:
+    from django.conf import settings
+
+    # Each test client builds the middleware anew, which must not walk all static files each time.
+    settings.WHITENOISE_AUTOREFRESH = True
+    if WORKER is None and not (config.option.collectonly or config.option.help):
+        _start(config, settings.STATE_DIR)
+
+
+def _start(config: pytest.Config, state: Path) -> None:
+    from config.embedded import EmbeddedError, services
+
+    stack = ExitStack()
+    try:
+        stack.enter_context(
+            services(
+                state,
+                postgres=not os.environ.get("DATABASE_URL"),
+                valkey=not os.environ.get("REDIS_URL"),
+                durable=False,
+            )
+        )
+    except EmbeddedError as error:
+        raise pytest.UsageError(str(error)) from error
+    # Callbacks run in reverse: the keys go while the server is there.
+    config.add_cleanup(stack.close)
+    stack.callback(_forget_keys)
+
+
+def _forget_keys() -> None:
+    """Delete what this run left in Redis, which may be somebody's."""
+    import redis
+    from django.conf import settings
+
+    client = redis.Redis.from_url(settings.REDIS_URL)
+    try:
+        keys = list(client.scan_iter(match=f"{os.environ['REDIS_PREFIX']}*", count=1000))
+        if keys:
+            client.delete(*keys)
+    except redis.ConnectionError:
+        pass  # a test stopped it; with it went the keys
+    finally:
+        client.close()
+
+
+@pytest.fixture
+def process_env(db: None) -> dict[str, str]:
+    """The environment for a process a test starts, so that it uses the test's database and Redis.
+
+    The test must commit what the process is to see (``transactional_db``).
+    """
+    from urllib.parse import quote
+
+    from django.db import connection
+
+    found = connection.settings_dict
+    login = quote(found["USER"] or "", safe="")
+    if found["PASSWORD"]:
+        login += f":{quote(found['PASSWORD'], safe='')}"
+    host = quote(found["HOST"] or "", safe="")
+    port = f":{found['PORT']}" if found["PORT"] else ""
+    return os.environ | {
+        "DATABASE_URL": f"postgres://{login}@{host}{port}/{quote(str(found['NAME']), safe='')}",
+    }

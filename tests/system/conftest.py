@@ -1,0 +1,126 @@
+"""Real processes: a broker, workers, a clock and a web server on the test's database."""
+
+import os
+import random
+import signal
+import socket
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import psutil
+import pytest
+
+from config.embedded import addresses, services
+from tests.world import world
+
+__all__ = ["world"]
+
+ROOT = Path(__file__).resolve().parent.parent.parent
+QUICK = {
+    "DRIVER_SCALE": "0",
+    "JOB_DRIVER_TIMEOUT": "2",
+    "JOB_SOFT_LIMIT": "3",
+    "JOB_HARD_LIMIT": "4",
+    "JOB_LEASE": "5",
+    "JOB_BACKOFF": "0.1",
+    "JOB_ATTEMPTS": "50",
+    "JOB_SWEEP_EVERY": "0.25",
+    "JOB_RING_PATIENCE": "1",
+    "WATCHDOG_EVERY": "1",
+    "RATE_LIMIT_OVERALL": "1000000/120",
+    "RATE_LIMIT_ENDPOINT": "1000000/60",
+    "RATE_LIMIT_INSTANCE_CREATE": "1000000/30",
+}
+
+
+def wait_for(condition: Callable[[], object], seconds: float = 60) -> None:
+    """Return when `condition` holds; fail when it does not within `seconds`."""
+    deadline = time.monotonic() + seconds
+    while not condition():
+        assert time.monotonic() < deadline, "it did not happen in time"
+        time.sleep(0.05)
+
+
+class Fleet:
+    """The processes of an installation, to start, to kill and to start again."""
+
+    def __init__(self, env: dict[str, str], state: Path, broker):
+        self.env = env | QUICK | {"REDIS_URL": addresses.redis_url(state)}
+        self.state = state
+        self.broker = broker
+        self.workers: list[subprocess.Popen] = []
+        self.others: list[subprocess.Popen] = []
+        self.port = 0
+
+    def _start(self, *command: str) -> subprocess.Popen:
+        log = (self.state / "fleet.log").open("ab")
+        return subprocess.Popen(
+            [sys.executable, "-m", *command],
+            cwd=ROOT, env=self.env, start_new_session=True, stdout=log, stderr=log,
+        )  # fmt: skip
+
+    def worker(self, concurrency: int = 2) -> subprocess.Popen:
+        process = self._start(
+            "celery", "-A", "config", "worker", "--concurrency", str(concurrency), "-O", "fair",
+            "--without-gossip", "--without-mingle",
+        )  # fmt: skip
+        self.workers.append(process)
+        return process
+
+    def beat(self) -> None:
+        self.others.append(self._start("celery", "-A", "config", "beat", "-s", str(self.state / "beat")))
+
+    def web(self) -> None:
+        with socket.socket() as probe:
+            probe.bind(("127.0.0.1", 0))
+            self.port = probe.getsockname()[1]
+        self.others.append(
+            self._start(
+                "granian", "--interface", "wsgi", "--host", "127.0.0.1", "--port", str(self.port),
+                "--blocking-threads", "2", "config.wsgi:application",
+            )
+        )  # fmt: skip
+        wait_for(self._listens)
+
+    def _listens(self) -> bool:
+        with socket.socket() as probe:
+            return probe.connect_ex(("127.0.0.1", self.port)) == 0
+
+    def kill_one(self, rng: random.Random) -> None:
+        """SIGKILL a random process that works on jobs; now and then a whole worker, which is then replaced."""
+        worker = rng.choice(self.workers)
+        children = psutil.Process(worker.pid).children() if worker.poll() is None else []
+        if not children or rng.random() < 0.2:
+            self.workers.remove(worker)
+            kill(worker)
+            self.worker()
+        else:
+            os.kill(rng.choice(children).pid, signal.SIGKILL)
+
+    def stop(self) -> None:
+        for process in (*self.workers, *self.others):
+            kill(process)
+
+
+def kill(process: subprocess.Popen) -> None:
+    """SIGKILL a process and all it started."""
+    try:
+        os.killpg(process.pid, signal.SIGKILL)
+    except ProcessLookupError:
+        return
+    finally:
+        process.wait()
+
+
+@pytest.fixture
+def fleet(transactional_db, process_env, tmp_path) -> Iterator[Fleet]:
+    with services(tmp_path, valkey=True) as [broker]:
+        fleet = Fleet(process_env, tmp_path, broker)
+        try:
+            yield fleet
+        finally:
+            fleet.stop()
+            sys.stdout.write((tmp_path / "fleet.log").read_text()[-20_000:])

@@ -1,0 +1,199 @@
+"""No job is lost or doubled: real workers that die at every step, and a broker that goes away."""
+
+import http.client
+import json
+import os
+import random
+import signal
+import threading
+import time
+
+import pytest
+
+from accounts.models import Event
+from compute.jobs.drivers import driver as configured_driver
+from compute.jobs.run import disk_name, machine_name
+from compute.models import Address, AddressPool, Instance, Job
+from compute.services import instances, power
+from tests.system.conftest import Fleet, wait_for
+from tests.world import STRONG, World
+
+pytestmark = pytest.mark.django_db(transaction=True)
+
+
+@pytest.fixture
+def hypervisor(transactional_db):
+    """The simulated hypervisor that the workers use, scriptable from here."""
+    driver = configured_driver()
+    driver.forget_all()
+    driver.clear_faults()
+    yield driver
+    driver.clear_faults()
+    driver.forget_all()
+    driver.close()
+
+
+def settled() -> bool:
+    return not Job.objects.filter(finished_at=None).exists()
+
+
+def assert_all_running(count: int, hypervisor) -> None:
+    """Every instance runs, holds its own addresses, and was made and booted exactly once."""
+    every = list(Instance.objects.all())
+    assert len(every) == count
+    assert {instance.status for instance in every} == {"running"}
+    addresses = [address for instance in every for address in instance.ipv4]
+    assert len(addresses) == len(set(addresses)) == count
+    assert Address.objects.filter(instance__isnull=False).count() == count
+    assert Job.objects.filter(kind="provision", state="done").count() == count
+    assert Job.objects.count() == count
+    for action in ("compute_create", "compute_boot"):
+        assert Event.objects.filter(action=action, status="finished", percent_complete=100).count() == count
+        assert Event.objects.filter(action=action).count() == count
+    for instance in every:
+        disks = instance.disks.all()
+        assert {disk.status for disk in disks} == {"ready"}
+        assert hypervisor.disks(machine_name(instance.pk)) == {disk_name(instance.pk, disk.pk) for disk in disks}
+
+
+def test_a_worker_that_dies_at_every_step_loses_and_doubles_nothing(fleet: Fleet, world: World, hypervisor):
+    """Each call of each kind kills its worker once before its effect and once after it."""
+    made = [world.create() for _ in range(2)]
+    for call in ("define", "create_disk", "start", "power"):
+        hypervisor.script("crash", call=call)
+        hypervisor.script("crash_after", call=call)
+    fleet.worker()
+    fleet.beat()
+    wait_for(settled, 120)
+    assert_all_running(2, hypervisor)
+
+    for call in ("stop", "start"):
+        hypervisor.script("crash", call=call)
+        hypervisor.script("crash_after", call=call)
+    for instance in made:
+        instance.refresh_from_db()
+        power.reboot(world.actor, instance)
+    wait_for(settled, 120)
+    assert set(Instance.objects.values_list("status", flat=True)) == {"running"}
+    assert Event.objects.filter(action="compute_reboot", status="finished").count() == 2
+
+    hypervisor.script("crash", call="undefine")
+    hypervisor.script("crash_after", call="undefine")
+    for instance in made:
+        instances.delete(world.actor, instance)
+    wait_for(settled, 120)
+    assert not Instance.objects.exists()
+    assert not Address.objects.filter(instance__isnull=False).exists()
+    assert Job.objects.exclude(state="done").count() == 0
+
+
+class Client(threading.Thread):
+    """Creates instances over HTTP, one after the other."""
+
+    def __init__(self, port: int, token: str, world: World, count: int):
+        super().__init__()
+        self.port, self.token, self.count = port, token, count
+        self.body = json.dumps(
+            {"region": world.region.pk, "type": world.type.pk, "image": world.image.pk, "root_pass": STRONG}
+        )
+        self.statuses: list[int] = []
+        self.slowest = 0.0
+
+    def run(self) -> None:
+        connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=30)
+        headers = {"Authorization": f"Bearer {self.token}", "Content-Type": "application/json"}
+        for _ in range(self.count):
+            begun = time.monotonic()
+            connection.request("POST", "/v4/compute/instances", self.body, headers)
+            response = connection.getresponse()
+            response.read()
+            self.statuses.append(response.status)
+            self.slowest = max(self.slowest, time.monotonic() - begun)
+        connection.close()
+
+
+@pytest.fixture
+def token(world: World) -> str:
+    from accounts.models import User
+    from accounts.services.tokens import create_token
+
+    return create_token(User.objects.get(pk=world.actor.user_id), "test")[1]
+
+
+def enough_addresses(world: World, count: int) -> None:
+    from compute.services.pools import fill_pool
+
+    pool = AddressPool.objects.create(
+        region=world.region, kind="public", network="198.19.0.0/20", gateway="198.19.0.1"
+    )
+    fill_pool(pool)
+    assert Address.objects.filter(public=True, instance=None).count() >= count
+
+
+def test_instances_created_while_workers_are_killed_all_run(fleet, world, hypervisor, token):
+    """CHAOS=1000 in the environment asks for that many, by eight clients; a few dozen are the default."""
+    total = int(os.environ.get("CHAOS", "24"))
+    enough_addresses(world, total)
+    fleet.web()
+    for _ in range(2):
+        fleet.worker()
+    fleet.beat()
+    clients = [Client(fleet.port, token, world, total // 8) for _ in range(8)]
+    rng = random.Random(7)
+
+    for client in clients:
+        client.start()
+    kills = 0
+    deadline = time.monotonic() + max(6, total / 20)
+    while any(client.is_alive() for client in clients) or (time.monotonic() < deadline and not settled()):
+        fleet.kill_one(rng)
+        kills += 1
+        time.sleep(0.7)
+    for client in clients:
+        client.join()
+
+    wait_for(settled, 120 + total)
+    assert {status for client in clients for status in client.statuses} == {200}
+    assert kills > 3
+    assert_all_running(total // 8 * 8, hypervisor)
+
+
+def test_requests_go_on_without_the_broker_and_their_jobs_run_when_it_is_back(fleet, world, hypervisor, token):
+    fleet.web()
+    fleet.worker()
+    fleet.beat()
+    warm = Client(fleet.port, token, world, 1)
+    warm.start()
+    warm.join()
+    wait_for(settled)
+
+    import redis
+
+    pid = redis.Redis.from_url(fleet.env["REDIS_URL"]).info("server")["process_id"]
+    os.kill(pid, signal.SIGKILL)
+    wait_for(lambda: not fleet.broker.server.answers())
+    client = Client(fleet.port, token, world, 5)
+    client.start()
+    client.join()
+    assert client.statuses == [200] * 5
+    assert client.slowest < 3, "a broker that is down holds no request up"
+    assert not settled()
+
+    fleet.broker.revive()
+    wait_for(settled, 60)
+    assert_all_running(6, hypervisor)
+
+
+def test_the_watchdog_boots_what_powers_itself_off(fleet, world, hypervisor):
+    instance = world.create()
+    asleep = world.create(image=None, root_pass=None)
+    fleet.worker()
+    fleet.beat()
+    wait_for(settled)
+
+    hypervisor.power_off(machine_name(instance.pk))
+
+    wait_for(lambda: Event.objects.filter(action="lassie_reboot", status="finished").exists())
+    instance.refresh_from_db()
+    asleep.refresh_from_db()
+    assert (instance.status, asleep.status) == ("running", "offline")

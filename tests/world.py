@@ -1,0 +1,58 @@
+"""A small world: one region with a host and addresses, one type, one image, one owner."""
+
+from dataclasses import dataclass
+
+import pytest
+from django.utils.timezone import now
+
+from accounts.actors import Actor
+from accounts.models import Account, User
+from compute.models import Address, AddressPool, Host, Image, InstanceType, Kernel
+from compute.services.instances import InstanceSpec, create
+from regions.models import Region
+
+STRONG = "correct-horse-7-battery"
+PUBLIC, PRIVATE = "198.18.0.", "10.0.0."
+
+
+@dataclass
+class World:
+    region: Region
+    type: InstanceType
+    image: Image
+    host: Host
+    account: Account
+    actor: Actor
+
+    def create(self, actor: Actor | None = None, **fields):
+        """Make an instance as a client would: deployed from the image, unless ``image=None``."""
+        spec = {"region": self.region.pk, "type": self.type.pk, "image": self.image.pk, "root_pass": STRONG}
+        return create(actor or self.actor, InstanceSpec(**{**spec, **fields}))
+
+
+@pytest.fixture
+def world(db) -> World:
+    region = Region.objects.create(id="us-test", country="us", capabilities=["Computes"])
+    plan = InstanceType.objects.create(
+        id="g6-test-2", label="Test 2GB", type_class="standard", memory=2048, disk=25600, vcpus=2,
+        transfer=1000, network_out=1000, price_hourly=0.01, price_monthly=5,
+    )  # fmt: skip
+    image = Image.objects.create(
+        id="compute/test11", label="Test 11", vendor="Test", size=1300, is_public=True, created=now()
+    )
+    for kernel in ("compute/grub2", "compute/latest-64bit"):
+        Kernel.objects.create(id=kernel, label=kernel, version="1", architecture="x86_64")
+    host = Host.objects.create(label="us-test-h1", region=region)
+    for kind, prefix in (("public", PUBLIC), ("private", PRIVATE)):
+        pool = AddressPool.objects.create(region=region, kind=kind, network=f"{prefix}0/24", gateway=f"{prefix}1")
+        Address.objects.bulk_create(
+            Address(
+                pool=pool, region=region, address=f"{prefix}{n}", prefix=24,
+                gateway=f"{prefix}1", public=kind == "public",
+            )
+            for n in range(2, 60)
+        )  # fmt: skip
+    AddressPool.objects.create(region=region, kind="slaac", network="2001:db8:77::/64", gateway="fe80::1")
+    account = Account.objects.create(company="World", email="world@example.com")
+    user = User.objects.create_user("worldowner", "world@example.com", account=account)
+    return World(region, plan, image, host, account, Actor(account.pk, user.pk, user.username))
