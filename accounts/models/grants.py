@@ -70,6 +70,8 @@ class GrantedQuerySet(models.QuerySet):
     """
 
     entity_type: str
+    grant_key = "pk"
+    """The column that grants name a row by."""
 
     def visible_to(self, actor: Actor) -> Self:
         """What exists for `actor`: its account's rows, and of these only the granted ones if restricted."""
@@ -85,4 +87,4 @@ class GrantedQuerySet(models.QuerySet):
 
     def grants(self, actor: Actor) -> models.QuerySet[Grant]:
         mine = Grant.objects.filter(user_id=actor.user_id)  # type: ignore[misc] # the stubs know no None in lookups
-        return mine.filter(entity_type=self.entity_type, entity_id=OuterRef("pk"))
+        return mine.filter(entity_type=self.entity_type, entity_id=OuterRef(self.grant_key))

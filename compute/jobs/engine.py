@@ -26,7 +26,6 @@ from compute.services.refs import config_ref, instance_ref
 
 log = logging.getLogger(__name__)
 
-STATUS = {Power.ON: Instance.Status.RUNNING, Power.OFF: Instance.Status.OFFLINE}
 INTERNAL = "The platform could not complete this. Staff can see why."
 UNEXPECTED = "Unexpected "
 
@@ -201,7 +200,7 @@ class Runner:
 
     def _finish(self, state: str, unwound: bool = False) -> None:
         """The last settle: job, event and instance in one transaction, with what the driver says is true."""
-        power = self.context.driver.power(self.context.machine)
+        power = self.context.power()
         if power == self.kind.goal:
             state = Job.State.DONE
         done = state == Job.State.DONE
@@ -210,7 +209,7 @@ class Runner:
         message = "" if done else self.job.error or INTERNAL
         close = partial(
             ledger.finish, self.job, state=state, message=self._public(message), error=message,
-            status=STATUS.get(power, Instance.Status.OFFLINE), during=self.kind.during,
+            status=self._status(power), during=self.kind.during,
             booted=self.job.data.get("config") if done and power == Power.ON else None,
         )  # fmt: skip
         if not (record or last):
@@ -226,6 +225,12 @@ class Runner:
                         record(self.context)
         if finished is not None and finished.cancelled:
             ring_promoted()
+
+    def _status(self, power: Power) -> str | None:
+        """What the instance shows from now on; None where this kind does not change it."""
+        if self.kind.during is None:
+            return None
+        return Instance.Status.RUNNING if power == Power.ON else self.kind.off
 
     def _public(self, message: str) -> str:
         """What customers may read: the driver's and our own sentences, not those of a bug."""

@@ -61,19 +61,22 @@ class Step:
 class Kind:
     """A kind of job: which statuses it starts from, what holds during it, and its steps from first to last.
 
-    The status afterwards is not written here: it is asked from the driver. `verb` completes "Cannot … a compute
-    that is running." `done` and `unwound` write our tables in the last settle: when all went well, or when every
-    effect was undone. `supersedes` lets it end another live job of the instance in order to run.
+    The status afterwards is not written here: it is asked from the driver; `off` is what a machine that is off
+    shows. Without `during` the instance shows what it showed: the job works on a disk or takes a backup. `verb`
+    completes "Cannot … a compute that is running." `done` and `unwound` write our tables in the last settle: when
+    all went well, or when every effect was undone. `supersedes` lets it end another live job of the instance in
+    order to run.
     """
 
     name: str
     verb: str
     event: str
-    during: str
+    during: str | None
     steps: tuple[Step, ...]
     starts_from: frozenset[str] = frozenset()
     supersedes: bool = False
     goal: Power | None = None
+    off: str = "offline"
     done: Record | None = None
     unwound: Record | None = None
     deadline: timedelta = timedelta(hours=1)

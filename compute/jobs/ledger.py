@@ -132,7 +132,7 @@ def finish(
     message: str,
     error: str,
     status: str | None,
-    during: str,
+    during: str | None,
     booted: int | None = None,
 ) -> Job | None:
     """End the job with its event and, where it still shows `during`, write what is true of the instance.

@@ -5,7 +5,7 @@ from functools import partial
 from typing import Any
 
 from django.db import connection, transaction
-from django.db.models import Model
+from django.db.models import F, Model
 from django.db.models.functions import Now
 from django.utils.timezone import now
 
@@ -32,16 +32,21 @@ def enqueue(
     secrets: dict[str, Any] | None = None,
     secondary: EntityRef | None = None,
     event: str | None = None,
+    source: Instance | None = None,
 ) -> Job:
     """Flip the instance to the kind's status and insert the job with its event, in the caller's transaction.
 
     Raises `Busy` while another job lives, `Invalid` naming the status when the kind cannot start from it,
     `Missing` when the instance went away meanwhile. `secrets` are sealed and end with the job. `event` replaces
-    the kind's own action (the watchdog's boots are ``lassie_reboot``).
+    the kind's own action (the watchdog's boots are ``lassie_reboot``); `source` is the instance that a clone
+    copies.
     """
     kind = KINDS[kind_name]
     displaced = kind.supersedes and _displace(instance.pk)
     _flip(kind, instance)
+    if not displaced and Job.objects.filter(instance=instance, state__in=LIVE).exists():
+        # a job that leaves the status alone; the row just locked keeps another from coming in between
+        raise Busy
     told = open_event(
         username=actor.username,
         account_id=instance.account_id,
@@ -50,6 +55,7 @@ def enqueue(
         secondary=secondary,
     )
     job = _draft(kind, instance, actor, told, data or {}, secrets)
+    job.source = source
     if displaced:
         job.state = Job.State.QUEUED
     insert(job)
@@ -67,6 +73,8 @@ def begin(
     data: dict[str, Any],
     secrets: dict[str, Any],
     secondary: EntityRef | None,
+    event: str | None = None,
+    source: Instance | None = None,
 ) -> Job:
     """As `enqueue`, for an instance that this very transaction makes with the kind's status already on it.
 
@@ -78,11 +86,12 @@ def begin(
         key=event_key,
         username=actor.username,
         account_id=instance.account_id,
-        action=kind.event,
+        action=event or kind.event,
         entity=instance_ref(instance),
         secondary=secondary,
     )
     job = _draft(kind, instance, actor, told, data, secrets)
+    job.source = source
     job.pk = job_key
     insert_together(*along, told, job)
     _ring_after_commit(job, instance)
@@ -97,8 +106,12 @@ def _displace(instance_id: int) -> bool:
 
 def _flip(kind: Kind, instance: Instance) -> None:
     """The conditional UPDATE that lets exactly one of many racing requests through."""
-    flipped = Instance.objects.filter(pk=instance.pk, status__in=kind.starts_from)
-    if flipped.update(status=kind.during, updated=Now()):
+    free = Instance.objects.filter(pk=instance.pk, status__in=kind.starts_from)
+    if kind.during is None:
+        # the status stays, but no other job may change it before this one is in the table
+        if free.update(status=F("status")):
+            return
+    elif free.update(status=kind.during, updated=Now()):
         instance.status = kind.during
         return
     status = Instance.objects.filter(pk=instance.pk).values_list("status", flat=True).first()

@@ -3,7 +3,7 @@
 from functools import cached_property
 from typing import Any
 
-from compute.drivers.base import Driver, Progress
+from compute.drivers.base import Driver, Power, Progress
 from compute.jobs.kinds import Kind, Wait
 from compute.jobs.sealing import unseal
 from compute.models import Instance, Job
@@ -35,7 +35,13 @@ class Run:
     @property
     def machine(self) -> str:
         """The driver's name for the instance, known before anything was made."""
+        if self.job.instance_id is None:
+            raise RuntimeError("a job on no instance has no machine")
         return machine_name(self.job.instance_id)
+
+    def power(self) -> Power:
+        """Whether the instance's machine is on, as the driver says; absent for a job on no instance."""
+        return Power.ABSENT if self.job.instance_id is None else self.driver.power(self.machine)
 
     def secrets(self) -> dict[str, Any]:
         """What was sealed for this job, readable only here on its way to the driver."""

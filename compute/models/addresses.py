@@ -10,13 +10,14 @@ class AddressPool(models.Model):
     """A network of one region that addresses come from.
 
     `public` and `private` pools hold one `Address` row for each usable IPv4 address; a `slaac` pool is an IPv6
-    /64 in which an instance's address follows from its id, so it has no rows.
+    /64 in which an instance's address follows from its id, so it has no rows; ranges are cut out of a `routed` one.
     """
 
     class Kind(models.TextChoices):
         PUBLIC = "public"
         PRIVATE = "private"
         SLAAC = "slaac"
+        ROUTED = "routed"
 
     region = models.ForeignKey(Region, on_delete=models.CASCADE, related_name="address_pools")
     kind = models.CharField(max_length=8, choices=Kind)

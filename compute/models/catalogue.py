@@ -1,10 +1,10 @@
 """What can be bought and booted: instance types, kernels, images."""
 
 from django.db import models
-from django.db.models import Q
+from django.db.models import Exists, Q
 
 from accounts.actors import Actor
-from accounts.models import Account
+from accounts.models import Account, GrantedQuerySet
 
 
 class InstanceType(models.Model):
@@ -63,17 +63,27 @@ class Kernel(models.Model):
         return self.label
 
 
-class ImageQuerySet(models.QuerySet["Image"]):
+class ImageQuerySet(GrantedQuerySet):
+    entity_type = "image"
+    grant_key = "number"
+
     def visible_to(self, actor: Actor | None):
         """Public images for everyone, and the account's own as far as a restricted user's grants go."""
         public = Q(is_public=True)
         if actor is None:
             return self.filter(public)
-        return self.filter(public | Q(account_id=actor.account_id))
+        mine = Q(account_id=actor.account_id)
+        if actor.restricted:
+            mine &= Exists(self.grants(actor))
+        return self.filter(public | mine)
 
 
 class Image(models.Model):
-    """Something a disk can be deployed from. Sizes in MB. Official ones have no account."""
+    """Something a disk can be deployed from. Sizes in MB.
+
+    Official ones have no account and an id like ``compute/debian12``. An account's own are ``private/<number>``;
+    grants and the driver's archive name them by `number`.
+    """
 
     class Type(models.TextChoices):
         MANUAL = "manual"
@@ -85,6 +95,7 @@ class Image(models.Model):
         AVAILABLE = "available"
 
     id = models.CharField(primary_key=True, max_length=64)
+    number = models.BigIntegerField(null=True, blank=True, unique=True, editable=False)
     account = models.ForeignKey(Account, null=True, blank=True, on_delete=models.CASCADE, related_name="images")
     label = models.CharField(max_length=50)
     vendor = models.CharField(max_length=64, null=True, blank=True)

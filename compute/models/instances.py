@@ -149,6 +149,9 @@ class Disk(models.Model):
     image = models.ForeignKey(
         Image, null=True, blank=True, on_delete=models.SET_NULL, related_name="+", db_index=False
     )
+    stackscript = models.ForeignKey(
+        "compute.StackScript", null=True, blank=True, on_delete=models.SET_NULL, related_name="+"
+    )
     created = models.DateTimeField(auto_now_add=True)
     updated = models.DateTimeField(auto_now=True)
 
@@ -194,6 +197,7 @@ class Config(models.Model):
     root_device = models.CharField(max_length=64, default="/dev/sda")
     helpers = models.JSONField(default=default_helpers)
     interfaces = models.JSONField(default=list, blank=True)
+    rescue = models.BooleanField(default=False, editable=False, help_text="Made by a rescue; the next replaces it.")
     created = models.DateTimeField(auto_now_add=True)
     updated = models.DateTimeField(auto_now=True)
 

@@ -29,7 +29,11 @@ class Job(models.Model):
 
     instance = models.ForeignKey(
         Instance, null=True, on_delete=models.SET_NULL, related_name="jobs",
-        help_text="Null once the instance is gone; the event still names it.",
+        help_text="Null once the instance is gone (the event still names it), and for work on no instance.",
+    )  # fmt: skip
+    source = models.ForeignKey(
+        Instance, null=True, on_delete=models.SET_NULL, related_name="clones",
+        help_text="The instance that a clone copies; it shows `cloning` while any such job lives.",
     )  # fmt: skip
     event = models.ForeignKey(
         Event, null=True, on_delete=models.SET_NULL, related_name="+",

@@ -1,41 +1,26 @@
 """Holds for every kind of job, without knowing any: each step twice, a failure and a death everywhere.
 
-A new kind is covered by being in the catalogue; only a kind that starts from an unusual state needs a line in
-`STAGES`.
+A new kind is covered by being in the catalogue; one that starts from an unusual state needs a line in `STAGES`.
 """
 
 from collections.abc import Iterator
 
 import pytest
+from django.db.models import Sum
 
 from accounts.models import Event, Grant
 from compute.drivers.base import DriverError, Power, Refused
 from compute.jobs.catalogue import KINDS
-from compute.jobs.queue import enqueue
 from compute.jobs.run import disk_name, machine_name
-from compute.models import Address, Config, Disk, Instance, Job
+from compute.models import Address, Backup, Config, Disk, Host, Image, Instance, Job
 from tests.compute.jobs.memory import MemoryDriver, dying_once_at, failing_at
+from tests.compute.jobs.stages import staged
 from tests.compute.jobs.work import work
 from tests.world import STRONG, World
 
 pytestmark = pytest.mark.django_db
 
-TRUE_STATUS = {Power.ON: "running", Power.OFF: "offline"}
-
-
-def staged(kind: str, world: World, driver: MemoryDriver) -> Job:
-    """A job of this kind on an instance in a status that it may start from."""
-    instance = world.create(private_ip=True)
-    provision = instance.jobs.get()
-    if kind == "provision":
-        return provision
-    work(provision, driver)
-    instance.refresh_from_db()
-    if "running" not in KINDS[kind].starts_from:
-        work(enqueue("shutdown", instance, world.actor), driver)
-        instance.refresh_from_db()
-    config = instance.configs.get()
-    return enqueue(kind, instance, world.actor, data={"config": config.pk})
+TRUE_STATUS = {Power.ON: ("running",), Power.OFF: ("offline", "stopped")}
 
 
 def each_effect(kind: str, world: World) -> Iterator[tuple[Job, MemoryDriver, int]]:
@@ -55,26 +40,45 @@ def each_effect(kind: str, world: World) -> Iterator[tuple[Job, MemoryDriver, in
         yield job, driver, len(driver.calls) + offset
 
 
-def assert_sound(job: Job, driver: MemoryDriver, instance_id: int) -> None:
-    """Nothing leaked, nothing half-made, and the status is what the driver says."""
+def assert_sound(job: Job, driver: MemoryDriver, instance_id: int | None) -> None:
+    """Nothing leaked, nothing half-made, and each status is what the driver says."""
     assert job.sealed is None
     assert not Event.objects.filter(status__in=["scheduled", "started"]).exists()
-    machine = machine_name(instance_id)
-    instance = Instance.objects.filter(pk=instance_id).first()
-    held = Address.objects.filter(instance_id=instance_id)
-    if instance is None:
-        assert driver.power(machine) == Power.ABSENT
-        assert not held.exists()
+    assert driver.archives.keys() == archives_kept()
+    assert driver.machines.keys() == {machine_name(pk) for pk in Instance.objects.values_list("pk", flat=True)}
+    for host in Host.objects.all():
+        held = host.reservations.aggregate(memory=Sum("memory"), vcpus=Sum("vcpus"), disk=Sum("disk"))
+        used = {"memory": host.memory_used, "vcpus": host.vcpus_used, "disk": host.disk_used}
+        assert used == {name: value or 0 for name, value in held.items()}
+    for instance in Instance.objects.all():
+        assert_instance_sound(instance, driver)
+    if not Instance.objects.filter(pk=instance_id).exists():
+        assert not Address.objects.filter(instance_id=instance_id).exists()
         assert not Disk.objects.filter(instance_id=instance_id).exists()
         assert not Config.objects.filter(instance_id=instance_id).exists()
         assert not Grant.objects.filter(entity_type="compute", entity_id=instance_id).exists()
-        return
-    assert instance.status == TRUE_STATUS[driver.power(machine)]
+
+
+def assert_instance_sound(instance: Instance, driver: MemoryDriver) -> None:
+    machine = machine_name(instance.pk)
+    held = Address.objects.filter(instance=instance)
+    assert instance.status in TRUE_STATUS[driver.power(machine)]
+    assert driver.machines[machine]["host"] == str(instance.host.uuid)
     assert sorted(held.values_list("address", flat=True)) == sorted(instance.ipv4)
     assert driver.disks(machine) == {
-        disk_name(instance_id, pk) for pk in instance.disks.values_list("pk", flat=True)
+        disk_name(instance.pk, pk) for pk in instance.disks.values_list("pk", flat=True)
     }
     assert not instance.disks.exclude(status="ready").exists()
+    assert sum(instance.disks.values_list("size", flat=True)) <= instance.type.disk
+
+
+def archives_kept() -> set[str]:
+    """What our tables say is kept: the account's images, and the disks of finished backups."""
+    images = Image.objects.filter(number__isnull=False, status="available")
+    backups = Backup.objects.filter(status="successful")
+    return {f"skerry-image-{number}" for number in images.values_list("number", flat=True)} | {
+        disk["archive"] for disks in backups.values_list("disks", flat=True) for disk in disks if disk["archive"]
+    }
 
 
 @pytest.mark.parametrize("kind", KINDS)

@@ -1,8 +1,4 @@
-"""What the steps of the kinds do: one external effect each, described in our own ids.
-
-The names of machines and disks derive from ids that exist before the first call, so that a step which runs twice
-asks for the same thing twice.
-"""
+"""The steps that several kinds are made of: the machine, its disks, its power."""
 
 import json
 

@@ -1,0 +1,73 @@
+"""VLANs, IPv6 ranges, and addresses that several instances may answer for."""
+
+from django.db import models
+
+from accounts.models import Account
+from compute.models.addresses import Address, AddressPool
+from compute.models.instances import Instance
+from regions.models import Region
+
+
+class VLAN(models.Model):
+    """A private network of an account in a region. Comes into being when a profile first names it.
+
+    At most ten per account and region. Which instances are on it follows from their profiles' interfaces.
+    """
+
+    account = models.ForeignKey(Account, on_delete=models.CASCADE, related_name="vlans")
+    region = models.ForeignKey(Region, on_delete=models.PROTECT, related_name="+")
+    label = models.CharField(max_length=64)
+    created = models.DateTimeField(auto_now_add=True)
+
+    class Meta:
+        verbose_name = "VLAN"
+        ordering = ("id",)
+        constraints = [models.UniqueConstraint(fields=("account", "region", "label"), name="vlan_label")]
+
+    def __str__(self):
+        return self.label
+
+
+class IPv6Range(models.Model):
+    """A network of IPv6 addresses given to an account: a routed range (/56, /64) or a pool (/116).
+
+    Cut out of an address pool of the region. A range is routed to `route_target`, or to the SLAAC address of
+    `instance`.
+    """
+
+    class Kind(models.TextChoices):
+        RANGE = "range"
+        POOL = "pool"
+
+    account = models.ForeignKey(Account, on_delete=models.CASCADE, related_name="ipv6_ranges")
+    region = models.ForeignKey(Region, on_delete=models.PROTECT, related_name="+")
+    pool = models.ForeignKey(AddressPool, on_delete=models.PROTECT, related_name="ranges")
+    kind = models.CharField(max_length=5, choices=Kind, default=Kind.RANGE)
+    range = models.GenericIPAddressField(protocol="IPv6", help_text="Its first address.")
+    prefix = models.PositiveSmallIntegerField()
+    instance = models.ForeignKey(
+        Instance, null=True, blank=True, on_delete=models.SET_NULL, related_name="ipv6_ranges"
+    )
+    route_target = models.GenericIPAddressField(protocol="IPv6", null=True, blank=True)
+    created = models.DateTimeField(auto_now_add=True)
+
+    class Meta:
+        verbose_name = "IPv6 range"
+        ordering = ("id",)
+        constraints = [models.UniqueConstraint(fields=("range",), name="ipv6_range")]
+
+    def __str__(self):
+        return f"{self.range}/{self.prefix}"
+
+
+class AddressShare(models.Model):
+    """An instance that may take over an address which another one holds (IP failover)."""
+
+    address = models.ForeignKey(Address, on_delete=models.CASCADE, related_name="shares")
+    instance = models.ForeignKey(Instance, on_delete=models.CASCADE, related_name="address_shares")
+
+    class Meta:
+        constraints = [models.UniqueConstraint(fields=("address", "instance"), name="one_share")]
+
+    def __str__(self):
+        return f"{self.address} with {self.instance_id}"

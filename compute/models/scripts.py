@@ -1,0 +1,58 @@
+"""Deployment scripts."""
+
+from django.contrib.postgres.fields import ArrayField
+from django.db import models
+from django.db.models import Exists, Q
+
+from accounts.actors import Actor
+from accounts.models import Account, GrantedQuerySet
+
+
+class StackScriptQuerySet(GrantedQuerySet):
+    entity_type = "stackscript"
+
+    def visible_to(self, actor: Actor | None):
+        """Public scripts for everyone, and the account's own as far as a restricted user's grants go."""
+        public = Q(is_public=True)
+        if actor is None:
+            return self.filter(public)
+        mine = Q(account_id=actor.account_id)
+        if actor.restricted:
+            mine &= Exists(self.grants(actor))
+        return self.filter(public | mine)
+
+
+class StackScript(models.Model):
+    """A script that runs at the first boot of a disk deployed with it.
+
+    `user_defined_fields` is parsed from `script` whenever that is written. `images` are the ids it can be
+    deployed on, ``any/all`` for every one. `deployments_active` counts the disks that exist of those deployed
+    with it.
+    """
+
+    account = models.ForeignKey(Account, on_delete=models.CASCADE, related_name="stackscripts")
+    username = models.CharField(max_length=32)
+    label = models.CharField(max_length=128)
+    description = models.TextField(blank=True)
+    images = ArrayField(models.CharField(max_length=64))
+    is_public = models.BooleanField(default=False, help_text="Cannot be taken back by its owner.")
+    rev_note = models.CharField(max_length=512, blank=True)
+    script = models.TextField()
+    user_defined_fields = models.JSONField(default=list)
+    deployments_total = models.PositiveIntegerField(default=0)
+    ordinal = models.PositiveIntegerField(default=0)
+    logo_url = models.CharField(max_length=255, blank=True)
+    created = models.DateTimeField(auto_now_add=True)
+    updated = models.DateTimeField(auto_now=True)
+
+    objects = StackScriptQuerySet.as_manager()
+
+    class Meta:
+        ordering = ("id",)
+        indexes = [
+            models.Index(fields=("id",), condition=Q(is_public=True), name="stackscript_public"),
+            models.Index(fields=("account", "id"), name="stackscript_page"),
+        ]
+
+    def __str__(self):
+        return self.label

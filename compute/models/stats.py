@@ -1,0 +1,94 @@
+"""What instances did: samples that beat stores and thins out, monthly transfer, and alerts that were raised."""
+
+from django.db import models
+
+from compute.models.instances import Instance
+
+
+class Sample(models.Model):
+    """What an instance did around one moment: five minutes of it, or an hour or a day after thinning.
+
+    `cpu` in percent, 100 for each core; `io` and `swap` in blocks a second; the network in bits a second.
+    """
+
+    class Span(models.IntegerChoices):
+        FIVE_MINUTES = 300
+        HOUR = 3600
+        DAY = 86400
+
+    instance = models.ForeignKey(Instance, on_delete=models.CASCADE, related_name="samples", db_index=False)
+    span = models.IntegerField(choices=Span, default=Span.FIVE_MINUTES)
+    at = models.DateTimeField()
+    cpu = models.FloatField()
+    io = models.FloatField()
+    swap = models.FloatField()
+    v4_in = models.FloatField()
+    v4_out = models.FloatField()
+    v4_private_in = models.FloatField()
+    v4_private_out = models.FloatField()
+    v6_in = models.FloatField()
+    v6_out = models.FloatField()
+    v6_private_in = models.FloatField()
+    v6_private_out = models.FloatField()
+
+    class Meta:
+        constraints = [models.UniqueConstraint(fields=("instance", "span", "at"), name="one_sample")]
+
+    def __str__(self):
+        return f"{self.instance_id} at {self.at:%Y-%m-%d %H:%M}"
+
+
+class Transfer(models.Model):
+    """Bytes that an instance sent and received on the public network in one month (UTC).
+
+    `sent_seen` and `received_seen` are the driver's counters when they were last read. The row outlives its
+    instance: an account's transfer counts what was deleted.
+    """
+
+    account = models.ForeignKey("accounts.Account", on_delete=models.CASCADE, related_name="+")
+    instance = models.ForeignKey(Instance, null=True, on_delete=models.SET_NULL, related_name="transfers")
+    month = models.DateField(help_text="Its first day.")
+    sent = models.BigIntegerField(default=0)
+    received = models.BigIntegerField(default=0)
+    sent_seen = models.BigIntegerField(default=0)
+    received_seen = models.BigIntegerField(default=0)
+    quota = models.PositiveIntegerField(default=0, help_text="GB that the instance added to the account's pool.")
+
+    class Meta:
+        constraints = [models.UniqueConstraint(fields=("instance", "month"), name="one_transfer_a_month")]
+        indexes = [models.Index(fields=("account", "month"), name="transfer_month")]
+
+    def __str__(self):
+        return f"{self.instance_id} in {self.month:%Y-%m}"
+
+
+class Alert(models.Model):
+    """A threshold that an instance's average of two hours went above. Open while `cleared` is null."""
+
+    class Metric(models.TextChoices):
+        CPU = "cpu"
+        IO = "io"
+        NETWORK_IN = "network_in"
+        NETWORK_OUT = "network_out"
+        TRANSFER_QUOTA = "transfer_quota"
+
+    instance = models.ForeignKey(Instance, on_delete=models.CASCADE, related_name="raised_alerts")
+    metric = models.CharField(max_length=16, choices=Metric)
+    value = models.FloatField(help_text="The average when it was raised, in the unit of the threshold.")
+    threshold = models.PositiveIntegerField()
+    raised = models.DateTimeField(auto_now_add=True)
+    cleared = models.DateTimeField(null=True, blank=True)
+    mailed = models.DateTimeField(null=True, blank=True)
+
+    class Meta:
+        constraints = [
+            models.UniqueConstraint(
+                fields=("instance", "metric"), condition=models.Q(cleared__isnull=True), name="one_open_alert"
+            )
+        ]
+        indexes = [
+            models.Index(fields=("id",), condition=models.Q(mailed__isnull=True), name="alert_unmailed"),
+        ]
+
+    def __str__(self):
+        return f"{self.metric} of {self.instance_id}"

@@ -1,0 +1,70 @@
+"""Volumes: disks of their own that instances attach."""
+
+from django.contrib.postgres.fields import ArrayField
+from django.db import models
+
+from accounts.models import Account, GrantedQuerySet
+from compute.models.instances import Config, Instance
+from regions.models import Region
+
+
+class VolumeQuerySet(GrantedQuerySet):
+    entity_type = "volume"
+
+
+class Volume(models.Model):
+    """Storage that outlives the instances it is attached to. `size` in GB."""
+
+    class Status(models.TextChoices):
+        CREATING = "creating"
+        ACTIVE = "active"
+        RESIZING = "resizing"
+
+    class Hardware(models.TextChoices):
+        HDD = "hdd"
+        NVME = "nvme"
+
+    account = models.ForeignKey(Account, on_delete=models.CASCADE, related_name="volumes")
+    label = models.CharField(max_length=32)
+    region = models.ForeignKey(Region, on_delete=models.PROTECT, related_name="+")
+    size = models.PositiveIntegerField(default=20)
+    status = models.CharField(max_length=10, choices=Status, default=Status.CREATING)
+    hardware_type = models.CharField(max_length=4, choices=Hardware, default=Hardware.NVME)
+    instance = models.ForeignKey(Instance, null=True, blank=True, on_delete=models.SET_NULL, related_name="volumes")
+    tags = ArrayField(models.CharField(max_length=50), default=list, blank=True)
+    created = models.DateTimeField(auto_now_add=True)
+    updated = models.DateTimeField(auto_now=True)
+
+    objects = VolumeQuerySet.as_manager()
+
+    class Meta:
+        ordering = ("id",)
+        constraints = [
+            models.UniqueConstraint(
+                fields=("account", "label"),
+                name="volume_label",
+                violation_error_message="Label must be unique among your volumes",
+                violation_error_code="label",
+            ),
+        ]
+
+    def __str__(self):
+        return self.label
+
+
+class VolumeDevice(models.Model):
+    """A volume in a slot of a configuration profile."""
+
+    config = models.ForeignKey(Config, on_delete=models.CASCADE, related_name="volume_devices")
+    slot = models.CharField(max_length=3)
+    volume = models.ForeignKey(Volume, on_delete=models.CASCADE, related_name="devices")
+
+    class Meta:
+        ordering = ("slot",)
+        constraints = [
+            models.UniqueConstraint(fields=("config", "slot"), name="one_volume_per_slot"),
+            models.UniqueConstraint(fields=("config", "volume"), name="volume_once_per_config"),
+        ]
+
+    def __str__(self):
+        return f"{self.slot}: {self.volume}"
