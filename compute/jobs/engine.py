@@ -143,7 +143,7 @@ class Runner:
 
     def _give_up(self, reason: str) -> Job | None:
         """Turn round: undo from this very step, whose effect may be half there."""
-        if self.job.cancelled and self._deletion_waits():
+        if self._moot():
             self._end_superseded()
             return None
         if self.job.state == Job.State.UNDOING:
@@ -159,7 +159,7 @@ class Runner:
         return ledger.advance(self.job, self.current.name, Job.State.UNDOING, data=data)
 
     def _undo(self) -> Job | None:
-        if self.job.cancelled and self._deletion_waits():
+        if self._moot():
             self._end_superseded()
             return None
         if self.current.undo is not None:
@@ -212,7 +212,7 @@ class Runner:
             status=self._status(power), during=self.kind.during,
             booted=self.job.data.get("config") if done and power == Power.ON else None,
         )  # fmt: skip
-        if not (record or last):
+        if not (record or last or self.kind.superseded):
             finished = close()
         else:
             with transaction.atomic():
@@ -221,7 +221,9 @@ class Runner:
                     if last:
                         last(self.context)
                     # an unwinding that deletes the instance must leave it to a deletion that waits for it
-                    if record and not (finished.cancelled and self._deletion_waits()):
+                    if not done and finished.cancelled and self._deletion_waits():
+                        record = self.kind.superseded
+                    if record:
                         record(self.context)
         if finished is not None and finished.cancelled:
             ring_promoted()
@@ -242,17 +244,24 @@ class Runner:
         mine = waiting.filter(instance_id=self.job.instance_id)  # type: ignore[misc] # the stubs know no None here
         return mine.exists()
 
+    def _moot(self) -> bool:
+        """Whether there is no point in undoing: a deletion waits that takes away all this job has made."""
+        return self.job.cancelled and not self.kind.outside and self._deletion_waits()
+
     def _end_superseded(self) -> None:
         """End without undoing anything: the deletion that waits takes everything away, whatever is there."""
         reason = "Superseded by the deletion of the compute."
-        ledger.finish(
-            self.job,
-            state=Job.State.FAILED,
-            message=reason,
-            error=reason,
-            status=None,
-            during=self.kind.during,
-        )
+        with transaction.atomic():
+            finished = ledger.finish(
+                self.job,
+                state=Job.State.FAILED,
+                message=reason,
+                error=reason,
+                status=None,
+                during=self.kind.during,
+            )
+            if finished and self.kind.superseded:
+                self.kind.superseded(self.context)
         ring_promoted()
 
 

@@ -65,7 +65,8 @@ class Kind:
     shows. Without `during` the instance shows what it showed: the job works on a disk or takes a backup. `verb`
     completes "Cannot … a compute that is running." `done` and `unwound` write our tables in the last settle: when
     all went well, or when every effect was undone. `supersedes` lets it end another live job of the instance in
-    order to run.
+    order to run. That one is not undone, since all the instance has is about to go, unless it has effects `outside`
+    the instance's machine; and `superseded` writes what concerns others, in place of `unwound`.
     """
 
     name: str
@@ -79,6 +80,8 @@ class Kind:
     off: str = "offline"
     done: Record | None = None
     unwound: Record | None = None
+    superseded: Record | None = None
+    outside: bool = False
     deadline: timedelta = timedelta(hours=1)
 
     def plan(self, data: Mapping[str, Any]) -> tuple[Step, ...]:
