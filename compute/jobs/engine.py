@@ -28,6 +28,7 @@ log = logging.getLogger(__name__)
 
 INTERNAL = "The platform could not complete this. Staff can see why."
 UNEXPECTED = "Unexpected "
+UNKNOWN_SECONDS = 15.0
 
 
 def run(job_id: int, driver: Driver | None = None) -> None:
@@ -43,7 +44,19 @@ def run(job_id: int, driver: Driver | None = None) -> None:
             ledger.postpone(job, 0)
             ring(job.pk)
             return
+        if not _known(job):
+            # a worker of an older release; one that knows the kind will come by, and staff see why it waits
+            error = f"This worker knows no step {job.step} of {job.kind}."
+            log.error("job %s: %s", job.pk, error)
+            ledger.postpone(job, UNKNOWN_SECONDS, error=error)
+            return
         job = Runner(job, driver or configured_driver()).step()
+
+
+def _known(job: Job) -> bool:
+    """Whether this release has the job's kind, and in it the step the job stands at."""
+    kind = KINDS.get(job.kind)
+    return kind is not None and job.step in [step.name for step in kind.plan(job.data)]
 
 
 class Runner:

@@ -434,3 +434,17 @@ def test_enqueueing_outside_a_transaction_is_a_mistake(world):
 
     with pytest.raises(RuntimeError, match="in the transaction of the change"):
         enqueue("delete", instance, world.actor)
+
+
+def test_a_job_that_a_worker_does_not_know_is_left_for_one_that_does(world, driver):
+    job = world.create().jobs.get()
+    Job.objects.filter(pk=job.pk).update(step="invented-later")
+
+    engine.run(job.pk, driver)
+
+    job.refresh_from_db()
+    assert (job.state, job.lease_until) == ("active", None)
+    assert job.error == "This worker knows no step invented-later of provision."
+    assert not driver.calls
+    Job.objects.filter(pk=job.pk).update(step="define", run_at=Now())
+    assert work(job, driver).state == "done"
