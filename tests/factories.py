@@ -16,6 +16,7 @@ from compute.models import (
     ConfigDevice,
     Disk,
     Host,
+    HostMigration,
     Image,
     Instance,
     InstanceType,
@@ -178,6 +179,16 @@ class HostFactory(DjangoModelFactory):
 
     region = factory.SubFactory(RegionFactory)
     label = factory.Sequence(lambda n: f"host{n}")
+
+
+class HostMigrationFactory(DjangoModelFactory):
+    """A move to another host that staff scheduled, and that is due."""
+
+    class Meta:
+        model = HostMigration
+
+    instance = factory.SubFactory("tests.factories.InstanceFactory")
+    when = factory.LazyFunction(now)
 
 
 class AddressPoolFactory(DjangoModelFactory):

@@ -4,6 +4,7 @@ from django.urls import path
 
 from compute.api.catalogue import ImageViewSet, KernelViewSet, TypeViewSet
 from compute.api.instances import ConfigViewSet, DiskViewSet, InstanceViewSet, NetworkingViewSet
+from compute.api.notices import MaintenanceViewSet, NotificationViewSet
 
 READ = {"get": "retrieve"}
 LIST = {"get": "list"}
@@ -22,6 +23,8 @@ urlpatterns = [
     path(f"{NESTED}/configs", ConfigViewSet.as_view(LIST)),
     path(f"{NESTED}/configs/<id:id>", ConfigViewSet.as_view(READ)),
     path(f"{NESTED}/ips", NetworkingViewSet.as_view({"get": "show"})),
+    path("account/notifications", NotificationViewSet.as_view(LIST)),
+    path("account/maintenance", MaintenanceViewSet.as_view(LIST)),
     path("compute/types", TypeViewSet.as_view(LIST)),
     path("compute/types/<slug_id:id>", TypeViewSet.as_view(READ)),
     path("compute/kernels", KernelViewSet.as_view(LIST)),

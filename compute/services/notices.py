@@ -1,0 +1,87 @@
+"""What the platform has to tell of an account's instances: moves, maintenance, outages.
+
+Each function gives querysets of several tables that have the same columns, called ``told_…``, to be read as one.
+"""
+
+from typing import Any
+
+from django.db.models import Case, CharField, DateTimeField, F, IntegerField, QuerySet, TextField, Value, When
+from django.db.models.functions import Cast, Concat, Now
+
+from accounts.actors import Actor
+from compute.models import HostMigration, Instance
+from regions.models import Region
+
+SCHEDULED, DUE, MOVING, MAINTENANCE, OUTAGE = "scheduled", "due", "moving", "maintenance", "outage"
+
+Status = HostMigration.Status
+
+
+def maintenance(actor: Actor) -> list[QuerySet[Any]]:
+    """What is going to be done, or is being done, to instances that the actor may see.
+
+    Columns: ``told_type``, ``told_status``, ``told_reason``, ``told_when``, and of the instance ``told_id``,
+    ``told_label`` and ``told_url``.
+    """
+    moves = _migrations(actor).annotate(
+        told_type=_text("cold_migration"), told_status=F("status"), told_reason=F("reason"), told_when=F("when")
+    )
+    kept_off = _in_maintenance(actor).annotate(
+        told_type=_text("reboot"),
+        told_status=_text(Status.STARTED),
+        told_reason=_text("The host is under maintenance."),
+        told_when=F("host__maintenance"),
+    )
+    return [moves, kept_off]
+
+
+def notifications(actor: Actor) -> list[QuerySet[Any]]:
+    """What the actor should know: moves and maintenance of instances it may see, and regions that are out of order.
+
+    Columns: ``told_topic``, ``told_when``, ``told_body``, and of what it is about ``told_id`` (null for a region),
+    ``told_label`` and ``told_url``.
+    """
+    moves = _migrations(actor).annotate(
+        told_topic=Case(
+            When(status=Status.STARTED, then=Value(MOVING)),
+            When(when__gt=Now(), then=Value(SCHEDULED)),
+            default=Value(DUE),
+            output_field=CharField(),
+        ),
+        told_when=F("when"),
+        told_body=F("reason"),
+    )
+    kept_off = _in_maintenance(actor).annotate(
+        told_topic=_text(MAINTENANCE), told_when=F("host__maintenance"), told_body=_text("")
+    )
+    outages = Region.objects.filter(status=Region.Status.OUTAGE).annotate(
+        told_topic=_text(OUTAGE),
+        told_when=Cast(Value(None), DateTimeField()),
+        told_body=_text(""),
+        told_id=Cast(Value(None), IntegerField()),
+        told_label=F("id"),
+        told_url=Concat(Value("/v4/regions/"), "id", output_field=TextField()),
+    )
+    return [moves, kept_off, outages]
+
+
+def _migrations(actor: Actor) -> QuerySet[HostMigration]:
+    """Host migrations that are not over."""
+    seen = Instance.objects.visible_to(actor).values("pk")
+    rows = HostMigration.objects.filter(instance__in=seen, status__in=(Status.PENDING, Status.STARTED))
+    return _of_instance(rows, "instance_id", "instance__label")
+
+
+def _in_maintenance(actor: Actor) -> QuerySet[Instance]:
+    """Instances whose host is kept from work."""
+    rows = Instance.objects.visible_to(actor).filter(host__maintenance__isnull=False)
+    return _of_instance(rows, "id", "label")
+
+
+def _of_instance(rows: QuerySet[Any], key: str, label: str) -> QuerySet[Any]:
+    url = Concat(Value("/v4/compute/instances/"), Cast(key, TextField()), output_field=TextField())
+    return rows.annotate(told_id=F(key), told_label=F(label), told_url=url)
+
+
+def _text(value: str) -> Cast:
+    return Cast(Value(value), TextField())
