@@ -275,6 +275,11 @@ DRIVER = env.str("DRIVER", "compute.drivers.simulated.SimulatedDriver")
 DRIVER_CONNINFO = env.str("DRIVER_CONNINFO", "")  # empty: beside our own tables
 DRIVER_SCALE = env.float("DRIVER_SCALE", 1)  # of the simulated durations; 0 is instant
 PLATFORM_DOMAIN = env.str("PLATFORM_DOMAIN", "ip.skerry.example")
+# Whether a reverse name needs a forward record that leads to its address, and who looks that up, in seconds.
+RDNS_CHECK = env.bool("RDNS_CHECK", False)
+RDNS_RESOLVER = env.str("RDNS_RESOLVER", "compute.services.rdns.system_resolver")
+RDNS_TIMEOUT = env.float("RDNS_TIMEOUT", 5)
+IPV6_RANGES = env.int("IPV6_RANGES", 10)  # of an account in one region
 
 CELERY_BEAT_SCHEDULE = {
     "sweep": {"task": "compute.jobs.sweep", "schedule": JOB_SWEEP_EVERY},

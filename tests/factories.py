@@ -15,12 +15,17 @@ from compute.models import (
     Config,
     ConfigDevice,
     Disk,
+    Firewall,
+    FirewallDevice,
     Host,
     HostMigration,
     Image,
     Instance,
     InstanceType,
     Kernel,
+    NodeBalancer,
+    NodeBalancerNode,
+    Volume,
 )
 from regions.models import Region
 
@@ -259,3 +264,52 @@ class ConfigFactory(DjangoModelFactory):
     def disk(self, create, disk, **kwargs):
         if disk is not None:
             ConfigDevice.objects.create(config=self, slot="sda", disk=disk)
+
+
+class VolumeFactory(DjangoModelFactory):
+    """A volume that is ready; ``instance=…`` attaches it."""
+
+    class Meta:
+        model = Volume
+
+    account = factory.SubFactory(AccountFactory)
+    label = factory.Sequence(lambda n: f"volume{n}")
+    region = factory.SubFactory(RegionFactory)
+    status = Volume.Status.ACTIVE
+
+
+class FirewallFactory(DjangoModelFactory):
+    """A firewall that lets everything through; ``on=instance`` puts it on one."""
+
+    class Meta:
+        model = Firewall
+        skip_postgeneration_save = True
+
+    account = factory.SubFactory(AccountFactory)
+    label = factory.Sequence(lambda n: f"firewall{n}")
+
+    @factory.post_generation
+    def on(self, create, instance, **kwargs):
+        if instance is not None:
+            FirewallDevice.objects.create(firewall=self, instance=instance)
+
+
+class NodeBalancerFactory(DjangoModelFactory):
+    """A load balancer; ``to=instance`` gives it a node there."""
+
+    class Meta:
+        model = NodeBalancer
+        skip_postgeneration_save = True
+
+    account = factory.SubFactory(AccountFactory)
+    label = factory.Sequence(lambda n: f"balancer{n}")
+    region = factory.SubFactory(RegionFactory)
+    hostname = factory.Sequence(lambda n: f"nb-{n}.example.com")
+    ipv4 = factory.Sequence(lambda n: f"203.0.113.{n % 256}")
+
+    @factory.post_generation
+    def to(self, create, instance, **kwargs):
+        if instance is not None:
+            NodeBalancerNode.objects.create(
+                nodebalancer=self, instance=instance, label="node", address="10.0.0.2:80"
+            )

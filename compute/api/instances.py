@@ -10,11 +10,9 @@ from compute.api.resources import (
     DiskResource,
     InstanceCreate,
     InstanceResource,
-    NetworkingResource,
 )
 from compute.models import Config, Disk, Instance
 from compute.services import instances, power
-from compute.services.networking import networking
 from config.api.access import READ_ONLY, READ_WRITE
 from config.api.responses import JSONResponse
 from config.api.views import ResourceViewSet
@@ -139,21 +137,3 @@ class ConfigViewSet(ResourceViewSet):
     @staticmethod
     def objects(actor, path):
         return Config.objects.filter(instance__in=_instance(actor, path).values("pk"))
-
-
-class NetworkingViewSet(ResourceViewSet):
-    """The addresses of an instance. Read-only for now."""
-
-    resource = NetworkingResource
-    responses = {"show": NetworkingResource}
-    scopes = {"show": READ}
-    grants = {"show": READ_ONLY}
-    parent = staticmethod(_instance)
-
-    @staticmethod
-    def objects(actor, path):
-        return _instance(actor, path)
-
-    def show(self, request, compute_id) -> JSONResponse:
-        """All addresses of the instance, by protocol and visibility."""
-        return JSONResponse(networking(self.get_parent()))

@@ -14,7 +14,6 @@ from rest_framework.serializers import (
     DateTimeField,
     DictField,
     IntegerField,
-    IPAddressField,
     JSONField,
     ListField,
     UUIDField,
@@ -238,42 +237,3 @@ class ConfigResource(Resource):
 
     class Meta:
         filterable = ("label",)
-
-
-class AddressResource(Resource):
-    """An address as it is shown under its instance."""
-
-    address = IPAddressField(read_only=True)
-    gateway = CharField(read_only=True, allow_null=True)
-    subnet_mask = CharField(read_only=True)
-    prefix = IntegerField(read_only=True)
-    type = ChoiceField(["ipv4", "ipv6", "ipv6/pool", "ipv6/range"], read_only=True)
-    public = BooleanField(read_only=True)
-    rdns = CharField(allow_null=True)
-    compute_id = IntegerField(read_only=True)
-    region = CharField(read_only=True)
-
-
-class RangeResource(Resource):
-    range = CharField(read_only=True)
-    prefix = IntegerField(read_only=True)
-    region = CharField(read_only=True)
-    route_target = CharField(read_only=True, allow_null=True)
-
-
-class IPv4Networking(Resource):
-    public = AddressResource(many=True, read_only=True)
-    private = AddressResource(many=True, read_only=True)
-    shared = AddressResource(many=True, read_only=True)
-    reserved = AddressResource(many=True, read_only=True)
-
-
-class IPv6Networking(Resource):
-    slaac = AddressResource(read_only=True, allow_null=True)
-    link_local = AddressResource(read_only=True)
-    global_ = RangeResource(many=True, read_only=True)
-
-
-class NetworkingResource(Resource):
-    ipv4 = IPv4Networking(read_only=True)
-    ipv6 = IPv6Networking(read_only=True)

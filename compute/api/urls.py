@@ -3,8 +3,13 @@
 from django.urls import path
 
 from compute.api.catalogue import ImageViewSet, KernelViewSet, TypeViewSet
-from compute.api.instances import ConfigViewSet, DiskViewSet, InstanceViewSet, NetworkingViewSet
+from compute.api.firewalls import InstanceFirewallViewSet
+from compute.api.instances import ConfigViewSet, DiskViewSet, InstanceViewSet
+from compute.api.ips import InstanceAddressViewSet, NetworkingViewSet
+from compute.api.networking import AddressViewSet, IPv6PoolViewSet, IPv6RangeViewSet, MoveViewSet
+from compute.api.nodebalancers import InstanceNodeBalancerViewSet
 from compute.api.notices import MaintenanceViewSet, NotificationViewSet
+from compute.api.volumes import InstanceVolumeViewSet
 
 READ = {"get": "retrieve"}
 LIST = {"get": "list"}
@@ -22,7 +27,23 @@ urlpatterns = [
     path(f"{NESTED}/disks/<id:id>", DiskViewSet.as_view(READ)),
     path(f"{NESTED}/configs", ConfigViewSet.as_view(LIST)),
     path(f"{NESTED}/configs/<id:id>", ConfigViewSet.as_view(READ)),
-    path(f"{NESTED}/ips", NetworkingViewSet.as_view({"get": "show"})),
+    path(f"{NESTED}/ips", NetworkingViewSet.as_view({"get": "show", "post": "add"})),
+    path(
+        f"{NESTED}/ips/<address:id>",
+        InstanceAddressViewSet.as_view({"get": "retrieve", "put": "rename", "delete": "destroy"}),
+    ),
+    path(f"{NESTED}/firewalls", InstanceFirewallViewSet.as_view(LIST)),
+    path(f"{NESTED}/nodebalancers", InstanceNodeBalancerViewSet.as_view(LIST)),
+    path(f"{NESTED}/volumes", InstanceVolumeViewSet.as_view(LIST)),
+    path("networking/ips", AddressViewSet.as_view({"get": "list", "post": "add"})),
+    path("networking/ips/assign", MoveViewSet.as_view({"post": "assign"})),
+    path("networking/ips/share", MoveViewSet.as_view({"post": "share"})),
+    path("networking/ips/<address:id>", AddressViewSet.as_view({"get": "retrieve", "put": "rename"})),
+    path("networking/ipv4/assign", MoveViewSet.as_view({"post": "assign"})),
+    path("networking/ipv4/share", MoveViewSet.as_view({"post": "share"})),
+    path("networking/ipv6/pools", IPv6PoolViewSet.as_view(LIST)),
+    path("networking/ipv6/ranges", IPv6RangeViewSet.as_view({"get": "list", "post": "allocate"})),
+    path("networking/ipv6/ranges/<range:id>", IPv6RangeViewSet.as_view({"get": "retrieve", "delete": "destroy"})),
     path("account/notifications", NotificationViewSet.as_view(LIST)),
     path("account/maintenance", MaintenanceViewSet.as_view(LIST)),
     path("compute/types", TypeViewSet.as_view(LIST)),

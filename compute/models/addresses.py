@@ -1,8 +1,14 @@
 """Addresses: pools that staff manage, and the rows instances take from them."""
 
-from django.db import models
-from django.db.models import F, Q
+from typing import Any, Self
 
+from django.db import models
+from django.db.models import F, Func, OuterRef, Q, QuerySet, Subquery, Value
+from django.db.models.functions import Cast, Coalesce
+from django.db.models.sql.datastructures import BaseTable
+
+from accounts.actors import Actor
+from compute.models.instances import Instance
 from regions.models import Region
 
 
@@ -32,6 +38,85 @@ class AddressPool(models.Model):
         return f"{self.network} ({self.kind}, {self.region_id})"
 
 
+class _Rows(BaseTable):
+    """The rows of a queryset in place of the table that a query begins with."""
+
+    def __init__(self, table_name: str, alias: str | None, columns: tuple[str, ...], rows: QuerySet):
+        super().__init__(table_name, alias)
+        self.columns = columns
+        self.rows = rows
+
+    def as_sql(self, compiler: Any, connection: Any) -> tuple[str, tuple[Any, ...]]:
+        sql, params = self.rows.query.get_compiler(connection=connection).as_sql()
+        alias = compiler.quote_name_unless_alias(self.table_alias)
+        columns = ", ".join(map(connection.ops.quote_name, self.columns))
+        return f"({sql}) AS {alias} ({columns})", tuple(params)
+
+    def relabeled_clone(self, change_map: dict[str | None, str]) -> "_Rows":
+        alias = change_map.get(self.table_alias, self.table_alias)
+        return type(self)(self.table_name, alias, self.columns, self.rows)
+
+
+class _AddressOf(Func):
+    """The address of a text such as ``2001:db8::1/128``, without the length."""
+
+    template = "split_part(%(expressions)s, '/', 1)::inet"
+    output_field = models.GenericIPAddressField()
+
+
+SLAAC_KEYS = 2**62
+"""Where the keys begin that SLAAC addresses have in `AddressQuerySet.of`: beyond those of all rows."""
+LINK_LOCAL_GATEWAY = "fe80::1"
+
+
+def _slaac_of(instances: QuerySet[Instance]) -> QuerySet:
+    """What rows of the instances' SLAAC addresses would hold, by the columns of `Address`."""
+    pools = AddressPool.objects.filter(region=OuterRef("region"), kind=AddressPool.Kind.SLAAC).order_by("pk")
+    link_local = Cast(Value(LINK_LOCAL_GATEWAY), models.GenericIPAddressField())
+    gateway = Coalesce(Subquery(pools.values("gateway")[:1]), link_local, output_field=link_local.output_field)
+    columns: dict[str, Any] = {
+        "id": F("pk") + Value(SLAAC_KEYS, models.BigIntegerField()),
+        "pool_id": Subquery(pools.values("pk")[:1]),
+        "region_id": F("region_id"),
+        "address": _AddressOf("ipv6"),
+        "prefix": Cast(Value(64), models.SmallIntegerField()),
+        "gateway": gateway,
+        "public": Cast(Value(True), models.BooleanField()),
+        "instance_id": F("pk"),
+        "rdns": Cast(Value(None), models.CharField(max_length=254)),
+        "released": Cast(Value(None), models.DateTimeField()),
+    }
+    named = {f"of_{field.attname}": columns[field.attname] for field in Address._meta.concrete_fields}
+    return instances.filter(ipv6__isnull=False).order_by().annotate(**named).values_list(*named)
+
+
+class AddressQuerySet(models.QuerySet["Address"]):
+    """Free addresses and those in use; `of` and `visible_to` also give SLAAC addresses, which have no rows."""
+
+    def of(self, instances: QuerySet[Instance]) -> Self:
+        """All addresses that these instances hold: their rows, then their SLAAC addresses made to look like rows.
+
+        One SELECT from a UNION, which filters, counts and pages like any other. To be called on the manager itself;
+        not to be updated or locked.
+        """
+        held = Address._base_manager.filter(instance__in=instances.values("pk")).order_by()
+        fields = Address._meta.concrete_fields
+        both = held.values_list(*(field.attname for field in fields)).union(_slaac_of(instances), all=True)
+        rows = self.all()
+        alias = rows.query.get_initial_alias()
+        columns = tuple(str(field.column) for field in fields)
+        rows.query.alias_map[alias] = _Rows(rows.query.get_meta().db_table, alias, columns, both)
+        return rows
+
+    def visible_to(self, actor: Actor) -> Self:
+        """The addresses of all instances that the actor may see."""
+        return self.of(Instance.objects.visible_to(actor))
+
+    def writable_by(self, actor: Actor) -> Self:
+        """The addresses of the instances that the actor may change."""
+        return self.of(Instance.objects.writable_by(actor))
+
+
 class Address(models.Model):
     """One IPv4 address. Free while `instance` is null.
 
@@ -51,6 +136,8 @@ class Address(models.Model):
     )
     rdns = models.CharField(max_length=254, null=True, blank=True, help_text="Empty: the platform's default.")
     released = models.DateTimeField(null=True, blank=True)
+
+    objects = AddressQuerySet.as_manager()
 
     class Meta:
         verbose_name_plural = "addresses"

@@ -1,7 +1,10 @@
 """VLANs, IPv6 ranges, and addresses that several instances may answer for."""
 
+from typing import Self
+
 from django.db import models
 
+from accounts.actors import Actor
 from accounts.models import Account
 from compute.models.addresses import Address, AddressPool
 from compute.models.instances import Instance
@@ -28,6 +31,20 @@ class VLAN(models.Model):
         return self.label
 
 
+class IPv6RangeQuerySet(models.QuerySet["IPv6Range"]):
+    """Restricted users have the ranges of the instances they have grants on."""
+
+    def visible_to(self, actor: Actor) -> Self:
+        return self._within(actor, Instance.objects.visible_to(actor))
+
+    def writable_by(self, actor: Actor) -> Self:
+        return self._within(actor, Instance.objects.writable_by(actor))
+
+    def _within(self, actor: Actor, instances: models.QuerySet[Instance]) -> Self:
+        mine = self.filter(account_id=actor.account_id)
+        return mine.filter(instance__in=instances.values("pk")) if actor.restricted else mine
+
+
 class IPv6Range(models.Model):
     """A network of IPv6 addresses given to an account: a routed range (/56, /64) or a pool (/116).
 
@@ -50,6 +67,8 @@ class IPv6Range(models.Model):
     )
     route_target = models.GenericIPAddressField(protocol="IPv6", null=True, blank=True)
     created = models.DateTimeField(auto_now_add=True)
+
+    objects = IPv6RangeQuerySet.as_manager()
 
     class Meta:
         verbose_name = "IPv6 range"

@@ -1,11 +1,13 @@
 """Taking addresses from the pools of a region, and giving them back."""
 
 import ipaddress
+from collections.abc import Iterable
 
 from django.db import connection
+from django.db.models import QuerySet
 from django.db.models.functions import Now
 
-from compute.models import Address, Instance
+from compute.models import Address, AddressShare, Instance
 from config.errors import Invalid
 
 _TAKE = """
@@ -35,9 +37,33 @@ def take(region_id: str, instance_id: int, *, public: bool) -> str:
     return str(row[0]).split("/")[0]
 
 
+def release(rows: QuerySet[Address]) -> None:
+    """Give back these addresses, with the names set on them; nobody shares them any more."""
+    AddressShare.objects.filter(address__in=rows.order_by().values("pk")).delete()
+    rows.update(instance=None, rdns=None, released=Now())
+
+
 def release_all(instance: Instance) -> None:
-    """Give back every address of the instance, with the names set on them."""
-    Address.objects.filter(instance=instance).update(instance=None, rdns=None, released=Now())
+    """Give back every address of the instance."""
+    release(Address.objects.filter(instance=instance))
+
+
+_LIST = """
+UPDATE compute_instance SET updated = statement_timestamp(), ipv4 = ARRAY(
+    SELECT host(a.address) FROM compute_address a
+     WHERE a.instance_id = compute_instance.id AND a.region_id = compute_instance.region_id
+     ORDER BY a.public DESC, array_position(compute_instance.ipv4, host(a.address)::varchar), a.id)
+ WHERE id = ANY(%s)
+"""
+
+
+def list_addresses(instance_ids: Iterable[int]) -> None:
+    """Write into `Instance.ipv4` what rows the instances have now: the public ones first, new ones after old ones.
+
+    To be called in the transaction that changed the rows, with the instances locked.
+    """
+    with connection.cursor() as cursor:
+        cursor.execute(_LIST, [sorted(instance_ids)])
 
 
 def mac_address(instance_id: int) -> str:

@@ -10,6 +10,7 @@ from typing import Any
 from django.db import models, transaction
 
 from compute.models import AddressPool, Host, Image, InstanceType, Kernel
+from compute.models.addresses import LINK_LOCAL_GATEWAY
 from compute.services.pools import fill_pool
 from regions.models import Region
 
@@ -21,6 +22,7 @@ PUBLIC = list(IPv4Network("198.18.0.0/15").subnets(new_prefix=20))
 EXTRA_PUBLIC = [IPv4Network("192.0.2.0/24"), IPv4Network("203.0.113.0/24")]
 PRIVATE, PRIVATE_PREFIX = IPv4Network("10.0.0.0/8"), 20
 SLAAC = IPv6Network("2001:db8:1000::/36")
+ROUTED, ROUTED_PREFIX = IPv6Network("2001:db8:2000::/36"), 44
 
 
 def seed(update: bool = False) -> dict[str, int]:
@@ -116,10 +118,12 @@ def _networks(
     """Which networks each region starts with; they follow from its place in the catalogue."""
     private = PRIVATE.subnets(new_prefix=PRIVATE_PREFIX)
     slaac = SLAAC.subnets(new_prefix=64)
+    routed = ROUTED.subnets(new_prefix=ROUTED_PREFIX)
     for region, public in zip(regions, PUBLIC, strict=False):
         yield region, AddressPool.Kind.PUBLIC, public
         yield region, AddressPool.Kind.PRIVATE, next(private)
         yield region, AddressPool.Kind.SLAAC, next(slaac)
+        yield region, AddressPool.Kind.ROUTED, next(routed)
     for region, public in zip(regions, EXTRA_PUBLIC, strict=False):
         yield region, AddressPool.Kind.PUBLIC, public
 
@@ -128,7 +132,6 @@ def _add_pools(regions: list[Region]) -> None:
     known = set(AddressPool.objects.values_list("network", flat=True))
     for region, kind, network in _networks(regions):
         if str(network) not in known:
-            pool = AddressPool.objects.create(
-                region=region, kind=kind, network=str(network), gateway=str(network[1])
-            )
+            gateway = LINK_LOCAL_GATEWAY if kind == AddressPool.Kind.ROUTED else str(network[1])
+            pool = AddressPool.objects.create(region=region, kind=kind, network=str(network), gateway=gateway)
             fill_pool(pool)

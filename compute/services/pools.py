@@ -4,9 +4,12 @@ from ipaddress import IPv4Network, IPv6Network, ip_address, ip_network
 
 from django.db import connection, transaction
 
-from compute.models import Address, AddressPool
+from compute.models import Address, AddressPool, IPv6Range
 from config.errors import Invalid, Problems
 
+IPV6 = (AddressPool.Kind.SLAAC, AddressPool.Kind.ROUTED)
+ROUTED_SIZES = range(16, 57)
+"""Prefix lengths of a routed pool: the smallest holds one of the largest ranges."""
 LARGEST = 16
 """The shortest prefix of an IPv4 pool: 65,534 rows are made in one transaction."""
 
@@ -23,10 +26,10 @@ ON CONFLICT (address) DO NOTHING
 def fill_pool(pool: AddressPool) -> int:
     """Add the addresses that `pool` lacks and return how many those were.
 
-    The network's own address, its broadcast address and the gateway are never handed out. A slaac pool has
-    no rows: its addresses follow from the instances' ids.
+    The network's own address, its broadcast address and the gateway are never handed out. IPv6 pools have no
+    rows: a slaac pool's addresses follow from the instances' ids, and ranges are cut out of a routed one.
     """
-    if pool.kind == AddressPool.Kind.SLAAC:
+    if pool.kind in IPV6:
         return 0
     network = ip_network(pool.network)
     with connection.cursor() as cursor:
@@ -88,6 +91,9 @@ def _network(pool: AddressPool, problems: Problems) -> IPv4Network | IPv6Network
     if pool.kind == AddressPool.Kind.SLAAC:
         if network.version != 6 or network.prefixlen != 64:
             problems.add("network", "A SLAAC pool is an IPv6 /64.")
+    elif pool.kind == AddressPool.Kind.ROUTED:
+        if network.version != 6 or network.prefixlen not in ROUTED_SIZES:
+            problems.add("network", "A routed pool is IPv6, between /16 and /56.")
     elif network.version != 4:
         problems.add("network", "This kind of pool is of IPv4.")
     elif not LARGEST <= network.prefixlen <= 30:
@@ -97,6 +103,11 @@ def _network(pool: AddressPool, problems: Problems) -> IPv4Network | IPv6Network
 
 def _check_gateway(pool: AddressPool, network: IPv4Network | IPv6Network, problems: Problems) -> None:
     gateway = ip_address(pool.gateway)
+    if pool.kind == AddressPool.Kind.ROUTED:
+        # one inside would have to be spared when ranges are cut
+        if not (gateway.version == 6 and gateway.is_link_local):
+            problems.add("gateway", "The gateway of a routed pool is a link-local address, such as fe80::1.")
+        return
     if pool.kind == AddressPool.Kind.SLAAC and gateway.version == 6 and gateway.is_link_local:
         return
     if gateway not in network:
@@ -118,4 +129,7 @@ def remove_pool(pool: AddressPool) -> None:
         raise Invalid(f"{used} of its addresses {'is' if used == 1 else 'are'} in use.")
     if pool.kind == AddressPool.Kind.SLAAC and pool.region.instances.filter(ipv6__isnull=False).exists():
         raise Invalid("Instances of this region have addresses of it.")
+    ranges = IPv6Range.objects.filter(pool=pool).count()
+    if ranges:
+        raise Invalid(f"{ranges} of its ranges {'is' if ranges == 1 else 'are'} in use.")
     pool.delete()

@@ -19,3 +19,9 @@ def image_ref(image: Image | None) -> EntityRef | None:
     if image is None:
         return None
     return EntityRef("image", image.pk, image.label, f"/v4/images/{image.pk}")
+
+
+def address_ref(address: str) -> EntityRef:
+    """An address, or a range of them with its prefix length."""
+    path = "ipv6/ranges" if "/" in address else "ips"
+    return EntityRef("ipaddress", address, address, f"/v4/networking/{path}/{address}")

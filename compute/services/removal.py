@@ -1,17 +1,20 @@
 """Taking an instance's rows away, and giving back what it held."""
 
 from accounts.services.grants import forget_entity
-from compute.models import Instance
+from compute.models import Instance, IPv6Range
 from compute.services.addresses import release_all
 from tags.services import untag
 
 
 def remove(instance: Instance) -> None:
-    """Delete the instance with its disks and profiles; addresses go back to their pools, grants and tags go.
+    """Delete the instance with its disks and profiles; addresses and ranges go back to their pools.
 
-    Runs in the transaction that settles the job which made it true.
+    Grants and tags go with it. Runs in the transaction that settles the job which made it true.
     """
+    # before its addresses: whoever is just giving it one holds the row, and is waited for
+    Instance.objects.filter(pk=instance.pk).select_for_update().first()
     release_all(instance)
+    IPv6Range.objects.filter(instance=instance).delete()
     forget_entity("compute", instance.pk)
     untag("compute", instance.pk)
     instance.delete()

@@ -46,12 +46,13 @@ class Scope:
 
     `names` are needed all together. Where `token` is off, callers without one are served too (but a token,
     when sent, has to be a good one). Where `enforced` is off, the names are only documented: the view decides
-    itself what a token without them gets to see.
+    itself what a token without them gets to see. `also` is what the contract's document calls a name besides.
     """
 
     names: tuple[str, ...] = ()
     token: bool = True
     enforced: bool = True
+    also: tuple[str, ...] = ()
 
     @classmethod
     def of(cls, declared: "Scope | str | tuple[str, ...]") -> "Scope":

@@ -1,5 +1,7 @@
 """Path converters. What they do not match is an unknown path: 404, whatever the bytes."""
 
+import ipaddress
+
 from django.urls import register_converter
 
 BIGGEST = 2**63 - 1
@@ -32,5 +34,32 @@ class SlugConverter:
         return value
 
 
+class AddressConverter:
+    """An IPv4 or IPv6 address in any spelling, which reaches views in its usual one."""
+
+    regex = "[0-9A-Fa-f:.]{2,45}"
+
+    def to_python(self, value: str) -> str:
+        return str(ipaddress.ip_address(value))
+
+    def to_url(self, value: str) -> str:
+        return value
+
+
+class RangeConverter:
+    """An IPv6 network with or without its prefix length, the slash plain or encoded, in any spelling."""
+
+    regex = "[0-9A-Fa-f:.]{2,45}(?:/[0-9]{1,3})?"
+
+    def to_python(self, value: str) -> str:
+        address, slash, length = value.partition("/")
+        return f"{ipaddress.IPv6Address(address)}{slash}{length}"
+
+    def to_url(self, value: str) -> str:
+        return value
+
+
 register_converter(IDConverter, "id")
+register_converter(AddressConverter, "address")
+register_converter(RangeConverter, "range")
 register_converter(SlugConverter, "slug_id")

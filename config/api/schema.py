@@ -91,7 +91,7 @@ class ResourceSchema(AutoSchema):
         scope = self.scope
         needed: list[dict[str, list[str]]] = []
         if scope.token or scope.names:
-            needed = [{"personalAccessToken": []}, {"oauth": list(scope.names)}]
+            needed = [{"personalAccessToken": []}, {"oauth": [*scope.names, *scope.also]}]
         return needed if scope.token else [*needed, {}]
 
     def get_extensions(self) -> dict[str, str]:

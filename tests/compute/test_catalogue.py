@@ -101,7 +101,7 @@ def test_every_region_can_take_an_instance(seeded):
     for region in Region.objects.all():
         assert Host.objects.filter(region=region).exists()
         kinds = set(AddressPool.objects.filter(region=region).values_list("kind", flat=True))
-        assert kinds == {"public", "private", "slaac"}
+        assert kinds == {"public", "private", "slaac", "routed"}
 
 
 def test_pools_neither_overlap_nor_hold_the_resolvers(seeded):

@@ -1,0 +1,150 @@
+"""The addresses and IPv6 ranges of an account, whichever instances have them."""
+
+from accounts.actors import Actor
+from compute.api.addresses import (
+    AddressAllocation,
+    AddressResource,
+    AssignRequest,
+    IPv6PoolResource,
+    IPv6RangeDetail,
+    IPv6RangeMade,
+    IPv6RangeRequest,
+    IPv6RangeResource,
+    RdnsRequest,
+    ShareRequest,
+    route_target,
+)
+from compute.models import Address, IPv6Range
+from compute.services import ips, ranges, sharing
+from config.api.access import READ_ONLY, READ_WRITE, Scope
+from config.api.responses import JSONResponse
+from config.api.views import ResourceViewSet
+from config.errors import Invalid, Missing
+
+READ = "ips:read_only"
+WRITE = "ips:read_write"
+ON_COMPUTES = (WRITE, "computes:read_write")
+"""The scopes of what changes instances as well."""
+
+
+class AddressViewSet(ResourceViewSet[Actor, Address]):
+    """IPv4 and SLAAC addresses of all instances that the caller may see.
+
+    Link-local ones mean nothing outside of their link: they are shown with their instance only.
+    """
+
+    resource = AddressResource
+    requests = {"add": AddressAllocation, "rename": RdnsRequest}
+    responses = {"add": AddressResource, "rename": AddressResource}
+    scopes = {"list": READ, "retrieve": READ, "add": ON_COMPUTES, "rename": WRITE}
+    grants = {"list": READ_ONLY, "retrieve": READ_ONLY, "add": READ_WRITE, "rename": READ_WRITE}
+    lookup = "address"
+
+    @staticmethod
+    def objects(actor, path):
+        return Address.objects.visible_to(actor)
+
+    def add(self, request) -> JSONResponse:
+        """Add an IPv4 address to an instance, as `POST /compute/instances/{id}/ips` does."""
+        given = self.validated()
+        pk = given["compute_id"]
+        instance = ips.writable(self.actor, [pk], "compute_id").get(pk)
+        if instance is None:
+            raise Invalid("compute_id is not valid", "compute_id")
+        return self.answer(ips.add(self.actor, instance, public=given["public"]))
+
+    def rename(self, request, id) -> JSONResponse:
+        """Set the reverse name of a public IPv4 address, or restore the platform's with null."""
+        return self.answer(ips.rename(self.actor, self.get_entity(), self.validated()["rdns"]))
+
+
+class MoveViewSet(ResourceViewSet[Actor, Address]):
+    """Which instances of the account have which addresses."""
+
+    resource = AddressResource
+    requests = {"assign": AssignRequest, "share": ShareRequest}
+    scopes = {"assign": ON_COMPUTES, "share": ON_COMPUTES}
+    grants = {"assign": READ_WRITE, "share": READ_WRITE}
+
+    @staticmethod
+    def objects(actor, path):
+        return Address.objects.visible_to(actor)
+
+    def assign(self, request) -> JSONResponse:
+        """Give addresses and IPv6 ranges of a region to other instances, all or none.
+
+        Instances may swap theirs. Each keeps at least one public IPv4 address, and has at most one private one.
+        """
+        given = self.validated()
+        moves = [sharing.Assignment(each["address"], each["compute_id"]) for each in given["assignments"]]
+        sharing.assign(self.actor, given["region"], moves)
+        return JSONResponse()
+
+    def share(self, request) -> JSONResponse:
+        """Say which public IPv4 addresses of others an instance may take over (IP failover).
+
+        What is not named is shared with it no longer.
+        """
+        given = self.validated()
+        sharing.share(self.actor, given["compute_id"], given["ips"])
+        return JSONResponse()
+
+
+class IPv6RangeViewSet(ResourceViewSet[Actor, IPv6Range]):
+    """IPv6 ranges that are routed to instances."""
+
+    resource = IPv6RangeResource
+    requests = {"allocate": IPv6RangeRequest}
+    responses = {"allocate": IPv6RangeMade, "retrieve": IPv6RangeDetail}
+    scopes = {
+        "list": READ,
+        # spelt so in the contract, though there is no such scope
+        "retrieve": Scope((READ,), also=("ips:read",)),
+        "allocate": ON_COMPUTES,
+        "destroy": WRITE,
+    }
+    grants = {"list": READ_ONLY, "retrieve": READ_ONLY, "allocate": READ_WRITE, "destroy": READ_WRITE}
+    related = ("instance",)
+
+    @staticmethod
+    def objects(actor, path):
+        return IPv6Range.objects.visible_to(actor).filter(kind=IPv6Range.Kind.RANGE)
+
+    def get_entity(self) -> IPv6Range:
+        """The range that begins at the path's address; a prefix length, where there is one, has to be its own."""
+        first, _, length = self.kwargs["id"].partition("/")
+        found = self.objects(self.viewer, self.kwargs).filter(range=first).first()
+        if found is None or (length and int(length) != found.prefix):
+            raise Missing
+        self.check_level(found)
+        return found
+
+    def retrieve(self, request, **path) -> JSONResponse:
+        """One range, with the instances it is routed to."""
+        return JSONResponse(IPv6RangeDetail.shape().of_instance(self.get_entity()))
+
+    def allocate(self, request) -> JSONResponse:
+        """Create a range that is routed to an instance.
+
+        The instance is named by `compute_id`, or by its SLAAC address as `route_target`.
+        """
+        made = ranges.create(self.actor, ranges.RangeSpec(**self.validated()))
+        target = route_target(made.route_target, made.instance.ipv6 if made.instance else None)
+        return JSONResponse({"range": str(made), "route_target": target})
+
+    def destroy(self, request, id) -> JSONResponse:
+        """Delete a range. Its addresses lead nowhere from then on."""
+        ranges.delete(self.actor, self.get_entity())
+        return JSONResponse()
+
+
+class IPv6PoolViewSet(ResourceViewSet[Actor, IPv6Range]):
+    """IPv6 pools. Staff give them out."""
+
+    resource = IPv6PoolResource
+    scopes = {"list": READ}
+    grants = {"list": READ_ONLY}
+
+    @staticmethod
+    def objects(actor, path):
+        return IPv6Range.objects.visible_to(actor).filter(kind=IPv6Range.Kind.POOL)

@@ -1,0 +1,159 @@
+"""What stands around an instance: volumes, firewalls and load balancers, as it lists them."""
+
+import pytest
+from django.db import connection
+from django.test.utils import CaptureQueriesContext
+
+from compute.models import Firewall, Instance, NodeBalancerNode
+from tests.compute.api.test_instances import errors
+from tests.compute.api.test_ips import api, helper, instance, owner
+from tests.factories import FirewallFactory, GrantFactory, NodeBalancerFactory, VolumeFactory
+
+__all__ = ["api", "helper", "instance", "owner"]
+
+pytestmark = pytest.mark.django_db
+
+TIME = "2024-05-06T07:08:09"
+
+
+def volume(instance: Instance, **fields):
+    return VolumeFactory(account=instance.account, region=instance.region, instance=instance, **fields)
+
+
+def firewall(instance: Instance, **fields):
+    return FirewallFactory(account=instance.account, on=instance, **fields)
+
+
+def nodebalancer(instance: Instance, **fields):
+    return NodeBalancerFactory(account=instance.account, region=instance.region, to=instance, **fields)
+
+
+KINDS = {"volumes": volume, "firewalls": firewall, "nodebalancers": nodebalancer}
+each_kind = pytest.mark.parametrize("kind", KINDS)
+
+
+def listed(api, instance: Instance, kind: str, **kwargs):
+    return api.get(f"/v4/compute/instances/{instance.pk}/{kind}", **kwargs)
+
+
+def dated(row) -> dict:
+    type(row).objects.filter(pk=row.pk).update(created=TIME + "+00:00", updated=TIME + "+00:00")
+    return {"id": row.pk, "label": row.label, "created": TIME, "updated": TIME}
+
+
+class TestTheirLooks:
+    def test_a_volume(self, api, instance):
+        row = volume(instance, label="data", tags=["a", "b"])
+        expected = {
+            **dated(row),
+            "filesystem_path": "/dev/disk/by-id/scsi-0Skerry_Volume_data",
+            "status": "active",
+            "size": 20,
+            "region": "us-test",
+            "compute_id": instance.pk,
+            "compute_label": "addressed",
+            "tags": ["a", "b"],
+            "hardware_type": "nvme",
+        }
+        assert listed(api, instance, "volumes").json()["data"] == [expected]
+
+    def test_a_firewall(self, api, instance):
+        rule = {
+            "protocol": "TCP",
+            "ports": "22,8000-9000",
+            "addresses": {"ipv4": ["0.0.0.0/0"], "ipv6": ["::/0"]},
+            "action": "ACCEPT",
+            "label": "ssh",
+            "description": "from everywhere",
+        }
+        rules = {"inbound": [rule], "outbound": None, "inbound_policy": "DROP", "outbound_policy": "ACCEPT"}
+        row = firewall(instance, rules=rules)
+        expected = {**dated(row), "status": "enabled", "rules": rules, "tags": []}
+        assert listed(api, instance, "firewalls").json()["data"] == [expected]
+
+    def test_a_load_balancer(self, api, instance):
+        row = nodebalancer(instance, ipv4="203.0.113.7", ipv6="2001:db8::7", hostname="nb.example.com")
+        expected = {
+            **dated(row),
+            "region": "us-test",
+            "hostname": "nb.example.com",
+            "ipv4": "203.0.113.7",
+            "ipv6": "2001:db8::7",
+            "client_conn_throttle": 0,
+            "transfer": {"total": None, "out": None, "in": None},
+            "tags": [],
+        }
+        assert listed(api, instance, "nodebalancers").json()["data"] == [expected]
+
+
+class TestTheLists:
+    @each_kind
+    def test_have_what_is_on_this_instance_of_this_account(self, kind, api, instance, world, stranger):
+        mine = KINDS[kind](instance)
+        other = world.create(label="other")
+        KINDS[kind](other)
+        assert [each["id"] for each in listed(api, instance, kind).json()["data"]] == [mine.pk]
+        type(mine).objects.filter(pk=mine.pk).update(account=stranger.account)
+        assert listed(api, instance, kind).json()["data"] == []
+
+    @each_kind
+    def test_of_an_instance_that_is_not_there_are_not_either(self, kind, api, client_for, stranger, instance):
+        KINDS[kind](instance)
+        assert listed(client_for(stranger), instance, kind).status_code == 404
+        assert api.get(f"/v4/compute/instances/99999/{kind}").status_code == 404
+
+    @each_kind
+    def test_show_the_restricted_what_is_granted_of_both(self, kind, client_for, helper, instance):
+        theirs = client_for(helper)
+        row = KINDS[kind](instance)
+        GrantFactory(user=helper, entity_type=kind.removesuffix("s"), entity_id=row.pk)
+        assert listed(theirs, instance, kind).status_code == 404
+        GrantFactory(user=helper, entity_id=instance.pk)
+        KINDS[kind](instance)
+        assert [each["id"] for each in listed(theirs, instance, kind).json()["data"]] == [row.pk]
+
+    @each_kind
+    def test_need_the_scope_of_computes(self, kind, client_for, owner, instance):
+        assert listed(client_for(owner, "computes:read_only"), instance, kind).status_code == 200
+        scopes = "volumes:read_write firewall:read_write nodebalancers:read_write"
+        assert listed(client_for(owner, scopes), instance, kind).status_code == 403
+
+    @each_kind
+    def test_cost_two_queries_however_long(self, kind, api, instance):
+        for _ in range(3):
+            KINDS[kind](instance)
+            listed(api, instance, kind)
+            with CaptureQueriesContext(connection) as queries:
+                listed(api, instance, kind)
+            assert len(queries) == 2
+
+    @each_kind
+    def test_filter_on_what_the_contract_says(self, kind, api, instance):
+        rows = [KINDS[kind](instance, tags=["red"]), KINDS[kind](instance, tags=["blue"])]
+        for wanted in ({"tags": "red"}, {"label": rows[0].label}, {"label": {"+neq": rows[1].label}}):
+            assert [each["id"] for each in listed(api, instance, kind, x_filter=wanted).json()["data"]] == [
+                rows[0].pk
+            ]
+        refused = listed(api, instance, kind, x_filter={"status": "active"})
+        assert errors(refused) == {"X-Filter": "Cannot filter on status"}
+
+    def test_a_balancer_with_two_nodes_is_there_once(self, api, instance):
+        row = nodebalancer(instance)
+        NodeBalancerNode.objects.create(nodebalancer=row, instance=instance, label="b", address="10.0.0.2:81")
+        assert listed(api, instance, "nodebalancers").json()["results"] == 1
+
+    def test_a_deleted_firewall_is_not(self, api, instance):
+        row = firewall(instance)
+        firewall(instance, status=Firewall.Status.DISABLED)
+        Firewall.objects.filter(pk=row.pk).update(status=Firewall.Status.DELETED)
+        assert [each["status"] for each in listed(api, instance, "firewalls").json()["data"]] == ["disabled"]
+
+
+@each_kind
+def test_grants_can_be_made_out_to_them(kind, client_for, helper, instance):
+    row = KINDS[kind](instance)
+    name = kind.removesuffix("s")
+    GrantFactory(user=helper, entity_type=name, entity_id=row.pk)
+    assert client_for(helper).get("/v4/profile/grants").json()[name] == [
+        {"id": row.pk, "label": row.label, "permissions": "read_only"}
+    ]
