@@ -20,7 +20,8 @@ class EntityKind:
     """A kind of entity. `name` is what grants, tags and events call it: ``compute``.
 
     `url` is the path of one, with ``{id}`` in it. `grantable` kinds are those a restricted user needs a grant on,
-    `taggable` ones carry tags. Their models have an integer key, an `account` and a `label`.
+    `taggable` ones carry tags. Their models have an `account` and a `label`, and an integer column `key` that
+    grants and tags name them by.
     """
 
     name: str
@@ -28,6 +29,7 @@ class EntityKind:
     url: str
     grantable: bool = False
     taggable: bool = False
+    key: str = "pk"
 
 
 _kinds: dict[str, EntityKind] = {}

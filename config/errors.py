@@ -71,6 +71,10 @@ class Problems:
     def add(self, field: str | None, reason: str) -> None:
         self._found.append(Problem(reason, field))
 
+    def extend(self, others: "Problems") -> None:
+        """Add all that was found apart, by who needs to know whether anything was."""
+        self._found.extend(others._found)
+
     def __bool__(self) -> bool:
         return bool(self._found)
 

@@ -25,8 +25,11 @@ from compute.models import (
     Kernel,
     NodeBalancer,
     NodeBalancerNode,
+    StackScript,
     Volume,
 )
+from compute.services.script_fields import read_fields
+from config.errors import Problems
 from regions.models import Region
 
 STAFF_PASSWORD = "staff-password"
@@ -313,3 +316,17 @@ class NodeBalancerFactory(DjangoModelFactory):
             NodeBalancerNode.objects.create(
                 nodebalancer=self, instance=instance, label="node", address="10.0.0.2:80"
             )
+
+
+class StackScriptFactory(DjangoModelFactory):
+    """An account's own script, for every image; what it asks for is read out of ``script="…"``."""
+
+    class Meta:
+        model = StackScript
+
+    account = factory.SubFactory(AccountFactory)
+    username = "owner"
+    label = factory.Sequence(lambda n: f"script{n}")
+    images = factory.List(["any/all"])
+    script = "#!/bin/sh\n"
+    user_defined_fields = factory.LazyAttribute(lambda it: read_fields(it.script, Problems()))

@@ -25,23 +25,24 @@ def forget_entity(entity_type: str, entity_id: int) -> None:
 def granted_entities(actor: Actor) -> dict[str, list[dict[str, Any]]]:
     """The entities a restricted user may see, by kind: ``{"id": …, "label": …, "permissions": …}`` each.
 
-    Kinds of which it may see none are left out. One query, however many grants and kinds there are.
+    Ids are what grants name entities by: an image's is its number. Kinds of which it may see none are left out.
+    One query, however many grants and kinds there are.
     """
     rows = [_of_kind(actor, kind) for kind in grantable()]
     found: dict[str, list[dict[str, Any]]] = {}
-    for name, pk, label, level in sorted(rows[0].union(*rows[1:], all=True)) if rows else ():
-        found.setdefault(name, []).append({"id": pk, "label": label, "permissions": level})
+    for name, key, label, level in sorted(rows[0].union(*rows[1:], all=True)) if rows else ():
+        found.setdefault(name, []).append({"id": key, "label": label, "permissions": level})
     return found
 
 
 def _of_kind(actor: Actor, kind: EntityKind) -> QuerySet:
     """Kind, id, label and level of each granted entity of one kind."""
     mine = Grant.objects.filter(user_id=actor.user_id)  # type: ignore[misc] # the stubs know no None in lookups
-    grant = mine.filter(entity_type=kind.name, entity_id=OuterRef("pk"))
+    grant = mine.filter(entity_type=kind.name, entity_id=OuterRef(kind.key))
     return (
         kind.model._default_manager.filter(account_id=actor.account_id)
         .annotate(kind=Value(kind.name), level=Subquery(grant.values("permissions")))
         .filter(level__isnull=False)
         .order_by()
-        .values_list("kind", "pk", "label", "level")
+        .values_list("kind", kind.key, "label", "level")
     )

@@ -5,7 +5,7 @@ from django.db import connection
 from django.test.utils import CaptureQueriesContext
 
 from accounts.models import GlobalGrants
-from tests.factories import GrantFactory, InstanceFactory
+from tests.factories import GrantFactory, ImageFactory, InstanceFactory
 
 OFF = {
     "account_access": None,
@@ -73,6 +73,14 @@ def test_grants_are_listed_by_kind(client_for, account, restricted):
             {"id": write.pk, "label": write.label, "permissions": "read_write"},
         ],
     }
+
+
+def test_grants_name_an_image_by_its_number(client_for, account, restricted):
+    image = ImageFactory(id="private/71", number=71, account=account, is_public=False, label="golden")
+    GrantFactory(user=restricted, entity_type="image", entity_id=image.number, permissions="read_write")
+    ImageFactory(id="private/72", number=72, account=account, is_public=False)
+    answer = client_for(restricted).get("/v4/profile/grants").json()
+    assert answer["image"] == [{"id": 71, "label": "golden", "permissions": "read_write"}]
 
 
 def test_a_grant_reaches_into_no_other_account(client_for, restricted):

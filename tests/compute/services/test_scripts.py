@@ -1,0 +1,228 @@
+"""What a deployment script asks for, and what it gets."""
+
+import os
+import subprocess
+import time
+
+import pytest
+
+from accounts.actors import Actor
+from compute.services.script_fields import read_fields, read_values
+from compute.services.scripts import ANY, PLACE, count_deployment, resolve
+from config.errors import Problems
+from tests.factories import GrantFactory, StackScriptFactory
+
+NASTY = 'it\'s $(touch /tmp/x) `id` "quoted"\nEOF\n; \\ é'
+
+
+def fields_of(script: str) -> list[dict[str, str]]:
+    problems = Problems()
+    fields = read_fields(script, problems)
+    assert not problems, found(problems)
+    return fields
+
+
+def found(problems: Problems) -> dict[str | None, str]:
+    return {problem.field: problem.reason for problem in problems._found}
+
+
+def wrong_with(script: str) -> str:
+    problems = Problems()
+    read_fields(script, problems)
+    assert set(found(problems)) == {"script"}
+    return found(problems)["script"]
+
+
+# --- reading tags ----------------------------------------------------------------------------------------
+
+
+def test_fields_are_read_in_order_wherever_they_stand():
+    assert fields_of(
+        "#!/bin/sh\n"
+        '# <UDF name="motd" label="Message of the day" default="" />\n'
+        "<udf NAME='role' Label='What \"it\" is' ONEOF='web, db' example='web'>\n"
+        '#   <UDF name="parts"\n'
+        '#        label="Parts = all"\n'
+        '#        header="ignored" manyof="a,b,c"/>\n'
+        "echo '<b>'\n"
+    ) == [
+        {"name": "motd", "label": "Message of the day", "default": "", "example": ""},
+        {"name": "role", "label": 'What "it" is', "oneOf": "web, db", "example": "web"},
+        {"name": "parts", "label": "Parts = all", "manyOf": "a,b,c", "example": ""},
+    ]
+
+
+def test_a_script_may_ask_for_nothing():
+    assert fields_of("") == fields_of("#!/bin/sh\necho <udfs>") == []
+
+
+@pytest.mark.parametrize(
+    ("tag", "reason"),
+    [
+        ('<UDF label="x"/>', "has no name"),
+        ('<UDF name="x"/>', "has no label"),
+        ('<UDF name="x" label=" "/>', "has no label"),
+        ('<UDF name="1x" label="x"/>', "has a name that is not"),
+        ('<UDF name="a-b" label="x"/>', "has a name that is not"),
+        ('<UDF name="a;id" label="x"/>', "has a name that is not"),
+        ('<UDF name="é" label="x"/>', "has a name that is not"),
+        (f'<UDF name="{"x" * 65}" label="x"/>', "has a name that is not"),
+        ('<UDF name="ok" label="x"/><UDF name="OK" label="y"/>', "repeats the name"),
+        ('<UDF name="x" label="x"', "is not well formed"),
+        ('<UDF name="x" label="x/>\n', "is not well formed"),
+        ('<UDF name=x label="x"/>', "is not well formed"),
+        ('<UDF name="x"label="x"/>', "is not well formed"),
+        ('<UDF name="x" name="y" label="x"/>', "is not well formed"),
+        ('<UDF name="x" label="x" oneOf=" , "/>', "has an empty oneOf"),
+        ('<UDF name="x" label="x" oneOf="a" manyOf="b"/>', "has both"),
+        ('<UDF name="x" label="x" oneOf="a,b" default="c"/>', "has a default"),
+        ('<UDF name="x" label="x" manyOf="a,b" default="a,c"/>', "has a default"),
+    ],
+)
+def test_broken_tags_are_refused_by_their_line(tag, reason):
+    said = wrong_with(f"#!/bin/sh\n\n# {tag}")
+    assert said.startswith("The UDF tag on line 3 ")
+    assert reason in said
+
+
+def test_hostile_text_is_read_in_no_time():
+    began = time.monotonic()
+    for text in ("<udf" * 16_000, "<udf " + "\n#" * 32_000, "<udf " + 'a="' * 20_000, "<udf\n" + " \n" * 30_000):
+        read_fields(text, Problems())
+    assert time.monotonic() - began < 2
+
+
+# --- checking values -------------------------------------------------------------------------------------
+
+ASKED = (
+    '<UDF name="must" label="x"/> <UDF name="may" label="x" default="else"/>'
+    '<UDF name="one" label="x" oneOf="a,b" default="a"/> <UDF name="many" label="x" manyOf="a,b" default=""/>'
+)
+
+
+def values_of(data) -> tuple[dict[str, str], dict[str | None, str]]:
+    problems = Problems()
+    return read_values(fields_of(ASKED), data, problems), found(problems)
+
+
+def test_what_is_not_given_takes_its_default():
+    assert values_of({"must": "x"}) == ({"must": "x", "may": "else", "one": "a", "many": ""}, {})
+
+
+def test_numbers_and_truths_become_texts_and_what_is_not_asked_for_is_ignored():
+    values, problems = values_of({"must": 5, "may": True, "many": "b, a", "one": "b", "other": ["x"]})
+    assert (values, problems) == ({"must": "5", "may": "true", "one": "b", "many": "b, a"}, {})
+
+
+@pytest.mark.parametrize(
+    ("data", "problems"),
+    [
+        (None, {"stackscript_data.must": "must is required"}),
+        ({"must": None}, {"stackscript_data.must": "must is required"}),
+        ({"must": ""}, {"stackscript_data.must": "must is required"}),
+        ({"must": ["x"]}, {"stackscript_data.must": "must is not valid"}),
+        ({"must": "x", "one": "c"}, {"stackscript_data.one": "one is not valid"}),
+        ({"must": "x", "one": "a,b"}, {"stackscript_data.one": "one is not valid"}),
+        (
+            {"many": "a,c", "may": {}},
+            {
+                "stackscript_data.must": "must is required",
+                "stackscript_data.may": "may is not valid",
+                "stackscript_data.many": "many is not valid",
+            },
+        ),
+        ({"must": "x" * 65_536}, {"stackscript_data": "stackscript_data must be at most 65535 characters"}),
+    ],
+)
+def test_what_does_not_do_is_refused_by_name(data, problems):
+    assert values_of(data)[1] == problems
+
+
+# --- deploying -------------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def actor(owner) -> Actor:
+    return Actor(owner.account_id, owner.pk, owner.username)
+
+
+def resolved(actor, script_id, data=None, image="compute/test11"):
+    problems = Problems()
+    return resolve(actor, script_id, data, image, problems), found(problems)
+
+
+@pytest.mark.django_db
+class TestDeploying:
+    def test_no_script_is_no_deployment(self, actor):
+        assert resolved(actor, None, {"x": 1}) == (None, {})
+
+    def test_only_what_the_caller_sees_can_be_deployed(self, actor, restricted, account):
+        mine, other, public = (
+            StackScriptFactory(account=account),
+            StackScriptFactory(),
+            StackScriptFactory(is_public=True),
+        )
+        helper = Actor(account.pk, restricted.pk, restricted.username, restricted=True)
+        invalid = {"stackscript_id": "stackscript_id is not valid"}
+        assert resolved(actor, other.pk) == resolved(actor, 999_999) == resolved(helper, mine.pk) == (None, invalid)
+        assert resolved(actor, mine.pk)[0].script == mine
+        assert resolved(helper, public.pk)[0].script == public
+        GrantFactory(user=restricted, entity_type="stackscript", entity_id=mine.pk)
+        assert resolved(helper, mine.pk)[0].script == mine
+
+    def test_only_on_the_images_it_supports(self, actor, account):
+        some = StackScriptFactory(account=account, images=["compute/test11", "private/3"])
+        every = StackScriptFactory(account=account, images=[ANY])
+        assert resolved(actor, some.pk, image="private/3")[0]
+        assert resolved(actor, every.pk, image="private/4")[0]
+        assert resolved(actor, some.pk, image="private/4") == (
+            None,
+            {"image": "The script does not support this image."},
+        )
+        assert resolved(actor, every.pk, image=None) == (None, {"image": "image is required"})
+
+    def test_all_that_is_wrong_is_said_at_once(self, actor, account):
+        script = StackScriptFactory(account=account, script='<UDF name="a" label="x"/><UDF name="b" label="x"/>')
+        assert set(resolved(actor, script.pk, {"a": []}, image=None)[1]) == {
+            "image", "stackscript_data.a", "stackscript_data.b",
+        }  # fmt: skip
+
+    def test_the_text_never_shows(self, actor, account):
+        script = StackScriptFactory(account=account, script='<UDF name="key" label="x"/>')
+        deployment, _ = resolved(actor, script.pk, {"key": "sesame"})
+        assert "sesame" in deployment.text
+        assert "sesame" not in repr(deployment)
+
+    def test_deployments_are_counted(self, actor):
+        script = StackScriptFactory()
+        count_deployment(script)
+        count_deployment(script)
+        script.refresh_from_db()
+        assert script.deployments_total == 2
+
+    @pytest.mark.parametrize("ends", ["\n", "\r\n"])
+    @pytest.mark.parametrize("last", ["", "\n"])
+    def test_the_script_really_gets_its_values_whatever_is_in_them(self, actor, account, tmp_path, ends, last):
+        text = '#!/bin/sh\n# <UDF name="motd" label="x"/>\nprintf %s "$MOTD"\ncat <<EOF\n$HOME\nEOF\nexit 7' + last
+        script = StackScriptFactory(account=account, script=text.replace("\n", ends))
+        deployment, _ = resolved(actor, script.pk, {"motd": NASTY})
+
+        place = tmp_path / "script"
+        ran = subprocess.run(
+            ["/bin/sh", "-c", deployment.text.replace(PLACE, str(place))],
+            capture_output=True, text=True, env={**os.environ, "HOME": "/home/x"}, check=False,
+        )  # fmt: skip
+
+        assert (ran.stdout, ran.stderr, ran.returncode) == (f"{NASTY}/home/x\n", "", 7)
+        assert place.stat().st_mode & 0o777 == 0o700
+        assert place.read_text().rstrip("\n") == text.rstrip("\n")
+
+    def test_a_script_in_another_language_runs_too(self, actor, account, tmp_path):
+        script = StackScriptFactory(
+            account=account,
+            script='#!/usr/bin/env python3\n# <UDF name="who" label="x" default="you"/>\n'
+            "import os\nprint(os.environ['WHO'])",
+        )
+        deployment, _ = resolved(actor, script.pk)
+        text = deployment.text.replace(PLACE, str(tmp_path / "script"))
+        assert subprocess.run(["/bin/sh", "-c", text], capture_output=True, check=True).stdout == b"you\n"
