@@ -27,7 +27,7 @@ def activate(request: HttpRequest, account: Account) -> str:
 
 @admin.register(Account)
 class AccountPage(Page):
-    """Company and address can be edited; everything else is looked at, or done by a verb."""
+    """Company, email and extra addresses can be edited; everything else is looked at, or done by a verb."""
 
     list_display = ("id", "name", "email", "state", "users_count", "created")
     list_display_links = ("id", "name")
@@ -36,7 +36,9 @@ class AccountPage(Page):
     search_help_text = "Account id, username, or how a company or email begins."
     ordering = ("-id",)
     sortable_by = ("id", "created")
-    fieldsets = ((None, {"fields": (("id", "state"), "company", "email", "euuid", ("created", "updated"))}),)
+    fieldsets = (
+        (None, {"fields": (("id", "state"), "company", "email", "extra_ipv4", "euuid", ("created", "updated"))}),
+    )
     readonly_fields = ("id", "state", "euuid", "created", "updated")
     verbs = (
         Verb(

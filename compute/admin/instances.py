@@ -15,7 +15,7 @@ from accounts.models import Account, User
 from compute.admin.jobs import JobPage
 from compute.admin.timeline import timeline
 from compute.jobs.catalogue import KINDS
-from compute.models import Address, Config, Disk, Instance, Job
+from compute.models import Address, Config, Disk, Instance, IPv6Range, Job
 from compute.services import instances, power
 from config.admin.display import BAD, BUSY, GOOD, NOTHING, QUIET, link, list_of, moment, page_of, pill
 from config.admin.pages import ClosedFilter, Panel, ReadOnlyPage, is_number
@@ -193,6 +193,11 @@ def addresses_panel(instance: Instance) -> Panel:
         found.append((address, "public" if row.public else "private", row.rdns, link(row.pool)))
     if instance.ipv6:
         found.append((addresses([instance.ipv6]), "SLAAC", None, NOTHING))
+    for held in IPv6Range.objects.filter(instance=instance).select_related("pool").order_by("pk"):
+        found.append((link(held), held.get_kind_display(), None, link(held.pool)))
+    for shared in Address.objects.filter(shares__instance=instance).select_related("pool").order_by("pk"):
+        address = addresses([f"{shared.address}/{shared.prefix}"])
+        found.append((address, "shared with it", shared.rdns, link(shared.pool)))
     return Panel.of("Addresses", ("Address", "Kind", "Reverse name set", "Pool"), found)
 
 

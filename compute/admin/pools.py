@@ -4,11 +4,12 @@ from typing import Any
 
 from django import forms
 from django.contrib import admin, messages
-from django.db.models import Count, Q, QuerySet
+from django.db.models import Count, OuterRef, Q, QuerySet, Subquery
+from django.db.models.functions import Coalesce
 from django.http import HttpRequest
 from django.utils.html import format_html
 
-from compute.models import Address, AddressPool
+from compute.models import Address, AddressPool, IPv6Range
 from compute.services import pools
 from config.admin.display import BAD, GOOD, NOTHING, QUIET, link, list_of, pill
 from config.admin.pages import Page, ReadOnlyPage, is_number
@@ -20,9 +21,12 @@ SCARCE = 0.1
 
 
 def counted(rows: QuerySet[AddressPool]) -> QuerySet[AddressPool]:
-    """Add how many addresses each pool has, and how many of them are used: one query for all."""
+    """Add how many addresses each pool has, how many of them are used, and its ranges: one query for all."""
+    cut = IPv6Range.objects.filter(pool=OuterRef("pk")).order_by().values("pool").annotate(number=Count("pk"))
     return rows.annotate(
-        total=Count("addresses"), used=Count("addresses", filter=Q(addresses__instance__isnull=False))
+        total=Count("addresses"),
+        used=Count("addresses", filter=Q(addresses__instance__isnull=False)),
+        cut=Coalesce(Subquery(cut.values("number")), 0),
     )
 
 
@@ -89,18 +93,22 @@ class AddressPoolPage(Page):
 
     def save_model(self, request: HttpRequest, obj: AddressPool, form, change: bool) -> None:
         number = pools.add_pool(obj)
-        if obj.kind != AddressPool.Kind.SLAAC:
+        if obj.kind not in pools.IPV6:
             messages.info(request, f"{obj} has {number} addresses to give.")
 
     @admin.display(description="Used")
     def used_count(self, pool: AddressPool):
         if pool.kind == AddressPool.Kind.SLAAC:
             return NOTHING
+        if pool.kind == AddressPool.Kind.ROUTED:
+            number: int = pool.cut  # type: ignore[attr-defined]
+            address = list_of(IPv6Range, pool__id__exact=pool.pk)
+            return format_html('<a href="{}">{} range{}</a>', address, number, "" if number == 1 else "s")
         return format_html('<a href="{}">{}</a>', _addresses(pool, used="yes"), pool.used)  # type: ignore[attr-defined]
 
     @admin.display(description="Free")
     def free_count(self, pool: AddressPool):
-        if pool.kind == AddressPool.Kind.SLAAC:
+        if pool.kind in pools.IPV6:
             return NOTHING
         free = pool.total - pool.used  # type: ignore[attr-defined]
         return format_html('<a href="{}">{}</a>', _addresses(pool, used="no"), free)
@@ -109,6 +117,8 @@ class AddressPoolPage(Page):
     def filled(self, pool: AddressPool):
         if pool.kind == AddressPool.Kind.SLAAC:
             return pill("without end", QUIET)
+        if pool.kind == AddressPool.Kind.ROUTED:
+            return NOTHING
         total, used = pool.total, pool.used  # type: ignore[attr-defined]
         if not total:
             return pill("empty", BAD)

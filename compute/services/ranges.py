@@ -134,16 +134,21 @@ def delete(actor: Actor, held: IPv6Range) -> None:
 def give_pool(held: IPv6Range, actor: Actor) -> None:
     """Staff give an account a /116 pool, routed to one of its instances or to no one in particular yet.
 
-    `held` has its account, and a region or an instance. Raises as `create`.
+    `held` has its account and region. Raises as `prepare_pool`.
     """
+    prepare_pool(held)
+    held.save(force_insert=True)
+    entity = instance_ref(held.instance) if held.instance else None
+    notify(actor, "compute_addip", entity, address_ref(str(held)))
+
+
+def prepare_pool(held: IPv6Range) -> None:
+    """Find the network of a pool that is to be given, or raise `Invalid` with all that is wrong. Locks as `cut`."""
     problems = Problems()
     if held.instance is not None and held.instance.account_id != held.account_id:
         problems.add("instance", "This compute is of another account.")
     if held.instance is not None and held.instance.region_id != held.region_id:
         problems.add("instance", "This compute is in another region.")
     problems.raise_any()
-    found = cut(held.region_id, POOL_SIZE)
-    held.pool, held.range, held.prefix, held.kind = found.pool, found.range, POOL_SIZE, IPv6Range.Kind.POOL
-    held.save(force_insert=True)
-    entity = instance_ref(held.instance) if held.instance else None
-    notify(actor, "compute_addip", entity, address_ref(str(held)))
+    free = cut(held.region_id, POOL_SIZE)
+    held.pool, held.range, held.prefix, held.kind = free.pool, free.range, POOL_SIZE, IPv6Range.Kind.POOL

@@ -1,0 +1,117 @@
+"""IPv6 ranges and pools, and addresses that instances share."""
+
+from typing import Any
+
+from django import forms
+from django.contrib import admin
+from django.db.models import Q, QuerySet
+from django.http import HttpRequest
+
+from accounts.admin.panels import staff
+from compute.models import AddressShare, IPv6Range
+from compute.services import ranges
+from config.admin.display import NOTHING, link
+from config.admin.pages import Page, ReadOnlyPage, is_number
+from config.admin.verbs import Verb
+from config.errors import Invalid
+
+
+def delete(request: HttpRequest, held: IPv6Range) -> str:
+    ranges.delete(staff(request, held.account_id), held)
+    return "deleted; its addresses lead nowhere now."
+
+
+class PoolForm(forms.ModelForm):
+    """What a new /116 pool is for. The service finds where it begins, and says beside the fields what is wrong."""
+
+    class Meta:
+        model = IPv6Range
+        fields = ("account", "region", "instance", "route_target")
+
+    def clean(self):
+        cleaned = super().clean() or {}
+        if not self.errors:
+            try:
+                ranges.prepare_pool(IPv6Range(**{name: cleaned.get(name) for name in self._meta.fields or ()}))
+            except Invalid as error:
+                for problem in error.problems:
+                    self.add_error(problem.field, problem.reason)
+        return cleaned
+
+
+@admin.register(IPv6Range)
+class IPv6RangePage(Page):
+    """Ranges are the clients' own; pools are given out here. Neither is ever changed: what is taken stays so."""
+
+    form = PoolForm
+    list_display = ("__str__", "kind", "account", "instance_link", "route_target", "region", "created")
+    list_select_related = ("account", "instance", "region")
+    list_filter = ("kind", "region")
+    link_filters = ("account__id__exact", "pool__id__exact")
+    search_fields = ("=instance_id", "=account_id")
+    search_help_text = "The first address, or an instance's or account's id."
+    ordering = ("-id",)
+    sortable_by = ()
+    raw_id_fields = ("account", "instance")
+    verbs = (
+        Verb(
+            "delete", "Delete", delete, danger=True, permission="delete",
+            confirm="Their addresses will lead nowhere, and may be another customer's tomorrow.",
+        ),
+    )  # fmt: skip
+
+    def get_fields(self, request: HttpRequest, obj: IPv6Range | None = None):
+        plain = ("account", "region", "instance", "route_target")
+        return plain if obj is None else ("range", "prefix", "kind", *plain, "pool", "created")
+
+    def get_readonly_fields(self, request: HttpRequest, obj: Any = None) -> tuple[Any, ...]:
+        return () if obj is None else self.get_fields(request, obj)
+
+    def has_change_permission(self, request: HttpRequest, obj: IPv6Range | None = None) -> bool:
+        return False
+
+    def has_delete_permission(self, request: HttpRequest, obj: IPv6Range | None = None) -> bool:
+        """The verb does it, and tells of it."""
+        return False
+
+    def save_model(self, request: HttpRequest, obj: IPv6Range, form, change: bool) -> None:
+        ranges.give_pool(obj, staff(request, obj.account_id))
+
+    def matches(self, term: str) -> Q:
+        return super().matches(term) if is_number(term) else found(term, "range")
+
+    @admin.display(description="Instance")
+    def instance_link(self, held: IPv6Range):
+        return link(held.instance) if held.instance else NOTHING
+
+
+@admin.register(AddressShare)
+class AddressSharePage(ReadOnlyPage):
+    """Which instances may take over which addresses."""
+
+    list_display = ("address", "holder", "instance")
+    list_select_related = ("address__instance", "instance")
+    link_filters = ("instance__id__exact",)
+    search_fields = ("=instance_id",)
+    search_help_text = "The address, or the id of an instance that shares it."
+    ordering = ("-id",)
+    sortable_by = ()
+    fields = ("address", "holder", "instance")
+
+    def get_queryset(self, request: HttpRequest) -> QuerySet[AddressShare]:
+        return super().get_queryset(request).select_related("address__instance", "instance")
+
+    def matches(self, term: str) -> Q:
+        return super().matches(term) if is_number(term) else found(term, "address__address")
+
+    @admin.display(description="Held by")
+    def holder(self, share: AddressShare):
+        return link(share.address.instance)
+
+
+def found(term: str, column: str) -> Q:
+    """The condition that finds an address in any spelling; what is none finds nothing."""
+    try:
+        return Q(**{column: forms.GenericIPAddressField().clean(term)})
+    except forms.ValidationError:
+        return Q(pk__in=[])
