@@ -9,6 +9,7 @@ from compute.api.ips import InstanceAddressViewSet, NetworkingViewSet
 from compute.api.networking import AddressViewSet, IPv6PoolViewSet, IPv6RangeViewSet, MoveViewSet
 from compute.api.nodebalancers import InstanceNodeBalancerViewSet
 from compute.api.notices import MaintenanceViewSet, NotificationViewSet
+from compute.api.stackscripts import StackScriptViewSet
 from compute.api.volumes import InstanceVolumeViewSet
 
 READ = {"get": "retrieve"}
@@ -46,6 +47,11 @@ urlpatterns = [
     path("networking/ipv6/ranges/<range:id>", IPv6RangeViewSet.as_view({"get": "retrieve", "delete": "destroy"})),
     path("account/notifications", NotificationViewSet.as_view(LIST)),
     path("account/maintenance", MaintenanceViewSet.as_view(LIST)),
+    path("compute/stackscripts", StackScriptViewSet.as_view({"get": "list", "post": "create"})),
+    path(
+        "compute/stackscripts/<id:id>",
+        StackScriptViewSet.as_view({"get": "retrieve", "put": "update", "delete": "destroy"}),
+    ),
     path("compute/types", TypeViewSet.as_view(LIST)),
     path("compute/types/<slug_id:id>", TypeViewSet.as_view(READ)),
     path("compute/kernels", KernelViewSet.as_view(LIST)),

@@ -74,7 +74,7 @@ class ImageQuerySet(GrantedQuerySet):
             return self.filter(public)
         mine = Q(account_id=actor.account_id)
         if actor.restricted:
-            mine &= Exists(self.grants(actor))
+            return self.filter(public | mine & Exists(self.grants(actor)))
         return self.filter(public | mine)
 
 

@@ -2,10 +2,12 @@
 
 from django.contrib.postgres.fields import ArrayField
 from django.db import models
-from django.db.models import Exists, Q
+from django.db.models import BooleanField, Count, Exists, ExpressionWrapper, OuterRef, Q, Subquery, Value
+from django.db.models.functions import MD5, Coalesce, Lower
 
 from accounts.actors import Actor
-from accounts.models import Account, GrantedQuerySet
+from accounts.models import Account, GrantedQuerySet, User
+from compute.models.instances import Disk
 
 
 class StackScriptQuerySet(GrantedQuerySet):
@@ -18,8 +20,20 @@ class StackScriptQuerySet(GrantedQuerySet):
             return self.filter(public)
         mine = Q(account_id=actor.account_id)
         if actor.restricted:
-            mine &= Exists(self.grants(actor))
+            return self.filter(public | mine & Exists(self.grants(actor)))
         return self.filter(public | mine)
+
+    def for_api(self, actor: Actor | None):
+        """Rows with what the API shows besides columns: whose, the author's picture, and how many disks run it."""
+        author = User.objects.filter(username=OuterRef("username"), account_id=OuterRef("account_id"))
+        disks = Disk.objects.filter(stackscript=OuterRef("pk")).order_by().values("stackscript")
+        return self.annotate(
+            mine=Value(False)
+            if actor is None
+            else ExpressionWrapper(Q(account_id=actor.account_id), output_field=BooleanField()),
+            user_gravatar_id=MD5(Lower(Coalesce(Subquery(author.values("email")), Value("")))),
+            deployments_active=Coalesce(Subquery(disks.annotate(number=Count("pk")).values("number")), Value(0)),
+        )
 
 
 class StackScript(models.Model):

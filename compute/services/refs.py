@@ -1,7 +1,7 @@
 """How events name the entities of this app."""
 
 from accounts.services.events import EntityRef
-from compute.models import Config, Image, Instance
+from compute.models import Config, Image, Instance, StackScript
 
 
 def instance_ref(instance: Instance) -> EntityRef:
@@ -19,6 +19,10 @@ def image_ref(image: Image | None) -> EntityRef | None:
     if image is None:
         return None
     return EntityRef("image", image.pk, image.label, f"/v4/images/{image.pk}")
+
+
+def script_ref(script: StackScript) -> EntityRef:
+    return EntityRef("stackscript", script.pk, script.label, f"/v4/compute/stackscripts/{script.pk}")
 
 
 def address_ref(address: str) -> EntityRef:

@@ -1,22 +1,108 @@
-"""Deployment scripts: what running one at the first boot of a disk takes."""
+"""Deployment scripts: writing them, and what running one at the first boot of a disk takes."""
 
 import hashlib
 import shlex
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from django.db import transaction
 from django.db.models import F
 
 from accounts.actors import Actor
-from compute.models import StackScript
-from compute.services.script_fields import read_values
+from accounts.services.events import notify
+from accounts.services.grants import forget_entity, grant_creator
+from compute.models import Image, StackScript
+from compute.services.refs import script_ref
+from compute.services.script_fields import read_fields, read_values
 from config.errors import Problems
 
 ANY = "any/all"
 """Stands among a script's images for every one."""
 PLACE = "/root/StackScript"
 """Where a script is on the disk that is deployed with it."""
+LONGEST = {"script": 65_535, "description": 65_535, "rev_note": 512}
+MOST_IMAGES = 100
+
+
+# --- writing ------------------------------------------------------------------------------------------
+
+
+@transaction.atomic
+def create(actor: Actor, given: Mapping[str, Any]) -> StackScript:
+    """Make a script of the actor's account from the fields of a request. Raises `Invalid`, with all problems."""
+    script = StackScript(account_id=actor.account_id, username=actor.username)
+    _apply(actor, script, given)
+    script.save(force_insert=True)
+    grant_creator(actor, "stackscript", script.pk)
+    notify(actor, "stackscript_create", script_ref(script))
+    return script
+
+
+@transaction.atomic
+def update(actor: Actor, script: StackScript, given: Mapping[str, Any]) -> None:
+    """Write what differs: a new text is a revision, one made public stays so, and the rest is an update.
+
+    Each of the three that happens is an event of its own.
+    """
+    # what is checked below must hold when it is written: revisions of one script take turns
+    script.refresh_from_db(from_queryset=StackScript.objects.select_for_update())
+    was = {name: getattr(script, name) for name in given}
+    _apply(actor, script, given)
+    changed = {name for name in given if getattr(script, name) != was[name]}
+    if not changed:
+        return
+    script.save(update_fields=[*changed, "user_defined_fields", "updated"])
+    if "script" in changed:
+        notify(actor, "stackscript_revise", script_ref(script), message=script.rev_note)
+    if "is_public" in changed:
+        notify(actor, "stackscript_publicize", script_ref(script))
+    if changed - {"script", "rev_note", "is_public"} or changed == {"rev_note"}:
+        notify(actor, "stackscript_update", script_ref(script))
+
+
+@transaction.atomic
+def delete(actor: Actor, script: StackScript) -> None:
+    """Delete a script with the grants on it. Disks deployed with it stay."""
+    forget_entity("stackscript", script.pk)
+    notify(actor, "stackscript_delete", script_ref(script))
+    script.delete()
+
+
+def _apply(actor: Actor, script: StackScript, given: Mapping[str, Any]) -> None:
+    """Set the given fields on the row, checked against each other and against what is there."""
+    problems = Problems()
+    for name, most in LONGEST.items():
+        if len(given.get(name, "")) > most:
+            problems.add(name, f"{name.replace('_', ' ').capitalize()} must be at most {most} characters")
+    if script.is_public and given.get("is_public") is False:
+        problems.add("is_public", "A public script cannot be made private again.")
+    for name, value in given.items():
+        setattr(script, name, value)
+    if "images" in given:
+        script.images = list(dict.fromkeys(given["images"]))
+    if "images" in given or given.get("is_public"):
+        _check_images(actor, script.images, script.is_public, problems)
+    # a text that is too long is not read
+    if "script" in given and not problems:
+        script.user_defined_fields = read_fields(script.script, problems)
+    problems.raise_any()
+
+
+def _check_images(actor: Actor, images: Sequence[str], public: bool, problems: Problems) -> None:
+    """Each must be there for the actor to see, and a public script's for everybody."""
+    if len(images) > MOST_IMAGES:
+        problems.add("images", f"A script has at most {MOST_IMAGES} images.")
+        return
+    seen = dict(Image.objects.visible_to(actor).filter(pk__in=images).values_list("pk", "is_public"))
+    for index, image in enumerate(images):
+        if image != ANY and image not in seen:
+            problems.add(f"images[{index}]", f"{image} is not valid")
+        elif image != ANY and public and not seen[image]:
+            problems.add(f"images[{index}]", "A public script needs public images.")
+
+
+# --- deploying ----------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True, slots=True)

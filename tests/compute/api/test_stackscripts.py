@@ -1,0 +1,298 @@
+"""Deployment scripts as clients see them."""
+
+import hashlib
+
+import pytest
+from django.db import connection
+from django.test.utils import CaptureQueriesContext
+
+from accounts.models import Event, GlobalGrants, Grant
+from compute.models import StackScript
+from tests.factories import DiskFactory, GrantFactory, ImageFactory, StackScriptFactory
+
+pytestmark = pytest.mark.django_db
+
+SCRIPTS = "/v4/compute/stackscripts"
+TEXT = '#!/bin/sh\n# <UDF name="motd" label="Message" default="hi" />\n# <UDF name="role" label="R" oneOf="a,b"/>\n'
+FIELDS = [
+    {"name": "motd", "label": "Message", "example": "", "default": "hi"},
+    {"name": "role", "label": "R", "example": "", "oneOf": "a,b"},
+]
+
+
+@pytest.fixture
+def image(db):
+    return ImageFactory(id="compute/test11")
+
+
+@pytest.fixture
+def body(image) -> dict:
+    return {"label": "greeter", "images": [image.pk], "script": TEXT}
+
+
+@pytest.fixture
+def api(client_for, owner):
+    return client_for(owner)
+
+
+def errors(response) -> dict:
+    assert response.status_code == 400
+    return {error["field"]: error["reason"] for error in response.json()["errors"]}
+
+
+def told() -> list[str]:
+    return list(Event.objects.order_by("pk").values_list("action", flat=True))
+
+
+def ids(response) -> list[int]:
+    return [script["id"] for script in response.json()["data"]]
+
+
+# --- creating --------------------------------------------------------------------------------------------
+
+
+def test_a_script_is_made_with_every_default_and_what_it_asks_for(api, body, account):
+    made = api.post(SCRIPTS, body).json()
+    script = StackScript.objects.get()
+    assert made == {
+        "id": script.pk,
+        "username": "owner",
+        "user_gravatar_id": hashlib.md5(b"owner@example.com", usedforsecurity=False).hexdigest(),
+        "label": "greeter",
+        "description": "",
+        "ordinal": 0,
+        "logo_url": "",
+        "images": ["compute/test11"],
+        "deployments_total": 0,
+        "deployments_active": 0,
+        "is_public": False,
+        "mine": True,
+        "created": made["created"],
+        "updated": made["updated"],
+        "rev_note": "",
+        "script": TEXT,
+        "user_defined_fields": FIELDS,
+    }
+    assert script.account == account
+    assert api.get(f"{SCRIPTS}/{script.pk}").json() == made
+    event = Event.objects.get()
+    assert (event.action, event.entity_type, event.entity_id) == ("stackscript_create", "stackscript", script.pk)
+    assert (event.username, event.entity_url) == ("owner", f"/v4/compute/stackscripts/{script.pk}")
+
+
+def test_all_that_is_wrong_is_said_at_once_and_nothing_is_made(api, image):
+    hidden = ImageFactory(id="private/9", number=9, account=StackScriptFactory().account, is_public=False)
+    assert errors(api.post(SCRIPTS, {})) == {
+        "label": "label is required", "images": "images is required", "script": "script is required",
+    }  # fmt: skip
+    assert errors(
+        api.post(
+            SCRIPTS,
+            {
+                "label": "fine",
+                "images": ["any/all", "nope", hidden.pk],
+                "script": "<UDF/>",
+                "rev_note": "x" * 513,
+                "description": "x" * 65_536,
+            },
+        )
+    ) == {
+        "images[1]": "nope is not valid",
+        "images[2]": "private/9 is not valid",
+        "rev_note": "Rev note must be at most 512 characters",
+        "description": "Description must be at most 65535 characters",
+    }
+    assert errors(api.post(SCRIPTS, {"label": "fine", "images": ["any/all"], "script": "\n<UDF/>"})) == {
+        "script": "The UDF tag on line 2 has no name."
+    }
+    assert errors(api.post(SCRIPTS, {"label": "fine", "images": ["any/all"], "script": "x" * 65_536})) == {
+        "script": "Script must be at most 65535 characters"
+    }
+    assert StackScript.objects.count() == 1
+    assert not Event.objects.exists()
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        {"label": "ab"},
+        {"label": None},
+        {"images": []},
+        {"images": "any/all"},
+        {"images": [1]},
+        {"script": ""},
+        {"script": 5},
+        {"is_public": "yes"},
+        {"images": ["any/all"] * 101 + [str(n) for n in range(101)]},
+    ],
+    ids=lambda wrong: str(wrong)[:20],
+)
+def test_a_field_of_the_wrong_kind_is_named(api, body, wrong):
+    (field,) = wrong
+    assert {name.partition("[")[0] for name in errors(api.post(SCRIPTS, {**body, **wrong}))} == {field}
+
+
+def test_spaces_and_line_ends_of_a_script_are_kept(api, body):
+    text = "  #!/bin/sh\r\n\techo \n\n"
+    assert api.post(SCRIPTS, {**body, "script": text}).json()["script"] == text
+
+
+def test_a_public_script_needs_public_images(api, body, account):
+    private = ImageFactory(id="private/9", number=9, account=account, is_public=False)
+    both = {**body, "images": ["compute/test11", private.pk]}
+    script = api.post(SCRIPTS, both).json()
+    refused = {"images[1]": "A public script needs public images."}
+    assert errors(api.post(SCRIPTS, {**both, "is_public": True})) == refused
+    assert errors(api.put(f"{SCRIPTS}/{script['id']}", {"is_public": True})) == refused
+    assert api.put(f"{SCRIPTS}/{script['id']}", {"is_public": True, "images": ["any/all"]}).status_code == 200
+
+
+def test_adding_needs_the_grant_and_the_creator_may_write(client_for, restricted, body):
+    api = client_for(restricted)
+    assert api.post(SCRIPTS, body).status_code == 403
+    GlobalGrants.objects.update(add_stackscripts=True)
+    made = api.post(SCRIPTS, body).json()
+    assert made["mine"]
+    grant = Grant.objects.get()
+    assert (grant.entity_type, grant.entity_id, grant.permissions) == ("stackscript", made["id"], "read_write")
+    assert api.put(f"{SCRIPTS}/{made['id']}", {"label": "mine now"}).json()["label"] == "mine now"
+
+
+# --- who sees and changes what ---------------------------------------------------------------------------
+
+
+def test_anybody_reads_the_public_ones_and_only_those(anonymous, client_for, owner, stranger, account):
+    private = StackScriptFactory(account=account)
+    public = StackScriptFactory(account=account, is_public=True)
+    for api in (anonymous, client_for(stranger)):
+        assert ids(api.get(SCRIPTS)) == [public.pk]
+        shown = api.get(f"{SCRIPTS}/{public.pk}").json()
+        assert (shown["mine"], shown["username"]) == (False, "owner")
+        assert api.get(f"{SCRIPTS}/{private.pk}").status_code == 404
+    assert ids(client_for(owner).get(SCRIPTS)) == [private.pk, public.pk]
+    assert client_for(owner, "computes:read_only").get(SCRIPTS).status_code == 403
+
+
+def test_a_restricted_user_sees_what_is_public_or_granted(client_for, restricted, account):
+    hidden, read, write = StackScriptFactory.create_batch(3, account=account)
+    public = StackScriptFactory(is_public=True)
+    GrantFactory(user=restricted, entity_type="stackscript", entity_id=read.pk)
+    GrantFactory(user=restricted, entity_type="stackscript", entity_id=write.pk, permissions="read_write")
+    api = client_for(restricted)
+    assert ids(api.get(SCRIPTS)) == [read.pk, write.pk, public.pk]
+    for script, status in ((hidden, 404), (read, 403), (public, 403), (write, 200)):
+        assert api.put(f"{SCRIPTS}/{script.pk}", {"label": "changed"}).status_code == status
+        assert api.delete(f"{SCRIPTS}/{script.pk}").status_code == status
+
+
+def test_nobody_changes_what_another_account_published(client_for, stranger, anonymous):
+    public = StackScriptFactory(is_public=True)
+    for api, status in ((client_for(stranger), 403), (anonymous, 401)):
+        assert api.put(f"{SCRIPTS}/{public.pk}", {"label": "stolen"}).status_code == status
+        assert api.delete(f"{SCRIPTS}/{public.pk}").status_code == status
+    public.refresh_from_db()
+    assert public.label != "stolen"
+
+
+# --- changing --------------------------------------------------------------------------------------------
+
+
+def test_each_way_to_change_a_script_tells_its_own_event(api, account, image):
+    script = StackScriptFactory(account=account)
+    path = f"{SCRIPTS}/{script.pk}"
+
+    api.put(path, {"label": "renamed", "description": "x"})
+    assert told() == ["stackscript_update"]
+
+    revised = api.put(path, {"script": TEXT, "rev_note": "Ask more."}).json()
+    assert (revised["user_defined_fields"], revised["rev_note"]) == (FIELDS, "Ask more.")
+    assert told()[1:] == ["stackscript_revise"]
+
+    assert api.put(path, {"is_public": True, "images": [image.pk, image.pk]}).json()["images"] == [image.pk]
+    assert told()[2:] == ["stackscript_publicize", "stackscript_update"]
+
+    api.put(path, {"rev_note": "Asks more."})
+    assert told()[4:] == ["stackscript_update"]
+
+
+def test_a_client_may_put_what_it_got_and_nothing_happens(api, body):
+    made = api.post(SCRIPTS, body).json()
+    assert api.put(f"{SCRIPTS}/{made['id']}", made).json() == made
+    assert told() == ["stackscript_create"]
+
+
+def test_what_is_public_stays_so(api, account):
+    script = StackScriptFactory(account=account, is_public=True)
+    path = f"{SCRIPTS}/{script.pk}"
+    assert errors(api.put(path, {"is_public": False, "script": "<UDF"})) == {
+        "is_public": "A public script cannot be made private again."
+    }
+    script.refresh_from_db()
+    assert script.is_public
+    assert api.put(path, {"is_public": True}).status_code == 200
+    assert not told()
+
+
+def test_a_broken_revision_changes_nothing(api, account):
+    script = StackScriptFactory(account=account, script=TEXT)
+    assert set(errors(api.put(f"{SCRIPTS}/{script.pk}", {"label": "new label", "script": '<UDF name="1"/>'}))) == {
+        "script"
+    }
+    script.refresh_from_db()
+    assert (script.script, script.label.startswith("script"), script.user_defined_fields) == (TEXT, True, FIELDS)
+
+
+def test_deleting_drops_its_grants_and_leaves_its_disks(api, restricted, account):
+    script = StackScriptFactory(account=account)
+    GrantFactory(user=restricted, entity_type="stackscript", entity_id=script.pk)
+    disk = DiskFactory(stackscript=script)
+    assert api.delete(f"{SCRIPTS}/{script.pk}").json() == {}
+    disk.refresh_from_db()
+    assert disk.stackscript is None
+    assert not Grant.objects.exists()
+    assert told() == ["stackscript_delete"]
+    assert api.delete(f"{SCRIPTS}/{script.pk}").status_code == 404
+
+
+# --- listing ---------------------------------------------------------------------------------------------
+
+
+def test_deployments_are_counted_in_the_query_of_the_page(api, account):
+    _, second = StackScriptFactory.create_batch(2, account=account, deployments_total=5)
+    DiskFactory.create_batch(3, stackscript=second)
+    with CaptureQueriesContext(connection) as few:
+        listed = api.get(SCRIPTS).json()["data"]
+    assert [script["deployments_active"] for script in listed] == [0, 3]
+    assert [script["deployments_total"] for script in listed] == [5, 5]
+    for script in StackScriptFactory.create_batch(5, account=account):
+        DiskFactory(stackscript=script)
+    with CaptureQueriesContext(connection) as many:
+        assert api.get(SCRIPTS).json()["results"] == 7
+    assert len(many) == len(few)
+    assert api.get(f"{SCRIPTS}/{second.pk}").json()["deployments_active"] == 3
+    assert api.put(f"{SCRIPTS}/{second.pk}", {"label": "renamed"}).json()["deployments_active"] == 3
+
+
+@pytest.mark.parametrize(
+    ("x_filter", "found"),
+    [
+        ({"mine": True}, ["mine"]),
+        ({"mine": False}, ["other"]),
+        ({"is_public": True}, ["other"]),
+        ({"label": {"+contains": "oth"}}, ["other"]),
+        ({"description": "of the account"}, ["mine"]),
+        ({"rev_note": "first"}, ["mine"]),
+        ({"deployments_total": {"+gte": 7}}, ["other"]),
+        ({"+order_by": "deployments_total", "+order": "desc"}, ["other", "mine"]),
+    ],
+)
+def test_filters(api, account, x_filter, found):
+    StackScriptFactory(account=account, label="mine", description="of the account", rev_note="first")
+    StackScriptFactory(label="other", is_public=True, deployments_total=7)
+    listed = api.get(SCRIPTS, x_filter=x_filter).json()["data"]
+    assert [script["label"] for script in listed] == found
+
+
+def test_what_cannot_be_filtered_is_refused(api, anonymous):
+    assert errors(api.get(SCRIPTS, x_filter={"script": "x"})) == {"X-Filter": "Cannot filter on script"}
+    assert anonymous.get(f"{SCRIPTS}?mine=true").json()["results"] == 0
