@@ -115,7 +115,8 @@ def _hold_with(address: Address, reason: str, field: str | None = None) -> tuple
     """Lock the instance that has the address, and read the address anew. `reason` refuses an IPv6 one."""
     if ":" in address.address:
         raise Invalid(reason, field)
-    assert address.instance_id is not None  # noqa: S101  (addresses are found by their instances)
+    if address.instance_id is None:
+        raise Missing
     held = hold([address.instance_id])[address.instance_id]
     row = Address.objects.filter(pk=address.pk, instance=held).first()
     if row is None:

@@ -9,6 +9,7 @@ no second declaration can drift from the first.
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
+from ipaddress import ip_address
 from math import isfinite
 from typing import Any
 
@@ -86,12 +87,17 @@ def _moment(value: Any) -> datetime:
     return moment.replace(microsecond=0)
 
 
+def _address(value: Any) -> str:
+    return str(ip_address(_text(value)))
+
+
 TYPES: tuple[tuple[type[serializers.Field], Callable[[Any], Any]], ...] = (
     (serializers.DateTimeField, _moment),
     (serializers.BooleanField, _boolean),
     (serializers.IntegerField, _integer),
     (serializers.FloatField, _decimal),
     (serializers.DecimalField, _decimal),
+    (serializers.IPAddressField, _address),
 )
 READ_PLAIN: dict[Callable, Callable[[str], Any]] = {
     _boolean: lambda text: {"true": True, "false": False}[text.lower()],

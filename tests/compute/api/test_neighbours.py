@@ -137,6 +137,15 @@ class TestTheLists:
         refused = listed(api, instance, kind, x_filter={"status": "active"})
         assert errors(refused) == {"X-Filter": "Cannot filter on status"}
 
+    def test_a_balancer_is_found_by_its_address_which_has_to_be_one(self, api, instance):
+        row = nodebalancer(instance, ipv4="203.0.113.7")
+        nodebalancer(instance, ipv4="203.0.113.8")
+        for wanted in ("203.0.113.7", {"+lt": "203.0.113.8"}, {"+neq": "203.0.113.8"}):
+            found = listed(api, instance, "nodebalancers", x_filter={"ipv4": wanted}).json()["data"]
+            assert [each["id"] for each in found] == [row.pk]
+        refused = listed(api, instance, "nodebalancers", x_filter={"ipv4": "somewhere"})
+        assert errors(refused) == {"X-Filter": "ipv4 is not valid"}
+
     def test_a_balancer_with_two_nodes_is_there_once(self, api, instance):
         row = nodebalancer(instance)
         NodeBalancerNode.objects.create(nodebalancer=row, instance=instance, label="b", address="10.0.0.2:81")
