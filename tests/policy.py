@@ -8,7 +8,16 @@ from django.db import transaction
 
 from accounts.models import Account, Event, GlobalGrants, Level, PersonalToken, User
 from accounts.scopes import FAMILIES
-from compute.models import Config, Disk, Instance
+from compute.models import (
+    Address,
+    AddressPool,
+    Config,
+    Disk,
+    Image,
+    Instance,
+    IPv6Range,
+    StackScript,
+)
 from tests.client import APIClient
 from tests.config.api.routes import Route
 from tests.factories import (
@@ -17,7 +26,11 @@ from tests.factories import (
     EventFactory,
     GlobalGrantsFactory,
     GrantFactory,
+    HostFactory,
+    HostMigrationFactory,
+    ImageFactory,
     InstanceFactory,
+    StackScriptFactory,
     StaffFactory,
     UserFactory,
     token_of,
@@ -60,19 +73,43 @@ class Scene:
     disk: Disk
     config: Config
     event: Event
+    address: Address
+    range: IPv6Range
+    image: Image
+    script: StackScript
     callers: tuple[Caller, ...]
 
 
 def scene_of(world: World) -> Scene:
     account = world.account
-    compute = InstanceFactory(account=account, region=world.region, type=world.type, host=world.host)
+    compute = InstanceFactory(
+        account=account, region=world.region, type=world.type, host=world.host, ipv6="2001:db8:77::1/128"
+    )
     disk = DiskFactory(instance=compute)
     config = ConfigFactory(instance=compute, disk=disk)
     event = EventFactory(account=account, of=True, entity_id=compute.pk)
-    return Scene(world, account, compute, disk, config, event, tuple(callers_of(account, compute)))
+    address = taken(compute, 2)
+    routed = AddressPool.objects.create(
+        region=world.region, kind="routed", network="2001:db8:5000::/40", gateway="::1"
+    )
+    block = IPv6Range.objects.create(
+        account=account, region=world.region, pool=routed, range="2001:db8:5000::", prefix=64, instance=compute
+    )
+    image = ImageFactory(id="private/77", number=77, account=account, is_public=False)
+    script = StackScriptFactory(account=account)
+    callers = tuple(callers_of(account, [("compute", compute.pk), ("image", 77), ("stackscript", script.pk)]))
+    return Scene(world, account, compute, disk, config, event, address[0], block, image, script, callers)
 
 
-def callers_of(account: Account, compute: Instance):
+def taken(compute: Instance, number: int) -> list[Address]:
+    """Free public addresses, given to the compute."""
+    rows = list(Address.objects.filter(instance=None, public=True, region=compute.region)[:number])
+    Address.objects.filter(pk__in=[row.pk for row in rows]).update(instance=compute)
+    Instance.objects.filter(pk=compute.pk).update(ipv4=[row.address for row in rows])
+    return rows
+
+
+def callers_of(account: Account, entities: list[tuple[str, int]]):
     owner = UserFactory(account=account)
     everything = {
         field.name: True for field in GlobalGrants._meta.fields if field.get_internal_type() == "BooleanField"
@@ -84,8 +121,9 @@ def callers_of(account: Account, compute: Instance):
         "other": UserFactory(),
         "staff": StaffFactory(),
     }
-    GrantFactory(user=users["r/o"], entity_id=compute.pk, permissions=Level.READ_ONLY)
-    GrantFactory(user=users["r/w"], entity_id=compute.pk, permissions=Level.READ_WRITE)
+    for kind, pk in entities:
+        GrantFactory(user=users["r/o"], entity_type=kind, entity_id=pk, permissions=Level.READ_ONLY)
+        GrantFactory(user=users["r/w"], entity_type=kind, entity_id=pk, permissions=Level.READ_WRITE)
     scopes = {"scope": UNUSED, "reads": READING}
     for name in CALLERS:
         readable = None if name == "none" else token_of(users.get(name, owner), scopes.get(name, "*"))
@@ -100,17 +138,43 @@ OBJECTS: dict[str, Callable[[Scene, Caller], Any]] = {
     "/v4/compute/instances/{compute_id}": lambda scene, caller: scene.compute.pk,
     "/v4/compute/instances/{compute_id}/configs/{id}": lambda scene, caller: scene.config.pk,
     "/v4/compute/instances/{compute_id}/disks/{id}": lambda scene, caller: scene.disk.pk,
+    "/v4/compute/instances/{compute_id}/ips/{id}": lambda scene, caller: scene.address.address,
     "/v4/compute/kernels/{id}": lambda scene, caller: "compute/latest-64bit",
+    "/v4/compute/stackscripts/{id}": lambda scene, caller: scene.script.pk,
     "/v4/compute/types/{id}": lambda scene, caller: scene.world.type.pk,
-    "/v4/images/{id}": lambda scene, caller: scene.world.image.pk,
+    "/v4/images/{id}": lambda scene, caller: scene.image.pk,
+    "/v4/networking/ips/{id}": lambda scene, caller: scene.address.address,
+    "/v4/networking/ipv6/ranges/{id}": lambda scene, caller: scene.range.range,
     "/v4/profile/tokens/{id}": lambda scene, caller: caller.token_id,
     "/v4/regions/{id}": lambda scene, caller: scene.world.region.pk,
 }
 """What each parameter of a path names, by the path up to it."""
 
+
+def assignment(scene: Scene) -> dict[str, Any]:
+    """The compute's address, assigned to the compute."""
+    own = {"address": scene.address.address, "compute_id": scene.compute.pk}
+    return {"region": scene.compute.region_id, "assignments": [own]}
+
+
 BODIES: dict[str, Callable[[Scene], dict[str, Any]]] = {
     "POST /v4/compute/instances": lambda scene: {"region": scene.world.region.pk, "type": scene.world.type.pk},
     "PUT /v4/compute/instances/{id}": lambda scene: {"label": "another-label"},
+    "POST /v4/compute/instances/{compute_id}/ips": lambda scene: {"type": "ipv4", "public": False},
+    "PUT /v4/compute/instances/{compute_id}/ips/{id}": lambda scene: {"rdns": None},
+    "POST /v4/compute/stackscripts": lambda scene: {
+        "label": "script",
+        "images": [scene.world.image.pk],
+        "script": "#!/bin/sh",
+    },
+    "PUT /v4/compute/stackscripts/{id}": lambda scene: {"label": "another"},
+    "POST /v4/networking/ips": lambda scene: {"type": "ipv4", "public": False, "compute_id": scene.compute.pk},
+    "PUT /v4/networking/ips/{id}": lambda scene: {"rdns": None},
+    "POST /v4/networking/ipv6/ranges": lambda scene: {"prefix_length": 64, "compute_id": scene.compute.pk},
+    "POST /v4/networking/ips/assign": lambda scene: assignment(scene),
+    "POST /v4/networking/ipv4/assign": lambda scene: assignment(scene),
+    "POST /v4/networking/ips/share": lambda scene: {"compute_id": scene.compute.pk, "ips": []},
+    "POST /v4/networking/ipv4/share": lambda scene: {"compute_id": scene.compute.pk, "ips": []},
     "POST /v4/profile/tokens": lambda scene: {"label": "another", "scopes": UNUSED},
     "PUT /v4/profile/tokens/{id}": lambda scene: {"label": "another"},
 }
@@ -121,7 +185,14 @@ def running(scene: Scene) -> None:
     Instance.objects.filter(pk=scene.compute.pk).update(status=Instance.Status.RUNNING)
 
 
+def due_to_move(scene: Scene) -> None:
+    """A host migration is scheduled, and there is another host to go to."""
+    HostFactory(region=scene.world.region)
+    HostMigrationFactory(instance=scene.compute)
+
+
 BEFORE: dict[str, Callable[[Scene], None]] = {
+    "POST /v4/compute/instances/{id}/migrate": due_to_move,
     "POST /v4/compute/instances/{id}/reboot": running,
     "POST /v4/compute/instances/{id}/shutdown": running,
 }
