@@ -3,7 +3,7 @@
 from typing import Any, Self
 
 from django.db import models
-from django.db.models import F, Func, OuterRef, Q, QuerySet, Subquery, Value
+from django.db.models import Aggregate, F, Func, Q, QuerySet, Subquery, Value
 from django.db.models.functions import Cast, Coalesce
 from django.db.models.sql.datastructures import BaseTable
 
@@ -64,6 +64,19 @@ class _AddressOf(Func):
     output_field = models.GenericIPAddressField()
 
 
+class _GatewaysByRegion(Aggregate):
+    """The gateway of each region's first pool, as one JSON object."""
+
+    template = "jsonb_object_agg(%(expressions)s ORDER BY id DESC)"
+    output_field = models.JSONField()
+
+
+class _GatewayOf(Func):
+    template = "(%(expressions)s)::inet"
+    arg_joiner = " ->> "
+    output_field = models.GenericIPAddressField()
+
+
 SLAAC_KEYS = 2**62
 """Where the keys begin that SLAAC addresses have in `AddressQuerySet.of`: beyond those of all rows."""
 LINK_LOCAL_GATEWAY = "fe80::1"
@@ -71,12 +84,14 @@ LINK_LOCAL_GATEWAY = "fe80::1"
 
 def _slaac_of(instances: QuerySet[Instance]) -> QuerySet:
     """What rows of the instances' SLAAC addresses would hold, by the columns of `Address`."""
-    pools = AddressPool.objects.filter(region=OuterRef("region"), kind=AddressPool.Kind.SLAAC).order_by("pk")
+    pools = AddressPool.objects.filter(kind=AddressPool.Kind.SLAAC).order_by().values("kind")
+    # looked up once for the whole list: a subquery for each row would be most of what a long list costs
+    gateways = Subquery(pools.annotate(by_region=_GatewaysByRegion("region_id", "gateway")).values("by_region"))
     link_local = Cast(Value(LINK_LOCAL_GATEWAY), models.GenericIPAddressField())
-    gateway = Coalesce(Subquery(pools.values("gateway")[:1]), link_local, output_field=link_local.output_field)
+    gateway = Coalesce(_GatewayOf(gateways, F("region_id")), link_local, output_field=link_local.output_field)
     columns: dict[str, Any] = {
         "id": F("pk") + Value(SLAAC_KEYS, models.BigIntegerField()),
-        "pool_id": Subquery(pools.values("pk")[:1]),
+        "pool_id": Cast(Value(None), models.BigIntegerField()),
         "region_id": F("region_id"),
         "address": _AddressOf("ipv6"),
         "prefix": Cast(Value(64), models.SmallIntegerField()),
@@ -94,7 +109,8 @@ class AddressQuerySet(models.QuerySet["Address"]):
     """Free addresses and those in use; `of` and `visible_to` also give SLAAC addresses, which have no rows."""
 
     def of(self, instances: QuerySet[Instance]) -> Self:
-        """All addresses that these instances hold: their rows, then their SLAAC addresses made to look like rows.
+        """All addresses that these instances hold: their rows, then their SLAAC addresses, which look like rows
+        of no pool.
 
         One SELECT from a UNION, which filters, counts and pages like any other. To be called on the manager itself;
         not to be updated or locked.

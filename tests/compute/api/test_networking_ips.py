@@ -109,6 +109,17 @@ class TestTheList:
         addresses = [each["address"] for each in one["data"] + two["data"]]
         assert len(set(addresses)) == 26
 
+    def test_a_region_with_two_slaac_pools_or_none_has_one_gateway(self, api, first):
+        def gateways() -> list[str]:
+            return [each["gateway"] for each in api.get(IPS).json()["data"] if each["type"] == "ipv6"]
+
+        AddressPoolFactory(region=first.region, kind="slaac", network="2001:db8:78::/64", gateway="2001:db8:78::1")
+        AddressPoolFactory(region=RegionFactory(id="us-other"), kind="slaac", network="2001:db8:79::/64")
+        AddressPool.objects.filter(network="2001:db8:77::/64").update(gateway="2001:db8:77::1")
+        assert gateways() == ["2001:db8:77::1"]
+        AddressPool.objects.filter(kind="slaac").delete()
+        assert gateways() == ["fe80::1"]
+
     def test_of_a_restricted_user_has_what_is_granted(self, client_for, helper, first, second):
         api = client_for(helper)
         assert listed(api) == []
