@@ -1,10 +1,7 @@
 """Addresses and ranges that many want at once: real threads on a real database."""
 
-from collections import Counter
-
 import pytest
 from django.db import connection
-from django.db.models import Count
 from django.test import Client
 
 from accounts.models import Event, User
@@ -36,6 +33,8 @@ def sound() -> None:
 
 
 def done(results: list) -> list:
+    """What was done. Nobody may have been thrown out by anything but a refusal."""
+    assert None not in results
     return [result for result in results if not isinstance(result, DomainError)]
 
 
@@ -66,7 +65,11 @@ def test_of_racing_deletions_one_public_address_is_left(world):
     Instance.objects.filter(pk=instance.pk).update(ipv4=["198.18.0.2", "198.18.0.40", "198.18.0.41"])
     mine = list(instance.addresses.order_by("pk"))
 
-    results = race(lambda number: ips.delete(world.actor, mine[number % 3]))
+    def act(number: int) -> bool:
+        ips.delete(world.actor, mine[number % 3])
+        return True
+
+    results = race(act)
 
     assert len(done(results)) == 2
     assert Address.objects.filter(instance=instance).count() == 1
@@ -162,7 +165,7 @@ def test_no_two_accounts_get_one_range(world, settings):
     from accounts.actors import Actor
     from tests.factories import AccountFactory, InstanceFactory
 
-    AddressPool.objects.create(region=world.region, kind="routed", network="2001:db8:5000::/56", gateway="fe80::1")
+    AddressPool.objects.create(region=world.region, kind="routed", network="2001:db8:5000::/48", gateway="fe80::1")
     actors = []
     for number in range(RACERS):
         account = AccountFactory()
@@ -174,12 +177,10 @@ def test_no_two_accounts_get_one_range(world, settings):
 
     def act(number: int) -> IPv6Range:
         actor, pk = actors[number]
-        return ranges.create(actor, ranges.RangeSpec(64, compute_id=pk))
+        return ranges.create(actor, ranges.RangeSpec((64, 56)[number % 2], compute_id=pk))
 
     assert len(done(race(act))) == RACERS
     assert overlaps() == 0
-    assert Counter(IPv6Range.objects.values_list("account", flat=True)).most_common(1)[0][1] == 1
-    assert IPv6Range.objects.values("range").annotate(number=Count("pk")).filter(number__gt=1).count() == 0
 
 
 def overlaps() -> int:
