@@ -104,7 +104,6 @@ class IPv6RangeViewSet(ResourceViewSet[Actor, IPv6Range]):
         "destroy": WRITE,
     }
     grants = {"list": READ_ONLY, "retrieve": READ_ONLY, "allocate": READ_WRITE, "destroy": READ_WRITE}
-    related = ("instance",)
 
     @staticmethod
     def objects(actor, path):
