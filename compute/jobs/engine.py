@@ -115,7 +115,10 @@ class Runner:
 
     def _wait(self, outcome: Wait) -> None:
         percent = self.kind.percent(self.at, outcome.percent, self.job.data)
-        if ledger.postpone(self.job, outcome.seconds, percent=percent) and not outcome.seconds:
+        waits = ledger.postpone(
+            self.job, outcome.seconds, percent=percent, rate=outcome.rate, remaining=outcome.remaining
+        )
+        if waits and not outcome.seconds:
             ring(self.job.pk)
 
     def _settle(self, position: int, within: int) -> Job | None:
@@ -264,6 +267,8 @@ class Runner:
     def _end_superseded(self) -> None:
         """End without undoing anything: the deletion that waits takes everything away, whatever is there."""
         reason = "Superseded by the deletion of the compute."
+        if self.kind.superseded:
+            self.context.power()
         with transaction.atomic():
             finished = ledger.finish(
                 self.job,

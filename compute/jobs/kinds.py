@@ -17,10 +17,15 @@ class Fail(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Wait:
-    """The step is under way: run it again in `seconds`. `percent` is how far this step has come."""
+    """The step is under way: run it again in `seconds`. `percent` is how far this step has come.
+
+    One that copies data may tell its `rate`, in MB a second, and how many seconds are `remaining`.
+    """
 
     seconds: float
     percent: int = 0
+    rate: float | None = None
+    remaining: float | None = None
 
 
 @dataclass(frozen=True, slots=True)

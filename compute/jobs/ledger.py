@@ -4,7 +4,8 @@ A worker that lost its lease, a bell that rings twice, two beats, two enqueuers:
 All times are compared with the database's clock, so that workers need not agree on theirs. Where job and event
 change together they change in one statement, which is one transaction and one round trip.
 
-Lock order, here and in `compute.jobs.queue`: the job row, then its event, then the instance.
+Lock order, here and in `compute.jobs.queue`: the job row, then its event, then the instance. Several instances are
+locked in the order of their keys; hosts come last.
 """
 
 import json
@@ -46,7 +47,9 @@ WITH settled AS (
      WHERE id = %(id)s AND fence = %(fence)s AND state IN ('active', 'undoing')
  RETURNING *
 ), told AS (
-    UPDATE accounts_event SET percent_complete = GREATEST(percent_complete, %(percent)s::smallint)
+    UPDATE accounts_event
+       SET percent_complete = GREATEST(percent_complete, %(percent)s::smallint),
+           rate = COALESCE(%(rate)s::text, rate), time_remaining = %(remaining)s::integer
       FROM settled WHERE accounts_event.id = settled.event_id AND %(percent)s::smallint IS NOT NULL
 )
 SELECT *, deadline_at < statement_timestamp() AS overdue FROM settled
@@ -75,6 +78,9 @@ WITH finished AS (
 )
 SELECT * FROM finished
 """
+
+_HOLD_JOB = "SELECT FROM compute_job WHERE id = %s FOR NO KEY UPDATE"
+_HOLD_INSTANCES = "SELECT FROM compute_instance WHERE id = ANY(%s) ORDER BY id FOR NO KEY UPDATE"
 
 _CLOSE_CHAPTER = """
 UPDATE accounts_event
@@ -117,12 +123,23 @@ def advance(
 
 
 def postpone(
-    job: Job, seconds: float, *, error: str = "", percent: int | None = None, failed: bool = False
+    job: Job,
+    seconds: float,
+    *,
+    error: str = "",
+    percent: int | None = None,
+    failed: bool = False,
+    rate: float | None = None,
+    remaining: float | None = None,
 ) -> Job | None:
-    """Give the lease back and run the same step again in `seconds`; `failed` keeps counting attempts."""
+    """Give the lease back and run the same step again in `seconds`; `failed` keeps counting attempts.
+
+    With a `percent`, the event also tells the `rate`, in MB a second, and the seconds `remaining`.
+    """
     return _settle(
-        job, step=job.step, state=job.state, delay=seconds, error=error, percent=percent, keep_attempt=failed
-    )
+        job, step=job.step, state=job.state, delay=seconds, error=error, percent=percent, keep_attempt=failed,
+        rate=None if rate is None else f"{rate:.1f} MB/s", remaining=None if remaining is None else round(remaining),
+    )  # fmt: skip
 
 
 def finish(
@@ -137,8 +154,11 @@ def finish(
 ) -> Job | None:
     """End the job with its event and, where it still shows `during`, write what is true of the instance.
 
-    `status` None leaves the instance alone. `booted` is the profile it runs now, None for no change.
+    `status` None leaves the instance alone. `booted` is the profile it runs now, None for no change. The instance
+    that a clone copies is locked as well: its status is written in the same transaction, which has to be open.
     """
+    if job.source_id is not None:
+        _hold_both(job)
     return _one(
         _FINISH,
         {
@@ -153,6 +173,13 @@ def finish(
             "event_status": "finished" if state == Job.State.DONE else "failed",
         },
     )
+
+
+def _hold_both(job: Job) -> None:
+    """Lock the job, then its instance and its source in the order of their keys, as all do who lock several."""
+    with connection.cursor() as cursor:
+        cursor.execute(_HOLD_JOB, [job.pk])
+        cursor.execute(_HOLD_INSTANCES, [[job.instance_id, job.source_id]])
 
 
 def close_chapter(event_id: int | None) -> None:
@@ -183,6 +210,8 @@ def _settle(job: Job, **changes: Any) -> Job | None:
         "delay": 0.0,
         "error": "",
         "percent": None,
+        "rate": None,
+        "remaining": None,
         "keep_attempt": False,
         "keep_lease": False,
         "data": None if data is None else Jsonb(data),

@@ -21,6 +21,10 @@ class Run:
         self.driver = driver
         self.made: int | None = None
         """The disk that the step at work has finished, for its record."""
+        self.size: int | None = None
+        """How many MB the archive has that the step at work looked at, for its record."""
+        self.source_power = Power.ABSENT
+        """Whether the instance that a clone copies is on, when `power` was last asked."""
 
     @property
     def data(self) -> dict[str, Any]:
@@ -40,7 +44,12 @@ class Run:
         return machine_name(self.job.instance_id)
 
     def power(self) -> Power:
-        """Whether the instance's machine is on, as the driver says; absent for a job on no instance."""
+        """Whether the instance's machine is on, as the driver says; absent for a job on no instance.
+
+        Asks about a clone's source along with it, since both are written in the last settle.
+        """
+        if self.job.source_id is not None:
+            self.source_power = self.driver.power(machine_name(self.job.source_id))
         return Power.ABSENT if self.job.instance_id is None else self.driver.power(self.machine)
 
     def secrets(self) -> dict[str, Any]:
@@ -60,4 +69,8 @@ def disk_name(instance_id: int | None, disk_id: int) -> str:
 
 def until(progress: Progress) -> Wait | None:
     """Turn a driver's progress into a step's outcome: wait for it, or go on."""
-    return None if progress.done else Wait(progress.wait, progress.percent)
+    return (
+        None
+        if progress.done
+        else Wait(progress.wait, progress.percent, rate=progress.rate, remaining=progress.remaining)
+    )

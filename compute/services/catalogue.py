@@ -105,10 +105,13 @@ def _image(item: dict[str, Any]) -> Image:
 
 
 def _add_hosts(regions: list[Region]) -> None:
-    """One host for each region that has none yet."""
+    """Two hosts for each region that has none yet."""
     inhabited = set(Host.objects.values_list("region_id", flat=True))
     Host.objects.bulk_create(
-        Host(label=f"{region.pk}-h1", region=region) for region in regions if region.pk not in inhabited
+        Host(label=f"{region.pk}-h{number}", region=region)
+        for region in regions
+        if region.pk not in inhabited
+        for number in (1, 2)
     )
 
 

@@ -12,10 +12,11 @@ from accounts.services.events import notify
 from accounts.services.grants import grant_creator
 from accounts.ssh_keys import parse_public_key
 from compute.jobs.queue import begin, enqueue
-from compute.models import Config, ConfigDevice, Disk, Host, Image, Instance, InstanceType, Job
+from compute.models import Config, ConfigDevice, Disk, Image, Instance, InstanceType, Job
 from compute.services import addresses
 from compute.services.offer import find_offer
 from compute.services.passwords import WEAK, is_strong
+from compute.services.placement import FULL, place
 from compute.services.refs import image_ref, instance_ref
 from config.errors import Problems
 from config.inserts import draw_keys
@@ -53,7 +54,6 @@ class _Plan:
     type: InstanceType
     region: Region
     image: Image | None
-    host: Host
     network: str | None
     keys: tuple[str, ...]
 
@@ -69,7 +69,6 @@ def create(actor: Actor, spec: InstanceSpec) -> Instance:
     # all keys first: label, addresses and machine name derive from the instance's, and one statement inserts all
     key, *event_and_job = draw_keys(Instance, Event, Job)
     instance = Instance(id=key, account_id=actor.account_id, region=plan.region, type=plan.type)
-    instance.host = plan.host
     instance.label = spec.label or f"compute{instance.pk}"
     instance.image = plan.image
     instance.group = spec.group
@@ -84,6 +83,8 @@ def create(actor: Actor, spec: InstanceSpec) -> Instance:
     config, parts = _deploy(instance, plan, spec) if plan.image else (None, [])
     grant_creator(actor, "compute", instance.pk)
     secrets = {"root_pass": spec.root_pass, "authorized_keys": plan.keys} if plan.image else {}
+    # last: all creates in the region want the row of one of its few hosts, and hold it until they commit
+    instance.host = place(instance, plan.type, plan.region.pk)
     begin(
         "provision",
         instance,
@@ -147,8 +148,8 @@ def _check(actor: Actor, spec: InstanceSpec) -> _Plan:
         needs = CAPABILITY.get(plan_type.type_class, "Computes")
         if needs not in region.capabilities:
             problems.add("region", f"This region does not offer {needs}.")
-        elif offer.host is None:
-            problems.add("region", "No host in this region takes new computes.")
+        elif not offer.room:
+            problems.add("region", FULL)
     if spec.image:
         _check_image(spec, image, plan_type, problems)
     if spec.root_pass is not None and not is_strong(spec.root_pass):
@@ -162,8 +163,7 @@ def _check(actor: Actor, spec: InstanceSpec) -> _Plan:
     problems.raise_any()
     assert plan_type is not None  # noqa: S101 - or else there were problems
     assert region is not None  # noqa: S101
-    assert offer.host is not None  # noqa: S101
-    return _Plan(plan_type, region, image, offer.host, offer.network, keys)
+    return _Plan(plan_type, region, image, offer.network, keys)
 
 
 def _check_image(spec: InstanceSpec, image: Image | None, plan: InstanceType | None, problems: Problems) -> None:

@@ -9,6 +9,7 @@ from django.db.models import Model
 
 from accounts.actors import Actor
 from compute.models import Host, Image, InstanceType
+from compute.services.placement import FITS
 from regions.models import Region
 
 
@@ -16,14 +17,14 @@ from regions.models import Region
 class Offer:
     """The type, region and image of these ids, None where there is none that the actor may use.
 
-    `host` is the first of the region that takes new instances, None where there is none; `network` its IPv6 /64,
-    None where it has no IPv6.
+    `room` is whether a host of the region has room for the type, `network` the region's IPv6 /64, None where it has
+    no IPv6.
     """
 
     type: InstanceType | None
     region: Region | None
     image: Image | None
-    host: Host | None
+    room: bool
     network: str | None
 
 
@@ -36,27 +37,27 @@ def find_offer(actor: Actor, type_id: str, region_id: str, image_id: str | None)
     plan, row = _take(InstanceType, row)
     region, row = _take(Region, row)
     image, row = _take(Image, row)
-    host, row = _take(Host, row)
-    return Offer(plan, region, image, host, row[0])
+    room, network = row
+    return Offer(plan, region, image, room, network)
 
 
 @cache
 def _statement() -> str:
     """The SQL, with the columns that the models have. An image is visible as `ImageQuerySet.visible_to` says."""
     columns = ", ".join(
-        f"{alias}.{column}" for alias, model in (("t", InstanceType), ("r", Region), ("i", Image), ("h", Host))
+        f"{alias}.{column}" for alias, model in (("t", InstanceType), ("r", Region), ("i", Image))
         for column in _columns(model)
     )  # fmt: skip
+    fits = FITS.format(memory="t.memory", vcpus="t.vcpus", disk="t.disk")
     return f"""
         SELECT {columns},
+               EXISTS (SELECT FROM {Host._meta.db_table} h WHERE h.region_id = r.id AND {fits}),
                (SELECT network FROM compute_addresspool p WHERE p.region_id = r.id AND p.kind = 'slaac' LIMIT 1)
           FROM (SELECT %(type)s::text AS type, %(region)s::text AS region, %(image)s::text AS image) AS asked
           LEFT JOIN {InstanceType._meta.db_table} t ON t.id = asked.type
           LEFT JOIN {Region._meta.db_table} r ON r.id = asked.region
           LEFT JOIN {Image._meta.db_table} i
                  ON i.id = asked.image AND (i.is_public OR i.account_id = %(account)s)
-          LEFT JOIN LATERAL (
-               SELECT * FROM {Host._meta.db_table} WHERE region_id = r.id AND enabled ORDER BY id LIMIT 1) h ON true
     """  # noqa: S608 - made of the models' own names
 
 

@@ -1,13 +1,14 @@
 """Taking an instance's rows away, and giving back what it held."""
 
 from accounts.services.grants import forget_entity
-from compute.models import Instance, IPv6Range
+from compute.models import Image, Instance, IPv6Range
 from compute.services.addresses import release_all
+from compute.services.placement import release
 from tags.services import untag
 
 
 def remove(instance: Instance) -> None:
-    """Delete the instance with its disks and profiles; addresses and ranges go back to their pools.
+    """Delete the instance with its disks and profiles; addresses, ranges and its room on a host are given back.
 
     Grants and tags go with it. Runs in the transaction that settles the job which made it true.
     """
@@ -17,4 +18,11 @@ def remove(instance: Instance) -> None:
     IPv6Range.objects.filter(instance=instance).delete()
     forget_entity("compute", instance.pk)
     untag("compute", instance.pk)
+    release(instance)
     instance.delete()
+
+
+def remove_image(number: int) -> None:
+    """Delete an account's own image with the grants on it. Instances and disks deployed from it name none then."""
+    forget_entity("image", number)
+    Image.objects.filter(number=number).delete()

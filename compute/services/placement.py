@@ -1,0 +1,144 @@
+"""Room on hosts: reserving it for instances, and giving it back.
+
+What is used of a host is the sum of its reservations, kept on its row so that taking some is one conditional UPDATE;
+the row's CHECK stands behind it. Who changes an instance's reservations holds the instance's row, or makes it in the
+same transaction. Hosts are locked last of all, and several in the order of their keys.
+"""
+
+from functools import cache
+from typing import Any
+
+from django.db import connection
+from django.db.models import F
+
+from compute.models import Host, Instance, InstanceType, Reservation
+from config.errors import Invalid
+
+PARTS = ("memory", "vcpus", "disk")
+FULL = "No host in this region has room for this type."
+
+FITS = (
+    "enabled AND maintenance IS NULL AND memory_used + {memory} <= memory AND vcpus_used + {vcpus} <= vcpus"
+    " AND disk_used + {disk} <= disk"
+)
+"""SQL: whether a row of the hosts' table takes an instance of these sizes."""
+
+_PLACE = """
+WITH chosen AS (
+    SELECT id FROM compute_host
+     WHERE region_id = %(region)s AND id IS DISTINCT FROM %(avoid)s::bigint AND {fits}
+     ORDER BY LEAST(
+         (memory - memory_used)::float8 / NULLIF(memory, 0), (vcpus - vcpus_used)::float8 / NULLIF(vcpus, 0),
+         (disk - disk_used)::float8 / NULLIF(disk, 0)) DESC, id
+     LIMIT 1 FOR NO KEY UPDATE {others}
+), taken AS (
+    UPDATE compute_host
+       SET memory_used = memory_used + %(memory)s, vcpus_used = vcpus_used + %(vcpus)s,
+           disk_used = disk_used + %(disk)s
+     WHERE id = (SELECT id FROM chosen) AND {fits}
+ RETURNING *
+), reserved AS (
+    INSERT INTO compute_reservation AS held (host_id, instance_id, memory, vcpus, disk)
+    SELECT id, %(instance)s, %(memory)s, %(vcpus)s, %(disk)s FROM taken
+    ON CONFLICT (instance_id, host_id) DO UPDATE
+       SET memory = held.memory + excluded.memory, vcpus = held.vcpus + excluded.vcpus,
+           disk = held.disk + excluded.disk
+)
+SELECT {columns} FROM taken
+"""
+
+
+def place(
+    instance: Instance,
+    plan: InstanceType,
+    region_id: str,
+    *,
+    avoid: Host | None = None,
+    field: str | None = "region",
+) -> Host:
+    """Reserve room for the instance, as of type `plan`, on the host of the region with the largest free share.
+
+    Only enabled hosts that are not in maintenance are taken, and not `avoid`. The instance's row may be inserted
+    later in the same transaction (the foreign key is deferred). Raises `Invalid` on `field` where no host has room.
+    """
+    asked = {"region": region_id, "instance": instance.pk, "avoid": avoid and avoid.pk, **_sizes(plan)}
+    # hosts at which another placement is at work are passed over; only if there is no other are they waited for
+    row = _take(asked, "SKIP LOCKED") or _take(asked, "")
+    if row is None:
+        raise Invalid(FULL, field)
+    return Host.from_db(connection.alias, _columns(), row)
+
+
+def _take(asked: dict[str, Any], others: str) -> tuple[Any, ...] | None:
+    with connection.cursor() as cursor:
+        cursor.execute(_statement(others), asked)
+        return cursor.fetchone()
+
+
+@cache
+def _statement(others: str) -> str:
+    fits = FITS.format(**{name: f"%({name})s" for name in PARTS})
+    return _PLACE.format(fits=fits, others=others, columns=", ".join(_columns()))
+
+
+@cache
+def _columns() -> tuple[str, ...]:
+    return tuple(field.attname for field in Host._meta.concrete_fields)
+
+
+def grow(instance: Instance, plan: InstanceType) -> bool:
+    """Enlarge what the instance holds of its present host to at least what `plan` needs.
+
+    False, changing nothing, where that does not fit.
+    """
+    held = _held(instance).get(instance.host_id, dict.fromkeys(PARTS, 0))
+    wanted = {name: max(size, held[name]) for name, size in _sizes(plan).items()}
+    more = {name: wanted[name] - held[name] for name in PARTS}
+    if any(more.values()):
+        room = {f"{name}__gte": F(f"{name}_used") + more[name] for name in PARTS}
+        if not _use(instance.host_id, more, **room):
+            return False
+        _write(instance, instance.host_id, wanted)
+    return True
+
+
+def settle(instance: Instance, host: Host, plan: InstanceType) -> None:
+    """Hold exactly what `plan` needs on `host`, and nothing of other hosts. May run twice."""
+    _hold(instance, {host.pk: _sizes(plan)})
+
+
+def release(instance: Instance) -> None:
+    """Give back all that the instance holds."""
+    _hold(instance, {})
+
+
+def _hold(instance: Instance, wanted: dict[int, dict[str, int]]) -> None:
+    """Change what the instance holds to what is `wanted`, by host."""
+    held, nothing = _held(instance), dict.fromkeys(PARTS, 0)
+    for host_id in sorted(held.keys() | wanted.keys()):
+        now, then = held.get(host_id, nothing), wanted.get(host_id, nothing)
+        if now != then:
+            _use(host_id, {name: then[name] - now[name] for name in PARTS})
+            if host_id in wanted:
+                _write(instance, host_id, then)
+    if held.keys() - wanted.keys():
+        Reservation.objects.filter(instance=instance).exclude(host__in=wanted).delete()
+
+
+def _held(instance: Instance) -> dict[int, dict[str, int]]:
+    rows = Reservation.objects.filter(instance=instance).values("host_id", *PARTS)
+    return {row.pop("host_id"): row for row in rows}
+
+
+def _use(host_id: int, more: dict[str, int], **where: Any) -> bool:
+    """Count `more` as used, or less where it is negative, on a host of which `where` is true."""
+    used = {f"{name}_used": F(f"{name}_used") + size for name, size in more.items()}
+    return bool(Host.objects.filter(pk=host_id, **where).update(**used))
+
+
+def _write(instance: Instance, host_id: int, sizes: dict[str, int]) -> None:
+    Reservation.objects.update_or_create(instance=instance, host_id=host_id, defaults=sizes)
+
+
+def _sizes(plan: InstanceType) -> dict[str, int]:
+    return {name: getattr(plan, name) for name in PARTS}
