@@ -270,6 +270,7 @@ JOB_BACKOFF = env.float("JOB_BACKOFF", 1)  # times 2, 4, 8 … up to 60
 JOB_SWEEP_EVERY = env.float("JOB_SWEEP_EVERY", 1)
 JOB_RING_PATIENCE = env.float("JOB_RING_PATIENCE", 10)  # before a due job's bell is rung again
 WATCHDOG_EVERY = env.float("WATCHDOG_EVERY", 10)
+MIGRATIONS_EVERY = env.float("MIGRATIONS_EVERY", 30)
 
 DRIVER = env.str("DRIVER", "compute.drivers.simulated.SimulatedDriver")
 DRIVER_CONNINFO = env.str("DRIVER_CONNINFO", "")  # empty: beside our own tables
@@ -284,12 +285,14 @@ IPV6_RANGES = env.int("IPV6_RANGES", 10)  # of an account in one region
 CELERY_BEAT_SCHEDULE = {
     "sweep": {"task": "compute.jobs.sweep", "schedule": JOB_SWEEP_EVERY},
     "watch": {"task": "compute.jobs.watch", "schedule": WATCHDOG_EVERY},
+    "start_migrations": {"task": "compute.jobs.start_migrations", "schedule": MIGRATIONS_EVERY},
 }
 # The clock has a queue of its own, so that a backlog of bells does not hold up the timers.
 CELERY_TASK_QUEUES = [Queue("celery"), Queue("clock")]
 CELERY_TASK_ROUTES = {
     "compute.jobs.sweep": {"queue": "clock"},
     "compute.jobs.watch": {"queue": "clock"},
+    "compute.jobs.start_migrations": {"queue": "clock"},
 }
 
 # --- Celery ---------------------------------------------------------------------------------------------------

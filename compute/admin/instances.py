@@ -13,6 +13,7 @@ from django.utils.safestring import SafeString
 from accounts.admin.panels import MOST, account_panel, staff
 from accounts.models import Account, User
 from compute.admin.jobs import JobPage
+from compute.admin.migrations import migrations_panel
 from compute.admin.timeline import timeline
 from compute.jobs.catalogue import KINDS
 from compute.models import Address, Config, Disk, Instance, IPv6Range, Job
@@ -107,7 +108,8 @@ class InstancePage(ReadOnlyPage):
             offered = [button for button in jobs.buttons(request, job, back=page_of(obj)) if button.offered]
             return format_html_join("", "{}", ((button_html(button),) for button in offered))
 
-        return [timeline(obj, buttons), disks_panel(obj), configs_panel(obj), addresses_panel(obj)]
+        shown = (disks_panel, configs_panel, addresses_panel, migrations_panel)
+        return [timeline(obj, buttons), *(panel(obj) for panel in shown)]
 
     @admin.display(description="Status")
     def state(self, instance: Instance):

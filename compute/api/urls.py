@@ -3,9 +3,11 @@
 from django.urls import path
 
 from compute.api.catalogue import ImageViewSet, KernelViewSet, TypeViewSet
+from compute.api.clones import CloneViewSet
 from compute.api.firewalls import InstanceFirewallViewSet
 from compute.api.instances import ConfigViewSet, DiskViewSet, InstanceViewSet
 from compute.api.ips import InstanceAddressViewSet, NetworkingViewSet
+from compute.api.migrations import MigrateViewSet
 from compute.api.networking import AddressViewSet, IPv6PoolViewSet, IPv6RangeViewSet, MoveViewSet
 from compute.api.nodebalancers import InstanceNodeBalancerViewSet
 from compute.api.notices import MaintenanceViewSet, NotificationViewSet
@@ -24,6 +26,8 @@ urlpatterns = [
     path(f"{INSTANCE}/boot", InstanceViewSet.as_view({"post": "boot"})),
     path(f"{INSTANCE}/reboot", InstanceViewSet.as_view({"post": "reboot"})),
     path(f"{INSTANCE}/shutdown", InstanceViewSet.as_view({"post": "shutdown"})),
+    path(f"{INSTANCE}/clone", CloneViewSet.as_view({"post": "clone"})),
+    path(f"{INSTANCE}/migrate", MigrateViewSet.as_view({"post": "migrate"})),
     path(f"{NESTED}/disks", DiskViewSet.as_view(LIST)),
     path(f"{NESTED}/disks/<id:id>", DiskViewSet.as_view(READ)),
     path(f"{NESTED}/configs", ConfigViewSet.as_view(LIST)),

@@ -3,12 +3,18 @@
 The status after a job is what the driver says is true: ``running`` when the machine is on, else ``offline``.
 """
 
+from datetime import timedelta
+
 from compute.drivers.base import Power
 from compute.jobs import steps
 from compute.jobs.kinds import Kind, Step, nothing, registry
+from compute.jobs.steps import clones, migrations
 from compute.models.instances import Instance
 
 S = Instance.Status
+SETTLED = frozenset(Instance.SETTLED)
+LONG = timedelta(hours=12)
+"""The deadline of what copies whole disks."""
 
 PROVISION = Kind(
     name="provision",
@@ -68,4 +74,70 @@ DELETE = Kind(
     done=steps.forget,
 )
 
-KINDS = registry((PROVISION, BOOT, REBOOT, SHUTDOWN, DELETE))
+CLONE = Kind(
+    name="clone",
+    verb="clone",
+    event="compute_clone",
+    during=S.PROVISIONING,
+    steps=(
+        Step("define", steps.define, undo=steps.undefine),
+        Step("disks", clones.copy_disk, undo=clones.uncopy_disks, record=steps.disk_made),
+    ),
+    done=clones.release_source,
+    unwound=clones.unmake_clone,
+    superseded=clones.release_source,
+    deadline=LONG,
+)
+
+CLONE_INTO = Kind(
+    name="clone_into",
+    verb="clone into",
+    event="compute_clone",
+    starts_from=SETTLED,
+    during=S.PROVISIONING,
+    steps=(Step("disks", clones.copy_disk, undo=clones.uncopy_disks, record=steps.disk_made),),
+    done=clones.release_source,
+    unwound=clones.empty_out,
+    superseded=clones.release_source,
+    deadline=LONG,
+)
+
+MOVING = (
+    Step("stop", steps.stop, undo=migrations.boot_again, when=lambda data: data["running"]),
+    Step(
+        "reshape", migrations.reshape, undo=migrations.unshape,
+        when=lambda data: data["type"] != data["was"],
+    ),
+    Step("move", migrations.move, undo=migrations.move_back, record=migrations.arrive),
+    Step(
+        "boot", steps.start, undo=None,
+        event="compute_boot", when=lambda data: data["running"],
+    ),
+)  # fmt: skip
+
+MIGRATE = Kind(
+    name="migrate",
+    verb="migrate",
+    event="compute_migrate",
+    starts_from=SETTLED,
+    during=S.MIGRATING,
+    steps=MOVING,
+    unwound=migrations.stay,
+    deadline=LONG,
+)
+
+MIGRATE_REGION = Kind(
+    name="migrate_region",
+    verb="migrate",
+    event="compute_migrate_datacenter",
+    starts_from=SETTLED,
+    during=S.MIGRATING,
+    steps=MOVING,
+    unwound=migrations.stay,
+    deadline=LONG,
+)
+
+KINDS = registry((
+    PROVISION, BOOT, REBOOT, SHUTDOWN, DELETE,
+    CLONE, CLONE_INTO, MIGRATE, MIGRATE_REGION,
+))  # fmt: skip

@@ -39,7 +39,7 @@ def enqueue(
     Raises `Busy` while another job lives, `Invalid` naming the status when the kind cannot start from it,
     `Missing` when the instance went away meanwhile. `secrets` are sealed and end with the job. `event` replaces
     the kind's own action (the watchdog's boots are ``lassie_reboot``); `source` is the instance that a clone
-    copies.
+    copies, which the event is then about.
     """
     kind = KINDS[kind_name]
     displaced = kind.supersedes and _displace(instance.pk)
@@ -51,7 +51,7 @@ def enqueue(
         username=actor.username,
         account_id=instance.account_id,
         action=event or kind.event,
-        entity=instance_ref(instance),
+        entity=instance_ref(source or instance),
         secondary=secondary,
     )
     job = _draft(kind, instance, actor, told, data or {}, secrets)
@@ -87,7 +87,7 @@ def begin(
         username=actor.username,
         account_id=instance.account_id,
         action=event or kind.event,
-        entity=instance_ref(instance),
+        entity=instance_ref(source or instance),
         secondary=secondary,
     )
     job = _draft(kind, instance, actor, told, data, secrets)

@@ -4,6 +4,7 @@ from celery import shared_task
 
 from compute.jobs import engine, watchdog
 from compute.jobs.bell import TASK
+from compute.services import migrations
 
 
 @shared_task(name=TASK, ignore_result=True)
@@ -22,3 +23,9 @@ def sweep() -> None:
 def watch() -> None:
     """Look for instances that powered themselves off."""
     watchdog.watch()
+
+
+@shared_task(name="compute.jobs.start_migrations", ignore_result=True, expires=30)
+def start_migrations() -> None:
+    """Start the host migrations whose time has come."""
+    migrations.start_due()

@@ -69,6 +69,14 @@ class MemoryDriver:
         self.after(number, "stop")
         return DONE
 
+    def move(self, machine: str, host: str) -> Progress:
+        number = self._call("move")
+        if machine not in self.machines or self.machines[machine]["on"]:
+            raise Refused("There is no such machine, or it is on.")
+        self.machines[machine]["host"] = host
+        self.after(number, "move")
+        return DONE
+
     def power(self, machine: str) -> Power:
         if machine not in self.machines:
             return Power.ABSENT

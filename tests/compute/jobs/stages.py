@@ -7,9 +7,12 @@ from collections.abc import Callable
 
 from compute.jobs.catalogue import KINDS
 from compute.jobs.queue import enqueue
-from compute.models import Instance, Job
+from compute.models import Host, Instance, Job
+from compute.services.clones import CloneSpec, clone
+from compute.services.migrations import migrate
 from tests.compute.jobs.memory import MemoryDriver
 from tests.compute.jobs.work import work
+from tests.factories import AddressPoolFactory, HostFactory, HostMigrationFactory, RegionFactory
 from tests.world import World
 
 Stage = Callable[[World, MemoryDriver], Job]
@@ -29,8 +32,42 @@ def _provision(world: World, driver: MemoryDriver) -> Job:
     return world.create(private_ip=True).jobs.get()
 
 
+def _clone(world: World, driver: MemoryDriver) -> Job:
+    return clone(world.actor, deployed(world, driver), CloneSpec()).jobs.get()
+
+
+def _clone_into(world: World, driver: MemoryDriver) -> Job:
+    source, target = deployed(world, driver), deployed(world, driver, image=None)
+    return clone(world.actor, source, CloneSpec(compute_id=target.pk)).jobs.get(finished_at=None)
+
+
+def _migrate(world: World, driver: MemoryDriver) -> Job:
+    Host.objects.get_or_create(label="us-test-h2", region=world.region)
+    instance = deployed(world, driver)
+    HostMigrationFactory(instance=instance)
+    return migrate(world.actor, instance)
+
+
+def _migrate_region(world: World, driver: MemoryDriver) -> Job:
+    if not Host.objects.filter(region="us-other").exists():
+        region = RegionFactory(id="us-other", capabilities=["Computes"])
+        HostFactory(region=region)
+        for kind, network in (("public", "203.0.113.0/28"), ("private", "10.9.0.0/28")):
+            AddressPoolFactory(region=region, kind=kind, network=network, addresses=5)
+    return migrate(world.actor, deployed(world, driver), "us-other")
+
+
+def _no_images() -> None:
+    """Forget the images of a world before, whose archives its driver had."""
+    Image.objects.filter(number__isnull=False).delete()
+
+
 STAGES: dict[str, Stage] = {
     "provision": _provision,
+    "clone": _clone,
+    "clone_into": _clone_into,
+    "migrate": _migrate,
+    "migrate_region": _migrate_region,
 }
 
 

@@ -1,0 +1,34 @@
+"""What a region asks of an instance that is to come there, and what it gives it."""
+
+from collections.abc import Iterable
+
+from compute.models import AddressPool, Config, InstanceType
+from compute.services.addresses import slaac_address
+from config.errors import Problems
+from regions.models import Region
+
+CAPABILITY = {"gpu": "GPU Computes", "metal": "Bare Metal"}
+VLANS = "Vlans"
+"""The capability of next-generation-network regions, the only ones with VLANs."""
+
+
+def check_region(region: Region | None, plan: InstanceType | None, problems: Problems) -> None:
+    """Note on ``region`` that there is no such region, or that it does not offer what the type needs."""
+    if region is None:
+        problems.add("region", "region is not valid")
+    elif plan is not None:
+        needs = CAPABILITY.get(plan.type_class, "Computes")
+        if needs not in region.capabilities:
+            problems.add("region", f"This region does not offer {needs}.")
+
+
+def has_vlans(configs: Iterable[Config]) -> bool:
+    """Whether any of these profiles has an interface on a VLAN."""
+    return any(interface.get("purpose") == "vlan" for config in configs for interface in config.interfaces)
+
+
+def slaac_in(region_id: str, instance_id: int) -> str | None:
+    """The address, with its prefix length, that the instance gives itself there; None without IPv6."""
+    pools = AddressPool.objects.filter(region_id=region_id, kind=AddressPool.Kind.SLAAC)
+    network = pools.order_by("pk").values_list("network", flat=True).first()
+    return f"{slaac_address(network, instance_id)}/128" if network else None
