@@ -59,7 +59,19 @@ CREATE = f"""
                nextval(pg_get_serial_sequence('compute_config', 'id')) AS config,
                nextval(pg_get_serial_sequence('accounts_event', 'id')) AS event
     ), host AS (
-        SELECT * FROM compute_host WHERE region_id = %(region)s AND enabled ORDER BY id LIMIT 1
+        UPDATE compute_host AS h
+           SET memory_used = memory_used + t.memory, vcpus_used = vcpus_used + t.vcpus, disk_used = disk_used + t.disk
+          FROM compute_instancetype AS t
+         WHERE t.id = %(type)s AND h.id = (
+            SELECT c.id FROM compute_host AS c
+             WHERE c.region_id = %(region)s AND c.enabled AND c.maintenance IS NULL
+               AND c.memory_used + t.memory <= c.memory AND c.vcpus_used + t.vcpus <= c.vcpus
+               AND c.disk_used + t.disk <= c.disk
+             ORDER BY LEAST(
+                 (c.memory - c.memory_used)::float8 / c.memory, (c.vcpus - c.vcpus_used)::float8 / c.vcpus,
+                 (c.disk - c.disk_used)::float8 / c.disk) DESC, c.id
+             LIMIT 1 FOR NO KEY UPDATE SKIP LOCKED)
+        RETURNING h.id
     ), slaac AS (
         SELECT network::inet FROM compute_addresspool WHERE region_id = %(region)s AND kind = 'slaac' LIMIT 1
     ), taken AS (
@@ -84,6 +96,9 @@ CREATE = f"""
         FROM ids, host, slaac, taken, compute_instancetype AS t, compute_image AS image
         WHERE t.id = %(type)s AND image.id = %(image)s
         RETURNING *
+    ), reserved AS (
+        INSERT INTO compute_reservation (host_id, instance_id, memory, vcpus, disk)
+        SELECT i.host_id, i.id, t.memory, t.vcpus, t.disk FROM i JOIN compute_instancetype AS t ON t.id = i.type_id
     ), disks AS (
         INSERT INTO compute_disk (id, instance_id, label, size, filesystem, status, image_id, created, updated)
         SELECT ids.disk, i.id, image.label || ' Disk', t.disk - 512, 'ext4', 'not ready', image.id, now(), now()
@@ -95,9 +110,9 @@ CREATE = f"""
     ), config AS (
         INSERT INTO compute_config (
             id, instance_id, label, kernel_id, comments, memory_limit, run_level, virt_mode, root_device,
-            helpers, interfaces, created, updated)
+            helpers, interfaces, rescue, created, updated)
         SELECT ids.config, i.id, 'My ' || image.label || ' Disk Profile', 'compute/grub2', '', 0, 'default',
-            'paravirt', '/dev/sda', %(helpers)s::jsonb, '[]'::jsonb, now(), now()
+            'paravirt', '/dev/sda', %(helpers)s::jsonb, '[]'::jsonb, false, now(), now()
         FROM ids, i JOIN compute_image AS image ON image.id = i.image_id
     ), devices AS (
         INSERT INTO compute_configdevice (config_id, slot, disk_id)

@@ -13,7 +13,7 @@ Ask = Callable[..., Any]
 SAMPLE = 20
 
 # What is drawn anew for each instance.
-DRAWN = ("id", "label", "ipv4", "ipv6", "created", "updated")
+DRAWN = ("id", "label", "ipv4", "ipv6", "host_uuid", "created", "updated")
 
 
 def same_answers(ours: Ask, bare: Ask, sizes: Sizes) -> None:

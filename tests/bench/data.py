@@ -25,6 +25,7 @@ from compute.models import (
     Instance,
     InstanceType,
     Kernel,
+    Reservation,
 )
 from regions.models import Region
 
@@ -32,6 +33,8 @@ REGIONS = ("us-east", "eu-central")
 TYPES = ("g6-nanode-1", "g6-standard-1", "g6-standard-2", "g6-standard-4")
 IMAGE = "compute/debian11"
 KERNELS = ("compute/latest-64bit", "compute/grub2")
+ROOM = "2000000000"
+"""Of each part, on each host: enough for all that any round creates."""
 ROOT_PASSWORD = "Xk9#mQ2$vL7pWz4n"
 
 
@@ -63,6 +66,7 @@ def fill(connection: psycopg.Connection, sizes: Sizes) -> None:
         _catalogue(connection)
         _accounts(connection, sizes)
         _instances(connection, sizes)
+        _reservations(connection)
         _parts(connection)
         if sizes.addresses:
             _addresses(connection, sizes)
@@ -126,6 +130,7 @@ def _catalogue(connection: psycopg.Connection) -> None:
     _insert(
         connection, Host, f"generate_series(1, 20) AS n, (SELECT ARRAY{list(REGIONS)} AS ids) AS regions",
         id="n", uuid="gen_random_uuid()", label="'bench-host-' || n", region_id="ids[n % 2 + 1]",
+        memory=ROOM, vcpus=ROOM, disk=ROOM,
     )  # fmt: skip
 
 
@@ -170,6 +175,20 @@ def _instances(connection: psycopg.Connection, sizes: Sizes) -> None:
         backups_day="CASE m % 5 WHEN 0 THEN 'Saturday' END", backups_window="CASE m % 5 WHEN 0 THEN 'W22' END",
         created="now() - n % 1000 * interval '1 hour'", updated="now() - n % 500 * interval '1 hour'",
     )  # fmt: skip
+
+
+def _reservations(connection: psycopg.Connection) -> None:
+    """What each instance holds of its host, and what is used of the hosts by that."""
+    table = Instance._meta.db_table
+    _insert(
+        connection, Reservation, f"{table} AS i JOIN {InstanceType._meta.db_table} AS t ON t.id = i.type_id",
+        host_id="i.host_id", instance_id="i.id", memory="t.memory", vcpus="t.vcpus", disk="t.disk",
+    )  # fmt: skip
+    connection.execute(
+        "UPDATE compute_host AS h SET memory_used = held.memory, vcpus_used = held.vcpus, disk_used = held.disk"
+        " FROM (SELECT host_id, sum(memory) AS memory, sum(vcpus) AS vcpus, sum(disk) AS disk"
+        " FROM compute_reservation GROUP BY host_id) AS held WHERE held.host_id = h.id"
+    )
 
 
 def _parts(connection: psycopg.Connection) -> None:
