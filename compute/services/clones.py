@@ -16,7 +16,7 @@ from compute.jobs.queue import begin, enqueue
 from compute.models import Config, ConfigDevice, Disk, Instance, InstanceType, Job
 from compute.services import addresses
 from compute.services.placement import place
-from compute.services.places import VLANS, check_region, has_vlans, slaac_in
+from compute.services.places import bring_vlans, check_region, check_vlans, slaac_in
 from compute.services.refs import instance_ref
 from config.errors import Busy, Denied, Invalid, Missing, Problems
 from config.inserts import draw_keys, insert_together
@@ -163,7 +163,7 @@ def _check_new(source: Instance, spec: CloneSpec, chosen: _Chosen, problems: Pro
         problems.add("type", f"The disks to clone need {chosen.size} MB, which this type does not have.")
     check_region(region, plan, problems)
     if region:
-        _check_vlans(region, chosen, "region", problems)
+        check_vlans(source.account_id, region, chosen.configs, "region", problems)
     if spec.backups_enabled:
         problems.add("backups_enabled", "Backups are not offered yet.")
 
@@ -180,7 +180,7 @@ def _check_target(target: Instance, spec: CloneSpec, chosen: _Chosen, problems: 
     if used + chosen.size > target.type.disk:
         left = max(0, target.type.disk - used)
         problems.add("compute_id", f"The disks to clone need {chosen.size} MB, and it has {left} MB left.")
-    _check_vlans(target.region, chosen, "compute_id", problems)
+    check_vlans(target.account_id, target.region, chosen.configs, "compute_id", problems)
 
 
 def _plan(source: Instance, spec: CloneSpec) -> InstanceType | None:
@@ -189,15 +189,6 @@ def _plan(source: Instance, spec: CloneSpec) -> InstanceType | None:
 
 def _region(source: Instance, spec: CloneSpec) -> Region | None:
     return source.region if spec.region is None else Region.objects.filter(pk=spec.region).first()
-
-
-def _check_vlans(region: Region, chosen: _Chosen, field: str, problems: Problems) -> None:
-    if has_vlans(chosen.configs) and VLANS not in region.capabilities:
-        problems.add(
-            field,
-            "The compute is attached to a VLAN, and its region would have none. "
-            "Choose another region or contact support.",
-        )
 
 
 # --- writing ------------------------------------------------------------------------------------------
@@ -246,7 +237,11 @@ def _fill(actor: Actor, source: Instance, target: Instance, chosen: _Chosen) -> 
 
 
 def _copies(target: Instance, chosen: _Chosen) -> _Copies:
-    """Rows like the chosen ones, under keys of their own: disks, then profiles, then what is in their slots."""
+    """Rows like the chosen ones, under keys of their own: disks, then profiles, then what is in their slots.
+
+    The VLANs that the profiles name come into being here, where the target's region has none of the name.
+    """
+    bring_vlans(target.account_id, target.region_id, chosen.configs)
     disk_of = dict(zip((disk.pk for disk in chosen.disks), _keys(Disk, len(chosen.disks)), strict=True))
     disks = [_like(disk, disk_of[disk.pk], target) for disk in chosen.disks]
     configs, devices = [], []

@@ -14,7 +14,7 @@ from compute.models import AddressShare, HostMigration, Instance, InstanceType, 
 from compute.services import addresses
 from compute.services.boot import boot_config
 from compute.services.placement import place
-from compute.services.places import VLANS, check_region, has_vlans, slaac_in
+from compute.services.places import VLANS, bring_vlans, check_region, check_vlans, slaac_in
 from config.errors import Busy, DomainError, Invalid, Missing, Problems
 from regions.models import Region
 
@@ -73,6 +73,7 @@ def _to_region(actor: Actor, instance: Instance, region_id: str, upgrade: bool) 
         _check_may_leave(instance, region, problems)
     problems.raise_any()
     HostMigration.objects.filter(instance=instance, status=Status.PENDING).update(status=Status.CANCELLED)
+    bring_vlans(instance.account_id, region_id, instance.configs.all())
     ipv4, ipv6 = _take_addresses(instance, region_id), slaac_in(region_id, instance.pk)
     host = place(instance, plan, region_id)
     data = _data(instance, host.pk, plan, region=region_id, ipv4=ipv4, ipv6=ipv6)
@@ -99,11 +100,10 @@ def _check_may_leave(instance: Instance, region: Region, problems: Problems) -> 
         problems.add("region", "The compute is in this region already.")
     if instance.volumes.exists():
         problems.add("region", "Volumes are attached to the compute: detach them first.")
-    advice = "Choose another region or contact support."
+    check_vlans(instance.account_id, region, instance.configs.all(), "region", problems)
     if VLANS not in region.capabilities:
-        if has_vlans(instance.configs.all()):
-            problems.add("region", f"The compute is attached to a VLAN, and this region has none. {advice}")
         return
+    advice = "Choose another region or contact support."
     if IPv6Range.objects.filter(instance=instance, kind=IPv6Range.Kind.POOL).exists():
         problems.add("region", f"The compute has IPv6 /116 pools, which this region does not have. {advice}")
     shares = AddressShare.objects

@@ -323,8 +323,16 @@ def test_a_region_that_lacks_the_capability_is_refused(api, source, elsewhere):
 def test_a_vlan_does_not_go_where_there_are_none(api, source, elsewhere):
     Config.objects.filter(instance=source).update(interfaces=VLAN)
     refused = errors(api.post(f"{path_of(source)}/clone", {"region": "us-other"}))
-    assert "another region or contact support" in refused["region"]
+    assert "another region or contact support" in refused["region"].lower()
     assert api.post(f"{path_of(source)}/clone", {"region": "us-other", "configs": []}).status_code == 200
+
+
+def test_the_vlans_of_the_profiles_come_into_being_there(api, source, elsewhere):
+    Config.objects.filter(instance=source).update(interfaces=VLAN)
+    Region.objects.filter(pk="us-other").update(capabilities=["Computes", "Vlans"])
+    for _ in range(2):
+        assert api.post(f"{path_of(source)}/clone", {"region": "us-other"}).status_code == 200
+    assert source.account.vlans.get().label == "backend"
 
 
 def test_a_label_that_is_taken_is_refused(api, source):

@@ -11,6 +11,7 @@ from compute.drivers.base import DriverError, Progress
 from compute.jobs import engine
 from compute.jobs.run import machine_name
 from compute.models import (
+    VLAN,
     Address,
     AddressPool,
     AddressShare,
@@ -44,7 +45,7 @@ from tests.factories import (
 pytestmark = pytest.mark.django_db
 
 INSTANCES = "/v4/compute/instances"
-VLAN = [{"purpose": "vlan", "label": "backend", "ipam_address": ""}]
+VLAN_INTERFACE = [{"purpose": "vlan", "label": "backend", "ipam_address": ""}]
 
 
 @pytest.fixture
@@ -444,8 +445,20 @@ def test_attached_volumes_keep_it_where_it_is(api, running, elsewhere):
 
 
 def test_a_vlan_does_not_go_where_there_are_none(api, running, elsewhere):
-    Config.objects.filter(instance=running).update(interfaces=VLAN)
+    Config.objects.filter(instance=running).update(interfaces=VLAN_INTERFACE)
     assert "contact support" in refused(api, running, region="us-other")["region"]
+
+
+def test_its_vlans_come_into_being_where_it_goes(api, running, elsewhere):
+    Config.objects.filter(instance=running).update(interfaces=VLAN_INTERFACE)
+    Region.objects.filter(pk="us-other").update(capabilities=["Computes", "Vlans"])
+    VLAN.objects.bulk_create(
+        VLAN(account=running.account, region=elsewhere, label=f"vlan-{number}") for number in range(10)
+    )
+    assert "10 VLANs" in refused(api, running, region="us-other")["region"]
+    VLAN.objects.filter(label="vlan-3").delete()
+    assert move(api, running, region="us-other").status_code == 200
+    assert VLAN.objects.filter(account=running.account, region=elsewhere, label="backend").count() == 1
 
 
 def test_ipv6_pools_do_not_go_to_a_region_of_the_next_generation(api, running, elsewhere):
