@@ -233,7 +233,7 @@ RATE_LIMITS = {
 }
 # Browsers may call from any origin, without cookies.
 CORS_ALLOW_ALL_ORIGINS = True
-CORS_URLS_REGEX = r"^/(v4(beta)?(/|$)|oauth/(token|revoke)$|openapi\.)"
+CORS_URLS_REGEX = r"^/(v4(beta)?(/|$)|uploads/|oauth/(token|revoke)$|openapi\.)"
 CORS_ALLOW_METHODS = ["HEAD", "GET", "OPTIONS", "POST", "PUT", "DELETE"]
 CORS_ALLOW_HEADERS = ["authorization", "origin", "x-requested-with", "content-type", "accept", "x-filter"]
 CORS_EXPOSE_HEADERS = [
@@ -281,11 +281,16 @@ RDNS_CHECK = env.bool("RDNS_CHECK", False)
 RDNS_RESOLVER = env.str("RDNS_RESOLVER", "compute.services.rdns.system_resolver")
 RDNS_TIMEOUT = env.float("RDNS_TIMEOUT", 5)
 IPV6_RANGES = env.int("IPV6_RANGES", 10)  # of an account in one region
+# Where uploaded images lie until a worker has taken them in. Web and workers share it; nothing serves it.
+UPLOADS_DIR = (BASE_DIR / (env.str("UPLOADS_DIR", "") or STATE_DIR / "uploads")).resolve()
+UPLOAD_LIMIT = env.int("UPLOAD_LIMIT", 5 * 1024**3)  # bytes of the file
+UPLOAD_LIMIT_RAW = env.int("UPLOAD_LIMIT_RAW", 6 * 1024**3)  # bytes of the image in it
 
 CELERY_BEAT_SCHEDULE = {
     "sweep": {"task": "compute.jobs.sweep", "schedule": JOB_SWEEP_EVERY},
     "watch": {"task": "compute.jobs.watch", "schedule": WATCHDOG_EVERY},
     "start_migrations": {"task": "compute.jobs.start_migrations", "schedule": MIGRATIONS_EVERY},
+    "expire_uploads": {"task": "compute.jobs.expire_uploads", "schedule": 600},
 }
 # The clock has a queue of its own, so that a backlog of bells does not hold up the timers.
 CELERY_TASK_QUEUES = [Queue("celery"), Queue("clock")]
@@ -293,6 +298,7 @@ CELERY_TASK_ROUTES = {
     "compute.jobs.sweep": {"queue": "clock"},
     "compute.jobs.watch": {"queue": "clock"},
     "compute.jobs.start_migrations": {"queue": "clock"},
+    "compute.jobs.expire_uploads": {"queue": "clock"},
 }
 
 # --- Celery ---------------------------------------------------------------------------------------------------

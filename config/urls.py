@@ -7,6 +7,7 @@ from django.views.generic import RedirectView
 import config.api.paths  # noqa: F401 - registers the path converters
 from accounts.api.urls import urlpatterns as accounts
 from accounts.oauth.urls import urlpatterns as oauth
+from compute.api.uploads import receive_image
 from compute.api.urls import urlpatterns as compute
 from config.api.urls import pages, unknown
 from regions.api.urls import urlpatterns as regions
@@ -17,6 +18,7 @@ urlpatterns = [
     path("v4/", include(api)),
     path("v4beta/", include(api)),
     *pages,
+    path("uploads/images/<str:signed>", receive_image, name="image-upload"),
     *oauth,
     path("admin", RedirectView.as_view(pattern_name="admin:index")),
     path("admin/", admin.site.urls),

@@ -1,4 +1,4 @@
-"""What can be bought and booted: types, kernels and images."""
+"""What can be bought and booted: types and kernels."""
 
 from rest_framework.serializers import (
     BooleanField,
@@ -9,8 +9,8 @@ from rest_framework.serializers import (
     IntegerField,
 )
 
-from compute.models import Image, InstanceType, Kernel
-from config.api.access import ANYONE, PUBLIC, READ_ONLY, Scope, holds
+from compute.models import InstanceType, Kernel
+from config.api.access import ANYONE, PUBLIC
 from config.api.serializers import Resource
 from config.api.views import QUARTER_HOUR, ResourceViewSet
 
@@ -74,29 +74,6 @@ class KernelResource(Resource):
         filterable = ("id", "label", "version", "kvm", "xen", "architecture", "pvops", "deprecated", "built")
 
 
-class ImageResource(Resource):
-    id = CharField(read_only=True)
-    label = CharField(max_length=50, required=False)
-    description = CharField(allow_null=True, min_length=1, max_length=65000, required=False)
-    vendor = CharField(read_only=True, allow_null=True)
-    size = IntegerField(read_only=True, help_text="MB.")
-    type = ChoiceField(Image.Type.choices, read_only=True)
-    status = ChoiceField(Image.Status.choices, read_only=True)
-    is_public = BooleanField(read_only=True)
-    deprecated = BooleanField(read_only=True)
-    created = DateTimeField(read_only=True)
-    updated = DateTimeField(read_only=True, allow_null=True)
-    created_by = CharField(read_only=True, allow_null=True)
-    expiry = DateTimeField(read_only=True, allow_null=True)
-    eol = DateTimeField(read_only=True, allow_null=True)
-
-    class Meta:
-        filterable = (
-            "id", "label", "vendor", "size", "type", "status", "is_public", "deprecated", "created", "updated",
-            "created_by",
-        )  # fmt: skip
-
-
 class TypeViewSet(ResourceViewSet):
     """Instance types: sizes and prices."""
 
@@ -121,23 +98,3 @@ class KernelViewSet(ResourceViewSet):
     @staticmethod
     def objects(actor, path):
         return Kernel.objects.all()
-
-
-class ImageViewSet(ResourceViewSet):
-    """Images that disks are deployed from: the public ones, and with a token those of its account."""
-
-    resource = ImageResource
-    scopes = {
-        # any caller gets the public ones; a token without the scope gets no more than that
-        "list": Scope(("images:read_only",), token=False, enforced=False),
-        "retrieve": Scope(("images:read_only",), token=False, enforced=False),
-    }
-    grants = {"list": ANYONE, "retrieve": READ_ONLY}
-
-    @property
-    def viewer(self):
-        return self.caller if self.caller is not None and holds(self.caller, "images:read_only") else None
-
-    @staticmethod
-    def objects(actor, path):
-        return Image.objects.visible_to(actor)

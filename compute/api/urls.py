@@ -2,9 +2,10 @@
 
 from django.urls import path
 
-from compute.api.catalogue import ImageViewSet, KernelViewSet, TypeViewSet
+from compute.api.catalogue import KernelViewSet, TypeViewSet
 from compute.api.clones import CloneViewSet
 from compute.api.firewalls import InstanceFirewallViewSet
+from compute.api.images import ImageViewSet
 from compute.api.instances import ConfigViewSet, DiskViewSet, InstanceViewSet
 from compute.api.ips import InstanceAddressViewSet, NetworkingViewSet
 from compute.api.migrations import MigrateViewSet
@@ -60,6 +61,7 @@ urlpatterns = [
     path("compute/types/<slug_id:id>", TypeViewSet.as_view(READ)),
     path("compute/kernels", KernelViewSet.as_view(LIST)),
     path("compute/kernels/<slug_id:id>", KernelViewSet.as_view(READ)),
-    path("images", ImageViewSet.as_view(LIST)),
-    path("images/<slug_id:id>", ImageViewSet.as_view(READ)),
+    path("images", ImageViewSet.as_view({"get": "list", "post": "create"})),
+    path("images/upload", ImageViewSet.as_view({"post": "upload"})),
+    path("images/<slug_id:id>", ImageViewSet.as_view({"get": "retrieve", "put": "update", "delete": "destroy"})),
 ]

@@ -8,7 +8,7 @@ from datetime import timedelta
 from compute.drivers.base import Power
 from compute.jobs import steps
 from compute.jobs.kinds import Kind, Step, nothing, registry
-from compute.jobs.steps import clones, migrations
+from compute.jobs.steps import clones, images, migrations
 from compute.models.instances import Instance
 
 S = Instance.Status
@@ -137,7 +137,45 @@ MIGRATE_REGION = Kind(
     deadline=LONG,
 )
 
+IMAGIZE = Kind(
+    name="imagize",
+    verb="make an image of",
+    event="disk_imagize",
+    starts_from=SETTLED,
+    during=None,
+    steps=(Step("save", images.save, undo=images.unsave, record=images.complete),),
+    unwound=images.forget,
+    superseded=images.forget,
+    outside=True,
+    deadline=LONG,
+)
+
+IMPORT_IMAGE = Kind(
+    name="import_image",
+    verb="import",
+    event="image_upload",
+    during=None,
+    steps=(
+        Step("load", images.load, undo=images.unload),
+        Step("tidy", images.tidy, undo=images.drop_file, record=images.complete),
+    ),
+    unwound=images.forget,
+    outside=True,
+    deadline=LONG,
+)
+
+DELETE_IMAGE = Kind(
+    name="delete_image",
+    verb="delete",
+    event="image_delete",
+    during=None,
+    steps=(Step("delete", images.unsave, undo=images.look),),
+    done=images.forget,
+    unwound=images.restore,
+)
+
 KINDS = registry((
     PROVISION, BOOT, REBOOT, SHUTDOWN, DELETE,
     CLONE, CLONE_INTO, MIGRATE, MIGRATE_REGION,
+    IMAGIZE, IMPORT_IMAGE, DELETE_IMAGE,
 ))  # fmt: skip

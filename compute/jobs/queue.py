@@ -98,6 +98,14 @@ def begin(
     return job
 
 
+def enqueue_alone(kind_name: str, actor: Actor, told: Event, data: dict[str, Any]) -> Job:
+    """Insert a job on no instance, in the caller's transaction, which opened the event it goes on to tell."""
+    job = _draft(KINDS[kind_name], None, actor, told, data, None)
+    insert(job)
+    _ring_after_commit(job, None)
+    return job
+
+
 def _displace(instance_id: int) -> bool:
     """Ask the instance's live job, if there is one, to make way. Locks the job before the instance."""
     live = Job.objects.filter(instance_id=instance_id, state__in=LIVE)
@@ -123,7 +131,12 @@ def _flip(kind: Kind, instance: Instance) -> None:
 
 
 def _draft(
-    kind: Kind, instance: Instance, actor: Actor, event: Event, data: dict[str, Any], secrets: dict[str, Any] | None
+    kind: Kind,
+    instance: Instance | None,
+    actor: Actor,
+    event: Event,
+    data: dict[str, Any],
+    secrets: dict[str, Any] | None,
 ) -> Job:
     """The row of a job that stands at its first step."""
     if not connection.in_atomic_block:
@@ -142,15 +155,16 @@ def _draft(
     )
 
 
-def _ring_after_commit(job: Job, instance: Instance) -> None:
+def _ring_after_commit(job: Job, instance: Instance | None) -> None:
     queued = job.state == Job.State.QUEUED
-    transaction.on_commit(partial(_ring_for, job.pk, instance.pk, queued), robust=True)
+    transaction.on_commit(partial(_ring_for, job.pk, None if instance is None else instance.pk, queued), robust=True)
 
 
-def _ring_for(job_id: int, instance_id: int, queued: bool) -> None:
+def _ring_for(job_id: int, instance_id: int | None, queued: bool) -> None:
     """Ring the job, or the one that has to make way for it."""
     if queued:
-        for live_id in Job.objects.filter(instance_id=instance_id, state__in=LIVE).values_list("pk", flat=True):
+        live = Job.objects.filter(instance_id=instance_id, state__in=LIVE)  # type: ignore[misc] # as elsewhere: no None
+        for live_id in live.values_list("pk", flat=True):
             ring(live_id)
     else:
         ring(job_id)

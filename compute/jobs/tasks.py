@@ -4,7 +4,7 @@ from celery import shared_task
 
 from compute.jobs import engine, watchdog
 from compute.jobs.bell import TASK
-from compute.services import migrations
+from compute.services import images, migrations
 
 
 @shared_task(name=TASK, ignore_result=True)
@@ -29,3 +29,9 @@ def watch() -> None:
 def start_migrations() -> None:
     """Start the host migrations whose time has come."""
     migrations.start_due()
+
+
+@shared_task(name="compute.jobs.expire_uploads", ignore_result=True, expires=60)
+def expire_uploads() -> None:
+    """Give up the uploads of images that did not come in time."""
+    images.expire_uploads()

@@ -139,7 +139,7 @@ class Migration(migrations.Migration):
                 ('is_public', models.BooleanField(default=False)),
                 ('deprecated', models.BooleanField(default=False)),
                 ('type', models.CharField(choices=[('manual', 'Manual'), ('automatic', 'Automatic')], default='manual', max_length=10)),
-                ('status', models.CharField(choices=[('creating', 'Creating'), ('pending_upload', 'Pending Upload'), ('available', 'Available')], default='available', max_length=16)),
+                ('status', models.CharField(choices=[('creating', 'Creating'), ('pending_upload', 'Pending Upload'), ('available', 'Available'), ('deleting', 'Deleting')], default='available', max_length=16)),
                 ('created', models.DateTimeField()),
                 ('updated', models.DateTimeField(blank=True, null=True)),
                 ('created_by', models.CharField(blank=True, max_length=32, null=True)),

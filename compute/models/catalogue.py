@@ -63,16 +63,24 @@ class Kernel(models.Model):
         return self.label
 
 
+def image_archive(number: int) -> str:
+    """The driver's name for what an account's own image holds."""
+    return f"skerry-image-{number}"
+
+
 class ImageQuerySet(GrantedQuerySet):
     entity_type = "image"
     grant_key = "number"
 
     def visible_to(self, actor: Actor | None):
-        """Public images for everyone, and the account's own as far as a restricted user's grants go."""
+        """Public images for everyone, and the account's own as far as a restricted user's grants go.
+
+        One that is being deleted is there for nobody any more.
+        """
         public = Q(is_public=True)
         if actor is None:
             return self.filter(public)
-        mine = Q(account_id=actor.account_id)
+        mine = Q(account_id=actor.account_id) & ~Q(status=Image.Status.DELETING)
         if actor.restricted:
             return self.filter(public | mine & Exists(self.grants(actor)))
         return self.filter(public | mine)
@@ -93,6 +101,7 @@ class Image(models.Model):
         CREATING = "creating"
         PENDING_UPLOAD = "pending_upload"
         AVAILABLE = "available"
+        DELETING = "deleting"
 
     id = models.CharField(primary_key=True, max_length=64)
     number = models.BigIntegerField(null=True, blank=True, unique=True, editable=False)
@@ -121,6 +130,11 @@ class Image(models.Model):
                 name="image_private_has_account",
             ),
         ]
+
+    @property
+    def source(self) -> str:
+        """What a driver deploys it from: an official image by its id, another by its archive."""
+        return self.pk if self.number is None else image_archive(self.number)
 
     def __str__(self):
         return self.label

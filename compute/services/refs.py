@@ -21,6 +21,12 @@ def image_ref(image: Image | None) -> EntityRef | None:
     return EntityRef("image", image.pk, image.label, f"/v4/images/{image.pk}")
 
 
+def own_image_ref(image: Image) -> EntityRef:
+    """An account's own image as what an event is about: events, like grants, name it by its number."""
+    assert image.number is not None  # noqa: S101 - only official images have none
+    return EntityRef("image", image.number, image.label, f"/v4/images/{image.pk}")
+
+
 def script_ref(script: StackScript) -> EntityRef:
     return EntityRef("stackscript", script.pk, script.label, f"/v4/compute/stackscripts/{script.pk}")
 

@@ -24,5 +24,11 @@ def rung(monkeypatch) -> list[int]:
 
 
 @pytest.fixture(autouse=True)
+def _own_uploads(settings, tmp_path) -> None:
+    """What a test uploads lies in a folder of its own."""
+    settings.UPLOADS_DIR = tmp_path / "uploads"
+
+
+@pytest.fixture(autouse=True)
 def _no_backoff(settings) -> None:
     settings.JOB_BACKOFF = 0

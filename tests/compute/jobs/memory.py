@@ -1,6 +1,7 @@
 """A hypervisor in memory, which fails or dies at the call it is told to."""
 
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 from compute.drivers.base import DONE, BootSpec, DiskSpec, DriverError, MachineSpec, Power, Progress, Refused
@@ -17,6 +18,7 @@ class MemoryDriver:
 
     def __init__(self) -> None:
         self.machines: dict[str, dict[str, Any]] = {}
+        self.archives: dict[str, int] = {}
         self.calls: list[str] = []
         self.before: Callable[[int, str], None] = lambda number, name: None
         self.after: Callable[[int, str], None] = lambda number, name: None
@@ -76,6 +78,31 @@ class MemoryDriver:
         self.machines[machine]["host"] = host
         self.after(number, "move")
         return DONE
+
+    def save_disk(self, machine: str, disk: str, archive: str) -> Progress:
+        number = self._call("save_disk")
+        if disk not in self.disks(machine):
+            raise Refused("There is no such disk.")
+        self.archives.setdefault(archive, self.machines[machine]["disks"][disk].size)
+        self.after(number, "save_disk")
+        return DONE
+
+    def archive_upload(self, archive: str, path: str) -> Progress:
+        number = self._call("archive_upload")
+        if archive not in self.archives:
+            if not Path(path).exists():
+                raise Refused("The file is gone.")
+            self.archives[archive] = 1
+        self.after(number, "archive_upload")
+        return DONE
+
+    def archive_size(self, archive: str) -> int | None:
+        return self.archives.get(archive)
+
+    def delete_archive(self, archive: str) -> None:
+        number = self._call("delete_archive")
+        self.archives.pop(archive, None)
+        self.after(number, "delete_archive")
 
     def power(self, machine: str) -> Power:
         if machine not in self.machines:

@@ -3,13 +3,17 @@
 A kind that is not in `STAGES` starts from an instance that was deployed and is running or off, with a profile.
 """
 
+import gzip
+import io
 from collections.abc import Callable
 
 from compute.jobs.catalogue import KINDS
 from compute.jobs.queue import enqueue
-from compute.models import Host, Instance, Job
+from compute.models import Host, Image, Instance, Job
 from compute.services.clones import CloneSpec, clone
+from compute.services.images import begin_upload, create_from_disk, delete
 from compute.services.migrations import migrate
+from compute.services.uploads import receive, sign
 from tests.compute.jobs.memory import MemoryDriver
 from tests.compute.jobs.work import work
 from tests.factories import AddressPoolFactory, HostFactory, HostMigrationFactory, RegionFactory
@@ -62,7 +66,31 @@ def _no_images() -> None:
     Image.objects.filter(number__isnull=False).delete()
 
 
+def _imagize(world: World, driver: MemoryDriver) -> Job:
+    _no_images()
+    disk = deployed(world, driver).disks.earliest("pk")
+    create_from_disk(world.actor, disk.pk, label=None, description=None)
+    return Job.objects.get(kind="imagize", finished_at=None)
+
+
+def _import_image(world: World, driver: MemoryDriver) -> Job:
+    _no_images()
+    image = begin_upload(world.actor, label="mine", description=None, region=world.region.pk)
+    data = gzip.compress(b"raw")
+    receive(sign(image), io.BytesIO(data), len(data))
+    return Job.objects.get(kind="import_image", finished_at=None)
+
+
+def _delete_image(world: World, driver: MemoryDriver) -> Job:
+    work(_imagize(world, driver), driver)
+    delete(world.actor, Image.objects.get(number__isnull=False))
+    return Job.objects.get(kind="delete_image", finished_at=None)
+
+
 STAGES: dict[str, Stage] = {
+    "imagize": _imagize,
+    "import_image": _import_image,
+    "delete_image": _delete_image,
     "provision": _provision,
     "clone": _clone,
     "clone_into": _clone_into,

@@ -14,6 +14,7 @@ from compute.jobs import steps
 from compute.jobs.catalogue import KINDS
 from compute.jobs.run import disk_name, machine_name
 from compute.models import Address, Backup, Config, Disk, Host, Image, Instance, Job
+from compute.services import image_files
 from compute.services.removal import remove
 from tests.compute.jobs.memory import MemoryDriver, dying_once_at, failing_at
 from tests.compute.jobs.stages import staged
@@ -48,6 +49,7 @@ def assert_sound(job: Job, driver: MemoryDriver, instance_id: int | None) -> Non
     assert job.sealed is None
     assert not Event.objects.filter(status__in=["scheduled", "started"]).exists()
     assert driver.archives.keys() == archives_kept()
+    assert not image_files.numbers()
     assert driver.machines.keys() == {machine_name(pk) for pk in Instance.objects.values_list("pk", flat=True)}
     for host in Host.objects.all():
         held = host.reservations.aggregate(memory=Sum("memory"), vcpus=Sum("vcpus"), disk=Sum("disk"))
@@ -55,7 +57,7 @@ def assert_sound(job: Job, driver: MemoryDriver, instance_id: int | None) -> Non
         assert used == {name: value or 0 for name, value in held.items()}
     for instance in Instance.objects.all():
         assert_instance_sound(instance, driver)
-    if not Instance.objects.filter(pk=instance_id).exists():
+    if instance_id is not None and not Instance.objects.filter(pk=instance_id).exists():
         assert not Address.objects.filter(instance_id=instance_id).exists()
         assert not Disk.objects.filter(instance_id=instance_id).exists()
         assert not Config.objects.filter(instance_id=instance_id).exists()

@@ -1,0 +1,259 @@
+"""Images of an account as clients see them."""
+
+import pytest
+
+from accounts.models import Event, GlobalGrants, Grant, User
+from compute.models import Image, Instance, Job
+from compute.services.images import delete
+from config.errors import Invalid
+from tests.compute.jobs.memory import failing_at
+from tests.compute.jobs.work import work
+from tests.factories import DiskFactory, GrantFactory, ImageFactory, InstanceFactory
+
+pytestmark = pytest.mark.django_db
+
+IMAGES = "/v4/images"
+
+
+@pytest.fixture
+def api(client_for, world):
+    return client_for(User.objects.get(pk=world.actor.user_id))
+
+
+@pytest.fixture
+def helper(world) -> User:
+    user = User.objects.create_user("worldhelper", account=world.account, restricted=True)
+    GlobalGrants.objects.create(user=user, add_images=True)
+    return user
+
+
+@pytest.fixture
+def instance(world, driver) -> Instance:
+    instance = world.create(label="source")
+    work(instance.jobs.get(), driver)
+    instance.refresh_from_db()
+    return instance
+
+
+@pytest.fixture
+def disk(instance):
+    return instance.disks.earliest("pk")
+
+
+@pytest.fixture
+def image(world, driver) -> Image:
+    """One of the account's own, which there is an archive of."""
+    image = ImageFactory(id="private/70", number=70, account=world.account, is_public=False, label="golden")
+    driver.archives["skerry-image-70"] = 1300
+    return image
+
+
+def errors(response) -> dict:
+    assert response.status_code == 400
+    return {error["field"]: error["reason"] for error in response.json()["errors"]}
+
+
+def ids(response) -> list[str]:
+    return [image["id"] for image in response.json()["data"]]
+
+
+def newest_job() -> Job:
+    return Job.objects.latest("pk")
+
+
+# --- from a disk -----------------------------------------------------------------------------------------
+
+
+def test_an_image_of_a_disk_is_creating_and_then_available(api, disk, driver, instance):
+    made = api.post(IMAGES, {"disk_id": disk.pk}).json()
+    image = Image.objects.get(pk=made["id"])
+    assert made == {
+        "id": f"private/{image.number}", "label": disk.label, "description": None, "vendor": None, "size": 0,
+        "type": "manual", "status": "creating", "is_public": False, "deprecated": False,
+        "created": made["created"], "updated": made["updated"], "created_by": "worldowner", "expiry": None,
+        "eol": None,
+    }  # fmt: skip
+    event = Event.objects.get(action="disk_imagize")
+    assert (event.entity_type, event.entity_id, event.secondary_id) == ("compute", instance.pk, made["id"])
+    instance.refresh_from_db()
+    assert instance.status == "running"
+
+    work(newest_job(), driver)
+
+    shown = api.get(f"{IMAGES}/{made['id']}").json()
+    assert (shown["status"], shown["size"]) == ("available", driver.archive_size(f"skerry-image-{image.number}"))
+    event.refresh_from_db()
+    assert (event.status, event.percent_complete) == ("finished", 100)
+
+
+def test_label_and_description_may_be_given(api, disk):
+    made = api.post(IMAGES, {"disk_id": disk.pk, "label": "golden", "description": "As of today"}).json()
+    assert (made["label"], made["description"]) == ("golden", "As of today")
+
+
+def test_a_disk_that_is_not_there_or_not_ours_or_about_to_go_is_missing(api, instance, disk):
+    stranger = DiskFactory()
+    for disk_id in (stranger.pk, 999_999, 2**64 - 1, -1):
+        assert api.post(IMAGES, {"disk_id": disk_id}).status_code == 404
+    Instance.objects.filter(pk=instance.pk).update(status="deleting")
+    assert api.post(IMAGES, {"disk_id": disk.pk}).status_code == 404
+    instance.delete()
+    assert api.post(IMAGES, {"disk_id": disk.pk}).status_code == 404
+    assert not Image.objects.filter(number__isnull=False).exists()
+
+
+def test_what_is_wrong_is_named(api, disk):
+    assert errors(api.post(IMAGES, {})) == {"disk_id": "disk_id is required"}
+    assert errors(api.post(IMAGES, {"disk_id": "x", "label": "x" * 51})) == {
+        "disk_id": "disk_id is not valid", "label": "Label must be at most 50 characters",
+    }  # fmt: skip
+    disk.status = "not ready"
+    disk.save()
+    assert errors(api.post(IMAGES, {"disk_id": disk.pk})) == {"disk_id": "The disk is not ready."}
+
+
+def test_an_instance_at_work_is_busy_and_nothing_is_made(api, disk):
+    assert api.post(IMAGES, {"disk_id": disk.pk}).status_code == 200
+    events = Event.objects.count()
+    assert errors(api.post(IMAGES, {"disk_id": disk.pk})) == {None: "Compute busy."}
+    assert Image.objects.filter(number__isnull=False).count() == 1
+    assert Event.objects.count() == events
+
+
+def test_a_failure_leaves_neither_image_nor_grant(client_for, helper, instance, disk, driver):
+    GrantFactory(user=helper, entity_id=instance.pk)
+    made = client_for(helper).post(IMAGES, {"disk_id": disk.pk}).json()
+    assert Grant.objects.filter(entity_type="image").exists()
+    driver.before = failing_at(len(driver.calls))
+
+    work(newest_job(), driver)
+
+    assert client_for(helper).get(f"{IMAGES}/{made['id']}").status_code == 404
+    assert not Grant.objects.filter(entity_type="image").exists()
+    assert not driver.archives
+    assert Event.objects.get(action="disk_imagize").status == "failed"
+
+
+def test_deleting_the_instance_meanwhile_leaves_no_half_image(api, instance, disk, driver):
+    api.post(IMAGES, {"disk_id": disk.pk})
+    saving = newest_job()
+    assert api.delete(f"/v4/compute/instances/{instance.pk}").status_code == 200
+    deleting = newest_job()
+
+    work(saving, driver)
+    work(deleting, driver)
+
+    assert not Image.objects.filter(number__isnull=False).exists()
+    assert not driver.archives
+    assert not Instance.objects.exists()
+
+
+def test_adding_needs_the_grant_both_scopes_and_the_instance(client_for, helper, instance, disk):
+    api = client_for(helper)
+    assert api.post(IMAGES, {"disk_id": disk.pk}).status_code == 404
+    GrantFactory(user=helper, entity_id=instance.pk)
+    assert client_for(helper, "images:read_write").post(IMAGES, {"disk_id": disk.pk}).status_code == 403
+    GlobalGrants.objects.update(add_images=False)
+    assert api.post(IMAGES, {"disk_id": disk.pk}).status_code == 403
+    GlobalGrants.objects.update(add_images=True)
+    made = api.post(IMAGES, {"disk_id": disk.pk}).json()
+    grant = Grant.objects.get(entity_type="image")
+    assert (f"private/{grant.entity_id}", grant.permissions) == (made["id"], "read_write")
+    assert api.put(f"{IMAGES}/{made['id']}", {"label": "mine"}).json()["label"] == "mine"
+
+
+# --- changing and deleting -------------------------------------------------------------------------------
+
+
+def test_label_and_description_change_with_one_event(api, image):
+    path = f"{IMAGES}/{image.pk}"
+    shown = api.put(path, {"label": "silver", "description": "Second"}).json()
+    assert (shown["label"], shown["description"]) == ("silver", "Second")
+    assert api.get(path).json() == shown
+    assert api.put(path, shown).json() == shown
+    assert api.put(path, {"description": None}).json()["description"] is None
+    events = Event.objects.filter(action="image_update").order_by("pk")
+    assert [(event.entity_type, event.entity_id, event.entity_label) for event in events] == [
+        ("image", 70, "silver"), ("image", 70, "silver"),
+    ]  # fmt: skip
+    assert set(errors(api.put(path, {"label": "", "description": ""}))) == {"label", "description"}
+
+
+def test_a_deleted_image_is_gone_at_once_and_its_archive_soon(api, image, driver, world, helper):
+    GrantFactory(user=helper, entity_type="image", entity_id=image.number)
+    instance = InstanceFactory(account=world.account, image=image)
+    disk = DiskFactory(instance=instance, image=image)
+    path = f"{IMAGES}/{image.pk}"
+
+    assert api.delete(path).json() == {}
+    for again in (api.get(path), api.delete(path), api.put(path, {"label": "late"})):
+        assert again.status_code == 404
+    assert image.pk not in ids(api.get(IMAGES))
+
+    work(newest_job(), driver)
+
+    assert not driver.archives
+    assert not Image.objects.filter(pk=image.pk).exists()
+    assert not Grant.objects.exists()
+    instance.refresh_from_db()
+    disk.refresh_from_db()
+    assert (instance.image, disk.image) == (None, None)
+    event = Event.objects.get(action="image_delete")
+    assert (event.status, event.entity_id, event.percent_complete) == ("finished", 70, 100)
+
+
+def test_an_image_that_cannot_be_deleted_comes_back(api, image, driver):
+    api.delete(f"{IMAGES}/{image.pk}")
+    driver.before = failing_at(len(driver.calls))
+
+    work(newest_job(), driver)
+
+    assert api.get(f"{IMAGES}/{image.pk}").json()["status"] == "available"
+    assert Event.objects.get(action="image_delete").status == "failed"
+
+
+def test_two_deletions_of_one_image_make_one_job(image, world):
+    delete(world.actor, image)
+    with pytest.raises(Invalid):
+        delete(world.actor, image)
+    assert Job.objects.filter(kind="delete_image").count() == 1
+
+
+def test_an_image_that_is_being_made_is_not_deleted(api, image):
+    Image.objects.filter(pk=image.pk).update(status="creating")
+    assert errors(api.delete(f"{IMAGES}/{image.pk}")) == {None: "The image is still being made."}
+
+
+# --- who sees and changes what ---------------------------------------------------------------------------
+
+
+def test_official_images_are_changed_by_nobody(api, world, anonymous):
+    path = f"{IMAGES}/{world.image.pk}"
+    for method in (lambda api: api.put(path, {"label": "stolen"}), lambda api: api.delete(path)):
+        assert method(api).status_code == 403
+        assert method(anonymous).status_code == 401
+    world.image.refresh_from_db()
+    assert world.image.label == "Test 11"
+
+
+def test_an_accounts_own_are_seen_by_itself_alone(api, image, world, anonymous, client_for, stranger):
+    assert ids(api.get(IMAGES)) == [world.image.pk, image.pk]
+    for other in (anonymous, client_for(stranger)):
+        assert ids(other.get(IMAGES)) == [world.image.pk]
+        assert other.get(f"{IMAGES}/{image.pk}").status_code == 404
+    assert client_for(stranger).delete(f"{IMAGES}/{image.pk}").status_code == 404
+    assert ids(api.get(IMAGES, x_filter={"is_public": False, "label": "golden"})) == [image.pk]
+
+
+def test_a_restricted_user_sees_and_changes_by_its_grants(client_for, helper, image, world):
+    api = client_for(helper)
+    path = f"{IMAGES}/private%2F70"
+    assert ids(api.get(IMAGES)) == [world.image.pk]
+    assert [api.get(path).status_code, api.delete(path).status_code] == [404, 404]
+    grant = GrantFactory(user=helper, entity_type="image", entity_id=70)
+    assert ids(api.get(IMAGES)) == [world.image.pk, image.pk]
+    assert api.get(path).status_code == 200
+    assert [api.put(path, {}).status_code, api.delete(path).status_code] == [403, 403]
+    grant.permissions = "read_write"
+    grant.save()
+    assert [api.put(path, {"label": "mine"}).status_code, api.delete(path).status_code] == [200, 200]
