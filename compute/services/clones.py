@@ -91,8 +91,11 @@ def clone(actor: Actor, source: Instance, spec: CloneSpec) -> Instance:
         _check_target(target, spec, chosen, problems)
     problems.raise_any()
     _check_free(source)
+    source_off = _source_off(source)
     Instance.objects.filter(pk=source.pk).update(status=Instance.Status.CLONING, updated=Now())
-    return _fill(actor, source, target, chosen) if target else _make(actor, source, spec, chosen)
+    if target:
+        return _fill(actor, source, target, chosen, {"source_off": source_off, "off": _off(target)})
+    return _make(actor, source, spec, chosen, {"source_off": source_off})
 
 
 # --- the two rows -------------------------------------------------------------------------------------
@@ -129,6 +132,20 @@ def _check_free(source: Instance) -> None:
             raise Invalid(f"At most {MOST_CLONES} clones of a compute run at once.")
     elif source.status not in Instance.SETTLED or Job.objects.filter(instance=source, finished_at=None).exists():
         raise Busy
+
+
+def _off(instance: Instance) -> str:
+    """What a settled instance shows afterwards if it is off: `stopped` goes on waiting for its host."""
+    stopped = Instance.Status.STOPPED
+    return stopped if instance.status == stopped else Instance.Status.OFFLINE
+
+
+def _source_off(source: Instance) -> str:
+    """The same of the source, which the clones that run already know where it shows ``cloning``."""
+    if source.status != Instance.Status.CLONING:
+        return _off(source)
+    running = Job.objects.filter(source=source, state__in=LIVE).order_by("pk").values_list("data", flat=True)
+    return running[0]["source_off"]
 
 
 # --- what is asked for --------------------------------------------------------------------------------
@@ -194,7 +211,7 @@ def _region(source: Instance, spec: CloneSpec) -> Region | None:
 # --- writing ------------------------------------------------------------------------------------------
 
 
-def _make(actor: Actor, source: Instance, spec: CloneSpec, chosen: _Chosen) -> Instance:
+def _make(actor: Actor, source: Instance, spec: CloneSpec, chosen: _Chosen, data: dict[str, Any]) -> Instance:
     """Make the new instance with all its rows and the job that copies."""
     plan, region = _plan(source, spec), _region(source, spec)
     assert plan is not None  # noqa: S101 - or else there were problems
@@ -219,7 +236,7 @@ def _make(actor: Actor, source: Instance, spec: CloneSpec, chosen: _Chosen) -> I
         actor,
         keys=(event_and_job[0], event_and_job[1]),
         along=(target, *copies.rows),
-        data=copies.data,
+        data={**copies.data, **data},
         secrets={},
         secondary=instance_ref(target),
         source=source,
@@ -227,10 +244,11 @@ def _make(actor: Actor, source: Instance, spec: CloneSpec, chosen: _Chosen) -> I
     return target
 
 
-def _fill(actor: Actor, source: Instance, target: Instance, chosen: _Chosen) -> Instance:
+def _fill(actor: Actor, source: Instance, target: Instance, chosen: _Chosen, data: dict[str, Any]) -> Instance:
     """Add the rows to an instance that is there, and the job that copies."""
     copies = _copies(target, chosen)
-    enqueue("clone_into", target, actor, data=copies.data, secondary=instance_ref(target), source=source)
+    data = {**copies.data, **data}
+    enqueue("clone_into", target, actor, data=data, secondary=instance_ref(target), source=source)
     if copies.rows:
         insert_together(*copies.rows)
     return target

@@ -126,6 +126,8 @@ def _data(instance: Instance, host_id: int, plan: InstanceType, **rest: Any) -> 
     return {
         "running": running,
         "config": boot_config(instance).pk if running else None,
+        # what the maintenance of its host stopped goes on waiting to be booted, wherever it is
+        "off": instance.status if instance.status == Instance.Status.STOPPED else Instance.Status.OFFLINE,
         "from": instance.host_id,
         "host": host_id,
         "was": instance.type_id,

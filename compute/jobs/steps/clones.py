@@ -39,8 +39,7 @@ def release_source(run: Run) -> None:
     source = run.job.source
     if source is None or Job.objects.filter(source=source, state__in=LIVE).exclude(pk=run.job.pk).exists():
         return
-    off = Instance.Status.STOPPED if source.host.maintenance else Instance.Status.OFFLINE
-    status = Instance.Status.RUNNING if run.source_power == Power.ON else off
+    status = Instance.Status.RUNNING if run.source_power == Power.ON else run.data["source_off"]
     cloning = Instance.objects.filter(pk=source.pk, status=Instance.Status.CLONING)
     cloning.update(status=status, updated=Now())
 

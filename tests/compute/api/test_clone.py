@@ -155,6 +155,18 @@ def test_the_source_is_afterwards_what_it_was(running, api, world, driver):
     assert source.status == ("running" if running else "offline")
 
 
+def test_one_that_its_hosts_maintenance_stopped_goes_on_waiting(api, world, driver, target):
+    source = deployed(world, driver, running=False)
+    Instance.objects.filter(pk__in=(source.pk, target.pk)).update(status="stopped")
+
+    first = api.post(f"{path_of(source)}/clone", {"compute_id": target.pk}).json()
+    second = api.post(f"{path_of(source)}/clone", {}).json()
+
+    assert (finish(first, driver).status, finish(second, driver).status) == ("stopped", "offline")
+    source.refresh_from_db()
+    assert source.status == "stopped"
+
+
 def test_a_source_that_powered_itself_off_meanwhile_is_not_called_running(api, source, driver):
     made = api.post(f"{path_of(source)}/clone", {}).json()
     driver.machines[machine_name(source.pk)]["on"] = False

@@ -155,6 +155,15 @@ def test_it_is_shut_down_and_booted_only_if_it_ran(on, api, world, other_host, d
     assert booted.count() == on
 
 
+def test_what_its_hosts_maintenance_stopped_waits_to_be_booted_where_it_arrives(api, world, other_host, driver):
+    instance = deployed(world, driver, running=False)
+    Instance.objects.filter(pk=instance.pk).update(status="stopped")
+    HostMigrationFactory(instance=instance)
+    move(api, instance)
+    finish(instance, driver)
+    assert instance.status == "stopped"
+
+
 def test_the_event_tells_how_far_it_has_come(api, running, other_host, driver):
     HostMigrationFactory(instance=running)
     move(api, running)
