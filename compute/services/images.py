@@ -74,12 +74,14 @@ def delete(actor: Actor, image: Image) -> None:
     """Take an image away. What was deployed from it stays.
 
     One that waits for its upload is gone at once, one that is kept somewhere when the job has deleted its archive;
-    nobody sees it meanwhile. Raises `Invalid` while it is being made.
+    nobody sees it meanwhile. Raises `Invalid` while it is being made, and while a disk is being made from it.
     """
     if image.status == Image.Status.PENDING_UPLOAD:
         give_up_upload(image, "The image was deleted.")
         notify(actor, "image_delete", own_image_ref(image))
         return
+    if Disk.objects.filter(image=image, status=Disk.Status.NOT_READY).exists():
+        raise Invalid("A disk is being deployed from this image.")
     # whichever of two deletions comes second finds it deleting already
     kept = Image.objects.filter(pk=image.pk, status=Image.Status.AVAILABLE)
     if not kept.update(status=Image.Status.DELETING):

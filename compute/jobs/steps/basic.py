@@ -33,7 +33,7 @@ def undefine(run: Run) -> None:
 
 def make_disk(run: Run) -> Outcome:
     """Make the first disk that is not there yet; again, until all are."""
-    disks = list(run.instance.disks.order_by("pk"))
+    disks = list(run.instance.disks.select_related("image").order_by("pk"))
     missing = [disk for disk in disks if disk.status == Disk.Status.NOT_READY]
     if not missing:
         return None
@@ -74,14 +74,14 @@ def forget(run: Run) -> None:
 
 def _disk_spec(run: Run, disk: Disk) -> DiskSpec:
     name = disk_name(run.instance.pk, disk.pk)
-    if disk.image_id is None:
+    if disk.image is None:
         return DiskSpec(name, disk.size, disk.filesystem)
     secrets = run.secrets()
     return DiskSpec(
         name,
         disk.size,
         disk.filesystem,
-        image=disk.image_id,
+        image=disk.image.source,
         root_password=secrets.get("root_pass"),
         authorized_keys=tuple(secrets.get("authorized_keys", ())),
     )

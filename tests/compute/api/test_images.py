@@ -224,6 +224,17 @@ def test_an_image_that_is_being_made_is_not_deleted(api, image):
     assert errors(api.delete(f"{IMAGES}/{image.pk}")) == {None: "The image is still being made."}
 
 
+def test_an_image_that_a_disk_is_deployed_from_is_deleted_afterwards(api, image, world, driver):
+    instance = world.create(label="deployed", image=image.pk)
+    assert errors(api.delete(f"{IMAGES}/{image.pk}")) == {None: "A disk is being deployed from this image."}
+    work(instance.jobs.get(), driver)
+    root = instance.disks.earliest("pk")
+    assert driver.machines[f"skerry-{instance.pk}"]["disks"][f"skerry-{instance.pk}-disk-{root.pk}"].image == (
+        "skerry-image-70"
+    )
+    assert api.delete(f"{IMAGES}/{image.pk}").status_code == 200
+
+
 # --- who sees and changes what ---------------------------------------------------------------------------
 
 
