@@ -45,6 +45,8 @@ from tests.factories import (
 pytestmark = pytest.mark.django_db
 
 INSTANCES = "/v4/compute/instances"
+ATTEMPTS = 6
+"""Failures after which a step is given up, so that its undo succeeds."""
 VLAN_INTERFACE = [{"purpose": "vlan", "label": "backend", "ipam_address": ""}]
 
 
@@ -195,7 +197,7 @@ def test_a_failure_leaves_it_running_where_it_was_and_tries_again_later(api, run
     old, held = running.host, list(Reservation.objects.values("host", "memory", "vcpus", "disk"))
     migration = HostMigrationFactory(instance=running)
     move(api, running)
-    driver.before = failing_at(len(driver.calls) + 1, DriverError("The disk is broken."))
+    driver.before = failing_at(len(driver.calls) + 1, DriverError("The disk is broken."), times=ATTEMPTS)
 
     finish(running, driver)
 
@@ -211,7 +213,7 @@ def test_a_move_that_took_place_before_it_failed_is_undone(api, running, other_h
     old = running.host
     HostMigrationFactory(instance=running)
     move(api, running)
-    driver.after = failing_at(len(driver.calls) + 1)
+    driver.after = failing_at(len(driver.calls) + 1, times=ATTEMPTS)
 
     finish(running, driver)
 
@@ -238,7 +240,7 @@ def test_what_cannot_boot_any_more_stays_off_when_the_move_fails(api, running, o
     HostMigrationFactory(instance=running)
     move(api, running)
     Config.objects.filter(instance=running).delete()
-    driver.before = failing_at(len(driver.calls) + 1)
+    driver.before = failing_at(len(driver.calls) + 1, times=ATTEMPTS)
 
     finish(running, driver)
 
@@ -392,7 +394,7 @@ def test_a_region_move_that_fails_gives_the_new_addresses_back(api, running, els
     before = Instance.objects.values().get()
     held = list(Reservation.objects.values("host", "memory", "vcpus", "disk"))
     move(api, running, region="us-other")
-    driver.after = failing_at(len(driver.calls) + 1, DriverError("The line is down."))
+    driver.after = failing_at(len(driver.calls) + 1, DriverError("The line is down."), times=ATTEMPTS)
 
     finish(running, driver)
 
@@ -545,7 +547,7 @@ def test_an_upgrade_that_fails_gives_the_old_shape_back(api, newer, running, els
     shapes = []
     define = driver.define
     driver.define = lambda spec: shapes.append(spec) or define(spec)
-    driver.before = failing_at(len(driver.calls) + 2)
+    driver.before = failing_at(len(driver.calls) + 2, times=ATTEMPTS)
 
     finish(running, driver)
 
