@@ -271,6 +271,7 @@ JOB_SWEEP_EVERY = env.float("JOB_SWEEP_EVERY", 1)
 JOB_RING_PATIENCE = env.float("JOB_RING_PATIENCE", 10)  # before a due job's bell is rung again
 WATCHDOG_EVERY = env.float("WATCHDOG_EVERY", 10)
 MIGRATIONS_EVERY = env.float("MIGRATIONS_EVERY", 30)
+MAINTENANCE_EVERY = env.float("MAINTENANCE_EVERY", 10)
 
 DRIVER = env.str("DRIVER", "compute.drivers.simulated.SimulatedDriver")
 DRIVER_CONNINFO = env.str("DRIVER_CONNINFO", "")  # empty: beside our own tables
@@ -290,6 +291,7 @@ CELERY_BEAT_SCHEDULE = {
     "sweep": {"task": "compute.jobs.sweep", "schedule": JOB_SWEEP_EVERY},
     "watch": {"task": "compute.jobs.watch", "schedule": WATCHDOG_EVERY},
     "start_migrations": {"task": "compute.jobs.start_migrations", "schedule": MIGRATIONS_EVERY},
+    "keep_maintenance": {"task": "compute.jobs.keep_maintenance", "schedule": MAINTENANCE_EVERY},
     "expire_uploads": {"task": "compute.jobs.expire_uploads", "schedule": 600},
 }
 # The clock has a queue of its own, so that a backlog of bells does not hold up the timers.
@@ -298,6 +300,7 @@ CELERY_TASK_ROUTES = {
     "compute.jobs.sweep": {"queue": "clock"},
     "compute.jobs.watch": {"queue": "clock"},
     "compute.jobs.start_migrations": {"queue": "clock"},
+    "compute.jobs.keep_maintenance": {"queue": "clock"},
     "compute.jobs.expire_uploads": {"queue": "clock"},
 }
 

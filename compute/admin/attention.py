@@ -1,16 +1,18 @@
-"""What of this app needs attention: stuck jobs, failures, pools that run dry. Three queries."""
+"""What of this app needs attention: stuck jobs, failures, pools that run dry, full hosts. Four queries."""
 
 from collections.abc import Iterator
 from datetime import timedelta
 
-from django.db.models import Count, Q
+from django.db.models import Count, F, Q
 from django.http import HttpRequest
 from django.utils.timezone import now
 
 from accounts.models import Event
+from compute.admin.hosts import FULL
 from compute.admin.pools import counted, is_scarce
 from compute.admin.standing import live, overdue, retrying, stuck
-from compute.models import Address, AddressPool, Job
+from compute.models import Address, AddressPool, Host, Job
+from compute.services.placement import PARTS
 from config.admin.attention import Notice, watcher
 from config.admin.display import list_of
 
@@ -56,3 +58,16 @@ def address_pools(request: HttpRequest) -> Iterator[Notice]:
         if is_scarce(total, used):
             text = f"{pool}: {total - used} of {total} addresses left"
             yield Notice(text, list_of(Address, pool__id__exact=pool.pk))
+
+
+@watcher
+def hosts(request: HttpRequest) -> Iterator[Notice]:
+    """How many hosts that are open have next to no room left."""
+    if not request.user.has_perm("compute.view_host"):
+        return
+    full = Q()
+    for part in PARTS:
+        full |= Q(**{f"{part}_used__gte": F(part) * FULL})
+    number = Host.objects.filter(full, enabled=True, maintenance=None).count()
+    if number:
+        yield Notice(f"Full hosts: {number}", list_of(Host, enabled__exact=1))

@@ -1,34 +1,132 @@
-"""Hosts: where instances run, and whether they take new ones."""
+"""Hosts: where instances run, how much room they have, and whether they take new ones."""
 
+from typing import Any
+
+from django import forms
 from django.contrib import admin
 from django.db.models import Count, QuerySet
 from django.http import HttpRequest
 from django.utils.html import format_html
 
-from compute.models import Host, Instance
-from config.admin.display import GOOD, QUIET, list_of, pill
-from config.admin.pages import Page
+from compute.models import Host, Instance, Reservation
+from compute.services import maintenance
+from compute.services.placement import PARTS
+from config.admin.display import BAD, BUSY, GOOD, QUIET, link, list_of, moment, pill
+from config.admin.pages import Page, Panel
+from config.admin.verbs import Verb
+
+FULL = 0.95
+"""The share of a host's memory, cores or disk in use from which on it counts as full."""
+SHOWN = 50
+
+
+def begin_maintenance(request: HttpRequest, host: Host) -> str:
+    return f"instances that are to be stopped: {maintenance.begin(host)}."
+
+
+def end_maintenance(request: HttpRequest, host: Host) -> str:
+    return f"instances that are to be booted again: {maintenance.end(host)}."
+
+
+def shares(host: Host) -> dict[str, float]:
+    """How much of each part is in use, from 0 to 1. What a host has none of is all in use."""
+    return {
+        name: getattr(host, f"{name}_used") / getattr(host, name) if getattr(host, name) else 1.0 for name in PARTS
+    }
+
+
+def is_full(host: Host) -> bool:
+    """Whether next to no instance finds room on it any more."""
+    return max(shares(host).values()) >= FULL
+
+
+class HostForm(forms.ModelForm):
+    """Keeps the capacity from falling below what instances hold: they may take some while staff type."""
+
+    class Meta:
+        model = Host
+        fields = ("label", "region", "enabled", *PARTS)
+
+    def clean(self) -> dict[str, Any] | None:
+        # locked until it is saved, since the admin's request is one transaction
+        held = Host.objects.filter(pk=self.instance.pk).select_for_update(no_key=True).first()
+        for name in PARTS if held else ():
+            used, asked = getattr(held, f"{name}_used"), self.cleaned_data.get(name)
+            if asked is not None and asked < used:
+                self.add_error(name, f"Instances hold {used} of it.")
+        return super().clean()
 
 
 @admin.register(Host)
 class HostPage(Page):
-    list_display = ("label", "region", "state", "instances_count", "uuid")
+    form = HostForm
+    list_display = ("label", "region", "state", "used", "instances_count", "uuid")
     list_select_related = ("region",)
     list_filter = ("region", "enabled")
     search_fields = ("^label",)
     ordering = ("label",)
-    fields = ("label", "region", "enabled", "uuid", "instances_count", "created")
-    readonly_fields = ("uuid", "instances_count", "created")
+    fields = (
+        ("label", "region"), "enabled", ("memory", "memory_used"), ("vcpus", "vcpus_used"), ("disk", "disk_used"),
+        "maintenance_since", "uuid", "instances_count", "created",
+    )  # fmt: skip
+    readonly_fields = (
+        "memory_used", "vcpus_used", "disk_used", "maintenance_since", "uuid", "instances_count", "created",
+    )  # fmt: skip
     fixed = ("region",)
+    verbs = (
+        Verb(
+            "begin-maintenance", "Begin maintenance", begin_maintenance, danger=True,
+            offered=lambda host: host.maintenance is None,
+            confirm="What runs there is shut down and stays off until the maintenance ends. It takes no instances.",
+        ),
+        Verb(
+            "end-maintenance", "End maintenance", end_maintenance,
+            offered=lambda host: host.maintenance is not None,
+            confirm="What the maintenance stopped is booted again.",
+        ),
+    )  # fmt: skip
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[Host]:
         return super().get_queryset(request).annotate(instances_number=Count("instances"))
 
+    def save_model(self, request: HttpRequest, obj: Host, form: forms.ModelForm, change: bool) -> None:
+        """Write what was changed alone: what is used has changed since the row was read, perhaps."""
+        obj.save(update_fields=[name for name in form.changed_data if name in form.fields] if change else None)
+
+    def panels(self, request: HttpRequest, obj: Host) -> list[Panel]:
+        return [reservations_panel(obj)]
+
     @admin.display(description="New instances")
     def state(self, host: Host):
+        if host.maintenance:
+            return pill("in maintenance", BUSY)
         return pill("takes them", GOOD) if host.enabled else pill("takes none", QUIET)
 
     @admin.display(description="Instances")
     def instances_count(self, host: Host):
         number = getattr(host, "instances_number", 0)
         return format_html('<a href="{}">{}</a>', list_of(Instance, host__id__exact=host.pk), number)
+
+    @admin.display(description="Used")
+    def used(self, host: Host):
+        text = ", ".join(f"{name} {share:.0%}" for name, share in shares(host).items())
+        return pill(text, BAD if is_full(host) else GOOD)
+
+    @admin.display(description="In maintenance since")
+    def maintenance_since(self, host: Host):
+        return moment(host.maintenance)
+
+
+def reservations_panel(host: Host) -> Panel:
+    """The largest of what instances hold of the host; one that is moving holds some of two."""
+    rows = Reservation.objects.filter(host=host).select_related("instance").order_by("-memory", "pk")[:SHOWN]
+    found: list[tuple[Any, ...]] = [
+        (link(row.instance), f"{row.memory} MB", row.vcpus, f"{row.disk} MB", row.instance.host_id == host.pk)
+        for row in rows
+    ]
+    return Panel.of(
+        "Reservations",
+        ("Instance", "Memory", "Cores", "Disk", "State"),
+        ((*cells, "here" if here else "on its way") for *cells, here in found),
+        more=list_of(Instance, host__id__exact=host.pk),
+    )

@@ -12,6 +12,7 @@ from compute.api.migrations import MigrateViewSet
 from compute.api.networking import AddressViewSet, IPv6PoolViewSet, IPv6RangeViewSet, MoveViewSet
 from compute.api.nodebalancers import InstanceNodeBalancerViewSet
 from compute.api.notices import MaintenanceViewSet, NotificationViewSet
+from compute.api.resizing import ResizeViewSet
 from compute.api.stackscripts import StackScriptViewSet
 from compute.api.volumes import InstanceVolumeViewSet
 
@@ -28,6 +29,8 @@ urlpatterns = [
     path(f"{INSTANCE}/reboot", InstanceViewSet.as_view({"post": "reboot"})),
     path(f"{INSTANCE}/shutdown", InstanceViewSet.as_view({"post": "shutdown"})),
     path(f"{INSTANCE}/clone", CloneViewSet.as_view({"post": "clone"})),
+    path(f"{INSTANCE}/resize", ResizeViewSet.as_view({"post": "resize"})),
+    path(f"{INSTANCE}/mutate", ResizeViewSet.as_view({"post": "mutate"})),
     path(f"{INSTANCE}/migrate", MigrateViewSet.as_view({"post": "migrate"})),
     path(f"{NESTED}/disks", DiskViewSet.as_view(LIST)),
     path(f"{NESTED}/disks/<id:id>", DiskViewSet.as_view(READ)),

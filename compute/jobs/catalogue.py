@@ -8,7 +8,7 @@ from datetime import timedelta
 from compute.drivers.base import Power
 from compute.jobs import steps
 from compute.jobs.kinds import Kind, Step, nothing, registry
-from compute.jobs.steps import clones, images, migrations
+from compute.jobs.steps import clones, images, migrations, resizing
 from compute.models.instances import Instance
 
 S = Instance.Status
@@ -174,8 +174,54 @@ DELETE_IMAGE = Kind(
     unwound=images.restore,
 )
 
+RESIZING = (
+    Step("stop", steps.stop, undo=migrations.boot_again, when=lambda data: data["running"]),
+    Step(
+        "disk", resizing.resize_disk, undo=resizing.unresize_disk,
+        when=lambda data: data["disk"] is not None,
+    ),
+    Step("reshape", migrations.reshape, undo=migrations.unshape),
+    Step("move", migrations.move, undo=migrations.move_back, record=migrations.arrive),
+    Step(
+        "boot", steps.start, undo=None,
+        event="compute_boot", when=lambda data: data["running"],
+    ),
+)  # fmt: skip
+
+RESIZE = Kind(
+    name="resize",
+    verb="resize",
+    event="compute_resize",
+    starts_from=SETTLED,
+    during=S.MIGRATING,
+    steps=RESIZING,
+    unwound=migrations.stay,
+    deadline=LONG,
+)
+
+MUTATE = Kind(
+    name="mutate",
+    verb="upgrade",
+    event="compute_mutate",
+    starts_from=SETTLED,
+    during=S.MIGRATING,
+    steps=RESIZING,
+    unwound=migrations.stay,
+    deadline=LONG,
+)
+
+HOST_STOP = Kind(
+    name="host_stop",
+    verb="stop",
+    event="host_reboot",
+    starts_from=frozenset({S.RUNNING}),
+    during=S.SHUTTING_DOWN,
+    off=S.STOPPED,
+    steps=(Step("stop", steps.stop, undo=None),),
+)
+
 KINDS = registry((
     PROVISION, BOOT, REBOOT, SHUTDOWN, DELETE,
-    CLONE, CLONE_INTO, MIGRATE, MIGRATE_REGION,
+    CLONE, CLONE_INTO, MIGRATE, MIGRATE_REGION, RESIZE, MUTATE, HOST_STOP,
     IMAGIZE, IMPORT_IMAGE, DELETE_IMAGE,
 ))  # fmt: skip

@@ -248,7 +248,7 @@ class Runner:
         """What the instance shows from now on; None where this kind does not change it."""
         if self.kind.during is None:
             return None
-        return Instance.Status.RUNNING if power == Power.ON else self.kind.off
+        return Instance.Status.RUNNING if power == Power.ON else self.job.data.get("off") or self.kind.off
 
     def _public(self, message: str) -> str:
         """What customers may read: the driver's and our own sentences, not those of a bug."""

@@ -4,7 +4,7 @@ from celery import shared_task
 
 from compute.jobs import engine, watchdog
 from compute.jobs.bell import TASK
-from compute.services import images, migrations
+from compute.services import images, maintenance, migrations
 
 
 @shared_task(name=TASK, ignore_result=True)
@@ -35,3 +35,9 @@ def start_migrations() -> None:
 def expire_uploads() -> None:
     """Give up the uploads of images that did not come in time."""
     images.expire_uploads()
+
+
+@shared_task(name="compute.jobs.keep_maintenance", ignore_result=True, expires=30)
+def keep_maintenance() -> None:
+    """Stop and boot what had to wait when the maintenance of its host began or ended."""
+    maintenance.keep_up()

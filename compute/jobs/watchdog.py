@@ -15,6 +15,7 @@ from compute.jobs.queue import enqueue
 from compute.jobs.run import machine_name
 from compute.models import Host, Instance, Job
 from compute.services.boot import boot_config
+from compute.services.maintenance import check_may_boot
 from compute.services.refs import instance_ref
 from config.errors import DomainError
 
@@ -73,8 +74,9 @@ def _tired(instance: Instance) -> bool:
 
 def _boot(instance: Instance, platform: Actor) -> bool:
     try:
+        check_may_boot(instance)
         config = boot_config(instance)
     except DomainError:
-        return False  # nothing to boot from: its profiles were deleted while it ran
+        return False  # nothing to boot from: its profiles were deleted while it ran, or its host is in maintenance
     enqueue("boot", instance, platform, data={"config": config.pk}, event="lassie_reboot")
     return True

@@ -12,6 +12,7 @@ from django.db.models.functions import Now
 from compute.models import (
     Address,
     AddressShare,
+    Disk,
     Host,
     HostMigration,
     Instance,
@@ -39,6 +40,9 @@ def arrive(instance: Instance, data: dict[str, Any]) -> None:
     Instance.objects.filter(pk=instance.pk).update(**changes, updated=Now())
     if data.get("region"):
         _leave(instance, data["region"])
+    if disk := data.get("disk"):
+        # resized along with the type
+        Disk.objects.filter(pk=disk["id"], instance=instance).update(size=disk["size"], updated=Now())
     _scheduled(data).update(status=HostMigration.Status.DONE)
     settle(instance, host, plan)
 

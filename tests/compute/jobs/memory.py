@@ -1,6 +1,7 @@
 """A hypervisor in memory, which fails or dies at the call it is told to."""
 
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -52,6 +53,15 @@ class MemoryDriver:
         if machine in self.machines:
             self.machines[machine]["disks"].pop(disk, None)
         self.after(number, "delete_disk")
+
+    def resize_disk(self, machine: str, disk: str, size: int) -> Progress:
+        number = self._call("resize_disk")
+        if disk not in self.disks(machine) or self.machines[machine]["on"]:
+            raise Refused("There is no such disk, or it is in use.")
+        disks = self.machines[machine]["disks"]
+        disks[disk] = replace(disks[disk], size=size)
+        self.after(number, "resize_disk")
+        return DONE
 
     def disks(self, machine: str) -> frozenset[str]:
         return frozenset(self.machines.get(machine, {"disks": {}})["disks"])
@@ -113,14 +123,18 @@ class MemoryDriver:
         return frozenset(n for n, m in self.machines.items() if m["host"] == host and not m["on"])
 
 
-def failing_at(number: int, error: BaseException | None = None) -> Callable[[int, str], None]:
-    """Raise at the call with this number and at every later call of the same name."""
+def failing_at(
+    number: int, error: BaseException | None = None, times: int | None = None
+) -> Callable[[int, str], None]:
+    """Raise at the call with this number and at every later call of the same name; with `times`, so often."""
     name_at: list[str] = []
+    raised: list[int] = []
 
     def hook(current: int, name: str) -> None:
         if current == number:
             name_at.append(name)
-        if name in name_at:
+        if name in name_at and (times is None or len(raised) < times):
+            raised.append(current)
             raise error or DriverError("The host does not answer.")
 
     return hook

@@ -9,14 +9,21 @@ from collections.abc import Callable
 
 from compute.jobs.catalogue import KINDS
 from compute.jobs.queue import enqueue
-from compute.models import Host, Image, Instance, Job
+from compute.models import Host, Image, Instance, InstanceType, Job
 from compute.services.clones import CloneSpec, clone
 from compute.services.images import begin_upload, create_from_disk, delete
 from compute.services.migrations import migrate
+from compute.services.resizing import mutate, resize
 from compute.services.uploads import receive, sign
 from tests.compute.jobs.memory import MemoryDriver
 from tests.compute.jobs.work import work
-from tests.factories import AddressPoolFactory, HostFactory, HostMigrationFactory, RegionFactory
+from tests.factories import (
+    AddressPoolFactory,
+    HostFactory,
+    HostMigrationFactory,
+    InstanceTypeFactory,
+    RegionFactory,
+)
 from tests.world import World
 
 Stage = Callable[[World, MemoryDriver], Job]
@@ -58,7 +65,9 @@ def _migrate_region(world: World, driver: MemoryDriver) -> Job:
         HostFactory(region=region)
         for kind, network in (("public", "203.0.113.0/28"), ("private", "10.9.0.0/28")):
             AddressPoolFactory(region=region, kind=kind, network=network, addresses=5)
-    return migrate(world.actor, deployed(world, driver), "us-other")
+    newer = InstanceTypeFactory(id="g7-test-2", memory=4096)
+    InstanceType.objects.filter(pk=world.type.pk).update(deprecated=True, successor=newer)
+    return migrate(world.actor, deployed(world, driver), "us-other", upgrade=True)
 
 
 def _no_images() -> None:
@@ -87,11 +96,35 @@ def _delete_image(world: World, driver: MemoryDriver) -> Job:
     return Job.objects.get(kind="delete_image", finished_at=None)
 
 
+def _full_host(world: World, driver: MemoryDriver) -> Instance:
+    """A running instance whose host has no room for more, and another host that has."""
+    Host.objects.update(enabled=False)
+    size = {name: getattr(world.type, name) for name in ("memory", "vcpus", "disk")}
+    HostFactory(region=world.region, **size)
+    instance = deployed(world, driver)
+    HostFactory(region=world.region)
+    return instance
+
+
+def _resize(world: World, driver: MemoryDriver) -> Job:
+    plan = InstanceTypeFactory(id="g6-test-4", memory=4096, disk=51200, vcpus=4)
+    return resize(world.actor, _full_host(world, driver), plan.pk)
+
+
+def _mutate(world: World, driver: MemoryDriver) -> Job:
+    instance = deployed(world, driver)
+    plan = InstanceTypeFactory(id="g7-test-2", memory=4096, disk=51200, vcpus=2)
+    InstanceType.objects.filter(pk=world.type.pk).update(deprecated=True, successor=plan)
+    return mutate(world.actor, instance)
+
+
 STAGES: dict[str, Stage] = {
     "imagize": _imagize,
     "import_image": _import_image,
     "delete_image": _delete_image,
     "provision": _provision,
+    "resize": _resize,
+    "mutate": _mutate,
     "clone": _clone,
     "clone_into": _clone_into,
     "migrate": _migrate,

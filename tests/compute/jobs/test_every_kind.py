@@ -118,10 +118,11 @@ def test_a_death_at_any_effect_changes_nothing_in_the_end(kind, moment, world):
     [DriverError("The host does not answer."), Refused("Not possible."), KeyError("bug")],
     ids=lambda error: type(error).__name__,
 )
-def test_a_lasting_failure_at_any_effect_leaves_nothing_behind(kind, moment, error, world):
+def test_a_lasting_failure_at_any_effect_leaves_nothing_behind(kind, moment, error, world, settings):
+    """It outlasts all attempts. An undo that has to make the same call is tried until that succeeds again."""
     for job, driver, call in each_effect(kind, world):
         instance_id = job.instance_id
-        setattr(driver, moment, failing_at(call, error))
+        setattr(driver, moment, failing_at(call, error, times=settings.JOB_ATTEMPTS + 1))
 
         work(job, driver)
 
