@@ -15,6 +15,7 @@ from compute.models import (
     Disk,
     Image,
     Instance,
+    InstanceType,
     IPv6Range,
     StackScript,
 )
@@ -30,6 +31,7 @@ from tests.factories import (
     HostMigrationFactory,
     ImageFactory,
     InstanceFactory,
+    InstanceTypeFactory,
     StackScriptFactory,
     StaffFactory,
     UserFactory,
@@ -160,6 +162,7 @@ def assignment(scene: Scene) -> dict[str, Any]:
 BODIES: dict[str, Callable[[Scene], dict[str, Any]]] = {
     "POST /v4/compute/instances": lambda scene: {"region": scene.world.region.pk, "type": scene.world.type.pk},
     "PUT /v4/compute/instances/{id}": lambda scene: {"label": "another-label"},
+    "POST /v4/compute/instances/{id}/resize": lambda scene: {"type": InstanceTypeFactory(id="g6-other").pk},
     "POST /v4/compute/instances/{compute_id}/ips": lambda scene: {"type": "ipv4", "public": False},
     "PUT /v4/compute/instances/{compute_id}/ips/{id}": lambda scene: {"rdns": None},
     "POST /v4/compute/stackscripts": lambda scene: {
@@ -194,8 +197,15 @@ def due_to_move(scene: Scene) -> None:
     HostMigrationFactory(instance=scene.compute)
 
 
+def outdated(scene: Scene) -> None:
+    """The compute's type is no longer sold, and another one replaces it."""
+    successor = InstanceTypeFactory(id="g7-test-2")
+    InstanceType.objects.filter(pk=scene.compute.type_id).update(deprecated=True, successor=successor)
+
+
 BEFORE: dict[str, Callable[[Scene], None]] = {
     "POST /v4/compute/instances/{id}/migrate": due_to_move,
+    "POST /v4/compute/instances/{id}/mutate": outdated,
     "POST /v4/compute/instances/{id}/reboot": running,
     "POST /v4/compute/instances/{id}/shutdown": running,
 }

@@ -67,11 +67,12 @@ class Kind:
     """A kind of job: which statuses it starts from, what holds during it, and its steps from first to last.
 
     The status afterwards is not written here: it is asked from the driver; `off` is what a machine that is off
-    shows, where the job's data has no ``off`` of its own. Without `during` the instance shows what it showed: the job works on a disk or takes a backup. `verb`
-    completes "Cannot … a compute that is running." `done` and `unwound` write our tables in the last settle: when
-    all went well, or when every effect was undone. `supersedes` lets it end another live job of the instance in
-    order to run. That one is not undone, since all the instance has is about to go, unless it has effects `outside`
-    the instance's machine; and `superseded` writes what concerns others, in place of `unwound`.
+    shows, where the job's data has no ``off`` of its own. Without `during` the instance shows what it showed: the
+    job works on a disk or takes a backup. `verb` completes "Cannot … a compute that is running." `done` and
+    `unwound` write our tables in the last settle: when all went well, or when every effect was undone.
+    `supersedes` lets it end another live job of the instance in order to run. That one is not undone, since all
+    the instance has is about to go, unless it has effects `outside` the instance's machine; and `superseded`
+    writes what concerns others, in place of `unwound`.
     """
 
     name: str

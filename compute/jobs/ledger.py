@@ -138,7 +138,8 @@ def postpone(
     """
     return _settle(
         job, step=job.step, state=job.state, delay=seconds, error=error, percent=percent, keep_attempt=failed,
-        rate=None if rate is None else f"{rate:.1f} MB/s", remaining=None if remaining is None else round(remaining),
+        rate=None if rate is None else f"{rate:.1f} MB/s",
+        remaining=None if remaining is None else round(remaining),
     )  # fmt: skip
 
 

@@ -1,8 +1,8 @@
 """Room on hosts: reserving it for instances, and giving it back.
 
-What is used of a host is the sum of its reservations, kept on its row so that taking some is one conditional UPDATE;
-the row's CHECK stands behind it. Who changes an instance's reservations holds the instance's row, or makes it in the
-same transaction. Hosts are locked last of all, and several in the order of their keys.
+What is used of a host is the sum of its reservations, kept on its row so that taking some is one conditional
+UPDATE; the row's CHECK stands behind it. Who changes an instance's reservations holds the instance's row, or makes
+it in the same transaction. Hosts are locked last of all, and several in the order of their keys.
 """
 
 from functools import cache
