@@ -1,5 +1,16 @@
 """Instances, jobs, addresses and the catalogue for staff."""
 
-from compute.admin import attention, catalogue, hosts, instances, jobs, migrations, pools, ranges, scripts
+from compute.admin import attention, backups, catalogue, hosts, instances, jobs, migrations, pools, ranges, scripts
 
-__all__ = ["attention", "catalogue", "hosts", "instances", "jobs", "migrations", "pools", "ranges", "scripts"]
+__all__ = [
+    "attention",
+    "backups",
+    "catalogue",
+    "hosts",
+    "instances",
+    "jobs",
+    "migrations",
+    "pools",
+    "ranges",
+    "scripts",
+]

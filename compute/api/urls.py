@@ -2,6 +2,7 @@
 
 from django.urls import path
 
+from compute.api.backups import BackupListViewSet, BackupViewSet
 from compute.api.catalogue import KernelViewSet, TypeViewSet
 from compute.api.clones import CloneViewSet
 from compute.api.firewalls import InstanceFirewallViewSet
@@ -36,6 +37,8 @@ urlpatterns = [
     path(f"{NESTED}/disks/<id:id>", DiskViewSet.as_view(READ)),
     path(f"{NESTED}/configs", ConfigViewSet.as_view(LIST)),
     path(f"{NESTED}/configs/<id:id>", ConfigViewSet.as_view(READ)),
+    path(f"{NESTED}/backups", BackupListViewSet.as_view({"get": "show"})),
+    path(f"{NESTED}/backups/<id:id>", BackupViewSet.as_view(READ)),
     path(f"{NESTED}/ips", NetworkingViewSet.as_view({"get": "show", "post": "add"})),
     path(
         f"{NESTED}/ips/<address:id>",
