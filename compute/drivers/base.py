@@ -2,7 +2,9 @@
 
 A driver knows machines and disks by *names* that the platform derives from its own ids before the first call
 (``skerry-<instance id>``, ``skerry-<instance id>-disk-<disk id>``), so that a call repeated after a crash means
-the same thing. It imports neither Django nor anything of ours: plain values in, plain values out.
+the same thing. *Archives* are contents of disks kept apart from any machine, for images and backups, under names
+made likewise (``skerry-image-<number>``, ``skerry-backup-<backup id>-<position>``). It imports neither Django nor
+anything of ours: plain values in, plain values out.
 
 Every call is idempotent: asked for what is already so, it does nothing and says so; a deletion of what was never
 made succeeds. A call that takes long only starts the work and returns `Progress`; the same call, repeated, reports
@@ -34,10 +36,15 @@ class Power(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Progress:
-    """How far a long call has come. `percent` 0..100; `wait` is when to ask again, in seconds."""
+    """How far a long call has come. `percent` 0..100; `wait` is when to ask again, in seconds.
+
+    Calls that copy data may tell `rate`, in MB a second, and `remaining`, in seconds.
+    """
 
     percent: int = 100
     wait: float = 1.0
+    rate: float | None = None
+    remaining: float | None = None
 
     @property
     def done(self) -> bool:
@@ -60,15 +67,22 @@ class MachineSpec:
 
 @dataclass(frozen=True, slots=True)
 class DiskSpec:
-    """A disk to make. `size` in MB; with `image`, deployed from it, and then `root_password` and
-    `authorized_keys` are put into it. The two secrets are never kept by a driver in readable form."""
+    """A disk to make. `size` in MB.
+
+    With `image`, an official image's id or the name of an archive, it is deployed from that; what else is given is
+    then put into it: root's password, keys, and a `script` for its first boot. Without them it stays as archived.
+    With `copy_of`, a machine and one of its disks, it is a copy of that disk, byte for byte. The secrets are never
+    kept by a driver in readable form.
+    """
 
     name: str
     size: int
     filesystem: str
     image: str | None = None
+    copy_of: tuple[str, str] | None = None
     root_password: str | None = field(default=None, repr=False)
     authorized_keys: tuple[str, ...] = field(default=(), repr=False)
+    script: str | None = field(default=None, repr=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,7 +116,23 @@ class Driver(Protocol):
         """Forget the machine, cutting its power first, and delete every disk it still has."""
 
     def create_disk(self, machine: str, disk: DiskSpec) -> Progress:
-        """Make a disk of this machine, deploying its image if it has one. `Refused` without the machine."""
+        """Make a disk of this machine, deploying its image or copying its model if it has one.
+
+        `Refused` without the machine, the archive or the disk to copy, or where what it is made from does not fit.
+        """
+
+    def resize_disk(self, machine: str, disk: str, size: int) -> Progress:
+        """Make a disk this many MB large, with its filesystem.
+
+        `Refused` where it is not there, while a machine that is on has booted with it, and where the files on it
+        need more.
+        """
+
+    def set_password(self, machine: str, disk: str, password: str) -> None:
+        """Set root's password in the system on a disk.
+
+        `Refused` where it is not there or holds no system, and while a machine that is on has booted with it.
+        """
 
     def delete_disk(self, machine: str, disk: str) -> None:
         """Delete a disk, made or half-made. `DriverError` while a machine that is on has booted with it."""
@@ -128,3 +158,25 @@ class Driver(Protocol):
 
     def powered_off(self, host: str) -> frozenset[str]:
         """The names of the machines on `host` that are defined and off: what the watchdog looks at."""
+
+    def move(self, machine: str, host: str) -> Progress:
+        """Take a machine that is off to another host, with all its disks. Done when it is there alone.
+
+        To the host it is on: done at once. Asked for another host while one move is under way, it goes there
+        instead. `Refused` where it is not there or is on.
+        """
+
+    def save_disk(self, machine: str, disk: str, archive: str) -> Progress:
+        """Keep what is on a disk now as an archive, in use or not. `Refused` without the disk.
+
+        An archive of that name that is complete stays as it is.
+        """
+
+    def archive_upload(self, archive: str, path: str) -> Progress:
+        """Make an archive of the raw disk image in this gzip file. `Refused` where the file is gone or broken."""
+
+    def archive_size(self, archive: str) -> int | None:
+        """How many MB an archive takes up, at least 1; None where there is no complete one."""
+
+    def delete_archive(self, archive: str) -> None:
+        """Delete an archive, complete or not."""

@@ -2,7 +2,9 @@
 
 import os
 import signal
+import zlib
 from dataclasses import asdict
+from pathlib import Path
 from typing import Any, NoReturn
 
 import psycopg
@@ -27,6 +29,11 @@ EMPTY_DISK_SECONDS = 1.0
 IMAGE_SECONDS = 4.0
 IMAGE_SECONDS_PER_GB = 0.08
 IMAGE_SECONDS_AT_MOST = 20.0
+COPY_MB_A_SECOND = 200.0
+RESIZE_MB_A_SECOND = 800.0
+# How many MB of files a new disk holds: one without an image, and the range of those with one.
+EMPTY_FILES = 8
+LEAST_FILES, MOST_FILES = 700, 1200
 # A caller is told to ask again after this at the latest, so that events show progress.
 POLL_SECONDS = 1.0
 
@@ -55,21 +62,40 @@ class SimulatedDriver:
         self._call("SELECT * FROM simulated.undefine(%s)", (machine,))
 
     def create_disk(self, machine: str, disk: DiskSpec) -> Progress:
-        deployed = disk.image is not None
+        copied = disk.copy_of or (None, None)
+        archive = disk.image if is_archive(disk.image) else None
+        rate = COPY_MB_A_SECOND if archive or disk.copy_of else None
         answer = self._call(
-            "SELECT * FROM simulated.create_disk(%s, %s, %s, %s, %s, %s, %s, %s)",
+            "SELECT * FROM simulated.create_disk("
+            "(%s, %s, %s, %s, %s, %s, %s, now(), now(), %s, %s)::simulated.disk, %s, %s, %s, %s, %s)",
             (
                 machine,
                 disk.name,
                 disk.size,
                 disk.filesystem,
                 disk.image,
-                password_hash(disk.root_password) if deployed and disk.root_password else None,
-                [fingerprint(key) for key in disk.authorized_keys] if deployed else [],
+                password_hash(disk.root_password) if disk.image and disk.root_password else None,
+                [fingerprint(key) for key in disk.authorized_keys] if disk.image else [],
+                first_files(disk),
+                password_hash(disk.script) if disk.script else None,
+                archive,
+                *copied,
                 disk_seconds(disk) * self.scale,
+                self._per_mb(rate),
             ),
         )
-        return _progress(answer)
+        return _progress(answer, rate)
+
+    def resize_disk(self, machine: str, disk: str, size: int) -> Progress:
+        answer = self._call(
+            "SELECT * FROM simulated.resize_disk(%s, %s, %s, %s)",
+            (machine, disk, size, self._per_mb(RESIZE_MB_A_SECOND)),
+        )
+        return _progress(answer, RESIZE_MB_A_SECOND)
+
+    def set_password(self, machine: str, disk: str, password: str) -> None:
+        hashed = password_hash(password)
+        self._call("SELECT * FROM simulated.set_password(%s, %s, %s)", (machine, disk, hashed))
 
     def delete_disk(self, machine: str, disk: str) -> None:
         self._call("SELECT * FROM simulated.delete_disk(%s, %s)", (machine, disk))
@@ -92,6 +118,36 @@ class SimulatedDriver:
 
     def powered_off(self, host: str) -> frozenset[str]:
         return frozenset(self._call("SELECT * FROM simulated.powered_off(%s)", (host,)).names)
+
+    def move(self, machine: str, host: str) -> Progress:
+        per_mb = self._per_mb(COPY_MB_A_SECOND)
+        answer = self._call("SELECT * FROM simulated.move(%s, %s, %s)", (machine, host, per_mb))
+        return _progress(answer, COPY_MB_A_SECOND)
+
+    def save_disk(self, machine: str, disk: str, archive: str) -> Progress:
+        answer = self._call(
+            "SELECT * FROM simulated.save_disk(%s, %s, %s, %s, %s)",
+            (machine, disk, archive, EMPTY_DISK_SECONDS * self.scale, self._per_mb(COPY_MB_A_SECOND)),
+        )
+        return _progress(answer, COPY_MB_A_SECOND)
+
+    def archive_upload(self, archive: str, path: str) -> Progress:
+        answer = self._call(
+            "SELECT * FROM simulated.archive_upload(%s, %s, %s)",
+            (archive, unpacked_size(path), IMAGE_SECONDS * self.scale),
+        )
+        return _progress(answer)
+
+    def archive_size(self, archive: str) -> int | None:
+        found = self._call("SELECT * FROM simulated.archive_size(%s)", (archive,)).detail
+        return None if found is None else int(found)
+
+    def delete_archive(self, archive: str) -> None:
+        self._call("SELECT * FROM simulated.delete_archive(%s)", (archive,))
+
+    def _per_mb(self, rate: float | None) -> float:
+        """How many seconds a MB takes at this many MB a second."""
+        return self.scale / rate if rate else 0.0
 
     def close(self) -> None:
         """Give the database connection back; the next call opens another."""
@@ -156,6 +212,23 @@ class SimulatedDriver:
         )
         return {row.name: frozenset(row.disks) for row in rows}
 
+    def archives(self) -> frozenset[str]:
+        """The names of all archives, half-made ones included."""
+        return frozenset(row.name for row in self._session.execute("SELECT name FROM simulated.archive"))
+
+    def fill(self, machine: str, disk: str, used: int) -> None:
+        """Let the files on a disk need this many MB, as a guest that writes does."""
+        self._session.execute(
+            "UPDATE simulated.disk SET used = %s WHERE machine = %s AND name = %s", (used, machine, disk)
+        )
+
+    def ran_script(self, machine: str, disk: str, script: str) -> bool:
+        """Whether the system on a disk was told to run this script at its first boot."""
+        rows = self._session.execute(
+            "SELECT script_digest FROM simulated.disk WHERE machine = %s AND name = %s", (machine, disk)
+        )
+        return bool(rows and rows[0].script_digest and password_matches(script, rows[0].script_digest))
+
     def booted(self, machine: str) -> dict[str, Any] | None:
         """The `BootSpec` of the machine's last boot as a dict, with `boots`, how often it did; None if never."""
         rows = self._session.execute("SELECT boot, boots FROM simulated.machine WHERE name = %s", (machine,))
@@ -174,9 +247,9 @@ class SimulatedDriver:
         return bool(password and rows[0].root_hash and password_matches(password, rows[0].root_hash))
 
     def forget_all(self) -> None:
-        """An empty hypervisor: no machines, no disks, no faults."""
+        """An empty hypervisor: no machines, no disks, no archives, no faults."""
         self.clear_faults()
-        self._session.execute("DELETE FROM simulated.machine")
+        self._session.execute("WITH gone AS (DELETE FROM simulated.archive) DELETE FROM simulated.machine")
 
     def _call(self, query: str, params: tuple) -> Any:
         """One call: the `simulated.answer` row, or the error or the crash that it stands for."""
@@ -194,7 +267,8 @@ class SimulatedDriver:
 
 
 CALLS = frozenset({
-    "define", "undefine", "create_disk", "delete_disk", "disks", "start", "stop", "power", "powered_off",
+    "define", "undefine", "create_disk", "resize_disk", "set_password", "delete_disk", "disks", "start", "stop",
+    "power", "powered_off", "move", "save_disk", "archive_upload", "archive_size", "delete_archive",
 })  # fmt: skip
 
 
@@ -204,12 +278,37 @@ def die() -> NoReturn:
     raise AssertionError("SIGKILL did not kill")
 
 
+def is_archive(image: str | None) -> bool:
+    """Whether a disk's image is an archive; the ids of official images have a slash."""
+    return image is not None and "/" not in image
+
+
 def disk_seconds(disk: DiskSpec) -> float:
-    """How long making a disk takes: some seconds for an image and more for more gigabytes, one without."""
-    if disk.image is None:
+    """How long making a disk takes before anything is copied: some seconds for an official image, more for more
+    gigabytes, and one without."""
+    if disk.image is None or is_archive(disk.image):
         return EMPTY_DISK_SECONDS
     return min(IMAGE_SECONDS + disk.size / 1024 * IMAGE_SECONDS_PER_GB, IMAGE_SECONDS_AT_MOST)
 
 
-def _progress(answer: Any) -> Progress:
-    return Progress(percent=answer.percent, wait=min(answer.wait, POLL_SECONDS))
+def first_files(disk: DiskSpec) -> int:
+    """How many MB are on a new disk: what an official image unpacks to, nearly nothing without one."""
+    if disk.image is None or is_archive(disk.image):
+        return 0 if disk.filesystem in ("swap", "raw") else min(disk.size, EMPTY_FILES)
+    return min(disk.size, LEAST_FILES + zlib.crc32(disk.image.encode()) % (MOST_FILES - LEAST_FILES))
+
+
+def unpacked_size(path: str) -> int | None:
+    """How many MB are in a gzip file, by its trailer (modulo 4 GB, as gzip has it); None where there is none."""
+    try:
+        with Path(path).open("rb") as file:
+            file.seek(-4, os.SEEK_END)
+            return max(1, int.from_bytes(file.read(4), "little") // 1024**2)
+    except OSError:
+        return None
+
+
+def _progress(answer: Any, rate: float | None = None) -> Progress:
+    if rate is None or answer.percent >= 100:
+        return Progress(percent=answer.percent, wait=min(answer.wait, POLL_SECONDS))
+    return Progress(answer.percent, min(answer.wait, POLL_SECONDS), rate, answer.wait)

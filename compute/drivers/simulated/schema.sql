@@ -40,6 +40,27 @@ CREATE TABLE IF NOT EXISTS simulated.disk (
     PRIMARY KEY (machine, name)
 );
 
+-- `used` is how much the files on a disk need, in MB; `script_digest` what its first boot was told to run.
+ALTER TABLE simulated.disk ADD COLUMN IF NOT EXISTS used integer NOT NULL DEFAULT 0;
+ALTER TABLE simulated.disk ADD COLUMN IF NOT EXISTS script_digest text;
+
+-- While `moving_to` is set the machine is on its way there, from `began_at` to `moved_by`. `was_on` is for how many
+-- seconds it was on before its present boot.
+ALTER TABLE simulated.machine ADD COLUMN IF NOT EXISTS moving_to text;
+ALTER TABLE simulated.machine ADD COLUMN IF NOT EXISTS moved_by timestamptz;
+ALTER TABLE simulated.machine ADD COLUMN IF NOT EXISTS was_on double precision NOT NULL DEFAULT 0;
+
+-- Contents of disks, kept apart from any machine.
+CREATE TABLE IF NOT EXISTS simulated.archive (
+    name text PRIMARY KEY,
+    used integer NOT NULL,
+    root_hash text,
+    fingerprints text[] NOT NULL DEFAULT '{}',
+    script_digest text,
+    began_at timestamptz NOT NULL,
+    ready_at timestamptz NOT NULL
+);
+
 -- The script of faults. One acts from its `nth` matching call on, `count` times or (null) for ever. Null in
 -- `call`, `machine` (a LIKE pattern) or `host` matches any.
 CREATE TABLE IF NOT EXISTS simulated.fault (
@@ -80,6 +101,13 @@ CREATE TYPE simulated.answer AS (
 CREATE FUNCTION simulated.is_off(m simulated.machine, at timestamptz) RETURNS boolean
 LANGUAGE sql IMMUTABLE AS $$
     SELECT m.power = 'off' AND m.settles_at <= at OR m.power = 'on' AND coalesce(m.halts_at <= at, false)
+$$;
+
+-- For how many seconds the machine has been on since it was defined.
+CREATE FUNCTION simulated.been_on(m simulated.machine, at timestamptz) RETURNS double precision
+LANGUAGE sql IMMUTABLE AS $$
+    SELECT m.was_on + CASE WHEN m.power = 'on'
+        THEN greatest(0, extract(epoch FROM least(at, m.halts_at) - m.began_at)) ELSE 0 END
 $$;
 
 CREATE FUNCTION simulated.simply(outcome text, detail text DEFAULT NULL, names text[] DEFAULT NULL)
@@ -166,31 +194,119 @@ BEGIN
     RETURN simulated.simply(hit.outcome);
 END $$;
 
+-- Whether a machine that is on has booted with the disk.
+CREATE FUNCTION simulated.in_use(m simulated.machine, disk_name text, at timestamptz) RETURNS boolean
+LANGUAGE sql IMMUTABLE AS $$
+    SELECT NOT simulated.is_off(m, at)
+        AND EXISTS (SELECT FROM jsonb_each_text(m.boot -> 'devices') WHERE value = disk_name)
+$$;
+
+-- `made` is the disk as it is to be, its `used` that of what it is made from where that is no archive or disk.
+-- `per_mb` is how many seconds each MB takes that is copied, on top of `seconds`.
 CREATE FUNCTION simulated.create_disk(
-    machine_name text, disk_name text, size_mb integer, filesystem_name text, image_id text,
-    hash text, prints text[], seconds double precision
+    made simulated.disk, from_archive text, from_machine text, from_disk text,
+    seconds double precision, per_mb double precision
 ) RETURNS simulated.answer LANGUAGE plpgsql AS $$
 DECLARE
-    hit record := simulated.strike('create_disk', machine_name, NULL);
+    hit record := simulated.strike('create_disk', made.machine, NULL);
+    d simulated.disk;
+    at timestamptz;
+    there timestamptz;
+BEGIN
+    IF hit.blocked THEN
+        RETURN simulated.simply(hit.outcome);
+    END IF;
+    PERFORM FROM simulated.machine WHERE name = made.machine FOR UPDATE;
+    IF NOT FOUND THEN
+        RETURN simulated.simply('refuse', 'There is no such machine.');
+    END IF;
+    at := clock_timestamp();
+    SELECT * INTO d FROM simulated.disk WHERE machine = made.machine AND name = made.name;
+    IF FOUND THEN
+        RETURN simulated.progress(hit.outcome, d.began_at, d.ready_at, at);
+    END IF;
+    IF from_archive IS NOT NULL THEN
+        SELECT a.used, coalesce(made.root_hash, a.root_hash), a.fingerprints || made.fingerprints,
+               coalesce(made.script_digest, a.script_digest), a.ready_at
+          INTO made.used, made.root_hash, made.fingerprints, made.script_digest, there
+          FROM simulated.archive a WHERE a.name = from_archive;
+        IF NOT FOUND OR there > at THEN
+            RETURN simulated.simply('refuse', 'There is no such archive.');
+        END IF;
+    ELSIF from_disk IS NOT NULL THEN
+        SELECT s.used, s.root_hash, s.fingerprints, s.script_digest, s.ready_at
+          INTO made.used, made.root_hash, made.fingerprints, made.script_digest, there
+          FROM simulated.disk s WHERE s.machine = from_machine AND s.name = from_disk;
+        IF NOT FOUND THEN
+            RETURN simulated.simply('refuse', 'The disk to copy is not there.');
+        ELSIF there > at THEN
+            RETURN simulated.simply('fail', 'The disk to copy is not ready.');
+        END IF;
+    END IF;
+    IF made.used > made.size THEN
+        RETURN simulated.simply('refuse', format('The disk needs %s MB for what it is made from.', made.used));
+    END IF;
+    made.began_at := at;
+    made.ready_at := at + make_interval(secs => (seconds + made.used * per_mb) * hit.factor);
+    INSERT INTO simulated.disk SELECT made.*;
+    RETURN simulated.progress(hit.outcome, made.began_at, made.ready_at, at);
+END $$;
+
+CREATE FUNCTION simulated.resize_disk(
+    machine_name text, disk_name text, size_mb integer, per_mb double precision
+) RETURNS simulated.answer LANGUAGE plpgsql AS $$
+DECLARE
+    hit record := simulated.strike('resize_disk', machine_name, NULL);
+    m simulated.machine;
     d simulated.disk;
     at timestamptz;
 BEGIN
     IF hit.blocked THEN
         RETURN simulated.simply(hit.outcome);
     END IF;
-    PERFORM FROM simulated.machine WHERE name = machine_name FOR UPDATE;
+    SELECT * INTO m FROM simulated.machine WHERE name = machine_name FOR UPDATE;
+    SELECT * INTO d FROM simulated.disk WHERE machine = machine_name AND name = disk_name;
     IF NOT FOUND THEN
-        RETURN simulated.simply('refuse', 'There is no such machine.');
+        RETURN simulated.simply('refuse', 'There is no such disk.');
     END IF;
     at := clock_timestamp();
-    INSERT INTO simulated.disk (
-        machine, name, size, filesystem, image, root_hash, fingerprints, began_at, ready_at
-    ) VALUES (
-        machine_name, disk_name, size_mb, filesystem_name, image_id, hash, prints,
-        at, at + make_interval(secs => seconds * hit.factor)
-    ) ON CONFLICT DO NOTHING;
-    SELECT * INTO d FROM simulated.disk WHERE machine = machine_name AND name = disk_name;
+    IF d.size <> size_mb THEN
+        IF simulated.in_use(m, disk_name, at) THEN
+            RETURN simulated.simply('refuse', 'The disk is in use by a machine that is on.');
+        ELSIF d.used > size_mb THEN
+            RETURN simulated.simply('refuse', format('The files on the disk need %s MB.', d.used));
+        ELSIF d.ready_at > at THEN
+            RETURN simulated.simply('fail', 'The disk is not ready.');
+        END IF;
+        UPDATE simulated.disk
+           SET size = size_mb, began_at = at, ready_at = at + make_interval(secs => d.used * per_mb * hit.factor)
+         WHERE machine = machine_name AND name = disk_name
+        RETURNING * INTO d;
+    END IF;
     RETURN simulated.progress(hit.outcome, d.began_at, d.ready_at, at);
+END $$;
+
+CREATE FUNCTION simulated.set_password(machine_name text, disk_name text, hash text)
+RETURNS simulated.answer LANGUAGE plpgsql AS $$
+DECLARE
+    hit record := simulated.strike('set_password', machine_name, NULL);
+    m simulated.machine;
+    d simulated.disk;
+BEGIN
+    IF hit.blocked THEN
+        RETURN simulated.simply(hit.outcome);
+    END IF;
+    SELECT * INTO m FROM simulated.machine WHERE name = machine_name FOR UPDATE;
+    SELECT * INTO d FROM simulated.disk WHERE machine = machine_name AND name = disk_name;
+    IF NOT FOUND THEN
+        RETURN simulated.simply('refuse', 'There is no such disk.');
+    ELSIF d.root_hash IS NULL THEN
+        RETURN simulated.simply('refuse', 'There is no system on the disk to set a password in.');
+    ELSIF simulated.in_use(m, disk_name, clock_timestamp()) THEN
+        RETURN simulated.simply('refuse', 'The disk is in use by a machine that is on.');
+    END IF;
+    UPDATE simulated.disk SET root_hash = hash WHERE machine = machine_name AND name = disk_name;
+    RETURN simulated.simply(hit.outcome);
 END $$;
 
 CREATE FUNCTION simulated.delete_disk(machine_name text, disk_name text)
@@ -203,8 +319,7 @@ BEGIN
         RETURN simulated.simply(hit.outcome);
     END IF;
     SELECT * INTO m FROM simulated.machine WHERE name = machine_name FOR UPDATE;
-    IF NOT simulated.is_off(m, clock_timestamp())
-        AND EXISTS (SELECT FROM jsonb_each_text(m.boot -> 'devices') WHERE value = disk_name) THEN
+    IF simulated.in_use(m, disk_name, clock_timestamp()) THEN
         RETURN simulated.simply('fail', 'The disk is in use by a machine that is on.');
     END IF;
     DELETE FROM simulated.disk WHERE machine = machine_name AND name = disk_name;
@@ -244,6 +359,9 @@ BEGIN
         -- it is shutting down: nothing to show until that is over, then the same call boots it
         RETURN (hit.outcome, NULL, 0, extract(epoch FROM m.settles_at - at), NULL)::simulated.answer;
     END IF;
+    IF m.moving_to IS NOT NULL THEN
+        RETURN simulated.simply('fail', 'The machine is on its way to another host.');
+    END IF;
     SELECT count(*), count(*) FILTER (WHERE ready_at <= at) INTO made, ready
     FROM simulated.disk WHERE machine = machine_name AND name = ANY (disk_names);
     IF made = 0 OR made < cardinality(disk_names) THEN
@@ -253,6 +371,7 @@ BEGIN
     END IF;
     UPDATE simulated.machine SET
         power = 'on',
+        was_on = simulated.been_on(m, at),
         began_at = at,
         settles_at = at + make_interval(secs => seconds * hit.factor),
         halts_at = at + make_interval(secs => seconds * hit.factor + hit.halt),
@@ -281,6 +400,7 @@ BEGIN
     IF m.power = 'on' THEN
         UPDATE simulated.machine SET
             power = 'off',
+            was_on = simulated.been_on(m, at),
             began_at = at,
             settles_at = at + make_interval(secs => seconds * hit.factor),
             halts_at = NULL
@@ -305,4 +425,114 @@ DECLARE
 BEGIN
     RETURN simulated.simply(hit.outcome, NULL, ARRAY(
         SELECT name FROM simulated.machine m WHERE host = host_name AND simulated.is_off(m, now())));
+END $$;
+
+-- `per_mb` is how many seconds each MB takes that is on the machine's disks.
+CREATE FUNCTION simulated.move(machine_name text, host_name text, per_mb double precision)
+RETURNS simulated.answer LANGUAGE plpgsql AS $$
+DECLARE
+    hit record := simulated.strike('move', machine_name, host_name);
+    m simulated.machine;
+    at timestamptz;
+BEGIN
+    IF hit.blocked THEN
+        RETURN simulated.simply(hit.outcome);
+    END IF;
+    SELECT * INTO m FROM simulated.machine WHERE name = machine_name FOR UPDATE;
+    at := clock_timestamp();
+    IF NOT FOUND THEN
+        RETURN simulated.simply('refuse', 'There is no such machine.');
+    ELSIF NOT simulated.is_off(m, at) THEN
+        RETURN simulated.simply('refuse', 'The machine is on.');
+    ELSIF m.host = host_name THEN
+        -- it is here, or had set out and turns back: what was copied is dropped
+        UPDATE simulated.machine SET moving_to = NULL, moved_by = NULL WHERE name = machine_name;
+        RETURN simulated.simply(hit.outcome);
+    ELSIF m.moving_to IS DISTINCT FROM host_name THEN
+        UPDATE simulated.machine SET
+            power = 'off',
+            was_on = simulated.been_on(m, at),
+            halts_at = NULL,
+            moving_to = host_name,
+            began_at = at,
+            settles_at = at,
+            moved_by = at + make_interval(secs => hit.factor * per_mb * (
+                SELECT coalesce(sum(used), 0) FROM simulated.disk WHERE machine = machine_name))
+        WHERE name = machine_name
+        RETURNING * INTO m;
+    END IF;
+    IF m.moved_by <= at THEN
+        UPDATE simulated.machine SET host = host_name, moving_to = NULL, moved_by = NULL WHERE name = machine_name;
+    END IF;
+    RETURN simulated.progress(hit.outcome, m.began_at, m.moved_by, at);
+END $$;
+
+CREATE FUNCTION simulated.save_disk(
+    machine_name text, disk_name text, archive_name text, seconds double precision, per_mb double precision
+) RETURNS simulated.answer LANGUAGE plpgsql AS $$
+DECLARE
+    hit record := simulated.strike('save_disk', machine_name, NULL);
+    d simulated.disk;
+    a simulated.archive;
+    at timestamptz;
+BEGIN
+    IF hit.blocked THEN
+        RETURN simulated.simply(hit.outcome);
+    END IF;
+    PERFORM FROM simulated.machine WHERE name = machine_name FOR UPDATE;
+    at := clock_timestamp();
+    SELECT * INTO a FROM simulated.archive WHERE name = archive_name;
+    IF NOT FOUND THEN
+        SELECT * INTO d FROM simulated.disk WHERE machine = machine_name AND name = disk_name;
+        IF NOT FOUND THEN
+            RETURN simulated.simply('refuse', 'There is no such disk.');
+        ELSIF d.ready_at > at THEN
+            RETURN simulated.simply('fail', 'The disk is not ready.');
+        END IF;
+        INSERT INTO simulated.archive VALUES (
+            archive_name, greatest(1, d.used), d.root_hash, d.fingerprints, d.script_digest,
+            at, at + make_interval(secs => (seconds + d.used * per_mb) * hit.factor)
+        ) RETURNING * INTO a;
+    END IF;
+    RETURN simulated.progress(hit.outcome, a.began_at, a.ready_at, at);
+END $$;
+
+-- `used_mb` is null where there is no file to take in.
+CREATE FUNCTION simulated.archive_upload(archive_name text, used_mb integer, seconds double precision)
+RETURNS simulated.answer LANGUAGE plpgsql AS $$
+DECLARE
+    hit record := simulated.strike('archive_upload', NULL, NULL);
+    a simulated.archive;
+    at timestamptz := clock_timestamp();
+BEGIN
+    IF hit.blocked THEN
+        RETURN simulated.simply(hit.outcome);
+    END IF;
+    INSERT INTO simulated.archive
+    SELECT archive_name, used_mb, 'scrypt$00$00', '{}', NULL, at, at + make_interval(secs => seconds * hit.factor)
+     WHERE used_mb IS NOT NULL
+    ON CONFLICT DO NOTHING;
+    SELECT * INTO a FROM simulated.archive WHERE name = archive_name;
+    IF NOT FOUND THEN
+        RETURN simulated.simply('refuse', 'The uploaded file is gone.');
+    END IF;
+    RETURN simulated.progress(hit.outcome, a.began_at, a.ready_at, at);
+END $$;
+
+CREATE FUNCTION simulated.archive_size(archive_name text) RETURNS simulated.answer LANGUAGE plpgsql AS $$
+DECLARE
+    hit record := simulated.strike('archive_size', NULL, NULL);
+BEGIN
+    RETURN simulated.simply(hit.outcome, (
+        SELECT used::text FROM simulated.archive WHERE name = archive_name AND ready_at <= clock_timestamp()));
+END $$;
+
+CREATE FUNCTION simulated.delete_archive(archive_name text) RETURNS simulated.answer LANGUAGE plpgsql AS $$
+DECLARE
+    hit record := simulated.strike('delete_archive', NULL, NULL);
+BEGIN
+    IF NOT hit.blocked THEN
+        DELETE FROM simulated.archive WHERE name = archive_name;
+    END IF;
+    RETURN simulated.simply(hit.outcome);
 END $$;

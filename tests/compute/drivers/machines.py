@@ -7,6 +7,8 @@ from compute.drivers.base import BootSpec, DiskSpec, Driver, MachineSpec, Progre
 MACHINE = "skerry-7"
 DISK = "skerry-7-disk-1"
 SWAP = "skerry-7-disk-2"
+COPY = "skerry-7-disk-3"
+ARCHIVE = "skerry-image-7"
 HOST = "us-test-h1"
 PASSWORD = "Tall-ships.sail-at-9"
 KEY = "ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIJ1Vn5m3fM0Jz8Q3p1l3o3zXH0m0pY3lN8m7k2bq4t6S owner@example.com"

@@ -1,9 +1,13 @@
 """What every driver promises: compute/drivers/base.py, held against each driver of conftest's `DRIVERS`."""
 
+import gzip
+
 import pytest
 
-from compute.drivers.base import DriverError, Power, Refused
+from compute.drivers.base import DiskSpec, DriverError, Power, Refused
 from tests.compute.drivers.machines import (
+    ARCHIVE,
+    COPY,
     DISK,
     HOST,
     MACHINE,
@@ -171,3 +175,124 @@ def test_machines_do_not_see_each_others_disks(driver):
     make_machine(driver, "skerry-2")
     with pytest.raises(Refused):
         driver.start("skerry-1", boot_spec("skerry-2-disk-1"))
+
+
+# --- copies and archives ------------------------------------------------------------------------------------------
+
+
+def test_a_disk_is_copied_with_what_is_on_it_in_use_or_not(driver):
+    run_machine(driver)
+    copy = DiskSpec(COPY, 25088, "ext4", copy_of=(MACHINE, DISK))
+    finish(lambda: driver.create_disk(MACHINE, copy))
+    assert driver.create_disk(MACHINE, copy).done, "once more changes nothing"
+    assert driver.disks(MACHINE) == {DISK, COPY}
+
+
+def test_a_disk_is_copied_to_another_machine(driver):
+    make_machine(driver)
+    driver.define(machine_spec("skerry-8", mac="f2:3c:00:00:00:08"))
+    copy = DiskSpec("skerry-8-disk-9", 25088, "ext4", copy_of=(MACHINE, DISK))
+    finish(lambda: driver.create_disk("skerry-8", copy))
+    driver.undefine(MACHINE)
+    finish(lambda: driver.start("skerry-8", boot_spec("skerry-8-disk-9")))
+
+
+def test_what_is_not_there_cannot_be_copied_or_deployed(driver):
+    make_machine(driver)
+    with pytest.raises(Refused):
+        driver.create_disk(MACHINE, DiskSpec(COPY, 1000, "ext4", copy_of=(MACHINE, SWAP)))
+    with pytest.raises(Refused):
+        driver.create_disk(MACHINE, DiskSpec(COPY, 1000, "ext4", image=ARCHIVE))
+    with pytest.raises(Refused):
+        driver.save_disk(MACHINE, SWAP, ARCHIVE)
+    assert driver.disks(MACHINE) == {DISK}
+    assert driver.archive_size(ARCHIVE) is None
+
+
+def test_an_archive_outlives_the_machine_it_was_made_from(driver):
+    run_machine(driver)
+    finish(lambda: driver.save_disk(MACHINE, DISK, ARCHIVE))
+    assert driver.save_disk(MACHINE, DISK, ARCHIVE).done
+    driver.undefine(MACHINE)
+    size = driver.archive_size(ARCHIVE)
+    assert size
+    assert size < 25088
+
+    driver.define(machine_spec())
+    with pytest.raises(Refused):
+        driver.create_disk(MACHINE, DiskSpec(COPY, size - 1, "ext4", image=ARCHIVE))
+    finish(lambda: driver.create_disk(MACHINE, DiskSpec(COPY, size, "ext4", image=ARCHIVE)))
+    finish(lambda: driver.start(MACHINE, boot_spec(COPY)))
+
+
+def test_an_archive_that_is_deleted_is_gone_and_may_be_deleted_again(driver):
+    make_machine(driver)
+    finish(lambda: driver.save_disk(MACHINE, DISK, ARCHIVE))
+    driver.delete_archive(ARCHIVE)
+    driver.delete_archive(ARCHIVE)
+    assert driver.archive_size(ARCHIVE) is None
+
+
+def test_an_uploaded_file_becomes_an_archive(driver, tmp_path):
+    file = tmp_path / "disk.gz"
+    file.write_bytes(gzip.compress(bytes(3 * 1024**2)))
+    finish(lambda: driver.archive_upload(ARCHIVE, str(file)))
+    file.unlink()
+    assert driver.archive_upload(ARCHIVE, str(file)).done, "it was taken in already"
+    assert driver.archive_size(ARCHIVE) == 3
+    with pytest.raises(Refused):
+        driver.archive_upload("skerry-image-8", str(file))
+
+
+# --- resizing, passwords, moving ----------------------------------------------------------------------------------
+
+
+def test_a_disk_that_is_not_in_use_is_resized(driver):
+    make_machine(driver)
+    finish(lambda: driver.resize_disk(MACHINE, DISK, 30000))
+    assert driver.resize_disk(MACHINE, DISK, 30000).done
+    finish(lambda: driver.resize_disk(MACHINE, DISK, 25088))
+
+
+def test_a_disk_is_not_resized_in_use_or_below_its_files(driver):
+    make_machine(driver)
+    with pytest.raises(Refused):
+        driver.resize_disk(MACHINE, DISK, 1)
+    with pytest.raises(Refused):
+        driver.resize_disk(MACHINE, SWAP, 1000)
+    run_machine(driver, "skerry-9")
+    with pytest.raises(Refused):
+        driver.resize_disk("skerry-9", "skerry-9-disk-1", 30000)
+
+
+def test_a_password_is_set_where_there_is_a_system_and_nobody_uses_it(driver):
+    make_machine(driver)
+    finish(lambda: driver.create_disk(MACHINE, swap_disk()))
+    driver.set_password(MACHINE, DISK, "Low-tide.at-seven-4")
+    driver.set_password(MACHINE, DISK, "Low-tide.at-seven-4")
+    for disk in (SWAP, COPY):
+        with pytest.raises(Refused):
+            driver.set_password(MACHINE, disk, "Low-tide.at-seven-4")
+    finish(lambda: driver.start(MACHINE, boot_spec(DISK)))
+    with pytest.raises(Refused):
+        driver.set_password(MACHINE, DISK, "High-tide.at-one-5")
+
+
+def test_a_machine_moves_with_its_disks_and_back(driver):
+    make_machine(driver)
+    finish(lambda: driver.move(MACHINE, "us-test-h2"))
+    assert driver.move(MACHINE, "us-test-h2").done
+    assert driver.powered_off("us-test-h2") == {MACHINE}
+    assert driver.powered_off(HOST) == frozenset()
+    assert driver.disks(MACHINE) == {DISK}
+    finish(lambda: driver.move(MACHINE, HOST))
+    assert driver.powered_off(HOST) == {MACHINE}
+    finish(lambda: driver.start(MACHINE, boot_spec(DISK)))
+
+
+def test_a_machine_that_is_on_or_not_there_does_not_move(driver):
+    run_machine(driver)
+    for machine in (MACHINE, "skerry-8"):
+        with pytest.raises(Refused):
+            driver.move(machine, "us-test-h2")
+    assert driver.power(MACHINE) is Power.ON

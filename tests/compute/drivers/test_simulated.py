@@ -8,18 +8,22 @@ from datetime import timedelta
 import psycopg
 import pytest
 
-from compute.drivers.base import DriverError, Power, Refused
+from compute.drivers.base import DiskSpec, DriverError, Power, Refused
 from compute.drivers.simulated import SimulatedDriver
 from compute.drivers.simulated.driver import POLL_SECONDS, disk_seconds
 from compute.drivers.simulated.guest import fingerprint
 from compute.drivers.simulated.session import VERSION
 from tests.compute.drivers.machines import (
+    ARCHIVE,
+    COPY,
     DISK,
     HOST,
     KEY,
     MACHINE,
     PASSWORD,
+    SWAP,
     boot_spec,
+    finish,
     image_disk,
     machine_spec,
     make_machine,
@@ -66,7 +70,7 @@ def test_nothing_of_the_schema_holds_a_readable_secret(simulated, conninfo):
         text = "".join(
             str(connection.execute(f"SELECT t::text FROM simulated.{table} t").fetchall()) for (table,) in tables
         )
-    assert len(tables) == 4
+    assert len(tables) == 5
     assert name in text
     assert PASSWORD not in text
     assert PASSWORD.encode().hex() not in text
@@ -246,7 +250,7 @@ def test_disks_made_while_their_machine_goes_are_not_left_behind(crowd):
 def test_one_driver_serves_many_threads(simulated):
     with ThreadPoolExecutor(8) as pool:
         list(pool.map(lambda number: make_machine(simulated, f"skerry-{number}"), range(40)))
-    assert len(simulated.inventory()) == 40
+    assert len(simulated.inventory()) == 50
 
 
 def test_a_first_use_by_many_makes_the_schema_once(make_simulated, conninfo):
@@ -319,3 +323,47 @@ def cut_connections(conninfo: str) -> None:
             "SELECT pg_terminate_backend(pid, 1000) FROM pg_stat_activity"
             " WHERE datname = current_database() AND application_name LIKE 'skerry-simulated%'"
         )
+
+
+def test_a_copy_and_an_archive_bring_back_who_may_log_in(simulated):
+    make_machine(simulated)
+    finish(lambda: simulated.save_disk(MACHINE, DISK, ARCHIVE))
+    simulated.set_password(MACHINE, DISK, "Low-tide.at-seven-4")
+    finish(lambda: simulated.create_disk(MACHINE, DiskSpec(COPY, 25088, "ext4", copy_of=(MACHINE, DISK))))
+    finish(lambda: simulated.create_disk(MACHINE, DiskSpec(SWAP, 25088, "ext4", image=ARCHIVE)))
+    assert simulated.lets_in(MACHINE, COPY, password="Low-tide.at-seven-4")
+    assert simulated.lets_in(MACHINE, COPY, key=KEY)
+    assert simulated.lets_in(MACHINE, SWAP, password=PASSWORD)
+    assert not simulated.lets_in(MACHINE, SWAP, password="Low-tide.at-seven-4")
+
+
+def test_a_script_is_remembered_by_its_digest(simulated):
+    simulated.define(machine_spec())
+    finish(lambda: simulated.create_disk(MACHINE, image_disk(script="#!/bin/sh\necho tide")))
+    assert simulated.ran_script(MACHINE, DISK, "#!/bin/sh\necho tide")
+    assert not simulated.ran_script(MACHINE, DISK, "#!/bin/sh")
+
+
+def test_a_move_takes_time_tells_how_much_and_can_be_turned_back(make_simulated):
+    driver = make_simulated(scale=1)
+    quick = make_simulated()
+    make_machine(quick)
+    quick.fill(MACHINE, DISK, 20000)
+    progress = driver.move(MACHINE, "us-test-h2")
+    assert not progress.done
+    assert progress.rate
+    assert progress.remaining
+    assert progress.remaining > 50
+    assert driver.powered_off(HOST) == {MACHINE}, "it is known where it was until it has arrived"
+    with pytest.raises(DriverError):
+        driver.start(MACHINE, boot_spec(DISK))
+    assert driver.move(MACHINE, HOST).done
+    finish(lambda: quick.start(MACHINE, boot_spec(DISK)))
+
+
+def test_what_the_guest_wrote_bounds_a_shrink(simulated):
+    make_machine(simulated)
+    simulated.fill(MACHINE, DISK, 20000)
+    with pytest.raises(Refused, match="20000 MB"):
+        simulated.resize_disk(MACHINE, DISK, 19999)
+    assert simulated.resize_disk(MACHINE, DISK, 20000).done
