@@ -95,14 +95,16 @@ class InstanceViewSet(ResourceViewSet[Actor, Instance]):
 def spec_of(given: Mapping[str, Any]) -> instances.InstanceSpec:
     """What the service takes, from a validated body. Refuses what this installation does not offer yet."""
     problems = Problems()
-    for name in ("stackscript_id", "backup_id"):
-        if given.get(name) is not None:
-            # there are no scripts and no backups, so whatever is named does not exist
-            problems.add(name, f"{name} is not valid")
+    if given.get("backup_id") is not None:
+        # no backups are taken, so whatever is named does not exist
+        problems.add("backup_id", "backup_id is not valid")
     if given.get("backups_enabled"):
         problems.add("backups_enabled", "Backups are not offered yet.")
     problems.raise_any()
-    plain = ("region", "type", "label", "image", "root_pass", "booted", "swap_size", "private_ip", "group")
+    plain = (
+        "region", "type", "label", "image", "root_pass", "booted", "swap_size", "private_ip", "group",
+        "stackscript_id", "stackscript_data",
+    )  # fmt: skip
     lists = ("authorized_keys", "authorized_users", "interfaces", "tags")
     fields: dict[str, Any] = {name: given[name] for name in plain if given.get(name) is not None}
     fields |= {name: tuple(given[name]) for name in lists if given.get(name)}

@@ -12,8 +12,8 @@ from config.api.responses import JSONResponse, error_response
 def receive_image(request: HttpRequest, signed: str) -> HttpResponse:
     """Take the gzip file of an image as the body of a PUT, whatever its media type. The signature is what lets in.
 
-    Answers 200 and ``{}`` when the file came in whole; the image is `available` when its event is finished. No cookie
-    counts here, so there is nothing that another site could misuse, and no token against forged forms.
+    Answers 200 and ``{}`` when the file came in whole; the image is `available` when its event is finished. No
+    cookie counts here, so there is nothing that another site could misuse, and no token against forged forms.
     """
     if request.method != "PUT":
         response = error_response([exceptions.problem(reasons.METHOD_NOT_ALLOWED)], 405)

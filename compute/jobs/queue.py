@@ -157,7 +157,8 @@ def _draft(
 
 def _ring_after_commit(job: Job, instance: Instance | None) -> None:
     queued = job.state == Job.State.QUEUED
-    transaction.on_commit(partial(_ring_for, job.pk, None if instance is None else instance.pk, queued), robust=True)
+    instance_id = None if instance is None else instance.pk
+    transaction.on_commit(partial(_ring_for, job.pk, instance_id, queued), robust=True)
 
 
 def _ring_for(job_id: int, instance_id: int | None, queued: bool) -> None:

@@ -131,10 +131,10 @@ class Image(models.Model):
             ),
         ]
 
+    def __str__(self):
+        return self.label
+
     @property
     def source(self) -> str:
         """What a driver deploys it from: an official image by its id, another by its archive."""
         return self.pk if self.number is None else image_archive(self.number)
-
-    def __str__(self):
-        return self.label

@@ -18,6 +18,7 @@ from compute.services.offer import find_offer
 from compute.services.passwords import WEAK, is_strong
 from compute.services.placement import FULL, place
 from compute.services.refs import image_ref, instance_ref
+from compute.services.scripts import Deployment, count_deployment, resolve
 from config.errors import Problems
 from config.inserts import draw_keys
 from regions.models import Region
@@ -39,6 +40,8 @@ class InstanceSpec:
     root_pass: str | None = field(default=None, repr=False)
     authorized_keys: tuple[str, ...] = field(default=(), repr=False)
     authorized_users: tuple[str, ...] = ()
+    stackscript_id: int | None = None
+    stackscript_data: dict[str, Any] | None = field(default=None, repr=False)
     booted: bool = True
     swap_size: int = DEFAULT_SWAP
     private_ip: bool = False
@@ -56,6 +59,7 @@ class _Plan:
     image: Image | None
     network: str | None
     keys: tuple[str, ...]
+    script: Deployment | None
 
 
 @transaction.atomic
@@ -82,7 +86,10 @@ def create(actor: Actor, spec: InstanceSpec) -> Instance:
         instance.tags = set_tags(actor.account_id, "compute", instance.pk, list(spec.tags))
     config, parts = _deploy(instance, plan, spec) if plan.image else (None, [])
     grant_creator(actor, "compute", instance.pk)
-    secrets = {"root_pass": spec.root_pass, "authorized_keys": plan.keys} if plan.image else {}
+    secrets: dict[str, Any] = {"root_pass": spec.root_pass, "authorized_keys": plan.keys} if plan.image else {}
+    if plan.script:
+        secrets["script"] = plan.script.text
+        count_deployment(plan.script.script)
     # last: all creates in the region want the row of one of its few hosts, and hold it until they commit
     instance.host = place(instance, plan.type, plan.region.pk)
     begin(
@@ -114,6 +121,7 @@ def _deploy(instance: Instance, plan: _Plan, spec: InstanceSpec) -> tuple[Config
             size=plan.type.disk - spec.swap_size,
             filesystem=Disk.Filesystem.EXT4,
             image=image,
+            stackscript=plan.script and plan.script.script,
         )
     ]
     if spec.swap_size:
@@ -155,6 +163,7 @@ def _check(actor: Actor, spec: InstanceSpec) -> _Plan:
     if spec.root_pass is not None and not is_strong(spec.root_pass):
         problems.add("root_pass", WEAK)
     keys = (*_own_keys(spec, problems), *_users_keys(actor, spec, problems))
+    script = resolve(actor, spec.stackscript_id, spec.stackscript_data, spec.image, problems)
     _check_interfaces(spec, problems)
     if spec.tags:
         check_may_tag(actor)
@@ -163,7 +172,7 @@ def _check(actor: Actor, spec: InstanceSpec) -> _Plan:
     problems.raise_any()
     assert plan_type is not None  # noqa: S101 - or else there were problems
     assert region is not None  # noqa: S101
-    return _Plan(plan_type, region, image, offer.network, keys)
+    return _Plan(plan_type, region, image, offer.network, keys, script)
 
 
 def _check_image(spec: InstanceSpec, image: Image | None, plan: InstanceType | None, problems: Problems) -> None:

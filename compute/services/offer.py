@@ -31,6 +31,7 @@ class Offer:
 def find_offer(actor: Actor, type_id: str, region_id: str, image_id: str | None) -> Offer:
     """Look up what is named, by one statement in place of four: every create begins with it."""
     asked = {"type": type_id, "region": region_id, "image": image_id, "account": actor.account_id}
+    asked |= {"user": actor.user_id, "restricted": actor.restricted}
     with connection.cursor() as cursor:
         cursor.execute(_statement(), asked)
         row = cursor.fetchone()
@@ -39,6 +40,16 @@ def find_offer(actor: Actor, type_id: str, region_id: str, image_id: str | None)
     image, row = _take(Image, row)
     room, network = row
     return Offer(plan, region, image, room, network)
+
+
+IMAGE_IS_VISIBLE = """
+    i.status <> 'deleting' AND (
+        i.is_public OR i.account_id = %(account)s AND (
+            NOT %(restricted)s OR EXISTS (
+                SELECT FROM accounts_grant g
+                 WHERE g.user_id = %(user)s AND g.entity_type = 'image' AND g.entity_id = i.number)))
+"""
+"""What `ImageQuerySet.visible_to` says, here where four tables are read at once."""
 
 
 @cache
@@ -57,7 +68,7 @@ def _statement() -> str:
           LEFT JOIN {InstanceType._meta.db_table} t ON t.id = asked.type
           LEFT JOIN {Region._meta.db_table} r ON r.id = asked.region
           LEFT JOIN {Image._meta.db_table} i
-                 ON i.id = asked.image AND (i.is_public OR i.account_id = %(account)s)
+                 ON i.id = asked.image AND ({IMAGE_IS_VISIBLE})
     """  # noqa: S608 - made of the models' own names
 
 

@@ -60,7 +60,8 @@ CREATE = f"""
                nextval(pg_get_serial_sequence('accounts_event', 'id')) AS event
     ), host AS (
         UPDATE compute_host AS h
-           SET memory_used = memory_used + t.memory, vcpus_used = vcpus_used + t.vcpus, disk_used = disk_used + t.disk
+           SET memory_used = memory_used + t.memory, vcpus_used = vcpus_used + t.vcpus,
+               disk_used = disk_used + t.disk
           FROM compute_instancetype AS t
          WHERE t.id = %(type)s AND h.id = (
             SELECT c.id FROM compute_host AS c

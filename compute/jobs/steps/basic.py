@@ -84,6 +84,7 @@ def _disk_spec(run: Run, disk: Disk) -> DiskSpec:
         image=disk.image.source,
         root_password=secrets.get("root_pass"),
         authorized_keys=tuple(secrets.get("authorized_keys", ())),
+        script=secrets.get("script"),
     )
 
 

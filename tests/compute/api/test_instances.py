@@ -3,8 +3,10 @@
 import pytest
 
 from accounts.models import Event, GlobalGrants, Grant, SSHKey, User
-from compute.models import Address, Instance, Job
+from compute.jobs.run import disk_name, machine_name
+from compute.models import Address, Disk, Image, Instance, Job
 from tests.compute.jobs.work import work
+from tests.factories import GrantFactory, ImageFactory, StackScriptFactory
 from tests.world import STRONG
 
 pytestmark = pytest.mark.django_db
@@ -250,6 +252,60 @@ def test_no_secret_is_kept_readable(api, body):
             for (row,) in cursor.fetchall():
                 assert STRONG not in row, table
                 assert KEY not in row, table
+
+
+@pytest.fixture
+def script(owner, world):
+    text = '#!/bin/sh\n# <UDF name="motd" label="Message" />\necho "$MOTD" > /etc/motd\n'
+    fields = [{"name": "motd", "label": "Message"}]
+    return StackScriptFactory(
+        account=owner.account, images=[world.image.pk], script=text, user_defined_fields=fields
+    )
+
+
+def test_a_script_runs_at_the_first_boot_with_what_it_asks_for(api, body, script, driver):
+    deploy = {**body, "stackscript_id": script.pk, "stackscript_data": {"motd": "it's low tide"}}
+    made = api.post(INSTANCES, deploy).json()
+    job = Job.objects.get(instance=made["id"])
+    assert "low tide" not in str(job.data)
+
+    work(job, driver)
+
+    first, _ = Disk.objects.filter(instance=made["id"]).order_by("pk")
+    assert first.stackscript == script
+    told = driver.machines[machine_name(made["id"])]["disks"][disk_name(made["id"], first.pk)]
+    assert "export MOTD='it'\"'\"'s low tide'" in told.script
+    assert "low tide" not in repr(told)
+    script.refresh_from_db()
+    assert script.deployments_total == 1
+
+
+@pytest.mark.parametrize(
+    ("change", "field"),
+    [
+        ({"stackscript_data": {}}, "stackscript_data.motd"),
+        ({"stackscript_id": 10**12}, "stackscript_id"),
+        ({"image": None, "root_pass": None}, "image"),
+    ],
+)
+def test_a_script_that_cannot_be_deployed_makes_nothing(api, body, script, change, field):
+    deploy = {**body, "stackscript_id": script.pk, "stackscript_data": {"motd": "x"}, **change}
+    deploy = {name: value for name, value in deploy.items() if value is not None}
+    assert field in errors(api.post(INSTANCES, deploy))
+    script.refresh_from_db()
+    assert (script.deployments_total, Instance.objects.count()) == (0, 0)
+
+
+def test_a_private_image_is_deployed_by_those_with_a_grant_on_it(api, body, client_for, restricted, world):
+    image = ImageFactory(id="private/9", number=9, account=world.account, is_public=False)
+    deploy = {**body, "image": image.pk}
+    GlobalGrants.objects.update_or_create(user=restricted, defaults={"add_computes": True})
+    assert errors(client_for(restricted).post(INSTANCES, deploy)) == {"image": "image is not valid"}
+    GrantFactory(user=restricted, entity_type="image", entity_id=9, permissions="read_only")
+    assert client_for(restricted).post(INSTANCES, deploy).status_code == 200
+    assert api.post(INSTANCES, deploy).json()["image"] == "private/9"
+    Image.objects.filter(pk=image.pk).update(status="deleting")
+    assert errors(api.post(INSTANCES, deploy)) == {"image": "image is not valid"}
 
 
 def test_creating_has_a_limit_of_its_own(api, body):

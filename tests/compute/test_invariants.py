@@ -1,0 +1,209 @@
+"""A handful of instances, many random actions, a hypervisor that fails and workers that die: what always holds.
+
+The actions are drawn with their arguments from what there is, now and then from what there is not. Some are
+refused, some are carried out, some fail half-way; none may break the invariants, and in the end every job and event
+is over.
+"""
+
+import random
+from collections import Counter
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from django.db.models import Count
+from django.db.models.functions import Now
+
+from accounts.models import Event, User
+from compute.drivers.base import DriverError, Refused
+from compute.jobs import engine
+from compute.jobs.ledger import LIVE
+from compute.models import Disk, Host, Image, Instance, InstanceType, Job
+from regions.models import Region
+from tests.client import APIClient
+from tests.compute.jobs.memory import MemoryDriver, WorkerDied
+from tests.compute.jobs.test_every_kind import assert_sound
+from tests.factories import token_of
+from tests.world import STRONG, World
+
+pytestmark = pytest.mark.django_db
+
+ACTIONS_EACH = 60
+INSTANCES = 5
+GARBAGE = (0, -1, 2**31, 10**12)
+Call = tuple[str, str, dict[str, Any] | None]
+
+
+class Chaos:
+    """Draws actions, and decides at each call of the hypervisor whether it goes wrong."""
+
+    def __init__(self, seed: int, world: World, driver: MemoryDriver):
+        self.rng = random.Random(seed)
+        self.world = world
+        self.faults = 0.12
+        driver.before = driver.after = self.strike
+
+    def strike(self, number: int, name: str) -> None:
+        if self.rng.random() < self.faults:
+            raise self.rng.choice(
+                (DriverError("The host does not answer."), Refused("Not possible."), WorkerDied())
+            )
+
+    def pick(self, ids: list[Any]) -> Any:
+        """One of these, or now and then something that is none."""
+        if not ids or self.rng.random() < 0.08:
+            return self.rng.choice(GARBAGE)
+        return self.rng.choice(ids)
+
+    def instance(self) -> Any:
+        return self.pick(list(Instance.objects.values_list("pk", flat=True)))
+
+    def flip(self) -> bool:
+        return self.rng.random() < 0.5
+
+    def action(self) -> tuple[str, Call]:
+        name = self.rng.choice(sorted(ACTIONS))
+        if Instance.objects.count() < 2:
+            name = "create"
+        return name, ACTIONS[name](self)
+
+
+def at(chaos: Chaos, rest: str, body: dict[str, Any] | None = None, method: str = "post") -> Call:
+    return method, f"/v4/compute/instances/{chaos.instance()}{rest}", {} if body is None else body
+
+
+def create(chaos: Chaos) -> Call:
+    if Instance.objects.count() >= INSTANCES:
+        return at(chaos, "", method="delete")
+    body: dict[str, Any] = {"region": chaos.rng.choice(["us-test", "us-other"]), "type": a_type(chaos)}
+    if chaos.flip():
+        body |= {"image": chaos.world.image.pk, "root_pass": STRONG, "booted": chaos.flip()}
+    body |= {"private_ip": chaos.flip()}
+    return "post", "/v4/compute/instances", body
+
+
+def a_type(chaos: Chaos) -> str:
+    return chaos.rng.choice([*InstanceType.objects.values_list("pk", flat=True), "no-such-type"])
+
+
+def clone(chaos: Chaos) -> Call:
+    if Instance.objects.count() >= INSTANCES:
+        return at(chaos, "/clone", {"compute_id": chaos.instance()})
+    return at(chaos, "/clone", {"region": "us-test", "type": a_type(chaos)})
+
+
+def imagize(chaos: Chaos) -> Call:
+    disks = list(Disk.objects.values_list("pk", flat=True))
+    return "post", "/v4/images", {"disk_id": chaos.pick(disks), "label": "captured"}
+
+
+def delete_image(chaos: Chaos) -> Call:
+    images = list(Image.objects.filter(is_public=False).values_list("pk", flat=True))
+    return "delete", f"/v4/images/{chaos.pick(images)}", {}
+
+
+def drop_address(chaos: Chaos) -> Call:
+    instance = chaos.instance()
+    held = Instance.objects.filter(pk=instance).values_list("ipv4", flat=True).first()
+    return "delete", f"/v4/compute/instances/{instance}/ips/{chaos.rng.choice(held or ['198.18.0.250'])}", {}
+
+
+ACTIONS: dict[str, Callable[[Chaos], Call]] = {
+    "create": create,
+    "delete": lambda chaos: at(chaos, "", method="delete"),
+    "rename": lambda chaos: at(chaos, "", {"label": f"i{chaos.rng.randrange(4)}xx"}, "put"),
+    "boot": lambda chaos: at(chaos, "/boot"),
+    "reboot": lambda chaos: at(chaos, "/reboot"),
+    "shutdown": lambda chaos: at(chaos, "/shutdown"),
+    "resize": lambda chaos: at(chaos, "/resize", {"type": a_type(chaos)}),
+    "mutate": lambda chaos: at(chaos, "/mutate"),
+    "migrate": lambda chaos: at(chaos, "/migrate", {"region": chaos.rng.choice(["us-test", "us-other"])}),
+    "clone": clone,
+    "imagize": imagize,
+    "image delete": delete_image,
+    "address drop": drop_address,
+    "address add": lambda chaos: at(chaos, "/ips", {"type": "ipv4", "public": chaos.flip()}),
+}
+
+
+@pytest.fixture
+def wide_world(world) -> World:
+    """The world with another region, more hosts, all of them small, and types to resize to."""
+    from tests.factories import AddressPoolFactory, HostFactory, InstanceTypeFactory
+
+    room = {"memory": 9000, "vcpus": 9, "disk": 90000}
+    Host.objects.update(**room)
+    other = Region.objects.create(id="us-other", country="us", capabilities=["Computes"])
+    HostFactory(region=world.region, **room)
+    HostFactory(region=other, **room)
+    AddressPoolFactory(region=other, network="198.19.7.0/24", addresses=20)
+    AddressPoolFactory(region=other, network="10.9.0.0/24", kind="private", addresses=20)
+    larger = InstanceTypeFactory(id="g6-test-4", label="Test 4GB", memory=4096, disk=51200, vcpus=4)
+    InstanceTypeFactory(id="g5-test-2", label="Old", disk=20000, deprecated=True, successor=larger)
+    return world
+
+
+def run_some(driver: MemoryDriver, rng: random.Random, most: int) -> None:
+    """Be the workers for a while: run live jobs in any order, each for one task's worth of steps."""
+    for _ in range(rng.randrange(most)):
+        live = list(Job.objects.filter(state__in=LIVE).values_list("pk", flat=True))
+        if not live:
+            return
+        job = rng.choice(live)
+        Job.objects.filter(pk=job).update(run_at=Now(), lease_until=None)
+        try:
+            engine.run(job, driver)
+        except WorkerDied:
+            continue
+        engine.ring_promoted()
+
+
+def assert_invariants() -> None:
+    """What holds at every moment, in the middle of jobs too."""
+    live = Job.objects.filter(state__in=LIVE, instance__isnull=False).values("instance")
+    assert not live.annotate(number=Count("pk")).filter(number__gt=1).exists()
+    unsettled = Instance.objects.exclude(status__in=Instance.SETTLED)
+    at_work = Job.objects.filter(finished_at=None)
+    busy = {*at_work.values_list("instance_id", flat=True), *at_work.values_list("source_id", flat=True)}
+    assert set(unsettled.values_list("pk", flat=True)) <= busy
+    for host in Host.objects.all():
+        assert host.memory_used <= host.memory
+    open_events = Event.objects.filter(status__in=["scheduled", "started"])
+    assert set(open_events.values_list("pk", flat=True)) <= set(at_work.values_list("event_id", flat=True))
+
+
+def drain(driver: MemoryDriver) -> None:
+    """Let every job come to its end, with nothing failing any more."""
+    for _ in range(2000):
+        engine.ring_promoted()
+        live = Job.objects.filter(state__in=LIVE).order_by("pk").values_list("pk", flat=True).first()
+        if live is None:
+            return
+        Job.objects.filter(pk=live).update(run_at=Now(), lease_until=None)
+        engine.run(live, driver)
+    raise AssertionError("jobs do not end")
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_random_actions_with_faults_keep_the_invariants(seed, wide_world, settings):
+    settings.JOB_BACKOFF = 0
+    driver = MemoryDriver()
+    chaos = Chaos(seed, wide_world, driver)
+    done: Counter[str] = Counter()
+    client = APIClient(token_of(User.objects.get(pk=wide_world.actor.user_id)))
+    for _ in range(ACTIONS_EACH):
+        name, (method, path, body) = chaos.action()
+        send = getattr(client, method)
+        answer = send(path, body) if method in ("post", "put") else send(path)
+        assert answer.status_code in (200, 400, 404), (name, path, body, answer.content)
+        done.update([name] if answer.status_code == 200 else [])
+        assert_invariants()
+        run_some(driver, chaos.rng, 6)
+        assert_invariants()
+
+    assert len(done) > len(ACTIONS) / 2, f"too little was carried out: {done}"
+    chaos.faults = 0
+    drain(driver)
+
+    assert_invariants()
+    assert_sound(Job.objects.latest("pk"), driver, None)
