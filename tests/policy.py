@@ -11,6 +11,7 @@ from accounts.scopes import FAMILIES
 from compute.models import (
     Address,
     AddressPool,
+    Backup,
     Config,
     Disk,
     Image,
@@ -74,6 +75,7 @@ class Scene:
     compute: Instance
     disk: Disk
     config: Config
+    backup: Backup
     event: Event
     address: Address
     range: IPv6Range
@@ -89,6 +91,9 @@ def scene_of(world: World) -> Scene:
     )
     disk = DiskFactory(instance=compute)
     config = ConfigFactory(instance=compute, disk=disk)
+    backup = Backup.objects.create(
+        account=account, instance=compute, region=world.region, type="snapshot", status="successful"
+    )
     event = EventFactory(account=account, of=True, entity_id=compute.pk)
     address = taken(compute, 2)
     routed = AddressPool.objects.create(
@@ -100,7 +105,7 @@ def scene_of(world: World) -> Scene:
     image = ImageFactory(id="private/77", number=77, account=account, is_public=False)
     script = StackScriptFactory(account=account)
     callers = tuple(callers_of(account, [("compute", compute.pk), ("image", 77), ("stackscript", script.pk)]))
-    return Scene(world, account, compute, disk, config, event, address[0], block, image, script, callers)
+    return Scene(world, account, compute, disk, config, backup, event, address[0], block, image, script, callers)
 
 
 def taken(compute: Instance, number: int) -> list[Address]:
@@ -138,6 +143,7 @@ OBJECTS: dict[str, Callable[[Scene, Caller], Any]] = {
     "/v4/account/events/{id}": lambda scene, caller: scene.event.pk,
     "/v4/compute/instances/{id}": lambda scene, caller: scene.compute.pk,
     "/v4/compute/instances/{compute_id}": lambda scene, caller: scene.compute.pk,
+    "/v4/compute/instances/{compute_id}/backups/{id}": lambda scene, caller: scene.backup.pk,
     "/v4/compute/instances/{compute_id}/configs/{id}": lambda scene, caller: scene.config.pk,
     "/v4/compute/instances/{compute_id}/disks/{id}": lambda scene, caller: scene.disk.pk,
     "/v4/compute/instances/{compute_id}/ips/{id}": lambda scene, caller: scene.address.address,

@@ -121,7 +121,7 @@ def _deploy(instance: Instance, plan: _Plan, spec: InstanceSpec) -> tuple[Config
             size=plan.type.disk - spec.swap_size,
             filesystem=Disk.Filesystem.EXT4,
             image=image,
-            stackscript=plan.script and plan.script.script,
+            stackscript=plan.script.script if plan.script else None,
         )
     ]
     if spec.swap_size:
