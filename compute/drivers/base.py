@@ -172,8 +172,11 @@ class Driver(Protocol):
         An archive of that name that is complete stays as it is.
         """
 
-    def archive_upload(self, archive: str, path: str) -> Progress:
-        """Make an archive of the raw disk image in this gzip file. `Refused` where the file is gone or broken."""
+    def archive_upload(self, archive: str, path: str, size: int) -> Progress:
+        """Make an archive of the raw disk image in this gzip file. `Refused` where the file is gone.
+
+        It unpacks to `size` MB, as was counted when it came in: a gzip file's own trailer does not tell.
+        """
 
     def archive_size(self, archive: str) -> int | None:
         """How many MB an archive takes up, at least 1; None where there is no complete one."""

@@ -55,10 +55,10 @@ def receive(signed: str, source: Source, length: int) -> None:
         _lock(file, part)
         try:
             file.truncate(0)
-            _copy(source, length, file)
+            size = _copy(source, length, file)
             file.flush()
             os.fsync(file.fileno())
-            _accept(image, part)
+            _accept(image, part, size)
         except BaseException:
             part.unlink(missing_ok=True)
             raise
@@ -104,7 +104,8 @@ def _lock(file: BinaryIO, part: Path) -> None:
         raise Invalid(UNDER_WAY)
 
 
-def _copy(source: Source, length: int, file: BinaryIO) -> None:
+def _copy(source: Source, length: int, file: BinaryIO) -> int:
+    """Write what comes in to the file, and return how many MB it unpacks to."""
     check = _GzipCheck(settings.UPLOAD_LIMIT_RAW)
     left = length
     while left:
@@ -115,10 +116,11 @@ def _copy(source: Source, length: int, file: BinaryIO) -> None:
         file.write(chunk)
         left -= len(chunk)
     check.end()
+    return -(-check.size // 1024**2)
 
 
 @transaction.atomic
-def _accept(image: Image, part: Path) -> None:
+def _accept(image: Image, part: Path, size: int) -> None:
     """Let exactly one upload through, and only then make its file the image's: a job may be at work on another."""
     waiting = Image.objects.filter(pk=image.pk, status=Image.Status.PENDING_UPLOAD)
     if not waiting.update(status=Image.Status.CREATING):
@@ -129,7 +131,7 @@ def _accept(image: Image, part: Path) -> None:
     assert told is not None  # noqa: S101 - it is opened with the image, and ends with its upload
     assert image.account_id is not None and image.number is not None  # noqa: S101, PT018 - or it had no upload
     actor = Actor(image.account_id, username=image.created_by or "")
-    enqueue_alone("import_image", actor, told, {"image": image.number})
+    enqueue_alone("import_image", actor, told, {"image": image.number, "size": size})
     part.rename(image_files.file_of(image.number))
 
 

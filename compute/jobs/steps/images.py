@@ -25,7 +25,8 @@ def unsave(run: Run) -> None:
 
 def load(run: Run) -> Outcome:
     """Make an archive of the uploaded file."""
-    return until(run.driver.archive_upload(_archive(run), str(image_files.file_of(run.data["image"]))))
+    path = str(image_files.file_of(run.data["image"]))
+    return until(run.driver.archive_upload(_archive(run), path, run.data["size"]))
 
 
 def unload(run: Run) -> None:

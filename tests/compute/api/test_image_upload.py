@@ -102,6 +102,13 @@ def test_it_needs_scope_and_grant_and_the_creator_may_write(client_for, world, b
     assert f"private/{Grant.objects.get(entity_type='image').entity_id}" == made["image"]["id"]
 
 
+def test_an_image_is_as_large_as_all_that_the_file_unpacks_to(api, begun, image, driver):
+    members = gzip.compress(bytes(3 * 1024**2)) + gzip.compress(b"x") + bytes(7)
+    assert put(begun["upload_to"], members).status_code == 200
+    work(Job.objects.get(), driver)
+    assert api.get(f"/v4/images/{image.pk}").json()["size"] == 4
+
+
 # --- the file --------------------------------------------------------------------------------------------
 
 

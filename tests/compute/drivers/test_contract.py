@@ -236,12 +236,12 @@ def test_an_archive_that_is_deleted_is_gone_and_may_be_deleted_again(driver):
 def test_an_uploaded_file_becomes_an_archive(driver, tmp_path):
     file = tmp_path / "disk.gz"
     file.write_bytes(gzip.compress(bytes(3 * 1024**2)))
-    finish(lambda: driver.archive_upload(ARCHIVE, str(file)))
+    finish(lambda: driver.archive_upload(ARCHIVE, str(file), 3))
     file.unlink()
-    assert driver.archive_upload(ARCHIVE, str(file)).done, "it was taken in already"
+    assert driver.archive_upload(ARCHIVE, str(file), 3).done, "it was taken in already"
     assert driver.archive_size(ARCHIVE) == 3
     with pytest.raises(Refused):
-        driver.archive_upload("skerry-image-8", str(file))
+        driver.archive_upload("skerry-image-8", str(file), 3)
 
 
 # --- resizing, passwords, moving ----------------------------------------------------------------------------------

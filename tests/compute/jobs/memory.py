@@ -97,12 +97,12 @@ class MemoryDriver:
         self.after(number, "save_disk")
         return DONE
 
-    def archive_upload(self, archive: str, path: str) -> Progress:
+    def archive_upload(self, archive: str, path: str, size: int) -> Progress:
         number = self._call("archive_upload")
         if archive not in self.archives:
             if not Path(path).exists():
                 raise Refused("The file is gone.")
-            self.archives[archive] = 1
+            self.archives[archive] = size
         self.after(number, "archive_upload")
         return DONE
 
