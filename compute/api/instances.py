@@ -101,14 +101,14 @@ def spec_of(given: Mapping[str, Any]) -> instances.InstanceSpec:
     if given.get("backups_enabled"):
         problems.add("backups_enabled", "Backups are not offered yet.")
     problems.raise_any()
-    plain = (
-        "region", "type", "label", "image", "root_pass", "booted", "swap_size", "private_ip", "group",
-        "stackscript_id", "stackscript_data",
-    )  # fmt: skip
-    lists = ("authorized_keys", "authorized_users", "interfaces", "tags")
-    fields: dict[str, Any] = {name: given[name] for name in plain if given.get(name) is not None}
-    fields |= {name: tuple(given[name]) for name in lists if given.get(name)}
-    return instances.InstanceSpec(**fields)
+    offered = {name: value for name, value in given.items() if name not in ("backup_id", "backups_enabled")}
+    return instances.InstanceSpec(**spec_fields(offered))
+
+
+def spec_fields(given: Mapping[str, Any]) -> dict[str, Any]:
+    """What is given of a body, as a spec takes it: null is not given, and lists are tuples."""
+    known = {name: value for name, value in given.items() if value is not None}
+    return {name: tuple(value) if isinstance(value, list) else value for name, value in known.items()}
 
 
 def _instance(actor, path):

@@ -127,18 +127,23 @@ class InterfacesField(JSONField):
         return InterfaceResource(many=True).run_validation(data)
 
 
-class InstanceCreate(Resource):
-    """The body of a create. What needs a resource this installation does not offer yet is refused by name."""
+class DeployRequest(Resource):
+    """What is to be put on a disk, in each body that deploys an image."""
 
-    region = CharField()
-    type = CharField()
-    label = LabelField(required=False)
     image = CharField(required=False)
     root_pass = CharField(min_length=7, max_length=128, trim_whitespace=False, required=False, write_only=True)
     authorized_keys = ListField(child=CharField(), required=False, write_only=True)
     authorized_users = ListField(child=CharField(), required=False, write_only=True)
     stackscript_id = IntegerField(required=False)
     stackscript_data = DictField(required=False, write_only=True)
+
+
+class InstanceCreate(DeployRequest):
+    """The body of a create. What needs a resource this installation does not offer yet is refused by name."""
+
+    region = CharField()
+    type = CharField()
+    label = LabelField(required=False)
     backup_id = IntegerField(required=False)
     backups_enabled = BooleanField(required=False)
     booted = BooleanField(default=True, write_only=True)
