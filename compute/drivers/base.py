@@ -100,6 +100,8 @@ class BootSpec:
     ipv6: str | None = None
     helpers: dict[str, bool] = field(default_factory=dict)
     interfaces: tuple[dict[str, Any], ...] = ()
+    rescue: bool = False
+    """Boot a rescue system of the hypervisor's own, with what disks there are; it needs none."""
 
 
 class Driver(Protocol):
@@ -144,8 +146,8 @@ class Driver(Protocol):
         """Power on. Done when the guest has booted. A machine that is on stays as it is; one that is shutting down
         is let finish and then booted.
 
-        `Refused` without the machine, or where a disk of `boot` is missing or it has none; `DriverError` while one
-        is half-made.
+        `Refused` without the machine, or where a disk of `boot` is missing, or where it has none and is no rescue;
+        `DriverError` while one is half-made.
         """
 
     def stop(self, machine: str) -> Progress:

@@ -364,7 +364,7 @@ BEGIN
     END IF;
     SELECT count(*), count(*) FILTER (WHERE ready_at <= at) INTO made, ready
     FROM simulated.disk WHERE machine = machine_name AND name = ANY (disk_names);
-    IF made = 0 OR made < cardinality(disk_names) THEN
+    IF made < cardinality(disk_names) OR made = 0 AND NOT (boot_spec -> 'rescue')::boolean THEN
         RETURN simulated.simply('refuse', 'A disk to boot from is missing.');
     ELSIF ready < made THEN
         RETURN simulated.simply('fail', 'A disk to boot from is not ready.');

@@ -8,6 +8,7 @@ from psycopg.conninfo import make_conninfo
 
 from compute.drivers.base import Driver
 from compute.drivers.simulated import SimulatedDriver
+from tests.compute.jobs.memory import MemoryDriver
 
 
 @pytest.fixture
@@ -40,8 +41,14 @@ def simulated(make_simulated) -> SimulatedDriver:
     return make_simulated()
 
 
+@pytest.fixture
+def memory() -> MemoryDriver:
+    """What the tests of jobs run on, which has to keep the same promises."""
+    return MemoryDriver()
+
+
 # The names of the fixtures that give them.
-DRIVERS = ["simulated"]
+DRIVERS = ["simulated", "memory"]
 
 
 @pytest.fixture(params=DRIVERS)

@@ -1,6 +1,7 @@
 """What every driver promises: compute/drivers/base.py, held against each driver of conftest's `DRIVERS`."""
 
 import gzip
+from dataclasses import replace
 
 import pytest
 
@@ -98,6 +99,19 @@ def test_a_start_from_a_disk_that_is_not_there_is_refused(driver, disks):
     with pytest.raises(Refused):
         driver.start(MACHINE, boot_spec(*disks))
     assert driver.power(MACHINE) is Power.OFF
+
+
+def test_a_rescue_needs_no_disk(driver):
+    driver.define(machine_spec())
+    boot = replace(boot_spec(), devices={}, rescue=True)
+    finish(lambda: driver.start(MACHINE, boot))
+    assert driver.power(MACHINE) is Power.ON
+
+
+def test_a_rescue_with_a_disk_that_is_not_there_is_refused(driver):
+    driver.define(machine_spec())
+    with pytest.raises(Refused):
+        driver.start(MACHINE, replace(boot_spec(), rescue=True))
 
 
 def test_a_machine_boots_again_after_a_stop(driver):

@@ -8,6 +8,8 @@ from typing import Any
 from compute.drivers.base import DONE, BootSpec, DiskSpec, DriverError, MachineSpec, Power, Progress, Refused
 
 ASKING = ("power", "disks", "powered_off")
+FILES = 8
+"""How many MB the files on a new disk need."""
 
 
 class WorkerDied(BaseException):
@@ -20,6 +22,11 @@ class MemoryDriver:
     def __init__(self) -> None:
         self.machines: dict[str, dict[str, Any]] = {}
         self.archives: dict[str, int] = {}
+        """How many MB each takes up."""
+        self.contents: dict[str, DiskSpec] = {}
+        """The disks that archives were made of."""
+        self.used: dict[str, int] = {}
+        """How many MB the files on a disk need, by its name; `FILES` where it is not said."""
         self.calls: list[str] = []
         self.before: Callable[[int, str], None] = lambda number, name: None
         self.after: Callable[[int, str], None] = lambda number, name: None
@@ -32,7 +39,9 @@ class MemoryDriver:
 
     def define(self, spec: MachineSpec) -> None:
         number = self._call("define")
-        self.machines.setdefault(spec.name, {"on": False, "disks": {}, "host": spec.host})
+        there = self.machines.setdefault(spec.name, {"on": False, "disks": {}, "host": spec.host, "boot": None})
+        if there["host"] != spec.host:
+            raise Refused("The machine is defined on another host.")
         self.after(number, "define")
 
     def undefine(self, machine: str) -> None:
@@ -42,35 +51,86 @@ class MemoryDriver:
 
     def create_disk(self, machine: str, disk: DiskSpec) -> Progress:
         number = self._call("create_disk")
-        if machine not in self.machines:
-            raise Refused("There is no such machine.")
-        self.machines[machine]["disks"][disk.name] = disk
+        disks = self._machine(machine)["disks"]
+        if disk.name not in disks:
+            original, files = self._original(disk)
+            if files > disk.size:
+                raise Refused(f"The disk needs {files} MB for what it is made from.")
+            password = disk.root_password or (original.root_password if original else None)
+            disks[disk.name] = replace(disk, root_password=password)
+            self.used[disk.name] = files
         self.after(number, "create_disk")
         return DONE
 
+    def _original(self, disk: DiskSpec) -> tuple[DiskSpec | None, int]:
+        """What a disk is made from, if it is an archive or another disk, and how many MB of files it then has."""
+        if disk.copy_of:
+            original = self._disk(*disk.copy_of)
+            return original, self._files(original.name)
+        if disk.image is None or "/" in disk.image:
+            return None, min(disk.size, self._files(disk.name))
+        if disk.image not in self.archives:
+            raise Refused("There is no such archive.")
+        return self.contents.get(disk.image), self.archives[disk.image]
+
+    def _machine(self, machine: str) -> dict[str, Any]:
+        if machine not in self.machines:
+            raise Refused("There is no such machine.")
+        return self.machines[machine]
+
+    def _disk(self, machine: str, disk: str) -> DiskSpec:
+        if disk not in self.disks(machine):
+            raise Refused("There is no such disk.")
+        return self.machines[machine]["disks"][disk]
+
+    def _files(self, name: str) -> int:
+        return self.used.get(name, FILES)
+
+    def _in_use(self, machine: str, disk: str) -> bool:
+        """Whether the machine is on and has booted with the disk."""
+        there = self.machines.get(machine)
+        return bool(there and there["on"] and disk in there["boot"].devices.values())
+
     def delete_disk(self, machine: str, disk: str) -> None:
         number = self._call("delete_disk")
+        if self._in_use(machine, disk):
+            raise DriverError("The disk is in use by a machine that is on.")
         if machine in self.machines:
             self.machines[machine]["disks"].pop(disk, None)
         self.after(number, "delete_disk")
 
     def resize_disk(self, machine: str, disk: str, size: int) -> Progress:
         number = self._call("resize_disk")
-        if disk not in self.disks(machine) or self.machines[machine]["on"]:
-            raise Refused("There is no such disk, or it is in use.")
-        disks = self.machines[machine]["disks"]
-        disks[disk] = replace(disks[disk], size=size)
+        there = self._disk(machine, disk)
+        if there.size != size:
+            if self._in_use(machine, disk):
+                raise Refused("The disk is in use by a machine that is on.")
+            if self._files(disk) > size:
+                raise Refused(f"The files on the disk need {self._files(disk)} MB.")
+            self.machines[machine]["disks"][disk] = replace(there, size=size)
         self.after(number, "resize_disk")
         return DONE
+
+    def set_password(self, machine: str, disk: str, password: str) -> None:
+        number = self._call("set_password")
+        there = self._disk(machine, disk)
+        if there.root_password is None:
+            raise Refused("There is no system on the disk to set a password in.")
+        if self._in_use(machine, disk):
+            raise Refused("The disk is in use by a machine that is on.")
+        self.machines[machine]["disks"][disk] = replace(there, root_password=password)
+        self.after(number, "set_password")
 
     def disks(self, machine: str) -> frozenset[str]:
         return frozenset(self.machines.get(machine, {"disks": {}})["disks"])
 
     def start(self, machine: str, boot: BootSpec) -> Progress:
         number = self._call("start")
-        if machine not in self.machines:
-            raise Refused("There is no such machine.")
-        self.machines[machine]["on"] = True
+        there = self._machine(machine)
+        if not there["on"]:
+            if set(boot.devices.values()) - self.disks(machine) or not (boot.devices or boot.rescue):
+                raise Refused("A disk to boot from is missing.")
+            there.update(on=True, boot=boot)
         self.after(number, "start")
         return DONE
 
@@ -83,24 +143,25 @@ class MemoryDriver:
 
     def move(self, machine: str, host: str) -> Progress:
         number = self._call("move")
-        if machine not in self.machines or self.machines[machine]["on"]:
-            raise Refused("There is no such machine, or it is on.")
+        if self._machine(machine)["on"]:
+            raise Refused("The machine is on.")
         self.machines[machine]["host"] = host
         self.after(number, "move")
         return DONE
 
     def save_disk(self, machine: str, disk: str, archive: str) -> Progress:
         number = self._call("save_disk")
-        if disk not in self.disks(machine):
-            raise Refused("There is no such disk.")
-        self.archives.setdefault(archive, self.machines[machine]["disks"][disk].size)
+        there = self._disk(machine, disk)
+        if archive not in self.archives:
+            self.archives[archive] = max(1, self._files(disk))
+            self.contents[archive] = there
         self.after(number, "save_disk")
         return DONE
 
     def archive_upload(self, archive: str, path: str, size: int) -> Progress:
         number = self._call("archive_upload")
         if archive not in self.archives:
-            if not Path(path).exists():
+            if not Path(path).is_file():
                 raise Refused("The file is gone.")
             self.archives[archive] = size
         self.after(number, "archive_upload")
@@ -112,6 +173,7 @@ class MemoryDriver:
     def delete_archive(self, archive: str) -> None:
         number = self._call("delete_archive")
         self.archives.pop(archive, None)
+        self.contents.pop(archive, None)
         self.after(number, "delete_archive")
 
     def power(self, machine: str) -> Power:
