@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import Any, TypeVar
 
 from django.db import transaction
-from django.db.models import Model, Sum
+from django.db.models import Model
 from django.db.models.functions import Now
 
 from accounts.actors import Actor
@@ -18,6 +18,7 @@ from compute.services import addresses
 from compute.services.placement import place
 from compute.services.places import bring_vlans, check_region, check_vlans, slaac_in
 from compute.services.refs import instance_ref
+from compute.services.room import left
 from config.errors import Busy, Denied, Invalid, Missing, Problems
 from config.inserts import draw_keys, insert_together
 from regions.models import Region
@@ -193,10 +194,9 @@ def _check_target(target: Instance, spec: CloneSpec, chosen: _Chosen, problems: 
     for name in ("label", "group", "backups_enabled"):
         if getattr(spec, name) is not None:
             problems.add(name, f"{name} is only for a clone that makes a new compute.")
-    used = target.disks.aggregate(size=Sum("size"))["size"] or 0
-    if used + chosen.size > target.type.disk:
-        left = max(0, target.type.disk - used)
-        problems.add("compute_id", f"The disks to clone need {chosen.size} MB, and it has {left} MB left.")
+    there = left(target)
+    if chosen.size > there:
+        problems.add("compute_id", f"The disks to clone need {chosen.size} MB, and it has {there} MB left.")
     check_vlans(target.account_id, target.region, chosen.configs, "compute_id", problems)
 
 

@@ -15,7 +15,8 @@ from compute.services import addresses
 from compute.services.boot import boot_config
 from compute.services.placement import place
 from compute.services.places import VLANS, bring_vlans, check_region, check_vlans, slaac_in
-from config.errors import Busy, DomainError, Invalid, Missing, Problems
+from compute.services.room import hold, taken
+from config.errors import DomainError, Invalid, Problems
 from regions.models import Region
 
 log = logging.getLogger(__name__)
@@ -33,21 +34,10 @@ def migrate(actor: Actor, instance: Instance, region_id: str | None = None, upgr
     type that replaces its deprecated one. A move to a region cancels a scheduled one. Raises `Invalid` with every
     failing field, and without a `region_id` where nothing is scheduled; `Busy` while another job lives.
     """
-    held = _hold(instance)
+    held = hold(instance)
     if region_id is None:
         return _to_host(actor, held, upgrade)
     return _to_region(actor, held, region_id, upgrade)
-
-
-def _hold(instance: Instance) -> Instance:
-    """The instance read anew, its row locked: whether it runs decides whether it is booted at the end."""
-    rows = Instance.objects.filter(pk=instance.pk).select_related("type", "host", "region")
-    held = rows.select_for_update(no_key=True, of=("self",)).first()
-    if held is None:
-        raise Missing
-    if held.status not in Instance.SETTLED:
-        raise Busy
-    return held
 
 
 def _to_host(actor: Actor, instance: Instance, upgrade: bool) -> Job:
@@ -88,7 +78,7 @@ def _plan(instance: Instance, upgrade: bool, problems: Problems) -> InstanceType
     if not plan.deprecated or plan.successor is None:
         problems.add("upgrade", "There is no free upgrade of this compute's type.")
         return plan
-    used = sum(instance.disks.values_list("size", flat=True))
+    used = taken(instance)
     if used > plan.successor.disk:
         problems.add("upgrade", f"Its disks need {used} MB, and the newer type has {plan.successor.disk} MB.")
     return plan.successor

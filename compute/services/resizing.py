@@ -5,13 +5,13 @@ from typing import Any
 from django.db import transaction
 
 from accounts.actors import Actor
-from compute.jobs.ledger import LIVE
 from compute.jobs.queue import enqueue
 from compute.models import Disk, Instance, InstanceType, Job
 from compute.services.boot import boot_config
 from compute.services.placement import grow, place
 from compute.services.places import CAPABILITY
-from config.errors import Busy, Invalid, Missing, Problems
+from compute.services.room import hold, taken
+from config.errors import Invalid, Problems
 
 DATA = (Disk.Filesystem.EXT3, Disk.Filesystem.EXT4)
 
@@ -23,7 +23,7 @@ def resize(actor: Actor, instance: Instance, type_id: str, auto_disk_resize: boo
     With `auto_disk_resize` its disk fills the new type beside its swap disk, where it has just these two. Raises
     `Invalid` on ``type`` where that cannot be had or has no room for its disks; `Busy` while another job lives.
     """
-    held = _hold(instance)
+    held = hold(instance)
     plan = InstanceType.objects.filter(pk=type_id).first()
     if plan is None:
         raise Invalid("type is not valid", "type")
@@ -45,21 +45,10 @@ def mutate(actor: Actor, instance: Instance, auto_disk_resize: bool = True) -> J
 
     Raises `Invalid` where there is none, and as `resize` without naming a field.
     """
-    held = _hold(instance)
+    held = hold(instance)
     if not held.type.deprecated or held.type.successor is None:
         raise Invalid("There is no upgrade of this compute's type.")
     return _change("mutate", actor, held, held.type.successor, auto_disk_resize, None)
-
-
-def _hold(instance: Instance) -> Instance:
-    """The instance read anew, locked and with no job on it: neither its type nor its disks change meanwhile."""
-    rows = Instance.objects.filter(pk=instance.pk).select_related("type", "host", "region")
-    held = rows.select_for_update(no_key=True, of=("self",)).first()
-    if held is None:
-        raise Missing
-    if held.status not in Instance.SETTLED or Job.objects.filter(instance=held, state__in=LIVE).exists():
-        raise Busy
-    return held
 
 
 def _change(
@@ -68,7 +57,7 @@ def _change(
     """Take the room for the new type, on another host where the present one has none, and enqueue the job."""
     disks = list(instance.disks.order_by("pk"))
     auto = _automatic(disks, plan) if auto_disk_resize else None
-    used = sum(disk.size for disk in disks)
+    used = taken(instance)
     if auto is None and used > plan.disk:
         raise Invalid(f"The compute's disks need {used} MB, and the new type has {plan.disk} MB.", field)
     running = instance.status == Instance.Status.RUNNING
