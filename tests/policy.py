@@ -38,7 +38,7 @@ from tests.factories import (
     UserFactory,
     token_of,
 )
-from tests.world import World
+from tests.world import STRONG, World
 
 UNUSED = "object_storage:read_only"
 """A scope that no operation needs."""
@@ -169,6 +169,15 @@ BODIES: dict[str, Callable[[Scene], dict[str, Any]]] = {
     "POST /v4/compute/instances": lambda scene: {"region": scene.world.region.pk, "type": scene.world.type.pk},
     "PUT /v4/compute/instances/{id}": lambda scene: {"label": "another-label"},
     "POST /v4/compute/instances/{id}/resize": lambda scene: {"type": InstanceTypeFactory(id="g6-other").pk},
+    "POST /v4/compute/instances/{id}/rebuild": lambda scene: {
+        "image": scene.world.image.pk,
+        "root_pass": STRONG,
+    },
+    "POST /v4/compute/instances/{id}/password": lambda scene: {"root_pass": STRONG},
+    "POST /v4/compute/instances/{compute_id}/disks": lambda scene: {"size": 100},
+    "PUT /v4/compute/instances/{compute_id}/disks/{id}": lambda scene: {"label": "another"},
+    "POST /v4/compute/instances/{compute_id}/disks/{id}/password": lambda scene: {"password": STRONG},
+    "POST /v4/compute/instances/{compute_id}/disks/{id}/resize": lambda scene: {"size": 900},
     "POST /v4/compute/instances/{compute_id}/ips": lambda scene: {"type": "ipv4", "public": False},
     "PUT /v4/compute/instances/{compute_id}/ips/{id}": lambda scene: {"rdns": None},
     "POST /v4/compute/stackscripts": lambda scene: {

@@ -7,11 +7,10 @@ from accounts.actors import Actor
 from compute.api.resources import (
     BootRequest,
     ConfigResource,
-    DiskResource,
     InstanceCreate,
     InstanceResource,
 )
-from compute.models import Config, Disk, Instance
+from compute.models import Config, Instance
 from compute.services import instances, power
 from config.api.access import READ_ONLY, READ_WRITE
 from config.api.responses import JSONResponse
@@ -113,19 +112,6 @@ def spec_fields(given: Mapping[str, Any]) -> dict[str, Any]:
 
 def _instance(actor, path):
     return Instance.objects.visible_to(actor).filter(pk=path["compute_id"])
-
-
-class DiskViewSet(ResourceViewSet):
-    """Disks of an instance. Read-only for now."""
-
-    resource = DiskResource
-    scopes = {"list": READ, "retrieve": READ}
-    grants = {"list": READ_ONLY, "retrieve": READ_ONLY}
-    parent = staticmethod(_instance)
-
-    @staticmethod
-    def objects(actor, path):
-        return Disk.objects.filter(instance__in=_instance(actor, path).values("pk"))
 
 
 class ConfigViewSet(ResourceViewSet):

@@ -5,14 +5,16 @@ from django.urls import path
 from compute.api.backups import BackupListViewSet, BackupViewSet
 from compute.api.catalogue import KernelViewSet, TypeViewSet
 from compute.api.clones import CloneViewSet
+from compute.api.disks import DiskViewSet
 from compute.api.firewalls import InstanceFirewallViewSet
 from compute.api.images import ImageViewSet
-from compute.api.instances import ConfigViewSet, DiskViewSet, InstanceViewSet
+from compute.api.instances import ConfigViewSet, InstanceViewSet
 from compute.api.ips import InstanceAddressViewSet, NetworkingViewSet
 from compute.api.migrations import MigrateViewSet
 from compute.api.networking import AddressViewSet, IPv6PoolViewSet, IPv6RangeViewSet, MoveViewSet
 from compute.api.nodebalancers import InstanceNodeBalancerViewSet
 from compute.api.notices import MaintenanceViewSet, NotificationViewSet
+from compute.api.rebuilding import RebuildViewSet
 from compute.api.resizing import ResizeViewSet
 from compute.api.stackscripts import StackScriptViewSet
 from compute.api.volumes import InstanceVolumeViewSet
@@ -33,8 +35,13 @@ urlpatterns = [
     path(f"{INSTANCE}/resize", ResizeViewSet.as_view({"post": "resize"})),
     path(f"{INSTANCE}/mutate", ResizeViewSet.as_view({"post": "mutate"})),
     path(f"{INSTANCE}/migrate", MigrateViewSet.as_view({"post": "migrate"})),
-    path(f"{NESTED}/disks", DiskViewSet.as_view(LIST)),
-    path(f"{NESTED}/disks/<id:id>", DiskViewSet.as_view(READ)),
+    path(f"{INSTANCE}/rebuild", RebuildViewSet.as_view({"post": "rebuild"})),
+    path(f"{INSTANCE}/password", RebuildViewSet.as_view({"post": "password"})),
+    path(f"{NESTED}/disks", DiskViewSet.as_view({"get": "list", "post": "create"})),
+    path(f"{NESTED}/disks/<id:id>", DiskViewSet.as_view({"get": "retrieve", "put": "update", "delete": "destroy"})),
+    path(f"{NESTED}/disks/<id:id>/clone", DiskViewSet.as_view({"post": "clone"})),
+    path(f"{NESTED}/disks/<id:id>/password", DiskViewSet.as_view({"post": "password"})),
+    path(f"{NESTED}/disks/<id:id>/resize", DiskViewSet.as_view({"post": "resize"})),
     path(f"{NESTED}/configs", ConfigViewSet.as_view(LIST)),
     path(f"{NESTED}/configs/<id:id>", ConfigViewSet.as_view(READ)),
     path(f"{NESTED}/backups", BackupListViewSet.as_view({"get": "show"})),

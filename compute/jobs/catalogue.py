@@ -8,7 +8,7 @@ from datetime import timedelta
 from compute.drivers.base import Power
 from compute.jobs import steps
 from compute.jobs.kinds import Kind, Step, nothing, registry
-from compute.jobs.steps import clones, images, migrations, resizing
+from compute.jobs.steps import clones, disks, images, migrations, rebuilds, resizing
 from compute.models.instances import Instance
 
 S = Instance.Status
@@ -210,6 +210,93 @@ MUTATE = Kind(
     deadline=LONG,
 )
 
+REBUILD = Kind(
+    name="rebuild",
+    verb="rebuild",
+    event="compute_rebuild",
+    starts_from=SETTLED,
+    during=S.REBUILDING,
+    steps=(
+        Step("stop", steps.stop, undo=rebuilds.boot_old, when=lambda data: data["running"]),
+        Step("wipe", rebuilds.wipe, undo=rebuilds.look, record=rebuilds.wiped),
+        Step("disks", steps.make_disk, undo=steps.unmake_disks, record=steps.disk_made),
+        Step(
+            "boot", steps.start, undo=None,
+            event="compute_boot", when=lambda data: data["boot"],
+        ),
+    ),
+    unwound=rebuilds.settle,
+    superseded=rebuilds.settle,
+    outside=True,
+)  # fmt: skip
+
+DISK_CREATE = Kind(
+    name="disk_create",
+    verb="create a disk on",
+    event="disk_create",
+    starts_from=SETTLED,
+    during=None,
+    steps=(Step("make", disks.make, undo=disks.unmake),),
+    done=disks.ready,
+    unwound=disks.drop,
+    superseded=disks.drop,
+    outside=True,
+)
+
+DISK_CLONE = Kind(
+    name="disk_clone",
+    verb="clone a disk of",
+    event="disk_duplicate",
+    starts_from=SETTLED,
+    during=None,
+    steps=(Step("make", disks.make, undo=disks.unmake),),
+    done=disks.ready,
+    unwound=disks.drop,
+    superseded=disks.drop,
+    outside=True,
+    deadline=LONG,
+)
+
+DISK_RESIZE = Kind(
+    name="disk_resize",
+    verb="resize a disk of",
+    event="disk_resize",
+    starts_from=SETTLED,
+    during=None,
+    steps=(Step("resize", resizing.resize_disk, undo=resizing.unresize_disk),),
+    done=disks.resized,
+    unwound=disks.ready,
+    superseded=disks.ready,
+    outside=True,
+    deadline=LONG,
+)
+
+DISK_DELETE = Kind(
+    name="disk_delete",
+    verb="delete a disk of",
+    event="disk_delete",
+    starts_from=SETTLED,
+    during=None,
+    steps=(Step("delete", disks.unmake, undo=disks.look),),
+    done=disks.drop,
+    unwound=disks.keep,
+    superseded=disks.keep,
+    outside=True,
+)
+
+PASSWORD_RESET = Kind(
+    name="password_reset",
+    verb="reset a password of",
+    event="password_reset",
+    starts_from=frozenset({S.OFFLINE, S.STOPPED}),
+    during=None,
+    steps=(Step("set", disks.set_password, undo=nothing),),
+    done=disks.ready,
+    unwound=disks.ready,
+    superseded=disks.ready,
+    outside=True,
+)
+
 HOST_STOP = Kind(
     name="host_stop",
     verb="stop",
@@ -223,5 +310,6 @@ HOST_STOP = Kind(
 KINDS = registry((
     PROVISION, BOOT, REBOOT, SHUTDOWN, DELETE,
     CLONE, CLONE_INTO, MIGRATE, MIGRATE_REGION, RESIZE, MUTATE, HOST_STOP,
+    REBUILD, DISK_CREATE, DISK_CLONE, DISK_RESIZE, DISK_DELETE, PASSWORD_RESET,
     IMAGIZE, IMPORT_IMAGE, DELETE_IMAGE,
 ))  # fmt: skip

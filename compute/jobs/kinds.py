@@ -71,8 +71,8 @@ class Kind:
     job works on a disk or takes a backup. `verb` completes "Cannot … a compute that is running." `done` and
     `unwound` write our tables in the last settle: when all went well, or when every effect was undone.
     `supersedes` lets it end another live job of the instance in order to run. That one is not undone, since all
-    the instance has is about to go, unless it has effects `outside` the instance's machine; and `superseded`
-    writes what concerns others, in place of `unwound`.
+    the instance has is about to go, unless it has effects `outside` the instance's machine, or would leave a disk
+    half-made if the deletion came to nothing; and `superseded` writes what concerns these, in place of `unwound`.
     """
 
     name: str

@@ -23,6 +23,8 @@ class Run:
         """The disk that the step at work has finished, for its record."""
         self.size: int | None = None
         """How many MB the archive has that the step at work looked at, for its record."""
+        self.present: frozenset[str] = frozenset()
+        """The driver's names of the disks that an undo has seen there, for what is written at the end."""
         self.source_power = Power.ABSENT
         """Whether the instance that a clone copies is on, when `power` was last asked."""
 

@@ -1,5 +1,6 @@
 """Deploying an image: what a client asks to be put on a disk, and the disks and profile that come of it."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -67,14 +68,34 @@ def is_available(image: Image | None) -> bool:
     return image is not None and image.status == Image.Status.AVAILABLE
 
 
+def find_image(actor: Actor, image_id: str | None) -> Image | None:
+    """The image of this id that the actor may use, None where there is none.
+
+    An account's own is locked: whoever deletes it waits, and then finds what is deployed from it.
+    """
+    image = Image.objects.visible_to(actor).filter(pk=image_id).first()
+    if image is None or image.is_public:
+        return image
+    return Image.objects.select_for_update(no_key=True).filter(pk=image_id, status=Image.Status.AVAILABLE).first()
+
+
+def draw_plan_keys() -> list[int]:
+    """The keys of all rows that `fill_plan` makes, for who makes them later: that of the profile comes first."""
+    return draw_keys(Config, Disk, ConfigDevice, Disk, ConfigDevice)
+
+
 def fill_plan(
-    instance: Instance, deploy: Deploy, swap_size: int = DEFAULT_SWAP, interfaces: tuple[dict[str, Any], ...] = ()
+    instance: Instance,
+    deploy: Deploy,
+    swap_size: int = DEFAULT_SWAP,
+    interfaces: tuple[dict[str, Any], ...] = (),
+    keys: Sequence[int] | None = None,
 ) -> tuple[Config, list[Model]]:
     """The disks of an image deploy, which fill the instance's type, and the profile that boots from them.
 
     Returns the profile, and all rows that are to be inserted, keys set. `swap_size` in MB, 0 for no swap disk.
     """
-    config_key, *keys = draw_keys(Config, Disk, ConfigDevice, Disk, ConfigDevice)
+    config_key, *keys = keys or draw_plan_keys()
     image = deploy.image
     assert image is not None  # noqa: S101  (the caller asked for it)
     name = image.label

@@ -80,12 +80,14 @@ def delete(actor: Actor, image: Image) -> None:
         give_up_upload(image, "The image was deleted.")
         notify(actor, "image_delete", own_image_ref(image))
         return
-    if Disk.objects.filter(image=image, status=Disk.Status.NOT_READY).exists():
-        raise Invalid("A disk is being deployed from this image.")
     # whichever of two deletions comes second finds it deleting already
     kept = Image.objects.filter(pk=image.pk, status=Image.Status.AVAILABLE)
     if not kept.update(status=Image.Status.DELETING):
         raise Invalid(UNFINISHED)
+    # looked at only now: who just deploys it held the row, and was waited for
+    making = Disk.objects.filter(image=image, status=Disk.Status.NOT_READY).exists()
+    if making or Instance.objects.filter(image=image, status=Instance.Status.REBUILDING).exists():
+        raise Invalid("A disk is being deployed from this image.")
     told = open_event(
         username=actor.username, account_id=actor.account_id, action="image_delete", entity=own_image_ref(image)
     )

@@ -1,7 +1,7 @@
 """How events name the entities of this app."""
 
 from accounts.services.events import EntityRef
-from compute.models import Config, Image, Instance, StackScript
+from compute.models import Config, Disk, Image, Instance, StackScript
 
 
 def instance_ref(instance: Instance) -> EntityRef:
@@ -13,6 +13,10 @@ def config_ref(config: Config | None) -> EntityRef | None:
         return None
     url = f"/v4/compute/instances/{config.instance_id}/configs/{config.pk}"
     return EntityRef("compute_config", config.pk, config.label, url)
+
+
+def disk_ref(disk: Disk) -> EntityRef:
+    return EntityRef("disks", disk.pk, disk.label, f"/v4/compute/instances/{disk.instance_id}/disks/{disk.pk}")
 
 
 def image_ref(image: Image | None) -> EntityRef | None:

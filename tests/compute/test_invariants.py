@@ -19,6 +19,7 @@ from compute.drivers.base import DriverError, Refused
 from compute.jobs import engine
 from compute.jobs.ledger import LIVE
 from compute.models import Disk, Host, Image, Instance, InstanceType, Job
+from compute.services.room import taken
 from regions.models import Region
 from tests.client import APIClient
 from tests.compute.jobs.memory import MemoryDriver, WorkerDied
@@ -28,7 +29,7 @@ from tests.world import STRONG, World
 
 pytestmark = pytest.mark.django_db
 
-ACTIONS_EACH = 60
+ACTIONS_EACH = 100
 INSTANCES = 5
 GARBAGE = (0, -1, 2**31, 10**12)
 Call = tuple[str, str, dict[str, Any] | None]
@@ -102,6 +103,29 @@ def delete_image(chaos: Chaos) -> Call:
     return "delete", f"/v4/images/{chaos.pick(images)}", {}
 
 
+def at_disk(chaos: Chaos, rest: str = "", body: dict[str, Any] | None = None, method: str = "post") -> Call:
+    """A call about a disk, under its instance or now and then under another one."""
+    disks = dict(Disk.objects.values_list("pk", "instance"))
+    disk = chaos.pick(list(disks))
+    instance = disks.get(disk) if chaos.rng.random() < 0.95 else chaos.instance()
+    return method, f"/v4/compute/instances/{instance or 0}/disks/{disk}{rest}", {} if body is None else body
+
+
+def a_size(chaos: Chaos) -> int:
+    return chaos.rng.choice([0, 7, 500, 9000, 20000, 25600, 60000])
+
+
+def disk_create(chaos: Chaos) -> Call:
+    body: dict[str, Any] = {"size": a_size(chaos)}
+    if chaos.flip():
+        body |= {"image": chaos.world.image.pk, "root_pass": STRONG}
+    return at(chaos, "/disks", body)
+
+
+def rebuild(chaos: Chaos) -> Call:
+    return at(chaos, "/rebuild", {"image": chaos.world.image.pk, "root_pass": STRONG, "booted": chaos.flip()})
+
+
 def drop_address(chaos: Chaos) -> Call:
     instance = chaos.instance()
     held = Instance.objects.filter(pk=instance).values_list("ipv4", flat=True).first()
@@ -119,6 +143,14 @@ ACTIONS: dict[str, Callable[[Chaos], Call]] = {
     "mutate": lambda chaos: at(chaos, "/mutate"),
     "migrate": lambda chaos: at(chaos, "/migrate", {"region": chaos.rng.choice(["us-test", "us-other"])}),
     "clone": clone,
+    "rebuild": rebuild,
+    "password": lambda chaos: at(chaos, "/password", {"root_pass": STRONG}),
+    "disk create": disk_create,
+    "disk change": lambda chaos: at_disk(chaos, "", {"label": "changed", "size": a_size(chaos)}, "put"),
+    "disk resize": lambda chaos: at_disk(chaos, "/resize", {"size": a_size(chaos)}),
+    "disk clone": lambda chaos: at_disk(chaos, "/clone"),
+    "disk password": lambda chaos: at_disk(chaos, "/password", {"password": STRONG}),
+    "disk delete": lambda chaos: at_disk(chaos, method="delete"),
     "imagize": imagize,
     "image delete": delete_image,
     "address drop": drop_address,
@@ -168,6 +200,10 @@ def assert_invariants() -> None:
     assert set(unsettled.values_list("pk", flat=True)) <= busy
     for host in Host.objects.all():
         assert host.memory_used <= host.memory
+    for instance in Instance.objects.select_related("type"):
+        # beside the job that gives it another type, which lets a disk grow only along with that
+        if not instance.jobs.filter(finished_at=None, kind__in=["resize", "mutate"]).exists():
+            assert taken(instance) <= instance.type.disk
     open_events = Event.objects.filter(status__in=["scheduled", "started"])
     assert set(open_events.values_list("pk", flat=True)) <= set(at_work.values_list("event_id", flat=True))
 
@@ -198,7 +234,7 @@ def test_random_actions_with_faults_keep_the_invariants(seed, wide_world, settin
         assert answer.status_code in (200, 400, 404), (name, path, body, answer.content)
         done.update([name] if answer.status_code == 200 else [])
         assert_invariants()
-        run_some(driver, chaos.rng, 6)
+        run_some(driver, chaos.rng, 12)
         assert_invariants()
 
     assert len(done) > len(ACTIONS) / 2, f"too little was carried out: {done}"

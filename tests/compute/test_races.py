@@ -10,11 +10,16 @@ from django.db import connection
 from accounts.models import Event
 from compute.drivers.base import Progress
 from compute.jobs import engine
-from compute.models import Address, Instance, Job
-from compute.services import instances, power
+from compute.models import Address, Disk, Image, Instance, Job
+from compute.services import disks, images, instances, power
+from compute.services.rebuilding import RebuildSpec, rebuild
+from compute.services.room import taken
 from config.errors import DomainError
 from tests.compute.jobs.memory import MemoryDriver
+from tests.compute.jobs.stages import deployed, with_disk
 from tests.compute.jobs.work import work
+from tests.factories import ImageFactory
+from tests.world import STRONG
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -118,3 +123,44 @@ def test_a_deletion_and_the_job_it_displaces_never_work_at_the_same_time(world):
     assert not Instance.objects.exists()
     assert driver.machines == {}
     assert not Address.objects.filter(instance__isnull=False).exists()
+
+
+def test_racing_disks_never_take_more_than_the_type_has(world, driver):
+    """Creates, clones and resizes at once: each would fit alone, and one of them gets the instance."""
+    first = with_disk(world, driver, size=10000)
+    instance = first.instance
+
+    def request(number: int) -> Any:
+        mine, disk = Instance.objects.get(pk=instance.pk), Disk.objects.get(pk=first.pk)
+        if number % 3 == 0:
+            return disks.create(world.actor, mine, disks.DiskSpec(size=15600))
+        return disks.clone(world.actor, disk) if number % 3 == 1 else disks.resize(world.actor, disk, 25600)
+
+    results = race(request)
+
+    assert sum(isinstance(result, Disk) for result in results) == 1
+    assert {str(result) for result in results if isinstance(result, DomainError)} == {"Compute busy."}
+    assert taken(instance) <= instance.type.disk
+    work(Job.objects.get(finished_at=None), driver)
+    spec = disks.DiskSpec(size=15600)
+    results = race(lambda number: disks.create(world.actor, Instance.objects.get(pk=instance.pk), spec))
+    if any(isinstance(result, Disk) for result in results):
+        work(Job.objects.get(finished_at=None), driver)
+    assert sum(instance.disks.values_list("size", flat=True)) <= instance.type.disk
+
+
+def test_a_rebuild_and_a_deletion_of_its_image_exclude_each_other(world, driver):
+    instance = deployed(world, driver)
+    image = ImageFactory(id="private/70", number=70, account=world.account, is_public=False)
+
+    def request(number: int) -> Any:
+        if number % 2:
+            return images.delete(world.actor, Image.objects.get(pk=image.pk))
+        spec = RebuildSpec(image=image.pk, root_pass=STRONG)
+        return rebuild(world.actor, Instance.objects.get(pk=instance.pk), spec)
+
+    race(request)
+
+    image.refresh_from_db()
+    rebuilt = Instance.objects.get(pk=instance.pk).status == "rebuilding"
+    assert image.status == ("available" if rebuilt else "deleting")

@@ -20,6 +20,7 @@ from tests.factories import (
     InstanceTypeFactory,
     token_of,
 )
+from tests.world import STRONG
 
 pytestmark = pytest.mark.django_db
 
@@ -31,8 +32,8 @@ TEXT = """\
 
 What each action answers on an instance in each status: **ok** where it starts, `busy` where it is refused with
 `Compute busy.` (try again when the job is over), `no` where it is refused with a reason that names the status.
-While a job that does not change the status lives (an image that is made of a disk) every one of these answers
-`busy`, but `delete`, which waits for it or ends it.
+While a job that does not change the status lives (one that works on a disk) every one of these answers `busy`,
+but `delete`, which waits for it or ends it.
 
 `shows` is the status during the job, empty where it stays as it is. Afterwards an instance shows what its
 hypervisor says: `running` or `offline`, or `stopped` while its host is in maintenance.
@@ -74,6 +75,10 @@ def schedule(scene: Scene) -> None:
     HostMigration.objects.create(instance=scene.instance, when=now())
 
 
+def disk_of(scene: Scene) -> str:
+    return f"/v4/compute/instances/{scene.instance.pk}/disks/{scene.disk.pk}"
+
+
 ACTIONS = {
     "boot": Action("boot", path("/boot")),
     "reboot": Action("reboot", path("/reboot")),
@@ -83,6 +88,14 @@ ACTIONS = {
     "migrate (host)": Action("migrate", path("/migrate"), before=schedule),
     "migrate (region)": Action("migrate_region", path("/migrate"), lambda scene: {"region": "us-other"}),
     "clone": Action("clone", path("/clone"), lambda scene: {"region": "us-test", "type": scene.large.pk}),
+    "rebuild": Action("rebuild", path("/rebuild"), lambda scene: {"image": "compute/test11", "root_pass": STRONG}),
+    "password": Action(
+        "password_reset", lambda scene: f"{disk_of(scene)}/password", lambda scene: {"password": STRONG}
+    ),
+    "disk create": Action("disk_create", path("/disks"), lambda scene: {"size": 100}),
+    "disk clone": Action("disk_clone", lambda scene: f"{disk_of(scene)}/clone"),
+    "disk resize": Action("disk_resize", lambda scene: f"{disk_of(scene)}/resize", lambda scene: {"size": 900}),
+    "disk delete": Action("disk_delete", lambda scene: disk_of(scene), method="delete"),
     "image of a disk": Action("imagize", lambda scene: "/v4/images", lambda scene: {"disk_id": scene.disk.pk}),
     "delete": Action("delete", path(""), method="delete"),
 }

@@ -37,7 +37,7 @@ def make_disk(run: Run) -> Outcome:
     missing = [disk for disk in disks if disk.status == Disk.Status.NOT_READY]
     if not missing:
         return None
-    progress = run.driver.create_disk(run.machine, _disk_spec(run, missing[0]))
+    progress = run.driver.create_disk(run.machine, disk_spec(run, missing[0]))
     run.made = missing[0].pk if progress.done else None
     percent = ((len(disks) - len(missing)) * 100 + progress.percent) // len(disks)
     if not progress.done:
@@ -59,7 +59,12 @@ def unmake_disks(run: Run) -> None:
 
 def start(run: Run) -> Outcome:
     """Boot the profile that was chosen when the job was enqueued."""
-    return until(run.driver.start(run.machine, _boot_spec(run)))
+    return start_profile(run, run.data["config"])
+
+
+def start_profile(run: Run, config_id: int | None) -> Outcome:
+    """Boot this profile. Raises `Fail` where the instance does not have it."""
+    return until(run.driver.start(run.machine, _boot_spec(run, config_id)))
 
 
 def stop(run: Run) -> Outcome:
@@ -72,7 +77,8 @@ def forget(run: Run) -> None:
     remove(run.instance)
 
 
-def _disk_spec(run: Run, disk: Disk) -> DiskSpec:
+def disk_spec(run: Run, disk: Disk) -> DiskSpec:
+    """The disk to make, empty or from its image, with what was sealed for it."""
     name = disk_name(run.instance.pk, disk.pk)
     if disk.image is None:
         return DiskSpec(name, disk.size, disk.filesystem)
@@ -100,11 +106,11 @@ SELECT c.kernel_id, c.root_device, c.run_level, c.virt_mode, c.memory_limit, c.h
 """
 
 
-def _boot_spec(run: Run) -> BootSpec:
-    """How the profile that was chosen boots, read in one statement. Raises `Fail` when it was deleted meanwhile."""
+def _boot_spec(run: Run, config_id: int | None) -> BootSpec:
+    """How the profile boots, read in one statement. Raises `Fail` when it was deleted meanwhile."""
     instance_id = run.job.instance_id
     with connection.cursor() as cursor:
-        cursor.execute(_PROFILE, [run.data["config"], instance_id])
+        cursor.execute(_PROFILE, [config_id, instance_id])
         row = cursor.fetchone()
     if row is None:
         raise Fail("The configuration profile to boot was deleted.")

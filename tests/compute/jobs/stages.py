@@ -9,10 +9,12 @@ from collections.abc import Callable
 
 from compute.jobs.catalogue import KINDS
 from compute.jobs.queue import enqueue
-from compute.models import Host, Image, Instance, InstanceType, Job
+from compute.models import Disk, Host, Image, Instance, InstanceType, Job
+from compute.services import disks, root_passwords
 from compute.services.clones import CloneSpec, clone
 from compute.services.images import begin_upload, create_from_disk, delete
 from compute.services.migrations import migrate
+from compute.services.rebuilding import RebuildSpec, rebuild
 from compute.services.resizing import mutate, resize
 from compute.services.uploads import receive, sign
 from tests.compute.jobs.memory import MemoryDriver
@@ -24,7 +26,7 @@ from tests.factories import (
     InstanceTypeFactory,
     RegionFactory,
 )
-from tests.world import World
+from tests.world import STRONG, World
 
 Stage = Callable[[World, MemoryDriver], Job]
 
@@ -118,7 +120,55 @@ def _mutate(world: World, driver: MemoryDriver) -> Job:
     return mutate(world.actor, instance)
 
 
+def with_disk(world: World, driver: MemoryDriver, size: int = 5000) -> Disk:
+    """A disk deployed from the image on an instance that is off and has no other."""
+    disk = disks.create(world.actor, deployed(world, driver, image=None), disk_spec(world, size=size))
+    work(Job.objects.get(kind="disk_create", finished_at=None), driver)
+    return Disk.objects.get(pk=disk.pk)
+
+
+def disk_spec(world: World, **fields) -> disks.DiskSpec:
+    """What a client asks for that has a disk deployed from the image."""
+    return disks.DiskSpec(**{"image": world.image.pk, "root_pass": STRONG, **fields})
+
+
+def _rebuild(world: World, driver: MemoryDriver) -> Job:
+    instance = deployed(world, driver)
+    rebuild(world.actor, instance, RebuildSpec(image=world.image.pk, root_pass=STRONG))
+    return instance.jobs.get(finished_at=None)
+
+
+def _disk_create(world: World, driver: MemoryDriver) -> Job:
+    return disks.create(
+        world.actor, with_disk(world, driver).instance, disk_spec(world, size=3000)
+    ).instance.jobs.get(finished_at=None)
+
+
+def _disk_clone(world: World, driver: MemoryDriver) -> Job:
+    return disks.clone(world.actor, with_disk(world, driver)).instance.jobs.get(finished_at=None)
+
+
+def _disk_resize(world: World, driver: MemoryDriver) -> Job:
+    return disks.resize(world.actor, with_disk(world, driver), 7000).instance.jobs.get(finished_at=None)
+
+
+def _disk_delete(world: World, driver: MemoryDriver) -> Job:
+    disk = with_disk(world, driver)
+    disks.delete(world.actor, disk)
+    return disk.instance.jobs.get(finished_at=None)
+
+
+def _password_reset(world: World, driver: MemoryDriver) -> Job:
+    return root_passwords.reset_on(world.actor, with_disk(world, driver), STRONG)
+
+
 STAGES: dict[str, Stage] = {
+    "rebuild": _rebuild,
+    "disk_create": _disk_create,
+    "disk_clone": _disk_clone,
+    "disk_resize": _disk_resize,
+    "disk_delete": _disk_delete,
+    "password_reset": _password_reset,
     "imagize": _imagize,
     "import_image": _import_image,
     "delete_image": _delete_image,

@@ -74,6 +74,8 @@ def assert_instance_sound(instance: Instance, driver: MemoryDriver) -> None:
         disk_name(instance.pk, pk) for pk in instance.disks.values_list("pk", flat=True)
     }
     assert not instance.disks.exclude(status="ready").exists()
+    for disk in instance.disks.all():
+        assert driver.machines[machine]["disks"][disk_name(instance.pk, disk.pk)].size == disk.size
     assert sum(instance.disks.values_list("size", flat=True)) <= instance.type.disk
 
 

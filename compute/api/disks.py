@@ -1,0 +1,109 @@
+"""The disks of an instance."""
+
+from rest_framework.serializers import CharField, ChoiceField, IntegerField
+
+from accounts.actors import Actor
+from compute.api.instances import READ, WRITE, spec_fields
+from compute.api.nested import its_instance
+from compute.api.resources import LARGEST, DeployRequest, DiskResource
+from compute.models import Disk
+from compute.services import disks, root_passwords
+from config.api.access import READ_ONLY, READ_WRITE
+from config.api.responses import JSONResponse
+from config.api.serializers import Resource
+from config.api.views import ResourceViewSet
+
+
+class DiskCreate(DeployRequest):
+    """The body of a new disk: empty, or with `image` deployed from that."""
+
+    size = IntegerField(min_value=1, max_value=LARGEST, help_text="MB.")
+    label = CharField(min_length=1, max_length=48, required=False)
+    filesystem = ChoiceField(Disk.Filesystem.choices, required=False)
+
+
+class DiskResize(Resource):
+    """The body of a resize."""
+
+    size = IntegerField(min_value=1, max_value=LARGEST, help_text="MB.")
+
+
+class DiskPassword(Resource):
+    """The body of a new password."""
+
+    password = CharField(trim_whitespace=False, write_only=True)
+
+
+class DiskViewSet(ResourceViewSet[Actor, Disk]):
+    """Disks of an instance."""
+
+    resource = DiskResource
+    requests = {"create": DiskCreate, "resize": DiskResize, "password": DiskPassword}
+    responses = {"clone": DiskResource}
+    scopes = {
+        "list": READ,
+        "retrieve": READ,
+        "create": WRITE,
+        "update": WRITE,
+        "destroy": WRITE,
+        "clone": WRITE,
+        "password": WRITE,
+        "resize": WRITE,
+    }
+    grants = {
+        "list": READ_ONLY,
+        "retrieve": READ_ONLY,
+        "create": READ_WRITE,
+        "update": READ_WRITE,
+        "destroy": READ_WRITE,
+        "clone": READ_WRITE,
+        "password": READ_WRITE,
+        "resize": READ_WRITE,
+    }
+    parent = staticmethod(its_instance)
+    related = ("instance",)
+
+    @staticmethod
+    def objects(actor, path):
+        return Disk.objects.filter(instance__in=its_instance(actor, path).values("pk"))
+
+    def create(self, request, compute_id) -> JSONResponse:
+        """Add a disk, empty or deployed from an image. It shows `not ready`; follow the event `disk_create`.
+
+        All disks together never take more than the type has. A disk that is deployed from an image has ext4 and
+        needs a `root_pass`. No profile names the new disk yet.
+        """
+        spec = disks.DiskSpec(**spec_fields(self.validated()))
+        return self.answer(disks.create(self.actor, self.get_parent(), spec))
+
+    def update(self, request, compute_id, id) -> JSONResponse:
+        """Change label and filesystem. The latter is what the disk is said to hold: nothing is formatted.
+
+        Another `size` resizes the disk, as `resize` does.
+        """
+        return self.answer(disks.update(self.actor, self.get_entity(), self.validated(partial=True)))
+
+    def destroy(self, request, compute_id, id) -> JSONResponse:
+        """Delete a disk that the instance does not run with. It leaves the profiles that name it.
+
+        Cannot be undone.
+        """
+        disks.delete(self.actor, self.get_entity())
+        return JSONResponse()
+
+    def clone(self, request, compute_id, id) -> JSONResponse:
+        """Copy a disk byte for byte into a new one of the same instance, which needs room for it."""
+        return self.answer(disks.clone(self.actor, self.get_entity()))
+
+    def password(self, request, compute_id, id) -> JSONResponse:
+        """Set root's password in the system on the disk. The instance has to be off."""
+        root_passwords.reset_on(self.actor, self.get_entity(), self.validated()["password"])
+        return JSONResponse()
+
+    def resize(self, request, compute_id, id) -> JSONResponse:
+        """Give the disk another size. Follow the event `disk_resize`.
+
+        It fails where the instance runs with the disk, and where the files on it need more.
+        """
+        disks.resize(self.actor, self.get_entity(), self.validated()["size"])
+        return JSONResponse()
