@@ -178,6 +178,8 @@ BODIES: dict[str, Callable[[Scene], dict[str, Any]]] = {
     "PUT /v4/compute/instances/{compute_id}/disks/{id}": lambda scene: {"label": "another"},
     "POST /v4/compute/instances/{compute_id}/disks/{id}/password": lambda scene: {"password": STRONG},
     "POST /v4/compute/instances/{compute_id}/disks/{id}/resize": lambda scene: {"size": 900},
+    "POST /v4/compute/instances/{compute_id}/configs": lambda scene: {"label": "another", "devices": {}},
+    "PUT /v4/compute/instances/{compute_id}/configs/{id}": lambda scene: {"label": "another"},
     "POST /v4/compute/instances/{compute_id}/ips": lambda scene: {"type": "ipv4", "public": False},
     "PUT /v4/compute/instances/{compute_id}/ips/{id}": lambda scene: {"rdns": None},
     "POST /v4/compute/stackscripts": lambda scene: {

@@ -18,6 +18,7 @@ from compute.admin.timeline import timeline
 from compute.jobs.catalogue import KINDS
 from compute.models import Address, Config, Disk, Instance, IPv6Range, Job
 from compute.services import instances, power
+from compute.services.vlans import vlans_of
 from config.admin.display import BAD, BUSY, GOOD, NOTHING, QUIET, link, list_of, moment, page_of, pill
 from config.admin.pages import ClosedFilter, Panel, ReadOnlyPage, is_number
 from config.admin.verbs import Button, Verb
@@ -168,23 +169,37 @@ def disks_panel(instance: Instance) -> Panel:
 
 
 def configs_panel(instance: Instance) -> Panel:
-    configs = Config.objects.filter(instance=instance).prefetch_related("devices__disk").order_by("pk")
+    parts = ("devices__disk", "volume_devices__volume")
+    configs = Config.objects.filter(instance=instance).prefetch_related(*parts).order_by("pk")
     return Panel.of(
         "Configuration profiles",
-        ("Id", "Label", "Kernel", "Boots from", "Devices"),
+        ("Id", "Label", "Kernel", "Boots from", "Devices", "VLANs"),
         (
             (
                 config.pk,
-                format_html("{} {}", config.label, pill("booted", GOOD))
-                if config.pk == instance.booted_config_id
-                else config.label,
+                config_label(config, instance),
                 config.kernel_id,
                 f"{config.root_device}, run level {config.run_level}",
-                ", ".join(f"{device.slot}: {device.disk.label}" for device in config.devices.all()),
+                devices_text(config),
+                ", ".join(sorted(vlans_of([config]))),
             )
             for config in configs
         ),
     )
+
+
+def config_label(config: Config, instance: Instance) -> SafeString | str:
+    """The profile's label, and whether it is the one that boots next or a rescue's."""
+    if config.pk == instance.booted_config_id:
+        return format_html("{} {}", config.label, pill("booted", GOOD))
+    return format_html("{} {}", config.label, pill("rescue", BUSY)) if config.rescue else config.label
+
+
+def devices_text(config: Config) -> str:
+    """What is in the profile's slots."""
+    disks = [(device.slot, device.disk.label) for device in config.devices.all()]
+    volumes = [(device.slot, f"volume {device.volume.label}") for device in config.volume_devices.all()]
+    return ", ".join(f"{slot}: {label}" for slot, label in sorted(disks + volumes))
 
 
 def addresses_panel(instance: Instance) -> Panel:

@@ -6,11 +6,10 @@ from typing import Any
 from accounts.actors import Actor
 from compute.api.resources import (
     BootRequest,
-    ConfigResource,
     InstanceCreate,
     InstanceResource,
 )
-from compute.models import Config, Instance
+from compute.models import Instance
 from compute.services import instances, power
 from config.api.access import READ_ONLY, READ_WRITE
 from config.api.responses import JSONResponse
@@ -108,20 +107,3 @@ def spec_fields(given: Mapping[str, Any]) -> dict[str, Any]:
     """What is given of a body, as a spec takes it: null is not given, and lists are tuples."""
     known = {name: value for name, value in given.items() if value is not None}
     return {name: tuple(value) if isinstance(value, list) else value for name, value in known.items()}
-
-
-def _instance(actor, path):
-    return Instance.objects.visible_to(actor).filter(pk=path["compute_id"])
-
-
-class ConfigViewSet(ResourceViewSet):
-    """Configuration profiles of an instance. Read-only for now."""
-
-    resource = ConfigResource
-    scopes = {"list": READ, "retrieve": READ}
-    grants = {"list": READ_ONLY, "retrieve": READ_ONLY}
-    parent = staticmethod(_instance)
-
-    @staticmethod
-    def objects(actor, path):
-        return Config.objects.filter(instance__in=_instance(actor, path).values("pk"))

@@ -2,10 +2,6 @@
 
 import re
 
-from django.db import models
-from django.db.models import F, Func, OuterRef, Subquery, Value
-from django.db.models.aggregates import Aggregate
-from django.db.models.functions import Coalesce, JSONObject
 from drf_spectacular.utils import extend_schema_field
 from rest_framework.serializers import (
     BooleanField,
@@ -19,8 +15,8 @@ from rest_framework.serializers import (
     UUIDField,
 )
 
-from compute.models import Config, ConfigDevice, Disk, Instance
-from config.api.fields import Annotated, Constant
+from compute.models import Disk, Instance
+from config.api.fields import Constant
 from config.api.serializers import Resource
 
 LARGEST = 2**31 - 1
@@ -169,76 +165,3 @@ class DiskResource(Resource):
 
     class Meta:
         filterable = ("label", "size")
-
-
-class Helpers(Resource):
-    updatedb_disabled = BooleanField()
-    distro = BooleanField()
-    modules_dep = BooleanField()
-    network = BooleanField()
-    devtmpfs_automount = BooleanField()
-
-
-class Device(Resource):
-    disk_id = IntegerField(allow_null=True)
-    volume_id = IntegerField(allow_null=True)
-
-
-class Devices(Resource):
-    sda = Device(allow_null=True)
-    sdb = Device(allow_null=True)
-    sdc = Device(allow_null=True)
-    sdd = Device(allow_null=True)
-    sde = Device(allow_null=True)
-    sdf = Device(allow_null=True)
-    sdg = Device(allow_null=True)
-    sdh = Device(allow_null=True)
-
-
-NOTHING = Value(None, models.JSONField())
-
-
-class _ObjectAgg(Aggregate):
-    function = "jsonb_object_agg"
-    output_field = models.JSONField()
-
-
-class _Merge(Func):
-    template = "(%(expressions)s)"
-    arg_joiner = " || "
-    output_field = models.JSONField()
-
-
-def _all_slots():
-    """All eight slots of a profile as one JSON object, ``null`` where nothing sits."""
-    filled = (
-        ConfigDevice.objects.filter(config=OuterRef("pk"))
-        .order_by()
-        .values("config")
-        .annotate(
-            by_slot=_ObjectAgg("slot", JSONObject(disk_id="disk_id", volume_id=Value(None, models.JSONField())))
-        )
-        .values("by_slot")
-    )
-    empty = Value(dict.fromkeys(ConfigDevice.SLOTS), models.JSONField())
-    return _Merge(empty, Coalesce(Subquery(filled), Value({}, models.JSONField())))
-
-
-class ConfigResource(Resource):
-    id = IntegerField(read_only=True)
-    label = CharField(min_length=1, max_length=48)
-    kernel = CharField(source="kernel_id")
-    comments = CharField(allow_null=True)
-    memory_limit = IntegerField()
-    run_level = ChoiceField(Config.RunLevel.choices)
-    virt_mode = ChoiceField(Config.VirtMode.choices)
-    interfaces = InterfacesField()
-    helpers = Annotated(Helpers(), F("helpers"))
-    devices = Annotated(Devices(), _all_slots())
-    root_device = CharField()
-    initrd = Constant(CharField(allow_null=True), None)
-    created = DateTimeField(read_only=True)
-    updated = DateTimeField(read_only=True)
-
-    class Meta:
-        filterable = ("label",)

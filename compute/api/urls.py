@@ -5,10 +5,11 @@ from django.urls import path
 from compute.api.backups import BackupListViewSet, BackupViewSet
 from compute.api.catalogue import KernelViewSet, TypeViewSet
 from compute.api.clones import CloneViewSet
+from compute.api.configs import ConfigViewSet
 from compute.api.disks import DiskViewSet
 from compute.api.firewalls import InstanceFirewallViewSet
 from compute.api.images import ImageViewSet
-from compute.api.instances import ConfigViewSet, InstanceViewSet
+from compute.api.instances import InstanceViewSet
 from compute.api.ips import InstanceAddressViewSet, NetworkingViewSet
 from compute.api.migrations import MigrateViewSet
 from compute.api.networking import AddressViewSet, IPv6PoolViewSet, IPv6RangeViewSet, MoveViewSet
@@ -17,6 +18,7 @@ from compute.api.notices import MaintenanceViewSet, NotificationViewSet
 from compute.api.rebuilding import RebuildViewSet
 from compute.api.resizing import ResizeViewSet
 from compute.api.stackscripts import StackScriptViewSet
+from compute.api.vlans import VLANViewSet
 from compute.api.volumes import InstanceVolumeViewSet
 
 READ = {"get": "retrieve"}
@@ -42,8 +44,11 @@ urlpatterns = [
     path(f"{NESTED}/disks/<id:id>/clone", DiskViewSet.as_view({"post": "clone"})),
     path(f"{NESTED}/disks/<id:id>/password", DiskViewSet.as_view({"post": "password"})),
     path(f"{NESTED}/disks/<id:id>/resize", DiskViewSet.as_view({"post": "resize"})),
-    path(f"{NESTED}/configs", ConfigViewSet.as_view(LIST)),
-    path(f"{NESTED}/configs/<id:id>", ConfigViewSet.as_view(READ)),
+    path(f"{NESTED}/configs", ConfigViewSet.as_view({"get": "list", "post": "create"})),
+    path(
+        f"{NESTED}/configs/<id:id>",
+        ConfigViewSet.as_view({"get": "retrieve", "put": "update", "delete": "destroy"}),
+    ),
     path(f"{NESTED}/backups", BackupListViewSet.as_view({"get": "show"})),
     path(f"{NESTED}/backups/<id:id>", BackupViewSet.as_view(READ)),
     path(f"{NESTED}/ips", NetworkingViewSet.as_view({"get": "show", "post": "add"})),
@@ -63,6 +68,7 @@ urlpatterns = [
     path("networking/ipv6/pools", IPv6PoolViewSet.as_view(LIST)),
     path("networking/ipv6/ranges", IPv6RangeViewSet.as_view({"get": "list", "post": "allocate"})),
     path("networking/ipv6/ranges/<range:id>", IPv6RangeViewSet.as_view({"get": "retrieve", "delete": "destroy"})),
+    path("networking/vlans", VLANViewSet.as_view(LIST)),
     path("account/notifications", NotificationViewSet.as_view(LIST)),
     path("account/maintenance", MaintenanceViewSet.as_view(LIST)),
     path("compute/stackscripts", StackScriptViewSet.as_view({"get": "list", "post": "create"})),

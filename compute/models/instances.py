@@ -93,7 +93,7 @@ class Instance(models.Model):
     watchdog_enabled = models.BooleanField(default=True)
     booted_config = models.ForeignKey(
         "compute.Config", null=True, blank=True, on_delete=models.SET_NULL, related_name="+", db_index=False,
-        help_text="The configuration profile of the last boot.",
+        help_text="The configuration profile of the last boot that was no rescue.",
     )  # fmt: skip
     created = models.DateTimeField(auto_now_add=True)
     updated = models.DateTimeField(auto_now=True)
@@ -203,6 +203,7 @@ class Config(models.Model):
 
     class Meta:
         ordering = ("id",)
+        indexes = [GinIndex(fields=("interfaces",), opclasses=("jsonb_path_ops",), name="config_interfaces")]
 
     def __str__(self):
         return self.label

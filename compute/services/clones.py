@@ -15,10 +15,12 @@ from compute.jobs.ledger import LIVE
 from compute.jobs.queue import begin, enqueue
 from compute.models import Config, ConfigDevice, Disk, Instance, InstanceType, Job
 from compute.services import addresses
+from compute.services.ips import hold_account
 from compute.services.placement import place
-from compute.services.places import bring_vlans, check_region, check_vlans, slaac_in
+from compute.services.places import check_region, slaac_in
 from compute.services.refs import instance_ref
 from compute.services.room import left
+from compute.services.vlans import bring_vlans, check_vlans, tell, vlans_of
 from config.errors import Busy, Denied, Invalid, Missing, Problems
 from config.inserts import draw_keys, insert_together
 from regions.models import Region
@@ -40,7 +42,7 @@ class CloneSpec:
     """What a client asks for; None where it says nothing.
 
     With `compute_id` the clone goes into that instance of the account, else a new one is made. `configs` None means
-    all profiles; the disks they boot with come along, and `disks` names further ones.
+    all profiles but a rescue's; the disks they boot with come along, and `disks` names further ones.
     """
 
     region: str | None = None
@@ -83,6 +85,7 @@ def clone(actor: Actor, source: Instance, spec: CloneSpec) -> Instance:
     `Denied` on ``compute_id`` where the actor may only read that instance; `Busy` where another job has the source
     or the target. Everything is written, or nothing.
     """
+    hold_account(actor)  # before the instances, for the VLANs that the profiles may bring
     problems = Problems()
     source, target = _hold(source, _target(actor, source, spec, problems))
     chosen = _choose(source, spec, problems)
@@ -155,7 +158,9 @@ def _source_off(source: Instance) -> str:
 def _choose(source: Instance, spec: CloneSpec, problems: Problems) -> _Chosen:
     """The profiles and disks that are named, and those disks that belong to the profiles."""
     configs = list(source.configs.order_by("pk").prefetch_related("devices"))
-    if spec.configs is not None:
+    if spec.configs is None:
+        configs = [config for config in configs if not config.rescue]
+    else:
         configs = _named(configs, spec.configs, "configs", problems)
     disks = list(source.disks.order_by("pk"))
     wanted = {device.disk_id for config in configs for device in config.devices.all()}
@@ -181,7 +186,7 @@ def _check_new(source: Instance, spec: CloneSpec, chosen: _Chosen, problems: Pro
         problems.add("type", f"The disks to clone need {chosen.size} MB, which this type does not have.")
     check_region(region, plan, problems)
     if region:
-        check_vlans(source.account_id, region, chosen.configs, "region", problems)
+        check_vlans(source.account_id, region, vlans_of(chosen.configs), "region", problems)
     if spec.backups_enabled:
         problems.add("backups_enabled", "Backups are not offered yet.")
 
@@ -197,7 +202,7 @@ def _check_target(target: Instance, spec: CloneSpec, chosen: _Chosen, problems: 
     there = left(target)
     if chosen.size > there:
         problems.add("compute_id", f"The disks to clone need {chosen.size} MB, and it has {there} MB left.")
-    check_vlans(target.account_id, target.region, chosen.configs, "compute_id", problems)
+    check_vlans(target.account_id, target.region, vlans_of(chosen.configs), "compute_id", problems)
 
 
 def _plan(source: Instance, spec: CloneSpec) -> InstanceType | None:
@@ -241,6 +246,7 @@ def _make(actor: Actor, source: Instance, spec: CloneSpec, chosen: _Chosen, data
         secondary=instance_ref(target),
         source=source,
     )
+    tell(actor, target, set(), vlans_of(chosen.configs))
     return target
 
 
@@ -249,6 +255,7 @@ def _fill(actor: Actor, source: Instance, target: Instance, chosen: _Chosen, dat
     copies = _copies(target, chosen)
     data = {**copies.data, **data}
     enqueue("clone_into", target, actor, data=data, secondary=instance_ref(target), source=source)
+    tell(actor, target, vlans_of(target.configs.all()), vlans_of([*target.configs.all(), *chosen.configs]))
     if copies.rows:
         insert_together(*copies.rows)
     return target
@@ -259,7 +266,7 @@ def _copies(target: Instance, chosen: _Chosen) -> _Copies:
 
     The VLANs that the profiles name come into being here, where the target's region has none of the name.
     """
-    bring_vlans(target.account_id, target.region_id, chosen.configs)
+    bring_vlans(target.account_id, target.region_id, vlans_of(chosen.configs))
     disk_of = dict(zip((disk.pk for disk in chosen.disks), _keys(Disk, len(chosen.disks)), strict=True))
     disks = [_like(disk, disk_of[disk.pk], target) for disk in chosen.disks]
     configs, devices = [], []

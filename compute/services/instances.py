@@ -13,10 +13,13 @@ from compute.jobs.queue import begin, enqueue
 from compute.models import Image, Instance, InstanceType, Job
 from compute.services import addresses
 from compute.services.deploy import DEFAULT_SWAP, Deploy, DeploySpec, check_deploy, fill_plan, is_available
+from compute.services.interfaces import check_interfaces
+from compute.services.ips import hold_account
 from compute.services.offer import find_offer
 from compute.services.placement import FULL, place
 from compute.services.refs import image_ref, instance_ref
 from compute.services.scripts import count_deployment
+from compute.services.vlans import bring_vlans, check_vlans, tell, vlans_in, vlans_of
 from config.errors import Problems
 from config.inserts import draw_keys
 from regions.models import Region
@@ -48,6 +51,7 @@ class _Plan:
     region: Region
     network: str | None
     deploy: Deploy
+    interfaces: tuple[dict[str, str], ...]
 
 
 @transaction.atomic
@@ -73,7 +77,9 @@ def create(actor: Actor, spec: InstanceSpec) -> Instance:
     if spec.tags:
         instance.tags = set_tags(actor.account_id, "compute", instance.pk, list(spec.tags))
     deploy = plan.deploy
-    config, parts = fill_plan(instance, deploy, spec.swap_size, spec.interfaces) if deploy.image else (None, [])
+    config, parts = fill_plan(instance, deploy, spec.swap_size, plan.interfaces) if deploy.image else (None, [])
+    vlans = vlans_of([config]) if config else set()
+    bring_vlans(actor.account_id, plan.region.pk, vlans)
     grant_creator(actor, "compute", instance.pk)
     if deploy.script:
         count_deployment(deploy.script.script)
@@ -89,6 +95,7 @@ def create(actor: Actor, spec: InstanceSpec) -> Instance:
         secrets=deploy.secrets,
         secondary=image_ref(deploy.image),
     )
+    tell(actor, instance, set(), vlans)
     return instance
 
 
@@ -112,7 +119,7 @@ def _check(actor: Actor, spec: InstanceSpec) -> _Plan:
     if plan_type and image and is_available(image):
         _check_room(spec, image, plan_type, problems)
     deploy = check_deploy(actor, spec, image, problems)
-    _check_interfaces(spec, problems)
+    interfaces = _check_interfaces(actor, spec, region, problems)
     if spec.tags:
         check_may_tag(actor)
         for index, reason in check_labels(spec.tags):
@@ -120,7 +127,7 @@ def _check(actor: Actor, spec: InstanceSpec) -> _Plan:
     problems.raise_any()
     assert plan_type is not None  # noqa: S101 - or else there were problems
     assert region is not None  # noqa: S101
-    return _Plan(plan_type, region, offer.network, deploy)
+    return _Plan(plan_type, region, offer.network, deploy, interfaces)
 
 
 def _check_room(spec: InstanceSpec, image: Image, plan: InstanceType, problems: Problems) -> None:
@@ -132,20 +139,18 @@ def _check_room(spec: InstanceSpec, image: Image, plan: InstanceType, problems: 
         )
 
 
-def _check_interfaces(spec: InstanceSpec, problems: Problems) -> None:
-    """At most three, at most one public, which has neither label nor address. VLANs are not offered yet."""
-    if len(spec.interfaces) > 3:
-        problems.add("interfaces", "At most three interfaces are allowed.")
-    purposes = [interface.get("purpose") for interface in spec.interfaces]
-    for index, interface in enumerate(spec.interfaces):
-        if purposes[index] == "vlan":
-            problems.add(f"interfaces[{index}].purpose", "VLANs are not offered yet.")
-        elif purposes[index] == "public":
-            for name in ("label", "ipam_address"):
-                if interface.get(name):
-                    problems.add(f"interfaces[{index}].{name}", f"A public interface has no {name}.")
-    if purposes.count("public") > 1:
-        problems.add("interfaces", "Only one interface may be public.")
+def _check_interfaces(
+    actor: Actor, spec: InstanceSpec, region: Region | None, problems: Problems
+) -> tuple[dict[str, str], ...]:
+    """The interfaces as the profile is to have them. Without an image there is no profile, and no VLAN is named."""
+    found = Problems()
+    interfaces = check_interfaces(spec.interfaces, region, found)
+    problems.extend(found)
+    vlans = vlans_in(interfaces)
+    if vlans and region and spec.image and not found:
+        hold_account(actor)
+        check_vlans(actor.account_id, region, vlans, "interfaces", problems)
+    return tuple(interfaces)
 
 
 # --- changing and deleting ----------------------------------------------------------------------------

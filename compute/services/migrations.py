@@ -13,9 +13,11 @@ from compute.jobs.queue import enqueue
 from compute.models import AddressShare, HostMigration, Instance, InstanceType, IPv6Range, Job
 from compute.services import addresses
 from compute.services.boot import boot_config
+from compute.services.ips import hold_account
 from compute.services.placement import place
-from compute.services.places import VLANS, bring_vlans, check_region, check_vlans, slaac_in
+from compute.services.places import VLANS, check_region, slaac_in
 from compute.services.room import hold, taken
+from compute.services.vlans import bring_vlans, check_vlans, vlans_of
 from config.errors import DomainError, Invalid, Problems
 from regions.models import Region
 
@@ -34,6 +36,8 @@ def migrate(actor: Actor, instance: Instance, region_id: str | None = None, upgr
     type that replaces its deprecated one. A move to a region cancels a scheduled one. Raises `Invalid` with every
     failing field, and without a `region_id` where nothing is scheduled; `Busy` while another job lives.
     """
+    if region_id is not None:
+        hold_account(actor)  # before the instance, for the VLANs that its profiles may bring
     held = hold(instance)
     if region_id is None:
         return _to_host(actor, held, upgrade)
@@ -63,7 +67,7 @@ def _to_region(actor: Actor, instance: Instance, region_id: str, upgrade: bool) 
         _check_may_leave(instance, region, problems)
     problems.raise_any()
     HostMigration.objects.filter(instance=instance, status=Status.PENDING).update(status=Status.CANCELLED)
-    bring_vlans(instance.account_id, region_id, instance.configs.all())
+    bring_vlans(instance.account_id, region_id, vlans_of(instance.configs.all()))
     ipv4, ipv6 = _take_addresses(instance, region_id), slaac_in(region_id, instance.pk)
     host = place(instance, plan, region_id)
     data = _data(instance, host.pk, plan, region=region_id, ipv4=ipv4, ipv6=ipv6)
@@ -90,7 +94,7 @@ def _check_may_leave(instance: Instance, region: Region, problems: Problems) -> 
         problems.add("region", "The compute is in this region already.")
     if instance.volumes.exists():
         problems.add("region", "Volumes are attached to the compute: detach them first.")
-    check_vlans(instance.account_id, region, instance.configs.all(), "region", problems)
+    check_vlans(instance.account_id, region, vlans_of(instance.configs.all()), "region", problems)
     if VLANS not in region.capabilities:
         return
     advice = "Choose another region or contact support."

@@ -2,12 +2,14 @@
 
 from django.db.models.functions import Now
 
+from accounts.actors import Actor
 from compute.drivers.base import DiskSpec, Power
 from compute.jobs.kinds import Again, Outcome, Wait
 from compute.jobs.ledger import LIVE
 from compute.jobs.run import Run, disk_name, machine_name
 from compute.jobs.steps.basic import forget
 from compute.models import Config, Disk, Instance, Job
+from compute.services.vlans import tell, vlans_of
 
 
 def copy_disk(run: Run) -> Outcome:
@@ -53,7 +55,9 @@ def unmake_clone(run: Run) -> None:
 def empty_out(run: Run) -> None:
     """Take the rows of the clone out of an instance that was there before."""
     release_source(run)
+    before = vlans_of(run.instance.configs.all())
     Config.objects.filter(pk__in=run.data["configs"]).delete()
+    tell(Actor.platform(run.instance.account_id), run.instance, before, vlans_of(run.instance.configs.all()))
     Disk.objects.filter(pk__in=_copies(run)).delete()
 
 

@@ -35,6 +35,7 @@ from tests.compute.jobs.stages import deployed
 from tests.compute.jobs.work import work
 from tests.factories import (
     AddressPoolFactory,
+    ConfigFactory,
     DiskFactory,
     HostFactory,
     HostMigrationFactory,
@@ -463,11 +464,13 @@ def test_a_vlan_does_not_go_where_there_are_none(api, running, elsewhere):
 def test_its_vlans_come_into_being_where_it_goes(api, running, elsewhere):
     Config.objects.filter(instance=running).update(interfaces=VLAN_INTERFACE)
     Region.objects.filter(pk="us-other").update(capabilities=["Computes", "Vlans"])
-    VLAN.objects.bulk_create(
-        VLAN(account=running.account, region=elsewhere, label=f"vlan-{number}") for number in range(10)
-    )
+    there = InstanceFactory(account=running.account, region=elsewhere, host=Host.objects.get(region=elsewhere))
+    for number in range(10):
+        label = f"vlan-{number}"
+        VLAN.objects.create(account=running.account, region=elsewhere, label=label)
+        ConfigFactory(instance=there, interfaces=[{"purpose": "vlan", "label": label, "ipam_address": ""}])
     assert "10 VLANs" in refused(api, running, region="us-other")["region"]
-    VLAN.objects.filter(label="vlan-3").delete()
+    there.configs.latest("pk").delete()
     assert move(api, running, region="us-other").status_code == 200
     assert VLAN.objects.filter(account=running.account, region=elsewhere, label="backend").count() == 1
 

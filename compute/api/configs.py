@@ -1,0 +1,186 @@
+"""Configuration profiles of an instance."""
+
+import re
+from typing import Any
+
+from django.db import models
+from django.db.models import F, Func, Model, OuterRef, Subquery, Value
+from django.db.models.aggregates import Aggregate
+from django.db.models.functions import Coalesce, JSONObject
+from rest_framework.serializers import BooleanField, CharField, ChoiceField, DateTimeField, IntegerField
+
+from accounts.actors import Actor
+from compute.api.instances import READ, WRITE
+from compute.api.nested import its_instance
+from compute.api.resources import LARGEST, InterfacesField
+from compute.models import Config, ConfigDevice, Instance, VolumeDevice
+from compute.services import configs
+from compute.services.configs import ConfigChanges
+from config.api import queries
+from config.api.access import READ_ONLY, READ_WRITE
+from config.api.fields import Annotated, Constant
+from config.api.responses import JSONResponse
+from config.api.serializers import Resource
+from config.api.views import ResourceViewSet
+
+ROOT_DEVICE = r"[A-Za-z0-9/_-]+"
+MOST_COMMENTS = 65535
+
+
+class Helpers(Resource):
+    """What the platform does to the system on the root device before it boots."""
+
+    updatedb_disabled = BooleanField(required=False)
+    distro = BooleanField(required=False)
+    modules_dep = BooleanField(required=False)
+    network = BooleanField(required=False)
+    devtmpfs_automount = BooleanField(required=False)
+
+
+def number() -> IntegerField:
+    return IntegerField(allow_null=True, required=False, max_value=models.BigIntegerField.MAX_BIGINT)
+
+
+class Device(Resource):
+    """A disk or a volume: exactly one of the two."""
+
+    disk_id = number()
+    volume_id = number()
+
+
+class Devices(Resource):
+    """What is in which slot; null where nothing is."""
+
+    sda = Device(allow_null=True, required=False)
+    sdb = Device(allow_null=True, required=False)
+    sdc = Device(allow_null=True, required=False)
+    sdd = Device(allow_null=True, required=False)
+    sde = Device(allow_null=True, required=False)
+    sdf = Device(allow_null=True, required=False)
+    sdg = Device(allow_null=True, required=False)
+    sdh = Device(allow_null=True, required=False)
+
+
+class RootDeviceField(CharField):
+    """The path of a device, such as ``/dev/sda``."""
+
+    def to_internal_value(self, data):
+        value = super().to_internal_value(data)
+        if not re.fullmatch(ROOT_DEVICE, value, re.ASCII):
+            self.fail("invalid")
+        return value
+
+
+class _ObjectAgg(Aggregate):
+    function = "jsonb_object_agg"
+    output_field = models.JSONField()
+
+
+class _Merge(Func):
+    template = "(%(expressions)s)"
+    arg_joiner = " || "
+    output_field = models.JSONField()
+
+
+def _filled(model: type[Model], **device: Any) -> Coalesce:
+    """The slots of a profile that rows of `model` are in, as one JSON object."""
+    rows = model._default_manager.filter(config=OuterRef("pk")).order_by().values("config")
+    by_slot = rows.annotate(by_slot=_ObjectAgg("slot", JSONObject(**device))).values("by_slot")
+    return Coalesce(Subquery(by_slot), Value({}, models.JSONField()))
+
+
+def _all_slots() -> _Merge:
+    """All eight slots of a profile as one JSON object, ``null`` where nothing sits."""
+    none = Value(None, models.JSONField())
+    return _Merge(
+        Value(dict.fromkeys(ConfigDevice.SLOTS), models.JSONField()),
+        _filled(ConfigDevice, disk_id="disk_id", volume_id=none),
+        _filled(VolumeDevice, disk_id=none, volume_id="volume_id"),
+    )
+
+
+class ConfigResource(Resource):
+    id = IntegerField(read_only=True)
+    label = CharField(min_length=1, max_length=48)
+    kernel = CharField(source="kernel_id")
+    comments = CharField(allow_null=True)
+    memory_limit = IntegerField()
+    run_level = ChoiceField(Config.RunLevel.choices)
+    virt_mode = ChoiceField(Config.VirtMode.choices)
+    interfaces = InterfacesField()
+    helpers = Annotated(Helpers(), F("helpers"))
+    devices = Annotated(Devices(), _all_slots())
+    root_device = CharField()
+    initrd = Constant(CharField(allow_null=True), None)
+    created = DateTimeField(read_only=True)
+    updated = DateTimeField(read_only=True)
+
+    class Meta:
+        filterable = ("label",)
+
+
+class ConfigRequest(Resource):
+    """What is written of a profile. A change replaces `devices` and `interfaces` as a whole, of `helpers` what it
+    names."""
+
+    label = CharField(min_length=1, max_length=48)
+    kernel = CharField(source="kernel_id", required=False)
+    comments = CharField(
+        max_length=MOST_COMMENTS, allow_null=True, allow_blank=True, trim_whitespace=False, required=False
+    )
+    memory_limit = IntegerField(
+        min_value=0, max_value=LARGEST, required=False, help_text="MB, at most the type's memory; 0 is all of it."
+    )
+    run_level = ChoiceField(Config.RunLevel.choices, required=False)
+    virt_mode = ChoiceField(Config.VirtMode.choices, required=False)
+    interfaces = InterfacesField(required=False)
+    helpers = Helpers(required=False)
+    devices = Devices()
+    root_device = RootDeviceField(max_length=64, required=False)
+
+
+def changes_of(given: dict[str, Any]) -> ConfigChanges:
+    """What the service takes, from a validated body."""
+    apart = {name: given.pop(name, None) for name in ("helpers", "devices", "interfaces")}
+    return ConfigChanges(given, **apart)
+
+
+class ConfigViewSet(ResourceViewSet[Actor, Config]):
+    """Configuration profiles of an instance: how it boots."""
+
+    resource = ConfigResource
+    requests = {"create": ConfigRequest, "update": ConfigRequest}
+    scopes = {"list": READ, "retrieve": READ, "create": WRITE, "update": WRITE, "destroy": WRITE}
+    grants = {
+        "list": READ_ONLY,
+        "retrieve": READ_ONLY,
+        "create": READ_WRITE,
+        "update": READ_WRITE,
+        "destroy": READ_WRITE,
+    }
+    parent = staticmethod(its_instance)
+
+    @staticmethod
+    def objects(actor, path):
+        return Config.objects.filter(instance__in=its_instance(actor, path).values("pk"))
+
+    def create(self, request, compute_id) -> JSONResponse:
+        """Add a profile. VLANs that its interfaces name for the first time come into being."""
+        instance: Instance = self.get_parent()
+        return self.shown(configs.create(self.actor, instance, changes_of(self.validated())))
+
+    def update(self, request, compute_id, id) -> JSONResponse:
+        """Change a profile: what is given, from the next boot on. `devices` is the whole map of devices."""
+        config = self.get_entity()
+        return self.shown(configs.update(self.actor, config, changes_of(self.validated(partial=True))))
+
+    def destroy(self, request, compute_id, id) -> JSONResponse:
+        """Delete a profile. An instance that runs with it runs on. Cannot be undone."""
+        configs.delete(self.actor, self.get_entity())
+        return JSONResponse()
+
+    def shown(self, config: Config) -> JSONResponse:
+        """The profile as it is in the tables: what is in its slots stands in two others."""
+        path = {**self.kwargs, "id": config.pk}
+        (row,) = self.statement("retrieve").run(queries.bindings(self.viewer, path))
+        return JSONResponse(self.resource.shape().one(row))
