@@ -16,6 +16,7 @@ from compute.api.networking import AddressViewSet, IPv6PoolViewSet, IPv6RangeVie
 from compute.api.nodebalancers import InstanceNodeBalancerViewSet
 from compute.api.notices import MaintenanceViewSet, NotificationViewSet
 from compute.api.rebuilding import RebuildViewSet
+from compute.api.rescue import RescueViewSet
 from compute.api.resizing import ResizeViewSet
 from compute.api.stackscripts import StackScriptViewSet
 from compute.api.vlans import VLANViewSet
@@ -37,6 +38,7 @@ urlpatterns = [
     path(f"{INSTANCE}/resize", ResizeViewSet.as_view({"post": "resize"})),
     path(f"{INSTANCE}/mutate", ResizeViewSet.as_view({"post": "mutate"})),
     path(f"{INSTANCE}/migrate", MigrateViewSet.as_view({"post": "migrate"})),
+    path(f"{INSTANCE}/rescue", RescueViewSet.as_view({"post": "rescue"})),
     path(f"{INSTANCE}/rebuild", RebuildViewSet.as_view({"post": "rebuild"})),
     path(f"{INSTANCE}/password", RebuildViewSet.as_view({"post": "password"})),
     path(f"{NESTED}/disks", DiskViewSet.as_view({"get": "list", "post": "create"})),

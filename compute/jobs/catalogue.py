@@ -8,7 +8,7 @@ from datetime import timedelta
 from compute.drivers.base import Power
 from compute.jobs import steps
 from compute.jobs.kinds import Kind, Step, nothing, registry
-from compute.jobs.steps import clones, disks, images, migrations, rebuilds, resizing
+from compute.jobs.steps import clones, disks, images, migrations, rebuilds, rescue, resizing
 from compute.models.instances import Instance
 
 S = Instance.Status
@@ -51,6 +51,20 @@ REBOOT = Kind(
         Step("stop", steps.stop, undo=nothing),
         Step("start", steps.start, undo=None),
     ),
+)
+
+RESCUE = Kind(
+    name="rescue",
+    verb="rescue",
+    event="compute_reboot",
+    starts_from=SETTLED,
+    during=S.REBOOTING,
+    steps=(
+        Step("stop", steps.stop, undo=nothing, when=lambda data: data["running"]),
+        Step("start", steps.start, undo=nothing),
+    ),
+    done=rescue.replace_earlier,
+    unwound=rescue.take_back,
 )
 
 SHUTDOWN = Kind(
@@ -308,7 +322,7 @@ HOST_STOP = Kind(
 )
 
 KINDS = registry((
-    PROVISION, BOOT, REBOOT, SHUTDOWN, DELETE,
+    PROVISION, BOOT, REBOOT, RESCUE, SHUTDOWN, DELETE,
     CLONE, CLONE_INTO, MIGRATE, MIGRATE_REGION, RESIZE, MUTATE, HOST_STOP,
     REBUILD, DISK_CREATE, DISK_CLONE, DISK_RESIZE, DISK_DELETE, PASSWORD_RESET,
     IMAGIZE, IMPORT_IMAGE, DELETE_IMAGE,

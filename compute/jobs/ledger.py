@@ -72,7 +72,8 @@ WITH finished AS (
 ), confirmed AS (
     UPDATE compute_instance
        SET status = %(status)s::text, updated = statement_timestamp(),
-           booted_config_id = COALESCE(%(booted)s::bigint, booted_config_id)
+           booted_config_id = COALESCE(
+               (SELECT id FROM compute_config WHERE id = %(booted)s::bigint AND NOT rescue), booted_config_id)
       FROM finished WHERE compute_instance.id = finished.instance_id
        AND compute_instance.status = %(during)s::text AND %(status)s::text IS NOT NULL
 )
@@ -155,8 +156,9 @@ def finish(
 ) -> Job | None:
     """End the job with its event and, where it still shows `during`, write what is true of the instance.
 
-    `status` None leaves the instance alone. `booted` is the profile it runs now, None for no change. The instance
-    that a clone copies is locked as well: its status is written in the same transaction, which has to be open.
+    `status` None leaves the instance alone. `booted` is the profile it runs now, None for no change: that of a
+    rescue is not remembered, so that the next boot is as the one before it. The instance that a clone copies is
+    locked as well: its status is written in the same transaction, which has to be open.
     """
     if job.source_id is not None:
         _hold_both(job)

@@ -7,14 +7,15 @@ from config.errors import Invalid
 def boot_config(instance: Instance, config_id: int | None = None) -> Config:
     """The profile to boot: the one asked for, else the last booted, else the only one.
 
-    Raises `Invalid`: on ``config_id`` when it is not a profile of this instance, without a field when none can
-    be determined.
+    That of a rescue is booted only if it is asked for: what boots next leaves the rescue. Raises `Invalid`: on
+    ``config_id`` when it is not a profile of this instance, without a field when none can be determined.
     """
     configs = {config.pk: config for config in instance.configs.all()}
     if config_id is not None:
         if config_id not in configs:
             raise Invalid("config_id is not valid", "config_id")
         return configs[config_id]
+    configs = {pk: config for pk, config in configs.items() if not config.rescue}
     if instance.booted_config_id in configs:
         return configs[instance.booted_config_id]
     if len(configs) == 1:

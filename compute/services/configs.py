@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from django.db import transaction
+from django.db.models import QuerySet
 
 from accounts.actors import Actor
 from accounts.services.events import notify
@@ -55,7 +56,7 @@ def update(actor: Actor, config: Config, given: ConfigChanges) -> Config:
     can be put back whatever has changed around it.
     """
     held = _hold(actor, config.instance_id, given)
-    others = list(held.configs.all())
+    others = list(_profiles(held))
     found = next((each for each in others if each.pk == config.pk), None)
     if found is None:
         raise Missing
@@ -73,7 +74,7 @@ def delete(actor: Actor, config: Config) -> None:
     Raises `Busy` while a job lives that boots it.
     """
     held = _hold(actor, config.instance_id, ConfigChanges())
-    others = list(held.configs.all())
+    others = list(_profiles(held))
     found = next((each for each in others if each.pk == config.pk), None)
     if found is None:
         raise Missing
@@ -90,6 +91,11 @@ def _hold(actor: Actor, instance_id: int, given: ConfigChanges) -> Instance:
     if vlans_in(given.interfaces or ()):
         hold_account(actor)
     return hold(instance_id)
+
+
+def _profiles(instance: Instance) -> QuerySet[Config]:
+    """The profiles of a held instance, locked: a rebuild, whose job holds no instance, must not take them away."""
+    return instance.configs.order_by("pk").select_for_update(no_key=True)
 
 
 def hold(instance_id: int) -> Instance:

@@ -18,8 +18,9 @@ from accounts.models import Event, User
 from compute.drivers.base import DriverError, Refused
 from compute.jobs import engine
 from compute.jobs.ledger import LIVE
-from compute.models import Disk, Host, Image, Instance, InstanceType, Job
+from compute.models import VLAN, Config, Disk, Host, Image, Instance, InstanceType, Job
 from compute.services.room import taken
+from compute.services.vlans import vlans_of
 from regions.models import Region
 from tests.client import APIClient
 from tests.compute.jobs.memory import MemoryDriver, WorkerDied
@@ -29,7 +30,7 @@ from tests.world import STRONG, World
 
 pytestmark = pytest.mark.django_db
 
-ACTIONS_EACH = 100
+ACTIONS_EACH = 120
 INSTANCES = 5
 GARBAGE = (0, -1, 2**31, 10**12)
 Call = tuple[str, str, dict[str, Any] | None]
@@ -132,6 +133,31 @@ def drop_address(chaos: Chaos) -> Call:
     return "delete", f"/v4/compute/instances/{instance}/ips/{chaos.rng.choice(held or ['198.18.0.250'])}", {}
 
 
+def config_create(chaos: Chaos) -> Call:
+    instance = chaos.instance()
+    vlan = {"purpose": "vlan", "label": f"vlan-{chaos.rng.randrange(3)}"}
+    interfaces = [vlan] if chaos.flip() else []
+    body = {"label": "made", "devices": {"sda": a_disk(chaos, instance)}, "interfaces": interfaces}
+    return "post", f"/v4/compute/instances/{instance}/configs", body
+
+
+def config_delete(chaos: Chaos) -> Call:
+    instance = chaos.instance()
+    config = chaos.pick(list(Config.objects.filter(instance=instance).values_list("pk", flat=True)))
+    return "delete", f"/v4/compute/instances/{instance}/configs/{config}", {}
+
+
+def rescue(chaos: Chaos) -> Call:
+    instance = chaos.instance()
+    body = {"devices": {"sda": a_disk(chaos, instance)}} if chaos.flip() else {}
+    return "post", f"/v4/compute/instances/{instance}/rescue", body
+
+
+def a_disk(chaos: Chaos, instance: Any) -> dict[str, Any]:
+    """A disk of the instance, as a device."""
+    return {"disk_id": chaos.pick(list(Disk.objects.filter(instance=instance).values_list("pk", flat=True)))}
+
+
 ACTIONS: dict[str, Callable[[Chaos], Call]] = {
     "create": create,
     "delete": lambda chaos: at(chaos, "", method="delete"),
@@ -151,6 +177,9 @@ ACTIONS: dict[str, Callable[[Chaos], Call]] = {
     "disk clone": lambda chaos: at_disk(chaos, "/clone"),
     "disk password": lambda chaos: at_disk(chaos, "/password", {"password": STRONG}),
     "disk delete": lambda chaos: at_disk(chaos, method="delete"),
+    "config create": config_create,
+    "config delete": config_delete,
+    "rescue": rescue,
     "imagize": imagize,
     "image delete": delete_image,
     "address drop": drop_address,
@@ -165,7 +194,8 @@ def wide_world(world) -> World:
 
     room = {"memory": 9000, "vcpus": 9, "disk": 90000}
     Host.objects.update(**room)
-    other = Region.objects.create(id="us-other", country="us", capabilities=["Computes"])
+    Region.objects.update(capabilities=["Computes", "Vlans"])
+    other = Region.objects.create(id="us-other", country="us", capabilities=["Computes", "Vlans"])
     HostFactory(region=world.region, **room)
     HostFactory(region=other, **room)
     AddressPoolFactory(region=other, network="198.19.7.0/24", addresses=20)
@@ -204,6 +234,9 @@ def assert_invariants() -> None:
         # beside the job that gives it another type, which lets a disk grow only along with that
         if not instance.jobs.filter(finished_at=None, kind__in=["resize", "mutate"]).exists():
             assert taken(instance) <= instance.type.disk
+    assert not Instance.objects.filter(booted_config__rescue=True).exists()
+    named = {(c.instance.region_id, label) for c in Config.objects.all() for label in vlans_of([c])}
+    assert named <= set(VLAN.objects.values_list("region", "label"))
     open_events = Event.objects.filter(status__in=["scheduled", "started"])
     assert set(open_events.values_list("pk", flat=True)) <= set(at_work.values_list("event_id", flat=True))
 

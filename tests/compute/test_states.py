@@ -83,6 +83,7 @@ ACTIONS = {
     "boot": Action("boot", path("/boot")),
     "reboot": Action("reboot", path("/reboot")),
     "shutdown": Action("shutdown", path("/shutdown")),
+    "rescue": Action("rescue", path("/rescue")),
     "resize": Action("resize", path("/resize"), lambda scene: {"type": scene.large.pk}),
     "mutate": Action("mutate", path("/mutate"), before=deprecate),
     "migrate (host)": Action("migrate", path("/migrate"), before=schedule),

@@ -95,7 +95,7 @@ def disk_spec(run: Run, disk: Disk) -> DiskSpec:
 
 
 _PROFILE = """
-SELECT c.kernel_id, c.root_device, c.run_level, c.virt_mode, c.memory_limit, c.helpers, c.interfaces,
+SELECT c.kernel_id, c.root_device, c.run_level, c.virt_mode, c.memory_limit, c.helpers, c.interfaces, c.rescue,
        i.ipv4, i.ipv6, t.memory,
        ARRAY(SELECT d.slot FROM compute_configdevice d WHERE d.config_id = c.id ORDER BY d.slot),
        ARRAY(SELECT d.disk_id FROM compute_configdevice d WHERE d.config_id = c.id ORDER BY d.slot)
@@ -107,14 +107,18 @@ SELECT c.kernel_id, c.root_device, c.run_level, c.virt_mode, c.memory_limit, c.h
 
 
 def _boot_spec(run: Run, config_id: int | None) -> BootSpec:
-    """How the profile boots, read in one statement. Raises `Fail` when it was deleted meanwhile."""
+    """How the profile boots, read in one statement. Raises `Fail` when it was deleted meanwhile.
+
+    Drivers know no volumes yet: those in its slots are left out.
+    """
     instance_id = run.job.instance_id
     with connection.cursor() as cursor:
         cursor.execute(_PROFILE, [config_id, instance_id])
         row = cursor.fetchone()
     if row is None:
         raise Fail("The configuration profile to boot was deleted.")
-    kernel, root_device, run_level, virt_mode, limit, helpers, interfaces, ipv4, ipv6, memory, slots, disks = row
+    kernel, root_device, run_level, virt_mode, limit, helpers, interfaces, rescue, *rest = row
+    ipv4, ipv6, memory, slots, disks = rest
     return BootSpec(
         kernel=kernel,
         root_device=root_device,
@@ -126,4 +130,5 @@ def _boot_spec(run: Run, config_id: int | None) -> BootSpec:
         ipv6=ipv6,
         helpers=json.loads(helpers),
         interfaces=tuple(json.loads(interfaces)),
+        rescue=rescue,
     )

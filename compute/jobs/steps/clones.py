@@ -57,7 +57,8 @@ def empty_out(run: Run) -> None:
     release_source(run)
     before = vlans_of(run.instance.configs.all())
     Config.objects.filter(pk__in=run.data["configs"]).delete()
-    tell(Actor.platform(run.instance.account_id), run.instance, before, vlans_of(run.instance.configs.all()))
+    actor = Actor(run.instance.account_id, username=run.job.created_by)
+    tell(actor, run.instance, before, vlans_of(run.instance.configs.all()))
     Disk.objects.filter(pk__in=_copies(run)).delete()
 
 

@@ -4,6 +4,7 @@ The new rows come to be when the last old disk is gone, so that the disks never 
 Whatever fails, what is there in the end is shown: all of the old, what is left of it, or nothing.
 """
 
+from accounts.actors import Actor
 from compute.drivers.base import Refused
 from compute.jobs.kinds import Again, Fail, Outcome
 from compute.jobs.run import Run, disk_name
@@ -11,6 +12,7 @@ from compute.jobs.steps.basic import start_profile
 from compute.models import Config, Disk, Image, Instance, Job, StackScript
 from compute.services.deploy import Deploy, fill_plan
 from compute.services.scripts import Deployment
+from compute.services.vlans import tell, vlans_of
 from config.inserts import insert_together
 
 
@@ -74,6 +76,8 @@ def settle(run: Run) -> None:
 def _lay_out(run: Run) -> None:
     """Put the new disks, which are still to be made, and their profile in place of the old profiles."""
     data, instance = run.data, run.instance
+    actor = Actor(instance.account_id, username=run.job.created_by)
+    tell(actor, instance, vlans_of(instance.configs.all()), set())
     instance.configs.exclude(pk=data["config"]).delete()
     if instance.configs.exists():
         return  # it was done before

@@ -8,12 +8,14 @@ from accounts.models import Event, Grant, User
 from compute.models import VLAN, Instance
 from compute.services.clones import CloneSpec, clone
 from compute.services.migrations import migrate
+from compute.services.rebuilding import RebuildSpec, rebuild
 from compute.services.removal import remove
 from regions.models import Region
 from tests.compute.jobs.memory import failing_at
 from tests.compute.jobs.stages import deployed
 from tests.compute.jobs.work import work
 from tests.factories import AddressPoolFactory, HostFactory, InstanceFactory
+from tests.world import STRONG
 
 pytestmark = pytest.mark.django_db
 
@@ -240,3 +242,11 @@ def test_an_instance_that_moves_takes_its_vlans_along(api, world, driver, networ
     assert rows["back"]["region"] == "us-other"
     assert rows["back"]["computes"] == [networked.pk]
     assert (told("vlan_attach").count("back"), told("vlan_detach")) == (0, [])
+
+
+def test_a_rebuild_leaves_the_vlans_of_the_profiles_that_it_replaces(api, world, driver, networked):
+    rebuild(world.actor, networked, RebuildSpec(image=world.image.pk, root_pass=STRONG))
+    assert shown(api) == {"back": [networked.pk]}
+    work(networked.jobs.get(finished_at=None), driver)
+    assert shown(api) == {}
+    assert told("vlan_detach") == ["back"]

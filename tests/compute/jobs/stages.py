@@ -9,12 +9,13 @@ from collections.abc import Callable
 
 from compute.jobs.catalogue import KINDS
 from compute.jobs.queue import enqueue
-from compute.models import Disk, Host, Image, Instance, InstanceType, Job
+from compute.models import Config, Disk, Host, Image, Instance, InstanceType, Job
 from compute.services import disks, root_passwords
 from compute.services.clones import CloneSpec, clone
 from compute.services.images import begin_upload, create_from_disk, delete
 from compute.services.migrations import migrate
 from compute.services.rebuilding import RebuildSpec, rebuild
+from compute.services.rescue import rescue
 from compute.services.resizing import mutate, resize
 from compute.services.uploads import receive, sign
 from tests.compute.jobs.memory import MemoryDriver
@@ -162,7 +163,15 @@ def _password_reset(world: World, driver: MemoryDriver) -> Job:
     return root_passwords.reset_on(world.actor, with_disk(world, driver), STRONG)
 
 
+def _rescue(world: World, driver: MemoryDriver) -> Job:
+    """Of an instance that runs, and was rescued before."""
+    instance = deployed(world, driver)
+    Config.objects.create(instance=instance, label="Rescue", rescue=True)
+    return rescue(world.actor, instance)
+
+
 STAGES: dict[str, Stage] = {
+    "rescue": _rescue,
     "rebuild": _rebuild,
     "disk_create": _disk_create,
     "disk_clone": _disk_clone,
