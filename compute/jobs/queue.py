@@ -16,11 +16,11 @@ from compute.jobs.bell import ring
 from compute.jobs.catalogue import KINDS
 from compute.jobs.kinds import Kind
 from compute.jobs.ledger import LIVE
-from compute.jobs.sealing import seal
 from compute.models import Instance, Job
 from compute.services.refs import instance_ref
 from config.errors import Busy, Invalid, Missing
 from config.inserts import insert, insert_together
+from config.sealing import seal
 
 
 def enqueue(

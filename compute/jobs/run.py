@@ -5,8 +5,8 @@ from typing import Any
 
 from compute.drivers.base import Driver, Power, Progress
 from compute.jobs.kinds import Kind, Wait
-from compute.jobs.sealing import unseal
 from compute.models import Instance, Job
+from config.sealing import unseal
 
 
 class Run:

@@ -1,4 +1,4 @@
-"""Encrypts what a live job must carry but nobody may read: root passwords and keys."""
+"""Encrypts what must be read back but may be readable nowhere: what jobs and mails carry, TOTP secrets."""
 
 import base64
 import hashlib
