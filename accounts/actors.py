@@ -38,6 +38,13 @@ class Actor:
         """The platform acting on an account by itself: watchdog, maintenance. Events name no user."""
         return cls(account_id=account_id)
 
+    @property
+    def person(self) -> int:
+        """The id of the user who acts. Raises `RuntimeError` for the platform, which has no profile."""
+        if self.user_id is None:
+            raise RuntimeError("the platform is no user")
+        return self.user_id
+
     def may(self, grant: str) -> bool:
         """Whether an account-level grant such as ``add_computes`` is given; always, to the unrestricted."""
         return not self.restricted or grant in self.grants

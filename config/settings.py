@@ -172,6 +172,8 @@ AUTH_PASSWORD_VALIDATORS = [
     {"NAME": "django.contrib.auth.password_validation.MinimumLengthValidator", "OPTIONS": {"min_length": 11}},
     {"NAME": "django.contrib.auth.password_validation.CommonPasswordValidator"},
 ]
+# How the outside names this installation: in mails, and where an answer holds an address of its own.
+SITE_URL = env.str("SITE_URL", f"http://127.0.0.1:{env.int('PORT', 8000)}").rstrip("/")
 LOGIN_URL = LOGIN_REDIRECT_URL = LOGOUT_REDIRECT_URL = "login"
 
 MIDDLEWARE = [
@@ -230,6 +232,9 @@ RATE_LIMITS = {
     "instance_create": env.str("RATE_LIMIT_INSTANCE_CREATE", "10/30"),
     "stats": env.str("RATE_LIMIT_STATS", "100/60"),
     "ticket_create": env.str("RATE_LIMIT_TICKET_CREATE", "2/60"),
+    # these count what is tried for a user, whatever the token
+    "second_factor": env.str("RATE_LIMIT_SECOND_FACTOR", "10/600"),
+    "sms": env.str("RATE_LIMIT_SMS", "5/3600"),
 }
 # Browsers may call from any origin, without cookies.
 CORS_ALLOW_ALL_ORIGINS = True
@@ -257,6 +262,29 @@ SPECTACULAR_SETTINGS = {
     "ENUM_GENERATE_CHOICE_DESCRIPTION": False,
     "APPEND_COMPONENTS": {"securitySchemes": SECURITY_SCHEMES},
 }
+
+ACCOUNT_CAPABILITIES = ("Computes", "Images", "StackScripts", "Vlans")
+
+# --- Mails and short messages -------------------------------------------------------------------------------------
+# A URL such as smtp+tls://user:password@mail.example.com:587; in development mails go to the log of the worker.
+_mail = env.dj_email_url("EMAIL_URL", "console:")
+EMAIL_BACKEND = _mail["EMAIL_BACKEND"]
+EMAIL_HOST, EMAIL_PORT = _mail["EMAIL_HOST"], _mail["EMAIL_PORT"]
+EMAIL_HOST_USER, EMAIL_HOST_PASSWORD = _mail["EMAIL_HOST_USER"], _mail["EMAIL_HOST_PASSWORD"]
+EMAIL_USE_TLS, EMAIL_USE_SSL = _mail["EMAIL_USE_TLS"], _mail["EMAIL_USE_SSL"]
+EMAIL_TIMEOUT = 20
+DEFAULT_FROM_EMAIL = env.str("MAIL_FROM", "Skerry <noreply@skerry.example>")
+SMS_GATEWAY = env.str("SMS_GATEWAY", "accounts.sms.console")
+SMS_HTTP_URL = env.str("SMS_HTTP_URL", "")
+SMS_HTTP_METHOD = env.str("SMS_HTTP_METHOD", "POST")
+SMS_HTTP_TYPE = env.str("SMS_HTTP_TYPE", "application/json")
+SMS_HTTP_BODY = env.str("SMS_HTTP_BODY", '{"to": "{number}", "text": "{text}"}')
+SMS_HTTP_HEADERS: dict[str, str] = env.dict("SMS_HTTP_HEADERS", {})
+SMS_HTTP_TIMEOUT = 20
+MESSAGE_ATTEMPTS = env.int("MESSAGE_ATTEMPTS", 12)  # the last of them after about a quarter of a day
+# Files sent along with tickets. Web processes share it; nothing serves it.
+ATTACHMENTS_DIR = (BASE_DIR / (env.str("ATTACHMENTS_DIR", "") or STATE_DIR / "attachments")).resolve()
+ATTACHMENT_LIMIT = env.int("ATTACHMENT_LIMIT", 5 * 1024**2)  # bytes
 
 # --- Jobs -----------------------------------------------------------------------------------------------------
 # In seconds. A driver call must end before its task is told to stop, the task before it is killed, and all of
@@ -293,6 +321,7 @@ CELERY_BEAT_SCHEDULE = {
     "start_migrations": {"task": "compute.jobs.start_migrations", "schedule": MIGRATIONS_EVERY},
     "keep_maintenance": {"task": "compute.jobs.keep_maintenance", "schedule": MAINTENANCE_EVERY},
     "expire_uploads": {"task": "compute.jobs.expire_uploads", "schedule": 600},
+    "send_messages": {"task": "accounts.send_messages", "schedule": 10},
 }
 # The clock has a queue of its own, so that a backlog of bells does not hold up the timers.
 CELERY_TASK_QUEUES = [Queue("celery"), Queue("clock")]

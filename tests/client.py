@@ -2,13 +2,16 @@
 
 import json
 import re
+from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 from typing import Any
 
 import jsonschema
 import yaml
+from django.core.files.uploadedfile import SimpleUploadedFile
 from django.test import Client
+from django.test.client import BOUNDARY, MULTIPART_CONTENT, encode_multipart
 
 KEPT = ("type", "enum", "format", "minimum", "maximum", "items")
 FORMATS = jsonschema.FormatChecker(())
@@ -21,6 +24,20 @@ def _is_time(value: Any) -> bool:
 
 
 DOCUMENT = Path(__file__).resolve().parent.parent / "docs" / "openapi.yaml"
+
+
+@dataclass(frozen=True)
+class File:
+    """A body that is no JSON."""
+
+    content: bytes
+    media_type: str
+
+    @classmethod
+    def form(cls, name: str, content: bytes, field: str = "file") -> "File":
+        """A file in a form, as browsers send it."""
+        data = encode_multipart(BOUNDARY, {field: SimpleUploadedFile(name, content)})
+        return cls(data, MULTIPART_CONTENT)
 
 
 class APIClient:
@@ -45,9 +62,12 @@ class APIClient:
         return self._call("DELETE", path, None, headers)
 
     def _call(self, method: str, path: str, body: Any, headers: dict[str, str]):
+        media_type = "application/json"
+        if isinstance(body, File):
+            body, media_type = body.content, body.media_type
         data = b"" if body is None else body if isinstance(body, bytes) else json.dumps(body).encode()
         response = self._client.generic(
-            method, path, data, content_type="application/json", headers={**self._headers, **headers}
+            method, path, data, content_type=media_type, headers={**self._headers, **headers}
         )
         check(method, path.partition("?")[0], response)
         return response
@@ -59,6 +79,9 @@ def check(method: str, path: str, response) -> None:
     if response.status_code == 204:
         assert response.content == b""
         return
+    if response.status_code == 200 and response["Content-Type"] != "application/json":
+        assert response["Content-Type"] in documented(method, path)
+        return
     body = response.json()
     if response.status_code != 200:
         assert set(body) == {"errors"}
@@ -69,12 +92,22 @@ def check(method: str, path: str, response) -> None:
         answer_of(method, path).validate(body)
 
 
+def documented(method: str, path: str) -> dict[str, Any]:
+    """What an operation's 200 answer may be, by its media type."""
+    return document()["paths"][template_of(method, path)][method.lower()]["responses"]["200"]["content"]
+
+
 def answer_of(method: str, path: str) -> jsonschema.Draft202012Validator:
-    """What an operation's 200 answer must be like. Fails where the document has no such operation."""
+    """What an operation's 200 answer must be like, in JSON."""
+    return _answer(method.lower(), template_of(method, path))
+
+
+def template_of(method: str, path: str) -> str:
+    """The operation's path in the document. Fails where that has none."""
     path = re.sub(r"^/v4beta/", "/v4/", re.sub(r"/+", "/", path)).rstrip("/")
     for template, pattern in _paths():
         if pattern.fullmatch(path) and method.lower() in document()["paths"][template]:
-            return _answer(method.lower(), template)
+            return template
     raise AssertionError(f"{method} {path} answers, but is not in {DOCUMENT.name}")
 
 
@@ -93,7 +126,7 @@ def document() -> dict[str, Any]:
 @cache
 def _paths() -> list[tuple[str, re.Pattern[str]]]:
     """Paths as patterns. An id that is a text may hold slashes, so the more literal path comes first."""
-    found = sorted(document()["paths"], key=lambda path: path.count("{"))
+    found = sorted(document()["paths"], key=lambda path: (path.count("{"), -len(path)))
     return [(path, re.compile(_pattern(path, item))) for path in found for item in [document()["paths"][path]]]
 
 

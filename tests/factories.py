@@ -1,14 +1,28 @@
 """Rows for tests, each with what it needs to exist. None of them writes events or jobs."""
 
 import hashlib
+import io
 import ipaddress
 import secrets
+from datetime import timedelta
 
 import factory
 from django.utils.timezone import now
 from factory.django import DjangoModelFactory
+from PIL import Image as Picture
 
-from accounts.models import Account, Event, GlobalGrants, Grant, Level, PersonalToken, User
+from accounts.models import (
+    Account,
+    Event,
+    GlobalGrants,
+    Grant,
+    Level,
+    OAuthClient,
+    PersonalToken,
+    Ticket,
+    TrustedDevice,
+    User,
+)
 from compute.models import (
     Address,
     AddressPool,
@@ -101,6 +115,51 @@ class PersonalTokenFactory(DjangoModelFactory):
     label = factory.Sequence(lambda n: f"token {n}")
     digest = factory.LazyAttribute(lambda token: hashlib.sha256(token.readable.encode()).hexdigest())
     prefix = factory.LazyAttribute(lambda token: token.readable[:16])
+
+
+def picture(kind: str = "PNG", size: tuple[int, int] = (8, 8)) -> bytes:
+    """A picture file."""
+    file = io.BytesIO()
+    Picture.new("RGB", size, (20, 90, 160)).save(file, kind)
+    return file.getvalue()
+
+
+PICTURE = picture()
+
+
+class OAuthClientFactory(DjangoModelFactory):
+    """A confidential client of an account, with a secret that nobody knows unless ``client_secret="…"`` says it."""
+
+    class Meta:
+        model = OAuthClient
+
+    account = factory.SubFactory(AccountFactory)
+    name = factory.Sequence(lambda n: f"app {n}")
+    redirect_uris = "https://app.example/back"
+    client_type = OAuthClient.CLIENT_CONFIDENTIAL
+    authorization_grant_type = OAuthClient.GRANT_AUTHORIZATION_CODE
+
+
+class TrustedDeviceFactory(DjangoModelFactory):
+    class Meta:
+        model = TrustedDevice
+
+    user = factory.SubFactory(UserFactory)
+    digest = factory.LazyFunction(lambda: secrets.token_hex(32))
+    user_agent = "Mozilla/5.0"
+    last_remote_addr = "198.51.100.7"
+    last_authenticated = factory.LazyFunction(now)
+    expiry = factory.LazyFunction(lambda: now() + timedelta(days=30))
+
+
+class TicketFactory(DjangoModelFactory):
+    class Meta:
+        model = Ticket
+
+    account = factory.SubFactory(AccountFactory)
+    summary = "Help"
+    description = "It is dark."
+    opened_by = "owner"
 
 
 def token_of(user: User, scopes: str = "*", **fields) -> str:

@@ -2,11 +2,30 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from datetime import timedelta
 from typing import Any
 
+import pyotp
 from django.db import transaction
+from django.utils.timezone import now
 
-from accounts.models import Account, Event, GlobalGrants, Level, PersonalToken, User
+from accounts.models import (
+    Account,
+    Authorization,
+    Event,
+    GlobalGrants,
+    Level,
+    Login,
+    OAuthClient,
+    PersonalToken,
+    PhoneVerification,
+    SecondFactor,
+    SecurityAnswer,
+    SSHKey,
+    Ticket,
+    TrustedDevice,
+    User,
+)
 from accounts.scopes import FAMILIES
 from compute.models import (
     Address,
@@ -20,9 +39,11 @@ from compute.models import (
     IPv6Range,
     StackScript,
 )
-from tests.client import APIClient
+from config.sealing import seal
+from tests.client import APIClient, File
 from tests.config.api.routes import Route
 from tests.factories import (
+    PICTURE,
     ConfigFactory,
     DiskFactory,
     EventFactory,
@@ -33,13 +54,18 @@ from tests.factories import (
     ImageFactory,
     InstanceFactory,
     InstanceTypeFactory,
+    OAuthClientFactory,
     StackScriptFactory,
     StaffFactory,
+    TicketFactory,
+    TrustedDeviceFactory,
     UserFactory,
     token_of,
 )
 from tests.world import STRONG, World
 
+KEY = "ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIJ1Vn5m3fM0Jz8Q3p1l3o3zXH0m0pY3lN8m7k2bq4t6S owner@example.com"
+TOTP_SECRET = "JBSWY3DPEHPK3PXPJBSWY3DPEHPK3PXP"
 UNUSED = "object_storage:read_only"
 """A scope that no operation needs."""
 READING = " ".join(f"{family}:read_only" for family in FAMILIES)
@@ -64,6 +90,32 @@ class Caller:
     name: str
     api: APIClient
     token_id: int | None
+    own: "Own"
+
+
+@dataclass(frozen=True)
+class Own:
+    """What a user has for itself."""
+
+    login: Login
+    device: TrustedDevice
+    key: SSHKey
+    app: Authorization
+
+    @classmethod
+    def of(cls, user: User, client: OAuthClient) -> "Own":
+        return cls(
+            login=Login.objects.create(
+                account=user.account,
+                user=user,
+                username=user.username,
+                restricted=user.restricted,
+                ip="198.51.100.7",
+            ),
+            device=TrustedDeviceFactory(user=user),
+            key=SSHKey.objects.create(user=user, ssh_key=KEY),
+            app=Authorization.objects.create(user=user, client=client, scopes="*"),
+        )
 
 
 @dataclass(frozen=True)
@@ -81,6 +133,9 @@ class Scene:
     range: IPv6Range
     image: Image
     script: StackScript
+    client: OAuthClient
+    member: User
+    ticket: Ticket
     callers: tuple[Caller, ...]
 
 
@@ -104,8 +159,15 @@ def scene_of(world: World) -> Scene:
     )
     image = ImageFactory(id="private/77", number=77, account=account, is_public=False)
     script = StackScriptFactory(account=account)
-    callers = tuple(callers_of(account, [("compute", compute.pk), ("image", 77), ("stackscript", script.pk)]))
-    return Scene(world, account, compute, disk, config, backup, event, address[0], block, image, script, callers)
+    client = OAuthClientFactory(account=account, thumbnail=PICTURE)
+    member = GlobalGrantsFactory(user__account=account).user
+    ticket = TicketFactory(account=account)
+    granted = [("compute", compute.pk), ("image", 77), ("stackscript", script.pk)]
+    callers = tuple(callers_of(account, client, granted))
+    return Scene(
+        world, account, compute, disk, config, backup, event, address[0], block, image, script, client, member,
+        ticket, callers,
+    )  # fmt: skip
 
 
 def taken(compute: Instance, number: int) -> list[Address]:
@@ -116,7 +178,7 @@ def taken(compute: Instance, number: int) -> list[Address]:
     return rows
 
 
-def callers_of(account: Account, entities: list[tuple[str, int]]):
+def callers_of(account: Account, client: OAuthClient, entities: list[tuple[str, int]]):
     owner = UserFactory(account=account)
     everything = {
         field.name: True for field in GlobalGrants._meta.fields if field.get_internal_type() == "BooleanField"
@@ -132,15 +194,19 @@ def callers_of(account: Account, entities: list[tuple[str, int]]):
         GrantFactory(user=users["r/o"], entity_type=kind, entity_id=pk, permissions=Level.READ_ONLY)
         GrantFactory(user=users["r/w"], entity_type=kind, entity_id=pk, permissions=Level.READ_WRITE)
     scopes = {"scope": UNUSED, "reads": READING}
+    own = {user.pk: Own.of(user, client) for user in (owner, *users.values())}
     for name in CALLERS:
         readable = None if name == "none" else token_of(users.get(name, owner), scopes.get(name, "*"))
         whose = users.get(name, owner) if name not in ("other", "staff") else owner
         token = PersonalToken.objects.filter(user=whose).last()
-        yield Caller(name, APIClient(readable), token.pk if token else 0)
+        yield Caller(name, APIClient(readable), token.pk if token else 0, own[whose.pk])
 
 
 OBJECTS: dict[str, Callable[[Scene, Caller], Any]] = {
     "/v4/account/events/{id}": lambda scene, caller: scene.event.pk,
+    "/v4/account/logins/{id}": lambda scene, caller: caller.own.login.pk,
+    "/v4/account/oauth-clients/{id}": lambda scene, caller: scene.client.client_id,
+    "/v4/account/users/{id}": lambda scene, caller: scene.member.username,
     "/v4/compute/instances/{id}": lambda scene, caller: scene.compute.pk,
     "/v4/compute/instances/{compute_id}": lambda scene, caller: scene.compute.pk,
     "/v4/compute/instances/{compute_id}/backups/{id}": lambda scene, caller: scene.backup.pk,
@@ -153,8 +219,14 @@ OBJECTS: dict[str, Callable[[Scene, Caller], Any]] = {
     "/v4/images/{id}": lambda scene, caller: scene.image.pk,
     "/v4/networking/ips/{id}": lambda scene, caller: scene.address.address,
     "/v4/networking/ipv6/ranges/{id}": lambda scene, caller: scene.range.range,
+    "/v4/profile/apps/{id}": lambda scene, caller: caller.own.app.pk,
+    "/v4/profile/devices/{id}": lambda scene, caller: caller.own.device.pk,
+    "/v4/profile/logins/{id}": lambda scene, caller: caller.own.login.pk,
+    "/v4/profile/sshkeys/{id}": lambda scene, caller: caller.own.key.pk,
     "/v4/profile/tokens/{id}": lambda scene, caller: caller.token_id,
     "/v4/regions/{id}": lambda scene, caller: scene.world.region.pk,
+    "/v4/support/tickets/{id}": lambda scene, caller: scene.ticket.pk,
+    "/v4/support/tickets/{ticket_id}": lambda scene, caller: scene.ticket.pk,
 }
 """What each parameter of a path names, by the path up to it."""
 
@@ -165,7 +237,15 @@ def assignment(scene: Scene) -> dict[str, Any]:
     return {"region": scene.compute.region_id, "assignments": [own]}
 
 
-BODIES: dict[str, Callable[[Scene], dict[str, Any]]] = {
+BODIES: dict[str, Callable[[Scene], dict[str, Any] | File]] = {
+    "PUT /v4/account": lambda scene: {"city": "Bergen"},
+    "POST /v4/account/oauth-clients": lambda scene: {"label": "app", "redirect_uri": "https://app.example/back"},
+    "PUT /v4/account/oauth-clients/{id}": lambda scene: {"label": "another"},
+    "PUT /v4/account/settings": lambda scene: {"network_helper": False},
+    "PUT /v4/account/oauth-clients/{id}/thumbnail": lambda scene: File(PICTURE, "image/png"),
+    "POST /v4/account/users": lambda scene: {"username": "invited", "email": "invited@example.com"},
+    "PUT /v4/account/users/{id}": lambda scene: {"email": "another@example.com"},
+    "PUT /v4/account/users/{id}/grants": lambda scene: {"global": {"add_images": True}},
     "POST /v4/compute/instances": lambda scene: {"region": scene.world.region.pk, "type": scene.world.type.pk},
     "PUT /v4/compute/instances/{id}": lambda scene: {"label": "another-label"},
     "POST /v4/compute/instances/{id}/resize": lambda scene: {"type": InstanceTypeFactory(id="g6-other").pk},
@@ -198,6 +278,19 @@ BODIES: dict[str, Callable[[Scene], dict[str, Any]]] = {
     "POST /v4/networking/ipv4/assign": lambda scene: assignment(scene),
     "POST /v4/networking/ips/share": lambda scene: {"compute_id": scene.compute.pk, "ips": []},
     "POST /v4/networking/ipv4/share": lambda scene: {"compute_id": scene.compute.pk, "ips": []},
+    "PUT /v4/profile": lambda scene: {"timezone": "Europe/Oslo"},
+    "POST /v4/profile/phone-number": lambda scene: {"iso_code": "NO", "phone_number": "40612345"},
+    "POST /v4/profile/phone-number/verify": lambda scene: {"otp_code": "123456"},
+    "PUT /v4/profile/preferences": lambda scene: {"theme": "dark"},
+    "POST /v4/profile/security-questions": lambda scene: {
+        "security_questions": [{"question_id": number, "response": "answer"} for number in (1, 2, 3)]
+    },
+    "POST /v4/profile/sshkeys": lambda scene: {"ssh_key": KEY},
+    "PUT /v4/profile/sshkeys/{id}": lambda scene: {"label": "another"},
+    "POST /v4/profile/tfa-enable-confirm": lambda scene: {"tfa_code": pyotp.TOTP(TOTP_SECRET).now()},
+    "POST /v4/support/tickets": lambda scene: {"summary": "Help", "description": "It is dark."},
+    "POST /v4/support/tickets/{id}/attachments": lambda scene: File.form("note.txt", b"See here."),
+    "POST /v4/support/tickets/{ticket_id}/replies": lambda scene: {"description": "Still dark."},
     "POST /v4/profile/tokens": lambda scene: {"label": "another", "scopes": UNUSED},
     "PUT /v4/profile/tokens/{id}": lambda scene: {"label": "another"},
 }
@@ -220,7 +313,34 @@ def outdated(scene: Scene) -> None:
     InstanceType.objects.filter(pk=scene.compute.type_id).update(deprecated=True, successor=successor)
 
 
+def questions_answered(scene: Scene) -> None:
+    """By everybody, which two-factor authentication needs."""
+    SecurityAnswer.objects.bulk_create(
+        SecurityAnswer(user=user, question_id=number) for user in User.objects.all() for number in (1, 2, 3)
+    )
+
+
+def secret_given(scene: Scene) -> None:
+    """To everybody, to be confirmed by a code."""
+    until = now() + timedelta(hours=1)
+    SecondFactor.objects.bulk_create(
+        SecondFactor(user=user, pending=seal({"secret": TOTP_SECRET}), pending_until=until)
+        for user in User.objects.all()
+    )
+
+
+def code_sent(scene: Scene) -> None:
+    """To everybody's phone."""
+    until, code = now() + timedelta(minutes=10), seal({"code": "123456"})
+    PhoneVerification.objects.bulk_create(
+        PhoneVerification(user=user, number="+4740612345", sealed=code, expiry=until) for user in User.objects.all()
+    )
+
+
 BEFORE: dict[str, Callable[[Scene], None]] = {
+    "POST /v4/profile/phone-number/verify": code_sent,
+    "POST /v4/profile/tfa-enable": questions_answered,
+    "POST /v4/profile/tfa-enable-confirm": secret_given,
     "POST /v4/compute/instances/{id}/migrate": due_to_move,
     "POST /v4/compute/instances/{id}/mutate": outdated,
     "POST /v4/compute/instances/{id}/reboot": running,

@@ -2,6 +2,7 @@
 
 from django.http import HttpResponse
 from drf_spectacular.utils import OpenApiResponse, extend_schema
+from rest_framework.exceptions import ValidationError
 from rest_framework.serializers import (
     BooleanField,
     CharField,
@@ -13,10 +14,15 @@ from rest_framework.serializers import (
 )
 
 from accounts.actors import Actor
+from accounts.api.scopes import WRITE
 from accounts.models import Level, User
+from accounts.services import profile
 from accounts.services.grants import granted_entities
+from accounts.ssh_keys import LONGEST
 from config.api.access import ANY_TOKEN, ANYONE
 from config.api.fields import Absent
+from config.api.paths import BIGGEST
+from config.api.reasons import required
 from config.api.responses import JSONResponse, NoContent
 from config.api.schema import ErrorResource
 from config.api.serializers import Resource
@@ -35,22 +41,21 @@ class Referrals(Resource):
 
 
 class ProfileResource(Resource):
-    uid = IntegerField(source="id", help_text="Never changes.")
-    username = CharField()
-    email = EmailField()
-    verified_phone_number = CharField(allow_null=True)
-    timezone = CharField(help_text="For clients to show times in; the API itself speaks UTC.")
+    uid = IntegerField(source="id", read_only=True, help_text="Never changes.")
+    username = CharField(read_only=True)
+    email = EmailField(max_length=128)
+    verified_phone_number = CharField(allow_null=True, read_only=True)
+    timezone = CharField(max_length=64, help_text="For clients to show times in; the API itself speaks UTC.")
     email_notifications = BooleanField()
     referrals = Absent(Referrals())
-    ip_whitelist_enabled = BooleanField()
+    ip_whitelist_enabled = BooleanField(help_text="Cannot be enabled any more.")
     lish_auth_method = ChoiceField(User.LishAuthMethod.choices)
-    authorized_keys = ListField(child=CharField(), source="lish_authorized_keys", allow_null=True)
-    two_factor_auth = BooleanField()
-    restricted = BooleanField()
-    authentication_type = ChoiceField(["password", "github"])
-
-    class Meta:
-        read_only = True
+    authorized_keys = ListField(
+        child=CharField(max_length=LONGEST), max_length=100, source="lish_authorized_keys", allow_null=True
+    )
+    two_factor_auth = BooleanField(help_text="Here it can only be turned off.")
+    restricted = BooleanField(help_text="A user may restrict itself, and never lift that.")
+    authentication_type = ChoiceField(["password", "github"], read_only=True)
 
 
 class GlobalGrantsResource(Resource):
@@ -69,9 +74,16 @@ class GlobalGrantsResource(Resource):
 
 
 class GrantResource(Resource):
-    id = IntegerField()
+    id = IntegerField(min_value=1, max_value=BIGGEST)
     label = CharField(read_only=True)
     permissions = ChoiceField(Level.choices, allow_null=True)
+
+    def validate(self, attrs):
+        """An entry is whole, in a PUT too, which may leave out entries and kinds."""
+        missing = {name: [required(name)] for name in ("id", "permissions") if name not in attrs}
+        if missing:
+            raise ValidationError(missing)
+        return attrs
 
 
 def _grants() -> GrantResource:
@@ -97,8 +109,8 @@ class ProfileViewSet(ResourceViewSet[Actor, User]):
     """The acting user. Any valid token may ask, whatever its scopes."""
 
     resource = ProfileResource
-    scopes = {"retrieve": ANY_TOKEN}
-    grants = {"retrieve": ANYONE}
+    scopes = {"retrieve": ANY_TOKEN, "update": WRITE}
+    grants = dict.fromkeys(scopes, ANYONE)
 
     @staticmethod
     def objects(actor, path):
@@ -106,6 +118,18 @@ class ProfileViewSet(ResourceViewSet[Actor, User]):
 
     def retrieve(self, request) -> JSONResponse:
         return super().retrieve(request, id=self.actor.user_id)
+
+    def update(self, request) -> JSONResponse:
+        """Change what is given of the acting user's own profile."""
+        return self.answer(profile.update(self.actor, self.validated(partial=True)))
+
+
+def shown_grants(user: Actor) -> HttpResponse:
+    """The grants of a user, as its own actor: 204 without a body for an unrestricted one, which has none."""
+    if not user.restricted:
+        return NoContent()
+    on_account = {name: user.may(name) for name in GlobalGrantsResource.names() - {"account_access"}}
+    return JSONResponse({"global": {"account_access": user.account_access, **on_account}, **granted_entities(user)})
 
 
 class GrantsViewSet(ResourceViewSet[Actor, User]):
@@ -127,12 +151,4 @@ class GrantsViewSet(ResourceViewSet[Actor, User]):
 
         Any valid token may ask. An unrestricted user may do everything and has none: 204 without a body.
         """
-        if not self.actor.restricted:
-            return NoContent()
-        on_account = {name: self.actor.may(name) for name in GlobalGrantsResource.names() - {"account_access"}}
-        return JSONResponse(
-            {
-                "global": {"account_access": self.actor.account_access, **on_account},
-                **granted_entities(self.actor),
-            }
-        )
+        return shown_grants(self.actor)

@@ -1,29 +1,46 @@
+from accounts.models.access import Login, TrustedDevice
 from accounts.models.accounts import Account
 from accounts.models.events import Event
 from accounts.models.grants import GlobalGrants, Grant, GrantedQuerySet, Level
 from accounts.models.oauth import (
+    Authorization,
     OAuthAccessToken,
     OAuthClient,
     OAuthGrant,
     OAuthIDToken,
     OAuthRefreshToken,
 )
+from accounts.models.outbox import Message
+from accounts.models.preferences import Preferences
+from accounts.models.security import PhoneVerification, SecondFactor, SecurityAnswer
+from accounts.models.tickets import Ticket, TicketAttachment, TicketReply
 from accounts.models.tokens import PersonalToken
 from accounts.models.users import SSHKey, User
 
 __all__ = [
     "Account",
+    "Authorization",
     "Event",
     "GlobalGrants",
     "Grant",
     "GrantedQuerySet",
     "Level",
+    "Login",
+    "Message",
     "OAuthAccessToken",
     "OAuthClient",
     "OAuthGrant",
     "OAuthIDToken",
     "OAuthRefreshToken",
     "PersonalToken",
+    "PhoneVerification",
+    "Preferences",
     "SSHKey",
+    "SecondFactor",
+    "SecurityAnswer",
+    "Ticket",
+    "TicketAttachment",
+    "TicketReply",
+    "TrustedDevice",
     "User",
 ]

@@ -5,12 +5,29 @@ import uuid
 from django.db import models
 
 
-class Account(models.Model):
+# the stubs cannot see the managers of the toolkit's models, which has no type hints
+class Account(models.Model):  # type: ignore[django-manager-missing]
     """A customer. Every entity belongs to exactly one account, and labels are unique within it."""
 
     euuid = models.UUIDField(default=uuid.uuid4, unique=True, editable=False)
     company = models.CharField(max_length=128, blank=True)
     email = models.EmailField(max_length=128)
+    first_name = models.CharField(max_length=50, blank=True)
+    last_name = models.CharField(max_length=50, blank=True)
+    address_1 = models.CharField("address", max_length=64, blank=True)
+    address_2 = models.CharField("address, second line", max_length=64, blank=True)
+    city = models.CharField(max_length=24, blank=True)
+    state = models.CharField(max_length=24, blank=True)
+    zip = models.CharField(max_length=16, blank=True)
+    country = models.CharField(max_length=2, blank=True, help_text="ISO 3166, two letters.")
+    phone = models.CharField(max_length=32, blank=True)
+    tax_id = models.CharField(max_length=25, blank=True)
+
+    network_helper = models.BooleanField(
+        default=True, help_text="Whether new configuration profiles let the host write the guest's network files."
+    )
+    backups_enabled = models.BooleanField(default=False, help_text="Whether new computes have backups.")
+    managed = models.BooleanField(default=False, help_text="Whether the account has managed monitoring.")
     is_active = models.BooleanField(default=True, help_text="A suspended account's tokens answer 401.")
     extra_ipv4 = models.PositiveIntegerField(
         "extra IPv4 addresses",

@@ -5,15 +5,22 @@ Access and refresh tokens are kept as checksums only (the toolkit does this itse
 """
 
 import hashlib
+from typing import Self
 
+from django.conf import settings
 from django.db import models
+from django.db.models.functions import Now
 from oauth2_provider.models import (
     AbstractAccessToken,
     AbstractApplication,
     AbstractGrant,
     AbstractIDToken,
     AbstractRefreshToken,
+    ApplicationManager,
 )
+
+from accounts.actors import Actor
+from accounts.models.accounts import Account
 
 
 class DigestField(models.CharField):
@@ -24,15 +31,53 @@ class DigestField(models.CharField):
         return value if value is None else hashlib.sha256(value.encode()).hexdigest()
 
 
+def has(column: str) -> models.ExpressionWrapper:
+    """SQL: whether there is something in a column."""
+    return models.ExpressionWrapper(models.Q(**{f"{column}__isnull": False}), models.BooleanField())
+
+
+class OAuthClientQuerySet(models.QuerySet["OAuthClient"]):
+    """Clients are the account's as a whole: who may see them is a matter of `account_access`."""
+
+    def visible_to(self, actor: Actor) -> Self:
+        return self.filter(account_id=actor.account_id)
+
+    def writable_by(self, actor: Actor) -> Self:
+        return self.visible_to(actor)
+
+    def for_api(self) -> Self:
+        """With `has_thumbnail` and `public`, and without the picture itself."""
+        public = models.ExpressionWrapper(
+            models.Q(client_type=AbstractApplication.CLIENT_PUBLIC), models.BooleanField()
+        )
+        return self.annotate(has_thumbnail=has("thumbnail"), public=public).defer("thumbnail")
+
+
+class OAuthClientManager(ApplicationManager.from_queryset(OAuthClientQuerySet)):  # type: ignore[misc]
+    """The toolkit's, with our querysets."""
+
+
 class OAuthClient(AbstractApplication):
-    """An application that may ask users for access. Ids are 20 hex digits, secrets 64 (kept hashed)."""
+    """An application that may ask users for access. Ids are 20 hex digits, secrets 64 (kept hashed).
+
+    It belongs to the account that registered it, whichever of its users did, or, without one, to the platform; any
+    user of any account may authorize it.
+    """
 
     class Status(models.TextChoices):
         ACTIVE = "active"
         DISABLED = "disabled"
         SUSPENDED = "suspended"
 
+    name = models.CharField("label", max_length=512, blank=True)
+    account = models.ForeignKey(
+        Account, null=True, blank=True, on_delete=models.CASCADE, related_name="oauth_clients",
+        help_text="Empty: the platform's own.",
+    )  # fmt: skip
     status = models.CharField(max_length=10, choices=Status, default=Status.ACTIVE)
+    thumbnail = models.BinaryField(null=True, help_text="A PNG that this server encoded itself.")
+
+    objects = OAuthClientManager()
 
     class Meta(AbstractApplication.Meta):
         swappable = "OAUTH2_PROVIDER_APPLICATION_MODEL"
@@ -75,3 +120,36 @@ class OAuthIDToken(AbstractIDToken):
     class Meta(AbstractIDToken.Meta):
         swappable = "OAUTH2_PROVIDER_ID_TOKEN_MODEL"
         verbose_name = "OAuth ID token"
+
+
+class AuthorizationQuerySet(models.QuerySet["Authorization"]):
+    def active(self) -> Self:
+        """Those whose access has not ended, by the database's clock."""
+        return self.filter(models.Q(expiry=None) | models.Q(expiry__gt=Now()))
+
+    def for_api(self) -> Self:
+        """With `has_thumbnail`, so that no list reads the pictures themselves."""
+        return self.annotate(has_thumbnail=has("client__thumbnail"))
+
+
+class Authorization(models.Model):
+    """That a user lets a client act: one for each client, whatever tokens came of it.
+
+    `expiry` is when the access ends by itself, null for clients that can refresh their tokens. Deleting it ends all
+    tokens of the client for this user.
+    """
+
+    user = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.CASCADE, related_name="authorizations")
+    client = models.ForeignKey(OAuthClient, on_delete=models.CASCADE, related_name="authorizations")
+    scopes = models.TextField(help_text="Space-separated, or * for all.")
+    created = models.DateTimeField(auto_now_add=True)
+    expiry = models.DateTimeField(null=True, blank=True)
+
+    objects = AuthorizationQuerySet.as_manager()
+
+    class Meta:
+        ordering = ("id",)
+        constraints = [models.UniqueConstraint(fields=("user", "client"), name="one_authorization_per_client")]
+
+    def __str__(self):
+        return f"{self.client} for {self.user}"

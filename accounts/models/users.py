@@ -6,8 +6,13 @@ from django.contrib.auth.models import AbstractBaseUser, BaseUserManager, Permis
 from django.contrib.postgres.fields import ArrayField
 from django.core.validators import RegexValidator
 from django.db import models
+from django.db.models.functions import Upper
 
 from accounts.models.accounts import Account
+
+TAKEN = "Username is taken"
+NAME = r"^[A-Za-z0-9](?:[A-Za-z0-9]|[-_](?![-_]))+[A-Za-z0-9]\Z"
+"""Letters, digits, and between them single dashes and underscores."""
 
 
 class UserManager(BaseUserManager["User"]):
@@ -37,8 +42,7 @@ class User(AbstractBaseUser, PermissionsMixin):  # type: ignore[django-manager-m
 
     username = models.CharField(
         max_length=32,
-        unique=True,
-        validators=[RegexValidator(r"^[A-Za-z0-9](?:[A-Za-z0-9]|[-_](?![-_]))+[A-Za-z0-9]$")],
+        validators=[RegexValidator(NAME)],
     )
     email = models.EmailField(max_length=128)
     account = models.ForeignKey(
@@ -71,6 +75,19 @@ class User(AbstractBaseUser, PermissionsMixin):  # type: ignore[django-manager-m
             models.CheckConstraint(
                 condition=models.Q(account__isnull=False) | models.Q(restricted=False),
                 name="user_restricted_needs_account",
+            ),
+            models.UniqueConstraint(
+                fields=("username",),
+                name="username",
+                violation_error_message=TAKEN,
+                violation_error_code="username",
+            ),
+            models.UniqueConstraint(
+                # as SQL compares without regard to case
+                Upper("username"),
+                name="username_in_any_case",
+                violation_error_message=TAKEN,
+                violation_error_code="username",
             ),
         ]
 

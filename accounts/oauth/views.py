@@ -6,7 +6,9 @@ from django.contrib.auth import views as auth
 from django.contrib.auth.forms import AuthenticationForm
 from django.contrib.auth.mixins import LoginRequiredMixin
 from django.core.exceptions import ValidationError
+from django.db import transaction
 from django.http import HttpRequest, HttpResponse, HttpResponseRedirect, JsonResponse, QueryDict
+from django.urls import reverse_lazy
 from django.utils.decorators import method_decorator
 from django.views.decorators.cache import never_cache
 from django.views.decorators.csrf import csrf_exempt
@@ -19,6 +21,7 @@ from oauthlib.oauth2.rfc6749.errors import AccessDeniedError, FatalClientError, 
 from accounts.models import User
 from accounts.oauth.scopes import describe_all
 from accounts.oauth.validator import may_authorize
+from accounts.services.access import note_authorization
 
 # No form-action: browsers hold it against redirects too, and consent ends with one to the client.
 POLICY = "default-src 'none'; style-src 'self'; img-src 'self'; base-uri 'none'; frame-ancestors 'none'"
@@ -59,6 +62,13 @@ class LogoutView(Page, auth.LogoutView):
 
     def get(self, request: HttpRequest, *args, **kwargs) -> HttpResponse:
         return self.post(request, *args, **kwargs)
+
+
+class SetPasswordView(Page, auth.PasswordResetConfirmView):
+    """``/password/…``: chooses a password, by the address in an invitation. The address works once."""
+
+    template_name = "set_password.html"
+    success_url = reverse_lazy("login")
 
 
 class AuthorizeView(Page, LoginRequiredMixin, OAuthLibMixin, TemplateResponseMixin, View):
@@ -103,12 +113,15 @@ class AuthorizeView(Page, LoginRequiredMixin, OAuthLibMixin, TemplateResponseMix
         }
         return self.render_to_response(context)
 
+    @transaction.atomic
     def _answer(self, uri: str, scopes: list[str], wish: dict) -> HttpResponse:
         if "allow" not in self.request.POST:
             raise AccessDeniedError(request=wish["request"])
         headers, _, _ = self.get_oauthlib_core().server.create_authorization_response(
             uri, scopes=scopes, credentials={"user": self.request.user}
         )
+        assert isinstance(self.request.user, User)  # noqa: S101 - may_authorize has seen to it
+        note_authorization(self.request.user, wish["request"].client, " ".join(scopes))
         return HttpResponseRedirect(headers["Location"])
 
     def _refuse(self, reason: str, status: int) -> HttpResponse:

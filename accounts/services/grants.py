@@ -2,11 +2,15 @@
 
 from typing import Any
 
+from django.db import transaction
 from django.db.models import OuterRef, QuerySet, Subquery, Value
 
 from accounts.actors import Actor
 from accounts.entities import EntityKind, grantable
-from accounts.models import Grant, Level
+from accounts.models import GlobalGrants, Grant, Level, User
+from accounts.services.events import notify
+from accounts.services.refs import user_ref
+from config.errors import Invalid, Problems
 
 
 def grant_creator(actor: Actor, entity_type: str, entity_id: int) -> None:
@@ -46,3 +50,48 @@ def _of_kind(actor: Actor, kind: EntityKind) -> QuerySet:
         .order_by()
         .values_list("kind", kind.key, "label", "level")
     )
+
+
+@transaction.atomic
+def set_grants(
+    actor: Actor, user: User, on_account: dict[str, Any], on_entities: dict[str, list[dict[str, Any]]]
+) -> None:
+    """Write what is given of a restricted user's grants; what is not given stays as it is.
+
+    `on_account` holds columns of `GlobalGrants`, `on_entities` lists of ``{"id": …, "permissions": …}`` by kind;
+    permissions None take a grant away. Raises `Invalid` where the user is unrestricted, and naming each id that is
+    no entity of the account (``compute[0].id``).
+    """
+    if not User.objects.select_for_update(no_key=True).filter(pk=user.pk, restricted=True).exists():
+        raise Invalid("An unrestricted user has no grants.")
+    _check_ids(user, on_entities)
+    if on_account:
+        GlobalGrants.objects.update_or_create(user=user, defaults=on_account)
+    for kind, entries in on_entities.items():
+        taken = [entry["id"] for entry in entries if entry["permissions"] is None]
+        Grant.objects.filter(user=user, entity_type=kind, entity_id__in=taken).delete()
+        given = {entry["id"]: entry["permissions"] for entry in entries if entry["permissions"] is not None}
+        Grant.objects.bulk_create(
+            [Grant(user=user, entity_type=kind, entity_id=key, permissions=level) for key, level in given.items()],
+            update_conflicts=True,
+            unique_fields=["user", "entity_type", "entity_id"],
+            update_fields=["permissions"],
+        )
+    if on_account or any(on_entities.values()):
+        notify(actor, "user_update", user_ref(user), message="Grants were changed.")
+
+
+def _check_ids(user: User, on_entities: dict[str, list[dict[str, Any]]]) -> None:
+    problems = Problems()
+    models = {kind.name: kind for kind in grantable()}
+    for name, entries in on_entities.items():
+        kind = models.get(name)
+        known: set[int] = set()
+        if kind is not None:
+            asked = {f"{kind.key}__in": [entry["id"] for entry in entries]}
+            mine = kind.model._default_manager.filter(account_id=user.account_id, **asked)
+            known = set(mine.values_list(kind.key, flat=True))
+        for index, entry in enumerate(entries):
+            if entry["id"] not in known:
+                problems.add(f"{name}[{index}].id", "id is not valid")
+    problems.raise_any()

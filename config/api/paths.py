@@ -34,6 +34,18 @@ class SlugConverter:
         return value
 
 
+class NameConverter:
+    """A username, or the id of an OAuth client: one word."""
+
+    regex = "[A-Za-z0-9_-]{1,64}"
+
+    def to_python(self, value: str) -> str:
+        return value
+
+    def to_url(self, value: str) -> str:
+        return value
+
+
 class AddressConverter:
     """An IPv4 or IPv6 address in any spelling, which reaches views in its usual one."""
 
@@ -60,6 +72,7 @@ class RangeConverter:
 
 
 register_converter(IDConverter, "id")
+register_converter(NameConverter, "name")
 register_converter(AddressConverter, "address")
 register_converter(RangeConverter, "range")
 register_converter(SlugConverter, "slug_id")

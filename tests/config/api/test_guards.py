@@ -17,6 +17,7 @@ from config.api import access
 from config.api.views import ResourceViewSet
 from regions.models import Region
 from tests.config.api.routes import Route, routes
+from tests.factories import TicketFactory
 
 TESTS = Path(__file__).parents[2]
 ROUTES = routes()
@@ -65,7 +66,7 @@ def test_a_view_that_declares_nothing_cannot_be_routed():
 def filled(world):
     """The world with an instance, and the values that path parameters take to reach it."""
     instance = world.create(label="guarded")
-    values = {"compute_id": instance.pk}
+    values = {"compute_id": instance.pk, "ticket_id": TicketFactory(account=world.account).pk}
     return world, values, User.objects.get(pk=world.actor.user_id)
 
 
@@ -156,7 +157,7 @@ WRITES = [route for route in ROUTES if route.method in ("post", "put")]
 
 def names_of(route: Route) -> list[str]:
     resource = route.view.requests.get(route.action) or getattr(route.view, "resource", None)
-    return sorted(resource().fields) if resource else ["x"]
+    return (sorted(resource().fields) if resource else []) or ["x"]
 
 
 @pytest.mark.parametrize("route", WRITES, ids=str)

@@ -1,0 +1,122 @@
+"""The OAuth clients that the account has registered."""
+
+from django.http import HttpResponse
+from drf_spectacular.types import OpenApiTypes
+from drf_spectacular.utils import extend_schema
+from rest_framework.exceptions import UnsupportedMediaType
+from rest_framework.serializers import BooleanField, CharField, ChoiceField, URLField
+
+from accounts.actors import Actor
+from accounts.api.access import thumbnail_url
+from accounts.api.scopes import READ, WRITE
+from accounts.models import OAuthClient
+from accounts.redirects import LONGEST
+from accounts.services import oauth_clients
+from accounts.services.oauth_clients import ClientSpec
+from config.api.access import ACCOUNT_READ, ACCOUNT_WRITE, ANYONE, PUBLIC
+from config.api.fields import Computed, Constant
+from config.api.responses import JSONResponse
+from config.api.schema import ErrorResource
+from config.api.serializers import Resource
+from config.api.views import ResourceViewSet
+from config.errors import Invalid, Missing
+
+HIDDEN = "<REDACTED>"
+PICTURES = ("image/png", "image/jpeg")
+LARGEST_PICTURE = 1024 * 1024
+"""Bytes of a thumbnail as it is uploaded."""
+
+
+class OAuthClientResource(Resource):
+    """An app that may ask users for access."""
+
+    id = CharField(source="client_id", read_only=True)
+    label = CharField(source="name", min_length=1, max_length=512)
+    redirect_uri = CharField(source="redirect_uris", max_length=LONGEST)
+    status = ChoiceField(OAuthClient.Status.choices, read_only=True)
+    secret = Constant(CharField(), HIDDEN, help_text="Shown when it is made, and never again.")
+    thumbnail_url = Computed(URLField(allow_null=True), thumbnail_url, "client_id", "has_thumbnail")
+    public = BooleanField(required=False, help_text="Whether it cannot keep a secret, as apps on phones cannot.")
+
+    class Meta:
+        filterable = ("label", "public")
+
+
+class OAuthClientViewSet(ResourceViewSet[Actor, OAuthClient]):
+    """OAuth clients that the account has registered. Users of any account may authorize them."""
+
+    resource = OAuthClientResource
+    lookup = "client_id"
+    responses = {"reset_secret": OAuthClientResource}
+    scopes = {
+        "list": READ, "retrieve": READ, "create": WRITE, "update": WRITE, "destroy": WRITE, "reset_secret": WRITE,
+    }  # fmt: skip
+    grants = {
+        "list": ACCOUNT_READ, "retrieve": ACCOUNT_READ, "create": ACCOUNT_WRITE, "update": ACCOUNT_WRITE,
+        "destroy": ACCOUNT_WRITE, "reset_secret": ACCOUNT_WRITE,
+    }  # fmt: skip
+
+    @staticmethod
+    def objects(actor, path):
+        return OAuthClient.objects.filter(account_id=actor.account_id).for_api()
+
+    def shown(self, client: OAuthClient, **more: str) -> JSONResponse:
+        fresh = OAuthClient.objects.for_api().get(pk=client.pk)
+        return JSONResponse({**self.resource.shape().of_instance(fresh), **more})
+
+    def create(self, request) -> JSONResponse:
+        """Register a client. This answer alone shows its secret."""
+        given = self.validated()
+        spec = ClientSpec(given["name"], given["redirect_uris"], given.get("public", False))
+        client, secret = oauth_clients.create(self.actor, spec)
+        return self.shown(client, secret=secret)
+
+    def update(self, request, id) -> JSONResponse:
+        """Change label or address of a client, or whether it is public."""
+        client = self.get_entity()
+        oauth_clients.update(self.actor, client, self.validated(partial=True))
+        return self.shown(client)
+
+    def destroy(self, request, id) -> JSONResponse:
+        """Delete a client with all access that users gave it, at once."""
+        oauth_clients.delete(self.actor, self.get_entity())
+        return JSONResponse()
+
+    def reset_secret(self, request, id) -> JSONResponse:
+        """Give a client another secret. This answer alone shows it; the old one ends at once."""
+        client = self.get_entity()
+        return self.shown(client, secret=oauth_clients.reset_secret(self.actor, client))
+
+
+class ThumbnailViewSet(ResourceViewSet[Actor, OAuthClient]):
+    """The picture of a client, which the page shows that asks users for consent."""
+
+    resource = OAuthClientResource
+    lookup = "client_id"
+    scopes = {"show": PUBLIC, "replace": WRITE}
+    grants = {"show": ANYONE, "replace": ACCOUNT_WRITE}
+
+    @staticmethod
+    def objects(actor, path):
+        return (
+            OAuthClient.objects.all() if actor is None else OAuthClient.objects.filter(account_id=actor.account_id)
+        )
+
+    @extend_schema(responses={(200, "image/png"): OpenApiTypes.BINARY, "default": ErrorResource})
+    def show(self, request, id) -> HttpResponse:
+        """The picture of a client. Anybody may see it."""
+        picture = OAuthClient.objects.filter(client_id=id).values_list("thumbnail", flat=True).first()
+        if picture is None:
+            raise Missing
+        return HttpResponse(bytes(picture), content_type="image/png")
+
+    @extend_schema(request={"image/png": OpenApiTypes.BINARY})
+    def replace(self, request, id) -> JSONResponse:
+        """Give a client a picture: a PNG or JPEG file as the body. It is made small and encoded anew."""
+        client = self.get_entity()
+        if request.content_type.partition(";")[0].strip().lower() not in PICTURES:
+            raise UnsupportedMediaType(request.content_type)
+        if int(request.META.get("CONTENT_LENGTH") or 0) > LARGEST_PICTURE:
+            raise Invalid(f"The picture must be at most {LARGEST_PICTURE // 1024} KB.", "thumbnail")
+        oauth_clients.set_thumbnail(self.actor, client, request.body)
+        return JSONResponse()

@@ -1,0 +1,129 @@
+"""The users of the account. For unrestricted users alone."""
+
+from typing import Any
+
+from django.contrib.postgres.expressions import ArraySubquery
+from django.core.validators import RegexValidator
+from django.db.models import OuterRef
+from django.http import HttpResponse
+from drf_spectacular.utils import OpenApiResponse, extend_schema
+from rest_framework.serializers import BooleanField, CharField, EmailField, ListField
+
+from accounts.actors import Actor
+from accounts.api.profile import GlobalGrantsResource, GrantsResource, shown_grants
+from accounts.api.scopes import READ, WRITE
+from accounts.models import GlobalGrants, SSHKey, User
+from accounts.models.users import NAME
+from accounts.services import users
+from accounts.services.grants import set_grants
+from config.api.access import UNRESTRICTED
+from config.api.fields import Annotated
+from config.api.responses import JSONResponse
+from config.api.schema import ErrorResource
+from config.api.serializers import Resource
+from config.api.views import ResourceViewSet
+
+LABELS = ArraySubquery(SSHKey.objects.filter(user=OuterRef("pk")).order_by("pk").values("label"))
+
+
+class UserResource(Resource):
+    """A user of the account."""
+
+    username = CharField(min_length=3, max_length=32, validators=[RegexValidator(NAME, "username is not valid")])
+    email = EmailField(max_length=128)
+    restricted = BooleanField(required=False, help_text="Whether it may only do what it is granted.")
+    ssh_keys = Annotated(ListField(child=CharField()), LABELS, help_text="The labels of its SSH keys.")
+    tfa_enabled = BooleanField(source="two_factor_auth", read_only=True)
+    verified_phone_number = CharField(allow_null=True, read_only=True)
+
+    class Meta:
+        filterable = ("username",)
+
+
+class UserViewSet(ResourceViewSet[Actor, User]):
+    """Users of the account."""
+
+    resource = UserResource
+    lookup = "username"
+    scopes = {"list": READ, "retrieve": READ, "create": WRITE, "update": WRITE, "destroy": WRITE}
+    grants = dict.fromkeys(scopes, UNRESTRICTED)
+
+    @staticmethod
+    def objects(actor, path):
+        return User.objects.filter(account_id=actor.account_id)
+
+    def shown(self, user: User) -> JSONResponse:
+        return self.answer(self.resource.shape().select(User.objects.filter(pk=user.pk)).get())
+
+    def create(self, request) -> JSONResponse:
+        """Invite a user, who is sent a mail with an address at which to choose a password."""
+        given = self.validated()
+        return self.shown(
+            users.invite(self.actor, given["username"], given["email"], given.get("restricted", True))
+        )
+
+    def update(self, request, id) -> JSONResponse:
+        """Change name, address or restriction of a user."""
+        user = self.get_entity()
+        given = self.validated(partial=True)
+        users.update(
+            self.actor,
+            user,
+            username=given.get("username"),
+            email=given.get("email"),
+            restricted=given.get("restricted"),
+        )
+        return self.shown(user)
+
+    def destroy(self, request, id) -> JSONResponse:
+        """Remove a user with its tokens, at once. The last unrestricted one stays."""
+        users.remove(self.actor, self.get_entity())
+        return JSONResponse()
+
+
+class UserGrantsViewSet(ResourceViewSet[Actor, User]):
+    """What a user of the account may do."""
+
+    resource = GrantsResource
+    lookup = "username"
+    scopes = {"show": READ, "change": WRITE}
+    grants = dict.fromkeys(scopes, UNRESTRICTED)
+    requests = {"change": GrantsResource}
+
+    @staticmethod
+    def objects(actor, path):
+        return User.objects.filter(account_id=actor.account_id)
+
+    @extend_schema(
+        responses={
+            200: GrantsResource,
+            204: OpenApiResponse(description="The user is unrestricted and needs no grants."),
+            "default": ErrorResource,
+        }
+    )
+    def show(self, request, id) -> HttpResponse:
+        """List the grants of a user. An unrestricted one has none: 204 without a body."""
+        return shown_grants(acting(self.get_entity()))
+
+    @extend_schema(responses={200: GrantsResource, "default": ErrorResource})
+    def change(self, request, id) -> HttpResponse:
+        """Change what is given of a user's grants. `permissions` null takes one away."""
+        user = self.get_entity()
+        given: dict[str, Any] = self.validated(partial=True)
+        on_account = given.pop("global", {})
+        set_grants(self.actor, user, on_account, given)
+        return shown_grants(acting(user))
+
+
+def acting(user: User) -> Actor:
+    """The actor that a user is, as far as its grants go."""
+    row = GlobalGrants.objects.filter(user=user).first() if user.restricted else None
+    names = GlobalGrantsResource.names() - {"account_access"}
+    return Actor(
+        account_id=user.account_id or 0,
+        user_id=user.pk,
+        username=user.username,
+        restricted=user.restricted,
+        account_access=row.account_access if row else None,
+        grants=frozenset(name for name in names if row and getattr(row, name)),
+    )

@@ -1,0 +1,70 @@
+"""What shows who has been let in, and from where: logins, and the browsers that are remembered."""
+
+from datetime import timedelta
+from typing import Self
+
+from django.db import models
+from django.db.models.functions import Now
+
+from accounts.models.accounts import Account
+from accounts.models.users import User
+
+LOGINS_SHOWN_FOR = timedelta(days=90)
+
+
+class LoginQuerySet(models.QuerySet["Login"]):
+    def recent(self) -> Self:
+        """Those of the last 90 days, by the database's clock."""
+        return self.filter(created__gte=Now() - LOGINS_SHOWN_FOR)
+
+
+class Login(models.Model):
+    """A successful login. It keeps the name of its user, and whether that was restricted then."""
+
+    account = models.ForeignKey(Account, null=True, on_delete=models.CASCADE, related_name="logins")
+    user = models.ForeignKey(User, null=True, on_delete=models.SET_NULL, related_name="logins")
+    username = models.CharField(max_length=32)
+    restricted = models.BooleanField()
+    ip = models.GenericIPAddressField()
+    created = models.DateTimeField(auto_now_add=True)
+
+    objects = LoginQuerySet.as_manager()
+
+    class Meta:
+        ordering = ("-id",)
+        indexes = [
+            models.Index(fields=("account", "-id"), name="login_account"),
+            models.Index(fields=("user", "-id"), name="login_user"),
+        ]
+
+    def __str__(self):
+        return f"{self.username} from {self.ip}"
+
+
+class TrustedDeviceQuerySet(models.QuerySet["TrustedDevice"]):
+    def active(self) -> Self:
+        """Neither expired nor revoked, by the database's clock."""
+        return self.filter(expiry__gt=Now())
+
+
+class TrustedDevice(models.Model):
+    """A browser that was told to remember its user: it skips the second factor until `expiry`.
+
+    Only the SHA-256 of what its cookie holds is kept. Revoking deletes the row, and the sessions that name it end.
+    """
+
+    user = models.ForeignKey(User, on_delete=models.CASCADE, related_name="devices")
+    digest = models.CharField(max_length=64, unique=True, editable=False)
+    user_agent = models.TextField(blank=True)
+    last_remote_addr = models.GenericIPAddressField()
+    last_authenticated = models.DateTimeField()
+    created = models.DateTimeField(auto_now_add=True)
+    expiry = models.DateTimeField()
+
+    objects = TrustedDeviceQuerySet.as_manager()
+
+    class Meta:
+        ordering = ("id",)
+
+    def __str__(self):
+        return self.user_agent or f"device {self.pk}"

@@ -1,0 +1,35 @@
+"""Mails and short messages on their way out."""
+
+from django.db import models
+from django.db.models.functions import Now
+
+
+class Message(models.Model):
+    """A mail or an SMS that is to be sent. Written in the transaction of what it tells, deleted when it was sent.
+
+    What it says is encrypted: invitations and codes are as good as passwords. One that cannot be delivered after
+    the last attempt stays, with `error`, for staff to see.
+    """
+
+    class Channel(models.TextChoices):
+        MAIL = "mail"
+        SMS = "sms"
+
+    channel = models.CharField(max_length=4, choices=Channel)
+    recipient = models.CharField(max_length=128)
+    subject = models.CharField(max_length=200, blank=True, help_text="What it is about; never a secret.")
+    sealed = models.BinaryField(editable=False)
+    attempt = models.PositiveSmallIntegerField(default=0)
+    error = models.TextField(blank=True)
+    created = models.DateTimeField(db_default=Now())
+    run_at = models.DateTimeField(db_default=Now())
+    given_up = models.BooleanField(default=False)
+
+    class Meta:
+        ordering = ("id",)
+        indexes = [
+            models.Index(fields=("run_at",), condition=models.Q(given_up=False), name="message_due"),
+        ]
+
+    def __str__(self):
+        return f"{self.channel} to {self.recipient}: {self.subject}"

@@ -1,0 +1,27 @@
+"""What clients keep for their users."""
+
+from django.db import models
+
+from accounts.models.oauth import OAuthClient
+from accounts.models.users import User
+
+
+class Preferences(models.Model):
+    """One JSON object for each user and OAuth client; personal access tokens share the one without a client.
+
+    Kept as text, since what comes back has its keys in the order in which they came.
+    """
+
+    user = models.ForeignKey(User, on_delete=models.CASCADE, related_name="preferences")
+    client = models.ForeignKey(OAuthClient, null=True, blank=True, on_delete=models.CASCADE, related_name="+")
+    body = models.TextField(default="{}")
+    updated = models.DateTimeField(auto_now=True)
+
+    class Meta:
+        verbose_name_plural = "preferences"
+        constraints = [
+            models.UniqueConstraint(fields=("user", "client"), nulls_distinct=False, name="one_set_of_preferences"),
+        ]
+
+    def __str__(self):
+        return f"preferences of {self.user}"

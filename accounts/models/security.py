@@ -1,0 +1,51 @@
+"""How users prove who they are, besides by a password: second factor, security questions, phone."""
+
+from django.db import models
+
+from accounts.models.users import User
+
+
+class SecondFactor(models.Model):
+    """The TOTP secret of a user, encrypted, and the one that is being set up.
+
+    `last_step` is the time step of the last code that was taken: no code is taken twice. `scratch` is the SHA-256
+    of the code that works once in place of the app.
+    """
+
+    user = models.OneToOneField(User, primary_key=True, on_delete=models.CASCADE, related_name="second_factor")
+    sealed = models.BinaryField(null=True, editable=False)
+    last_step = models.BigIntegerField(default=0)
+    scratch = models.CharField(max_length=64, blank=True, editable=False)
+    pending = models.BinaryField(null=True, editable=False)
+    pending_until = models.DateTimeField(null=True, blank=True)
+
+    def __str__(self):
+        return f"second factor of {self.user}"
+
+
+class SecurityAnswer(models.Model):
+    """A user's answer to one of the questions, hashed like a password."""
+
+    user = models.ForeignKey(User, on_delete=models.CASCADE, related_name="security_answers")
+    question_id = models.PositiveSmallIntegerField()
+    response = models.CharField(max_length=128, editable=False)
+
+    class Meta:
+        ordering = ("question_id",)
+        constraints = [models.UniqueConstraint(fields=("user", "question_id"), name="one_answer_per_question")]
+
+    def __str__(self):
+        return f"answer of {self.user} to question {self.question_id}"
+
+
+class PhoneVerification(models.Model):
+    """A code that was sent to a number, encrypted because it is sent again unchanged while it is valid."""
+
+    user = models.OneToOneField(User, primary_key=True, on_delete=models.CASCADE, related_name="phone_verification")
+    number = models.CharField(max_length=20)
+    sealed = models.BinaryField(editable=False)
+    attempts = models.PositiveSmallIntegerField(default=0)
+    expiry = models.DateTimeField()
+
+    def __str__(self):
+        return f"{self.number} of {self.user}"

@@ -1,0 +1,130 @@
+"""The apps that an account registers: OAuth clients."""
+
+import io
+from dataclasses import dataclass
+from typing import Any
+
+from django.db import transaction
+from oauth2_provider.generators import generate_client_id, generate_client_secret
+from PIL import Image, UnidentifiedImageError
+
+from accounts.actors import Actor
+from accounts.models import OAuthClient
+from accounts.redirects import check_redirect_uri
+from accounts.services.events import notify
+from accounts.services.refs import client_ref
+from config.errors import Invalid, Missing
+
+THUMBNAIL = 128
+"""Pixels, at most, of a thumbnail's sides."""
+LARGEST = 4096
+"""Pixels, at most, of the sides of what is uploaded: a small file can unpack to a large picture."""
+NO_PICTURE = "The thumbnail is no PNG or JPEG picture, or is broken."
+TOO_LARGE = f"The picture's sides must be at most {LARGEST} pixels."
+
+
+@dataclass(frozen=True, slots=True)
+class ClientSpec:
+    """What a client is to be. `public` ones, such as apps in browsers and on phones, cannot keep a secret."""
+
+    label: str
+    redirect_uri: str
+    public: bool = False
+
+
+@transaction.atomic
+def create(actor: Actor, spec: ClientSpec) -> tuple[OAuthClient, str]:
+    """Register a client of the actor's account, and return it with its secret, which nobody can read again.
+
+    Raises `Invalid` on ``redirect_uri``.
+    """
+    _check(spec.redirect_uri)
+    secret = generate_client_secret()
+    client = OAuthClient.objects.create(
+        account_id=actor.account_id,
+        name=spec.label,
+        client_id=generate_client_id(),
+        client_secret=secret,
+        redirect_uris=spec.redirect_uri,
+        client_type=_type(spec.public),
+        authorization_grant_type=OAuthClient.GRANT_AUTHORIZATION_CODE,
+    )
+    notify(actor, "oauth_client_create", client_ref(client))
+    return client, secret
+
+
+@transaction.atomic
+def update(actor: Actor, client: OAuthClient, changes: dict[str, Any]) -> None:
+    """Change what is given: `changes` are values of the columns ``name`` and ``redirect_uris``, and ``public``.
+
+    Raises `Invalid` on ``redirect_uri``.
+    """
+    columns = dict(changes)
+    if "redirect_uris" in columns:
+        _check(columns["redirect_uris"])
+    if "public" in columns:
+        columns["client_type"] = _type(columns.pop("public"))
+    wanted = {name: value for name, value in columns.items() if getattr(client, name) != value}
+    if not wanted:
+        return
+    # not by `save`, which would hash the hash of the secret once more
+    if not OAuthClient.objects.filter(pk=client.pk).update(**wanted):
+        raise Missing
+    for name, value in wanted.items():
+        setattr(client, name, value)
+    notify(actor, "oauth_client_update", client_ref(client))
+
+
+@transaction.atomic
+def delete(actor: Actor, client: OAuthClient) -> None:
+    """Delete the client with all tokens that users gave it. Raises `Missing` where another request was first."""
+    ref = client_ref(client)
+    if not OAuthClient.objects.filter(pk=client.pk).delete()[0]:
+        raise Missing
+    notify(actor, "oauth_client_delete", ref)
+
+
+@transaction.atomic
+def reset_secret(actor: Actor, client: OAuthClient) -> str:
+    """Give the client another secret, which is returned and cannot be read again. The old one ends at once; tokens
+    that it has go on."""
+    secret = generate_client_secret()
+    client.client_secret = secret
+    client.save(update_fields=["client_secret"])
+    notify(actor, "oauth_client_secret_reset", client_ref(client))
+    return secret
+
+
+@transaction.atomic
+def set_thumbnail(actor: Actor, client: OAuthClient, picture: bytes) -> None:
+    """Give the client a picture, PNG or JPEG. What is kept is encoded anew, so nothing else of the file is.
+
+    Raises `Invalid` on ``thumbnail``.
+    """
+    thumbnail = _encode(picture)
+    if not OAuthClient.objects.filter(pk=client.pk).update(thumbnail=thumbnail):
+        raise Missing
+    notify(actor, "oauth_client_update", client_ref(client))
+
+
+def _encode(picture: bytes) -> bytes:
+    try:
+        with Image.open(io.BytesIO(picture), formats=("PNG", "JPEG")) as opened:
+            if max(opened.size) > LARGEST:
+                raise Invalid(TOO_LARGE, "thumbnail")
+            small = opened.convert("RGBA")
+    except (UnidentifiedImageError, OSError, SyntaxError, ValueError, Image.DecompressionBombError) as error:
+        raise Invalid(NO_PICTURE, "thumbnail") from error
+    small.thumbnail((THUMBNAIL, THUMBNAIL))
+    out = io.BytesIO()
+    small.save(out, "PNG", optimize=True)
+    return out.getvalue()
+
+
+def _type(public: bool) -> str:
+    return OAuthClient.CLIENT_PUBLIC if public else OAuthClient.CLIENT_CONFIDENTIAL
+
+
+def _check(redirect_uri: str) -> None:
+    if reason := check_redirect_uri(redirect_uri):
+        raise Invalid(reason, "redirect_uri")

@@ -1,0 +1,117 @@
+"""Mails and short messages, sent by a worker: never in a request, and never lost.
+
+A message is written in the transaction of what it tells, and sent after that is committed. A worker that dies in
+between sends it twice rather than not at all.
+"""
+
+import logging
+import time
+from datetime import timedelta
+from functools import partial
+from typing import Any
+
+from django.conf import settings
+from django.core.mail import EmailMultiAlternatives
+from django.db import connection, transaction
+from django.db.models.functions import Now
+from django.template.loader import render_to_string
+from django.utils.module_loading import import_string
+
+from accounts.models import Message, User
+from config.bell import ring
+from config.sealing import seal, unseal
+
+log = logging.getLogger(__name__)
+
+TASK = "accounts.send_messages"
+RUN_FOR = 20.0
+"""Seconds after which a run takes no further message, and rings for another run."""
+LEASE = timedelta(minutes=2)
+"""How long a message is one worker's. Longer than any gateway is waited for."""
+
+
+def mail(user: User, template: str, context: dict[str, Any] | None = None) -> Message:
+    """Write a mail to a user, in the caller's transaction, from ``mails/<template>.txt`` and ``.html``.
+
+    The first line of the text is the subject, which must hold no secret. `context` is there for both, with `user`.
+    """
+    values = {"user": user, "site": settings.SITE_URL, **(context or {})}
+    subject, _, text = render_to_string(f"mails/{template}.txt", values).partition("\n")
+    html = render_to_string(f"mails/{template}.html", values)
+    return _post(Message.Channel.MAIL, user.email, subject.strip(), {"text": text.strip() + "\n", "html": html})
+
+
+def text(number: str, words: str) -> Message:
+    """Write a short message to a phone number (E.164), in the caller's transaction."""
+    return _post(Message.Channel.SMS, number, "", {"text": words})
+
+
+def _post(channel: str, recipient: str, subject: str, content: dict[str, str]) -> Message:
+    if not connection.in_atomic_block:
+        raise RuntimeError("a message is written in the transaction of what it tells")
+    message = Message.objects.create(channel=channel, recipient=recipient, subject=subject, sealed=seal(content))
+    transaction.on_commit(partial(ring, TASK), robust=True)
+    return message
+
+
+def send_due() -> int:
+    """Send what is due, and return how many went out. Any number of workers may do so at once."""
+    until, sent = time.monotonic() + RUN_FOR, 0
+    while (message := _claim()) is not None:
+        sent += _send(message)
+        if time.monotonic() > until:
+            ring(TASK)
+            break
+    return sent
+
+
+_CLAIM = """
+UPDATE accounts_message
+   SET attempt = attempt + 1, run_at = statement_timestamp() + %s::float8 * interval '1 second'
+ WHERE id IN (
+    SELECT id FROM accounts_message
+     WHERE NOT given_up AND run_at <= statement_timestamp()
+     ORDER BY run_at LIMIT 1 FOR UPDATE SKIP LOCKED)
+RETURNING id
+"""
+
+
+def _claim() -> Message | None:
+    """A message that is due, for this worker alone until its lease runs out."""
+    with connection.cursor() as cursor:
+        cursor.execute(_CLAIM, [LEASE.total_seconds()])
+        row = cursor.fetchone()
+    return Message.objects.filter(pk=row[0]).first() if row else None
+
+
+def _send(message: Message) -> bool:
+    """Hand one message over. What goes wrong is written beside it, and tried again later."""
+    try:
+        deliver = _deliver_mail if message.channel == Message.Channel.MAIL else _deliver_text
+        deliver(message, unseal(message.sealed))
+    except Exception as error:  # noqa: BLE001 - whatever a gateway raises, the message must stay due
+        _postpone(message, error)
+        return False
+    Message.objects.filter(pk=message.pk).delete()
+    return True
+
+
+def _postpone(message: Message, error: Exception) -> None:
+    log.warning("message %s failed, attempt %s: %s: %s", message.pk, message.attempt, type(error).__name__, error)
+    delay = timedelta(seconds=min(2**message.attempt * 5, 3600))
+    Message.objects.filter(pk=message.pk).update(
+        error=f"{type(error).__name__}: {error}"[:1000],
+        run_at=Now() + delay,
+        given_up=message.attempt >= settings.MESSAGE_ATTEMPTS,
+    )
+
+
+def _deliver_mail(message: Message, content: dict[str, str]) -> None:
+    letter = EmailMultiAlternatives(message.subject, content["text"], to=[message.recipient])
+    letter.attach_alternative(content["html"], "text/html")
+    letter.send()
+
+
+def _deliver_text(message: Message, content: dict[str, str]) -> None:
+    gateway = import_string(settings.SMS_GATEWAY)
+    gateway(message.recipient, content["text"])

@@ -1,0 +1,102 @@
+"""A user's phone number, verified by a code in a short message."""
+
+import secrets
+from datetime import timedelta
+
+import phonenumbers
+from django.db import transaction
+from django.db.models import F
+from django.db.models.functions import Now
+from django.utils.crypto import constant_time_compare
+from django.utils.timezone import now
+
+from accounts.actors import Actor
+from accounts.models import PhoneVerification, User
+from accounts.services import attempts, outbox
+from accounts.services.events import notify
+from accounts.services.refs import profile_ref
+from config.errors import Invalid
+from config.sealing import seal, unseal
+
+VALID_FOR = timedelta(minutes=10)
+GUESSES = 5
+"""How often a code may be guessed at before it is worth nothing."""
+WRONG = "The code is not valid, or has expired."
+VERIFIED_ALREADY = "Delete the verified phone number first."
+
+
+def send_code(actor: Actor, iso_code: str, phone_number: str) -> None:
+    """Send a code of six digits to a number of the country `iso_code` (two letters).
+
+    While a code for that number is valid, the same is sent again. Raises `Invalid` on ``iso_code`` and
+    ``phone_number``, where a number is verified already, and where too many messages were asked for.
+    """
+    number = _parse(iso_code, phone_number)
+    if User.objects.filter(pk=actor.person, verified_phone_number__isnull=False).exists():
+        raise Invalid(VERIFIED_ALREADY, "phone_number")
+    attempts.check("sms", f"user:{actor.person}")
+    with transaction.atomic():
+        user = User.objects.select_for_update(no_key=True).get(pk=actor.person)
+        code = _code_for(user, number)
+        minutes = VALID_FOR.seconds // 60
+        outbox.text(number, f"{code} is your Skerry verification code. It is valid for {minutes} minutes.")
+
+
+def verify(actor: Actor, code: str) -> None:
+    """Make the number that `code` was sent to the actor's verified one.
+
+    Raises `Invalid` on ``otp_code`` where it is wrong, expired, guessed at too often, or another user's.
+    """
+    mine = PhoneVerification.objects.filter(user_id=actor.person, expiry__gt=Now())
+    # counted before it is looked at, so that many guesses at once are no way around the limit
+    counted = mine.filter(attempts__lt=GUESSES).update(attempts=F("attempts") + 1)
+    found = mine.first() if counted else None
+    if found is None or not constant_time_compare(unseal(found.sealed)["code"], code.strip()):
+        raise Invalid(WRONG, "otp_code")
+    with transaction.atomic():
+        deleted, _ = PhoneVerification.objects.filter(pk=found.pk, number=found.number).delete()
+        if not deleted:
+            raise Invalid(WRONG, "otp_code")
+        _set(actor, found.number, "The phone number was verified.")
+
+
+@transaction.atomic
+def forget(actor: Actor) -> None:
+    """Give the verified number up, and any code that is on its way. Nothing happens where there is none."""
+    PhoneVerification.objects.filter(user_id=actor.person).delete()
+    if User.objects.filter(pk=actor.person, verified_phone_number__isnull=False).exists():
+        _set(actor, None, "The phone number was removed.")
+
+
+def _set(actor: Actor, number: str | None, message: str) -> None:
+    user = User.objects.select_for_update(no_key=True).get(pk=actor.person)
+    user.verified_phone_number = number
+    user.save(update_fields=["verified_phone_number"])
+    notify(actor, "profile_update", profile_ref(user), message=message)
+
+
+def _code_for(user: User, number: str) -> str:
+    """The code that is valid for this number, a new one where there is none."""
+    valid = PhoneVerification.objects.filter(
+        user=user, number=number, expiry__gt=Now(), attempts__lt=GUESSES
+    ).first()
+    if valid is not None:
+        return unseal(valid.sealed)["code"]
+    code = f"{secrets.randbelow(10**6):06}"
+    values = {"number": number, "sealed": seal({"code": code}), "attempts": 0, "expiry": now() + VALID_FOR}
+    PhoneVerification.objects.update_or_create(user=user, defaults=values)
+    return code
+
+
+def _parse(iso_code: str, phone_number: str) -> str:
+    """The number as it is dialled from anywhere (E.164)."""
+    country = iso_code.upper()
+    if country not in phonenumbers.SUPPORTED_REGIONS:
+        raise Invalid("iso_code is not valid", "iso_code")
+    try:
+        parsed = phonenumbers.parse(phone_number, country)
+    except phonenumbers.NumberParseException as error:
+        raise Invalid("phone_number is not valid", "phone_number") from error
+    if not phonenumbers.is_valid_number_for_region(parsed, country):
+        raise Invalid("phone_number is not valid", "phone_number")
+    return phonenumbers.format_number(parsed, phonenumbers.PhoneNumberFormat.E164)

@@ -1,0 +1,115 @@
+"""The second factor: codes of an app (TOTP, RFC 6238), and a scratch code that works once."""
+
+import hashlib
+import secrets
+import time
+from datetime import datetime, timedelta
+
+import pyotp
+from django.db import transaction
+from django.utils.crypto import constant_time_compare
+from django.utils.timezone import now
+
+from accounts.actors import Actor
+from accounts.models import SecondFactor, SecurityAnswer, User
+from accounts.services import attempts
+from accounts.services.events import notify
+from accounts.services.refs import profile_ref
+from accounts.services.security_questions import ANSWERED_AT_A_TIME
+from config.errors import Invalid
+from config.sealing import seal, unseal
+
+STEP = 30
+"""Seconds that a code is shown for."""
+DRIFT = (0, -1, 1)
+"""Steps around now whose codes are taken: clocks of phones are a little off."""
+SET_UP_WITHIN = timedelta(hours=24)
+SCRATCH_BYTES = 10
+
+WRONG = "Invalid token. Two-factor auth not enabled. Please try again."
+NOTHING_BEGUN = "Ask for a secret with /profile/tfa-enable first."
+QUESTIONS_FIRST = "Answer three security questions with /profile/security-questions first."
+
+
+@transaction.atomic
+def begin(actor: Actor) -> tuple[str, datetime]:
+    """Make a secret for the actor's app. Nothing changes for its logins until `confirm`.
+
+    Returns the secret in base32, which nobody can read again, and when it expires. Raises `Invalid` where the three
+    security questions are not answered.
+    """
+    if SecurityAnswer.objects.filter(user_id=actor.person).count() < ANSWERED_AT_A_TIME:
+        raise Invalid(QUESTIONS_FIRST)
+    secret, until = pyotp.random_base32(), now() + SET_UP_WITHIN
+    values = {"pending": seal({"secret": secret}), "pending_until": until}
+    SecondFactor.objects.update_or_create(user_id=actor.person, defaults=values)
+    return secret, until
+
+
+def confirm(actor: Actor, code: str) -> str:
+    """Turn the second factor on, with the secret that `begin` made and a code of the app that has it.
+
+    Returns the scratch code. Raises `Invalid` on ``tfa_code`` where it is wrong or was tried too often.
+    """
+    attempts.check("second_factor", f"user:{actor.person}", "tfa_code")
+    with transaction.atomic():
+        held = SecondFactor.objects.select_for_update().filter(user_id=actor.person).first()
+        if held is None or held.pending is None or held.pending_until is None or held.pending_until <= now():
+            raise Invalid(NOTHING_BEGUN)
+        step = _step_of(_secret(held.pending), code)
+        if step is None:
+            raise Invalid(WRONG, "tfa_code")
+        scratch = secrets.token_hex(SCRATCH_BYTES)
+        held.sealed, held.pending, held.pending_until = held.pending, None, None
+        held.last_step, held.scratch = step, _digest(scratch)
+        held.save()
+        user = held.user
+        if not user.two_factor_auth:
+            user.two_factor_auth = True
+            user.save(update_fields=["two_factor_auth"])
+        notify(actor, "tfa_enabled", profile_ref(user))
+    return scratch
+
+
+@transaction.atomic
+def disable(actor: Actor, user: User) -> None:
+    """Drop the secret: `user` logs in by password alone from now on. Nothing happens where it does so already."""
+    SecondFactor.objects.filter(user=user).delete()
+    if User.objects.filter(pk=user.pk, two_factor_auth=True).update(two_factor_auth=False):
+        user.two_factor_auth = False
+        notify(actor, "tfa_disabled", profile_ref(user))
+
+
+def accept(user: User, code: str) -> bool:
+    """Whether `code` lets `user` in: one of the app that was not taken before, or the scratch code, which is then
+    used up. Of two requests with one code, one is let in."""
+    held = SecondFactor.objects.filter(user=user, sealed__isnull=False).first()
+    if held is None:
+        return False
+    step = _step_of(_secret(held.sealed), code)
+    mine = SecondFactor.objects.filter(user=user)
+    if step is not None:
+        return bool(mine.filter(last_step__lt=step).update(last_step=step))
+    scratch = _digest(code.strip().lower())
+    return bool(held.scratch) and bool(mine.filter(scratch=scratch).update(scratch=""))
+
+
+def provisioning_uri(user: User, secret: str) -> str:
+    """What a QR code for the app says."""
+    return pyotp.TOTP(secret).provisioning_uri(name=user.username, issuer_name="Skerry")
+
+
+def _step_of(secret: str, code: str) -> int | None:
+    """The time step whose code this is, None where it is none of those around now."""
+    totp, code = pyotp.TOTP(secret), code.replace(" ", "")
+    steps = [int(time.time()) // STEP + drift for drift in DRIFT]
+    matching = [step for step in steps if constant_time_compare(totp.at(step * STEP), code)]
+    return matching[0] if matching else None
+
+
+def _secret(sealed: bytes | memoryview | None) -> str:
+    return unseal(sealed or b"")["secret"]
+
+
+def _digest(scratch: str) -> str:
+    return hashlib.sha256(scratch.encode()).hexdigest()

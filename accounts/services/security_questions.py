@@ -1,0 +1,90 @@
+"""Security questions: staff ask them to be sure who calls, and two-factor authentication needs them."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from django.contrib.auth.hashers import check_password, make_password
+from django.db import transaction
+
+from accounts.actors import Actor
+from accounts.models import SecurityAnswer, User
+from accounts.services.events import notify
+from accounts.services.refs import profile_ref
+from config.errors import Problems
+
+QUESTIONS = {
+    1: "In what city were you born?",
+    2: "What was the name of your first pet?",
+    3: "What was the make of your first car?",
+    4: "What was the name of your first school?",
+    5: "What is the middle name of your oldest sibling?",
+    6: "What was the street you grew up in?",
+    7: "What was your dream job as a child?",
+    8: "Who was your favourite teacher?",
+    9: "Which concert did you go to first?",
+    10: "What was the first film you saw in a cinema?",
+    11: "In what city did your parents meet?",
+    12: "What was your nickname at school?",
+}
+ANSWERED_AT_A_TIME = 3
+HIDDEN = "*****"
+"""What is shown of an answer: that there is one. Only its hash is kept."""
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """An answer to the question of this id."""
+
+    question_id: int
+    response: str
+
+
+def answered(actor: Actor) -> frozenset[int]:
+    """The ids of the questions that the actor has answered. One query."""
+    mine = SecurityAnswer.objects.filter(user_id=actor.person)
+    return frozenset(mine.values_list("question_id", flat=True))
+
+
+def answer(actor: Actor, answers: Sequence[Answer]) -> None:
+    """Keep these three answers, in place of all that were given before.
+
+    Raises `Invalid` naming each that is no answer to a question there is (``security_questions[0].question_id``),
+    or where they are not three different ones.
+    """
+    _check(answers)
+    # argon2 takes its time, which is nothing to hold a transaction open for
+    hashed = {each.question_id: make_password(_plain(each.response)) for each in answers}
+    with transaction.atomic():
+        user = User.objects.select_for_update().get(pk=actor.person)
+        SecurityAnswer.objects.filter(user=user).delete()
+        SecurityAnswer.objects.bulk_create(
+            SecurityAnswer(user=user, question_id=key, response=response) for key, response in hashed.items()
+        )
+        notify(actor, "profile_update", profile_ref(user), message="The security questions were answered.")
+
+
+def is_right(user: User, question_id: int, response: str) -> bool:
+    """Whether this is what the user answered, whatever the case and the spaces around it."""
+    kept = SecurityAnswer.objects.filter(user=user, question_id=question_id).first()
+    return kept is not None and check_password(_plain(response), kept.response)
+
+
+def _plain(response: str) -> str:
+    return " ".join(response.casefold().split())
+
+
+def _check(answers: Sequence[Answer]) -> None:
+    problems = Problems()
+    if len(answers) != ANSWERED_AT_A_TIME:
+        problems.add("security_questions", f"Exactly {ANSWERED_AT_A_TIME} questions are answered at a time.")
+    seen: set[int] = set()
+    for index, each in enumerate(answers):
+        path = f"security_questions[{index}]"
+        if each.question_id not in QUESTIONS:
+            problems.add(f"{path}.question_id", "question_id is not valid")
+        elif each.question_id in seen:
+            problems.add(f"{path}.question_id", "Each question can be answered once.")
+        seen.add(each.question_id)
+        if not each.response.strip("* "):
+            problems.add(f"{path}.response", "response is not valid")
+    problems.raise_any()

@@ -1,0 +1,45 @@
+"""The SSH keys on a user's profile."""
+
+from django.db import transaction
+
+from accounts.actors import Actor
+from accounts.models import SSHKey
+from accounts.services.events import notify
+from accounts.services.refs import ssh_key_ref
+from accounts.ssh_keys import parse_public_key
+from config.errors import Invalid, Missing
+
+
+@transaction.atomic
+def add(actor: Actor, ssh_key: str, label: str = "") -> SSHKey:
+    """Add a public key to the actor's own profile. Raises `Invalid` on ``ssh_key`` where it is none.
+
+    One that is without a label is called by the comment in it, as far as that fits.
+    """
+    try:
+        parsed = parse_public_key(ssh_key)
+    except ValueError as error:
+        raise Invalid(str(error), "ssh_key") from error
+    key = SSHKey.objects.create(user_id=actor.person, ssh_key=ssh_key.strip(), label=label or parsed.comment[:64])
+    notify(actor, "user_ssh_key_add", ssh_key_ref(key))
+    return key
+
+
+@transaction.atomic
+def rename(actor: Actor, key: SSHKey, label: str) -> None:
+    """Change the label, the one thing about a key that can change."""
+    if label == key.label:
+        return
+    key.label = label
+    key.save(update_fields=["label"])
+    notify(actor, "user_ssh_key_update", ssh_key_ref(key))
+
+
+@transaction.atomic
+def remove(actor: Actor, key: SSHKey) -> None:
+    """Delete the key. Instances that have it keep it. Raises `Missing` where another request was first."""
+    ref = ssh_key_ref(key)
+    deleted, _ = SSHKey.objects.filter(pk=key.pk).delete()
+    if not deleted:
+        raise Missing
+    notify(actor, "user_ssh_key_delete", ref)

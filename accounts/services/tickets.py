@@ -1,0 +1,233 @@
+"""Support tickets: opened, replied to, closed, with files attached."""
+
+import hashlib
+import os
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path, PurePath
+from typing import Protocol
+
+from django.conf import settings
+from django.db import transaction
+from django.utils.timezone import now
+
+from accounts.actors import Actor
+from accounts.entities import kind_of
+from accounts.models import Ticket, TicketAttachment, TicketReply, User
+from accounts.services import outbox
+from accounts.services.events import EntityRef, notify
+from accounts.services.refs import ticket_ref
+from config.errors import Invalid, Missing, Problems
+
+ABOUT = {
+    "compute_id": "compute",
+    "database_id": "database",
+    "domain_id": "domain",
+    "firewall_id": "firewall",
+    "lkecluster_id": "lkecluster",
+    "longviewclient_id": "longview",
+    "nodebalancer_id": "nodebalancer",
+    "volume_id": "volume",
+}
+"""What a ticket can be about: the field that names it, and its kind."""
+TYPES = {
+    ".gif": "image/gif",
+    ".jpeg": "image/jpeg",
+    ".jpg": "image/jpeg",
+    ".pdf": "application/pdf",
+    ".png": "image/png",
+    ".tif": "image/tiff",
+    ".tiff": "image/tiff",
+    ".txt": "text/plain",
+}
+"""What may be attached, by how its name ends."""
+CLOSED = "This ticket is closed."
+NOT_CLOSABLE = "This ticket can only be closed by support."
+
+
+class Upload(Protocol):
+    """A file as it comes with a request."""
+
+    @property
+    def name(self) -> str | None: ...
+
+    @property
+    def size(self) -> int | None: ...
+
+    def chunks(self) -> Iterator[bytes]: ...
+
+
+@dataclass(frozen=True, slots=True)
+class TicketSpec:
+    """What a customer writes. `about` holds the field that names an entity, and its id."""
+
+    summary: str
+    description: str
+    about: dict[str, int]
+    vlan: str | None = None
+    region: str | None = None
+    managed_issue: bool = False
+
+
+@transaction.atomic
+def open_ticket(actor: Actor, spec: TicketSpec) -> Ticket:
+    """Open a ticket. Raises `Invalid` on the field that names no entity the actor can see, or several of them."""
+    ticket = Ticket(
+        account_id=actor.account_id,
+        summary=spec.summary,
+        description=spec.description,
+        managed_issue=spec.managed_issue,
+        opened_by=actor.username,
+        gravatar_id=gravatar(actor),
+    )
+    entity = _entity(actor, spec)
+    if entity is not None:
+        ticket.entity_type, ticket.entity_id = entity.type, str(entity.id)
+        ticket.entity_label, ticket.entity_url = entity.label, entity.url
+    ticket.save()
+    notify(actor, "ticket_create", ticket_ref(ticket))
+    return ticket
+
+
+@transaction.atomic
+def reply(actor: Actor, ticket: Ticket, description: str) -> TicketReply:
+    """Add what the customer, or with a staff actor support, has to say. Support's reply opens the ticket, and tells
+    its user by mail. Raises `Invalid` where it is closed."""
+    ticket = _hold(ticket)
+    if ticket.status == Ticket.Status.CLOSED:
+        raise Invalid(CLOSED)
+    added = TicketReply.objects.create(
+        ticket=ticket,
+        description=description,
+        created_by=actor.username,
+        gravatar_id=gravatar(actor),
+        from_staff=actor.is_staff,
+    )
+    if actor.is_staff:
+        ticket.status = Ticket.Status.OPEN
+        _tell_opener(ticket, description)
+    ticket.updated_by = actor.username
+    ticket.save(update_fields=["status", "updated", "updated_by"])
+    notify(actor, "ticket_update", ticket_ref(ticket))
+    return added
+
+
+@transaction.atomic
+def close(actor: Actor, ticket: Ticket) -> None:
+    """Close a ticket. Raises `Invalid` where it is closed, or is not for the customer to close."""
+    ticket = _hold(ticket)
+    if ticket.status == Ticket.Status.CLOSED:
+        raise Invalid(CLOSED)
+    if not ticket.closable and not actor.is_staff:
+        raise Invalid(NOT_CLOSABLE)
+    ticket.status, ticket.closed, ticket.updated_by = Ticket.Status.CLOSED, now(), actor.username
+    ticket.save(update_fields=["status", "closed", "updated", "updated_by"])
+    notify(actor, "ticket_update", ticket_ref(ticket), message="The ticket was closed.")
+
+
+def attach(actor: Actor, ticket: Ticket, upload: Upload) -> TicketAttachment:
+    """Keep a file with a ticket.
+
+    Raises `Invalid` on ``file`` where it is too large or of another type, and where the ticket is closed.
+
+    The file is whole on the disk before its row is there; one whose row could not be written is taken away again.
+    """
+    name = PurePath((upload.name or "").replace("\\", "/")).name[-255:]
+    _check_file(name, upload.size or 0)
+    kept = TicketAttachment(
+        ticket=ticket,
+        name=name,
+        media_type=TYPES[PurePath(name).suffix.lower()],
+        size=upload.size or 0,
+        created_by=actor.username,
+    )
+    path = path_of(kept)
+    _write(path, upload)
+    try:
+        with transaction.atomic():
+            ticket = _hold(ticket)
+            if ticket.status == Ticket.Status.CLOSED:
+                raise Invalid(CLOSED)
+            kept.save()
+            Ticket.objects.filter(pk=ticket.pk).update(updated=now(), updated_by=actor.username)
+            notify(actor, "ticket_attachment_upload", ticket_ref(ticket), message=name)
+    except BaseException:
+        path.unlink(missing_ok=True)
+        raise
+    return kept
+
+
+def path_of(attachment: TicketAttachment) -> Path:
+    """Where the file lies: under a name of ours, in a folder that no web server serves."""
+    return Path(settings.ATTACHMENTS_DIR) / attachment.key.hex
+
+
+def too_large() -> str:
+    """What is said of a file of the wrong size."""
+    return f"Files must be at most {settings.ATTACHMENT_LIMIT // 1024**2} MB, and not empty."
+
+
+def gravatar(actor: Actor) -> str:
+    """By which Gravatar knows the picture of the user: its address, digested."""
+    email = User.objects.filter(pk=actor.user_id).values_list("email", flat=True).first() or ""  # type: ignore[misc]
+    return hashlib.md5(email.strip().lower().encode(), usedforsecurity=False).hexdigest()
+
+
+def _hold(ticket: Ticket) -> Ticket:
+    held = Ticket.objects.select_for_update(no_key=True).filter(pk=ticket.pk).first()
+    if held is None:
+        raise Missing
+    return held
+
+
+def _tell_opener(ticket: Ticket, description: str) -> None:
+    user = User.objects.filter(account_id=ticket.account_id, username=ticket.opened_by, is_active=True).first()
+    if user is not None and user.email_notifications:
+        outbox.mail(user, "ticket_reply", {"ticket": ticket, "description": description})
+
+
+def _entity(actor: Actor, spec: TicketSpec) -> EntityRef | None:
+    problems = Problems()
+    found: list[EntityRef] = []
+    for field, key in spec.about.items():
+        ref = _find(actor, ABOUT[field], key)
+        if ref is None:
+            problems.add(field, f"{field} is not valid")
+        else:
+            found.append(ref)
+    if spec.vlan is not None and spec.region is None:
+        problems.add("region", "region is required")
+    problems.raise_any()
+    if spec.vlan is not None:
+        found.append(EntityRef("vlan", spec.vlan, spec.vlan, f"/v4/networking/vlans/{spec.vlan}"))
+    if len(found) > 1:
+        raise Invalid("A ticket can be about one entity only.")
+    return found[0] if found else None
+
+
+def _find(actor: Actor, name: str, key: int) -> EntityRef | None:
+    try:
+        kind = kind_of(name)
+    except LookupError:
+        return None  # nothing of the kind is offered here
+    manager = kind.model._default_manager
+    row = manager.visible_to(actor).filter(**{kind.key: key}).first()  # type: ignore[attr-defined]
+    return None if row is None else EntityRef(name, key, row.label, kind.url.format(id=key))
+
+
+def _check_file(name: str, size: int) -> None:
+    problems = Problems()
+    if PurePath(name).suffix.lower() not in TYPES:
+        problems.add("file", f"Files must be one of {', '.join(sorted(ending[1:] for ending in TYPES))}.")
+    if not 0 < size <= settings.ATTACHMENT_LIMIT:
+        problems.add("file", too_large())
+    problems.raise_any()
+
+
+def _write(path: Path, upload: Upload) -> None:
+    path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+    with open(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "wb") as file:
+        for chunk in upload.chunks():
+            file.write(chunk)
+        file.flush()
+        os.fsync(file.fileno())

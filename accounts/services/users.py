@@ -1,0 +1,118 @@
+"""The users of an account: invited, changed, restricted, removed."""
+
+from django.contrib.auth.tokens import default_token_generator
+from django.db import transaction
+from django.urls import reverse
+from django.utils.encoding import force_bytes
+from django.utils.http import urlsafe_base64_encode
+
+from accounts.actors import Actor
+from accounts.models import Account, Event, GlobalGrants, Grant, Login, Ticket, TicketReply, User
+from accounts.models.users import TAKEN
+from accounts.services import outbox
+from accounts.services.events import notify
+from accounts.services.refs import user_ref
+from config.errors import Invalid, Missing
+
+LAST = "An account needs at least one unrestricted user."
+
+
+@transaction.atomic
+def invite(actor: Actor, username: str, email: str, restricted: bool = True) -> User:
+    """Make a user of the actor's account, who is sent a mail with an address at which to choose a password.
+
+    A restricted one may do nothing until it is granted. Raises `Invalid` on ``username`` where it is taken, on
+    whichever account.
+    """
+    _check_name(username)
+    user = User.objects.create_user(username, email, account_id=actor.account_id, restricted=restricted)
+    if restricted:
+        GlobalGrants.objects.create(user=user)
+    outbox.mail(user, "invitation", {"inviter": actor.username, "path": password_path(user)})
+    notify(actor, "user_create", user_ref(user))
+    return user
+
+
+def password_path(user: User) -> str:
+    """The path at which `user`, and nobody else, can set a password; good once, for as long as
+    ``PASSWORD_RESET_TIMEOUT``."""
+    uid = urlsafe_base64_encode(force_bytes(user.pk))
+    return reverse("set-password", kwargs={"uidb64": uid, "token": default_token_generator.make_token(user)})
+
+
+@transaction.atomic
+def update(actor: Actor, user: User, *, username: str | None, email: str | None, restricted: bool | None) -> None:
+    """Change what is given and differs. Raises `Invalid` on ``username`` where it is taken, and on ``restricted``
+    where nobody would be left who may do everything."""
+    changed = []
+    if email is not None and email != user.email:
+        user.email = email
+        changed.append("email")
+    if restricted is not None and restricted != user.restricted:
+        restrict(user) if restricted else _free(user)
+        user.restricted = restricted
+        changed.append("restricted")
+    before = user.username
+    if username is not None and username != before:
+        _check_name(username, user)
+        user.username = username
+        changed.append("username")
+    if not changed:
+        return
+    user.save(update_fields=changed)
+    if "username" in changed:
+        _rename(user, before)
+    notify(actor, "user_update", user_ref(user))
+
+
+@transaction.atomic
+def remove(actor: Actor, user: User) -> None:
+    """Delete the user with its tokens, keys and grants; what it made stays, and what it did is still told.
+
+    Raises `Invalid` where nobody would be left who may do everything, `Missing` where another request was first.
+    """
+    if not user.restricted:
+        _check_not_last(user)
+    ref = user_ref(user)
+    if not User.objects.filter(pk=user.pk).delete()[0]:
+        raise Missing
+    notify(actor, "user_delete", ref)
+
+
+def restrict(user: User) -> None:
+    """Make way for a user to be restricted: it starts with no grants. In the caller's transaction."""
+    _check_not_last(user)
+    GlobalGrants.objects.get_or_create(user=user)
+
+
+def _free(user: User) -> None:
+    """An unrestricted user has no grants."""
+    GlobalGrants.objects.filter(user=user).delete()
+    Grant.objects.filter(user=user).delete()
+
+
+def _check_not_last(user: User) -> None:
+    """Raise where `user` is the only unrestricted one. Two at once wait for each other at the account's row."""
+    account = Account.objects.select_for_update().get(users=user)
+    others = account.users.filter(restricted=False, is_active=True).exclude(pk=user.pk)
+    if not others.exists():
+        raise Invalid(LAST, "restricted")
+
+
+def _check_name(username: str, user: User | None = None) -> None:
+    """Raise where another user has the name. Names differ by more than the case of their letters."""
+    others = User.objects.filter(username__iexact=username)
+    if (others if user is None else others.exclude(pk=user.pk)).exists():
+        raise Invalid(TAKEN, "username")
+
+
+def _rename(user: User, before: str) -> None:
+    """Let what the user did carry its new name: somebody else may take the old one."""
+    account = user.account
+    Event.objects.filter(account=account, username=before).update(username=user.username)
+    Login.objects.filter(user=user).update(username=user.username)
+    tickets = Ticket.objects.filter(account=account)
+    tickets.filter(opened_by=before).update(opened_by=user.username)
+    tickets.filter(updated_by=before).update(updated_by=user.username)
+    replies = TicketReply.objects.filter(ticket__account=account, created_by=before, from_staff=False)
+    replies.update(created_by=user.username)

@@ -1,0 +1,113 @@
+"""Apps, trusted devices and logins: what has been let in as a user, and how it is put out."""
+
+from datetime import timedelta
+
+import pytest
+from django.utils.timezone import now
+
+from accounts.models import Authorization, Event, Login, OAuthAccessToken, OAuthRefreshToken, TrustedDevice
+from accounts.services import logins
+from tests.accounts.apps import browser_of, call
+from tests.factories import PICTURE, TrustedDeviceFactory
+
+APPS, DEVICES = "/v4/profile/apps", "/v4/profile/devices"
+
+
+@pytest.fixture
+def api(client_for, owner):
+    return client_for(owner)
+
+
+class TestApps:
+    def test_each_app_is_one_entry_whatever_its_tokens(self, api, owner, web):
+        web.tokens(owner, "computes:read_only")
+        web.tokens(owner, "computes:read_only events:read_only")
+        [app] = api.get(APPS).json()["data"]
+        assert (app["label"], app["scopes"]) == ("Dashboard", "computes:read_only events:read_only")
+        assert (app["website"], app["thumbnail_url"], app["expiry"]) == ("https://app.example", None, None)
+        assert api.get(f"{APPS}/{app['id']}").json() == app
+
+    def test_a_public_apps_access_ends_by_itself(self, api, owner, spa):
+        spa.tokens(owner)
+        [app] = api.get(APPS).json()["data"]
+        assert app["expiry"] > now().strftime("%Y-%m-%dT%H:%M:%S")
+        Authorization.objects.update(expiry=now() - timedelta(seconds=1))
+        assert api.get(APPS).json()["results"] == 0
+        assert api.get(f"{APPS}/{app['id']}").status_code == 404
+
+    def test_its_picture_is_where_the_entry_says(self, api, owner, web):
+        type(web.client).objects.filter(pk=web.client.pk).update(thumbnail=PICTURE)
+        web.tokens(owner)
+        [app] = api.get(APPS).json()["data"]
+        assert app["thumbnail_url"].endswith(f"/v4/account/oauth-clients/{web.id}/thumbnail")
+
+    def test_deleting_one_ends_all_its_tokens_at_the_next_request(self, api, owner, restricted, web):
+        mine, more, others = web.tokens(owner), web.tokens(owner), web.tokens(restricted)
+        code = web.code(owner)
+        [app] = api.get(APPS).json()["data"]
+        assert api.delete(f"{APPS}/{app['id']}").json() == {}
+        for tokens in (mine, more):
+            assert call(tokens["access_token"]).status_code == 401
+            assert web.refresh(tokens["refresh_token"]).status_code == 400
+        assert web.exchange(code).status_code == 400
+        assert call(others["access_token"]).status_code == 200
+        assert api.get(APPS).json()["results"] == 0
+        assert not OAuthAccessToken.objects.filter(user=owner).exists()
+        assert not OAuthRefreshToken.objects.filter(user=owner).exists()
+        assert Event.objects.get(action="profile_update").secondary_label == "Dashboard"
+        assert api.delete(f"{APPS}/{app['id']}").status_code == 404
+
+    def test_nobody_sees_or_ends_those_of_others(self, client_for, owner, restricted, web):
+        web.tokens(owner)
+        other = client_for(restricted)
+        assert other.get(APPS).json()["results"] == 0
+        assert other.delete(f"{APPS}/{Authorization.objects.get().pk}").status_code == 404
+        assert Authorization.objects.exists()
+
+    def test_what_is_refused_is_no_app(self, api, owner, web):
+        web.consent(browser_of(owner), allow=False)
+        assert api.get(APPS).json()["results"] == 0
+
+    def test_they_can_be_filtered_by_time(self, api, owner, web):
+        web.tokens(owner)
+        assert api.get(APPS, {"created": {"+lt": "2020-01-01T00:00:00"}}).json()["results"] == 0
+        assert api.get(APPS, {"expiry": None}).json()["results"] == 1
+
+
+class TestDevices:
+    def test_only_active_ones_are_listed_and_can_be_revoked(self, api, owner):
+        device = TrustedDeviceFactory(user=owner)
+        TrustedDeviceFactory(user=owner, expiry=now() - timedelta(seconds=1))
+        TrustedDeviceFactory()
+        [shown] = api.get(DEVICES).json()["data"]
+        assert (shown["id"], shown["user_agent"], shown["last_remote_addr"]) == (
+            device.pk, "Mozilla/5.0", "198.51.100.7",
+        )  # fmt: skip
+        assert api.get(f"{DEVICES}/{device.pk}").json() == shown
+        assert api.delete(f"{DEVICES}/{device.pk}").json() == {}
+        assert api.delete(f"{DEVICES}/{device.pk}").status_code == 404
+        assert TrustedDevice.objects.count() == 2
+        assert Event.objects.get().action == "profile_update"
+
+
+class TestLogins:
+    def test_a_user_sees_its_own_of_the_last_90_days_newest_first(self, api, owner, restricted):
+        first, second, old = (logins.note(owner, ip) for ip in ("198.51.100.7", "2001:db8::1", "::1"))
+        logins.note(restricted, "::1")
+        Login.objects.filter(pk=old.pk).update(created=now() - timedelta(days=91))
+        listed = api.get("/v4/profile/logins").json()["data"]
+        assert [each["id"] for each in listed] == [second.pk, first.pk]
+        assert (listed[0]["ip"], listed[0]["username"], listed[0]["restricted"]) == ("2001:db8::1", "owner", False)
+        assert api.get(f"/v4/profile/logins/{old.pk}").status_code == 404
+
+    def test_the_account_has_those_of_all_its_users(self, api, client_for, owner, restricted, stranger):
+        mine, theirs, foreign = (logins.note(user, "::1") for user in (owner, restricted, stranger))
+        listed = api.get("/v4/account/logins").json()["data"]
+        assert [each["id"] for each in listed] == [theirs.pk, mine.pk]
+        assert api.get(f"/v4/account/logins/{foreign.pk}").status_code == 404
+        assert client_for(restricted).get("/v4/account/logins").status_code == 403
+
+    def test_they_outlive_their_user(self, api, owner, restricted):
+        logins.note(restricted, "::1")
+        restricted.delete()
+        assert api.get("/v4/account/logins").json()["data"][0]["username"] == "restricted"

@@ -1,0 +1,172 @@
+"""The OAuth clients that an account registers."""
+
+import io
+import re
+
+import pytest
+from PIL import Image, PngImagePlugin
+
+from accounts.models import Event, OAuthClient
+from tests.accounts.apps import App, call
+from tests.client import APIClient, File
+from tests.factories import PICTURE, OAuthClientFactory, picture
+
+PATH = "/v4/account/oauth-clients"
+BODY = {"label": "Dashboard", "redirect_uri": "https://app.example/done?from=skerry"}
+
+
+@pytest.fixture
+def api(client_for, owner):
+    return client_for(owner)
+
+
+def test_the_secret_is_shown_once(api):
+    made = api.post(PATH, BODY).json()
+    assert re.fullmatch("[0-9a-f]{64}", made["secret"])
+    assert re.fullmatch("[0-9a-f]{20}", made["id"])
+    assert made == {
+        **BODY, "id": made["id"], "secret": made["secret"], "public": False, "status": "active",
+        "thumbnail_url": None,
+    }  # fmt: skip
+    read = api.get(f"{PATH}/{made['id']}").json()
+    assert read == {**made, "secret": "<REDACTED>"}
+    assert api.get(PATH).json()["data"] == [read]
+    assert made["secret"] not in str(OAuthClient.objects.values().get())
+
+
+def developed(made: dict) -> App:
+    """The app that its developer writes with what the answer shows."""
+    app = App.__new__(App)
+    app.client = OAuthClient.objects.get(client_id=made["id"])
+    app.id, app.secret, app.pkce, app.verifier = made["id"], made["secret"], False, ""
+    return app
+
+
+def test_a_registered_client_works_for_users_of_any_account(api, stranger):
+    tokens = developed(api.post(PATH, BODY).json()).tokens(stranger)
+    assert call(tokens["access_token"]).status_code == 200
+
+
+def test_a_new_secret_takes_the_place_of_the_old_one(api, owner):
+    made = api.post(PATH, BODY).json()
+    tokens = developed(made).tokens(owner)
+    renewed = api.post(f"{PATH}/{made['id']}/reset-secret").json()
+    assert renewed["secret"] != made["secret"]
+    assert developed(made).refresh(tokens["refresh_token"]).status_code == 401
+    assert developed(renewed).refresh(tokens["refresh_token"]).status_code == 200
+    assert Event.objects.filter(action="oauth_client_secret_reset").count() == 1
+
+
+def test_changing_one_leaves_its_secret_alone(api, owner):
+    made = api.post(PATH, BODY).json()
+    changed = api.put(f"{PATH}/{made['id']}", {"label": "Panel", "secret": "mine", "status": "suspended"}).json()
+    assert (changed["label"], changed["status"]) == ("Panel", "active")
+    assert developed(made).tokens(owner)["access_token"]
+    assert api.put(f"{PATH}/{made['id']}", {"public": True}).json()["public"] is True
+
+
+def test_deleting_one_ends_the_access_it_was_given(api, owner):
+    made = api.post(PATH, BODY).json()
+    tokens = developed(made).tokens(owner)
+    assert api.delete(f"{PATH}/{made['id']}").json() == {}
+    assert call(tokens["access_token"]).status_code == 401
+    assert api.get(f"{PATH}/{made['id']}").status_code == 404
+    assert Event.objects.filter(action="oauth_client_delete").count() == 1
+
+
+@pytest.mark.parametrize("status", ["disabled", "suspended"])
+def test_one_that_is_not_active_is_refused_everywhere(api, owner, status):
+    made = api.post(PATH, BODY).json()
+    app = developed(made)
+    tokens, code = app.tokens(owner), app.code(owner)
+    OAuthClient.objects.update(status=status)
+    assert api.get(f"{PATH}/{made['id']}").json()["status"] == status
+    assert call(tokens["access_token"]).status_code == 401
+    assert app.exchange(code).status_code == 401
+    assert app.refresh(tokens["refresh_token"]).status_code == 401
+
+
+@pytest.mark.parametrize(
+    ("body", "field"),
+    [
+        ({"label": ""}, "label"),
+        ({"label": "x" * 513}, "label"),
+        ({"redirect_uri": "app.example"}, "redirect_uri"),
+        ({"redirect_uri": "https://app.example/#x"}, "redirect_uri"),
+        ({"redirect_uri": "javascript:alert(1)"}, "redirect_uri"),
+        ({"redirect_uri": "https://a b"}, "redirect_uri"),
+        ({"redirect_uri": "https://[::1"}, "redirect_uri"),
+        ({"redirect_uri": "https://user:password@app.example"}, "redirect_uri"),
+        ({"redirect_uri": "https://app.example:99999/"}, "redirect_uri"),
+        ({"public": "yes"}, "public"),
+    ],
+    ids=str,
+)
+def test_bad_values_are_refused_by_name(api, body, field):
+    answer = api.post(PATH, {**BODY, **body})
+    assert [each["field"] for each in answer.json()["errors"]] == [field]
+    assert not OAuthClient.objects.exists()
+
+
+def test_they_can_be_filtered(api, account):
+    OAuthClientFactory(account=account, name="web")
+    OAuthClientFactory(account=account, name="phone", client_type=OAuthClient.CLIENT_PUBLIC)
+    assert [each["label"] for each in api.get(PATH, {"public": True}).json()["data"]] == ["phone"]
+    assert [each["label"] for each in api.get(PATH, {"label": {"+contains": "e"}}).json()["data"]] == [
+        "web",
+        "phone",
+    ]
+
+
+def test_those_of_other_accounts_are_not_there(api):
+    foreign = OAuthClientFactory()
+    path = f"{PATH}/{foreign.client_id}"
+    assert api.get(PATH).json()["results"] == 0
+    for answer in (api.get(path), api.put(path, {}), api.delete(path), api.post(f"{path}/reset-secret")):
+        assert answer.status_code == 404
+    assert api.put(f"{path}/thumbnail", File(PICTURE, "image/png")).status_code == 404
+
+
+class TestThumbnails:
+    @pytest.fixture
+    def path(self, account) -> str:
+        return f"{PATH}/{OAuthClientFactory(account=account).client_id}/thumbnail"
+
+    @pytest.mark.parametrize(("kind", "media_type"), [("PNG", "image/png"), ("JPEG", "image/jpeg")])
+    def test_a_picture_is_made_small_and_shown_to_anybody(self, api, anonymous, path, kind, media_type):
+        assert anonymous.get(path).status_code == 404
+        assert api.put(path, File(picture(kind, (400, 200)), media_type)).json() == {}
+        answer = anonymous.get(path)
+        assert answer["Content-Type"] == "image/png"
+        shown = Image.open(io.BytesIO(answer.content))
+        assert (shown.format, shown.size) == ("PNG", (128, 64))
+        assert api.get(path.removesuffix("/thumbnail")).json()["thumbnail_url"].endswith(path)
+
+    def test_nothing_of_the_file_but_its_picture_is_kept(self, api, path):
+        about = PngImagePlugin.PngInfo()
+        about.add_text("Comment", "<script>alert(1)</script>")
+        file = io.BytesIO()
+        Image.new("RGB", (8, 8)).save(file, "PNG", pnginfo=about)
+        assert b"<script>" in file.getvalue()
+        api.put(path, File(file.getvalue() + b"<script>", "image/png"))
+        assert b"<script>" not in bytes(OAuthClient.objects.get().thumbnail)
+
+    @pytest.mark.parametrize(
+        "content", [b"GIF89a", b"\x89PNG\r\n\x1a\n", PICTURE[:30], b"<svg/>", picture("PNG", (4097, 1))],
+        ids=["a gif", "its beginning", "a part", "svg", "too wide"],
+    )  # fmt: skip
+    def test_what_is_no_good_picture_is_refused(self, api, path, content):
+        answer = api.put(path, File(content, "image/png"))
+        assert [each["field"] for each in answer.json()["errors"]] == ["thumbnail"]
+        assert OAuthClient.objects.get().thumbnail is None
+
+    def test_a_large_file_is_refused_before_it_is_looked_at(self, api, path):
+        answer = api.put(path, File(PICTURE + b"\0" * 1024**2, "image/png"))
+        assert "1024 KB" in answer.json()["errors"][0]["reason"]
+
+    def test_other_types_are_refused(self, api, path):
+        assert api.put(path, {"picture": "x"}).status_code == 415
+        assert api.put(path, File(PICTURE, "image/gif")).status_code == 415
+
+    def test_it_needs_a_token(self, path):
+        assert APIClient().put(path, File(PICTURE, "image/png")).status_code == 401

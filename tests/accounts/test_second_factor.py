@@ -1,0 +1,139 @@
+"""Two-factor authentication: set up by questions, a secret and a code, and good for one login at a time."""
+
+import time
+from concurrent.futures import ThreadPoolExecutor
+from datetime import timedelta
+
+import pyotp
+import pytest
+from django.db import connection
+from django.utils.timezone import now
+
+from accounts.models import Event, SecondFactor, SecurityAnswer
+from accounts.services import second_factor
+from config.api import throttles
+
+ENABLE, CONFIRM, DISABLE = (f"/v4/profile/tfa-{name}" for name in ("enable", "enable-confirm", "disable"))
+
+
+@pytest.fixture
+def api(client_for, owner):
+    SecurityAnswer.objects.bulk_create(SecurityAnswer(user=owner, question_id=number) for number in (1, 2, 3))
+    return client_for(owner)
+
+
+def enabled(api) -> tuple[str, str]:
+    """The secret and the scratch code of a second factor that was turned on just now."""
+    secret = api.post(ENABLE).json()["secret"]
+    return secret, api.post(CONFIRM, {"tfa_code": pyotp.TOTP(secret).now()}).json()["scratch"]
+
+
+def later(secret: str) -> str:
+    """A code that no login has used: that of the next step, which clocks that run ahead show already."""
+    return pyotp.TOTP(secret).at(time.time() + second_factor.STEP)
+
+
+def test_it_is_on_once_a_code_confirms_the_secret(api, owner):
+    answer = api.post(ENABLE).json()
+    assert answer["expiry"] > now().strftime("%Y-%m-%dT%H:%M:%S")
+    assert api.get("/v4/profile").json()["two_factor_auth"] is False
+    assert not second_factor.accept(owner, pyotp.TOTP(answer["secret"]).now())
+    confirmed = api.post(CONFIRM, {"tfa_code": pyotp.TOTP(answer["secret"]).now()})
+    assert len(confirmed.json()["scratch"]) >= 16
+    assert api.get("/v4/profile").json()["two_factor_auth"] is True
+    assert Event.objects.get(action="tfa_enabled").username == owner.username
+
+
+def test_it_needs_three_answered_questions(client_for, owner):
+    SecurityAnswer.objects.bulk_create(SecurityAnswer(user=owner, question_id=number) for number in (1, 2))
+    answer = client_for(owner).post(ENABLE)
+    assert answer.status_code == 400
+    assert "security questions" in answer.json()["errors"][0]["reason"]
+    assert not SecondFactor.objects.exists()
+
+
+@pytest.mark.parametrize("code", ["000000", "", "12345", "abc", "1" * 16])
+def test_a_wrong_code_confirms_nothing(api, code):
+    secret = api.post(ENABLE).json()["secret"]
+    if code == pyotp.TOTP(secret).now():
+        pytest.skip("one in a million")
+    answer = api.post(CONFIRM, {"tfa_code": code})
+    assert [each["field"] for each in answer.json()["errors"]] == ["tfa_code"]
+    assert api.get("/v4/profile").json()["two_factor_auth"] is False
+
+
+def test_a_secret_that_is_too_old_confirms_nothing(api):
+    secret = api.post(ENABLE).json()["secret"]
+    SecondFactor.objects.update(pending_until=now() - timedelta(seconds=1))
+    assert api.post(CONFIRM, {"tfa_code": pyotp.TOTP(secret).now()}).status_code == 400
+
+
+def test_without_a_secret_there_is_nothing_to_confirm(api):
+    assert api.post(CONFIRM, {"tfa_code": "123456"}).status_code == 400
+
+
+def test_guessing_at_codes_is_limited(api, settings):
+    settings.RATE_LIMITS = {**settings.RATE_LIMITS, "second_factor": "3/600"}
+    throttles.forget()
+    secret = api.post(ENABLE).json()["secret"]
+    for _ in range(3):
+        api.post(CONFIRM, {"tfa_code": "000000"})
+    answer = api.post(CONFIRM, {"tfa_code": pyotp.TOTP(secret).now()})
+    assert answer.json()["errors"] == [
+        {"field": "tfa_code", "reason": "Too many attempts. Try again later."},
+    ]
+    throttles.forget()
+
+
+def test_no_code_lets_in_twice(api, owner):
+    secret, _ = enabled(api)
+    assert not second_factor.accept(owner, pyotp.TOTP(secret).now()), "it was used to confirm"
+    assert second_factor.accept(owner, later(secret))
+    assert not second_factor.accept(owner, later(secret))
+
+
+@pytest.mark.django_db(transaction=True)
+def test_of_many_logins_with_one_code_one_is_let_in(api, owner):
+    secret, _ = enabled(api)
+    code = later(secret)
+
+    def log_in(_) -> bool:
+        try:
+            return second_factor.accept(owner, code)
+        finally:
+            connection.close()
+
+    with ThreadPoolExecutor(8) as pool:
+        assert sum(pool.map(log_in, range(8))) == 1
+
+
+def test_the_scratch_code_lets_in_once(api, owner):
+    _, scratch = enabled(api)
+    assert second_factor.accept(owner, f" {scratch.upper()} ")
+    assert not second_factor.accept(owner, scratch)
+
+
+def test_nothing_of_it_is_kept_readable(api):
+    secret, scratch = enabled(api)
+    kept = str(SecondFactor.objects.values().get()) + str(bytes(SecondFactor.objects.get().sealed or b""))
+    assert secret not in kept
+    assert scratch not in kept
+    assert secret not in str(list(Event.objects.values()))
+
+
+@pytest.mark.parametrize(
+    "turn_off", [lambda api: api.post(DISABLE), lambda api: api.put("/v4/profile", {"two_factor_auth": False})]
+)
+def test_it_can_be_turned_off(api, owner, turn_off):
+    secret, _ = enabled(api)
+    assert turn_off(api).status_code == 200
+    assert api.get("/v4/profile").json()["two_factor_auth"] is False
+    assert not second_factor.accept(owner, later(secret))
+    assert Event.objects.filter(action="tfa_disabled").count() == 1
+    assert turn_off(api).status_code == 200, "off is off"
+    assert Event.objects.filter(action="tfa_disabled").count() == 1
+
+
+def test_the_profile_cannot_turn_it_on(api):
+    answer = api.put("/v4/profile", {"two_factor_auth": True})
+    assert [each["field"] for each in answer.json()["errors"]] == ["two_factor_auth"]

@@ -1,0 +1,184 @@
+"""Support tickets."""
+
+from pathlib import Path
+
+import pytest
+
+from accounts.actors import Actor
+from accounts.models import Event, Message, Ticket, TicketAttachment, TicketReply
+from accounts.services import tickets
+from accounts.services.tickets import path_of
+from config.api import throttles
+from tests.client import File
+from tests.factories import GrantFactory, InstanceFactory, TicketFactory
+
+PATH = "/v4/support/tickets"
+BODY = {"summary": "No light", "description": "It is dark."}
+
+
+@pytest.fixture
+def api(client_for, owner):
+    return client_for(owner)
+
+
+@pytest.fixture(autouse=True)
+def folder(settings, tmp_path) -> Path:
+    settings.ATTACHMENTS_DIR = tmp_path
+    return tmp_path
+
+
+@pytest.fixture
+def support(account, staff) -> Actor:
+    """A staff user who acts on the account."""
+    return Actor(account.pk, staff.pk, staff.username, is_staff=True)
+
+
+def test_a_ticket_goes_from_new_over_open_to_closed(api, owner, support):
+    made = api.post(PATH, BODY).json()
+    assert (made["status"], made["opened_by"], made["closed"], made["entity"]) == ("new", "owner", None, None)
+    ticket = Ticket.objects.get()
+    path = f"{PATH}/{ticket.pk}"
+    mine = api.post(f"{path}/replies", {"description": "Still dark."}).json()
+    assert (mine["created_by"], mine["from_compute"]) == ("owner", False)
+    assert api.get(path).json()["status"] == "new"
+    tickets.reply(support, ticket, "Is the lamp on?")
+    assert api.get(path).json()["status"] == "open"
+    listed = api.get(f"{path}/replies").json()["data"]
+    assert [(each["description"], each["from_compute"]) for each in listed] == [
+        ("Still dark.", False), ("Is the lamp on?", True),
+    ]  # fmt: skip
+    assert Message.objects.get().recipient == owner.email
+    assert api.post(f"{path}/close").json() == {}
+    closed = api.get(path).json()
+    assert (closed["status"], closed["updated_by"]) == ("closed", "owner")
+    assert closed["closed"] is not None
+    actions = Event.objects.order_by("pk").values_list("action", flat=True)
+    assert list(actions) == ["ticket_create", "ticket_update", "ticket_update", "ticket_update"]
+
+
+def test_what_is_closed_stays_as_it_is(api, account):
+    ticket = TicketFactory(account=account)
+    api.post(f"{PATH}/{ticket.pk}/close")
+    assert api.post(f"{PATH}/{ticket.pk}/close").status_code == 400
+    assert api.post(f"{PATH}/{ticket.pk}/replies", {"description": "More"}).status_code == 400
+    assert api.post(f"{PATH}/{ticket.pk}/attachments", File.form("a.txt", b"a")).status_code == 400
+    assert (TicketReply.objects.count(), TicketAttachment.objects.count()) == (0, 0)
+
+
+def test_one_that_support_keeps_open_is_not_closed(api, account):
+    ticket = TicketFactory(account=account, closable=False)
+    assert api.post(f"{PATH}/{ticket.pk}/close").status_code == 400
+    assert api.get(f"{PATH}/{ticket.pk}").json()["closable"] is False
+
+
+class TestWhatItIsAbout:
+    def test_an_entity_is_named_by_its_field(self, api, account):
+        instance = InstanceFactory(account=account)
+        made = api.post(PATH, {**BODY, "compute_id": instance.pk}).json()
+        assert made["entity"] == {
+            "id": instance.pk, "label": instance.label, "type": "compute",
+            "url": f"/v4/compute/instances/{instance.pk}",
+        }  # fmt: skip
+        instance.delete()
+        assert api.get(f"{PATH}/{made['id']}").json()["entity"] == made["entity"]
+
+    def test_a_vlan_is_named_with_its_region(self, api):
+        assert api.post(PATH, {**BODY, "vlan": "back"}).json()["errors"][0]["field"] == "region"
+        made = api.post(PATH, {**BODY, "vlan": "back", "region": "us-test"}).json()
+        assert (made["entity"]["type"], made["entity"]["id"]) == ("vlan", "back")
+
+    @pytest.mark.parametrize("field", ["compute_id", "volume_id", "domain_id", "lkecluster_id"])
+    def test_what_is_not_there_is_refused_by_name(self, api, field):
+        answer = api.post(PATH, {**BODY, field: InstanceFactory().pk})
+        assert [each["field"] for each in answer.json()["errors"]] == [field]
+        assert not Ticket.objects.exists()
+
+    def test_a_restricted_user_names_only_what_it_may_see(self, client_for, account, restricted):
+        restricted.global_grants.account_access = "read_write"
+        restricted.global_grants.save()
+        instance, api = InstanceFactory(account=account), client_for(restricted)
+        assert api.post(PATH, {**BODY, "compute_id": instance.pk}).status_code == 400
+        GrantFactory(user=restricted, entity_id=instance.pk)
+        assert api.post(PATH, {**BODY, "compute_id": instance.pk}).status_code == 200
+
+    def test_it_is_one_at_most(self, api, account):
+        instance = InstanceFactory(account=account)
+        assert api.post(PATH, {**BODY, "compute_id": instance.pk, "vlan": "a", "region": "b"}).status_code == 400
+
+
+@pytest.mark.parametrize(
+    ("body", "fields"),
+    [
+        ({}, ["summary", "description"]),
+        ({"summary": "x" * 65, "description": "x"}, ["summary"]),
+        ({"summary": "x", "description": "x" * 65001}, ["description"]),
+        ({**BODY, "compute_id": "1"}, ["compute_id"]),
+        ({**BODY, "compute_id": 2**70}, ["compute_id"]),
+    ],
+    ids=["nothing", "long summary", "long description", "text id", "huge id"],
+)
+def test_bad_values_are_refused_by_name(api, body, fields):
+    assert [each["field"] for each in api.post(PATH, body).json()["errors"]] == fields
+
+
+def test_two_are_opened_a_minute(api, settings):
+    settings.RATE_LIMITS = {**settings.RATE_LIMITS, "ticket_create": "2/60"}
+    throttles.forget()
+    assert [api.post(PATH, BODY).status_code for _ in range(3)] == [200, 200, 429]
+    assert Ticket.objects.count() == 2
+    throttles.forget()
+
+
+class TestAttachments:
+    @pytest.fixture
+    def path(self, account) -> str:
+        return f"{PATH}/{TicketFactory(account=account).pk}"
+
+    def test_a_file_is_kept_under_a_name_of_ours(self, api, path, folder):
+        assert api.post(f"{path}/attachments", File.form("../../log.TXT", b"See here.")).json() == {}
+        assert api.get(path).json()["attachments"] == ["log.TXT"]
+        kept = TicketAttachment.objects.get()
+        assert path_of(kept).read_bytes() == b"See here."
+        assert path_of(kept).parent == folder
+        assert (kept.media_type, kept.size) == ("text/plain", 9)
+        assert Event.objects.get().action == "ticket_attachment_upload"
+
+    @pytest.mark.parametrize(
+        ("name", "content"), [("run.exe", b"MZ"), ("page.html", b"<p>"), ("noending", b"x"), ("empty.txt", b"")]
+    )
+    def test_other_files_are_refused(self, api, path, folder, name, content):
+        answer = api.post(f"{path}/attachments", File.form(name, content))
+        assert [each["field"] for each in answer.json()["errors"]] == ["file"]
+        assert list(folder.iterdir()) == []
+
+    def test_a_file_that_is_too_large_is_refused(self, api, path, folder, settings):
+        settings.ATTACHMENT_LIMIT = 1024**2
+        answer = api.post(f"{path}/attachments", File.form("large.txt", b"x" * (1024**2 + 1)))
+        assert "1 MB" in answer.json()["errors"][0]["reason"]
+        assert list(folder.iterdir()) == []
+
+    def test_the_form_has_to_have_the_file(self, api, path):
+        answer = api.post(f"{path}/attachments", File.form("a.txt", b"a", field="other"))
+        assert [each["field"] for each in answer.json()["errors"]] == ["file"]
+        assert api.post(f"{path}/attachments", {"file": "x"}).status_code == 415
+
+    def test_a_form_that_is_broken_is_refused(self, api, path, folder):
+        for media_type in ("multipart/form-data", "multipart/form-data; boundary=x"):
+            assert api.post(f"{path}/attachments", File(b"--x\r\nnonsense", media_type)).status_code == 400
+        assert list(folder.iterdir()) == []
+
+
+def test_those_of_other_accounts_are_not_there(api):
+    foreign = TicketFactory()
+    path = f"{PATH}/{foreign.pk}"
+    assert api.get(PATH).json()["results"] == 0
+    for answer in (api.get(path), api.post(f"{path}/close"), api.get(f"{path}/replies")):
+        assert answer.status_code == 404
+    assert api.post(f"{path}/replies", {"description": "x"}).status_code == 404
+    assert api.post(f"{path}/attachments", File.form("a.txt", b"a")).status_code == 404
+
+
+def test_they_can_be_filtered_by_time(api, account):
+    TicketFactory(account=account)
+    assert api.get(PATH, {"closed": None}).json()["results"] == 1
+    assert api.get(PATH, {"opened": {"+lt": "2020-01-01T00:00:00"}}).json()["results"] == 0

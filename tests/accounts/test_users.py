@@ -1,0 +1,257 @@
+"""The users of an account, and what they are granted."""
+
+import re
+from concurrent.futures import ThreadPoolExecutor
+
+import pytest
+from django.core import mail
+from django.db import connection
+from django.test import Client
+
+from accounts.models import Event, GlobalGrants, Grant, Message, PersonalToken, User
+from accounts.services import outbox
+from config.sealing import unseal
+from tests.factories import EventFactory, GrantFactory, InstanceFactory, UserFactory, token_of
+
+PATH = "/v4/account/users"
+
+
+@pytest.fixture
+def api(client_for, owner):
+    return client_for(owner)
+
+
+def invitation() -> str:
+    """The path in the mail that was sent last."""
+    outbox.send_due()
+    return re.findall(r"http://[^/]+(/password/\S+)", mail.outbox[-1].body)[0]
+
+
+class TestInviting:
+    def test_the_invited_choose_a_password_and_sign_in(self, api):
+        made = api.post(PATH, {"username": "kari", "email": "kari@example.com"}).json()
+        assert made == {
+            "username": "kari", "email": "kari@example.com", "restricted": True, "ssh_keys": [],
+            "tfa_enabled": False, "verified_phone_number": None,
+        }  # fmt: skip
+        path = invitation()
+        assert mail.outbox[-1].to == ["kari@example.com"]
+        browser = Client()
+        page = browser.get(path, follow=True)
+        password = "Tall-ships.sail-at-9"
+        answer = browser.post(
+            page.request["PATH_INFO"], {"new_password1": password, "new_password2": password}, follow=True
+        )
+        assert answer.request["PATH_INFO"] == "/login"
+        assert Client().login(username="kari", password=password)
+        assert b"does not work any more" in Client().get(path, follow=True).content, "it works once"
+
+    def test_a_weak_password_is_refused(self, api):
+        api.post(PATH, {"username": "kari", "email": "kari@example.com"})
+        browser = Client()
+        page = browser.get(invitation(), follow=True)
+        answer = browser.post(page.request["PATH_INFO"], {"new_password1": "short", "new_password2": "short"})
+        assert b"too short" in answer.content
+        assert not User.objects.get(username="kari").has_usable_password()
+
+    def test_what_the_mail_says_is_kept_unreadable(self, api):
+        api.post(PATH, {"username": "kari", "email": "kari@example.com"})
+        message = Message.objects.get()
+        assert "/password/" in unseal(message.sealed)["text"]
+        assert b"/password/" not in bytes(message.sealed)
+
+    def test_a_name_is_one_users_on_the_whole_platform(self, api, stranger):
+        for name in ("stranger", "STRANGER"):
+            answer = api.post(PATH, {"username": name, "email": "x@example.com"})
+            assert answer.json()["errors"] == [{"field": "username", "reason": "Username is taken"}]
+        assert not Message.objects.exists()
+
+    @pytest.mark.django_db(transaction=True)
+    def test_of_many_who_want_a_name_at_once_one_gets_it(self, account, owner):
+        clients = [token_of(owner) for _ in range(6)]
+
+        def invite(number: int) -> int:
+            try:
+                body = {"username": "kari" if number % 2 else "KARI", "email": "kari@example.com"}
+                header = {"Authorization": f"Bearer {clients[number]}"}
+                return Client().post(PATH, body, content_type="application/json", headers=header).status_code
+            finally:
+                connection.close()
+
+        with ThreadPoolExecutor(6) as pool:
+            answers = sorted(pool.map(invite, range(6)))
+        assert answers == [200] + [400] * 5
+        assert User.objects.filter(username__iexact="kari").count() == 1
+
+    @pytest.mark.parametrize("name", ["ab", "-abc", "abc-", "a--b", "a_-b", "ab c", "æøå", "x" * 33])
+    def test_names_are_checked(self, api, name):
+        answer = api.post(PATH, {"username": name, "email": "x@example.com"})
+        assert {each["field"] for each in answer.json()["errors"]} == {"username"}
+
+    def test_name_and_address_are_needed(self, api):
+        assert [each["field"] for each in api.post(PATH, {}).json()["errors"]] == ["username", "email"]
+
+
+class TestChanging:
+    def test_all_users_of_the_account_are_listed_and_nobody_else(self, api, owner, restricted, stranger):
+        assert [each["username"] for each in api.get(PATH).json()["data"]] == ["owner", "restricted"]
+        assert api.get(PATH, {"username": "restricted"}).json()["results"] == 1
+        assert api.get(f"{PATH}/stranger").status_code == 404
+        assert api.get(f"{PATH}/owner").json()["restricted"] is False
+
+    def test_a_new_name_goes_with_all_the_user_did(self, api, client_for, account, restricted):
+        EventFactory(account=account, username="restricted")
+        EventFactory(username="restricted")
+        changed = api.put(f"{PATH}/restricted", {"username": "kari", "email": "kari@example.com"}).json()
+        assert (changed["username"], changed["email"]) == ("kari", "kari@example.com")
+        assert api.get(f"{PATH}/restricted").status_code == 404
+        assert client_for(restricted).get("/v4/profile").json()["username"] == "kari"
+        assert set(Event.objects.filter(account=account).values_list("username", flat=True)) == {"kari", "owner"}
+        assert Event.objects.exclude(account=account).get().username == "restricted"
+
+    def test_a_taken_name_changes_nothing(self, api, restricted):
+        answer = api.put(f"{PATH}/restricted", {"username": "Owner", "email": "kari@example.com"})
+        assert answer.json()["errors"][0]["field"] == "username"
+        assert api.get(f"{PATH}/restricted").json()["email"] == "restricted@example.com"
+
+    def test_a_name_may_change_the_case_of_its_letters(self, api, restricted):
+        assert api.put(f"{PATH}/restricted", {"username": "Restricted"}).json()["username"] == "Restricted"
+
+    def test_freeing_a_user_takes_its_grants_and_restricting_gives_none(self, api, restricted):
+        GrantFactory(user=restricted, entity_id=InstanceFactory(account=restricted.account).pk)
+        assert api.put(f"{PATH}/restricted", {"restricted": False}).json()["restricted"] is False
+        assert not Grant.objects.exists()
+        api.put(f"{PATH}/restricted", {"restricted": True})
+        assert api.get(f"{PATH}/restricted/grants").json()["global"]["account_access"] is None
+
+    def test_what_was_got_can_be_put(self, api, restricted):
+        before = api.get(f"{PATH}/restricted").json()
+        assert api.put(f"{PATH}/restricted", before).json() == before
+        assert not Event.objects.exists()
+
+
+class TestTheLastUnrestricted:
+    def test_stays_and_stays_unrestricted(self, api, owner, restricted):
+        assert api.delete(f"{PATH}/owner").status_code == 400
+        assert api.put(f"{PATH}/owner", {"restricted": True}).status_code == 400
+        assert User.objects.get(pk=owner.pk).restricted is False
+
+    def test_one_that_is_suspended_does_not_count(self, api, account):
+        UserFactory(account=account, is_active=False)
+        assert api.delete(f"{PATH}/owner").status_code == 400
+
+    @pytest.mark.django_db(transaction=True)
+    def test_of_two_that_remove_each_other_one_stays(self, account, owner):
+        other = UserFactory(account=account, username="other")
+        calls = [(token_of(owner), "other"), (token_of(other), "owner")]
+
+        def remove(call) -> int:
+            try:
+                token, name = call
+                return Client().delete(f"{PATH}/{name}", headers={"Authorization": f"Bearer {token}"}).status_code
+            finally:
+                connection.close()
+
+        with ThreadPoolExecutor(2) as pool:
+            list(pool.map(remove, calls))
+        assert User.objects.filter(account=account).count() == 1
+
+
+def test_removing_a_user_ends_its_tokens_at_once(api, client_for, restricted):
+    theirs = client_for(restricted)
+    assert api.delete(f"{PATH}/restricted").json() == {}
+    assert theirs.get("/v4/profile").status_code == 401
+    assert api.delete(f"{PATH}/restricted").status_code == 404
+    assert not PersonalToken.objects.filter(user_id=restricted.pk).exists()
+    assert Event.objects.get().entity_label == "restricted"
+
+
+class TestGrants:
+    def test_they_are_changed_in_part(self, api, account, restricted):
+        first, second, third = InstanceFactory.create_batch(3, account=account)
+        GrantFactory(user=restricted, entity_id=first.pk)
+        GrantFactory(user=restricted, entity_id=second.pk)
+        answer = api.put(
+            f"{PATH}/restricted/grants",
+            {
+                "global": {"add_computes": True, "account_access": "read_write"},
+                "compute": [
+                    {"id": first.pk, "permissions": "read_write"},
+                    {"id": second.pk, "permissions": None},
+                    {"id": third.pk, "permissions": "read_only"},
+                ],
+            },
+        ).json()
+        assert answer["global"] == {**answer["global"], "add_computes": True, "account_access": "read_write"}
+        assert answer["global"]["add_volumes"] is False
+        assert {each["id"]: each["permissions"] for each in answer["compute"]} == {
+            first.pk: "read_write", third.pk: "read_only",
+        }  # fmt: skip
+        assert api.get(f"{PATH}/restricted/grants").json() == answer
+        assert Event.objects.get().action == "user_update"
+
+    def test_they_hold_at_the_next_request(self, api, client_for, account, restricted):
+        instance, theirs = InstanceFactory(account=account), client_for(restricted)
+        path = f"/v4/compute/instances/{instance.pk}"
+        assert theirs.get(path).status_code == 404
+        api.put(f"{PATH}/restricted/grants", {"compute": [{"id": instance.pk, "permissions": "read_only"}]})
+        assert theirs.get(path).status_code == 200
+        assert theirs.put(path, {"group": "x"}).status_code == 403
+
+    def test_account_access_can_be_taken_back(self, api, restricted):
+        answer = api.put(f"{PATH}/restricted/grants", {"global": {"account_access": None}})
+        assert answer.json()["global"]["account_access"] is None
+
+    def test_what_was_got_can_be_put(self, api, account, restricted):
+        GrantFactory(user=restricted, entity_id=InstanceFactory(account=account).pk)
+        before = api.get(f"{PATH}/restricted/grants").json()
+        assert api.put(f"{PATH}/restricted/grants", before).json() == before
+
+    def test_only_entities_of_the_account_can_be_granted(self, api, account, restricted):
+        mine, foreign = InstanceFactory(account=account), InstanceFactory()
+        answer = api.put(
+            f"{PATH}/restricted/grants",
+            {
+                "global": {"add_computes": True},
+                "compute": [
+                    {"id": mine.pk, "permissions": "read_only"},
+                    {"id": foreign.pk, "permissions": "read_only"},
+                ],
+                "longview": [{"id": 1, "permissions": "read_only"}],
+            },
+        )
+        assert sorted(each["field"] for each in answer.json()["errors"]) == ["compute[1].id", "longview[0].id"]
+        assert not Grant.objects.exists()
+        assert not GlobalGrants.objects.get(user=restricted).add_computes
+
+    @pytest.mark.parametrize(
+        ("body", "field"),
+        [
+            ({"global": {"account_access": "root"}}, "global.account_access"),
+            ({"global": {"add_computes": 1}}, "global.add_computes"),
+            ({"compute": [{"id": 1, "permissions": "all"}]}, "compute[0].permissions"),
+            ({"compute": [{"permissions": "read_only"}]}, "compute[0].id"),
+            ({"compute": [{"id": 1}]}, "compute[0].permissions"),
+            ({"compute": [{"id": 2**70, "permissions": "read_only"}]}, "compute[0].id"),
+            ({"compute": {"id": 1}}, "compute"),
+        ],
+        ids=str,
+    )
+    def test_bad_ones_are_refused_by_name(self, api, restricted, body, field):
+        answer = api.put(f"{PATH}/restricted/grants", body)
+        assert answer.status_code == 400
+        assert [each["field"] for each in answer.json()["errors"]] == [field]
+
+    def test_an_unrestricted_user_has_none(self, api):
+        assert api.get(f"{PATH}/owner/grants").status_code == 204
+        assert api.put(f"{PATH}/owner/grants", {"global": {"add_computes": True}}).status_code == 400
+
+
+def test_restricted_users_reach_none_of_it(client_for, restricted):
+    GlobalGrants.objects.update(account_access="read_write")
+    theirs = client_for(restricted)
+    for call, path in (
+        (theirs.get, PATH), (theirs.post, PATH), (theirs.get, f"{PATH}/owner"), (theirs.put, f"{PATH}/restricted"),
+        (theirs.delete, f"{PATH}/owner"), (theirs.put, f"{PATH}/restricted/grants"),
+    ):  # fmt: skip
+        assert call(path).status_code == 403
