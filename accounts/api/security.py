@@ -180,5 +180,10 @@ class PreferencesViewSet(OwnViewSet):
         given: dict[str, Any] = request.data
         if len(body.decode("utf-8", "replace")) > LONGEST_PREFERENCES:
             raise Invalid(f"Preferences must be at most {LONGEST_PREFERENCES} characters")
-        preferences.write(self.actor, orjson.dumps(given).decode())
-        return JSONResponse(given)
+        try:
+            stored = orjson.dumps(given)
+        except TypeError as error:
+            # it reads what is nested a thousand levels deep, and writes a quarter of that
+            raise Invalid("Preferences are nested too deeply") from error
+        preferences.write(self.actor, stored.decode())
+        return JSONResponse(orjson.Fragment(stored))

@@ -60,6 +60,10 @@ def test_a_body_may_have_65535_characters_and_not_one_more(api):
     assert len(api.get(PATH).json()["k"]) == 65_526
 
 
+def test_what_is_nested_too_deeply_is_refused(api):
+    assert api.put(PATH, b'{"a": ' + b"[" * 600 + b"]" * 600 + b"}").status_code == 400
+
+
 @pytest.mark.parametrize("body", [b"[]", b'"x"', b"{", b'{"a": "\\u0000"}', b"null"])
 def test_only_a_json_object_is_taken(api, body):
     assert api.put(PATH, body).status_code == 400
