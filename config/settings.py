@@ -300,6 +300,9 @@ JOB_RING_PATIENCE = env.float("JOB_RING_PATIENCE", 10)  # before a due job's bel
 WATCHDOG_EVERY = env.float("WATCHDOG_EVERY", 10)
 MIGRATIONS_EVERY = env.float("MIGRATIONS_EVERY", 30)
 MAINTENANCE_EVERY = env.float("MAINTENANCE_EVERY", 10)
+BACKUPS_EVERY = env.float("BACKUPS_EVERY", 120)  # the clock looks whose backup is due
+BACKUPS_TRIES = env.int("BACKUPS_TRIES", 3)  # of one day's automatic backup, within its window
+BACKUPS_FAILED_KEPT = env.int("BACKUPS_FAILED_KEPT", 14)  # days that one that failed can still be read
 
 DRIVER = env.str("DRIVER", "compute.drivers.simulated.SimulatedDriver")
 DRIVER_CONNINFO = env.str("DRIVER_CONNINFO", "")  # empty: beside our own tables
@@ -320,6 +323,7 @@ CELERY_BEAT_SCHEDULE = {
     "watch": {"task": "compute.jobs.watch", "schedule": WATCHDOG_EVERY},
     "start_migrations": {"task": "compute.jobs.start_migrations", "schedule": MIGRATIONS_EVERY},
     "keep_maintenance": {"task": "compute.jobs.keep_maintenance", "schedule": MAINTENANCE_EVERY},
+    "take_backups": {"task": "compute.jobs.take_backups", "schedule": BACKUPS_EVERY},
     "expire_uploads": {"task": "compute.jobs.expire_uploads", "schedule": 600},
     "send_messages": {"task": "accounts.send_messages", "schedule": 10},
 }
@@ -331,6 +335,7 @@ CELERY_TASK_ROUTES = {
     "compute.jobs.start_migrations": {"queue": "clock"},
     "compute.jobs.keep_maintenance": {"queue": "clock"},
     "compute.jobs.expire_uploads": {"queue": "clock"},
+    "compute.jobs.take_backups": {"queue": "clock"},
 }
 
 # --- Celery ---------------------------------------------------------------------------------------------------

@@ -214,6 +214,8 @@ class InstanceTypeFactory(DjangoModelFactory):
     network_out = 1000
     price_hourly = 0.01
     price_monthly = 5
+    backup_price_hourly = 0.004
+    backup_price_monthly = 2.5
 
 
 class KernelFactory(DjangoModelFactory):

@@ -262,6 +262,8 @@ BODIES: dict[str, Callable[[Scene], dict[str, Any] | File]] = {
     "PUT /v4/compute/instances/{compute_id}/configs/{id}": lambda scene: {"label": "another"},
     "POST /v4/compute/instances/{compute_id}/ips": lambda scene: {"type": "ipv4", "public": False},
     "PUT /v4/compute/instances/{compute_id}/ips/{id}": lambda scene: {"rdns": None},
+    "POST /v4/compute/instances/{compute_id}/backups": lambda scene: {"label": "before"},
+    "POST /v4/compute/instances/{compute_id}/backups/{id}/restore": lambda scene: {"compute_id": scene.compute.pk},
     "POST /v4/compute/stackscripts": lambda scene: {
         "label": "script",
         "images": [scene.world.image.pk],
@@ -313,6 +315,10 @@ def outdated(scene: Scene) -> None:
     InstanceType.objects.filter(pk=scene.compute.type_id).update(deprecated=True, successor=successor)
 
 
+def with_backups(scene: Scene) -> None:
+    Instance.objects.filter(pk=scene.compute.pk).update(backups_enabled=True)
+
+
 def questions_answered(scene: Scene) -> None:
     """By everybody, which two-factor authentication needs."""
     SecurityAnswer.objects.bulk_create(
@@ -341,6 +347,8 @@ BEFORE: dict[str, Callable[[Scene], None]] = {
     "POST /v4/profile/phone-number/verify": code_sent,
     "POST /v4/profile/tfa-enable": questions_answered,
     "POST /v4/profile/tfa-enable-confirm": secret_given,
+    "POST /v4/compute/instances/{compute_id}/backups": with_backups,
+    "POST /v4/compute/instances/{compute_id}/backups/cancel": with_backups,
     "POST /v4/compute/instances/{id}/migrate": due_to_move,
     "POST /v4/compute/instances/{id}/mutate": outdated,
     "POST /v4/compute/instances/{id}/reboot": running,

@@ -35,7 +35,7 @@ def world(db) -> World:
     region = Region.objects.create(id="us-test", country="us", capabilities=["Computes"])
     plan = InstanceType.objects.create(
         id="g6-test-2", label="Test 2GB", type_class="standard", memory=2048, disk=25600, vcpus=2,
-        transfer=1000, network_out=1000, price_hourly=0.01, price_monthly=5,
+        transfer=1000, network_out=1000, price_hourly=0.01, price_monthly=5, backup_price_monthly=2.5,
     )  # fmt: skip
     image = Image.objects.create(
         id="compute/test11", label="Test 11", vendor="Test", size=1300, is_public=True, created=now()

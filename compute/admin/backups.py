@@ -1,16 +1,48 @@
-"""Backups, to be read."""
+"""Backups: what is kept of which instance, and why one failed."""
 
 from django.contrib import admin
+from django.http import HttpRequest
+from django.utils.safestring import SafeString
 
-from compute.models import Backup
-from config.admin.display import BAD, BUSY, GOOD, QUIET, link, pill
-from config.admin.pages import ReadOnlyPage
+from accounts.admin.panels import staff
+from compute.models import Backup, Instance
+from compute.services import backups
+from config.admin.display import BAD, BUSY, GOOD, QUIET, link, list_of, moment, pill
+from config.admin.pages import Panel, ReadOnlyPage
+from config.admin.verbs import Verb
 
 Status = Backup.Status
 TONES = {
     Status.SUCCESSFUL: GOOD, Status.FAILED: BAD, Status.PENDING: BUSY, Status.RUNNING: BUSY,
     Status.NEEDS_POST_PROCESSING: BUSY,
 }  # fmt: skip
+SHOWN = 20
+
+
+def delete(request: HttpRequest, backup: Backup) -> str:
+    backups.delete(staff(request, backup.account_id), backup)
+    return "it is gone, and what is kept of it will be soon."
+
+
+def status_pill(backup: Backup) -> SafeString:
+    return pill(backup.status, TONES.get(backup.status, QUIET))  # type: ignore[call-overload]
+
+
+def backups_panel(instance: Instance) -> Panel:
+    """The instance's newest backups, on its page."""
+    rows = Backup.objects.filter(instance=instance).order_by("-pk")[:SHOWN]
+    return Panel.of(
+        "Backups",
+        ("Backup", "Type", "Kept as", "Status", "Region", "Finished", "Message"),
+        (
+            (
+                link(row), row.type, row.rotation, status_pill(row), row.region_id, moment(row.finished),
+                row.message,
+            )
+            for row in rows
+        ),
+        more=list_of(Backup, instance__id__exact=instance.pk),
+    )  # fmt: skip
 
 
 @admin.register(Backup)
@@ -25,9 +57,16 @@ class BackupPage(ReadOnlyPage):
     search_help_text = "An instance's or account's id."
     ordering = ("-id",)
     sortable_by = ()
+    verbs = (
+        Verb(
+            "delete", "Delete", delete, danger=True, permission="delete",
+            offered=lambda backup: backup.status not in Backup.IN_PROGRESS,
+            confirm="What is kept of it is deleted. This cannot be undone.",
+        ),
+    )  # fmt: skip
     fields = (
-        "instance_link", "account", "region", "type", "rotation", "state", "message", "label", "configs", "disks",
-        "created", "updated", "finished",
+        "instance_link", "account", "region", "type", "rotation", "day", "state", "message", "label", "configs",
+        "disks", "created", "updated", "finished",
     )  # fmt: skip
 
     @admin.display(description="Instance")
@@ -36,4 +75,4 @@ class BackupPage(ReadOnlyPage):
 
     @admin.display(description="Status")
     def state(self, backup: Backup):
-        return pill(backup.status, TONES.get(backup.status, QUIET))  # type: ignore[call-overload]
+        return status_pill(backup)

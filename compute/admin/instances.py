@@ -12,6 +12,7 @@ from django.utils.safestring import SafeString
 
 from accounts.admin.panels import MOST, account_panel, staff
 from accounts.models import Account, User
+from compute.admin.backups import backups_panel
 from compute.admin.jobs import JobPage
 from compute.admin.migrations import migrations_panel
 from compute.admin.timeline import timeline
@@ -109,7 +110,7 @@ class InstancePage(ReadOnlyPage):
             offered = [button for button in jobs.buttons(request, job, back=page_of(obj)) if button.offered]
             return format_html_join("", "{}", ((button_html(button),) for button in offered))
 
-        shown = (disks_panel, configs_panel, addresses_panel, migrations_panel)
+        shown = (disks_panel, configs_panel, addresses_panel, backups_panel, migrations_panel)
         return [timeline(obj, buttons), *(panel(obj) for panel in shown)]
 
     @admin.display(description="Status")

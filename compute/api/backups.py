@@ -5,11 +5,12 @@ from typing import Any
 from rest_framework.serializers import BooleanField, CharField, ChoiceField, DateTimeField, IntegerField, ListField
 
 from accounts.actors import Actor
-from compute.api.instances import READ
+from compute.api.instances import READ, WRITE
 from compute.api.nested import its_instance
 from compute.models import Backup, Disk, Instance
-from compute.services.backups import listing
-from config.api.access import READ_ONLY
+from compute.services import backups
+from compute.services.restores import restore
+from config.api.access import READ_ONLY, READ_WRITE
 from config.api.fields import Computed
 from config.api.responses import JSONResponse
 from config.api.serializers import Resource
@@ -66,13 +67,27 @@ def shown(backup: Backup | None) -> dict[str, Any] | None:
     return None if backup is None else BackupResource.shape().of_instance(backup)
 
 
+class SnapshotRequest(Resource):
+    """The body of a snapshot."""
+
+    label = CharField(min_length=1, max_length=255)
+
+
+class RestoreRequest(Resource):
+    """The body of a restore. `compute_id` is where to; with `overwrite`, all that is there is deleted first."""
+
+    compute_id = IntegerField()
+    overwrite = BooleanField(default=False)
+
+
 class BackupListViewSet(ResourceViewSet[Actor, Instance]):
     """All backups of an instance."""
 
     resource = BackupListing
-    responses = {"show": BackupListing}
-    scopes = {"show": READ}
-    grants = {"show": READ_ONLY}
+    requests = {"snapshot": SnapshotRequest}
+    responses = {"show": BackupListing, "snapshot": BackupResource}
+    scopes = {"show": READ, "snapshot": WRITE, "enable": WRITE, "cancel": WRITE}
+    grants = {"show": READ_ONLY, "snapshot": READ_WRITE, "enable": READ_WRITE, "cancel": READ_WRITE}
     parent = staticmethod(its_instance)
 
     @staticmethod
@@ -81,7 +96,7 @@ class BackupListViewSet(ResourceViewSet[Actor, Instance]):
 
     def show(self, request, compute_id) -> JSONResponse:
         """The automatic backups of the instance, its snapshot, and the snapshot that is being made."""
-        found = listing(self.get_parent())
+        found = backups.listing(self.get_parent())
         return JSONResponse(
             {
                 "automatic": [shown(backup) for backup in found.automatic],
@@ -89,13 +104,32 @@ class BackupListViewSet(ResourceViewSet[Actor, Instance]):
             }
         )
 
+    def snapshot(self, request, compute_id) -> JSONResponse:
+        """Take a snapshot now. It replaces the one before when it is `successful`; follow `compute_snapshot`.
+
+        Backups have to be enabled, and the instance keeps its status. Nothing else can be done with it meanwhile.
+        """
+        made = backups.snapshot(self.actor, self.get_parent(), self.validated()["label"])
+        return JSONResponse(shown(made))
+
+    def enable(self, request, compute_id) -> JSONResponse:
+        """Let the instance be backed up each day, and have snapshots. The platform completes its schedule soon."""
+        backups.enable(self.actor, self.get_parent())
+        return JSONResponse()
+
+    def cancel(self, request, compute_id) -> JSONResponse:
+        """End the backups of the instance and delete all there are. Cannot be undone."""
+        backups.cancel(self.actor, self.get_parent())
+        return JSONResponse()
+
 
 class BackupViewSet(ResourceViewSet[Actor, Backup]):
     """One backup of an instance."""
 
     resource = BackupResource
-    scopes = {"retrieve": READ}
-    grants = {"retrieve": READ_ONLY}
+    requests = {"restore": RestoreRequest}
+    scopes = {"retrieve": READ, "restore": WRITE}
+    grants = {"retrieve": READ_ONLY, "restore": READ_WRITE}
     parent = staticmethod(its_instance)
 
     @staticmethod
@@ -105,3 +139,12 @@ class BackupViewSet(ResourceViewSet[Actor, Backup]):
     def retrieve(self, request, compute_id, id) -> JSONResponse:
         """A backup of the instance, one that failed included."""
         return self.answer(self.get_entity())
+
+    def restore(self, request, compute_id, id) -> JSONResponse:
+        """Add the backup's disks and profiles to an instance of its region, or put them in place of all it has.
+
+        The instance shows `restoring`; follow its event `backups_restore`.
+        """
+        given: dict[str, Any] = self.validated()
+        restore(self.actor, self.get_entity(), **given)
+        return JSONResponse()

@@ -14,7 +14,6 @@ from compute.services import instances, power
 from config.api.access import READ_ONLY, READ_WRITE
 from config.api.responses import JSONResponse
 from config.api.views import ResourceViewSet
-from config.errors import Problems
 
 READ = "computes:read_only"
 WRITE = "computes:read_write"
@@ -53,7 +52,10 @@ class InstanceViewSet(ResourceViewSet[Actor, Instance]):
         return Instance.objects.visible_to(actor)
 
     def create(self, request) -> JSONResponse:
-        """Create an instance, empty or from an image. It shows `provisioning`; follow its event to the end."""
+        """Create an instance: empty, from an image, or with `backup_id` from a backup.
+
+        It shows `provisioning`, or `restoring` from a backup; follow its event to the end.
+        """
         instance = instances.create(self.actor, spec_of(self.validated()))
         return self.answer(instance)
 
@@ -91,16 +93,8 @@ class InstanceViewSet(ResourceViewSet[Actor, Instance]):
 
 
 def spec_of(given: Mapping[str, Any]) -> instances.InstanceSpec:
-    """What the service takes, from a validated body. Refuses what this installation does not offer yet."""
-    problems = Problems()
-    if given.get("backup_id") is not None:
-        # no backups are taken, so whatever is named does not exist
-        problems.add("backup_id", "backup_id is not valid")
-    if given.get("backups_enabled"):
-        problems.add("backups_enabled", "Backups are not offered yet.")
-    problems.raise_any()
-    offered = {name: value for name, value in given.items() if name not in ("backup_id", "backups_enabled")}
-    return instances.InstanceSpec(**spec_fields(offered))
+    """What the service takes, from a validated body."""
+    return instances.InstanceSpec(**spec_fields(given))
 
 
 def spec_fields(given: Mapping[str, Any]) -> dict[str, Any]:

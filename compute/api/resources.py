@@ -1,6 +1,7 @@
 """What instances and their parts look like on the wire."""
 
 import re
+from datetime import datetime
 
 from drf_spectacular.utils import extend_schema_field
 from rest_framework.serializers import (
@@ -16,7 +17,7 @@ from rest_framework.serializers import (
 )
 
 from compute.models import Disk, Instance
-from config.api.fields import Constant
+from config.api.fields import Computed, Constant
 from config.api.serializers import Resource
 
 LARGEST = 2**31 - 1
@@ -55,9 +56,14 @@ class Schedule(Resource):
     window = ChoiceField(Instance.Window.choices, source="backups_window", allow_null=True, required=False)
 
 
+def is_available(there: bool, maintenance: datetime | None) -> bool:
+    """Whether there is a backup to restore from, and the host is not under maintenance."""
+    return there and maintenance is None
+
+
 class Backups(Resource):
     enabled = BooleanField(source="backups_enabled", read_only=True)
-    available = BooleanField(source="backups_available", read_only=True)
+    available = Computed(BooleanField(), is_available, "backups_available", "host__maintenance")
     schedule = Schedule(source="*", required=False)
     last_successful = DateTimeField(source="backups_last_successful", read_only=True, allow_null=True)
 
@@ -135,7 +141,7 @@ class DeployRequest(Resource):
 
 
 class InstanceCreate(DeployRequest):
-    """The body of a create. What needs a resource this installation does not offer yet is refused by name."""
+    """The body of a create. With `backup_id`, disks, profiles and root's password are as in that backup."""
 
     region = CharField()
     type = CharField()

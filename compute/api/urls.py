@@ -51,8 +51,11 @@ urlpatterns = [
         f"{NESTED}/configs/<id:id>",
         ConfigViewSet.as_view({"get": "retrieve", "put": "update", "delete": "destroy"}),
     ),
-    path(f"{NESTED}/backups", BackupListViewSet.as_view({"get": "show"})),
+    path(f"{NESTED}/backups", BackupListViewSet.as_view({"get": "show", "post": "snapshot"})),
+    path(f"{NESTED}/backups/enable", BackupListViewSet.as_view({"post": "enable"})),
+    path(f"{NESTED}/backups/cancel", BackupListViewSet.as_view({"post": "cancel"})),
     path(f"{NESTED}/backups/<id:id>", BackupViewSet.as_view(READ)),
+    path(f"{NESTED}/backups/<id:id>/restore", BackupViewSet.as_view({"post": "restore"})),
     path(f"{NESTED}/ips", NetworkingViewSet.as_view({"get": "show", "post": "add"})),
     path(
         f"{NESTED}/ips/<address:id>",

@@ -8,7 +8,7 @@ from datetime import timedelta
 from compute.drivers.base import Power
 from compute.jobs import steps
 from compute.jobs.kinds import Kind, Step, nothing, registry
-from compute.jobs.steps import clones, disks, images, migrations, rebuilds, rescue, resizing
+from compute.jobs.steps import backups, clones, disks, images, migrations, rebuilds, rescue, resizing
 from compute.models.instances import Instance
 
 S = Instance.Status
@@ -188,6 +188,86 @@ DELETE_IMAGE = Kind(
     unwound=images.restore,
 )
 
+BACKING_UP = (
+    Step("begin", nothing, undo=nothing, record=backups.under_way),
+    Step("save", backups.save, undo=backups.unsave, record=backups.saved),
+)
+
+SNAPSHOT = Kind(
+    name="snapshot",
+    verb="back up",
+    event="compute_snapshot",
+    starts_from=SETTLED,
+    during=None,
+    steps=BACKING_UP,
+    done=backups.keep,
+    unwound=backups.give_up,
+    superseded=backups.give_up,
+    outside=True,
+    deadline=LONG,
+)
+
+BACKUP = Kind(
+    name="backup",
+    verb="back up",
+    event="compute_snapshot",
+    starts_from=SETTLED,
+    during=None,
+    steps=BACKING_UP,
+    done=backups.keep,
+    unwound=backups.give_up,
+    superseded=backups.give_up,
+    outside=True,
+    deadline=LONG,
+)
+
+# On no instance, so that its goal holds whenever it ends: a deletion that fails is not given up but, as an undo,
+# tried until it succeeds. Staff see meanwhile why it does not.
+DELETE_BACKUPS = Kind(
+    name="delete_backups",
+    verb="delete",
+    event="backups_cancel",
+    during=None,
+    goal=Power.ABSENT,
+    steps=(Step("delete", backups.delete, undo=backups.delete),),
+    deadline=LONG,
+)
+
+RESTORE = Kind(
+    name="restore",
+    verb="restore",
+    event="backups_restore",
+    starts_from=SETTLED,
+    during=S.RESTORING,
+    steps=(
+        Step("stop", steps.stop, undo=backups.come_back, when=lambda data: data["overwrite"]),
+        Step(
+            "clear", backups.clear, undo=nothing, record=backups.cleared,
+            when=lambda data: data["overwrite"],
+        ),
+        Step("disks", backups.restore_disk, undo=backups.unrestore_disks, record=steps.disk_made),
+    ),
+    unwound=backups.stay,
+    deadline=LONG,
+)  # fmt: skip
+
+PROVISION_FROM_BACKUP = Kind(
+    name="provision_from_backup",
+    verb="provision",
+    event="compute_create",
+    during=S.RESTORING,
+    steps=(
+        Step("define", steps.define, undo=steps.undefine),
+        Step("disks", backups.restore_disk, undo=backups.unrestore_disks, record=steps.disk_made),
+        Step(
+            "boot", steps.start, undo=None,
+            event="compute_boot", when=lambda data: data["boot"],
+        ),
+    ),
+    unwound=steps.forget,
+    deadline=LONG,
+)  # fmt: skip
+
 RESIZING = (
     Step("stop", steps.stop, undo=migrations.boot_again, when=lambda data: data["running"]),
     Step(
@@ -326,4 +406,5 @@ KINDS = registry((
     CLONE, CLONE_INTO, MIGRATE, MIGRATE_REGION, RESIZE, MUTATE, HOST_STOP,
     REBUILD, DISK_CREATE, DISK_CLONE, DISK_RESIZE, DISK_DELETE, PASSWORD_RESET,
     IMAGIZE, IMPORT_IMAGE, DELETE_IMAGE,
+    SNAPSHOT, BACKUP, DELETE_BACKUPS, RESTORE, PROVISION_FROM_BACKUP,
 ))  # fmt: skip

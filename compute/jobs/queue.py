@@ -98,8 +98,8 @@ def begin(
     return job
 
 
-def enqueue_alone(kind_name: str, actor: Actor, told: Event, data: dict[str, Any]) -> Job:
-    """Insert a job on no instance, in the caller's transaction, which opened the event it goes on to tell."""
+def enqueue_alone(kind_name: str, actor: Actor, told: Event | None, data: dict[str, Any]) -> Job:
+    """Insert a job on no instance, in the caller's transaction, which opened its event where it has one."""
     job = _draft(KINDS[kind_name], None, actor, told, data, None)
     insert(job)
     _ring_after_commit(job, None)
@@ -134,7 +134,7 @@ def _draft(
     kind: Kind,
     instance: Instance | None,
     actor: Actor,
-    event: Event,
+    event: Event | None,
     data: dict[str, Any],
     secrets: dict[str, Any] | None,
 ) -> Job:

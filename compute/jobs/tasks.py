@@ -4,7 +4,7 @@ from celery import shared_task
 
 from compute.jobs import engine, watchdog
 from compute.jobs.bell import TASK
-from compute.services import images, maintenance, migrations
+from compute.services import backup_schedule, images, maintenance, migrations
 
 
 @shared_task(name=TASK, ignore_result=True)
@@ -41,3 +41,9 @@ def expire_uploads() -> None:
 def keep_maintenance() -> None:
     """Stop and boot what had to wait when the maintenance of its host began or ended."""
     maintenance.keep_up()
+
+
+@shared_task(name="compute.jobs.take_backups", ignore_result=True, expires=60)
+def take_backups() -> None:
+    """Choose schedules that are left to the platform, and take the automatic backups that are due."""
+    backup_schedule.look()

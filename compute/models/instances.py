@@ -10,6 +10,11 @@ from compute.models.catalogue import Image, InstanceType, Kernel
 from compute.models.hosts import Host
 from regions.models import Region
 
+UNSCHEDULED = Q(backups_enabled=True) & (
+    Q(backups_day=None) | Q(backups_day="Scheduling") | Q(backups_window=None) | Q(backups_window="Scheduling")
+)
+"""Whose backups have a day or a window that the platform has to choose."""
+
 
 class InstanceQuerySet(GrantedQuerySet):
     entity_type = "compute"
@@ -120,6 +125,11 @@ class Instance(models.Model):
         indexes = [
             models.Index(fields=("account", "id"), name="instance_page"),
             GinIndex(fields=("tags",), name="instance_tags"),
+            # what the clock asks for: whose window is open, and who has none yet
+            models.Index(
+                fields=("backups_window", "id"), condition=Q(backups_enabled=True), name="instance_backups"
+            ),
+            models.Index(fields=("id",), condition=UNSCHEDULED, name="instance_unscheduled"),
         ]
 
     def __str__(self):

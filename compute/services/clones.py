@@ -15,7 +15,9 @@ from compute.jobs.ledger import LIVE
 from compute.jobs.queue import begin, enqueue
 from compute.models import Config, ConfigDevice, Disk, Instance, InstanceType, Job
 from compute.services import addresses
+from compute.services.backup_settings import NOT_OFFERED, is_offered, switch_on
 from compute.services.ips import hold_account
+from compute.services.parts import PROFILE
 from compute.services.placement import place
 from compute.services.places import check_region, slaac_in
 from compute.services.refs import instance_ref
@@ -29,10 +31,6 @@ from tags.services import set_tags
 MOST_CLONES = 5
 """How many clones of one instance run at once."""
 KEPT = ("watchdog_enabled", "alert_io", "alert_network_in", "alert_network_out", "alert_transfer_quota")
-PROFILE = (
-    "label", "kernel_id", "comments", "memory_limit", "run_level", "virt_mode", "root_device", "helpers",
-    "interfaces", "rescue",
-)  # fmt: skip
 
 Part = TypeVar("Part", bound=Model)
 
@@ -187,8 +185,8 @@ def _check_new(source: Instance, spec: CloneSpec, chosen: _Chosen, problems: Pro
     check_region(region, plan, problems)
     if region:
         check_vlans(source.account_id, region, vlans_of(chosen.configs), "region", problems)
-    if spec.backups_enabled:
-        problems.add("backups_enabled", "Backups are not offered yet.")
+    if spec.backups_enabled and plan and not is_offered(plan):
+        problems.add("backups_enabled", NOT_OFFERED)
 
 
 def _check_target(target: Instance, spec: CloneSpec, chosen: _Chosen, problems: Problems) -> None:
@@ -230,6 +228,8 @@ def _make(actor: Actor, source: Instance, spec: CloneSpec, chosen: _Chosen, data
     target.alert_cpu = source.alert_cpu if plan == source.type else 90 * plan.vcpus
     target.ipv4 = [addresses.take(region.pk, target.pk, public=True)]
     target.ipv6 = slaac_in(region.pk, target.pk)
+    if spec.backups_enabled:
+        switch_on(target)
     if source.tags:
         target.tags = set_tags(source.account_id, "compute", target.pk, source.tags)
     grant_creator(actor, "compute", target.pk)

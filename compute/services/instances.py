@@ -1,23 +1,27 @@
 """Creating, changing and deleting instances."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from django.db import transaction
+from django.db.models import Model
 
 from accounts.actors import Actor
 from accounts.models import Event
-from accounts.services.events import notify
+from accounts.services.events import EntityRef, notify
 from accounts.services.grants import grant_creator
 from compute.jobs.queue import begin, enqueue
-from compute.models import Image, Instance, InstanceType, Job
+from compute.models import Backup, Config, Image, Instance, InstanceType, Job
 from compute.services import addresses
+from compute.services.backup_settings import NOT_OFFERED, is_offered, scheduled, switch_on
 from compute.services.deploy import DEFAULT_SWAP, Deploy, DeploySpec, check_deploy, fill_plan, is_available
 from compute.services.interfaces import check_interfaces
 from compute.services.ips import hold_account
 from compute.services.offer import find_offer
+from compute.services.parts import archives_of, draw_part_keys, parts_of, vlans_kept
 from compute.services.placement import FULL, place
-from compute.services.refs import image_ref, instance_ref
+from compute.services.refs import backup_ref, image_ref, instance_ref
+from compute.services.restores import check_place, hold_backup
 from compute.services.scripts import count_deployment
 from compute.services.vlans import bring_vlans, check_vlans, tell, vlans_in, vlans_of
 from config.errors import Problems
@@ -30,7 +34,7 @@ CAPABILITY = {"gpu": "GPU Computes", "metal": "Bare Metal"}
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class InstanceSpec(DeploySpec):
-    """What a client asks for. Sizes in MB."""
+    """What a client asks for. Sizes in MB. With `backup_id` what only an image deploy needs has no effect."""
 
     region: str
     type: str
@@ -41,6 +45,8 @@ class InstanceSpec(DeploySpec):
     interfaces: tuple[dict[str, Any], ...] = ()
     group: str = ""
     tags: tuple[str, ...] = ()
+    backup_id: int | None = None
+    backups_enabled: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,6 +58,7 @@ class _Plan:
     network: str | None
     deploy: Deploy
     interfaces: tuple[dict[str, str], ...]
+    backup: Backup | None
 
 
 @transaction.atomic
@@ -76,27 +83,59 @@ def create(actor: Actor, spec: InstanceSpec) -> Instance:
         instance.ipv6 = f"{addresses.slaac_address(plan.network, instance.pk)}/128"
     if spec.tags:
         instance.tags = set_tags(actor.account_id, "compute", instance.pk, list(spec.tags))
-    deploy = plan.deploy
-    config, parts = fill_plan(instance, deploy, spec.swap_size, plan.interfaces) if deploy.image else (None, [])
-    vlans = vlans_of([config]) if config else set()
+    if spec.backups_enabled:
+        switch_on(instance)
+    first = _from_backup(instance, plan.backup) if plan.backup else _from_image(instance, plan, spec)
+    vlans = vlans_of(first.configs)
     bring_vlans(actor.account_id, plan.region.pk, vlans)
     grant_creator(actor, "compute", instance.pk)
-    if deploy.script:
-        count_deployment(deploy.script.script)
+    if plan.deploy.script:
+        count_deployment(plan.deploy.script.script)
     # last: all creates in the region want the row of one of its few hosts, and hold it until they commit
     instance.host = place(instance, plan.type, plan.region.pk)
+    boots = first.boots if spec.booted else None
     begin(
-        "provision",
+        first.kind,
         instance,
         actor,
         keys=(event_and_job[0], event_and_job[1]),
-        along=(instance, *parts),
-        data={"boot": bool(config and spec.booted), "config": config and config.pk},
-        secrets=deploy.secrets,
-        secondary=image_ref(deploy.image),
+        along=(instance, *first.rows),
+        data={"boot": boots is not None, "config": first.boots and first.boots.pk, **first.data},
+        secrets=plan.deploy.secrets,
+        secondary=first.secondary,
     )
     tell(actor, instance, set(), vlans)
     return instance
+
+
+@dataclass(frozen=True, slots=True)
+class _First:
+    """What a new instance has on it at first: its rows, and the job that makes the disks."""
+
+    kind: str
+    rows: list[Model]
+    configs: list[Config]
+    boots: Config | None
+    secondary: EntityRef | None
+    data: dict[str, Any] = field(default_factory=dict)
+
+
+def _from_image(instance: Instance, plan: _Plan, spec: InstanceSpec) -> _First:
+    """The disks and the profile of an image deploy, or nothing without an image."""
+    image = plan.deploy.image
+    config, rows = fill_plan(instance, plan.deploy, spec.swap_size, plan.interfaces) if image else (None, [])
+    return _First("provision", rows, [config] if config else [], config, image_ref(image))
+
+
+def _from_backup(instance: Instance, backup: Backup) -> _First:
+    """Disks and profiles as they were when the backup was taken, root's password included."""
+    instance.status = Instance.Status.RESTORING
+    keys = draw_part_keys(backup.content)
+    parts = parts_of(backup.content, instance, keys)
+    instance.image_id = parts.image
+    data = {"backup": backup.pk, "archives": archives_of(backup.content, keys)}
+    secondary = backup_ref(backup)
+    return _First("provision_from_backup", parts.rows, parts.configs, parts.boots, secondary, data)
 
 
 # --- checks -------------------------------------------------------------------------------------------
@@ -118,8 +157,11 @@ def _check(actor: Actor, spec: InstanceSpec) -> _Plan:
             problems.add("region", FULL)
     if plan_type and image and is_available(image):
         _check_room(spec, image, plan_type, problems)
-    deploy = check_deploy(actor, spec, image, problems)
+    deploy = check_deploy(actor, _to_deploy(spec, problems), image, problems)
     interfaces = _check_interfaces(actor, spec, region, problems)
+    backup = _check_backup(actor, spec, plan_type, region, problems)
+    if spec.backups_enabled and plan_type and not is_offered(plan_type):
+        problems.add("backups_enabled", NOT_OFFERED)
     if spec.tags:
         check_may_tag(actor)
         for index, reason in check_labels(spec.tags):
@@ -127,7 +169,37 @@ def _check(actor: Actor, spec: InstanceSpec) -> _Plan:
     problems.raise_any()
     assert plan_type is not None  # noqa: S101 - or else there were problems
     assert region is not None  # noqa: S101
-    return _Plan(plan_type, region, offer.network, deploy, interfaces)
+    return _Plan(plan_type, region, offer.network, deploy, interfaces, backup)
+
+
+def _to_deploy(spec: InstanceSpec, problems: Problems) -> DeploySpec:
+    """What is to be deployed: no image beside a backup, and no script."""
+    if spec.backup_id is None:
+        return spec
+    for name in ("image", "stackscript_id"):
+        if getattr(spec, name) is not None:
+            problems.add(name, f"{name} cannot be combined with backup_id.")
+    return replace(spec, image=None, stackscript_id=None)
+
+
+def _check_backup(
+    actor: Actor, spec: InstanceSpec, plan: InstanceType | None, region: Region | None, problems: Problems
+) -> Backup | None:
+    """The backup that is named, locked: of an instance that the actor sees, in this region, fitting the type."""
+    if spec.backup_id is None:
+        return None
+    hold_account(actor)  # before the backup, for the VLANs that its profiles may bring
+    seen = Instance.objects.visible_to(actor).values("pk")
+    backup = hold_backup(Backup.objects.filter(pk=spec.backup_id, instance__in=seen))
+    if backup is None:
+        problems.add("backup_id", "backup_id is not valid")
+        return None
+    if plan and backup.size > plan.disk:
+        problems.add("type", f"The backup needs {backup.size} MB, and this type has {plan.disk} MB.")
+    if region:
+        check_place(backup, region.pk, "region", problems)
+        check_vlans(actor.account_id, region, vlans_kept(backup.content), "region", problems)
+    return backup
 
 
 def _check_room(spec: InstanceSpec, image: Image, plan: InstanceType, problems: Problems) -> None:
@@ -167,7 +239,8 @@ class InstanceChanges:
 @transaction.atomic
 def update(actor: Actor, instance: Instance, changes: InstanceChanges) -> None:
     """Write what differs, and one ``compute_update`` event when anything does. Works whatever job runs."""
-    wanted = {name: value for name, value in changes.fields.items() if getattr(instance, name) != value}
+    given = scheduled(instance, changes.fields)
+    wanted = {name: value for name, value in given.items() if getattr(instance, name) != value}
     if changes.tags is not None and list(changes.tags) != list(instance.tags):
         check_may_tag(actor)
         problems = Problems()

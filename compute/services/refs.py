@@ -1,7 +1,7 @@
 """How events name the entities of this app."""
 
 from accounts.services.events import EntityRef
-from compute.models import Config, Disk, Image, Instance, StackScript
+from compute.models import Backup, Config, Disk, Image, Instance, StackScript
 
 
 def instance_ref(instance: Instance) -> EntityRef:
@@ -29,6 +29,11 @@ def own_image_ref(image: Image) -> EntityRef:
     """An account's own image as what an event is about: events, like grants, name it by its number."""
     assert image.number is not None  # noqa: S101 - only official images have none
     return EntityRef("image", image.number, image.label, f"/v4/images/{image.pk}")
+
+
+def backup_ref(backup: Backup) -> EntityRef:
+    url = f"/v4/compute/instances/{backup.instance_id}/backups/{backup.pk}"
+    return EntityRef("backups", backup.pk, str(backup), url)
 
 
 def script_ref(script: StackScript) -> EntityRef:

@@ -7,7 +7,7 @@ is over.
 
 import random
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Any
 
 import pytest
@@ -18,19 +18,19 @@ from accounts.models import Event, User
 from compute.drivers.base import DriverError, Refused
 from compute.jobs import engine
 from compute.jobs.ledger import LIVE
-from compute.models import VLAN, Config, Disk, Host, Image, Instance, InstanceType, Job
+from compute.models import VLAN, Backup, Config, Disk, Host, Image, Instance, InstanceType, Job
 from compute.services.room import taken
 from compute.services.vlans import vlans_of
 from regions.models import Region
 from tests.client import APIClient
 from tests.compute.jobs.memory import MemoryDriver, WorkerDied
-from tests.compute.jobs.test_every_kind import assert_sound
+from tests.compute.jobs.test_every_kind import archives_going, assert_sound
 from tests.factories import token_of
 from tests.world import STRONG, World
 
 pytestmark = pytest.mark.django_db
 
-ACTIONS_EACH = 120
+ACTIONS_EACH = 130
 INSTANCES = 5
 GARBAGE = (0, -1, 2**31, 10**12)
 Call = tuple[str, str, dict[str, Any] | None]
@@ -39,7 +39,8 @@ Call = tuple[str, str, dict[str, Any] | None]
 class Chaos:
     """Draws actions, and decides at each call of the hypervisor whether it goes wrong."""
 
-    def __init__(self, seed: int, world: World, driver: MemoryDriver):
+    def __init__(self, seed: int, world: World, driver: MemoryDriver, names: list[str]):
+        self.names = names
         self.rng = random.Random(seed)
         self.world = world
         self.faults = 0.12
@@ -64,7 +65,7 @@ class Chaos:
         return self.rng.random() < 0.5
 
     def action(self) -> tuple[str, Call]:
-        name = self.rng.choice(sorted(ACTIONS))
+        name = self.rng.choice(self.names)
         if Instance.objects.count() < 2:
             name = "create"
         return name, ACTIONS[name](self)
@@ -78,9 +79,9 @@ def create(chaos: Chaos) -> Call:
     if Instance.objects.count() >= INSTANCES:
         return at(chaos, "", method="delete")
     body: dict[str, Any] = {"region": chaos.rng.choice(["us-test", "us-other"]), "type": a_type(chaos)}
-    if chaos.flip():
+    if chaos.rng.random() < 0.75:
         body |= {"image": chaos.world.image.pk, "root_pass": STRONG, "booted": chaos.flip()}
-    body |= {"private_ip": chaos.flip()}
+    body |= {"private_ip": chaos.flip(), "backups_enabled": chaos.flip()}
     return "post", "/v4/compute/instances", body
 
 
@@ -118,13 +119,28 @@ def a_size(chaos: Chaos) -> int:
 
 def disk_create(chaos: Chaos) -> Call:
     body: dict[str, Any] = {"size": a_size(chaos)}
-    if chaos.flip():
+    if chaos.rng.random() < 0.75:
         body |= {"image": chaos.world.image.pk, "root_pass": STRONG}
     return at(chaos, "/disks", body)
 
 
 def rebuild(chaos: Chaos) -> Call:
     return at(chaos, "/rebuild", {"image": chaos.world.image.pk, "root_pass": STRONG, "booted": chaos.flip()})
+
+
+def restore(chaos: Chaos) -> Call:
+    backups = dict(Backup.objects.values_list("pk", "instance"))
+    backup = chaos.pick(list(backups))
+    path = f"/v4/compute/instances/{backups.get(backup, backup)}/backups/{backup}/restore"
+    return "post", path, {"compute_id": chaos.instance(), "overwrite": chaos.flip()}
+
+
+def create_from_backup(chaos: Chaos) -> Call:
+    if Instance.objects.count() >= INSTANCES:
+        return restore(chaos)
+    backup = chaos.pick(list(Backup.objects.values_list("pk", flat=True)))
+    body = {"region": "us-test", "type": a_type(chaos), "backup_id": backup, "backups_enabled": chaos.flip()}
+    return "post", "/v4/compute/instances", body
 
 
 def drop_address(chaos: Chaos) -> Call:
@@ -182,9 +198,16 @@ ACTIONS: dict[str, Callable[[Chaos], Call]] = {
     "rescue": rescue,
     "imagize": imagize,
     "image delete": delete_image,
+    "backups enable": lambda chaos: at(chaos, "/backups/enable"),
+    "backups cancel": lambda chaos: at(chaos, "/backups/cancel"),
+    "snapshot": lambda chaos: at(chaos, "/backups", {"label": "chaos"}),
+    "restore": restore,
+    "create from backup": create_from_backup,
     "address drop": drop_address,
     "address add": lambda chaos: at(chaos, "/ips", {"type": "ipv4", "public": chaos.flip()}),
 }
+
+BACKUPS = ("backups enable", "backups cancel", "snapshot", "restore", "create from backup")
 
 
 @pytest.fixture
@@ -220,7 +243,7 @@ def run_some(driver: MemoryDriver, rng: random.Random, most: int) -> None:
         engine.ring_promoted()
 
 
-def assert_invariants() -> None:
+def assert_invariants(driver: MemoryDriver) -> None:
     """What holds at every moment, in the middle of jobs too."""
     live = Job.objects.filter(state__in=LIVE, instance__isnull=False).values("instance")
     assert not live.annotate(number=Count("pk")).filter(number__gt=1).exists()
@@ -237,8 +260,16 @@ def assert_invariants() -> None:
     assert not Instance.objects.filter(booted_config__rescue=True).exists()
     named = {(c.instance.region_id, label) for c in Config.objects.all() for label in vlans_of([c])}
     assert named <= set(VLAN.objects.values_list("region", "label"))
+    assert driver.archives.keys() <= archives_known() | archives_going(), "there is an archive that nothing names"
     open_events = Event.objects.filter(status__in=["scheduled", "started"])
     assert set(open_events.values_list("pk", flat=True)) <= set(at_work.values_list("event_id", flat=True))
+
+
+def archives_known() -> set[str]:
+    """What images and backups of every status name, whether it is there or not."""
+    images = Image.objects.filter(number__isnull=False).values_list("number", flat=True)
+    backups = [archive for backup in Backup.objects.all() for archive in backup.archives]
+    return {*(f"skerry-image-{number}" for number in images), *backups}
 
 
 def drain(driver: MemoryDriver) -> None:
@@ -253,26 +284,41 @@ def drain(driver: MemoryDriver) -> None:
     raise AssertionError("jobs do not end")
 
 
-@pytest.mark.parametrize("seed", range(8))
-def test_random_actions_with_faults_keep_the_invariants(seed, wide_world, settings):
-    settings.JOB_BACKOFF = 0
+def keep_the_invariants(seed: int, names: Iterable[str], world: World) -> Counter[str]:
+    """Carry out random actions of these names, look at what always holds, and return what was carried out."""
     driver = MemoryDriver()
-    chaos = Chaos(seed, wide_world, driver)
+    chaos = Chaos(seed, world, driver, sorted(names))
     done: Counter[str] = Counter()
-    client = APIClient(token_of(User.objects.get(pk=wide_world.actor.user_id)))
+    client = APIClient(token_of(User.objects.get(pk=world.actor.user_id)))
     for _ in range(ACTIONS_EACH):
         name, (method, path, body) = chaos.action()
         send = getattr(client, method)
         answer = send(path, body) if method in ("post", "put") else send(path)
         assert answer.status_code in (200, 400, 404), (name, path, body, answer.content)
         done.update([name] if answer.status_code == 200 else [])
-        assert_invariants()
+        assert_invariants(driver)
         run_some(driver, chaos.rng, 12)
-        assert_invariants()
+        assert_invariants(driver)
 
-    assert len(done) > len(ACTIONS) / 2, f"too little was carried out: {done}"
     chaos.faults = 0
     drain(driver)
-
-    assert_invariants()
+    assert_invariants(driver)
     assert_sound(Job.objects.latest("pk"), driver, None)
+    return done
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_random_actions_with_faults_keep_the_invariants(seed, wide_world, settings):
+    settings.JOB_BACKOFF = 0
+    done = keep_the_invariants(seed, ACTIONS, wide_world)
+
+    assert len(done) > len(ACTIONS) / 2, f"too little was carried out: {done}"
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_backups_and_what_crosses_them_keep_the_invariants(seed, wide_world, settings):
+    settings.JOB_BACKOFF = 0
+    names = [*BACKUPS, *["snapshot", "restore", "create"] * 3, "delete", "boot", "clone"]
+    done = keep_the_invariants(seed, names, wide_world)
+
+    assert len(done.keys() & set(BACKUPS)) >= 3, f"too little was carried out: {done}"

@@ -11,7 +11,7 @@ from django.utils.timezone import now
 
 from accounts.models import User
 from compute.jobs.catalogue import KINDS
-from compute.models import Disk, HostMigration, Instance, InstanceType
+from compute.models import Backup, Disk, HostMigration, Instance, InstanceType
 from regions.models import Region
 from tests.client import APIClient
 from tests.factories import (
@@ -32,8 +32,8 @@ TEXT = """\
 
 What each action answers on an instance in each status: **ok** where it starts, `busy` where it is refused with
 `Compute busy.` (try again when the job is over), `no` where it is refused with a reason that names the status.
-While a job that does not change the status lives (one that works on a disk) every one of these answers `busy`,
-but `delete`, which waits for it or ends it.
+While a job that does not change the status lives (one that works on a disk or takes a backup) every one of these
+answers `busy`, but `delete`, which waits for it or ends it.
 
 `shows` is the status during the job, empty where it stays as it is. Afterwards an instance shows what its
 hypervisor says: `running` or `offline`, or `stopped` while its host is in maintenance.
@@ -79,6 +79,15 @@ def disk_of(scene: Scene) -> str:
     return f"/v4/compute/instances/{scene.instance.pk}/disks/{scene.disk.pk}"
 
 
+def back_up(scene: Scene) -> None:
+    """Backups are enabled, and there is one that was taken while the instance had no disk or profile."""
+    instance = scene.instance
+    Instance.objects.filter(pk=instance.pk).update(backups_enabled=True)
+    Backup.objects.create(
+        instance=instance, account=instance.account, region=instance.region, type="automatic", status="successful"
+    )
+
+
 ACTIONS = {
     "boot": Action("boot", path("/boot")),
     "reboot": Action("reboot", path("/reboot")),
@@ -97,6 +106,13 @@ ACTIONS = {
     "disk clone": Action("disk_clone", lambda scene: f"{disk_of(scene)}/clone"),
     "disk resize": Action("disk_resize", lambda scene: f"{disk_of(scene)}/resize", lambda scene: {"size": 900}),
     "disk delete": Action("disk_delete", lambda scene: disk_of(scene), method="delete"),
+    "snapshot": Action("snapshot", path("/backups"), lambda scene: {"label": "before"}, before=back_up),
+    "restore": Action(
+        "restore",
+        lambda scene: path(f"/backups/{Backup.objects.get().pk}/restore")(scene),
+        lambda scene: {"compute_id": scene.instance.pk},
+        before=back_up,
+    ),
     "image of a disk": Action("imagize", lambda scene: "/v4/images", lambda scene: {"disk_id": scene.disk.pk}),
     "delete": Action("delete", path(""), method="delete"),
 }

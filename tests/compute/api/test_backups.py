@@ -1,13 +1,20 @@
-"""Backups as a client reads them."""
+"""Backups as a client sees them: reading, enabling and cancelling them, and snapshots."""
 
 import pytest
 from django.db import connection
 from django.test.utils import CaptureQueriesContext
 from django.utils.timezone import now
 
-from accounts.models import User
-from compute.models import Backup, Instance
-from tests.factories import GrantFactory, InstanceFactory, StaffFactory, UserFactory
+from accounts.models import Event, User
+from compute.drivers.base import DiskSpec, Refused
+from compute.jobs import engine
+from compute.jobs.run import disk_name, machine_name
+from compute.models import Backup, Instance, InstanceType, Job
+from compute.services import maintenance
+from tests.compute.jobs.memory import failing_at
+from tests.compute.jobs.stages import deployed
+from tests.compute.jobs.work import work
+from tests.factories import DiskFactory, GrantFactory, InstanceFactory, StaffFactory, UserFactory
 
 pytestmark = pytest.mark.django_db
 
@@ -127,3 +134,336 @@ def test_staff_read_backups_and_change_none(client, kept):
     page = client.get(f"/admin/compute/backup/{row.pk}/change/")
     assert "The host does not answer." in page.content.decode()
     assert client.get("/admin/compute/backup/add/").status_code == 403
+
+
+# --- enabling and cancelling -----------------------------------------------------------------------------
+
+
+@pytest.fixture
+def mine(client_for, world):
+    """Calls as the owner of the world's account."""
+    return client_for(User.objects.get(pk=world.actor.user_id))
+
+
+@pytest.fixture
+def enabled(mine, world, driver) -> Instance:
+    """A running instance with backups enabled."""
+    instance = deployed(world, driver)
+    assert mine.post(f"{url(instance)}/enable").status_code == 200
+    return instance
+
+
+def errors(response) -> dict:
+    assert response.status_code == 400, response.content
+    return {error["field"]: error["reason"] for error in response.json()["errors"]}
+
+
+def shows(api, instance: Instance) -> dict:
+    return api.get(f"{INSTANCES}/{instance.pk}").json()["backups"]
+
+
+def end(kind: str, driver) -> Job:
+    return work(Job.objects.get(kind=kind, finished_at=None), driver)
+
+
+def take(api, instance: Instance, driver, label: str = "before") -> dict:
+    made = api.post(url(instance), {"label": label}).json()
+    end("snapshot", driver)
+    return made
+
+
+def actions(account) -> list[tuple[str, str]]:
+    return list(Event.objects.filter(account=account).order_by("pk").values_list("action", "status"))
+
+
+def test_enabled_backups_wait_for_a_schedule_and_for_a_first_backup(mine, world, driver):
+    instance = deployed(world, driver)
+    assert shows(mine, instance) == {
+        "enabled": False,
+        "available": False,
+        "schedule": {"day": None, "window": None},
+        "last_successful": None,
+    }
+
+    assert mine.post(f"{url(instance)}/enable").json() == {}
+
+    assert shows(mine, instance) == {
+        "enabled": True,
+        "available": False,
+        "schedule": {"day": "Scheduling", "window": "Scheduling"},
+        "last_successful": None,
+    }
+    assert actions(world.account)[-1] == ("backups_enable", "notification")
+
+
+def test_enabling_again_changes_and_tells_nothing(mine, enabled, world):
+    told = actions(world.account)
+
+    assert mine.post(f"{url(enabled)}/enable").status_code == 200
+
+    assert actions(world.account) == told
+
+
+def test_a_schedule_that_was_set_before_is_kept_when_backups_are_enabled(mine, world, driver):
+    instance = deployed(world, driver)
+    mine.put(f"{INSTANCES}/{instance.pk}", {"backups": {"schedule": {"day": "Tuesday", "window": None}}})
+
+    mine.post(f"{url(instance)}/enable")
+
+    assert shows(mine, instance)["schedule"] == {"day": "Tuesday", "window": "Scheduling"}
+
+
+def test_the_schedule_can_be_changed_and_left_to_the_platform_again(mine, enabled):
+    path = f"{INSTANCES}/{enabled.pk}"
+
+    changed = mine.put(path, {"backups": {"schedule": {"day": "Friday", "window": "W10"}}}).json()
+    assert changed["backups"]["schedule"] == {"day": "Friday", "window": "W10"}
+
+    left = mine.put(path, {"backups": {"schedule": {"day": None}}}).json()
+    assert left["backups"]["schedule"] == {"day": "Scheduling", "window": "W10"}
+
+
+def test_a_schedule_that_is_none_is_refused(mine, enabled):
+    body = {"backups": {"schedule": {"day": "Someday", "window": "W3"}}}
+
+    assert errors(mine.put(f"{INSTANCES}/{enabled.pk}", body)).keys() == {
+        "backups.schedule.day",
+        "backups.schedule.window",
+    }
+
+
+def test_backups_are_not_offered_for_a_type_that_has_no_price_for_them(mine, world, driver):
+    instance = deployed(world, driver)
+    InstanceType.objects.update(backup_price_monthly=None)
+
+    assert errors(mine.post(f"{url(instance)}/enable")) == {None: "Backups are not offered for this type."}
+
+
+def test_cancelling_deletes_all_backups_with_what_is_kept(mine, enabled, driver, world):
+    take(mine, enabled, driver)
+    backup(enabled, "failed")
+    assert driver.archives
+
+    assert mine.post(f"{url(enabled)}/cancel").json() == {}
+    assert mine.get(url(enabled)).json() == {"automatic": [], "snapshot": {"current": None, "in_progress": None}}
+    end("delete_backups", driver)
+
+    assert not driver.archives
+    assert not Backup.objects.filter(instance=enabled).exists()
+    assert shows(mine, enabled) == {
+        "enabled": False,
+        "available": False,
+        "schedule": {"day": None, "window": None},
+        "last_successful": None,
+    }
+    assert actions(world.account)[-1] == ("backups_cancel", "finished")
+
+
+def test_cancelling_where_nothing_is_kept_is_instant(mine, enabled, world):
+    mine.post(f"{url(enabled)}/cancel")
+
+    assert actions(world.account)[-1] == ("backups_cancel", "notification")
+    assert errors(mine.post(f"{url(enabled)}/cancel")) == {None: "Backups are not enabled for this compute."}
+
+
+def test_a_deletion_that_fails_is_tried_until_it_succeeds(mine, enabled, driver, settings):
+    take(mine, enabled, driver)
+    mine.post(f"{url(enabled)}/cancel")
+    driver.before = failing_at(len(driver.calls), times=settings.JOB_ATTEMPTS + 3)
+
+    assert end("delete_backups", driver).state == "done"
+
+    assert not driver.archives
+
+
+def test_cancelling_ends_a_snapshot_that_is_being_made(mine, enabled, driver):
+    made = mine.post(url(enabled), {"label": "late"}).json()
+
+    assert mine.post(f"{url(enabled)}/cancel").status_code == 200
+    assert end("snapshot", driver).state == "failed"
+
+    assert not driver.archives
+    assert Backup.objects.get(pk=made["id"]).status == "userAborted"
+    assert mine.get(url(enabled)).json()["snapshot"] == {"current": None, "in_progress": None}
+
+
+def test_a_snapshot_that_is_complete_just_when_backups_are_cancelled_is_not_kept(mine, enabled, driver):
+    mine.post(url(enabled), {"label": "late"})
+    driver.after = lambda number, name: mine.post(f"{url(enabled)}/cancel") if name == "save_disk" else None
+
+    assert end("snapshot", driver).state == "done"
+    end("delete_backups", driver)
+
+    assert not driver.archives
+    assert not Backup.objects.filter(instance=enabled).exists()
+    assert shows(mine, enabled)["available"] is False
+
+
+# --- snapshots ---------------------------------------------------------------------------------------------
+
+
+def test_a_snapshot_keeps_disks_but_swap_and_says_so_when_it_is_done(mine, enabled, driver, world):
+    response = mine.post(url(enabled), {"label": "before"})
+
+    assert response.status_code == 200
+    made = response.json()
+    assert (made["type"], made["status"], made["available"], made["label"]) == (
+        "snapshot", "pending", False, "before",
+    )  # fmt: skip
+    assert [disk["filesystem"] for disk in made["disks"]] == ["ext4", "swap"]
+    assert made["configs"] == list(enabled.configs.values_list("label", flat=True))
+    assert mine.get(url(enabled)).json()["snapshot"]["in_progress"]["id"] == made["id"]
+
+    end("snapshot", driver)
+
+    assert driver.archives.keys() == {f"skerry-backup-{made['id']}-0"}
+    current = mine.get(url(enabled)).json()["snapshot"]["current"]
+    assert (current["id"], current["status"], current["available"]) == (made["id"], "successful", True)
+    assert current["finished"]
+    state = shows(mine, enabled)
+    assert state["available"] is True
+    assert state["last_successful"] == current["finished"]
+    assert mine.get(f"{INSTANCES}/{enabled.pk}").json()["status"] == "running"
+    event = Event.objects.filter(account=world.account).latest("pk")
+    assert (event.action, event.status, event.percent_complete) == ("compute_snapshot", "finished", 100)
+    assert (event.secondary_type, event.secondary_id) == ("backups", str(made["id"]))
+
+
+def test_a_snapshot_replaces_the_one_before_when_it_is_complete(mine, enabled, driver):
+    first = take(mine, enabled, driver)
+
+    second = mine.post(url(enabled), {"label": "again"}).json()
+    found = mine.get(url(enabled)).json()["snapshot"]
+    assert (found["current"]["id"], found["in_progress"]["id"]) == (first["id"], second["id"])
+    end("snapshot", driver)
+
+    assert mine.get(url(enabled)).json()["snapshot"]["current"]["id"] == second["id"]
+    assert mine.get(f"{url(enabled)}/{first['id']}").status_code == 404
+    end("delete_backups", driver)
+    assert driver.archives.keys() == {f"skerry-backup-{second['id']}-0"}
+
+
+def test_a_snapshot_that_fails_leaves_the_one_before(mine, enabled, driver):
+    first = take(mine, enabled, driver)
+    second = mine.post(url(enabled), {"label": "again"}).json()
+    driver.before = failing_at(len(driver.calls), Refused("The archive store is full."), times=1)
+
+    end("snapshot", driver)
+
+    assert driver.archives.keys() == {f"skerry-backup-{first['id']}-0"}
+    assert mine.get(url(enabled)).json()["snapshot"]["current"]["id"] == first["id"]
+    assert mine.get(f"{url(enabled)}/{second['id']}").json()["status"] == "failed"
+    assert Backup.objects.get(pk=second["id"]).message == "The archive store is full."
+    assert shows(mine, enabled)["available"] is True
+
+
+def test_one_snapshot_at_a_time_and_nothing_else_meanwhile(mine, enabled):
+    mine.post(url(enabled), {"label": "before"})
+
+    for path, body in ((url(enabled), {"label": "again"}), (f"{INSTANCES}/{enabled.pk}/shutdown", {})):
+        assert errors(mine.post(path, body)) == {None: "Compute busy."}
+
+
+def test_a_snapshot_needs_backups_a_label_and_something_to_keep(mine, world, driver):
+    instance, empty = deployed(world, driver), deployed(world, driver, image=None)
+    assert errors(mine.post(url(instance), {"label": "before"})) == {
+        None: "Backups are not enabled for this compute."
+    }
+    mine.post(f"{url(empty)}/enable")
+    assert errors(mine.post(url(empty), {"label": "x"})) == {None: "This compute has no disks to back up."}
+    assert errors(mine.post(url(empty), {})) == {"label": "label is required"}
+    for label in ("", "x" * 256, 7):
+        assert errors(mine.post(url(empty), {"label": label})).keys() == {"label"}
+    assert not Backup.objects.exists()
+
+
+def test_nothing_is_available_or_taken_while_the_host_is_under_maintenance(mine, enabled, driver):
+    take(mine, enabled, driver)
+
+    maintenance.begin(enabled.host)
+
+    assert shows(mine, enabled)["available"] is False
+    assert "under maintenance" in errors(mine.post(url(enabled), {"label": "x"}))[None]
+    maintenance.end(enabled.host)
+    assert shows(mine, enabled)["available"] is True
+
+
+def test_whoever_may_only_read_the_instance_changes_none_of_its_backups(client_for, kept):
+    row = backup(kept)
+    reader = UserFactory(account=kept.account, restricted=True)
+    GrantFactory(user=reader, entity_id=kept.pk, permissions="read_only")
+    calls = (
+        (url(kept), {"label": "x"}),
+        (f"{url(kept)}/enable", {}),
+        (f"{url(kept)}/cancel", {}),
+        (f"{url(kept)}/{row.pk}/restore", {"compute_id": kept.pk}),
+    )
+
+    for path, body in calls:
+        assert client_for(reader).post(path, body).status_code == 403
+        assert client_for(UserFactory()).post(path, body).status_code == 404
+
+
+# --- the end of the instance ---------------------------------------------------------------------------------
+
+
+def test_deleting_an_instance_deletes_what_is_kept_of_it(mine, enabled, driver):
+    take(mine, enabled, driver)
+
+    mine.delete(f"{INSTANCES}/{enabled.pk}")
+    end("delete", driver)
+    end("delete_backups", driver)
+
+    assert not driver.archives
+    assert not Backup.objects.exists()
+
+
+@pytest.mark.parametrize("saved", [False, True])
+def test_deleting_an_instance_that_is_backed_up_leaves_no_archive(saved, mine, enabled, driver):
+    DiskFactory(instance=enabled, size=1)
+    driver.machines[machine_name(enabled.pk)]["disks"][disk_name(enabled.pk, enabled.disks.latest("pk").pk)] = (
+        DiskSpec("more", 1, "ext4")
+    )
+    mine.post(url(enabled), {"label": "late"})
+    job = Job.objects.get(kind="snapshot")
+    driver.after = lambda number, name: (
+        mine.delete(f"{INSTANCES}/{enabled.pk}")
+        if name == "save_disk" and not Job.objects.filter(kind="delete").exists()
+        else None
+    )
+    if not saved:
+        mine.delete(f"{INSTANCES}/{enabled.pk}")
+
+    work(job, driver)
+    engine.ring_promoted()
+    end("delete", driver)
+    for rest in Job.objects.filter(kind="delete_backups", finished_at=None):
+        work(rest, driver)
+
+    assert not driver.archives
+    assert not Instance.objects.filter(pk=enabled.pk).exists()
+
+
+# --- staff -------------------------------------------------------------------------------------------------
+
+
+def test_staff_delete_a_backup_with_what_is_kept(client, mine, enabled, driver):
+    row = take(mine, enabled, driver)
+    client.force_login(StaffFactory())
+
+    answer = client.post(f"/admin/compute/backup/{row['id']}/do/delete/", {"confirmed": "yes"}, follow=True)
+
+    assert answer.status_code == 200
+    end("delete_backups", driver)
+    assert not driver.archives
+    assert shows(mine, enabled)["available"] is False
+
+
+def test_staff_see_an_instances_backups_on_its_page(client, kept):
+    backup(kept, "failed", label="lost", message="The host does not answer.")
+    client.force_login(StaffFactory())
+
+    page = client.get(f"/admin/compute/instance/{kept.pk}/change/").content.decode()
+
+    assert "lost" in page
+    assert "The host does not answer." in page

@@ -212,14 +212,6 @@ def test_null_lists_and_unknown_fields_count_as_not_given(api, body):
     assert response.json()["status"] == "provisioning"
 
 
-@pytest.mark.parametrize(
-    ("field", "value"),
-    [("backup_id", 5), ("stackscript_id", 5), ("backups_enabled", True)],
-)
-def test_what_is_not_offered_yet_is_refused_and_not_ignored(api, body, field, value):
-    assert set(errors(api.post(INSTANCES, {**body, field: value}))) == {field}
-
-
 def test_keys_of_named_users_are_appended(api, body, owner, driver):
     SSHKey.objects.create(user=owner, label="laptop", ssh_key=KEY)
 

@@ -6,17 +6,21 @@ A kind that is not in `STAGES` starts from an instance that was deployed and is 
 import gzip
 import io
 from collections.abc import Callable
+from datetime import UTC, datetime
 
 from compute.jobs.catalogue import KINDS
 from compute.jobs.queue import enqueue
-from compute.models import Config, Disk, Host, Image, Instance, InstanceType, Job
+from compute.models import Backup, Config, Disk, Host, Image, Instance, InstanceType, Job
 from compute.services import disks, root_passwords
+from compute.services.backup_schedule import take_due
+from compute.services.backups import cancel, enable, snapshot
 from compute.services.clones import CloneSpec, clone
 from compute.services.images import begin_upload, create_from_disk, delete
 from compute.services.migrations import migrate
 from compute.services.rebuilding import RebuildSpec, rebuild
 from compute.services.rescue import rescue
 from compute.services.resizing import mutate, resize
+from compute.services.restores import restore
 from compute.services.uploads import receive, sign
 from tests.compute.jobs.memory import MemoryDriver
 from tests.compute.jobs.work import work
@@ -170,7 +174,52 @@ def _rescue(world: World, driver: MemoryDriver) -> Job:
     return rescue(world.actor, instance)
 
 
+def backed_up(world: World, driver: MemoryDriver) -> Instance:
+    """A running instance with a snapshot."""
+    instance = deployed(world, driver)
+    enable(world.actor, instance)
+    snapshot(world.actor, instance, "before")
+    work(Job.objects.get(kind="snapshot", finished_at=None), driver)
+    return instance
+
+
+def _snapshot(world: World, driver: MemoryDriver) -> Job:
+    """One that replaces another."""
+    snapshot(world.actor, backed_up(world, driver), "again")
+    return Job.objects.get(kind="snapshot", finished_at=None)
+
+
+def _backup(world: World, driver: MemoryDriver) -> Job:
+    instance = deployed(world, driver)
+    enable(world.actor, instance)
+    moment = datetime(2026, 3, 4, 5, tzinfo=UTC)
+    Instance.objects.filter(pk=instance.pk).update(backups_day="Sunday", backups_window="W4")
+    take_due(moment)
+    return Job.objects.get(kind="backup", finished_at=None)
+
+
+def _delete_backups(world: World, driver: MemoryDriver) -> Job:
+    cancel(world.actor, backed_up(world, driver))
+    return Job.objects.get(kind="delete_backups", event__isnull=False, finished_at=None)
+
+
+def _restore(world: World, driver: MemoryDriver) -> Job:
+    """In place of what a running instance has."""
+    instance = backed_up(world, driver)
+    return restore(world.actor, Backup.objects.get(instance=instance), instance.pk, overwrite=True)
+
+
+def _provision_from_backup(world: World, driver: MemoryDriver) -> Job:
+    backup = Backup.objects.get(instance=backed_up(world, driver))
+    return world.create(image=None, root_pass=None, backup_id=backup.pk).jobs.get()
+
+
 STAGES: dict[str, Stage] = {
+    "snapshot": _snapshot,
+    "backup": _backup,
+    "delete_backups": _delete_backups,
+    "restore": _restore,
+    "provision_from_backup": _provision_from_backup,
     "rescue": _rescue,
     "rebuild": _rebuild,
     "disk_create": _disk_create,

@@ -1,0 +1,97 @@
+"""What changes in our tables when a backup is complete or was given up, and the end of those that are superseded.
+
+All of it runs in the transaction that settles what made it true. The instance's row is locked before its backups.
+"""
+
+from collections.abc import Iterable
+from datetime import timedelta
+
+from django.conf import settings
+from django.db.models.functions import Now
+
+from accounts.actors import Actor
+from accounts.models import Event
+from compute.models import Backup, Instance, Job
+
+S = Backup.Status
+Rotation = Backup.Rotation
+
+
+def discard(backups: Iterable[Backup], actor: Actor, told: Event | None = None) -> Job | None:
+    """Delete the rows of backups, and enqueue the job that deletes what is kept of them; None where nothing is.
+
+    `told` is the event that the job goes on to tell; a rotation has none. A restore that still reads one of them is
+    waited for by the job; no other can begin, since the row is gone. No job may be making any of these.
+    """
+    from compute.jobs.queue import enqueue_alone  # not above: the kinds that it looks up import this module
+
+    gone = list(backups)
+    Backup.objects.filter(pk__in=[backup.pk for backup in gone]).delete()
+    archives = [archive for backup in gone for archive in backup.archives]
+    if not archives:
+        return None
+    data = {"backups": [backup.pk for backup in gone], "archives": archives}
+    return enqueue_alone("delete_backups", actor, told, data)
+
+
+def discard_all(instance: Instance) -> None:
+    """Discard every backup of an instance that is being taken away, whatever its status is."""
+    discard(instance.backups.all(), Actor.platform(instance.account_id))
+
+
+def keep(backup: Backup) -> None:
+    """Note that a backup is complete, and discard what it replaces.
+
+    Where backups were cancelled while its last disk was saved, it is given up and discarded itself.
+    """
+    instance = _hold(backup)
+    platform = Actor.platform(backup.account_id)
+    if not instance.backups_enabled:
+        discard([backup], platform)
+        return
+    Backup.objects.filter(pk=backup.pk).update(status=S.SUCCESSFUL, updated=Now(), finished=Now())
+    Instance.objects.filter(pk=instance.pk).update(backups_available=True, backups_last_successful=Now())
+    discard(_superseded(backup), platform)
+    _forget_failures(backup)
+
+
+def give_up(backup: Backup, message: str, aborted: bool) -> None:
+    """Note that a backup did not come about; nothing is kept of it. `aborted` where somebody asked for that."""
+    instance = _hold(backup)
+    status = S.USER_ABORTED if aborted or not instance.backups_enabled else S.FAILED
+    going = Backup.objects.filter(pk=backup.pk, status__in=Backup.IN_PROGRESS)
+    going.update(status=status, message=message, updated=Now(), finished=Now())
+
+
+def refresh_available(instance: Instance) -> None:
+    """Note whether the instance still has a backup to restore from."""
+    there = Backup.objects.filter(instance=instance, status=S.SUCCESSFUL).exists()
+    Instance.objects.filter(pk=instance.pk).update(backups_available=there)
+
+
+def _superseded(backup: Backup) -> list[Backup]:
+    """The complete backups that this one takes the place of.
+
+    A snapshot replaces the snapshot, a daily backup the daily one. A weekly one makes the weekly before it the
+    biweekly one, which in turn replaces that.
+    """
+    others = Backup.objects.filter(instance=backup.instance_id, type=backup.type, status=S.SUCCESSFUL)
+    others = others.exclude(pk=backup.pk)
+    if backup.rotation == Rotation.WEEKLY:
+        gone = list(others.filter(rotation=Rotation.BIWEEKLY))
+        weekly = list(others.filter(rotation=Rotation.WEEKLY).order_by("-pk").values_list("pk", flat=True))
+        # there is one, or none: should there be more, the newest is kept
+        gone += list(others.filter(pk__in=weekly[1:]))
+        Backup.objects.filter(pk__in=weekly[:1]).update(rotation=Rotation.BIWEEKLY)
+        return gone
+    return list(others.filter(rotation=backup.rotation))
+
+
+def _forget_failures(backup: Backup) -> None:
+    """Delete the rows of backups that failed long ago; nothing is kept of them."""
+    failed = Backup.objects.filter(instance=backup.instance_id, status__in=Backup.GIVEN_UP)
+    failed.filter(created__lt=Now() - timedelta(days=settings.BACKUPS_FAILED_KEPT)).delete()
+
+
+def _hold(backup: Backup) -> Instance:
+    return Instance.objects.select_for_update(no_key=True).get(pk=backup.instance_id)
