@@ -6,6 +6,7 @@ Every variable is described in docs/operating.md.
 import secrets
 from pathlib import Path
 
+from celery.schedules import crontab
 from environs import Env
 from kombu import Queue
 
@@ -325,6 +326,8 @@ CELERY_BEAT_SCHEDULE = {
     "keep_maintenance": {"task": "compute.jobs.keep_maintenance", "schedule": MAINTENANCE_EVERY},
     "take_backups": {"task": "compute.jobs.take_backups", "schedule": BACKUPS_EVERY},
     "expire_uploads": {"task": "compute.jobs.expire_uploads", "schedule": 600},
+    "sample": {"task": "compute.jobs.sample", "schedule": crontab(minute="*/5")},
+    "thin_samples": {"task": "compute.jobs.thin_samples", "schedule": crontab(minute=17)},
     "send_messages": {"task": "accounts.send_messages", "schedule": 10},
 }
 # The clock has a queue of its own, so that a backlog of bells does not hold up the timers.

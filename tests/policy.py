@@ -37,8 +37,10 @@ from compute.models import (
     Instance,
     InstanceType,
     IPv6Range,
+    Sample,
     StackScript,
 )
+from compute.services.sampling import COUNTERS
 from config.sealing import seal
 from tests.client import APIClient, File
 from tests.config.api.routes import Route
@@ -208,6 +210,10 @@ OBJECTS: dict[str, Callable[[Scene, Caller], Any]] = {
     "/v4/account/oauth-clients/{id}": lambda scene, caller: scene.client.client_id,
     "/v4/account/users/{id}": lambda scene, caller: scene.member.username,
     "/v4/compute/instances/{id}": lambda scene, caller: scene.compute.pk,
+    "/v4/compute/instances/{id}/stats/{year}": lambda scene, caller: now().year,
+    "/v4/compute/instances/{id}/stats/{year}/{month}": lambda scene, caller: now().month,
+    "/v4/compute/instances/{id}/transfer/{year}": lambda scene, caller: 2026,
+    "/v4/compute/instances/{id}/transfer/{year}/{month}": lambda scene, caller: 3,
     "/v4/compute/instances/{compute_id}": lambda scene, caller: scene.compute.pk,
     "/v4/compute/instances/{compute_id}/backups/{id}": lambda scene, caller: scene.backup.pk,
     "/v4/compute/instances/{compute_id}/configs/{id}": lambda scene, caller: scene.config.pk,
@@ -317,6 +323,9 @@ def outdated(scene: Scene) -> None:
 
 def with_backups(scene: Scene) -> None:
     Instance.objects.filter(pk=scene.compute.pk).update(backups_enabled=True)
+def sampled(scene: Scene) -> None:
+    """There is something to chart."""
+    Sample.objects.create(instance=scene.compute, at=now(), **dict.fromkeys(COUNTERS, 0.0))
 
 
 def questions_answered(scene: Scene) -> None:
@@ -344,6 +353,8 @@ def code_sent(scene: Scene) -> None:
 
 
 BEFORE: dict[str, Callable[[Scene], None]] = {
+    "GET /v4/compute/instances/{id}/stats": sampled,
+    "GET /v4/compute/instances/{id}/stats/{year}/{month}": sampled,
     "POST /v4/profile/phone-number/verify": code_sent,
     "POST /v4/profile/tfa-enable": questions_answered,
     "POST /v4/profile/tfa-enable-confirm": secret_given,

@@ -19,6 +19,7 @@ from compute.api.rebuilding import RebuildViewSet
 from compute.api.rescue import RescueViewSet
 from compute.api.resizing import ResizeViewSet
 from compute.api.stackscripts import StackScriptViewSet
+from compute.api.stats import AccountTransferViewSet, StatsViewSet, TransferViewSet
 from compute.api.vlans import VLANViewSet
 from compute.api.volumes import InstanceVolumeViewSet
 
@@ -61,6 +62,10 @@ urlpatterns = [
         f"{NESTED}/ips/<address:id>",
         InstanceAddressViewSet.as_view({"get": "retrieve", "put": "rename", "delete": "destroy"}),
     ),
+    path(f"{INSTANCE}/stats", StatsViewSet.as_view({"get": "day"})),
+    path(f"{INSTANCE}/stats/<int:year>/<int:month>", StatsViewSet.as_view({"get": "month"})),
+    path(f"{INSTANCE}/transfer", TransferViewSet.as_view({"get": "current"})),
+    path(f"{INSTANCE}/transfer/<int:year>/<int:month>", TransferViewSet.as_view({"get": "month"})),
     path(f"{NESTED}/firewalls", InstanceFirewallViewSet.as_view(LIST)),
     path(f"{NESTED}/nodebalancers", InstanceNodeBalancerViewSet.as_view(LIST)),
     path(f"{NESTED}/volumes", InstanceVolumeViewSet.as_view(LIST)),
@@ -75,6 +80,7 @@ urlpatterns = [
     path("networking/ipv6/ranges/<range:id>", IPv6RangeViewSet.as_view({"get": "retrieve", "delete": "destroy"})),
     path("networking/vlans", VLANViewSet.as_view(LIST)),
     path("account/notifications", NotificationViewSet.as_view(LIST)),
+    path("account/transfer", AccountTransferViewSet.as_view({"get": "current"})),
     path("account/maintenance", MaintenanceViewSet.as_view(LIST)),
     path("compute/stackscripts", StackScriptViewSet.as_view({"get": "list", "post": "create"})),
     path(

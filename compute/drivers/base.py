@@ -104,6 +104,28 @@ class BootSpec:
     """Boot a rescue system of the hypervisor's own, with what disks there are; it needs none."""
 
 
+@dataclass(frozen=True, slots=True)
+class Usage:
+    """What a machine has used: counters that only grow, but may begin again at 0 with a boot or a move.
+
+    `cpu` in seconds of one core; `io` and `swap` in blocks read and written, swap disks counting as `swap` alone;
+    the others in bytes on its public and private networks.
+    """
+
+    machine: str
+    cpu: float = 0.0
+    io: int = 0
+    swap: int = 0
+    v4_in: int = 0
+    v4_out: int = 0
+    v4_private_in: int = 0
+    v4_private_out: int = 0
+    v6_in: int = 0
+    v6_out: int = 0
+    v6_private_in: int = 0
+    v6_private_out: int = 0
+
+
 class Driver(Protocol):
     """A hypervisor. Machine and disk names are as above; all errors are `DriverError`."""
 
@@ -160,6 +182,9 @@ class Driver(Protocol):
 
     def powered_off(self, host: str) -> frozenset[str]:
         """The names of the machines on `host` that are defined and off: what the watchdog looks at."""
+
+    def usage(self, host: str) -> list[Usage]:
+        """What each machine on `host` that is on has used."""
 
     def move(self, machine: str, host: str) -> Progress:
         """Take a machine that is off to another host, with all its disks. Done when it is there alone.

@@ -1,10 +1,12 @@
 """The Celery tasks: one hears bells, the others are the clock."""
 
 from celery import shared_task
+from django.utils.timezone import now
 
-from compute.jobs import engine, watchdog
+from compute.jobs import engine, sampling, watchdog
 from compute.jobs.bell import TASK
 from compute.services import backup_schedule, images, maintenance, migrations
+from compute.services.sampling import thin
 
 
 @shared_task(name=TASK, ignore_result=True)
@@ -35,6 +37,18 @@ def start_migrations() -> None:
 def expire_uploads() -> None:
     """Give up the uploads of images that did not come in time."""
     images.expire_uploads()
+
+
+@shared_task(name="compute.jobs.sample", ignore_result=True, expires=120)
+def sample() -> None:
+    """Take a sample of what every instance does, and raise the alerts."""
+    sampling.sample()
+
+
+@shared_task(name="compute.jobs.thin_samples", ignore_result=True, expires=1800)
+def thin_samples() -> None:
+    """Average old samples, and drop those that are older."""
+    thin(now())
 
 
 @shared_task(name="compute.jobs.keep_maintenance", ignore_result=True, expires=30)

@@ -8,7 +8,7 @@ from compute.models.instances import Config, ConfigDevice, Disk, Instance
 from compute.models.jobs import Job
 from compute.models.networks import VLAN, AddressShare, IPv6Range
 from compute.models.scripts import StackScript
-from compute.models.stats import Alert, Sample, Transfer
+from compute.models.stats import Alert, Meter, Sample, Transfer
 from compute.models.volumes import Volume, VolumeDevice
 
 __all__ = [
@@ -31,6 +31,7 @@ __all__ = [
     "InstanceType",
     "Job",
     "Kernel",
+    "Meter",
     "NodeBalancer",
     "NodeBalancerNode",
     "Reservation",

@@ -38,11 +38,25 @@ class Sample(models.Model):
         return f"{self.instance_id} at {self.at:%Y-%m-%d %H:%M}"
 
 
+class Meter(models.Model):
+    """The driver's counters of an instance when they were last read; the next reading adds what they grew by.
+
+    `bucket` is the five minutes, counted from 1970, that it was read in: each is read once, however many look.
+    """
+
+    instance = models.OneToOneField(Instance, primary_key=True, on_delete=models.CASCADE, related_name="meter")
+    bucket = models.BigIntegerField()
+    at = models.DateTimeField()
+    counters = models.JSONField(default=dict)
+
+    def __str__(self):
+        return f"meter of {self.instance_id}"
+
+
 class Transfer(models.Model):
     """Bytes that an instance sent and received on the public network in one month (UTC).
 
-    `sent_seen` and `received_seen` are the driver's counters when they were last read. The row outlives its
-    instance: an account's transfer counts what was deleted.
+    The row outlives its instance: an account's transfer counts what was deleted.
     """
 
     account = models.ForeignKey("accounts.Account", on_delete=models.CASCADE, related_name="+")
@@ -50,9 +64,9 @@ class Transfer(models.Model):
     month = models.DateField(help_text="Its first day.")
     sent = models.BigIntegerField(default=0)
     received = models.BigIntegerField(default=0)
-    sent_seen = models.BigIntegerField(default=0)
-    received_seen = models.BigIntegerField(default=0)
-    quota = models.PositiveIntegerField(default=0, help_text="GB that the instance added to the account's pool.")
+    quota = models.PositiveIntegerField(
+        default=0, help_text="GB that an instance which is gone has added to the account's pool."
+    )
 
     class Meta:
         constraints = [models.UniqueConstraint(fields=("instance", "month"), name="one_transfer_a_month")]
@@ -78,16 +92,12 @@ class Alert(models.Model):
     threshold = models.PositiveIntegerField()
     raised = models.DateTimeField(auto_now_add=True)
     cleared = models.DateTimeField(null=True, blank=True)
-    mailed = models.DateTimeField(null=True, blank=True)
 
     class Meta:
         constraints = [
             models.UniqueConstraint(
                 fields=("instance", "metric"), condition=models.Q(cleared__isnull=True), name="one_open_alert"
             )
-        ]
-        indexes = [
-            models.Index(fields=("id",), condition=models.Q(mailed__isnull=True), name="alert_unmailed"),
         ]
 
     def __str__(self):

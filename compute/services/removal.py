@@ -1,8 +1,10 @@
 """Taking an instance's rows away, and giving back what it held."""
 
+from django.utils.timezone import now
+
 from accounts.services.grants import forget_entity
 from compute.models import Image, Instance, IPv6Range
-from compute.services import keeping
+from compute.services import keeping, transfer
 from compute.services.addresses import release_all
 from compute.services.placement import release
 from tags.services import untag
@@ -22,6 +24,7 @@ def remove(instance: Instance) -> None:
     forget_entity("compute", instance.pk)
     untag("compute", instance.pk)
     release(instance)
+    transfer.leave(instance, now())
     instance.delete()
 
 

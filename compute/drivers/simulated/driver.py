@@ -1,5 +1,6 @@
 """The simulated hypervisor: believable, shared by all workers of all hosts, and breakable on demand."""
 
+import json
 import os
 import signal
 import zlib
@@ -18,7 +19,9 @@ from compute.drivers.base import (
     Power,
     Progress,
     Refused,
+    Usage,
 )
+from compute.drivers.simulated import load
 from compute.drivers.simulated.faults import Action, Fault, like_pattern
 from compute.drivers.simulated.guest import fingerprint, password_hash, password_matches
 from compute.drivers.simulated.session import Session
@@ -118,6 +121,10 @@ class SimulatedDriver:
 
     def powered_off(self, host: str) -> frozenset[str]:
         return frozenset(self._call("SELECT * FROM simulated.powered_off(%s)", (host,)).names)
+
+    def usage(self, host: str) -> list[Usage]:
+        machines = self._call("SELECT * FROM simulated.usage(%s)", (host,)).detail
+        return [load.used(*machine) for machine in json.loads(machines or "[]")]
 
     def move(self, machine: str, host: str) -> Progress:
         per_mb = self._per_mb(COPY_MB_A_SECOND)
@@ -268,7 +275,7 @@ class SimulatedDriver:
 
 CALLS = frozenset({
     "define", "undefine", "create_disk", "resize_disk", "set_password", "delete_disk", "disks", "start", "stop",
-    "power", "powered_off", "move", "save_disk", "archive_upload", "archive_size", "delete_archive",
+    "power", "powered_off", "usage", "move", "save_disk", "archive_upload", "archive_size", "delete_archive",
 })  # fmt: skip
 
 

@@ -427,6 +427,17 @@ BEGIN
         SELECT name FROM simulated.machine m WHERE host = host_name AND simulated.is_off(m, now())));
 END $$;
 
+-- For how long each machine has been on that is on: what all it has used follows from.
+CREATE FUNCTION simulated.usage(host_name text) RETURNS simulated.answer LANGUAGE plpgsql AS $$
+DECLARE
+    hit record := simulated.strike('usage', NULL, host_name);
+    at timestamptz := clock_timestamp();
+BEGIN
+    RETURN simulated.simply(hit.outcome, (
+        SELECT json_agg(json_build_array(m.name, m.vcpus, simulated.been_on(m, at)))::text
+          FROM simulated.machine m WHERE m.host = host_name AND NOT simulated.is_off(m, at)));
+END $$;
+
 -- `per_mb` is how many seconds each MB takes that is on the machine's disks.
 CREATE FUNCTION simulated.move(machine_name text, host_name text, per_mb double precision)
 RETURNS simulated.answer LANGUAGE plpgsql AS $$

@@ -310,3 +310,15 @@ def test_a_machine_that_is_on_or_not_there_does_not_move(driver):
         with pytest.raises(Refused):
             driver.move(machine, "us-test-h2")
     assert driver.power(MACHINE) is Power.ON
+
+
+def test_machines_that_are_on_tell_what_they_have_used_and_no_others(driver):
+    name, _ = run_machine(driver)
+    make_machine(driver, "skerry-8")
+    run_machine(driver, "skerry-9", host="us-test-h2")
+    [first] = driver.usage(HOST)
+    assert first.machine == name
+    [second] = driver.usage(HOST)
+    counters = [field for field in first.__slots__ if field != "machine"]
+    assert all(0 <= getattr(first, each) <= getattr(second, each) for each in counters)
+    assert driver.usage("us-test-h3") == []

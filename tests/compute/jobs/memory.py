@@ -5,7 +5,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from compute.drivers.base import DONE, BootSpec, DiskSpec, DriverError, MachineSpec, Power, Progress, Refused
+from compute.drivers.base import DONE, BootSpec, DiskSpec, DriverError, MachineSpec, Power, Progress, Refused, Usage
 
 ASKING = ("power", "disks", "powered_off")
 FILES = 8
@@ -27,6 +27,8 @@ class MemoryDriver:
         """The disks that archives were made of."""
         self.used: dict[str, int] = {}
         """How many MB the files on a disk need, by its name; `FILES` where it is not said."""
+        self.usages: dict[str, Usage] = {}
+        """What machines have used, by their names."""
         self.calls: list[str] = []
         self.before: Callable[[int, str], None] = lambda number, name: None
         self.after: Callable[[int, str], None] = lambda number, name: None
@@ -180,6 +182,10 @@ class MemoryDriver:
         if machine not in self.machines:
             return Power.ABSENT
         return Power.ON if self.machines[machine]["on"] else Power.OFF
+
+    def usage(self, host: str) -> list[Usage]:
+        on = [name for name, there in self.machines.items() if there["host"] == host and there["on"]]
+        return [self.usages.get(name, Usage(name)) for name in on]
 
     def powered_off(self, host: str) -> frozenset[str]:
         return frozenset(n for n, m in self.machines.items() if m["host"] == host and not m["on"])

@@ -1,0 +1,50 @@
+"""What simulated machines do all day: a load that rises and falls, the same for everybody who asks.
+
+A counter is the integral of a rate over the time for which its machine has been on, and the rate a mean with waves
+around it, whose heights and phases come from the machine's name. So it only grows, and needs no state.
+"""
+
+import math
+import zlib
+
+from compute.drivers.base import Usage
+
+DAY = 86400.0
+WAVES = ((DAY, 0.55), (5.3 * 3600, 0.2), (1140.0, 0.15))
+"""Periods in seconds and heights, as a share of the mean. The heights add up to less than 1."""
+CORE = 0.18
+"""The mean load of a core."""
+BLOCKS, SWAPPED = 60.0, 1.5
+"""Mean blocks a second."""
+MEAN_BYTES = {
+    "v4_in": 45e3, "v4_out": 110e3, "v4_private_in": 9e3, "v4_private_out": 12e3,
+    "v6_in": 6e3, "v6_out": 14e3, "v6_private_in": 300.0, "v6_private_out": 300.0,
+}  # fmt: skip
+"""A second, on each network."""
+
+
+def used(machine: str, vcpus: int, seconds: float) -> Usage:
+    """What a machine has used that was on for so long."""
+    network = {name: int(_integral(machine, name, seconds) * mean) for name, mean in MEAN_BYTES.items()}
+    return Usage(
+        machine,
+        cpu=_integral(machine, "cpu", seconds) * CORE * vcpus,
+        io=int(_integral(machine, "io", seconds) * BLOCKS),
+        swap=int(_integral(machine, "swap", seconds) * SWAPPED),
+        **network,
+    )
+
+
+def _integral(machine: str, counter: str, seconds: float) -> float:
+    """Of a rate around 1, a little more for some machines than for others, from 0 to `seconds`."""
+    total = seconds
+    for period, height in WAVES:
+        phase = _share(f"{machine} {counter} {period}") * math.tau
+        turn = period / math.tau
+        total += height * turn * (math.cos(phase) - math.cos(seconds / turn + phase))
+    return total * (0.4 + 1.2 * _share(f"{machine} {counter}"))
+
+
+def _share(text: str) -> float:
+    """Of the text, always the same: 0 up to 1."""
+    return zlib.crc32(text.encode()) / 2**32

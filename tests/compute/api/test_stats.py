@@ -1,0 +1,101 @@
+"""What an instance did, as its charts show it."""
+
+from datetime import UTC, datetime, timedelta
+
+import pytest
+from django.utils.timezone import now
+
+from compute.models import Sample
+from compute.services.sampling import COUNTERS
+from config.api import throttles
+from tests.factories import InstanceFactory
+
+
+@pytest.fixture
+def instance(account):
+    return InstanceFactory(account=account, label="web-1")
+
+
+@pytest.fixture
+def api(client_for, owner):
+    return client_for(owner)
+
+
+@pytest.fixture
+def path(instance) -> str:
+    return f"/v4/compute/instances/{instance.pk}/stats"
+
+
+def taken(instance, at: datetime, span: int = 300, **rates: float) -> None:
+    numbered = {name: float(number) for number, name in enumerate(COUNTERS)}
+    Sample.objects.create(instance=instance, span=span, at=at, **{**numbered, **rates})
+
+
+def test_before_there_are_samples_there_are_no_stats(api, path):
+    for each in (path, f"{path}/2026/3"):
+        answer = api.get(each)
+        assert answer.status_code == 400
+        assert answer.json()["errors"] == [{"field": None, "reason": "Stats are unavailable at this time."}]
+
+
+def test_the_last_day_is_charted_in_five_minutes(api, instance, path):
+    at = now().replace(second=0, microsecond=0) - timedelta(minutes=10)
+    taken(instance, at - timedelta(hours=25))
+    taken(instance, at - timedelta(minutes=5), cpu=12.345678)
+    taken(instance, at)
+    answer = api.get(path)
+    assert answer["Cache-Control"] == "private, max-age=180"
+    body = answer.json()
+    moment = int(at.timestamp() * 1000)
+    assert body["title"] == f"web-1 ({instance.pk}), last 24 hours, 5 minute averages"
+    assert body["data"]["cpu"] == [[moment - 300_000, 12.35], [moment, 0.0]]
+    assert body["data"]["io"] == {
+        "io": [[moment - 300_000, 1.0], [moment, 1.0]],
+        "swap": [[moment - 300_000, 2.0], [moment, 2.0]],
+    }
+    assert {name: series[-1][1] for name, series in body["data"]["netv4"].items()} == {
+        "in": 3.0, "out": 4.0, "private_in": 5.0, "private_out": 6.0,
+    }  # fmt: skip
+    assert {name: series[-1][1] for name, series in body["data"]["netv6"].items()} == {
+        "in": 7.0, "out": 8.0, "private_in": 9.0, "private_out": 10.0,
+    }  # fmt: skip
+
+
+def test_a_month_is_charted_in_hours_or_else_in_days(api, instance, path):
+    for day in (1, 31):
+        taken(instance, datetime(2026, 3, day, 23, tzinfo=UTC), Sample.Span.HOUR)
+    taken(instance, datetime(2026, 4, 1, tzinfo=UTC), Sample.Span.HOUR)
+    taken(instance, datetime(2026, 2, 3, tzinfo=UTC), Sample.Span.DAY)
+    march, february = api.get(f"{path}/2026/3").json(), api.get(f"{path}/2026/2").json()
+    assert (len(march["data"]["cpu"]), march["title"][-15:]) == (2, "hourly averages")
+    assert (len(february["data"]["cpu"]), february["title"][-14:]) == (1, "daily averages")
+    assert api.get(f"{path}/2026/1").status_code == 400
+
+
+@pytest.mark.parametrize(
+    ("when", "fields"),
+    [
+        ("1999/1", ["year"]),
+        ("2038/1", ["year"]),
+        ("2026/13", ["month"]),
+        ("2026/0", ["month"]),
+        ("9" * 30 + "/99", ["year", "month"]),
+    ],
+)
+def test_a_month_that_is_none_is_refused_by_name(api, path, when, fields):
+    for each in (path, path.replace("stats", "transfer")):
+        answer = api.get(f"{each}/{when}")
+        assert answer.status_code == 400
+        assert [error["field"] for error in answer.json()["errors"]] == fields
+
+
+def test_a_hundred_may_be_asked_for_in_a_minute(api, path, settings):
+    settings.RATE_LIMITS = {**settings.RATE_LIMITS, "stats": "2/60"}
+    throttles.forget()
+    assert [api.get(each).status_code for each in (path, f"{path}/2026/3", path)] == [400, 400, 429]
+    throttles.forget()
+
+
+def test_those_of_others_are_not_there(client_for, stranger, restricted, path):
+    assert client_for(stranger).get(path).status_code == 404
+    assert client_for(restricted).get(path).status_code == 404
