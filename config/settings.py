@@ -282,7 +282,7 @@ SMS_HTTP_TYPE = env.str("SMS_HTTP_TYPE", "application/json")
 SMS_HTTP_BODY = env.str("SMS_HTTP_BODY", '{"to": "{number}", "text": "{text}"}')
 SMS_HTTP_HEADERS: dict[str, str] = env.dict("SMS_HTTP_HEADERS", {})
 SMS_HTTP_TIMEOUT = 20
-MESSAGE_ATTEMPTS = env.int("MESSAGE_ATTEMPTS", 12)  # the last of them after about a quarter of a day
+MESSAGE_ATTEMPTS = env.int("MESSAGE_ATTEMPTS", 24)  # the last of them after some 15 hours
 # Files sent along with tickets. Web processes share it; nothing serves it.
 ATTACHMENTS_DIR = (BASE_DIR / (env.str("ATTACHMENTS_DIR", "") or STATE_DIR / "attachments")).resolve()
 ATTACHMENT_LIMIT = env.int("ATTACHMENT_LIMIT", 5 * 1024**2)  # bytes
