@@ -323,6 +323,8 @@ def outdated(scene: Scene) -> None:
 
 def with_backups(scene: Scene) -> None:
     Instance.objects.filter(pk=scene.compute.pk).update(backups_enabled=True)
+
+
 def sampled(scene: Scene) -> None:
     """There is something to chart."""
     Sample.objects.create(instance=scene.compute, at=now(), **dict.fromkeys(COUNTERS, 0.0))
