@@ -118,9 +118,7 @@ class ImageViewSet(ResourceViewSet[Actor, Image]):
 
     def update(self, request, id) -> JSONResponse:
         """Change label and description of an image of the account."""
-        image = self.get_entity()
-        images.update(self.actor, image, self.validated(partial=True))
-        return self.answer(image)
+        return self.answer(images.update(self.actor, self.get_entity(), self.validated(partial=True)))
 
     def destroy(self, request, id) -> JSONResponse:
         """Delete an image of the account. What was deployed from it stays as it is."""

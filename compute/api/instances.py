@@ -64,12 +64,8 @@ class InstanceViewSet(ResourceViewSet[Actor, Instance]):
         instance = self.get_entity()
         given = self.validated(partial=True)
         tags = given.pop("tags", None)
-        instances.update(
-            self.actor,
-            instance,
-            instances.InstanceChanges(given, None if tags is None else tuple(tags)),
-        )
-        return self.answer(instance)
+        changes = instances.InstanceChanges(given, None if tags is None else tuple(tags))
+        return self.answer(instances.update(self.actor, instance, changes))
 
     def destroy(self, request, id) -> JSONResponse:
         """Delete an instance with its disks, profiles and addresses. Cannot be undone."""

@@ -57,16 +57,23 @@ def begin_upload(actor: Actor, *, label: str, description: str | None, region: s
 
 
 @transaction.atomic
-def update(actor: Actor, image: Image, given: Mapping[str, Any]) -> None:
-    """Write what differs, with one ``image_update`` event when anything does."""
-    changed = {name: value for name, value in given.items() if getattr(image, name) != value}
-    if not changed:
-        return
-    for name, value in changed.items():
-        setattr(image, name, value)
-    image.updated = now()
-    image.save(update_fields=[*changed, "updated"])
-    notify(actor, "image_update", own_image_ref(image))
+def update(actor: Actor, image: Image, given: Mapping[str, Any]) -> Image:
+    """Write what differs, with one ``image_update`` event when anything does. Returns the image as it is then.
+
+    Raises `Missing` when it went away meanwhile, or is about to.
+    """
+    there = Image.objects.filter(pk=image.pk).exclude(status=Image.Status.DELETING)
+    held = there.select_for_update(no_key=True).first()
+    if held is None:
+        raise Missing
+    changed = {name: value for name, value in given.items() if getattr(held, name) != value}
+    if changed:
+        for name, value in changed.items():
+            setattr(held, name, value)
+        held.updated = now()
+        held.save(update_fields=[*changed, "updated"])
+        notify(actor, "image_update", own_image_ref(held))
+    return held
 
 
 @transaction.atomic

@@ -14,7 +14,15 @@ from compute.jobs.queue import begin, enqueue
 from compute.models import Backup, Config, Image, Instance, InstanceType, Job
 from compute.services import addresses
 from compute.services.backup_settings import NOT_OFFERED, is_offered, scheduled, switch_on
-from compute.services.deploy import DEFAULT_SWAP, Deploy, DeploySpec, check_deploy, fill_plan, is_available
+from compute.services.deploy import (
+    DEFAULT_SWAP,
+    Deploy,
+    DeploySpec,
+    check_deploy,
+    fill_plan,
+    find_image,
+    is_available,
+)
 from compute.services.interfaces import check_interfaces
 from compute.services.ips import hold_account
 from compute.services.offer import find_offer
@@ -24,7 +32,7 @@ from compute.services.refs import backup_ref, image_ref, instance_ref
 from compute.services.restores import check_place, hold_backup
 from compute.services.scripts import count_deployment
 from compute.services.vlans import bring_vlans, check_vlans, tell, vlans_in, vlans_of
-from config.errors import Problems
+from config.errors import Missing, Problems
 from config.inserts import draw_keys
 from regions.models import Region
 from tags.services import check_labels, check_may_tag, set_tags
@@ -145,6 +153,8 @@ def _check(actor: Actor, spec: InstanceSpec) -> _Plan:
     problems = Problems()
     offer = find_offer(actor, spec.type, spec.region, spec.image)
     plan_type, region, image = offer.type, offer.region, offer.image
+    if image and not image.is_public:
+        image = find_image(actor, image.pk)  # an account's own may be deleted meanwhile: locked
     if plan_type is None:
         problems.add("type", "type is not valid")
     if region is None:
@@ -237,23 +247,31 @@ class InstanceChanges:
 
 
 @transaction.atomic
-def update(actor: Actor, instance: Instance, changes: InstanceChanges) -> None:
-    """Write what differs, and one ``compute_update`` event when anything does. Works whatever job runs."""
-    given = scheduled(instance, changes.fields)
-    wanted = {name: value for name, value in given.items() if getattr(instance, name) != value}
-    if changes.tags is not None and list(changes.tags) != list(instance.tags):
+def update(actor: Actor, instance: Instance, changes: InstanceChanges) -> Instance:
+    """Write what differs, and one ``compute_update`` event when anything does. Works whatever job runs.
+
+    Returns the instance as it is then. Raises `Missing` when it went away meanwhile.
+    """
+    # locked, so that of two who change its tags the later one's are in both tables
+    rows = Instance.objects.filter(pk=instance.pk).select_related("type", "host")
+    held = rows.select_for_update(no_key=True, of=("self",)).first()
+    if held is None:
+        raise Missing
+    given = scheduled(held, changes.fields)
+    wanted = {name: value for name, value in given.items() if getattr(held, name) != value}
+    if changes.tags is not None and list(changes.tags) != list(held.tags):
         check_may_tag(actor)
         problems = Problems()
         for index, reason in check_labels(changes.tags):
             problems.add(f"tags[{index}]", reason)
         problems.raise_any()
-        wanted["tags"] = set_tags(actor.account_id, "compute", instance.pk, list(changes.tags))
-    if not wanted:
-        return
-    for name, value in wanted.items():
-        setattr(instance, name, value)
-    instance.save(update_fields=[*wanted, "updated"])
-    notify(actor, "compute_update", instance_ref(instance))
+        wanted["tags"] = set_tags(actor.account_id, "compute", held.pk, list(changes.tags))
+    if wanted:
+        for name, value in wanted.items():
+            setattr(held, name, value)
+        held.save(update_fields=[*wanted, "updated"])
+        notify(actor, "compute_update", instance_ref(held))
+    return held
 
 
 @transaction.atomic

@@ -121,8 +121,10 @@ def remove_pool(pool: AddressPool) -> None:
     """Delete a pool and its addresses. Raises `Invalid` while an instance has one of them.
 
     The free rows go first, by one conditional DELETE: it waits for an instance that is just taking one, and
-    then leaves that row, which is found and ends the removal.
+    then leaves that row, which is found and ends the removal. Who just cuts a range holds the pool, and is waited
+    for likewise.
     """
+    AddressPool.objects.select_for_update().filter(pk=pool.pk).first()
     Address.objects.filter(pool=pool, instance=None).delete()
     used = Address.objects.filter(pool=pool).count()
     if used:

@@ -15,7 +15,7 @@ from accounts.services.grants import forget_entity, grant_creator
 from compute.models import Image, StackScript
 from compute.services.refs import script_ref
 from compute.services.script_fields import read_fields, read_values
-from config.errors import Problems
+from config.errors import Invalid, Missing, Problems
 
 ANY = "any/all"
 """Stands among a script's images for every one."""
@@ -63,10 +63,14 @@ def update(actor: Actor, script: StackScript, given: Mapping[str, Any]) -> None:
 
 @transaction.atomic
 def delete(actor: Actor, script: StackScript) -> None:
-    """Delete a script with the grants on it. Disks deployed with it stay."""
-    forget_entity("stackscript", script.pk)
-    notify(actor, "stackscript_delete", script_ref(script))
-    script.delete()
+    """Delete a script with the grants on it. Disks deployed with it stay. Raises `Missing` when it is gone."""
+    # locked: of two deletions one finds it, and who just deploys it is waited for
+    held = StackScript.objects.select_for_update().filter(pk=script.pk).first()
+    if held is None:
+        raise Missing
+    forget_entity("stackscript", held.pk)
+    notify(actor, "stackscript_delete", script_ref(held))
+    held.delete()
 
 
 def _apply(actor: Actor, script: StackScript, given: Mapping[str, Any]) -> None:
@@ -143,8 +147,12 @@ def resolve(
 
 
 def count_deployment(script: StackScript) -> None:
-    """Note that a disk is deployed with the script, in the transaction that makes the disk."""
-    StackScript.objects.filter(pk=script.pk).update(deployments_total=F("deployments_total") + 1)
+    """Note that a disk is deployed with the script, in the transaction that makes the disk.
+
+    Raises `Invalid` on ``stackscript_id`` when it went away meanwhile. From here on it stays until that ends.
+    """
+    if not StackScript.objects.filter(pk=script.pk).update(deployments_total=F("deployments_total") + 1):
+        raise Invalid("stackscript_id is not valid", "stackscript_id")
 
 
 def _first_boot(script: str, values: Mapping[str, str]) -> str:
