@@ -35,7 +35,7 @@ class Parts:
     image: str | None
     """What the first disk was deployed from, if that is still there."""
     boots: Config | None
-    """The profile that was booted last, else the first; None where there is none."""
+    """The profile that was booted last, else the first that is no rescue's; None where there is none."""
 
     @property
     def rows(self) -> list[Model]:
@@ -125,8 +125,9 @@ def parts_of(content: Content, instance: Instance, keys: Keys) -> Parts:
         for key, (config, slot, disk) in zip(keys["devices"], slots, strict=True)
     ]
     booted = [config for config, profile in zip(configs, content["profiles"], strict=True) if profile["booted"]]
+    first = [config for config in configs if not config.rescue]
     image = disks[0].image_id if disks else None
-    return Parts(disks, configs, devices, image, next(iter([*booted, *configs]), None))
+    return Parts(disks, configs, devices, image, next(iter([*booted, *first]), None))
 
 
 def lay_out(content: Content, instance: Instance, keys: Keys) -> Parts:

@@ -12,7 +12,7 @@ from compute.services.ips import hold_account
 from compute.services.parts import archives_of, draw_part_keys, lay_out, vlans_kept
 from compute.services.refs import backup_ref
 from compute.services.room import hold, left
-from compute.services.vlans import check_vlans, tell, vlans_of
+from compute.services.vlans import bring_vlans, check_vlans, tell, vlans_of
 from config.errors import Denied, Invalid, Problems
 
 Status = Instance.Status
@@ -39,6 +39,8 @@ def restore(actor: Actor, backup: Backup, compute_id: int, overwrite: bool = Fal
     check_place(kept, target.region_id, "compute_id", problems)
     check_vlans(target.account_id, target.region, vlans_kept(kept.content), "compute_id", problems)
     problems.raise_any()
+    # also where the profiles come later: they count from now on
+    bring_vlans(target.account_id, target.region_id, vlans_kept(kept.content))
     keys = draw_part_keys(kept.content)
     data: dict[str, Any] = {
         "backup": kept.pk,

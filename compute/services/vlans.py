@@ -15,7 +15,7 @@ from django.db.models.functions import Cast, JSONObject
 
 from accounts.actors import Actor
 from accounts.services.events import EntityRef, notify
-from compute.models import VLAN, Config, Instance
+from compute.models import VLAN, Config, Instance, Job
 from compute.services.places import VLANS
 from compute.services.refs import instance_ref
 from config.errors import Problems
@@ -79,7 +79,20 @@ def _forget_unnamed(account_id: int, region_id: str) -> None:
     jobs = {"instance__jobs__kind": "migrate_region", "instance__jobs__finished_at": None}
     coming = naming().filter(**jobs).annotate(to=KeyTextTransform("region", F("instance__jobs__data")))
     coming = coming.filter(to=OuterRef("region"))
-    VLAN.objects.filter(~Exists(here), ~Exists(coming), account=account_id, region=region_id).delete()
+    unnamed = VLAN.objects.filter(~Exists(here), ~Exists(coming), account=account_id, region=region_id)
+    unnamed.exclude(label__in=_restoring(account_id, region_id)).delete()
+
+
+def _restoring(account_id: int, region_id: str) -> set[str]:
+    """The VLANs of backups that are being restored: their profiles come when what they replace is gone."""
+    jobs = Job.objects.filter(kind="restore", finished_at=None)
+    contents = jobs.filter(instance__account=account_id, instance__region=region_id).values_list("data", flat=True)
+    return {
+        label
+        for data in contents
+        for profile in data["content"]["profiles"]
+        for label in vlans_in(profile["interfaces"])
+    }
 
 
 def _labels(account_id: int, region_id: str) -> set[str]:

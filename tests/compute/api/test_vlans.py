@@ -5,14 +5,15 @@ from django.db import connection
 from django.test.utils import CaptureQueriesContext
 
 from accounts.models import Event, Grant, User
-from compute.models import VLAN, Instance
+from compute.models import VLAN, Backup, Instance
 from compute.services.clones import CloneSpec, clone
 from compute.services.migrations import migrate
 from compute.services.rebuilding import RebuildSpec, rebuild
 from compute.services.removal import remove
+from compute.services.restores import restore
 from regions.models import Region
 from tests.compute.jobs.memory import failing_at
-from tests.compute.jobs.stages import deployed
+from tests.compute.jobs.stages import backed_up, deployed
 from tests.compute.jobs.work import work
 from tests.factories import AddressPoolFactory, HostFactory, InstanceFactory
 from tests.world import STRONG
@@ -242,6 +243,18 @@ def test_an_instance_that_moves_takes_its_vlans_along(api, world, driver, networ
     assert rows["back"]["region"] == "us-other"
     assert rows["back"]["computes"] == [networked.pk]
     assert (told("vlan_attach").count("back"), told("vlan_detach")) == (0, [])
+
+
+def test_those_of_a_backup_that_is_being_restored_are_kept_free_for_it(api, world, driver, instance):
+    source = backed_up(world, driver, interfaces=({"purpose": "vlan", "label": "back"},))
+    api.put(f"/v4/compute/instances/{source.pk}/configs/{source.configs.get().pk}", {"interfaces": []})
+    assert shown(api) == {}
+    restore(world.actor, Backup.objects.get(instance=source), source.pk, overwrite=True)
+    for number in range(9):
+        assert profile(api, instance, f"vlan-{number}").status_code == 200
+    assert "interfaces" in errors(profile(api, instance, "vlan-10"))
+    assert work(source.jobs.get(finished_at=None), driver).state == "done"
+    assert shown(api, label="back") == {"back": [source.pk]}
 
 
 def test_a_rebuild_leaves_the_vlans_of_the_profiles_that_it_replaces(api, world, driver, networked):

@@ -174,9 +174,9 @@ def _rescue(world: World, driver: MemoryDriver) -> Job:
     return rescue(world.actor, instance)
 
 
-def backed_up(world: World, driver: MemoryDriver) -> Instance:
+def backed_up(world: World, driver: MemoryDriver, **fields) -> Instance:
     """A running instance with a snapshot."""
-    instance = deployed(world, driver)
+    instance = deployed(world, driver, **fields)
     enable(world.actor, instance)
     snapshot(world.actor, instance, "before")
     work(Job.objects.get(kind="snapshot", finished_at=None), driver)
