@@ -1,6 +1,18 @@
 """Instances, jobs, addresses and the catalogue for staff."""
 
-from compute.admin import attention, backups, catalogue, hosts, instances, jobs, migrations, pools, ranges, scripts
+from compute.admin import (
+    attention,
+    backups,
+    catalogue,
+    hosts,
+    instances,
+    jobs,
+    migrations,
+    pools,
+    ranges,
+    scripts,
+    vlans,
+)
 
 __all__ = [
     "attention",
@@ -13,4 +25,5 @@ __all__ = [
     "pools",
     "ranges",
     "scripts",
+    "vlans",
 ]

@@ -34,8 +34,9 @@ class VLANViewSet(ResourceViewSet[Actor, VLAN]):
 
     @staticmethod
     def objects(actor, path) -> QuerySet[VLAN]:
-        mine = Instance.objects.visible_to(actor)
-        naming_it = naming().filter(instance__region=OuterRef("region"), instance__in=mine.values("pk"))
+        naming_it = naming().filter(instance__region=OuterRef("region"))
+        if actor.restricted:
+            naming_it = naming_it.filter(instance__in=Instance.objects.visible_to(actor).values("pk"))
         ids = naming_it.order_by("instance").values("instance").distinct()
         rows = VLAN.objects.filter(Exists(naming_it), account=actor.account_id)
         return rows.annotate(on_it=ArraySubquery(ids))

@@ -8,11 +8,12 @@ from django.db.models.functions import Now
 
 from accounts.models import Event
 from compute.jobs import engine
-from compute.models import Instance, Job
+from compute.models import VLAN, Instance, Job, VolumeDevice
 from compute.services import power
 from tests.admin.conftest import messages_of
 from tests.admin.test_admin_access import list_address, page_address
 from tests.compute.jobs.memory import failing_at
+from tests.factories import ConfigFactory, VolumeFactory
 
 pytestmark = pytest.mark.django_db
 
@@ -130,6 +131,25 @@ def test_the_page_tells_the_whole_story(admin, running, world, driver):
     assert text.index("job ") < text.index("compute_create")
     for part in ("Test 11 Disk", "512MB Swap Image", "My Test 11 Disk Profile", running.ipv4[0], "production"):
         assert part in text
+
+
+def test_its_page_says_which_profiles_are_for_rescue_and_what_they_have(admin, running, world):
+    config = ConfigFactory(
+        instance=running, label="Mend", rescue=True, interfaces=[{"purpose": "vlan", "label": "dmz"}]
+    )
+    volume = VolumeFactory(account=world.account, label="archive")
+    VolumeDevice.objects.create(config=config, slot="sdc", volume=volume)
+    text = admin.get(page_address(running)).content.decode()
+    assert text.count("rescue") == 1
+    for part in ("Mend", "sdc: volume archive", "dmz"):
+        assert part in text
+
+
+def test_a_vlans_page_lists_the_instances_on_it(admin, running, world):
+    vlan = VLAN.objects.create(account=world.account, region=world.region, label="dmz")
+    assert running.label not in admin.get(page_address(vlan)).content.decode()
+    ConfigFactory(instance=running, interfaces=[{"purpose": "vlan", "label": "dmz"}])
+    assert running.label in admin.get(page_address(vlan)).content.decode()
 
 
 def test_a_quiet_instance_is_not_called_stuck(admin, running):

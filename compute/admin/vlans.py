@@ -1,0 +1,32 @@
+"""VLANs: which accounts have which, and which instances are on them."""
+
+from django.contrib import admin
+from django.http import HttpRequest
+
+from compute.admin.instances import status_pill
+from compute.models import VLAN, Instance
+from config.admin.display import link
+from config.admin.pages import Panel, ReadOnlyPage
+
+
+@admin.register(VLAN)
+class VLANPage(ReadOnlyPage):
+    """Clients make them by naming them in profiles. One that no profile names any more may stand here a while."""
+
+    list_display = ("label", "account", "region", "created")
+    list_select_related = ("account", "region")
+    list_filter = ("region",)
+    link_filters = ("account__id__exact",)
+    search_fields = ("=account_id", "^label")
+    search_help_text = "How a label begins, or an account's id."
+    ordering = ("-id",)
+    sortable_by = ()
+    fields = ("label", "account", "region", "created")
+
+    def panels(self, request: HttpRequest, obj: VLAN) -> list[Panel]:
+        """The instances whose profiles name it."""
+        interface = [{"purpose": "vlan", "label": obj.label}]
+        there = Instance.objects.filter(account=obj.account_id, region=obj.region_id)
+        on_it = there.filter(configs__interfaces__contains=interface).distinct().order_by("pk")
+        rows = ((link(instance), instance.pk, status_pill(instance)) for instance in on_it)
+        return [Panel.of("Instances on it", ("Label", "Id", "Status"), rows)]
