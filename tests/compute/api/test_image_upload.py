@@ -2,6 +2,7 @@
 
 import gzip
 import io
+import logging
 import os
 import threading
 import time
@@ -246,6 +247,17 @@ def test_only_put_is_answered_and_browsers_may_send_it_from_anywhere(begun):
     assert asked["Access-Control-Allow-Origin"] == "*"
     assert "PUT" in asked["Access-Control-Allow-Methods"]
     assert put(begun["upload_to"], Origin="https://console.example")["Access-Control-Allow-Origin"] == "*"
+
+
+def test_the_access_log_does_not_show_the_signature(begun, caplog):
+    caplog.set_level(logging.INFO, "access")
+    Client().get(begun["upload_to"])
+    put(begun["upload_to"], b"no gzip")
+    lines = [record.getMessage() for record in caplog.records if record.name == "access"]
+    assert [line.rpartition(" ")[0].rpartition(" ")[0] for line in lines] == [
+        "GET /uploads/images/... 405",
+        "PUT /uploads/images/... 400",
+    ]
 
 
 def test_an_address_is_good_for_a_day(begun, image, monkeypatch):
