@@ -103,7 +103,9 @@ RETURNING id
 """
 
 _PROMOTE = """
-UPDATE compute_job AS queued SET state = 'active', run_at = statement_timestamp()
+UPDATE compute_job AS queued
+   SET state = 'active', run_at = statement_timestamp(),
+       deadline_at = statement_timestamp() + (deadline_at - created)
  WHERE state = 'queued' AND NOT EXISTS (
     SELECT FROM compute_job AS live
      WHERE live.instance_id = queued.instance_id AND live.state IN ('active', 'undoing'))
@@ -200,7 +202,7 @@ def due(limit: int = 500) -> list[int]:
 
 
 def promote() -> list[int]:
-    """Make queued jobs live whose instance is free, and return their ids."""
+    """Make queued jobs live whose instance is free, and return their ids. Their time begins now."""
     return _ids(_PROMOTE, [])
 
 

@@ -332,6 +332,22 @@ def test_the_sweep_wakes_a_deletion_whose_promoter_died(world, driver, rung):
     assert not Instance.objects.filter(pk=instance.pk).exists()
 
 
+def test_the_time_of_a_deletion_begins_when_the_displaced_job_has_ended(world, driver):
+    instance = world.create()
+    provision = instance.jobs.get()
+    driver.create_disk = lambda machine, disk: Progress(percent=10, wait=60)
+    engine.run(provision.pk, driver)
+    delete = instances.delete(world.actor, instance)
+    asked = Now() - timedelta(hours=2)
+    Job.objects.filter(pk=delete.pk).update(created=asked, deadline_at=asked + timedelta(hours=1))
+
+    work(provision, driver)
+    work(delete, driver)
+
+    assert delete.state == "done"
+    assert not Instance.objects.filter(pk=instance.pk).exists()
+
+
 def test_deleting_twice_is_refused(running):
     instances.delete(_actor(running), running)
 
