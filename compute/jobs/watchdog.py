@@ -17,7 +17,7 @@ from compute.models import Host, Instance, Job
 from compute.services.boot import boot_config
 from compute.services.maintenance import check_may_boot
 from compute.services.refs import instance_ref
-from config.errors import DomainError
+from config.errors import Busy, DomainError
 
 log = logging.getLogger(__name__)
 
@@ -51,19 +51,29 @@ def _watch_host(driver: Driver, uuid: str) -> int:
 
 
 def _note(instance: Instance, asked_at) -> bool:
-    """Write that the instance is off and, where the watchdog is on, put a boot on it."""
-    with transaction.atomic():
-        # one that a job touched since the driver was asked is not what the driver spoke of
-        still = Instance.objects.filter(
-            pk=instance.pk, status=Instance.Status.RUNNING, updated__lt=asked_at
-        ).exclude(jobs__state__in=LIVE)
-        if not still.update(status=Instance.Status.OFFLINE, updated=Now()):
-            return False
-        platform = Actor.platform(instance.account_id)
-        if instance.watchdog_enabled and not _tired(instance) and _boot(instance, platform):
-            return True
-        notify(platform, "compute_shutdown", instance_ref(instance), message="The compute powered itself off.")
+    """Write that the instance is off and, where the watchdog is on, put a boot on it.
+
+    False where it is not so any more, or a job got hold of it in the same moment: the next look finds it again.
+    """
+    try:
+        with transaction.atomic():
+            return _write_off(instance, asked_at)
+    except Busy:
+        return False
+
+
+def _write_off(instance: Instance, asked_at) -> bool:
+    # one that a job touched since the driver was asked is not what the driver spoke of
+    still = Instance.objects.filter(pk=instance.pk, status=Instance.Status.RUNNING, updated__lt=asked_at).exclude(
+        jobs__state__in=LIVE
+    )
+    if not still.update(status=Instance.Status.OFFLINE, updated=Now()):
+        return False
+    platform = Actor.platform(instance.account_id)
+    if instance.watchdog_enabled and not _tired(instance) and _boot(instance, platform):
         return True
+    notify(platform, "compute_shutdown", instance_ref(instance), message="The compute powered itself off.")
+    return True
 
 
 def _tired(instance: Instance) -> bool:
