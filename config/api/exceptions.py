@@ -16,6 +16,7 @@ from django.core.signals import got_request_exception
 from django.db import DataError, IntegrityError, InterfaceError, OperationalError
 from django.db.models import UniqueConstraint
 from django.http import Http404, UnreadablePostError
+from psycopg.errors import ForeignKeyViolation
 from rest_framework import exceptions as drf
 
 from config import errors
@@ -72,6 +73,10 @@ def _known(error: Exception) -> Iterator[tuple[int, list[dict[str, Any]]]]:
         found = violated(error)
         if found:
             yield 400, [found]
+        elif isinstance(error.__cause__, ForeignKeyViolation):
+            # at commit, when foreign keys are checked: what this refers to was there until a moment ago
+            logger.warning("something was deleted meanwhile: %s", error)
+            yield 400, [problem("Something that this refers to was deleted meanwhile. Try again.")]
     elif isinstance(error, DataError):
         # A value that PostgreSQL refuses. Checks of fields should stop it earlier and name the field.
         logger.warning("the database refused a value: %s", error)

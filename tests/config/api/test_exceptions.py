@@ -5,7 +5,7 @@ from django.db import IntegrityError, transaction
 from django.test import RequestFactory
 from rest_framework import exceptions as drf
 
-from compute.models import Kernel
+from compute.models import Instance, Kernel
 from config import errors
 from config.api.exceptions import answer, flatten, violated
 from regions.models import Region
@@ -51,6 +51,16 @@ def test_nested_errors_become_dotted_paths():
     assert [(item["field"], item["reason"]) for item in flatten(detail)] == [
         ("ssh.port", "x"), ("interfaces[1].ipam_address", "y"), ("tags[2]", "z"), ("a", "1"), ("a", "2"),
     ]  # fmt: skip
+
+
+@pytest.mark.django_db(transaction=True)
+def test_what_was_deleted_while_it_was_referred_to_is_no_failure_of_ours(world):
+    made = Instance.objects.filter(pk=world.create(label="web").pk)
+    with pytest.raises(IntegrityError) as raised, transaction.atomic():
+        made.update(image="compute/gone")
+    response = answer(raised.value, REQUEST)
+    assert response.status_code == 400
+    assert b"deleted meanwhile" in response.content
 
 
 @pytest.mark.django_db
