@@ -228,7 +228,8 @@ def _make(actor: Actor, source: Instance, spec: CloneSpec, chosen: _Chosen, data
     target.alert_cpu = source.alert_cpu if plan == source.type else 90 * plan.vcpus
     target.ipv4 = [addresses.take(region.pk, target.pk, public=True)]
     target.ipv6 = slaac_in(region.pk, target.pk)
-    if spec.backups_enabled:
+    wanted = source.account.backups_enabled if spec.backups_enabled is None else spec.backups_enabled
+    if wanted and is_offered(plan):
         switch_on(target)
     if source.tags:
         target.tags = set_tags(source.account_id, "compute", target.pk, source.tags)

@@ -119,8 +119,8 @@ def _apply(actor: Actor, config: Config, given: ConfigChanges, vlans: set[str]) 
     present = None if new else devices_of(config)
     wanted = {name: value for name, value in given.fields.items() if new or getattr(config, name) != value}
     _check_fields(config.instance, wanted, problems)
-    if given.helpers is not None:
-        helpers = {**(default_helpers() if new else config.helpers), **given.helpers}
+    if given.helpers is not None or new:
+        helpers = {**(_first_helpers(config.instance) if new else config.helpers), **(given.helpers or {})}
         wanted |= {"helpers": helpers} if helpers != config.helpers else {}
     if given.interfaces is not None and given.interfaces != config.interfaces:
         interfaces = _interfaces(config.instance, given.interfaces, vlans, problems)
@@ -142,6 +142,11 @@ def _apply(actor: Actor, config: Config, given: ConfigChanges, vlans: set[str]) 
     if "interfaces" in wanted:
         bring_vlans(config.instance.account_id, config.instance.region_id, vlans_of([config]))
     return True
+
+
+def _first_helpers(instance: Instance) -> dict[str, bool]:
+    """The helpers of a new profile that says nothing of them: all on, but for what the account's settings say."""
+    return {**default_helpers(), "network": instance.account.network_helper}
 
 
 def _check_fields(instance: Instance, wanted: dict[str, Any], problems: Problems) -> None:

@@ -10,6 +10,7 @@ from accounts.actors import Actor
 from accounts.models import SSHKey
 from accounts.ssh_keys import parse_public_key
 from compute.models import Config, ConfigDevice, Disk, Image, Instance
+from compute.models.instances import default_helpers
 from compute.services.passwords import WEAK, is_strong
 from compute.services.scripts import Deployment, resolve
 from config.errors import Problems
@@ -90,10 +91,13 @@ def fill_plan(
     swap_size: int = DEFAULT_SWAP,
     interfaces: tuple[dict[str, Any], ...] = (),
     keys: Sequence[int] | None = None,
+    *,
+    network_helper: bool,
 ) -> tuple[Config, list[Model]]:
     """The disks of an image deploy, which fill the instance's type, and the profile that boots from them.
 
-    Returns the profile, and all rows that are to be inserted, keys set. `swap_size` in MB, 0 for no swap disk.
+    Returns the profile, and all rows that are to be inserted, keys set. `swap_size` in MB, 0 for no swap disk;
+    `network_helper` is the account's setting for new profiles.
     """
     config_key, *keys = keys or draw_plan_keys()
     image = deploy.image
@@ -120,6 +124,7 @@ def fill_plan(
         label=f"My {name} Disk Profile"[:48],
         kernel_id=DEPLOYED_KERNEL,
         interfaces=list(interfaces),
+        helpers={**default_helpers(), "network": network_helper},
     )
     slots = zip(keys[1::2], ConfigDevice.SLOTS, disks, strict=False)
     devices = [ConfigDevice(pk=key, config=config, slot=slot, disk=disk) for key, slot, disk in slots]

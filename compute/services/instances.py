@@ -54,7 +54,8 @@ class InstanceSpec(DeploySpec):
     group: str = ""
     tags: tuple[str, ...] = ()
     backup_id: int | None = None
-    backups_enabled: bool = False
+    backups_enabled: bool | None = None
+    """None: as the account's setting has it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,6 +66,8 @@ class _Plan:
     region: Region
     network: str | None
     deploy: Deploy
+    backups: bool
+    network_helper: bool
     interfaces: tuple[dict[str, str], ...]
     backup: Backup | None
 
@@ -91,7 +94,7 @@ def create(actor: Actor, spec: InstanceSpec) -> Instance:
         instance.ipv6 = f"{addresses.slaac_address(plan.network, instance.pk)}/128"
     if spec.tags:
         instance.tags = set_tags(actor.account_id, "compute", instance.pk, list(spec.tags))
-    if spec.backups_enabled:
+    if plan.backups:
         switch_on(instance)
     first = _from_backup(instance, plan.backup) if plan.backup else _from_image(instance, plan, spec)
     vlans = vlans_of(first.configs)
@@ -131,8 +134,12 @@ class _First:
 def _from_image(instance: Instance, plan: _Plan, spec: InstanceSpec) -> _First:
     """The disks and the profile of an image deploy, or nothing without an image."""
     image = plan.deploy.image
-    config, rows = fill_plan(instance, plan.deploy, spec.swap_size, plan.interfaces) if image else (None, [])
-    return _First("provision", rows, [config] if config else [], config, image_ref(image))
+    if image is None:
+        return _First("provision", [], [], None, None)
+    config, rows = fill_plan(
+        instance, plan.deploy, spec.swap_size, plan.interfaces, network_helper=plan.network_helper
+    )
+    return _First("provision", rows, [config], config, image_ref(image))
 
 
 def _from_backup(instance: Instance, backup: Backup) -> _First:
@@ -179,7 +186,8 @@ def _check(actor: Actor, spec: InstanceSpec) -> _Plan:
     problems.raise_any()
     assert plan_type is not None  # noqa: S101 - or else there were problems
     assert region is not None  # noqa: S101
-    return _Plan(plan_type, region, offer.network, deploy, interfaces, backup)
+    backups = offer.backups and is_offered(plan_type) if spec.backups_enabled is None else spec.backups_enabled
+    return _Plan(plan_type, region, offer.network, deploy, backups, offer.network_helper, interfaces, backup)
 
 
 def _to_deploy(spec: InstanceSpec, problems: Problems) -> DeploySpec:

@@ -8,6 +8,7 @@ from django.db import connection
 from django.db.models import Model
 
 from accounts.actors import Actor
+from accounts.models import Account
 from compute.models import Host, Image, InstanceType
 from compute.services.placement import FITS
 from regions.models import Region
@@ -18,7 +19,7 @@ class Offer:
     """The type, region and image of these ids, None where there is none that the actor may use.
 
     `room` is whether a host of the region has room for the type, `network` the region's IPv6 /64, None where it has
-    no IPv6.
+    no IPv6. `backups` and `network_helper` are the account's settings for new instances.
     """
 
     type: InstanceType | None
@@ -26,6 +27,8 @@ class Offer:
     image: Image | None
     room: bool
     network: str | None
+    backups: bool
+    network_helper: bool
 
 
 def find_offer(actor: Actor, type_id: str, region_id: str, image_id: str | None) -> Offer:
@@ -38,8 +41,7 @@ def find_offer(actor: Actor, type_id: str, region_id: str, image_id: str | None)
     plan, row = _take(InstanceType, row)
     region, row = _take(Region, row)
     image, row = _take(Image, row)
-    room, network = row
-    return Offer(plan, region, image, room, network)
+    return Offer(plan, region, image, *row)
 
 
 IMAGE_IS_VISIBLE = """
@@ -63,8 +65,10 @@ def _statement() -> str:
     return f"""
         SELECT {columns},
                EXISTS (SELECT FROM {Host._meta.db_table} h WHERE h.region_id = r.id AND {fits}),
-               (SELECT network FROM compute_addresspool p WHERE p.region_id = r.id AND p.kind = 'slaac' LIMIT 1)
+               (SELECT network FROM compute_addresspool p WHERE p.region_id = r.id AND p.kind = 'slaac' LIMIT 1),
+               a.backups_enabled, a.network_helper
           FROM (SELECT %(type)s::text AS type, %(region)s::text AS region, %(image)s::text AS image) AS asked
+          JOIN {Account._meta.db_table} a ON a.id = %(account)s
           LEFT JOIN {InstanceType._meta.db_table} t ON t.id = asked.type
           LEFT JOIN {Region._meta.db_table} r ON r.id = asked.region
           LEFT JOIN {Image._meta.db_table} i

@@ -84,7 +84,7 @@ def _lay_out(run: Run) -> None:
     script = StackScript.objects.filter(pk=data["script"]).first()
     image = Image.objects.get(pk=data["image"])
     deploy = Deploy(image, Deployment(script, "") if script else None, {})
-    _, rows = fill_plan(instance, deploy, keys=data["keys"])
+    _, rows = fill_plan(instance, deploy, keys=data["keys"], network_helper=instance.account.network_helper)
     insert_together(*rows)
 
 
