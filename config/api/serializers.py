@@ -30,6 +30,8 @@ from config.api.filters import Filterable, filterables
 from config.api.rendering import Shape, compile_shape
 
 CONTAINERS = (serializers.BaseSerializer, serializers.ListField, serializers.DictField, serializers.JSONField)
+MOST_ITEMS = 10_000
+"""How many items any list in a body has: answering a million of them, each wrong, takes a minute and 100 MB."""
 JSON_TYPES: tuple[tuple[type[serializers.Field], tuple[type, ...]], ...] = (
     (serializers.IntegerField, (int,)),
     (serializers.FloatField, (int, float)),
@@ -101,7 +103,12 @@ class Resource(serializers.Serializer):
             value = data[name]
             if value is None and isinstance(field, CONTAINERS):
                 continue
-            problem = _type_problem(field, name, value)
+            problem: list | dict | None
+            if isinstance(value, list) and len(value) > MOST_ITEMS:
+                # each of them could have a problem of its own: not looked at
+                problem = [reasons.bounds(name, None, MOST_ITEMS, " items")]
+            else:
+                problem = _type_problem(field, name, value)
             if problem:
                 wrong[name] = problem
             else:

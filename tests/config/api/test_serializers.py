@@ -53,6 +53,12 @@ def test_all_failing_fields_are_reported_at_once():
     }
 
 
+@pytest.mark.parametrize("item", [{}, "wrong", 0])
+def test_a_list_that_is_much_too_long_has_one_problem(item):
+    assert problems({"label": "box", "ports": [item] * 10_001}) == {"ports": "Ports must be at most 10000 items"}
+    assert len(problems({"label": "box", "ports": [{"number": 0}] * 10_000})) == 10_000
+
+
 @pytest.mark.parametrize(
     ("data", "field", "reason"),
     [
