@@ -124,7 +124,7 @@ MOVING = (
     ),
     Step("move", migrations.move, undo=migrations.move_back, record=migrations.arrive),
     Step(
-        "boot", steps.start, undo=None,
+        migrations.BOOT, steps.start, undo=None,
         event="compute_boot", when=lambda data: data["running"],
     ),
 )  # fmt: skip
@@ -137,6 +137,7 @@ MIGRATE = Kind(
     during=S.MIGRATING,
     steps=MOVING,
     unwound=migrations.stay,
+    superseded=migrations.make_way,
     deadline=LONG,
 )
 
@@ -148,6 +149,7 @@ MIGRATE_REGION = Kind(
     during=S.MIGRATING,
     steps=MOVING,
     unwound=migrations.stay,
+    superseded=migrations.make_way,
     deadline=LONG,
 )
 
@@ -277,7 +279,7 @@ RESIZING = (
     Step("reshape", migrations.reshape, undo=migrations.unshape),
     Step("move", migrations.move, undo=migrations.move_back, record=migrations.arrive),
     Step(
-        "boot", steps.start, undo=None,
+        migrations.BOOT, steps.start, undo=None,
         event="compute_boot", when=lambda data: data["running"],
     ),
 )  # fmt: skip
@@ -290,6 +292,7 @@ RESIZE = Kind(
     during=S.MIGRATING,
     steps=RESIZING,
     unwound=migrations.stay,
+    superseded=migrations.make_way,
     deadline=LONG,
 )
 
@@ -301,6 +304,7 @@ MUTATE = Kind(
     during=S.MIGRATING,
     steps=RESIZING,
     unwound=migrations.stay,
+    superseded=migrations.make_way,
     deadline=LONG,
 )
 

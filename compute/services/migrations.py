@@ -4,11 +4,9 @@ import logging
 from typing import Any
 
 from django.db import transaction
-from django.db.models import Exists, OuterRef
 from django.db.models.functions import Now
 
 from accounts.actors import Actor
-from compute.jobs.ledger import LIVE
 from compute.jobs.queue import enqueue
 from compute.models import AddressShare, HostMigration, Instance, InstanceType, IPv6Range, Job
 from compute.services import addresses
@@ -143,7 +141,6 @@ def cancel(migration: HostMigration) -> None:
 
 def start_due() -> int:
     """Start the migrations whose time has come; returns how many. One whose instance is busy waits its turn."""
-    _put_back()
     due = HostMigration.objects.filter(status=Status.PENDING, when__lte=Now()).select_related("instance")
     return sum(_start(migration) for migration in due.order_by("when", "pk")[:MOST_AT_ONCE])
 
@@ -157,9 +154,3 @@ def _start(migration: HostMigration) -> bool:
         log.info("%s cannot start yet: %s", migration, error)
         return False
     return True
-
-
-def _put_back() -> None:
-    """Let those be pending again whose job made way for a deletion that then failed: no job works on them."""
-    at_work = Job.objects.filter(instance=OuterRef("instance"), kind="migrate", state__in=LIVE)
-    HostMigration.objects.filter(~Exists(at_work), status=Status.STARTED).update(status=Status.PENDING)

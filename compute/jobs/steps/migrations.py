@@ -12,6 +12,9 @@ from compute.models import Host, InstanceType
 from compute.services import arrivals
 from compute.services.addresses import mac_address
 
+BOOT = "boot"
+"""The name of the step after the arrival."""
+
 
 def boot_again(run: Run) -> Outcome:
     """Boot what was shut down for the move. What cannot boot any more stays off, as a reboot would leave it."""
@@ -49,6 +52,15 @@ def arrive(run: Run) -> None:
 def stay(run: Run) -> None:
     """Note that the instance is where it was."""
     arrivals.stay(run.instance, run.data)
+
+
+def make_way(run: Run) -> None:
+    """Give back what was held for a move that is not undone: the deletion that waits may come to nothing.
+
+    What has arrived stays there, and holds what it needs there already.
+    """
+    if run.job.step != BOOT:
+        stay(run)
 
 
 def _define(run: Run, type_id: str) -> None:

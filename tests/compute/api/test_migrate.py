@@ -314,6 +314,7 @@ def test_one_that_made_way_for_a_deletion_that_failed_is_pending_again(api, worl
 
     migration.refresh_from_db()
     assert migration.status == "pending"
+    assert [held.host for held in Reservation.objects.all()] == [running.host]
 
 
 def test_an_instance_has_one_at_a_time(running):
@@ -404,6 +405,28 @@ def test_a_region_move_that_fails_gives_the_new_addresses_back(api, running, els
     assert held_by(running) == sorted(before["ipv4"])
     assert list(Reservation.objects.values("host", "memory", "vcpus", "disk")) == held
     assert Event.objects.get(action="compute_migrate_datacenter").status == "failed"
+
+
+@pytest.mark.parametrize("arrived", [False, True])
+def test_one_that_made_way_for_a_deletion_that_failed_holds_what_it_needs_alone(
+    arrived, api, world, running, elsewhere, driver
+):
+    before = list(running.ipv4)
+    move(api, running, region="us-other")
+    live = running.jobs.get(finished_at=None)
+    setattr(driver, "start" if arrived else "move", lambda *args: Progress(percent=10, wait=60))
+    engine.run(live.pk, driver)
+    deletion = instances.delete(world.actor, running)
+    work(live, driver)
+    driver.before = failing_at(len(driver.calls))
+    work(deletion, driver)
+    assert deletion.state == "failed"
+
+    running.refresh_from_db()
+    assert running.region_id == ("us-other" if arrived else "us-test")
+    assert (running.ipv4 == before) is not arrived
+    assert held_by(running) == sorted(running.ipv4)
+    assert [held.host for held in Reservation.objects.all()] == [running.host]
 
 
 def test_a_region_move_cancels_what_was_scheduled(api, running, elsewhere, other_host):
