@@ -67,7 +67,7 @@ class SimulatedDriver:
     def create_disk(self, machine: str, disk: DiskSpec) -> Progress:
         copied = disk.copy_of or (None, None)
         archive = disk.image if is_archive(disk.image) else None
-        rate = COPY_MB_A_SECOND if archive or disk.copy_of else None
+        per_mb = self._per_mb(COPY_MB_A_SECOND) if archive or disk.copy_of else 0.0
         answer = self._call(
             "SELECT * FROM simulated.create_disk("
             "(%s, %s, %s, %s, %s, %s, %s, now(), now(), %s, %s)::simulated.disk, %s, %s, %s, %s, %s)",
@@ -84,17 +84,17 @@ class SimulatedDriver:
                 archive,
                 *copied,
                 disk_seconds(disk) * self.scale,
-                self._per_mb(rate),
+                per_mb,
             ),
         )
-        return _progress(answer, rate)
+        return _progress(answer)
 
     def resize_disk(self, machine: str, disk: str, size: int) -> Progress:
         answer = self._call(
             "SELECT * FROM simulated.resize_disk(%s, %s, %s, %s)",
             (machine, disk, size, self._per_mb(RESIZE_MB_A_SECOND)),
         )
-        return _progress(answer, RESIZE_MB_A_SECOND)
+        return _progress(answer)
 
     def set_password(self, machine: str, disk: str, password: str) -> None:
         hashed = password_hash(password)
@@ -129,14 +129,14 @@ class SimulatedDriver:
     def move(self, machine: str, host: str) -> Progress:
         per_mb = self._per_mb(COPY_MB_A_SECOND)
         answer = self._call("SELECT * FROM simulated.move(%s, %s, %s)", (machine, host, per_mb))
-        return _progress(answer, COPY_MB_A_SECOND)
+        return _progress(answer)
 
     def save_disk(self, machine: str, disk: str, archive: str) -> Progress:
         answer = self._call(
             "SELECT * FROM simulated.save_disk(%s, %s, %s, %s, %s)",
             (machine, disk, archive, EMPTY_DISK_SECONDS * self.scale, self._per_mb(COPY_MB_A_SECOND)),
         )
-        return _progress(answer, COPY_MB_A_SECOND)
+        return _progress(answer)
 
     def archive_upload(self, archive: str, path: str, size: int) -> Progress:
         answer = self._call(
@@ -152,9 +152,9 @@ class SimulatedDriver:
     def delete_archive(self, archive: str) -> None:
         self._call("SELECT * FROM simulated.delete_archive(%s)", (archive,))
 
-    def _per_mb(self, rate: float | None) -> float:
+    def _per_mb(self, rate: float) -> float:
         """How many seconds a MB takes at this many MB a second."""
-        return self.scale / rate if rate else 0.0
+        return self.scale / rate
 
     def close(self) -> None:
         """Give the database connection back; the next call opens another."""
@@ -305,7 +305,8 @@ def first_files(disk: DiskSpec) -> int:
     return min(disk.size, LEAST_FILES + zlib.crc32(disk.image.encode()) % (MOST_FILES - LEAST_FILES))
 
 
-def _progress(answer: Any, rate: float | None = None) -> Progress:
-    if rate is None or answer.percent >= 100:
-        return Progress(percent=answer.percent, wait=min(answer.wait, POLL_SECONDS))
-    return Progress(answer.percent, min(answer.wait, POLL_SECONDS), rate, answer.wait)
+def _progress(answer: Any) -> Progress:
+    wait = min(answer.wait, POLL_SECONDS)
+    if answer.rate is None or answer.percent >= 100:
+        return Progress(answer.percent, wait)
+    return Progress(answer.percent, wait, answer.rate, answer.wait)

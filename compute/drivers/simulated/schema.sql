@@ -95,7 +95,7 @@ DROP TYPE IF EXISTS simulated.answer;
 
 -- `outcome` is ok, crash_after (ok, then the caller dies), or a blocked call's fail, refuse or crash.
 CREATE TYPE simulated.answer AS (
-    outcome text, detail text, percent integer, wait double precision, names text[]
+    outcome text, detail text, percent integer, wait double precision, names text[], rate double precision
 );
 
 CREATE FUNCTION simulated.is_off(m simulated.machine, at timestamptz) RETURNS boolean
@@ -112,18 +112,20 @@ $$;
 
 CREATE FUNCTION simulated.simply(outcome text, detail text DEFAULT NULL, names text[] DEFAULT NULL)
 RETURNS simulated.answer LANGUAGE sql IMMUTABLE AS $$
-    SELECT outcome, detail, 100, 0::double precision, names
+    SELECT outcome, detail, 100, 0::double precision, names, NULL::double precision
 $$;
 
--- How far work from `began` to `ends` has come at `at`: 100 per cent only when it is over.
-CREATE FUNCTION simulated.progress(outcome text, began timestamptz, ends timestamptz, at timestamptz)
-RETURNS simulated.answer LANGUAGE sql IMMUTABLE AS $$
+-- How far work from `began` to `ends` has come at `at`: 100 per cent only when it is over. `mb` is what it copies.
+CREATE FUNCTION simulated.progress(
+    outcome text, began timestamptz, ends timestamptz, at timestamptz, mb integer DEFAULT NULL
+) RETURNS simulated.answer LANGUAGE sql IMMUTABLE AS $$
     SELECT outcome, NULL::text,
         CASE WHEN ends <= at THEN 100
              ELSE least(99, floor(100 * extract(epoch FROM at - began) / extract(epoch FROM ends - began)))::int
         END,
         greatest(0, extract(epoch FROM ends - at))::double precision,
-        NULL::text[]
+        NULL::text[],
+        (mb / nullif(extract(epoch FROM ends - began), 0))::double precision
 $$;
 
 -- Counts this call on every fault that matches it, and tells what those that act now add up to.
@@ -140,8 +142,9 @@ BEGIN
         SELECT * FROM simulated.fault s
         WHERE (s.call IS NULL OR s.call = the_call)
             AND (s.machine IS NULL OR machine_name LIKE s.machine)
-            AND (s.host IS NULL OR s.host = coalesce(
-                host_name, (SELECT m.host FROM simulated.machine m WHERE m.name = machine_name)))
+            -- a move concerns two hosts: the one it goes to, and the one it is on
+            AND (s.host IS NULL OR s.host = host_name
+                OR s.host = (SELECT m.host FROM simulated.machine m WHERE m.name = machine_name))
         ORDER BY s.id
         FOR UPDATE
     LOOP
@@ -209,21 +212,26 @@ CREATE FUNCTION simulated.create_disk(
 ) RETURNS simulated.answer LANGUAGE plpgsql AS $$
 DECLARE
     hit record := simulated.strike('create_disk', made.machine, NULL);
+    m simulated.machine;
     d simulated.disk;
     at timestamptz;
     there timestamptz;
+    copied boolean := from_archive IS NOT NULL OR from_disk IS NOT NULL;
 BEGIN
     IF hit.blocked THEN
         RETURN simulated.simply(hit.outcome);
     END IF;
-    PERFORM FROM simulated.machine WHERE name = made.machine FOR UPDATE;
+    SELECT * INTO m FROM simulated.machine WHERE name = made.machine FOR UPDATE;
     IF NOT FOUND THEN
         RETURN simulated.simply('refuse', 'There is no such machine.');
+    END IF;
+    IF m.moving_to IS NOT NULL THEN
+        RETURN simulated.simply('fail', 'The machine is on its way to another host.');
     END IF;
     at := clock_timestamp();
     SELECT * INTO d FROM simulated.disk WHERE machine = made.machine AND name = made.name;
     IF FOUND THEN
-        RETURN simulated.progress(hit.outcome, d.began_at, d.ready_at, at);
+        RETURN simulated.progress(hit.outcome, d.began_at, d.ready_at, at, CASE WHEN copied THEN d.used END);
     END IF;
     IF from_archive IS NOT NULL THEN
         SELECT a.used, coalesce(made.root_hash, a.root_hash), a.fingerprints || made.fingerprints,
@@ -249,7 +257,7 @@ BEGIN
     made.began_at := at;
     made.ready_at := at + make_interval(secs => (seconds + made.used * per_mb) * hit.factor);
     INSERT INTO simulated.disk SELECT made.*;
-    RETURN simulated.progress(hit.outcome, made.began_at, made.ready_at, at);
+    RETURN simulated.progress(hit.outcome, made.began_at, made.ready_at, at, CASE WHEN copied THEN made.used END);
 END $$;
 
 CREATE FUNCTION simulated.resize_disk(
@@ -265,6 +273,9 @@ BEGIN
         RETURN simulated.simply(hit.outcome);
     END IF;
     SELECT * INTO m FROM simulated.machine WHERE name = machine_name FOR UPDATE;
+    IF m.moving_to IS NOT NULL THEN
+        RETURN simulated.simply('fail', 'The machine is on its way to another host.');
+    END IF;
     SELECT * INTO d FROM simulated.disk WHERE machine = machine_name AND name = disk_name;
     IF NOT FOUND THEN
         RETURN simulated.simply('refuse', 'There is no such disk.');
@@ -283,7 +294,7 @@ BEGIN
          WHERE machine = machine_name AND name = disk_name
         RETURNING * INTO d;
     END IF;
-    RETURN simulated.progress(hit.outcome, d.began_at, d.ready_at, at);
+    RETURN simulated.progress(hit.outcome, d.began_at, d.ready_at, at, d.used);
 END $$;
 
 CREATE FUNCTION simulated.set_password(machine_name text, disk_name text, hash text)
@@ -297,9 +308,14 @@ BEGIN
         RETURN simulated.simply(hit.outcome);
     END IF;
     SELECT * INTO m FROM simulated.machine WHERE name = machine_name FOR UPDATE;
+    IF m.moving_to IS NOT NULL THEN
+        RETURN simulated.simply('fail', 'The machine is on its way to another host.');
+    END IF;
     SELECT * INTO d FROM simulated.disk WHERE machine = machine_name AND name = disk_name;
     IF NOT FOUND THEN
         RETURN simulated.simply('refuse', 'There is no such disk.');
+    ELSIF d.ready_at > clock_timestamp() THEN
+        RETURN simulated.simply('fail', 'The disk is not ready.');
     ELSIF d.root_hash IS NULL THEN
         RETURN simulated.simply('refuse', 'There is no system on the disk to set a password in.');
     ELSIF simulated.in_use(m, disk_name, clock_timestamp()) THEN
@@ -319,6 +335,9 @@ BEGIN
         RETURN simulated.simply(hit.outcome);
     END IF;
     SELECT * INTO m FROM simulated.machine WHERE name = machine_name FOR UPDATE;
+    IF m.moving_to IS NOT NULL THEN
+        RETURN simulated.simply('fail', 'The machine is on its way to another host.');
+    END IF;
     IF simulated.in_use(m, disk_name, clock_timestamp()) THEN
         RETURN simulated.simply('fail', 'The disk is in use by a machine that is on.');
     END IF;
@@ -357,7 +376,7 @@ BEGIN
             RETURN simulated.progress(hit.outcome, m.began_at, m.settles_at, at);
         END IF;
         -- it is shutting down: nothing to show until that is over, then the same call boots it
-        RETURN (hit.outcome, NULL, 0, extract(epoch FROM m.settles_at - at), NULL)::simulated.answer;
+        RETURN (hit.outcome, NULL, 0, extract(epoch FROM m.settles_at - at), NULL, NULL)::simulated.answer;
     END IF;
     IF m.moving_to IS NOT NULL THEN
         RETURN simulated.simply('fail', 'The machine is on its way to another host.');
@@ -445,6 +464,7 @@ DECLARE
     hit record := simulated.strike('move', machine_name, host_name);
     m simulated.machine;
     at timestamptz;
+    mb integer;
 BEGIN
     IF hit.blocked THEN
         RETURN simulated.simply(hit.outcome);
@@ -459,7 +479,9 @@ BEGIN
         -- it is here, or had set out and turns back: what was copied is dropped
         UPDATE simulated.machine SET moving_to = NULL, moved_by = NULL WHERE name = machine_name;
         RETURN simulated.simply(hit.outcome);
-    ELSIF m.moving_to IS DISTINCT FROM host_name THEN
+    END IF;
+    SELECT coalesce(sum(used), 0) INTO mb FROM simulated.disk WHERE machine = machine_name;
+    IF m.moving_to IS DISTINCT FROM host_name THEN
         UPDATE simulated.machine SET
             power = 'off',
             was_on = simulated.been_on(m, at),
@@ -467,15 +489,14 @@ BEGIN
             moving_to = host_name,
             began_at = at,
             settles_at = at,
-            moved_by = at + make_interval(secs => hit.factor * per_mb * (
-                SELECT coalesce(sum(used), 0) FROM simulated.disk WHERE machine = machine_name))
+            moved_by = at + make_interval(secs => hit.factor * per_mb * mb)
         WHERE name = machine_name
         RETURNING * INTO m;
     END IF;
     IF m.moved_by <= at THEN
         UPDATE simulated.machine SET host = host_name, moving_to = NULL, moved_by = NULL WHERE name = machine_name;
     END IF;
-    RETURN simulated.progress(hit.outcome, m.began_at, m.moved_by, at);
+    RETURN simulated.progress(hit.outcome, m.began_at, m.moved_by, at, mb);
 END $$;
 
 CREATE FUNCTION simulated.save_disk(
@@ -483,6 +504,7 @@ CREATE FUNCTION simulated.save_disk(
 ) RETURNS simulated.answer LANGUAGE plpgsql AS $$
 DECLARE
     hit record := simulated.strike('save_disk', machine_name, NULL);
+    m simulated.machine;
     d simulated.disk;
     a simulated.archive;
     at timestamptz;
@@ -490,7 +512,10 @@ BEGIN
     IF hit.blocked THEN
         RETURN simulated.simply(hit.outcome);
     END IF;
-    PERFORM FROM simulated.machine WHERE name = machine_name FOR UPDATE;
+    SELECT * INTO m FROM simulated.machine WHERE name = machine_name FOR UPDATE;
+    IF m.moving_to IS NOT NULL THEN
+        RETURN simulated.simply('fail', 'The machine is on its way to another host.');
+    END IF;
     at := clock_timestamp();
     SELECT * INTO a FROM simulated.archive WHERE name = archive_name;
     IF NOT FOUND THEN
@@ -505,7 +530,7 @@ BEGIN
             at, at + make_interval(secs => (seconds + d.used * per_mb) * hit.factor)
         ) RETURNING * INTO a;
     END IF;
-    RETURN simulated.progress(hit.outcome, a.began_at, a.ready_at, at);
+    RETURN simulated.progress(hit.outcome, a.began_at, a.ready_at, at, a.used);
 END $$;
 
 -- `used_mb` is null where there is no file to take in.

@@ -7,10 +7,13 @@ import pytest
 
 from compute.drivers.base import DriverError, Power, Refused
 from compute.drivers.simulated import SimulatedDriver
+from compute.drivers.simulated.driver import CALLS
 from tests.compute.drivers.machines import (
+    ARCHIVE,
     DISK,
     HOST,
     MACHINE,
+    PASSWORD,
     boot_spec,
     image_disk,
     machine_spec,
@@ -52,7 +55,15 @@ def test_a_refused_call_does_nothing(simulated):
     [
         ("define", (machine_spec(),)),
         ("create_disk", (MACHINE, image_disk("another"))),
+        ("resize_disk", (MACHINE, DISK, 30000)),
+        ("set_password", (MACHINE, DISK, PASSWORD)),
+        ("save_disk", (MACHINE, DISK, ARCHIVE)),
         ("delete_disk", (MACHINE, DISK)),
+        ("move", (MACHINE, "us-test-h2")),
+        ("usage", (HOST,)),
+        ("archive_upload", (ARCHIVE, "/nowhere", 100)),
+        ("archive_size", (ARCHIVE,)),
+        ("delete_archive", (ARCHIVE,)),
         ("disks", (MACHINE,)),
         ("start", (MACHINE, boot_spec())),
         ("stop", (MACHINE,)),
@@ -64,11 +75,69 @@ def test_a_refused_call_does_nothing(simulated):
 @pytest.mark.parametrize("on", [False, True], ids=["off", "on"])
 def test_every_call_can_fail_without_effect(simulated, call, args, on):
     (run_machine if on else make_machine)(simulated)
-    before = simulated.inventory(), simulated.power(MACHINE)
+    before = simulated.inventory(), simulated.power(MACHINE), simulated.archives()
     simulated.script("fail", call=call)
-    with pytest.raises(DriverError):
+    with pytest.raises(DriverError) as caught:
         getattr(simulated, call)(*args)
-    assert (simulated.inventory(), simulated.power(MACHINE)) == before
+    assert not isinstance(caught.value, Refused)
+    assert (simulated.inventory(), simulated.power(MACHINE), simulated.archives()) == before
+
+
+def test_every_call_is_among_those_that_can_fail():
+    cases = next(
+        mark for mark in test_every_call_can_fail_without_effect.pytestmark if mark.args[0] == ("call", "args")
+    )
+    assert {call for call, _ in cases.args[1]} == CALLS
+
+
+@pytest.mark.parametrize("host", [HOST, "us-test-h2"])
+def test_a_move_fails_while_either_of_its_hosts_is_down(simulated, host):
+    make_machine(simulated)
+    simulated.script("fail", host=host, count=None)
+    with pytest.raises(DriverError):
+        simulated.move(MACHINE, "us-test-h2")
+    simulated.clear_faults()
+    assert simulated.powered_off(HOST) == {MACHINE}
+
+
+@pytest.mark.parametrize(
+    ("call", "args"),
+    [
+        ("create_disk", (MACHINE, image_disk("another"))),
+        ("resize_disk", (MACHINE, DISK, 30000)),
+        ("set_password", (MACHINE, DISK, PASSWORD)),
+        ("save_disk", (MACHINE, DISK, ARCHIVE)),
+        ("delete_disk", (MACHINE, DISK)),
+    ],
+)
+def test_nothing_is_done_to_the_disks_of_a_machine_on_its_way(make_simulated, call, args):
+    make_machine(make_simulated())
+    slowly = make_simulated(scale=1000)
+    assert not slowly.move(MACHINE, "us-test-h2").done
+    with pytest.raises(DriverError) as caught:
+        getattr(slowly, call)(*args)
+    assert not isinstance(caught.value, Refused)
+    assert (slowly.inventory(), slowly.archives()) == ({MACHINE: {DISK}}, frozenset())
+
+
+def test_no_password_is_set_on_a_disk_that_is_half_made(make_simulated):
+    slowly = make_simulated(scale=1000)
+    slowly.define(machine_spec())
+    assert not slowly.create_disk(MACHINE, image_disk()).done
+    with pytest.raises(DriverError, match="not ready") as caught:
+        slowly.set_password(MACHINE, DISK, PASSWORD)
+    assert not isinstance(caught.value, Refused)
+
+
+def test_what_is_slow_says_so(make_simulated):
+    make_machine(make_simulated())
+    driver = make_simulated(scale=100)
+    usual = driver.move(MACHINE, "us-test-h2")
+    driver.move(MACHINE, HOST)
+    driver.script("slow", call="move", amount=10)
+    slow = driver.move(MACHINE, "us-test-h2")
+    assert slow.rate == pytest.approx(usual.rate / 10, rel=0.01)
+    assert slow.remaining == pytest.approx(usual.remaining * 10, rel=0.01)
 
 
 def test_the_nth_call_fails_and_as_many_after_it_as_told(simulated):
