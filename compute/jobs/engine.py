@@ -133,6 +133,7 @@ class Runner:
             job = move()
             if job is not None:
                 if self.current.record:
+                    ledger.hold_instances(job)
                     self.current.record(self.context)
                 if opens:
                     self._open_chapter(job, opens)
@@ -234,6 +235,7 @@ class Runner:
             with transaction.atomic():
                 finished = close()
                 if finished is not None:
+                    ledger.hold_instances(finished)
                     if last:
                         last(self.context)
                     # an unwinding that deletes the instance must leave it to a deletion that waits for it
@@ -279,6 +281,7 @@ class Runner:
                 during=self.kind.during,
             )
             if finished and self.kind.superseded:
+                ledger.hold_instances(finished)
                 self.kind.superseded(self.context)
         ring_promoted()
 

@@ -187,6 +187,16 @@ def _hold_both(job: Job) -> None:
         cursor.execute(_HOLD_INSTANCES, [[job.instance_id, job.source_id]])
 
 
+def hold_instances(job: Job) -> None:
+    """Lock the instances of a job that was just settled, before its records write what belongs to them.
+
+    Requests that write an instance's disks, profiles or addresses lock it first as well.
+    """
+    if job.instance_id is not None:
+        with connection.cursor() as cursor:
+            cursor.execute(_HOLD_INSTANCES, [[job.instance_id, job.source_id]])
+
+
 def close_chapter(event_id: int | None) -> None:
     """Finish the event that the job has told so far; another one goes on."""
     with connection.cursor() as cursor:

@@ -1,5 +1,6 @@
 """Taking an instance's rows away, and giving back what it held."""
 
+from django.db.models import Q
 from django.utils.timezone import now
 
 from accounts.services.grants import forget_entity
@@ -30,5 +31,9 @@ def remove(instance: Instance) -> None:
 
 def remove_image(number: int) -> None:
     """Delete an account's own image with the grants on it. Instances and disks deployed from it name none then."""
+    # the deletion writes into their rows that they name it no more: locked in one order, as by all who lock several
+    owned = Instance.objects.filter(account__images__number=number)
+    using = owned.filter(Q(image__number=number) | Q(disks__image__number=number)).values("pk")
+    list(Instance.objects.filter(pk__in=using).order_by("pk").select_for_update(no_key=True).values("pk"))
     forget_entity("image", number)
     Image.objects.filter(number=number).delete()

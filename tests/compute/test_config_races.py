@@ -1,19 +1,25 @@
 """Profiles and VLANs that many want at once: real threads on a real database."""
 
+import threading
+
 import pytest
+from django.db import connection, transaction
 
 from compute.jobs import engine
 from compute.models import VLAN, Config, Instance, Job
 from compute.services import configs, power
 from compute.services.clones import CloneSpec, clone
 from compute.services.configs import ConfigChanges
+from compute.services.rebuilding import RebuildSpec, rebuild
 from compute.services.vlans import MOST, vlans_of
 from config.errors import Busy, DomainError
 from regions.models import Region
 from tests.compute.jobs.stages import deployed
 from tests.compute.jobs.work import work
+from tests.compute.test_gone_meanwhile import held_up
 from tests.compute.test_races import RACERS, race
 from tests.factories import AddressPoolFactory, ConfigFactory, HostFactory, InstanceFactory
+from tests.world import STRONG
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -153,3 +159,28 @@ def test_a_profile_that_is_deleted_as_its_boot_ends_is_not_remembered(world, dri
         assert (job.state, instance.status) == ("done", "running")
         assert instance.booted_config_id in (config.pk, None)
         assert Config.objects.filter(pk=config.pk).exists() == (instance.booted_config_id is not None)
+
+
+def test_a_job_that_takes_profiles_away_and_a_request_that_does_so_wait_in_a_line(world, driver):
+    instance = deployed(world, driver)
+    old = instance.configs.get()
+    job = rebuild(world.actor, instance, RebuildSpec(image=world.image.pk, root_pass=STRONG)).jobs.get(
+        finished_at=None
+    )
+
+    def run() -> None:
+        try:
+            engine.run(job.pk, driver)
+        finally:
+            connection.close()
+
+    worker = threading.Thread(target=run)
+    with transaction.atomic():
+        configs.hold(instance.pk)
+        worker.start()
+        assert held_up()
+        configs.delete(world.actor, old)
+    worker.join()
+
+    job.refresh_from_db()
+    assert (job.state, job.error) == ("done", "")
