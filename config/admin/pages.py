@@ -5,9 +5,11 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from django.contrib import admin
+from django.contrib.admin.views.main import ERROR_FLAG
 from django.core.paginator import Paginator
+from django.db import DataError
 from django.db.models import Model, Q, QuerySet
-from django.http import HttpRequest
+from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
 from django.utils.functional import cached_property
 
 from config.admin.verbs import VerbsMixin
@@ -85,6 +87,15 @@ class Page(VerbsMixin, admin.ModelAdmin):
         if lookup.split("__")[0] in self.secret:
             return False
         return lookup in self.link_filters or super().lookup_allowed(lookup, value, request)
+
+    def changelist_view(self, request: HttpRequest, extra_context: dict[str, Any] | None = None) -> HttpResponse:
+        """The list. A filter by what is no such value is answered as one that Django refuses itself."""
+        try:
+            return super().changelist_view(request, extra_context)
+        except (DataError, ValueError):
+            if ERROR_FLAG in request.GET:
+                raise
+            return HttpResponseRedirect(f"{request.path}?{ERROR_FLAG}=1")
 
     def get_search_results(
         self, request: HttpRequest, queryset: QuerySet, search_term: str

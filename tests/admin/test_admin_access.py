@@ -10,7 +10,7 @@ from django.urls import reverse
 
 from accounts.models import Account, PersonalToken, User
 from compute.jobs import engine
-from compute.models import Instance, Job
+from compute.models import Address, Instance, Job
 from compute.services import power
 
 pytestmark = pytest.mark.django_db
@@ -52,6 +52,15 @@ def test_every_filter_opens(model, admin, running):
     for spec in changelist.filter_specs:
         for choice in list(spec.choices(changelist))[:4]:
             assert admin.get(list_address(model) + choice["query_string"]).status_code == 200
+
+
+@pytest.mark.django_db(transaction=True)  # the refusal must not end the test's own transaction
+@pytest.mark.parametrize("query", [{"label__exact": "\0"}, {"tags": "x"}, {"ipv4__exact": "1"}, {"id__exact": "x"}])
+def test_a_filter_of_a_wrong_value_shows_the_whole_list(query, admin, running):
+    response = admin.get(list_address(Instance), query, follow=True)
+    assert response.status_code == 200
+    assert response.redirect_chain == [(f"{list_address(Instance)}?e=1", 302)]
+    assert admin.get(list_address(Address), {"gateway": "x"})["Location"] == f"{list_address(Address)}?e=1"
 
 
 @pytest.mark.parametrize("model", MODELS)
