@@ -65,7 +65,8 @@ def _statement() -> str:
     return f"""
         SELECT {columns},
                EXISTS (SELECT FROM {Host._meta.db_table} h WHERE h.region_id = r.id AND {fits}),
-               (SELECT network FROM compute_addresspool p WHERE p.region_id = r.id AND p.kind = 'slaac' LIMIT 1),
+               (SELECT network FROM compute_addresspool p WHERE p.region_id = r.id AND p.kind = 'slaac'
+                 ORDER BY p.id LIMIT 1),
                a.backups_enabled, a.network_helper
           FROM (SELECT %(type)s::text AS type, %(region)s::text AS region, %(image)s::text AS image) AS asked
           JOIN {Account._meta.db_table} a ON a.id = %(account)s

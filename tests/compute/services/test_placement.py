@@ -6,13 +6,14 @@ import pytest
 from django.db import IntegrityError, connection, transaction
 from django.db.models import Sum
 
-from compute.models import Host, Instance, InstanceType, Reservation
+from compute.models import AddressPool, Host, Instance, InstanceType, Reservation
 from compute.services import placement
 from compute.services.placement import FULL, PARTS, grow, place, release, settle
+from compute.services.places import slaac_in
 from compute.services.removal import remove
 from config.errors import Invalid
 from tests.compute.test_races import RACERS, race
-from tests.factories import HostFactory, InstanceFactory
+from tests.factories import AddressPoolFactory, HostFactory, InstanceFactory
 from tests.world import world
 
 __all__ = ["world"]
@@ -111,6 +112,20 @@ def test_settling_gives_back_everything_else(world, instance):
         held = Reservation.objects.get()
         assert (held.host, held.memory) == (other, world.type.memory)
         assert exact()
+
+
+def test_of_two_slaac_pools_of_a_region_the_first_is_meant_whatever_makes_the_instance(world):
+    first = AddressPool.objects.get(region=world.region, kind="slaac")
+    key = first.pk
+    first.delete()
+    AddressPoolFactory(
+        id=key + 1000, region=world.region, kind="slaac", network="2001:db8:78::/64", gateway="fe80::1"
+    )
+    first.pk = key
+    first.save(force_insert=True)  # its row lies behind the other's
+    made = world.create()
+    assert made.ipv6 == slaac_in(world.region.pk, made.pk)
+    assert made.ipv6.startswith("2001:db8:77:")
 
 
 def test_an_instance_that_goes_gives_back_what_it_held(world):
