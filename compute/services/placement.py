@@ -8,7 +8,7 @@ it in the same transaction. Hosts are locked last of all, and several in the ord
 from functools import cache
 from typing import Any
 
-from django.db import connection
+from django.db import connection, transaction
 from django.db.models import F
 
 from compute.models import Host, Instance, InstanceType, Reservation
@@ -27,9 +27,7 @@ _PLACE = """
 WITH chosen AS (
     SELECT id FROM compute_host
      WHERE region_id = %(region)s AND id IS DISTINCT FROM %(avoid)s::bigint AND {fits}
-     ORDER BY LEAST(
-         (memory - memory_used)::float8 / NULLIF(memory, 0), (vcpus - vcpus_used)::float8 / NULLIF(vcpus, 0),
-         (disk - disk_used)::float8 / NULLIF(disk, 0)) DESC, id
+     ORDER BY {order}
      LIMIT 1 FOR NO KEY UPDATE {others}
 ), taken AS (
     UPDATE compute_host
@@ -45,6 +43,12 @@ WITH chosen AS (
            disk = held.disk + excluded.disk
 )
 SELECT {columns} FROM taken
+"""
+_FREEST = """
+    LEAST(
+        (memory - memory_used)::float8 / NULLIF(memory, 0), (vcpus - vcpus_used)::float8 / NULLIF(vcpus, 0),
+        (disk - disk_used)::float8 / NULLIF(disk, 0)
+    ) DESC, id
 """
 
 
@@ -62,23 +66,29 @@ def place(
     later in the same transaction (the foreign key is deferred). Raises `Invalid` on `field` where no host has room.
     """
     asked = {"region": region_id, "instance": instance.pk, "avoid": avoid and avoid.pk, **_sizes(plan)}
+    before = transaction.savepoint()
     # hosts at which another placement is at work are passed over; only if there is no other are they waited for
-    row = _take(asked, "SKIP LOCKED") or _take(asked, "")
+    row = _take(asked, _FREEST, "SKIP LOCKED")
+    if row is None:
+        # A host that another placement filled before we had its row stays locked by us. Who waits for some while
+        # holding others has to take them in the order of their keys, as all do, and so with none in hand.
+        transaction.savepoint_rollback(before)
+        row = _take(asked, "id", "")
     if row is None:
         raise Invalid(FULL, field)
     return Host.from_db(connection.alias, _columns(), row)
 
 
-def _take(asked: dict[str, Any], others: str) -> tuple[Any, ...] | None:
+def _take(asked: dict[str, Any], order: str, others: str) -> tuple[Any, ...] | None:
     with connection.cursor() as cursor:
-        cursor.execute(_statement(others), asked)
+        cursor.execute(_statement(order, others), asked)
         return cursor.fetchone()
 
 
 @cache
-def _statement(others: str) -> str:
+def _statement(order: str, others: str) -> str:
     fits = FITS.format(**{name: f"%({name})s" for name in PARTS})
-    return _PLACE.format(fits=fits, others=others, columns=", ".join(_columns()))
+    return _PLACE.format(fits=fits, order=order, others=others, columns=", ".join(_columns()))
 
 
 @cache
@@ -96,7 +106,9 @@ def grow(instance: Instance, plan: InstanceType) -> bool:
     more = {name: wanted[name] - held[name] for name in PARTS}
     if any(more.values()):
         room = {f"{name}__gte": F(f"{name}_used") + more[name] for name in PARTS}
+        before = transaction.savepoint()
         if not _use(instance.host_id, more, **room):
+            transaction.savepoint_rollback(before)  # lets go of the host, should it have been waited for
             return False
         _write(instance, instance.host_id, wanted)
     return True

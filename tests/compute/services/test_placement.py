@@ -206,3 +206,19 @@ def test_a_placement_waits_for_no_other_while_another_host_has_room(world, insta
         racer.start()
         racer.join()
     assert placed == [other]
+
+
+@pytest.mark.django_db(transaction=True)
+@pytest.mark.parametrize("attempt", range(5))
+def test_racing_creates_on_many_small_hosts_end_without_a_deadlock(world, attempt):
+    """Hosts fill up while others wait for them: who waits holds none that it was refused at."""
+    Host.objects.filter(pk=world.host.pk).update(**room_for(1, world.type))
+    for _ in range(3):
+        HostFactory(region=world.region, **room_for(1, world.type))
+
+    results = race(lambda number: world.create(label=f"racer-{number}"))
+
+    made = [result for result in results if isinstance(result, Instance)]
+    refused = [result for result in results if isinstance(result, Invalid)]
+    assert (len(made), len(refused)) == (4, RACERS - 4)
+    assert exact()
