@@ -175,7 +175,8 @@ AUTH_PASSWORD_VALIDATORS = [
 ]
 # How the outside names this installation: in mails, and where an answer holds an address of its own.
 SITE_URL = env.str("SITE_URL", f"http://127.0.0.1:{env.int('PORT', 8000)}").rstrip("/")
-LOGIN_URL = LOGIN_REDIRECT_URL = LOGOUT_REDIRECT_URL = "login"
+LOGIN_URL, LOGIN_REDIRECT_URL, LOGOUT_REDIRECT_URL = "login", "home", "signed-out"
+AUTHENTICATION_BACKENDS = ["accounts.pages.sessions.Backend"]
 
 MIDDLEWARE = [
     "config.middleware.request_id",
@@ -187,6 +188,7 @@ MIDDLEWARE = [
     "config.pages.Common",
     "config.pages.Csrf",
     "config.pages.Authentication",
+    "accounts.pages.sessions.Devices",
     "config.pages.Messages",
     "config.pages.Clickjacking",
 ]
@@ -233,7 +235,11 @@ RATE_LIMITS = {
     "instance_create": env.str("RATE_LIMIT_INSTANCE_CREATE", "10/30"),
     "stats": env.str("RATE_LIMIT_STATS", "100/60"),
     "ticket_create": env.str("RATE_LIMIT_TICKET_CREATE", "2/60"),
-    # these count what is tried for a user, whatever the token
+    # these count what is tried for a user, or from an address, whatever the token
+    "login_pause": env.str("RATE_LIMIT_LOGIN_PAUSE", "5/60"),
+    "login": env.str("RATE_LIMIT_LOGIN", "20/3600"),
+    "login_address": env.str("RATE_LIMIT_LOGIN_ADDRESS", "100/3600"),
+    "password_mail": env.str("RATE_LIMIT_PASSWORD_MAIL", "10/3600"),
     "second_factor": env.str("RATE_LIMIT_SECOND_FACTOR", "10/600"),
     "sms": env.str("RATE_LIMIT_SMS", "5/3600"),
 }

@@ -7,6 +7,7 @@ from django.views.generic import RedirectView
 import config.api.paths  # noqa: F401 - registers the path converters
 from accounts.api.urls import urlpatterns as accounts
 from accounts.oauth.urls import urlpatterns as oauth
+from accounts.pages.urls import urlpatterns as people
 from compute.api.uploads import receive_image
 from compute.api.urls import urlpatterns as compute
 from config.api.urls import pages, unknown
@@ -19,8 +20,11 @@ urlpatterns = [
     path("v4beta/", include(api)),
     *pages,
     path("uploads/images/<str:signed>", receive_image, name="image-upload"),
+    *people,
     *oauth,
     path("admin", RedirectView.as_view(pattern_name="admin:index")),
+    # staff come in by the same door as everybody: the same limits, the same second factor
+    path("admin/login/", RedirectView.as_view(pattern_name="login", query_string=True)),
     path("admin/", admin.site.urls),
 ]
 

@@ -1,16 +1,11 @@
-"""Signing in and out, consent, and the two endpoints that clients call themselves."""
+"""Consent, and the two endpoints that clients call themselves."""
 
 from urllib.parse import urlencode, urlsplit
 
-from django.contrib.auth import views as auth
-from django.contrib.auth.forms import AuthenticationForm
 from django.contrib.auth.mixins import LoginRequiredMixin
-from django.core.exceptions import ValidationError
 from django.db import transaction
 from django.http import HttpRequest, HttpResponse, HttpResponseRedirect, JsonResponse, QueryDict
-from django.urls import reverse_lazy
 from django.utils.decorators import method_decorator
-from django.views.decorators.cache import never_cache
 from django.views.decorators.csrf import csrf_exempt
 from django.views.decorators.debug import sensitive_post_parameters
 from django.views.generic import View
@@ -21,54 +16,8 @@ from oauthlib.oauth2.rfc6749.errors import AccessDeniedError, FatalClientError, 
 from accounts.models import User
 from accounts.oauth.scopes import describe_all
 from accounts.oauth.validator import may_authorize
+from accounts.pages.base import Page
 from accounts.services.access import note_authorization
-
-# No form-action: browsers hold it against redirects too, and consent ends with one to the client.
-POLICY = "default-src 'none'; style-src 'self'; img-src 'self'; base-uri 'none'; frame-ancestors 'none'"
-
-
-class Page(View):
-    """A page that holds what is one user's: kept by no cache, shown in no frame, without scripts."""
-
-    @method_decorator(never_cache)
-    def dispatch(self, request, *args, **kwargs):
-        response = super().dispatch(request, *args, **kwargs)
-        response["Content-Security-Policy"] = POLICY
-        return response
-
-
-class LoginForm(AuthenticationForm):
-    def confirm_login_allowed(self, user: User) -> None:
-        super().confirm_login_allowed(user)
-        if user.account is not None and not user.account.is_active:
-            raise ValidationError("This account is suspended.", code="inactive")
-
-
-class LoginView(Page, auth.LoginView):
-    """``/login``: goes on to ``next``, or else says who is signed in."""
-
-    template_name = "login.html"
-    authentication_form = LoginForm
-
-
-class LogoutView(Page, auth.LogoutView):
-    """``/logout``, by GET as the contract has it.
-
-    Another site cannot do it unseen: cookies with ``SameSite=Lax`` come with a navigation, not with its images,
-    frames or forms.
-    """
-
-    http_method_names = ["get", "post", "options"]
-
-    def get(self, request: HttpRequest, *args, **kwargs) -> HttpResponse:
-        return self.post(request, *args, **kwargs)
-
-
-class SetPasswordView(Page, auth.PasswordResetConfirmView):
-    """``/password/…``: chooses a password, by the address in an invitation. The address works once."""
-
-    template_name = "set_password.html"
-    success_url = reverse_lazy("login")
 
 
 class AuthorizeView(Page, LoginRequiredMixin, OAuthLibMixin, TemplateResponseMixin, View):

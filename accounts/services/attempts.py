@@ -11,8 +11,13 @@ def count(what: str, subject: str) -> bool:
 
     False where there were too many already, exact across processes; this one does not count then.
     """
+    return count_all((what,), subject)
+
+
+def count_all(names: tuple[str, ...], subject: str) -> bool:
+    """The same under several limits at once: it counts under all of them or under none."""
     kept = limits()
-    return kept.limiter.take(f"{what}:{subject}", what, (kept.extra[what],)).allowed
+    return kept.limiter.take(f"{names[0]}:{subject}", names[0], [kept.extra[name] for name in names]).allowed
 
 
 def check(what: str, subject: str, field: str | None = None) -> None:

@@ -1,0 +1,74 @@
+"""Home: who somebody is, what has access, and how to end that."""
+
+from collections.abc import Callable
+from typing import Any
+
+from django.contrib.auth.mixins import LoginRequiredMixin
+from django.db.models import QuerySet
+from django.http import Http404, HttpRequest, HttpResponse
+from django.shortcuts import get_object_or_404, redirect
+from django.views.generic import TemplateView, View
+
+from accounts.actors import Actor
+from accounts.models import Authorization, Login, PersonalToken, TrustedDevice, User
+from accounts.pages.base import Page
+from accounts.pages.remember import SESSION_KEY
+from accounts.services import access, tokens
+from accounts.ssh_keys import parse_public_key
+
+RECENT = 10
+"""How many logins are shown."""
+
+
+def apps_of(user: User) -> QuerySet[Authorization]:
+    return Authorization.objects.active().filter(user=user).select_related("client", "user")
+
+
+def devices_of(user: User) -> QuerySet[TrustedDevice]:
+    return TrustedDevice.objects.active().filter(user=user).select_related("user")
+
+
+def tokens_of(user: User) -> QuerySet[PersonalToken]:
+    return PersonalToken.objects.unexpired().filter(user=user).select_related("user")
+
+
+REVOKE: dict[str, tuple[Callable[[User], QuerySet[Any]], Callable[[Actor, Any], None]]] = {
+    "apps": (apps_of, access.revoke_app),
+    "devices": (devices_of, access.revoke_device),
+    "tokens": (tokens_of, tokens.revoke_token),
+}
+"""What can be ended here: whose it is, and the service that ends it."""
+
+
+class HomeView(Page, LoginRequiredMixin, TemplateView):
+    """``/home``."""
+
+    template_name = "home.html"
+
+    def get_context_data(self, **kwargs: Any) -> dict[str, Any]:
+        user: User = self.request.user  # type: ignore[assignment] # LoginRequiredMixin has seen to it
+        keys = [(key.label, parse_public_key(key.ssh_key).fingerprint) for key in user.ssh_keys.all()]
+        return super().get_context_data(
+            apps=apps_of(user),
+            devices=devices_of(user),
+            tokens=tokens_of(user).order_by("pk"),
+            keys=keys,
+            logins=Login.objects.recent().filter(user=user)[:RECENT],
+            this_device=self.request.session.get(SESSION_KEY),
+            **kwargs,
+        )
+
+
+class RevokeView(Page, LoginRequiredMixin, View):
+    """``/home/<kind>/<id>/revoke``: ends an app's access, forgets a browser, deletes a token."""
+
+    http_method_names = ["post"]
+
+    def post(self, request: HttpRequest, kind: str, pk: int) -> HttpResponse:
+        user: User = request.user  # type: ignore[assignment] # as above
+        if kind not in REVOKE or user.account_id is None:
+            raise Http404
+        mine, revoke = REVOKE[kind]
+        found = get_object_or_404(mine(user), pk=pk)
+        revoke(Actor(user.account_id, user.pk, user.username, user.restricted), found)
+        return redirect("home")

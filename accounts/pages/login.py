@@ -1,0 +1,124 @@
+"""Signing in: password, second factor where there is one, and what is written when somebody came in."""
+
+import time
+from typing import Any
+
+from django.contrib.auth import login
+from django.contrib.auth import views as auth
+from django.contrib.auth.forms import AuthenticationForm
+from django.db import transaction
+from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
+from django.shortcuts import redirect
+from django.views.generic import FormView, TemplateView
+
+from accounts.models import TrustedDevice, User
+from accounts.pages.base import Page, address_of
+from accounts.pages.forms import CodeForm, LoginForm
+from accounts.pages.remember import REMEMBERED_FOR, SESSION_KEY, note_use, remember, remembered
+from accounts.services import attempts, logins, second_factor
+
+HALF = "second_factor"
+"""Where the session has who gave the right password and still owes a code."""
+CODE_WITHIN = 600
+"""Seconds that a right password is good for without its code."""
+BACKEND = "accounts.pages.sessions.Backend"
+
+
+class LoginView(Page, auth.LoginView):
+    """``/login``: goes on to ``next``, or else home."""
+
+    template_name = "login.html"
+    authentication_form = LoginForm
+
+    def post(self, request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponse:
+        """Tries are counted before the password is looked at: once there were too many, the right one is refused
+        with the same answer."""
+        address, name = address_of(request), request.POST.get("username", "").casefold()[:64]
+        if not (attempts.count("login_address", address) and attempts.count_all(("login_pause", "login"), name)):
+            form = self.get_form()
+            form.cleaned_data = {}
+            form.add_error(None, attempts.TOO_MANY)
+            return self.render_to_response(self.get_context_data(form=form), status=429)
+        return super().post(request, *args, **kwargs)
+
+    def form_valid(self, form: AuthenticationForm) -> HttpResponse:
+        user, wanted, target = form.get_user(), form.cleaned_data["remember"], self.get_success_url()
+        device = remembered(self.request, user)
+        if user.two_factor_auth and device is None:
+            self.request.session.flush()
+            self.request.session[HALF] = {
+                "user": user.pk, "at": time.time(), "remember": wanted, "next": target, "hash": user.password[-16:],
+            }  # fmt: skip
+            return redirect("login-code")
+        return enter(self.request, user, target, device, wanted)
+
+
+class CodeView(Page, FormView):
+    """``/login/code``: the second factor, for ten minutes after the right password."""
+
+    template_name = "login_code.html"
+    form_class = CodeForm
+
+    def dispatch(self, request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponse:
+        self.half: dict[str, Any] = request.session.get(HALF) or {}
+        self.user = self._user()
+        if self.user is None:
+            return redirect("login")
+        return super().dispatch(request, *args, **kwargs)
+
+    def _user(self) -> User | None:
+        if time.time() - self.half.get("at", 0) > CODE_WITHIN:
+            return None
+        user = User.objects.select_related("account").filter(pk=self.half["user"], is_active=True).first()
+        return user if user is not None and user.password.endswith(self.half["hash"]) else None
+
+    def form_valid(self, form: CodeForm) -> HttpResponse:
+        assert self.user is not None  # noqa: S101 - or dispatch had sent the browser away
+        if not attempts.count("second_factor", f"user:{self.user.pk}"):
+            form.add_error("code", attempts.TOO_MANY)
+        elif not second_factor.accept(self.user, form.cleaned_data["code"]):
+            form.add_error("code", "The code is not right, or was used already.")
+        else:
+            return enter(self.request, self.user, self.half["next"], None, self.half["remember"])
+        return self.form_invalid(form)
+
+
+class LogoutView(Page, auth.LogoutView):
+    """``/logout``, by GET as the contract has it.
+
+    Another site cannot do it unseen: cookies with ``SameSite=Lax`` come with a navigation, not with its images,
+    frames or forms.
+    """
+
+    http_method_names = ["get", "post", "options"]
+
+    def get(self, request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponse:
+        return self.post(request, *args, **kwargs)
+
+
+class SignedOutView(Page, TemplateView):
+    """``/signed-out``: says so."""
+
+    template_name = "signed_out.html"
+
+
+@transaction.atomic
+def enter(
+    request: HttpRequest, user: User, target: str, device: TrustedDevice | None, wanted: bool
+) -> HttpResponse:
+    """Let the user in, and on to `target`: the session, the record of the login, and the browser's row.
+
+    `device` is the browser's row where it is remembered already; `wanted` whether it is to be.
+    """
+    response, address = HttpResponseRedirect(target), address_of(request)
+    request.session.pop(HALF, None)
+    login(request, user, backend=BACKEND)
+    logins.note(user, address)
+    if device is not None:
+        note_use(request, device, address)
+    elif wanted:
+        device = remember(request, response, user, address)
+    if device is not None:
+        request.session[SESSION_KEY] = device.pk
+    request.session.set_expiry(REMEMBERED_FOR if device is not None else 0)
+    return response

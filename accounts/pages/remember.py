@@ -1,0 +1,55 @@
+"""Browsers that are remembered: by a cookie that holds a random value, of which only the SHA-256 is kept."""
+
+import hashlib
+import secrets
+from datetime import timedelta
+
+from django.conf import settings
+from django.http import HttpRequest, HttpResponse
+from django.utils.timezone import now
+
+from accounts.models import TrustedDevice, User
+
+COOKIE = "skerry_device"
+REMEMBERED_FOR = timedelta(days=30)
+SESSION_KEY = "device"
+"""Where the session has the id of its browser's row: when the row goes, so does the session."""
+
+
+def remembered(request: HttpRequest, user: User) -> TrustedDevice | None:
+    """The row of this browser, if it was told to remember the user and that was not revoked."""
+    value = request.COOKIES.get(COOKIE)
+    if not value:
+        return None
+    return TrustedDevice.objects.active().filter(user=user, digest=_digest(value)).first()
+
+
+def remember(request: HttpRequest, response: HttpResponse, user: User, address: str) -> TrustedDevice:
+    """Remember the user in this browser, which skips the second factor for 30 days."""
+    value, moment = secrets.token_urlsafe(32), now()
+    device = TrustedDevice.objects.create(
+        user=user,
+        digest=_digest(value),
+        user_agent=_agent(request),
+        last_remote_addr=address,
+        last_authenticated=moment,
+        expiry=moment + REMEMBERED_FOR,
+    )
+    response.set_cookie(
+        COOKIE, value, max_age=REMEMBERED_FOR, httponly=True, samesite="Lax", secure=settings.SESSION_COOKIE_SECURE
+    )
+    return device
+
+
+def note_use(request: HttpRequest, device: TrustedDevice, address: str) -> None:
+    """Note that the browser was signed in with once more."""
+    device.user_agent, device.last_remote_addr, device.last_authenticated = _agent(request), address, now()
+    device.save(update_fields=["user_agent", "last_remote_addr", "last_authenticated"])
+
+
+def _agent(request: HttpRequest) -> str:
+    return request.META.get("HTTP_USER_AGENT", "").replace("\x00", "")[:500]
+
+
+def _digest(value: str) -> str:
+    return hashlib.sha256(value.encode("utf-8", "surrogateescape")).hexdigest()

@@ -1,0 +1,28 @@
+"""Who a session lets in: nobody whose browser was forgotten, and nobody who is suspended."""
+
+from django.contrib.auth import logout
+from django.contrib.auth.backends import ModelBackend
+from django.http import HttpRequest
+
+from accounts.models import TrustedDevice, User
+from accounts.pages.remember import SESSION_KEY
+from config.pages import PagesOnly
+
+
+class Backend(ModelBackend):
+    """Django's, and a session of a suspended account is nobody's."""
+
+    def get_user(self, user_id: int) -> User | None:
+        user = User.objects.select_related("account").filter(pk=user_id).first()
+        if user is None or not self.user_can_authenticate(user):
+            return None
+        return None if user.account is not None and not user.account.is_active else user
+
+
+class Devices(PagesOnly):
+    """Middleware: logs a browser out at its next page when it was revoked, as the API does it."""
+
+    def process_request(self, request: HttpRequest) -> None:
+        device = request.session.get(SESSION_KEY)
+        if device is not None and not TrustedDevice.objects.active().filter(pk=device).exists():
+            logout(request)
