@@ -50,6 +50,17 @@ RETRIEVE = f"""
     SELECT {COLUMNS} FROM compute_instance AS i {PARTS} WHERE i.account_id = %(account)s AND i.id = %(id)s
 """
 
+FREEST = """
+            SELECT c.id FROM compute_host AS c
+             WHERE c.region_id = %(region)s AND c.enabled AND c.maintenance IS NULL
+               AND c.memory_used + t.memory <= c.memory AND c.vcpus_used + t.vcpus <= c.vcpus
+               AND c.disk_used + t.disk <= c.disk
+             ORDER BY LEAST(
+                 (c.memory - c.memory_used)::float8 / c.memory, (c.vcpus - c.vcpus_used)::float8 / c.vcpus,
+                 (c.disk - c.disk_used)::float8 / c.disk) DESC, c.id
+             LIMIT 1 FOR NO KEY UPDATE"""
+"""The host to place an instance on. As in ours, one that others are at is waited for only if there is no other."""
+
 # What `compute.services.instances.create` writes for an image deploy, as one statement: it is its own transaction.
 CREATE = f"""
     WITH ids AS (
@@ -58,20 +69,15 @@ CREATE = f"""
                nextval(pg_get_serial_sequence('compute_disk', 'id')) AS swap,
                nextval(pg_get_serial_sequence('compute_config', 'id')) AS config,
                nextval(pg_get_serial_sequence('accounts_event', 'id')) AS event
+    ), chosen AS MATERIALIZED (
+        SELECT COALESCE(({FREEST} SKIP LOCKED), ({FREEST})) AS id
+          FROM compute_instancetype AS t WHERE t.id = %(type)s
     ), host AS (
         UPDATE compute_host AS h
            SET memory_used = memory_used + t.memory, vcpus_used = vcpus_used + t.vcpus,
                disk_used = disk_used + t.disk
           FROM compute_instancetype AS t
-         WHERE t.id = %(type)s AND h.id = (
-            SELECT c.id FROM compute_host AS c
-             WHERE c.region_id = %(region)s AND c.enabled AND c.maintenance IS NULL
-               AND c.memory_used + t.memory <= c.memory AND c.vcpus_used + t.vcpus <= c.vcpus
-               AND c.disk_used + t.disk <= c.disk
-             ORDER BY LEAST(
-                 (c.memory - c.memory_used)::float8 / c.memory, (c.vcpus - c.vcpus_used)::float8 / c.vcpus,
-                 (c.disk - c.disk_used)::float8 / c.disk) DESC, c.id
-             LIMIT 1 FOR NO KEY UPDATE SKIP LOCKED)
+         WHERE t.id = %(type)s AND h.id = (SELECT id FROM chosen)
         RETURNING h.id
     ), slaac AS (
         SELECT network::inet FROM compute_addresspool WHERE region_id = %(region)s AND kind = 'slaac' LIMIT 1
@@ -117,7 +123,7 @@ CREATE = f"""
         FROM ids, i JOIN compute_image AS image ON image.id = i.image_id
     ), devices AS (
         INSERT INTO compute_configdevice (config_id, slot, disk_id)
-        SELECT config, 'sda', disk FROM ids UNION ALL SELECT config, 'sdb', swap FROM ids
+        SELECT ids.config, 'sda', ids.disk FROM ids, i UNION ALL SELECT ids.config, 'sdb', ids.swap FROM ids, i
     ), event AS (
         INSERT INTO accounts_event (
             id, account_id, action, status, username, created, percent_complete, message, seen, read,

@@ -47,6 +47,11 @@ class Sizes:
     addresses: bool = True
 
     @property
+    def hosts(self) -> int:
+        """As many as hold the instances: what is used of one is counted in an integer."""
+        return 20 * max(1, self.instances // 100_000)
+
+    @property
     def key(self) -> str:
         """Changes whenever the rows would: of the sizes and of this file."""
         with open(__file__) as source:
@@ -63,7 +68,7 @@ def fill(connection: psycopg.Connection, sizes: Sizes) -> None:
     with connection.transaction():
         connection.execute("SET LOCAL synchronous_commit = off")
         _skip_foreign_key_checks(connection)
-        _catalogue(connection)
+        _catalogue(connection, sizes)
         _accounts(connection, sizes)
         _instances(connection, sizes)
         _reservations(connection)
@@ -107,7 +112,7 @@ def _default(field: models.Field) -> Any:
     return field.get_db_prep_save(field.get_default(), django_connection)
 
 
-def _catalogue(connection: psycopg.Connection) -> None:
+def _catalogue(connection: psycopg.Connection, sizes: Sizes) -> None:
     _insert(
         connection, Region, f"unnest(ARRAY{list(REGIONS)}) AS id",
         id="id", country="'us'", capabilities="ARRAY['Computes']",
@@ -128,7 +133,8 @@ def _catalogue(connection: psycopg.Connection) -> None:
         id="id", label="id", version="'6.1'", architecture="'x86_64'",
     )  # fmt: skip
     _insert(
-        connection, Host, f"generate_series(1, 20) AS n, (SELECT ARRAY{list(REGIONS)} AS ids) AS regions",
+        connection, Host,
+        f"generate_series(1, {sizes.hosts}) AS n, (SELECT ARRAY{list(REGIONS)} AS ids) AS regions",
         id="n", uuid="gen_random_uuid()", label="'bench-host-' || n", region_id="ids[n % 2 + 1]",
         memory=ROOM, vcpus=ROOM, disk=ROOM,
     )  # fmt: skip
@@ -163,7 +169,7 @@ def _instances(connection: psycopg.Connection, sizes: Sizes) -> None:
     _insert(
         connection, Instance, source,
         id="n", account_id=f"(n - 1) % {sizes.accounts} + 1", label="'web-' || n",
-        region_id="regions[n % 2 + 1]", type_id="types[m % 4 + 1]", host_id="n % 20 + 1",
+        region_id="regions[n % 2 + 1]", type_id="types[m % 4 + 1]", host_id=f"n % {sizes.hosts} + 1",
         image_id=f"CASE WHEN m % 10 <> 1 THEN '{IMAGE}' END",
         status="CASE m % 10 WHEN 0 THEN 'offline' ELSE 'running' END",
         tags="CASE m % 3 WHEN 0 THEN '{}' WHEN 1 THEN ARRAY['web'] ELSE ARRAY['db', 'production'] END",
