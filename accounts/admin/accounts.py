@@ -8,7 +8,8 @@ from django.http import HttpRequest
 from accounts.admin.panels import MOST, account_panels, events_panel, staff
 from accounts.admin.tokens import token_rows
 from accounts.models import Account, Grant, PersonalToken, User
-from accounts.services.events import EntityRef, notify
+from accounts.services.events import notify
+from accounts.services.refs import account_ref
 from accounts.services.suspension import set_account_active
 from config.admin.display import BAD, GOOD, link, list_of, moment, pill
 from config.admin.pages import Page, Panel
@@ -64,7 +65,7 @@ class AccountPage(Page):
     def save_model(self, request: HttpRequest, obj: Account, form, change: bool) -> None:
         super().save_model(request, obj, form, change)
         if change and form.changed_data:
-            ref = EntityRef("account", obj.pk, str(obj), "/v4/account")
+            ref = account_ref(obj)
             notify(staff(request, obj.pk), "account_update", ref)
 
     def panels(self, request: HttpRequest, obj: Account) -> list[Panel]:

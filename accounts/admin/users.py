@@ -10,7 +10,8 @@ from django.http import HttpRequest
 from accounts.admin.panels import MOST, staff
 from accounts.admin.tokens import token_rows
 from accounts.models import GlobalGrants, OAuthAccessToken, PersonalToken, User
-from accounts.services.events import EntityRef, notify
+from accounts.services.events import notify
+from accounts.services.refs import user_ref
 from accounts.services.suspension import set_user_active
 from config.admin.display import BAD, GOOD, link, list_of, moment, pill
 from config.admin.pages import Page, Panel
@@ -109,7 +110,7 @@ class UserPage(Page, UserAdmin):
     def save_model(self, request: HttpRequest, obj: User, form, change: bool) -> None:
         super().save_model(request, obj, form, change)
         if obj.account_id and (form.changed_data or not change):
-            ref = EntityRef("user", obj.pk, obj.username, f"/v4/account/users/{obj.username}")
+            ref = user_ref(obj)
             notify(staff(request, obj.account_id), "user_update" if change else "user_create", ref)
 
     def panels(self, request: HttpRequest, obj: User) -> list[Panel]:

@@ -58,7 +58,7 @@ class OAuthClientViewSet(ResourceViewSet[Actor, OAuthClient]):
 
     @staticmethod
     def objects(actor, path):
-        return OAuthClient.objects.filter(account_id=actor.account_id).for_api()
+        return OAuthClient.objects.visible_to(actor).for_api()
 
     def shown(self, client: OAuthClient, **more: str) -> JSONResponse:
         fresh = OAuthClient.objects.for_api().get(pk=client.pk)

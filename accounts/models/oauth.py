@@ -42,9 +42,6 @@ class OAuthClientQuerySet(models.QuerySet["OAuthClient"]):
     def visible_to(self, actor: Actor) -> Self:
         return self.filter(account_id=actor.account_id)
 
-    def writable_by(self, actor: Actor) -> Self:
-        return self.visible_to(actor)
-
     def for_api(self) -> Self:
         """With `has_thumbnail` and `public`, and without the picture itself."""
         public = models.ExpressionWrapper(

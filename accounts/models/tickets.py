@@ -16,9 +16,6 @@ class TicketQuerySet(models.QuerySet["Ticket"]):
     def visible_to(self, actor: Actor) -> Self:
         return self.filter(account_id=actor.account_id)
 
-    def writable_by(self, actor: Actor) -> Self:
-        return self.visible_to(actor)
-
 
 class Ticket(models.Model):
     """A question or problem of an account. `new` until staff reply, then `open`, at last `closed`.

@@ -94,11 +94,6 @@ def accept(user: User, code: str) -> bool:
     return bool(held.scratch) and bool(mine.filter(scratch=scratch).update(scratch=""))
 
 
-def provisioning_uri(user: User, secret: str) -> str:
-    """What a QR code for the app says."""
-    return pyotp.TOTP(secret).provisioning_uri(name=user.username, issuer_name="Skerry")
-
-
 def _step_of(secret: str, code: str) -> int | None:
     """The time step whose code this is, None where it is none of those around now."""
     totp, code = pyotp.TOTP(secret), code.replace(" ", "")
