@@ -47,7 +47,7 @@ bench: $(VENV)/.installed-dev
 	@exec $(BIN)/python -m tests.bench $(ARGS)
 
 openapi: $(VENV)/.installed
-	$(BIN)/python manage.py spectacular --file $(GENERATED_OPENAPI) --validate
+	$(BIN)/python manage.py spectacular --file $(GENERATED_OPENAPI) --validate --fail-on-warn
 
 lock: $(VENV)/.installed-dev
 	$(LOCK) $(ARGS) pyproject.toml --output-file requirements.lock
