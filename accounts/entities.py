@@ -19,17 +19,18 @@ GRANTABLE = (
 class EntityKind:
     """A kind of entity. `name` is what grants, tags and events call it: ``compute``.
 
-    `url` is the path of one, with ``{id}`` in it. `grantable` kinds are those a restricted user needs a grant on,
-    `taggable` ones carry tags. Their models have an `account` and a `label`, and an integer column `key` that
-    grants and tags name them by.
+    `url` is the path of one, with ``{id}`` in it. `grantable` kinds are those a restricted user needs a grant on.
+    Their models have an `account` and a `label`, and an integer column `key` that grants and tags name them by; a
+    VLAN goes by its label, a region by its id. `author` is the column that has the username of who made them, where
+    there is one; such models have `created` too.
     """
 
     name: str
     model: type[Model]
     url: str
     grantable: bool = False
-    taggable: bool = False
     key: str = "pk"
+    author: str = ""
 
 
 _kinds: dict[str, EntityKind] = {}
@@ -56,8 +57,3 @@ def kinds() -> Iterator[EntityKind]:
 def grantable() -> Iterator[EntityKind]:
     """The kinds that restricted users need grants on."""
     return (kind for kind in kinds() if kind.grantable)
-
-
-def taggable() -> Iterator[EntityKind]:
-    """The kinds that carry tags."""
-    return (kind for kind in kinds() if kind.taggable)

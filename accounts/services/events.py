@@ -1,5 +1,6 @@
 """Telling what happened. Every change writes its event in its own transaction."""
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 from django.db import transaction
@@ -32,7 +33,22 @@ def notify(
     message: str = "",
 ) -> Event:
     """Tell of a change that was instant: status ``notification``, null percent and duration."""
-    event = Event(
+    event = _notification(actor, action, entity, secondary, message)
+    insert(event)
+    return event
+
+
+def notify_all(actor: Actor, action: str, told: Iterable[tuple[EntityRef, EntityRef, str]]) -> None:
+    """As `notify` for each entity, secondary and message, in this order: one statement however many there are."""
+    Event.objects.bulk_create(
+        _notification(actor, action, entity, secondary, message) for entity, secondary, message in told
+    )
+
+
+def _notification(
+    actor: Actor, action: str, entity: EntityRef | None, secondary: EntityRef | None, message: str
+) -> Event:
+    return Event(
         account_id=actor.account_id,
         username=actor.username,
         action=action,
@@ -41,8 +57,6 @@ def notify(
         **_entity(entity),
         **_secondary(secondary),
     )
-    insert(event)
-    return event
 
 
 def open_event(

@@ -10,7 +10,7 @@ from django.utils.timezone import now
 from accounts.actors import Actor
 from accounts.entities import EntityKind, grantable, register
 from accounts.event_names import ACTIONS, ENTITY_TYPES
-from accounts.models import Event, GlobalGrants
+from accounts.models import Event, GlobalGrants, User
 from accounts.services.events import EntityRef, notify
 from compute.jobs.catalogue import KINDS
 from compute.jobs.kinds import Kind
@@ -173,6 +173,13 @@ class TestARestrictedUser:
             account=account, action="token_create", entity_type="token", entity_id=1, username="restricted"
         )
         assert ids(api.get("/v4/account/events")) == [event.pk]
+
+    def test_sees_nothing_of_who_had_its_name_before(self, api, restricted, account):
+        EventFactory(
+            account=account, action="token_create", entity_type="token", entity_id=1, username="restricted"
+        )
+        User.objects.filter(pk=restricted.pk).update(date_joined=now() + timedelta(seconds=1))
+        assert found(api) == []
 
     def test_sees_what_concerns_the_account_only_with_access_to_it(self, api, account):
         event = EventFactory(account=account, entity_type="account", entity_id=account.pk)

@@ -1,0 +1,34 @@
+"""Changing a row that others may be changing at the same moment: hold it, see what differs, write that."""
+
+from collections.abc import Mapping
+from typing import Any, TypeVar
+
+from django.db.models import Model, QuerySet
+
+from config.errors import Missing
+
+M = TypeVar("M", bound=Model)
+
+
+def hold(rows: QuerySet[M], *, to_delete: bool = False) -> M:
+    """The one row of `rows`, locked until the transaction ends and as it is now. Raises `Missing` where it is gone.
+
+    Rows that refer to it may be inserted meanwhile, unless it is held `to_delete` it. What is joined to it by
+    `select_related` is read along, not locked.
+    """
+    held = rows.select_for_update(of=("self",), no_key=not to_delete).first()
+    if held is None:
+        raise Missing
+    return held
+
+
+def differing(row: Model, values: Mapping[str, Any]) -> dict[str, Any]:
+    """Those of the values, by attribute, that the row does not have yet."""
+    return {name: value for name, value in values.items() if getattr(row, name) != value}
+
+
+def write(row: Model, values: Mapping[str, Any], *also: str) -> None:
+    """Set the values and save them, and the columns `also`, such as ``updated``."""
+    for name, value in values.items():
+        setattr(row, name, value)
+    row.save(update_fields=[*values, *also])
