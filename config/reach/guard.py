@@ -1,0 +1,160 @@
+"""Which addresses are checked at all: what is on the internet, and with a region what is in private networks.
+
+Never the platform's own: loopback, link-local (cloud metadata among it), this machine, its database and broker, and
+the networks of the setting PROBE_FORBIDDEN. Those of PROBE_ALLOWED, by which a laptop checks itself, are not held
+to this.
+"""
+
+import asyncio
+import ipaddress
+import socket
+import threading
+import time
+from collections.abc import Collection, Iterable
+from functools import cache
+from urllib.parse import urlsplit
+
+import psutil
+from django.conf import settings
+
+Address = ipaddress.IPv4Address | ipaddress.IPv6Address
+Network = ipaddress.IPv4Network | ipaddress.IPv6Network
+
+
+def _networks(*texts: str) -> tuple[Network, ...]:
+    return tuple(map(ipaddress.ip_network, texts))
+
+
+PRIVATE = _networks("10.0.0.0/8", "172.16.0.0/12", "192.168.0.0/16", "fc00::/7")
+METADATA = _networks(
+    "100.100.100.200/32", "168.63.129.16/32", "192.0.0.192/32", "fd00:ec2::/32", "fd20:ce::254/128",
+    "fd00:a9fe:a9fe::/48", "fd00:c1::a9fe:a9fe/128", "fd00:42::42/128",
+)  # fmt: skip
+"""Where clouds tell a machine its secrets, besides in link-local networks."""
+UNROUTED = _networks(
+    "0.0.0.0/8", "100.64.0.0/10", "127.0.0.0/8", "169.254.0.0/16", "192.0.0.0/24", "224.0.0.0/3", "::/127",
+)  # fmt: skip
+"""This host, this link, carriers' own networks, multicast and what is reserved."""
+TRANSLATED = _networks("::/96", "::ffff:0:0/96", "::ffff:0:0:0/96", "64:ff9b::/96")
+"""IPv6 networks that are the IPv4 internet: an address is the last 32 bits."""
+ROUTED = (*TRANSLATED, *_networks("2000::/3", "fc00::/7"))
+"""All of IPv6 that leads anywhere. Link-local, site-local, multicast and what nobody has assigned lie beside it."""
+ISATAP = (0x00005EFE, 0x02005EFE)
+FORBIDDEN = "The platform does not check this address."
+NEEDS_REGION = "region is required where the address is private"
+NO_REGION = "region must not be set where the address is not private"
+
+
+def forms(address: Address) -> list[Address]:
+    """The address, and for an IPv6 one that carries IPv4 addresses these: packets may go to any of them."""
+    if isinstance(address, ipaddress.IPv4Address):
+        return [address]
+    found: list[Address] = [address, *(address.teredo or ())]
+    if address.sixtofour is not None:
+        found.append(address.sixtofour)
+    low = ipaddress.IPv4Address(int(address) & 0xFFFFFFFF)
+    if int(address) > 1 and (_within(address, TRANSLATED) or int(address) >> 32 & 0xFFFFFFFF in ISATAP):
+        found.append(low)
+    return found
+
+
+def is_private(address: Address) -> bool:
+    """Whether it is in a network that exists in many places: which one, a region has to say."""
+    return any(_within(form, PRIVATE) for form in forms(address))
+
+
+def is_forbidden(address: Address) -> bool:
+    """Whether nothing may be sent there, region or not."""
+    if getattr(address, "scope_id", None) is not None:
+        return True
+    return any(_is_ours(form) and not _within(form, settings.PROBE_ALLOWED) for form in forms(address))
+
+
+def is_open(address: Address) -> bool:
+    """Whether customers may send us there: what is on the internet, and the networks of PROBE_ALLOWED."""
+    inside = (form for form in forms(address) if _within(form, PRIVATE))
+    return not is_forbidden(address) and all(_within(form, settings.PROBE_ALLOWED) for form in inside)
+
+
+def refusal(addresses: Collection[Address], private: bool) -> str | None:
+    """Why nothing is sent to a name of these addresses, or None. `private` is whether the service has a region.
+
+    One bad address among good ones is enough: it is no accident.
+    """
+    if any(is_forbidden(address) for address in addresses):
+        return FORBIDDEN
+    if any(is_private(address) != private for address in addresses):
+        return NO_REGION if private else NEEDS_REGION
+    return None
+
+
+def _within(address: Address, networks: Iterable[Network]) -> bool:
+    return any(address.version == network.version and address in network for network in networks)
+
+
+def _is_ours(address: Address) -> bool:
+    """Whether the address is in the platform's own networks, or in none that leads anywhere."""
+    if address.version == 6 and not _within(address, ROUTED):
+        return True
+    if _within(address, (*UNROUTED, *METADATA, *settings.PROBE_FORBIDDEN)):
+        return True
+    return address in control_plane() or address in _this_machine()
+
+
+@cache
+def _this_machine() -> frozenset[Address]:
+    """The addresses of this machine's own interfaces: by them one gets at what listens for it alone.
+
+    Forgotten whenever `control_plane` looks up anew: a machine gets others, of a failover or another network.
+    """
+    families = (socket.AF_INET, socket.AF_INET6)
+    entries = (entry for card in psutil.net_if_addrs().values() for entry in card if entry.family in families)
+    return frozenset(ipaddress.ip_address(entry.address.partition("%")[0]) for entry in entries)
+
+
+PLANE_FOR = 60.0
+"""Seconds after which our own servers are looked up again, and our own interfaces."""
+_plane: dict[tuple[str, ...], tuple[float, frozenset[Address]]] = {}
+_looking = threading.Lock()
+NEVER = 0.0, frozenset[Address]()
+
+
+def control_plane() -> frozenset[Address]:
+    """The addresses of our own database and broker. Paths of sockets have none.
+
+    Names are looked up once a minute, which blocks. In an event loop what is known is the answer, however old, and
+    no look-up of another thread is waited for: the prober's loop leaves that to the task that claims. An address
+    that a name once stood for stays refused, so that neither a failover nor a look-up that fails opens it.
+    """
+    hosts = _hosts()
+    at, known = _plane.get(hosts, NEVER)
+    if at and (_in_a_loop() or time.monotonic() - at <= PLANE_FOR):
+        return known
+    with _looking:
+        at, known = _plane.get(hosts, NEVER)
+        if not at or time.monotonic() - at > PLANE_FOR:
+            fresh = (_resolve(host) for host in hosts if host and not host.startswith("/"))
+            known = known.union(*fresh)
+            _plane[hosts] = time.monotonic(), known
+            _this_machine.cache_clear()
+    return known
+
+
+def _hosts() -> tuple[str, ...]:
+    return (*(settings.DATABASES["default"]["HOST"] or "").split(","), urlsplit(settings.REDIS_URL).hostname or "")
+
+
+def _in_a_loop() -> bool:
+    try:
+        asyncio.get_running_loop()
+    except RuntimeError:
+        return False
+    return True
+
+
+def _resolve(host: str) -> set[Address]:
+    try:
+        found = socket.getaddrinfo(host, None)
+    except OSError:
+        return set()  # we do not reach it ourselves, under this name
+    return {ipaddress.ip_address(str(entry[4][0]).partition("%")[0]) for entry in found}
