@@ -1,4 +1,9 @@
-"""Encrypts what must be read back but may be readable nowhere: what jobs and mails carry, TOTP secrets."""
+"""Encrypts what must be read back but may be readable nowhere: what jobs and mails carry, TOTP secrets, credentials
+of managed.
+
+The keys are the setting ENCRYPTION_KEYS: the first encrypts, all decrypt. `manage.py rotate_keys` brings every
+`SealedField` to the first.
+"""
 
 import base64
 import hashlib
@@ -6,8 +11,13 @@ import json
 from functools import cache
 from typing import Any
 
-from cryptography.fernet import Fernet, MultiFernet
+from cryptography.fernet import Fernet, InvalidToken, MultiFernet
 from django.conf import settings
+from django.db import models
+
+
+class SealedField(models.BinaryField):
+    """What `seal` made. Columns of this kind are found by their class when keys rotate."""
 
 
 @cache
@@ -23,3 +33,16 @@ def seal(secrets: dict[str, Any]) -> bytes:
 def unseal(sealed: bytes | memoryview) -> dict[str, Any]:
     """The object back, with whichever key fits. Raises `cryptography.fernet.InvalidToken` when none does."""
     return json.loads(_fernet(tuple(settings.ENCRYPTION_KEYS)).decrypt(bytes(sealed)))
+
+
+def reseal(sealed: bytes | memoryview) -> bytes | None:
+    """The same secrets under the first key, or None where they are under it already.
+
+    Raises `cryptography.fernet.InvalidToken` where no key fits.
+    """
+    first, *_ = keys = tuple(settings.ENCRYPTION_KEYS)
+    try:
+        _fernet((first,)).decrypt(bytes(sealed))
+    except InvalidToken:
+        return _fernet(keys).rotate(bytes(sealed))
+    return None

@@ -1,0 +1,97 @@
+"""``manage.py rotate_keys``: encrypt everything with the first of the keys, so that the others can go."""
+
+import sys
+from argparse import ArgumentParser
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import click
+from cryptography.fernet import InvalidToken
+from django.apps import apps
+from django.core.management.base import BaseCommand, CommandError
+from django.db.models import Model
+
+from config.sealing import SealedField, reseal
+
+BATCH = 200
+
+
+@dataclass(frozen=True)
+class Column:
+    """One encrypted column of one table."""
+
+    model: type[Model]
+    name: str
+
+    def __str__(self) -> str:
+        return f"{self.model._meta.label}.{self.name}"
+
+    def count(self) -> int:
+        return self._filled().count()
+
+    def batches(self) -> Iterator[list[tuple[Any, bytes]]]:
+        """Primary keys and what is sealed there, in order. New rows need no visit: the first key made them."""
+        rest = self._filled().order_by("pk").values_list("pk", self.name)
+        batch = list(rest[:BATCH])
+        while batch:
+            yield batch
+            batch = list(rest.filter(pk__gt=batch[-1][0])[:BATCH])
+
+    def replace(self, pk: Any, old: bytes, new: bytes) -> bool:
+        """Only what was read is replaced: what a request or a job wrote meanwhile stays."""
+        return bool(self._filled().filter(pk=pk, **{self.name: old}).update(**{self.name: new}))
+
+    def _filled(self):
+        return self.model._base_manager.exclude(**{self.name: None})
+
+
+class Command(BaseCommand):
+    help = (
+        "Encrypt all secrets with the first of ENCRYPTION_KEYS. May run beside everything else, be interrupted "
+        "and be run again: each secret is changed by itself, and those that are done are left alone."
+    )
+
+    def add_arguments(self, parser: ArgumentParser) -> None:
+        parser.add_argument("--check", action="store_true", help="only count; fails where an older key is in use")
+
+    def handle(self, *, check: bool, **options: Any) -> None:
+        self.done = self.changed = 0
+        self.lost: list[str] = []
+        columns = list(sealed_columns())
+        with click.progressbar(
+            length=sum(column.count() for column in columns), label="Secrets", file=sys.stderr, show_pos=True
+        ) as bar:
+            for column in columns:
+                for batch in column.batches():
+                    for pk, sealed in batch:
+                        self._visit(column, pk, bytes(sealed), check)
+                    bar.update(len(batch))
+        self._report(check)
+
+    def _visit(self, column: Column, pk: Any, sealed: bytes, check: bool) -> None:
+        try:
+            renewed = reseal(sealed)
+        except InvalidToken:
+            self.lost.append(f"{column} of {pk}")
+            return
+        if renewed is None:
+            self.done += 1
+        elif check or column.replace(pk, sealed, renewed):
+            self.changed += 1
+
+    def _report(self, check: bool) -> None:
+        words = "to do" if check else "encrypted anew"
+        self.stdout.write(f"{self.changed} {words}, {self.done} with the first key already.")
+        if self.lost:
+            raise CommandError("No key opens these, which were left as they are: " + ", ".join(self.lost))
+        if check and self.changed:
+            raise CommandError("Older keys are in use: run this without --check before you take one away.")
+
+
+def sealed_columns() -> Iterator[Column]:
+    """Every `SealedField` there is."""
+    for model in apps.get_models():
+        for field in model._meta.local_concrete_fields:
+            if isinstance(field, SealedField):
+                yield Column(model, field.name)

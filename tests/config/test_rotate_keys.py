@@ -1,0 +1,117 @@
+"""``manage.py rotate_keys``: everything under the first key, whatever happens meanwhile."""
+
+import io
+
+import pytest
+from django.apps import apps
+from django.core.management import CommandError, call_command
+from django.db import models
+
+from accounts.models import Message, SecondFactor
+from compute.models import Job
+from config import sealing
+from config.management.commands import rotate_keys
+from config.sealing import seal, unseal
+from tests.factories import UserFactory
+
+pytestmark = pytest.mark.django_db
+
+OLD, NEW = ["the old key"], ["the new key", "the old key"]
+
+
+def rotate(*arguments: str) -> str:
+    out = io.StringIO()
+    call_command("rotate_keys", *arguments, stdout=out, stderr=io.StringIO())
+    return out.getvalue()
+
+
+def stored() -> list[bytes]:
+    return [bytes(sealed) for sealed in Message.objects.order_by("id").values_list("sealed", flat=True)]
+
+
+@pytest.fixture
+def sealed(settings):
+    """Two secrets and two messages under the old key, which is then only the second."""
+    settings.ENCRYPTION_KEYS = OLD
+    factors = [SecondFactor(user=UserFactory(), sealed=seal({"secret": "S"}), pending=None) for _ in range(2)]
+    SecondFactor.objects.bulk_create(factors)
+    texts = [Message(channel="sms", recipient="+4712345678", sealed=seal({"text": str(n)})) for n in range(2)]
+    Message.objects.bulk_create(texts)
+    settings.ENCRYPTION_KEYS = NEW
+
+
+def test_the_old_key_can_go_afterwards(sealed, settings):
+    assert rotate() == "4 encrypted anew, 0 with the first key already.\n"
+    settings.ENCRYPTION_KEYS = NEW[:1]
+    assert [unseal(each.sealed) for each in SecondFactor.objects.all()] == [{"secret": "S"}] * 2
+    assert [unseal(each.sealed) for each in Message.objects.order_by("id")] == [{"text": "0"}, {"text": "1"}]
+
+
+def test_batches_leave_none_out(sealed, monkeypatch):
+    monkeypatch.setattr(rotate_keys, "BATCH", 1)
+    assert rotate().startswith("4 encrypted anew")
+
+
+def test_it_goes_on_where_it_was_interrupted(sealed, monkeypatch):
+    real, calls = sealing.reseal, []
+
+    def interrupted(value):
+        calls.append(value)
+        if len(calls) == 3:
+            raise KeyboardInterrupt
+        return real(value)
+
+    monkeypatch.setattr(rotate_keys, "reseal", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        rotate()
+    monkeypatch.setattr(rotate_keys, "reseal", real)
+    assert rotate() == "2 encrypted anew, 2 with the first key already.\n"
+
+
+def test_check_counts_and_changes_nothing(sealed):
+    before = stored()
+    with pytest.raises(CommandError, match="Older keys are in use"):
+        rotate("--check")
+    assert stored() == before
+    rotate()
+    assert rotate("--check") == "0 to do, 4 with the first key already.\n"
+
+
+def test_what_is_written_meanwhile_stays(sealed, monkeypatch):
+    """A request that seals something new between our reading and our writing wins."""
+    real = sealing.reseal
+
+    def overtaken(value):
+        SecondFactor.objects.update(sealed=seal({"secret": "newer"}))
+        return real(value)
+
+    monkeypatch.setattr(rotate_keys, "reseal", overtaken)
+    rotate()
+    assert [unseal(each.sealed) for each in SecondFactor.objects.all()] == [{"secret": "newer"}] * 2
+
+
+def test_what_no_key_opens_is_named_and_left(sealed, settings):
+    settings.ENCRYPTION_KEYS = ["stranger"]
+    message = Message.objects.create(channel="sms", recipient="+4712345678", sealed=seal({"text": "lost"}))
+    settings.ENCRYPTION_KEYS = NEW
+    with pytest.raises(CommandError, match=f"accounts.Message.sealed of {message.pk}"):
+        rotate()
+    settings.ENCRYPTION_KEYS = ["stranger"]
+    assert unseal(Message.objects.get(pk=message.pk).sealed) == {"text": "lost"}
+
+
+def test_every_column_of_the_kind_is_found():
+    found = {str(column) for column in rotate_keys.sealed_columns()}
+    assert {"accounts.SecondFactor.sealed", "accounts.SecondFactor.pending", "compute.Job.sealed"} <= found
+    assert isinstance(Job._meta.get_field("sealed"), models.BinaryField)
+
+
+def test_no_secret_is_kept_in_a_plain_column():
+    """Binary columns are sealed, or pictures."""
+    plain = {
+        f"{model._meta.label}.{field.name}"
+        for model in apps.get_models()
+        for field in model._meta.local_fields
+        if isinstance(field, models.BinaryField) and not isinstance(field, sealing.SealedField)
+    }
+    assert plain == {"accounts.OAuthClient.thumbnail"}
