@@ -44,7 +44,9 @@ def describe(name: str, field: serializers.Field, item: bool = False) -> None:
             field.error_messages[code] = required(name) if missing else not_valid(name)
     _describe_bounds(name, field)
     child = getattr(field, "child", None)
-    if isinstance(child, serializers.Field) and not isinstance(child, serializers.BaseSerializer):
+    if isinstance(child, serializers.BaseSerializer):
+        child.error_messages["null"] = not_valid(name)  # all else it says itself
+    elif isinstance(child, serializers.Field):
         describe(name, child, item=True)
 
 

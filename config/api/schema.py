@@ -61,6 +61,8 @@ class ResourceSchema(AutoSchema):
 
     def get_operation_id(self) -> str:
         words = [word.replace("-", "_") for word in self._tokenize_path()]
+        if self.view.action == "list" and self.path.endswith("}"):
+            words.append("members")  # of the one that the path names, beside the list of all such
         if words[-1] != self.view.action:
             words.append(self.view.action)
         return "_".join(words)

@@ -31,7 +31,8 @@ from config.api.rendering import Shape, compile_shape
 
 CONTAINERS = (serializers.BaseSerializer, serializers.ListField, serializers.DictField, serializers.JSONField)
 MOST_ITEMS = 10_000
-"""How many items any list in a body has: answering a million of them, each wrong, takes a minute and 100 MB."""
+"""How many items a list in a body has that declares no `max_length`: answering a million of them, each wrong, takes
+a minute and 100 MB."""
 JSON_TYPES: tuple[tuple[type[serializers.Field], tuple[type, ...]], ...] = (
     (serializers.IntegerField, (int,)),
     (serializers.FloatField, (int, float)),
@@ -104,9 +105,10 @@ class Resource(serializers.Serializer):
             if value is None and isinstance(field, CONTAINERS):
                 continue
             problem: list | dict | None
-            if isinstance(value, list) and len(value) > MOST_ITEMS:
+            low, most = _numbers(field)
+            if isinstance(value, list) and len(value) > most:
                 # each of them could have a problem of its own: not looked at
-                problem = [reasons.bounds(name, None, MOST_ITEMS, " items")]
+                problem = [reasons.bounds(name, low, most, " items")]
             else:
                 problem = _type_problem(field, name, value)
             if problem:
@@ -125,6 +127,13 @@ class Resource(serializers.Serializer):
         if wrong:
             raise ValidationError(wrong)
         return values
+
+
+def _numbers(field: serializers.Field) -> tuple[int | None, int]:
+    """How many items a list for this field has at least, where that is said, and at most."""
+    if not hasattr(field, "child"):
+        return None, MOST_ITEMS
+    return getattr(field, "min_length", None), getattr(field, "max_length", None) or MOST_ITEMS
 
 
 def _type_problem(field: serializers.Field, name: str, value: Any) -> list | dict | None:

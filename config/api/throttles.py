@@ -170,6 +170,11 @@ class Limiter:
         """Count one request of `subject` (a user or an address) on `endpoint`, if it fits all `limits`."""
         return self.begin(subject, endpoint, limits)()
 
+    def wait(self, subject: str, endpoint: str, limits: Sequence[Limit]) -> float:
+        """Seconds until `subject` may do one thing more, 0 where it may now. Counts nothing."""
+        # a limit that lets nothing through, for what one refuses counts for none; the verdict is of the tightest
+        return self.take(subject, endpoint, [*limits, Limit("closed", 0, 0)]).reset
+
     def begin(self, subject: str, endpoint: str, limits: Sequence[Limit]) -> Callable[[], Verdict]:
         """Begin to `take`, and return what waits for the verdict. That has to be called, and before the next."""
         # the braces keep a subject's counters on one node of a Redis cluster

@@ -19,12 +19,12 @@ from rest_framework.exceptions import (
     Throttled,
 )
 from rest_framework.request import Request
-from rest_framework.throttling import BaseThrottle
 from rest_framework.views import APIView
 from rest_framework.viewsets import ViewSetMixin
 
 from config.api import access, exceptions, pagination, queries, throttles
 from config.api.filters import Filter, read_header, read_query
+from config.api.origins import network_of
 from config.api.parsers import JSONOnly, JSONParser
 from config.api.responses import Headers, JSONResponse, add_headers, prepared
 from config.api.serializers import Resource
@@ -41,7 +41,6 @@ HEADERS = {
 }
 _parsers = (JSONParser(),)
 _negotiator = JSONOnly()
-_address_of = BaseThrottle().get_ident
 
 A = TypeVar("A", bound=access.Caller)
 M = TypeVar("M", bound=Model)
@@ -205,7 +204,7 @@ class ResourceViewSet(ViewSetMixin, APIView, Generic[A, M]):
 
     def begin_count(self, request, user: int | None) -> Callable[[], throttles.Verdict]:
         limits = throttles.limits()
-        subject = f"user:{user}" if user is not None else f"address:{_address_of(request)}"
+        subject = f"user:{user}" if user is not None else f"address:{network_of(request)}"
         endpoint = f"{type(self).__name__}.{self.action or request.method}"
         return limits.limiter.begin(subject, endpoint, limits.of(self.throttle.get(self.action)))
 

@@ -76,7 +76,8 @@ def test_a_lost_connection_is_an_operational_error_and_the_next_one_works():
 def test_every_read_answers_the_same_both_ways(world, client_of, monkeypatch):
     """In other tests a transaction is open, so they go the ordinary way; servers go the prepared one."""
     instance = world.create(label="prepared")
-    values = {"compute_id": instance.pk, "ticket_id": instance.pk, "id": instance.pk, "year": 2026, "month": 3}
+    names = {name for route in routes() for name in route.parameters}
+    values = {**dict.fromkeys(names, instance.pk), "year": 2026, "month": 3}
     owner = User.objects.get(pk=world.actor.user_id)
     helper = User.objects.create_user("helper", "helper@example.com", account=owner.account, restricted=True)
     for client in (client_of(owner), client_of(helper)):

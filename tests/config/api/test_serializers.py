@@ -53,6 +53,11 @@ def test_all_failing_fields_are_reported_at_once():
     }
 
 
+def test_a_list_that_is_longer_than_declared_has_one_problem():
+    """However many there are and whatever is wrong with each: none of them is looked at."""
+    assert problems({"label": "box", "tags": ["toolong"] * 4}) == {"tags": "Tags must be at most 3 items"}
+
+
 @pytest.mark.parametrize("item", [{}, "wrong", 0])
 def test_a_list_that_is_much_too_long_has_one_problem(item):
     assert problems({"label": "box", "ports": [item] * 10_001}) == {"ports": "Ports must be at most 10000 items"}
@@ -69,6 +74,7 @@ def test_a_list_that_is_much_too_long_has_one_problem(item):
         ({"label": ["web"]}, "label", "label is not valid"),
         ({"label": "web", "active": 1}, "active", "active is not valid"),
         ({"label": "web", "main": []}, "main", "main is not valid"),
+        ({"label": "web", "ports": [None]}, "ports[0]", "ports is not valid"),
         ({"label": "web", "main": {"number": True}}, "main.number", "number is not valid"),
         ({"label": "web", "main": {"number": "80"}}, "main.number", "number is not valid"),
         ({"label": "web", "main": {"number": 2**70}}, "main.number", "Number must be 1-65535"),

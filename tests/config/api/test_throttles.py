@@ -165,6 +165,16 @@ def test_requests_without_a_good_token_count_by_address(anonymous, db, settings)
     assert statuses == [401, 404, 405, 429]
 
 
+def test_of_ipv6_a_network_counts_as_one(anonymous, db, settings):
+    settings.RATE_LIMITS = {**settings.RATE_LIMITS, "overall": "3/60"}
+    throttles.forget()
+    network = f"2001:db8:{secrets.randbelow(0x10000):x}:{secrets.randbelow(0x10000):x}"
+    remotes = [f"{network}::{n}" for n in range(1, 5)]
+    statuses = [anonymous.get("/v4/regions", REMOTE_ADDR=remote).status_code for remote in remotes]
+    assert statuses == [200, 200, 200, 429]
+    assert anonymous.get("/v4/regions", REMOTE_ADDR="2001:db9::1").status_code == 200
+
+
 def test_a_token_is_counted_for_its_user_each_time_exactly_once(client_of, owner, settings):
     settings.RATE_LIMITS = {**settings.RATE_LIMITS, "overall": "5/60"}
     throttles.forget()
@@ -185,3 +195,13 @@ def test_a_token_that_was_revoked_counts_for_the_address(client_of, owner, setti
     assert statuses == [401, 401, 401, 429]
     # its user has lost one request by it, that of the time when it was found out
     assert client_of(owner).get("/v4/regions")["X-RateLimit-Remaining"] == "0"
+
+
+def test_asking_how_long_to_wait_counts_nothing(limiter):
+    user, limits = someone(), (Limit("tries", 2, 60),)
+    for _ in range(5):
+        assert limiter.wait(user, "a", limits) == 0
+    assert limiter.take(user, "a", limits).remaining == 1
+    assert limiter.wait(user, "a", limits) == 0
+    assert limiter.take(user, "a", limits).remaining == 0
+    assert 59 < limiter.wait(user, "a", limits) <= 60
