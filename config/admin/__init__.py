@@ -1,13 +1,6 @@
 """The admin kit: stock Django admin, made good for staff at three in the morning. It knows no app.
 
-`pages` has the kinds of page (read-only, fixed cost, panels of related rows), `verbs` the buttons that call
-services and are logged, `display` how single values are shown, `attention` the panel on the index.
+`site` is the site, `pages` has the kinds of page (read-only, fixed cost, panels of related rows), `verbs` what
+services do for staff, logged, as buttons and forms, `display` how single values are shown, `attention` the panel on
+the index.
 """
-
-from django.contrib import admin
-
-admin.site.site_header = "Skerry"
-admin.site.site_title = "Skerry admin"
-admin.site.index_title = "Administration"
-admin.site.site_url = "/docs"
-admin.site.empty_value_display = "–"

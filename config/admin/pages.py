@@ -4,15 +4,22 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from django import forms
 from django.contrib import admin
 from django.contrib.admin.views.main import ERROR_FLAG
+from django.contrib.admin.widgets import AutocompleteSelect
+from django.core.exceptions import FieldDoesNotExist, ValidationError
 from django.core.paginator import Paginator
 from django.db import DataError
-from django.db.models import Model, Q, QuerySet
+from django.db.models import Field, ForeignKey, Model, Q, QuerySet
 from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
 from django.utils.functional import cached_property
 
 from config.admin.verbs import VerbsMixin
+from config.errors import DomainError, Problem
+
+LONGEST_ID = 18
+"""Digits that every key of ours has room for."""
 
 
 class CappedPaginator(Paginator):
@@ -27,10 +34,6 @@ class CappedPaginator(Paginator):
     def count(self) -> int:
         rows: QuerySet = self.object_list  # type: ignore[assignment]
         return rows.order_by().values("pk")[: self.MOST].count()
-
-    @property
-    def capped(self) -> bool:
-        return self.count == self.MOST
 
 
 class ClosedFilter(admin.RelatedFieldListFilter):
@@ -62,8 +65,18 @@ class Panel:
         return cls(title, headers, [Row(cells) for cells in rows], **rest)
 
 
+class Autocomplete(AutocompleteSelect):
+    """Django's, which looks up whatever was sent: here what cannot be a key is not looked up, but refused."""
+
+    def optgroups(self, name: str, value: Sequence[str], attr: dict[str, Any] | None = None) -> list[Any]:
+        key = self.field.target_field
+        return super().optgroups(name, [each for each in value if is_possible(key, each)], attr)
+
+
 class Page(VerbsMixin, admin.ModelAdmin):
     """What all our pages share.
+
+    What a service refuses when a form is saved is said beside the form's fields: so `save_model` may call one.
 
     `search_fields` are read as ``=field`` (a number, exactly), ``^field`` (how it begins, in any case) and
     ``field`` (exactly): unlike Django's, none of them turns a lookup by id into a scan. `fixed` fields can be
@@ -92,8 +105,8 @@ class Page(VerbsMixin, admin.ModelAdmin):
         """The list. A filter by what is no such value is answered as one that Django refuses itself."""
         try:
             return super().changelist_view(request, extra_context)
-        except (DataError, ValueError):
-            if ERROR_FLAG in request.GET:
+        except (DataError, ValueError, ValidationError):
+            if request.method == "GET" and request.GET.keys() == {ERROR_FLAG}:
                 raise
             return HttpResponseRedirect(f"{request.path}?{ERROR_FLAG}=1")
 
@@ -115,6 +128,46 @@ class Page(VerbsMixin, admin.ModelAdmin):
                 found |= Q(**{name: term})
         return found
 
+    def formfield_for_foreignkey(
+        self, db_field: ForeignKey, request: HttpRequest, **kwargs: Any
+    ) -> forms.ModelChoiceField | None:
+        if db_field.name in self.get_autocomplete_fields(request):
+            kwargs.setdefault("widget", Autocomplete(db_field, self.admin_site))
+        return super().formfield_for_foreignkey(db_field, request, **kwargs)
+
+    def get_changeform_initial_data(self, request: HttpRequest) -> dict[str, Any]:
+        """What an address fills in, as values of its fields: Django has the widgets take whatever text it is."""
+        filled = {}
+        for name, value in super().get_changeform_initial_data(request).items():
+            try:
+                field = self.opts.get_field(name)
+            except FieldDoesNotExist:
+                continue
+            if isinstance(value, list):
+                filled[name] = value
+            elif isinstance(field, Field) and is_possible(field, value):
+                filled[name] = field.to_python(value)
+        return filled
+
+    def changeform_view(
+        self,
+        request: HttpRequest,
+        object_id: str | None = None,
+        form_url: str = "",
+        extra_context: dict[str, Any] | None = None,
+    ) -> HttpResponse:
+        try:
+            return super().changeform_view(request, object_id, form_url, extra_context)
+        except DomainError as error:
+            # nothing of it was kept: the form is filled in again, and its errors are these
+            request.refused = error.problems  # type: ignore[attr-defined]
+            return super().changeform_view(request, object_id, form_url, extra_context)
+
+    def get_form(self, request: HttpRequest, obj: Any = None, change: bool = False, **kwargs: Any) -> Any:
+        form = super().get_form(request, obj, change=change, **kwargs)
+        problems = getattr(request, "refused", ())
+        return refused(form, problems) if problems else form
+
     def panels(self, request: HttpRequest, obj: Any) -> list[Panel]:
         """What is shown below the fields of `obj`."""
         return []
@@ -123,13 +176,20 @@ class Page(VerbsMixin, admin.ModelAdmin):
         if obj is not None:
             context["panels"] = self.panels(request, obj)
             context["verbs"] = self.buttons(request, obj)
+            context["open_forms"] = self.open_forms(request, obj)
         return super().render_change_form(request, context, add, change, form_url, obj)
 
 
 class ReadOnlyPage(Page):
-    """Shows rows that only services and jobs may change. What staff may do to them are its verbs."""
+    """Shows rows that only services and jobs may change. What staff may do to them are its verbs.
+
+    Their `secret` fields are not even read.
+    """
 
     paginator = CappedPaginator
+
+    def get_queryset(self, request: HttpRequest) -> QuerySet:
+        return super().get_queryset(request).defer(*self.secret)
 
     def has_add_permission(self, request: HttpRequest) -> bool:
         return False
@@ -142,4 +202,26 @@ class ReadOnlyPage(Page):
 
 
 def is_number(term: str) -> bool:
-    return term.isascii() and term.isdecimal()
+    """Whether it can be an id: digits, and no more of them than a column holds."""
+    return term.isascii() and term.isdecimal() and len(term) <= LONGEST_ID
+
+
+def is_possible(field: Field, value: str) -> bool:
+    """Whether a field, or the key that it refers by, can have this value."""
+    try:
+        field.run_validators(field.to_python(value))
+    except (TypeError, ValidationError, ValueError):  # arrays and JSON raise what their parsers do
+        return False
+    return True
+
+
+def refused(form: type[forms.ModelForm], problems: Sequence[Problem]) -> type[forms.ModelForm]:
+    """The form, which finds these problems with whatever it is given."""
+
+    class Refused(form):  # type: ignore[valid-type, misc]
+        def full_clean(self) -> None:
+            super().full_clean()
+            for problem in problems:
+                self.add_error(problem.field if problem.field in self.fields else None, problem.reason)
+
+    return Refused

@@ -1,7 +1,8 @@
 """Verbs: what staff can do to an object, as a button on its page and as an action on the list.
 
 A verb calls the same service as the API would. Its result, or the reason it was refused with, is shown as a
-message and written into Django's admin log.
+message and written into Django's admin log. A verb that needs to be told something has a form, which stands open on
+the object's page or is asked for on a page of its own.
 """
 
 from collections.abc import Callable
@@ -9,19 +10,22 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
+from django import forms
 from django.contrib import admin, messages
 from django.contrib.admin.models import CHANGE, LogEntry
 from django.contrib.admin.utils import quote, unquote
 from django.core.exceptions import PermissionDenied
 from django.db import transaction
 from django.db.models import Model, QuerySet
-from django.http import HttpRequest, HttpResponse, HttpResponseNotAllowed, HttpResponseRedirect
+from django.http import HttpRequest, HttpResponse, HttpResponseNotAllowed, HttpResponseRedirect, QueryDict
+from django.template.loader import render_to_string
 from django.template.response import TemplateResponse
 from django.urls import path, reverse
 from django.utils.http import url_has_allowed_host_and_scheme, urlencode
+from django.utils.safestring import SafeString
 
 from config.admin.display import page_of
-from config.errors import Denied, DomainError
+from config.errors import Denied, DomainError, Problem
 
 MOST = 100
 """How many objects one action of a list takes: each is a transaction of its own."""
@@ -34,15 +38,21 @@ class Verb:
     `effect` does it and says in a short sentence what came of it; it refuses by raising a `DomainError`.
     `confirm` is a question that has to be answered first. `offered` tells whether it makes sense for an object
     as it was read; the service decides.
+
+    `form` makes the form of what has to be told, for an object and what was sent (None at first); the effect is
+    given what came of it as a third argument, and what it refuses is said beside the form's fields. Such a verb is
+    for one object, and in no list's menu. With `open` its form stands on the object's page, below the panels.
     """
 
     name: str
     label: str
-    effect: Callable[[HttpRequest, Any], str]
+    effect: Callable[..., str]
     confirm: str = ""
     danger: bool = False
     permission: str = "change"
     offered: Callable[[Any], bool] = lambda obj: True
+    form: Callable[[Any, QueryDict | None], forms.Form] | None = None
+    open: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,14 +62,29 @@ class Button:
     danger: bool
     offered: bool
 
+    def html(self) -> SafeString:
+        """For a cell of a panel. It posts through the form of the page's verbs."""
+        return SafeString(render_to_string("admin/verb_button.html", {"button": self}))
+
+
+@dataclass(frozen=True, slots=True)
+class OpenForm:
+    """The form of a verb, as it stands on an object's page; `name` is its id there."""
+
+    name: str
+    label: str
+    address: str
+    form: forms.Form
+
 
 @dataclass(frozen=True, slots=True)
 class Result:
-    """What came of a verb on one object."""
+    """What came of a verb on one object. `problems` is what it was refused with."""
 
     subject: str
     done: bool
     sentence: str
+    problems: tuple[Problem, ...] = ()
 
 
 class VerbsMixin(admin.ModelAdmin):
@@ -78,13 +103,22 @@ class VerbsMixin(admin.ModelAdmin):
     def buttons(self, request: HttpRequest, obj: Model, back: str = "") -> list[Button]:
         """The verbs that this user may use on `obj`; they return to the address `back`, or to its page."""
         query = f"?{urlencode({'next': back})}" if back else ""
-        name = f"admin:{self.opts.app_label}_{self.opts.model_name}_do"
-        key = quote(obj.pk)
         return [
-            Button(verb.label, reverse(name, args=[key, verb.name]) + query, verb.danger, verb.offered(obj))
+            Button(verb.label, self._address_of(verb, obj) + query, verb.danger, verb.offered(obj))
             for verb in self.verbs
-            if self.may_on(request, verb, obj)
+            if not verb.open and self.may_on(request, verb, obj)
         ]
+
+    def open_forms(self, request: HttpRequest, obj: Model) -> list[OpenForm]:
+        """The forms that stand open on the page of `obj` for this user."""
+        found = []
+        for verb in self.verbs:
+            if verb.open and verb.form and verb.offered(obj) and self.may_on(request, verb, obj):
+                name, form = f"do-{verb.name}", verb.form(obj, None)
+                for field in form.fields.values():
+                    field.widget.attrs["form"] = name  # the page's own form is around it
+                found.append(OpenForm(name, verb.label, self._address_of(verb, obj), form))
+        return found
 
     def get_urls(self):
         name = f"{self.opts.app_label}_{self.opts.model_name}_do"
@@ -104,9 +138,18 @@ class VerbsMixin(admin.ModelAdmin):
         back = self._back(request, obj)
         if not self.may_on(request, verb, obj):
             raise PermissionDenied
-        if verb.confirm and "confirmed" not in request.POST:
+        asked = None
+        if verb.form is not None:
+            asked = verb.form(obj, request.POST if "confirmed" in request.POST else None)
+            if not asked.is_valid():
+                return self._ask(request, verb, [obj], cancel=back, form=asked)
+        elif verb.confirm and "confirmed" not in request.POST:
             return self._ask(request, verb, [obj], cancel=back)
-        result = self._use(request, verb, obj)
+        result = self._use(request, verb, obj, asked)
+        if asked is not None and not result.done:
+            for problem in result.problems:
+                asked.add_error(problem.field if problem.field in asked.fields else None, problem.reason)
+            return self._ask(request, verb, [obj], cancel=back, form=asked)
         messages.add_message(
             request,
             messages.SUCCESS if result.done else messages.ERROR,
@@ -120,7 +163,7 @@ class VerbsMixin(admin.ModelAdmin):
         if "_popup" in request.GET:
             return actions
         for verb in self.verbs:
-            if self.may(request, verb):
+            if verb.form is None and self.may(request, verb):
                 use = partial(_use_on_selected, verb)
                 actions[verb.name] = (use, verb.name, verb.label)  # type: ignore[assignment]
         return actions
@@ -135,7 +178,7 @@ class VerbsMixin(admin.ModelAdmin):
         self._tell(request, verb, [self._use(request, verb, obj) for obj in objects])
         return None
 
-    def _use(self, request: HttpRequest, verb: Verb, obj: Model) -> Result:
+    def _use(self, request: HttpRequest, verb: Verb, obj: Model, form: forms.Form | None = None) -> Result:
         """Do it and log it in one transaction: nothing is done unlogged. A refusal is logged as well."""
         subject = f"{self.opts.verbose_name} {obj}"
         key = obj.pk
@@ -143,13 +186,13 @@ class VerbsMixin(admin.ModelAdmin):
             if not self.may_on(request, verb, obj):
                 raise Denied("Your admin permissions do not allow this.")
             with transaction.atomic():
-                sentence = verb.effect(request, obj)
+                sentence = verb.effect(request, obj, *([] if form is None else [form.cleaned_data]))
                 obj.pk = key  # a deletion takes it off, and the log names the object by it
                 _log(request, obj, f"{verb.label}: {sentence}")
         except DomainError as error:
             reason = " ".join(problem.reason for problem in error.problems)
             _log(request, obj, f"{verb.label} refused: {reason}")
-            return Result(subject, False, reason)
+            return Result(subject, False, reason, error.problems)
         return Result(subject, True, sentence)
 
     def _tell(self, request: HttpRequest, verb: Verb, results: list[Result]) -> None:
@@ -167,7 +210,14 @@ class VerbsMixin(admin.ModelAdmin):
             messages.error(request, f"{verb.label} refused for {named}: {reason}")
 
     def _ask(
-        self, request: HttpRequest, verb: Verb, objects: list[Model], *, cancel: str, action: str = ""
+        self,
+        request: HttpRequest,
+        verb: Verb,
+        objects: list[Model],
+        *,
+        cancel: str,
+        action: str = "",
+        form: forms.Form | None = None,
     ) -> HttpResponse:
         context = {
             **self.admin_site.each_context(request),
@@ -177,6 +227,7 @@ class VerbsMixin(admin.ModelAdmin):
             "objects": objects,
             "action": action,
             "cancel": cancel,
+            "form": form,
         }
         return TemplateResponse(request, "admin/confirm_verb.html", context)
 
@@ -185,6 +236,10 @@ class VerbsMixin(admin.ModelAdmin):
         if url_has_allowed_host_and_scheme(back, {request.get_host()}, request.is_secure()):
             return back
         return page_of(obj)
+
+    def _address_of(self, verb: Verb, obj: Model) -> str:
+        name = f"admin:{self.opts.app_label}_{self.opts.model_name}_do"
+        return reverse(name, args=[quote(obj.pk), verb.name])
 
     def _list_address(self) -> str:
         return reverse(f"admin:{self.opts.app_label}_{self.opts.model_name}_changelist")

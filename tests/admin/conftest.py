@@ -1,13 +1,34 @@
 """Staff and others before the admin, over the small world of compute's tests."""
 
-import pytest
-from django.contrib.auth.models import Permission
-from django.test import Client
+from datetime import timedelta
+from pathlib import Path
 
-from accounts.models import User
+import pytest
+from django.contrib.admin.models import CHANGE, LogEntry
+from django.contrib.auth.models import Group, Permission
+from django.db import transaction
+from django.test import Client
+from django.utils.timezone import now
+
+from accounts.models import Authorization, Login, OAuthAccessToken, OAuthRefreshToken, User
+from accounts.services import outbox
 from compute.jobs import engine, queue
-from compute.models import Instance, Job
+from compute.models import VLAN, Address, AddressPool, AddressShare, Backup, Instance, IPv6Range, Job, PacketFilter
+from compute.services import packet_filters
+from tests.admin.managed import one_of_each
 from tests.compute.jobs.memory import MemoryDriver
+from tests.factories import (
+    FirewallFactory,
+    HostMigrationFactory,
+    NodeBalancerNodeFactory,
+    OAuthClientFactory,
+    PersonalTokenFactory,
+    RecordFactory,
+    StackScriptFactory,
+    TicketFactory,
+    TrustedDeviceFactory,
+    VolumeFactory,
+)
 from tests.world import World, world
 
 __all__ = ["world"]
@@ -50,6 +71,7 @@ def rung(monkeypatch) -> list[int]:
     heard: list[int] = []
     monkeypatch.setattr(queue, "ring", heard.append)
     monkeypatch.setattr(engine, "ring", heard.append)
+    monkeypatch.setattr(packet_filters, "ring", lambda task, instance_id: None)
     return heard
 
 
@@ -62,6 +84,52 @@ def running(world: World, driver: MemoryDriver) -> Instance:
     instance.refresh_from_db()
     assert instance.status == "running", Job.objects.get().error
     return instance
+
+
+@pytest.fixture(autouse=True)
+def folder(settings, tmp_path) -> Path:
+    """Where files sent along with tickets lie."""
+    settings.ATTACHMENTS_DIR = tmp_path
+    return tmp_path
+
+
+@pytest.fixture
+def everything(world: World, running: Instance, staff: User) -> Instance:
+    """One at least of each kind that has a page, around the running instance."""
+    one_of_each(world.account, running)
+    account, user = world.account, User.objects.get(username=world.actor.username)
+    PersonalTokenFactory(user=user)
+    app = OAuthClientFactory(account=account, name="Terraform")
+    later = now() + timedelta(hours=2)
+    access = OAuthAccessToken.objects.create(user=user, application=app, token="a", expires=later, scope="*")
+    OAuthRefreshToken.objects.create(user=user, application=app, token="r", access_token=access)
+    Authorization.objects.create(user=user, client=app, scopes="*")
+    TrustedDeviceFactory(user=user)
+    Login.objects.create(account=account, user=user, username=user.username, restricted=False, ip="198.51.100.7")
+    TicketFactory(account=account, opened_by=user.username)
+    with transaction.atomic():
+        outbox.text("+4712345678", "123456 is your code.")
+    Group.objects.create(name="Support")
+    LogEntry.objects.log_actions(staff.pk, [running], CHANGE, "Looked at.", single_object=True)
+    Backup.objects.create(
+        instance=running, account=account, region=world.region, type="snapshot", status="successful"
+    )
+    HostMigrationFactory(instance=running)
+    VolumeFactory(account=account, instance=running)
+    RecordFactory(domain__account=account)
+    NodeBalancerNodeFactory(config__nodebalancer__account=account, instance=running)
+    FirewallFactory(account=account, on=running)
+    PacketFilter.objects.create(instance=running)
+    StackScriptFactory(account=account)
+    VLAN.objects.create(account=account, region=world.region, label="back")
+    AddressShare.objects.create(address=Address.objects.filter(instance=running).first(), instance=running)
+    pool = AddressPool.objects.create(
+        region=world.region, kind="routed", network="2001:db8:5000::/48", gateway="fe80::1"
+    )
+    IPv6Range.objects.create(
+        account=account, region=world.region, pool=pool, range="2001:db8:5000::", prefix=64, instance=running
+    )
+    return running
 
 
 def messages_of(response) -> str:

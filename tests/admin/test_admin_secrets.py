@@ -3,20 +3,33 @@
 import hashlib
 from datetime import timedelta
 
+import pyotp
 import pytest
 from django.contrib import admin as django_admin
 from django.utils.timezone import now
 
 from accounts.models import (
+    Authorization,
+    Login,
+    Message,
     OAuthAccessToken,
     OAuthClient,
     OAuthGrant,
     OAuthIDToken,
     OAuthRefreshToken,
     PersonalToken,
+    PhoneVerification,
+    SecondFactor,
+    SecurityAnswer,
+    TrustedDevice,
     User,
 )
+from accounts.services import phone, second_factor, security_questions, users
+from accounts.services.security_questions import Answer
 from compute.models import Job
+from config.sealing import unseal
+from managed.models import Contact, Credential, Decryption, KeyPair, Service
+from tests.admin.managed import one_of_each
 from tests.admin.test_admin_access import list_address, page_address
 from tests.world import STRONG
 
@@ -26,6 +39,7 @@ TOKEN = hashlib.sha256(b"a token").hexdigest()
 DIGEST = hashlib.sha256(TOKEN.encode()).hexdigest()
 ACCESS, REFRESH, CODE = "access-0123456789abcdef", "refresh-0123456789abcdef", "code-0123456789abcdef"
 CLIENT_SECRET = "c5" * 32
+DAY = timedelta(days=1)
 
 
 @pytest.fixture
@@ -49,21 +63,61 @@ def secrets(world, running) -> list[str]:
     waiting = world.create(label="waits").jobs.get()
     assert waiting.sealed
     stored = [
-        DIGEST, user.password, app.client_secret, access.token_checksum, refresh.token_checksum,
-        OAuthGrant.objects.get().code, bytes(waiting.sealed).decode(),
+        DIGEST, user.password, user.password[-12:], app.client_secret, access.token_checksum,
+        refresh.token_checksum, OAuthGrant.objects.get().code, bytes(waiting.sealed).decode(),
     ]  # fmt: skip
     readable = [TOKEN, TOKEN[16:], ACCESS, REFRESH, CODE, CLIENT_SECRET, STRONG, "the-owners-own-password"]
-    return [*readable, *(text for text in stored if text)]
+    watched = one_of_each(world.account, running)
+    return [
+        *readable, *(text for text in stored if text), *signing_in(world, user), *sent(world, user),
+        *watched.secrets(),
+    ]  # fmt: skip
+
+
+def signing_in(world, user: User) -> list[str]:
+    """A second factor, answers and a remembered browser, and what is kept of them."""
+    security_questions.answer(world.actor, [Answer(1, "Bergenhus"), Answer(2, "Snarfle"), Answer(3, "Trabant")])
+    secret, _ = second_factor.begin(world.actor)
+    scratch = second_factor.confirm(world.actor, pyotp.TOTP(secret).now())
+    pending, _ = second_factor.begin(world.actor)
+    device = TrustedDevice.objects.create(
+        user=user, digest="d7" * 32, last_remote_addr="198.51.100.7", last_authenticated=now(), expiry=now() + DAY
+    )
+    held = SecondFactor.objects.get()
+    return [
+        "Bergenhus", "Snarfle", "Trabant", *SecurityAnswer.objects.values_list("response", flat=True),
+        secret, scratch, pending, held.scratch, bytes(held.sealed).decode(), bytes(held.pending).decode(),
+        device.digest,
+    ]  # fmt: skip
+
+
+def sent(world, user: User) -> list[str]:
+    """An invitation and a code, on their way."""
+    users.invite(world.actor, "fresh-face", "fresh@example.com")
+    users.mail_password(world.actor, user)
+    phone.send_code(world.actor, "NO", "40612345")
+    sealed = [bytes(each) for each in Message.objects.values_list("sealed", flat=True)]
+    said = [unseal(each)["text"] for each in sealed]
+    addresses = [text.split("/password/")[1].split()[0] for text in said if "/password/" in text]
+    code = next(text.split()[0] for text in said if "verification code" in text)
+    assert len(addresses) == 2
+    kept = PhoneVerification.objects.get()
+    return [*addresses, code, bytes(kept.sealed).decode(), *(each.decode() for each in sealed)]
 
 
 def test_no_page_shows_a_secret(admin, secrets):
-    for model in django_admin.site._registry:
-        addresses = [list_address(model)]
+    for model, page in django_admin.site._registry.items():
+        answers = [admin.get(list_address(model))]
         for obj in model._default_manager.all()[:20]:
-            addresses += [page_address(obj), page_address(obj).replace("/change/", "/history/")]
-        for address in addresses:
-            text = admin.get(address).content.decode()
-            assert not [secret for secret in secrets if secret in text], address
+            address = page_address(obj)
+            answers += [admin.get(address), admin.get(address.replace("/change/", "/history/"))]
+            for verb in getattr(page, "verbs", ()):
+                if verb.confirm or verb.form:
+                    answers.append(admin.post(address.replace("/change/", f"/do/{verb.name}/")))
+        for answer in answers:
+            assert answer.status_code == 200
+            text = answer.content.decode()
+            assert not [secret for secret in secrets if secret in text], answer.request["PATH_INFO"]
 
 
 @pytest.mark.parametrize("model", [OAuthGrant, OAuthIDToken])
@@ -81,6 +135,21 @@ def test_codes_and_id_tokens_have_no_page(model):
         (OAuthAccessToken, "token_checksum__startswith"),
         (OAuthRefreshToken, "token__startswith"),
         (Job, "sealed__isnull"),
+        (Message, "sealed__startswith"),
+        (TrustedDevice, "digest__startswith"),
+        (TrustedDevice, "user__password__startswith"),
+        (Authorization, "client__client_secret__startswith"),
+        (User, "second_factor__scratch__startswith"),
+        (User, "security_answers__response__startswith"),
+        (User, "devices__digest__startswith"),
+        (Login, "user__password__startswith"),
+        (Credential, "sealed__startswith"),
+        (KeyPair, "sealed__startswith"),
+        (Decryption, "credential__sealed__startswith"),
+        (Decryption, "key_pair__sealed__startswith"),
+        (Service, "credentials__sealed__startswith"),
+        (Service, "account__managed_credentials__sealed__startswith"),
+        (Contact, "account__managed_key__sealed__startswith"),
     ],
 )
 def test_lists_cannot_be_asked_about_secrets(model, lookup, admin, secrets):
@@ -111,13 +180,3 @@ def test_revoking_an_access_token_ends_its_refresh_token_too(admin, secrets):
     admin.post(page_address(OAuthAccessToken.objects.get()).replace("/change/", "/do/revoke/"))
     assert not OAuthAccessToken.objects.exists()
     assert not OAuthRefreshToken.objects.filter(revoked=None).exists()
-
-
-def test_suspending_a_client_ends_all_it_has(admin, secrets):
-    client = OAuthClient.objects.get()
-    admin.post(page_address(client).replace("/change/", "/do/suspend/"), {"confirmed": "yes"})
-    client.refresh_from_db()
-    assert client.status == "suspended"
-    assert not OAuthAccessToken.objects.exists()
-    assert not OAuthRefreshToken.objects.exists()
-    assert not OAuthGrant.objects.exists()
