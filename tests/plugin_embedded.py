@@ -81,6 +81,11 @@ def process_env(db: None) -> dict[str, str]:
 
     The test must commit what the process is to see (``transactional_db``).
     """
+    return environment()
+
+
+def environment() -> dict[str, str]:
+    """As `process_env`, for what lives longer than a test. The test database must have been made."""
     from urllib.parse import quote
 
     from django.db import connection

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 import redis
+from celery import Celery
 from django.conf import settings
 from kombu import Queue
 from kombu.connection import Connection
@@ -16,6 +17,7 @@ from kombu.exceptions import OperationalError
 
 from config.celery import app
 from config.embedded import addresses, services
+from config.management.commands.serve import works
 from tests.embedded.noting import NAME
 
 ROOT = Path(__file__).resolve().parent.parent.parent
@@ -75,6 +77,17 @@ def test_a_worker_comes_back_to_a_broker_that_was_killed(broker, worker, publish
     wait_for((tmp_path / "after").exists)
     assert worker.poll() is None, "it is the same worker"
     assert not (tmp_path / "lost").exists()
+
+
+def test_whether_a_worker_answers_is_known_before_it_is_said_that_all_runs(broker, request, tmp_path):
+    asks = Celery("asks", broker=addresses.broker_url(addresses.redis_url(tmp_path)), set_as_current=False)
+    asks.conf.broker_transport_options = settings.CELERY_BROKER_TRANSPORT_OPTIONS
+    assert not works(asks)
+    request.getfixturevalue("worker")
+    wait_for(lambda: works(asks))
+    os.kill(pid_of(tmp_path), signal.SIGKILL)
+    wait_for(lambda: not broker.server.answers())
+    assert not works(asks)
 
 
 def test_a_message_in_hand_does_not_keep_a_worker_from_reconnecting(broker, publish, tmp_path):

@@ -8,11 +8,15 @@ import urllib.error
 import urllib.request
 from typing import Any
 
+from celery import Celery
 from django.conf import settings
 from django.core.management import call_command
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 from django.db import OperationalError, connections
+from kombu.exceptions import OperationalError as BrokerError
+from redis.exceptions import RedisError
 
+from config.celery import app
 from config.embedded import EmbeddedError, Shared, services
 from config.serving import demo
 from config.serving.children import children
@@ -58,6 +62,10 @@ class Command(BaseCommand):
                 if ready is False:
                     raise CommandError(f"The API does not answer after {START_SECONDS} seconds.")
                 if ready:
+                    ready = supervisor.run_until(works, START_SECONDS)
+                if ready is False:
+                    self._say("No worker answers: what is begun waits for one. What ails it is said above.")
+                if ready is not None:
                     self.stdout.write(demo.banner(port, token, known))
                     self.stdout.flush()
                     supervisor.run_until(lambda: False)
@@ -116,6 +124,14 @@ def refuse_taken(port: int) -> None:
             raise CommandError(
                 f"Port {port} cannot be used: {error.strerror}. Choose another one: make serve PORT={port + 1}"
             ) from error
+
+
+def works(app: Celery = app) -> bool:
+    """Whether a worker answers. One that cannot import its tasks ends and is started again, and never does."""
+    try:
+        return bool(app.control.ping(timeout=1))
+    except (BrokerError, RedisError, OSError):
+        return False
 
 
 def serves(port: int) -> bool:

@@ -1,0 +1,21 @@
+"""What a worker loads when it starts."""
+
+from django.conf import settings
+
+from accounts.services import outbox
+from accounts.tasks import send_messages
+from config.celery import app
+
+
+def test_a_worker_knows_every_task_that_the_clock_asks_for():
+    app.loader.import_default_modules()
+    assert {entry["task"] for entry in settings.CELERY_BEAT_SCHEDULE.values()} <= set(app.tasks)
+
+
+def test_a_worker_knows_every_task_that_has_a_queue_of_its_own():
+    app.loader.import_default_modules()
+    assert set(settings.CELERY_TASK_ROUTES) <= set(app.tasks)
+
+
+def test_a_run_that_sends_messages_ends_before_another_worker_may_take_one_of_them():
+    assert outbox.RUN_FOR < send_messages.soft_time_limit < send_messages.time_limit < outbox.LEASE.total_seconds()
