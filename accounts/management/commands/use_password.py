@@ -1,0 +1,30 @@
+"""``manage.py use_password USERNAME``: for when the provider that somebody signs in with is no more, or is down."""
+
+from django.conf import settings
+from django.core.management.base import BaseCommand, CommandError
+
+from accounts.actors import Actor
+from accounts.models import User
+from accounts.services.external import untie
+from config.errors import Invalid
+
+
+class Command(BaseCommand):
+    help = (
+        "End a user's way in by the external provider, mail it an address at which to choose a password, and print "
+        "that address, alone on a line."
+    )
+
+    def add_arguments(self, parser):
+        parser.add_argument("username")
+
+    def handle(self, *, username, **options):
+        user = User.objects.filter(username=username).first()
+        if user is None:
+            raise CommandError(f"There is no user {username!r}.")
+        actor = Actor.platform(user.account_id) if user.account_id is not None else None
+        try:
+            path = untie(actor, user)
+        except Invalid as error:
+            raise CommandError(str(error)) from error
+        self.stdout.write(settings.SITE_URL + path)

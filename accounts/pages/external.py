@@ -1,0 +1,254 @@
+"""Signing in with the OpenID Connect provider of the setting OPENID, and choosing it in place of a password.
+
+Without that setting none of these pages exists.
+"""
+
+import logging
+import time
+from collections.abc import Callable
+from typing import Any, TypeVar
+
+from django.conf import settings
+from django.contrib.auth.mixins import LoginRequiredMixin
+from django.contrib.auth.views import RedirectURLMixin
+from django.contrib.sessions.backends.base import UpdateError
+from django.http import Http404, HttpRequest, HttpResponse
+from django.shortcuts import redirect, render
+from django.urls import reverse
+from django.utils.crypto import constant_time_compare
+from django.views.generic import FormView, View
+
+from accounts import openid
+from accounts.models import User
+from accounts.pages.base import Page
+from accounts.pages.forms import OwnPasswordForm
+from accounts.pages.login import let_in
+from accounts.services import attempts, external
+from config.api.origins import network_of
+from config.errors import Invalid
+from config.openid import OpenID
+
+log = logging.getLogger(__name__)
+
+T = TypeVar("T")
+
+ASKED = "external"
+"""Where the session has what the browser went to the provider with, and what for."""
+BACK_WITHIN = 600
+"""Seconds that somebody may take at the provider."""
+SIGN_IN, TIE, INVITED = "sign in", "tie", "invited"
+"""What for: to sign in; or, as who is signed in or holds the address in a mail, to use it instead of a password."""
+
+
+class Refusal(Exception):
+    """Why somebody is not let in: a status, a heading and a sentence for people, and what the log is to say."""
+
+    def __init__(self, status: int, title: str, words: str, reason: str):
+        super().__init__(reason)
+        self.status, self.title, self.words, self.reason = status, title, words, reason
+
+
+class ExternalPage(Page):
+    """A page that is there where a provider is configured. What goes wrong is a page with a plain sentence."""
+
+    def dispatch(self, request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponse:
+        if settings.OPENID is None:
+            raise Http404
+        return super().dispatch(request, *args, **kwargs)
+
+
+class StartView(ExternalPage, RedirectURLMixin, View):
+    """``/login/external``: off to the provider. By POST, so that no other site can sign somebody in unseen."""
+
+    http_method_names = ["get", "post", "options"]
+
+    def get(self, request: HttpRequest) -> HttpResponse:
+        return redirect("login")
+
+    def post(self, request: HttpRequest) -> HttpResponse:
+        target = self.get_redirect_url() or reverse("home")
+        return begin(request, {"why": SIGN_IN, "remember": "remember" in request.POST, "next": target})
+
+
+class CallbackView(ExternalPage, View):
+    """``/login/external/callback``: back from the provider."""
+
+    http_method_names = ["get", "options"]
+
+    def get(self, request: HttpRequest) -> HttpResponse:
+        try:
+            return finish(request, provider())
+        except Refusal as refusal:
+            return refused(request, refusal)
+
+
+class TieView(ExternalPage, LoginRequiredMixin, FormView):
+    """``/home/external``: use the provider instead of a password, which is asked for once more: an unattended
+    browser must not be enough to get in for ever."""
+
+    template_name = "external.html"
+    form_class = OwnPasswordForm
+
+    def get_context_data(self, **kwargs: Any) -> dict[str, Any]:
+        user: User = self.request.user  # type: ignore[assignment] # LoginRequiredMixin has seen to it
+        sent = self.request.session.pop("password_instead", False)
+        return super().get_context_data(
+            provider=provider(), identity=external.identity_of(user), sent=sent, **kwargs
+        )
+
+    def form_valid(self, form: OwnPasswordForm) -> HttpResponse:
+        user: User = self.request.user  # type: ignore[assignment] # as above
+        if not attempts.count_all(("login_pause", "login"), user.username.casefold()):
+            form.add_error("password", attempts.TOO_MANY)
+        elif user.authentication_type != User.PASSWORD or not user.check_password(form.cleaned_data["password"]):
+            form.add_error("password", "The password is not right.")
+        else:
+            return begin(self.request, {"why": TIE, "user": user.pk, "next": reverse("home")})
+        return self.form_invalid(form)
+
+
+class PasswordInsteadView(ExternalPage, LoginRequiredMixin, View):
+    """``/home/external/password``: a mail with an address at which to choose a password instead."""
+
+    http_method_names = ["post", "options"]
+
+    def post(self, request: HttpRequest) -> HttpResponse:
+        user: User = request.user  # type: ignore[assignment] # as above
+        if not attempts.count("password_mail", network_of(request)):
+            return refused(request, too_many())
+        if user.authentication_type != User.PASSWORD:
+            external.ask_for_password(user)
+            request.session["password_instead"] = True
+        return redirect("external-tie")
+
+
+def provider() -> OpenID:
+    """The provider that is configured. Raises `Http404` without one."""
+    if settings.OPENID is None:
+        raise Http404
+    return settings.OPENID
+
+
+def begin(request: HttpRequest, wish: dict[str, Any]) -> HttpResponse:
+    """Send the browser to the provider; `wish` is what for, and is waited for in the session."""
+    config = provider()
+    try:
+        if not attempts.count("login_address", network_of(request)):
+            raise too_many()
+        question = _asked(config, lambda: openid.ask(config, redirect_uri()))
+    except Refusal as refusal:
+        return refused(request, refusal)
+    request.session[ASKED] = {
+        **wish, "at": time.time(), "state": question.state, "nonce": question.nonce, "verifier": question.verifier,
+    }  # fmt: skip
+    return redirect(question.url)
+
+
+def finish(request: HttpRequest, config: OpenID) -> HttpResponse:
+    """Take up what the browser brings back from the provider. Raises `Refusal`."""
+    wish = _wish(request)
+    who = _who(request, config, wish)
+    if wish["why"] == SIGN_IN:
+        user = external.user_of(who.issuer, who.subject)
+        if user is None:
+            raise Refusal(403, "Not known here yet", _unknown(config, who), f"unknown: {who.subject!r}")
+        _check_active(user)
+    else:
+        user = _tied(request, config, wish, who)
+    return let_in(request, user, wish["next"], wish.get("remember", False))
+
+
+def _wish(request: HttpRequest) -> dict[str, Any]:
+    """What the browser went to the provider for. It counts once, only in the browser that went, and no longer than
+    `BACK_WITHIN`: it is gone before the provider is asked, so that the address cannot be called again meanwhile."""
+    wish = request.session.pop(ASKED, None)
+    if wish is None:
+        raise _stale("the session has none")
+    try:
+        request.session.save()
+    except UpdateError as error:
+        raise _stale("the session has ended") from error
+    if time.time() - wish["at"] > BACK_WITHIN:
+        raise _stale("too old")
+    if not constant_time_compare(request.GET.get("state", ""), wish["state"]):
+        raise _stale("another state")
+    return wish
+
+
+def _who(request: HttpRequest, config: OpenID, wish: dict[str, Any]) -> openid.Identity:
+    """Who the provider says it is that comes back."""
+
+    def answered() -> openid.Identity:
+        code, issuer = request.GET.get("code", ""), request.GET.get("iss")
+        if not code:
+            raise openid.Untrusted("neither a code nor an error")
+        return openid.answer(config, redirect_uri(), code, issuer, wish["nonce"], wish["verifier"])
+
+    if error := request.GET.get("error"):
+        reason = f"{error!r:.80} {request.GET.get('error_description', '')!r:.200}"
+        raise Refusal(403, "You were not let in", f"{config.name} did not say who you are.", reason)
+    return _asked(config, answered)
+
+
+def _tied(request: HttpRequest, config: OpenID, wish: dict[str, Any], who: openid.Identity) -> User:
+    """The user that has chosen the provider, if it still holds the session, or the address in a mail, that it did
+    when it went there."""
+    user = User.objects.select_related("account").filter(pk=wish["user"]).first()
+    if user is None or (wish["why"] == TIE and request.user.pk != user.pk):
+        raise _stale("not signed in any more")
+    _check_active(user)
+    try:
+        return external.tie(
+            user,
+            who.issuer,
+            who.subject,
+            label=who.label,
+            provider=config.name,
+            authentication_type=config.authentication_type,
+            token=wish.get("token"),
+        )
+    except Invalid as error:
+        raise Refusal(400, "Nothing was changed", str(error), f"{user}: {error}") from error
+
+
+def _check_active(user: User) -> None:
+    if not user.is_active or (user.account is not None and not user.account.is_active):
+        raise Refusal(403, "You were not let in", "This account is suspended.", f"{user} is suspended")
+
+
+def _asked(config: OpenID, work: Callable[[], T]) -> T:
+    try:
+        return work()
+    except openid.Unreachable as error:
+        words = "Try again in a few minutes."
+        raise Refusal(503, f"{config.name} does not answer", words, str(error)) from error
+    except openid.ProviderError as error:
+        words = f"What {config.name} answered could not be accepted. Begin again, and tell support if that fails."
+        raise Refusal(502, "That did not work", words, str(error)) from error
+
+
+def _unknown(config: OpenID, who: openid.Identity) -> str:
+    return (
+        f"No user here has chosen to sign in as {who.label}. Sign in with your password and choose {config.name} "
+        "on your home page, or use the address in your invitation."
+    )
+
+
+def _stale(reason: str) -> Refusal:
+    words = "This sign-in was begun in another browser, or too long ago, or is over already."
+    return Refusal(400, "Begin again", words, f"no sign-in waits for this answer: {reason}")
+
+
+def too_many() -> Refusal:
+    return Refusal(429, "Not now", attempts.TOO_MANY, "too many attempts")
+
+
+def refused(request: HttpRequest, refusal: Refusal) -> HttpResponse:
+    """The page that says so. The log has the reason, which people are not told: it may be an attacker's words."""
+    log.warning("external sign-in refused, %s: %s", refusal.status, refusal.reason)
+    return render(request, "external_refused.html", {"refusal": refusal}, status=refusal.status)
+
+
+def redirect_uri() -> str:
+    """Where the provider sends browsers back to, as it has to know it, to the letter."""
+    return settings.SITE_URL + reverse("external-callback")

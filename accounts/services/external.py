@@ -1,0 +1,114 @@
+"""Users that sign in with the OpenID Connect provider: who they are to it, and how that begins and ends.
+
+A user is tied to an identity by itself, deliberately, and never by what else the provider says of it: an email
+address may be anybody's there.
+"""
+
+from django.contrib.auth.tokens import default_token_generator
+from django.db import IntegrityError, transaction
+
+from accounts.actors import Actor
+from accounts.models import ExternalIdentity, TrustedDevice, User
+from accounts.services import outbox
+from accounts.services.events import notify
+from accounts.services.refs import profile_ref, user_ref
+from accounts.services.users import password_path
+from config.errors import Invalid
+
+TAKEN = "Another user signs in as this person already."
+TIED = "This user signs in with a provider already."
+TOO_LATE = "The address in the mail was used meanwhile, or is too old."
+
+
+def user_of(issuer: str, subject: str) -> User | None:
+    """The user that is tied to an identity, with its account."""
+    return User.objects.select_related("account").filter(
+        external_identity__issuer=issuer, external_identity__subject=subject
+    ).first()  # fmt: skip
+
+
+def identity_of(user: User) -> ExternalIdentity | None:
+    """What the user is tied to."""
+    return ExternalIdentity.objects.filter(user=user).first()
+
+
+@transaction.atomic
+def tie(
+    user: User,
+    issuer: str,
+    subject: str,
+    *,
+    label: str,
+    provider: str,
+    authentication_type: str,
+    token: str | None = None,
+) -> User:
+    """Let the user sign in with a provider from now on, and by no password. Returns the row as it is now.
+
+    `label` is what the provider calls the person, and `provider` what people call the provider. `token` is the one
+    of an address at which the user may set a password, where that is how it came here. Ends the user's sessions and
+    forgets its browsers, as a new password does, and tells it in a mail. Raises `Invalid` where the user is tied
+    already, another user is to this identity, or the token is no longer good.
+    """
+    # Of two that tie one user the second waits here, and then finds it tied, or its token used.
+    user = User.objects.select_for_update(of=("self",)).select_related("account").get(pk=user.pk)
+    if token is not None and not default_token_generator.check_token(user, token):
+        raise Invalid(TOO_LATE)
+    if user.authentication_type != User.PASSWORD:
+        raise Invalid(TIED)
+    try:
+        with transaction.atomic():
+            ExternalIdentity.objects.create(user=user, issuer=issuer, subject=subject, label=label)
+    except IntegrityError as error:
+        # of two users who want one identity, the constraint has let one have it
+        raise Invalid(TAKEN) from error
+    _change(user, authentication_type)
+    outbox.mail(user, "external_tied", {"provider": provider, "label": label})
+    if user.account_id is not None:
+        told = Actor(user.account_id, user.pk, user.username, user.restricted)
+        notify(told, "profile_update", profile_ref(user), message=f"The user signs in with {provider} now.")
+    return user
+
+
+@transaction.atomic
+def ask_for_password(user: User) -> None:
+    """Send a mail with an address at which a user of the provider can choose a password in its place. Until it
+    does, nothing changes. Raises `Invalid` where it has one already."""
+    if user.authentication_type == User.PASSWORD:
+        raise Invalid("This user signs in by a password already.")
+    outbox.mail(user, "password_instead", {"path": password_path(user)})
+
+
+@transaction.atomic
+def untie(actor: Actor | None, user: User) -> str:
+    """End the user's way in by the provider at once, for staff: its sessions end, and it is sent a mail with an
+    address at which to choose a password. Returns the path of that address.
+
+    `actor` is None for a user without an account. Raises `Invalid` where the user is not tied.
+    """
+    user = User.objects.select_for_update().get(pk=user.pk)
+    if user.authentication_type == User.PASSWORD:
+        raise Invalid("This user signs in by a password already.")
+    forget(user)
+    _change(user, User.PASSWORD)
+    path = password_path(user)
+    outbox.mail(user, "password_instead", {"path": path})
+    if actor is not None:
+        notify(actor, "user_update", user_ref(user), message="The user signs in by a password now.")
+    return path
+
+
+def forget(user: User) -> None:
+    """Note that a user has a password now, which was set in the caller's transaction."""
+    ExternalIdentity.objects.filter(user=user).delete()
+    if user.authentication_type != User.PASSWORD:
+        user.authentication_type = User.PASSWORD
+        user.save(update_fields=["authentication_type"])
+
+
+def _change(user: User, authentication_type: str) -> None:
+    """A password that nobody has: it ends sessions and addresses in mails, which hold a part of the old hash."""
+    user.authentication_type = authentication_type
+    user.set_unusable_password()
+    user.save(update_fields=["authentication_type", "password"])
+    TrustedDevice.objects.filter(user=user).delete()

@@ -1,0 +1,110 @@
+"""An OpenID Connect provider: its keys, and when it is in trouble."""
+
+import dataclasses
+import json
+import logging
+
+import pytest
+from django.test import Client
+
+from accounts import openid
+from tests.accounts.providers import BACK, OUR_SECRET, key
+from tests.accounts.signing_in import DESCRIPTION, come_in, refused, start, words
+from tests.ports import free_port
+
+pytestmark = pytest.mark.django_db
+
+
+class TestItsKeys:
+    def test_and_its_description_are_asked_for_once(self, forged, forger):
+        for _ in range(3):
+            assert come_in(Client(), forger.sign_in_there).status_code == 302
+        assert [forger.asked.count(path) for path in (DESCRIPTION, "/keys", "/token")] == [
+            1,
+            1,
+            3,
+        ]
+
+    def test_are_asked_for_again_where_a_new_one_signs(self, forged, forger):
+        come_in(Client(), forger.sign_in_there)
+        forger.keys.append(key("two"))
+        forger.header = {"alg": "RS256", "kid": "two"}
+        for _ in range(2):
+            assert come_in(Client(), forger.sign_in_there).status_code == 302
+        assert forger.asked.count("/keys") == 2
+
+    def test_are_asked_for_again_where_the_new_one_has_the_old_name(self, forged, forger):
+        come_in(Client(), forger.sign_in_there)
+        forger.keys = [key("one", 2)]
+        assert come_in(Client(), forger.sign_in_there).status_code == 302
+
+    def test_that_were_taken_back_count_for_an_hour_at_most(self, forged, forger):
+        come_in(Client(), forger.sign_in_there)
+        known = openid._known[forger.issuer]
+        known.keys_at -= openid.FRESH_FOR
+        old = forger.keys[0]
+        forger.keys = [key("two"), old]
+        forger.answers["/keys"] = (200, json.dumps({"keys": [forger.keys[0].as_dict(private=False)]}).encode())
+        browser = Client()
+        assert come_in(browser, forger.sign_in_there).status_code == 502
+
+    @pytest.mark.parametrize("method", ["client_secret_basic", "client_secret_post"])
+    def test_the_secret_is_told_as_it_wants_to_hear_it(self, forged, forger, method):
+        forger.document = {"token_endpoint_auth_methods_supported": [method]}
+        assert come_in(Client(), forger.sign_in_there).status_code == 302
+        form = forger.forms[0]
+        assert form.get("client_secret") == ([OUR_SECRET] if method == "client_secret_post" else None)
+        assert len(form["code_verifier"][0]) >= 43
+        assert form["redirect_uri"] == [BACK]
+
+
+class TestAProviderInTrouble:
+    def test_that_is_down_is_said_to_be(self, forger, settings):
+        settings.OPENID = dataclasses.replace(forger.config, issuer=f"http://127.0.0.1:{free_port()}")
+        answer = Client().post("/login/external")
+        assert (answer.status_code, "Forged ID does not answer" in words(answer)) == (503, True)
+
+    @pytest.mark.parametrize("path", [DESCRIPTION, "/token", "/keys"])
+    def test_that_keeps_us_waiting_is_not_waited_for(self, forged, forger, settings, path):
+        """It sends a byte now and then, so that no timeout of a socket would ever end it."""
+        browser = Client()
+        back = None if path == DESCRIPTION else forger.sign_in_there(start(browser))
+        settings.OPENID = dataclasses.replace(forger.config, timeout=0.5)
+        forger.stall = path
+        answer = browser.post("/login/external") if back is None else browser.get(back)
+        assert not forger.release.is_set()
+        assert "Forged ID does not answer" in refused(browser, answer, 503)
+
+    def test_that_kept_us_waiting_is_left_alone_for_a_while(self, forger, settings):
+        """Else every click on the button would keep a web process from answering anybody."""
+        settings.OPENID = dataclasses.replace(forger.config, timeout=0.5)
+        forger.stall = DESCRIPTION
+        for _ in range(3):
+            assert Client().post("/login/external").status_code == 503
+        assert forger.asked.count(DESCRIPTION) == 1
+        forger.stall, settings.OPENID = None, forger.config
+        openid._silent_until[forger.issuer] -= openid.PAUSE
+        assert Client().post("/login/external").status_code == 302
+
+    @pytest.mark.parametrize(("status", "said"), [(500, 503), (503, 503), (404, 503)])
+    def test_that_fails_is_said_not_to_answer(self, forger, status, said):
+        forger.answers[DESCRIPTION] = (status, b"<h1>Oops</h1>")
+        assert Client().post("/login/external").status_code == said
+
+    def test_is_told_of_in_the_log_without_codes_and_secrets(self, forged, forger, caplog):
+        forger.answers["/token"] = (400, b'{"error": "invalid_client", "error_description": "who?"}')
+        browser = Client()
+        with caplog.at_level(logging.DEBUG):
+            back = forger.sign_in_there(start(browser), "the-code")
+            browser.get(back)
+        line = next(each.getMessage() for each in caplog.records if each.name == "accounts.pages.external")
+        assert "invalid_client" in line
+        ours = "\n".join(each.getMessage() for each in caplog.records if not each.name.startswith("urllib3"))
+        assert OUR_SECRET not in ours
+        assert "the-code" not in ours
+
+    def test_tries_are_counted_by_address(self, forger, limit):
+        limit(login_address="2/60")
+        here, there = Client(REMOTE_ADDR="198.51.100.7"), Client(REMOTE_ADDR="198.51.100.8")
+        assert [here.post("/login/external").status_code for _ in range(3)] == [302, 302, 429]
+        assert there.post("/login/external").status_code == 302
