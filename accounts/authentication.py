@@ -47,8 +47,9 @@ _OAUTH = f"""
 SELECT t.id, t.scope, c.client_id, {_WHO}
   FROM accounts_oauthaccesstoken t
   JOIN accounts_oauthclient c ON c.id = t.application_id AND c.status = 'active'
+  LEFT JOIN accounts_account o ON o.id = c.account_id
   JOIN accounts_user u ON u.id = t.user_id AND u.is_active {_ACTIVE}
- WHERE t.token_checksum = %s AND t.expires > statement_timestamp()
+ WHERE t.token_checksum = %s AND t.expires > statement_timestamp() AND o.is_active IS NOT FALSE
 """  # noqa: S608 - made of the constants above
 
 

@@ -1,8 +1,10 @@
 """Where an OAuth client may have its users sent back to."""
 
+import re
 from urllib.parse import urlsplit
 
 LONGEST = 2000
+_LOOPBACK = re.compile(r"(http://(?:127\.0\.0\.1|\[::1\]))(?::[0-9]{1,5})?((?:[/?].*)?)")
 
 
 def check_redirect_uri(uri: str) -> str | None:
@@ -21,3 +23,16 @@ def check_redirect_uri(uri: str) -> str | None:
     if "#" in uri:
         return "redirect_uri must have no fragment"
     return None
+
+
+def is_registered(uri: str, registered: str) -> bool:
+    """Whether `uri` is one of the space-separated `registered` addresses, letter for letter (RFC 9700, 2.1).
+
+    On the loopback addresses the port may be any: apps on the user's own machine take what is free (RFC 8252, 7.3).
+    """
+    return any(uri == known or _same_but_for_port(uri, known) for known in registered.split())
+
+
+def _same_but_for_port(uri: str, known: str) -> bool:
+    here, there = _LOOPBACK.fullmatch(uri), _LOOPBACK.fullmatch(known)
+    return here is not None and there is not None and here.groups() == there.groups()

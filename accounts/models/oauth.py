@@ -87,14 +87,30 @@ class OAuthClient(AbstractApplication):
             ),
         ]
 
+    @property
+    def standing(self) -> str:
+        """Its status, or that it is suspended while its account is. Reads the account."""
+        suspended = self.account is not None and not self.account.is_active
+        return self.Status.SUSPENDED if suspended else self.status
+
     def is_usable(self, request):
-        return self.status == self.Status.ACTIVE
+        return self.standing == self.Status.ACTIVE
 
 
 class OAuthGrant(AbstractGrant):
-    """An authorization code on its way to becoming a token. Written once and then deleted, never re-saved."""
+    """An authorization code on its way to becoming a token. Written once, never re-saved.
+
+    One that was spent stays, `spent`, with what it gave, until it is cleared away as the expired ones are: to be
+    used twice within its time, it was copied, and all that came of it ends. `token_family` is that of the refresh
+    tokens, which public clients have none of.
+    """
 
     code = DigestField(max_length=64, unique=True)
+    spent = models.BooleanField(default=False)
+    access_token = models.ForeignKey(
+        settings.OAUTH2_PROVIDER_ACCESS_TOKEN_MODEL, null=True, on_delete=models.SET_NULL, related_name="+"
+    )
+    token_family = models.UUIDField(null=True)
 
     class Meta(AbstractGrant.Meta):
         swappable = "OAUTH2_PROVIDER_GRANT_MODEL"

@@ -1,19 +1,35 @@
-"""What oauthlib is to serve: the authorization code and refresh token grants, and revocation. Nothing else."""
+"""What oauthlib is to serve: the authorization code and refresh token grants, if it is set so the implicit one,
+revocation and introspection. Nothing else."""
 
 import re
 
+from django.conf import settings
 from oauthlib.oauth2 import WebApplicationServer
 from oauthlib.oauth2.rfc6749.errors import InvalidClientError, InvalidRequestError
+from oauthlib.oauth2.rfc6749.grant_types import ImplicitGrant
 
 S256_CHALLENGE = re.compile(r"[A-Za-z0-9_-]{43}")
 
 
 class Server(WebApplicationServer):
-    """oauthlib's endpoints: without the implicit, password, client credentials and device grants."""
+    """oauthlib's endpoints: without the password, client credentials and device grants."""
 
     def __init__(self, request_validator, *args, **kwargs):
         super().__init__(request_validator, *args, **kwargs)
         self.auth_grant.custom_validators.post_auth.append(require_s256)
+        self.implicit_grant = ImplicitGrant(request_validator)
+
+    @property
+    def response_types(self) -> dict:
+        """What may be asked for at ``/oauth/authorize``: codes, and tokens where OAUTH_IMPLICIT allows them."""
+        return super().response_types | ({"token": self.implicit_grant} if settings.OAUTH_IMPLICIT else {})
+
+    def validate_introspect_request(self, request) -> None:
+        """Who may ask about tokens: clients that keep a secret, and prove it."""
+        self._raise_on_bad_method(request)
+        if not self.request_validator.authenticate_confidential(request):
+            raise InvalidClientError(request=request)
+        self._raise_on_missing_token(request)
 
     def _raise_on_invalid_client(self, request) -> None:
         """Who may revoke. The contract asks for ``client_id`` and ``token``, no secret: who holds a token may

@@ -7,5 +7,6 @@ from accounts.oauth import views
 urlpatterns = [
     path("oauth/authorize", views.AuthorizeView.as_view(), name="oauth-authorize"),
     path("oauth/token", views.TokenView.as_view(), name="oauth-token"),
+    path("oauth/introspect", views.IntrospectView.as_view(), name="oauth-introspect"),
     path("oauth/revoke", views.RevokeView.as_view(), name="oauth-revoke"),
 ]

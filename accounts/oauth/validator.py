@@ -1,15 +1,21 @@
 """The toolkit's request validator, made to keep the contract's rules and to be exact under concurrency."""
 
+import hashlib
+from typing import Any
+
+from django.conf import settings
 from django.contrib.auth.models import AnonymousUser
 from django.db import transaction
-from django.db.models import QuerySet
+from django.db.models import Q, QuerySet
+from django.db.models.functions import Now
 from oauth2_provider.oauth2_validators import OAuth2Validator
 from oauthlib.oauth2.rfc6749.errors import InvalidGrantError
 
-from accounts.models import OAuthClient, OAuthGrant, OAuthRefreshToken, User
+from accounts.models import OAuthAccessToken, OAuthClient, OAuthGrant, OAuthRefreshToken, User
+from accounts.redirects import is_registered
 from accounts.scopes import includes, parse_scopes, split_scopes
 
-AUTHORIZATION_CODE, REFRESH_TOKEN = "authorization_code", "refresh_token"
+AUTHORIZATION_CODE, REFRESH_TOKEN, TOKEN = "authorization_code", "refresh_token", "token"
 
 
 def may_authorize(user: User | AnonymousUser) -> bool:
@@ -21,18 +27,46 @@ def is_public(client: OAuthClient) -> bool:
     return client.client_type == OAuthClient.CLIENT_PUBLIC
 
 
+def _takes_codes(client: OAuthClient) -> bool:
+    return client.allows_grant_type(OAuthClient.GRANT_AUTHORIZATION_CODE)
+
+
+def _given(token: dict) -> dict[str, Any]:
+    """What a spent code's row keeps of the tokens that were saved for it."""
+    checksum = hashlib.sha256(token["access_token"].encode()).hexdigest()
+    access = OAuthAccessToken.objects.get(token_checksum=checksum)
+    family = OAuthRefreshToken.objects.filter(access_token=access).values_list("token_family", flat=True).first()
+    return {"access_token": access, "token_family": family}
+
+
+def _end_all_of(code: int) -> None:
+    """End the tokens that came of a code which was used once more (RFC 6749, 4.1.2), refreshed ones included."""
+    spent = OAuthGrant.objects.filter(pk=code, spent=True).values("access_token_id", "token_family").first()
+    if spent is not None:
+        OAuthRefreshToken.revoke_family(spent["token_family"])
+        OAuthAccessToken.objects.filter(pk=spent["access_token_id"]).delete()
+
+
 class Validator(OAuth2Validator):
     """See the toolkit's. Clients that are not active are unknown everywhere (`OAuthClient.is_usable`)."""
 
-    def _load_application(self, client_id, request):
-        # PostgreSQL has no text with a NUL in it, and psycopg says so with an error the toolkit does not expect.
-        if client_id and "\x00" in client_id:
-            return None
-        return super()._load_application(client_id, request)
+    def _load_application(self, client_id, request) -> OAuthClient | None:
+        """As the toolkit's, in one query with the account, which `is_usable` looks at."""
+        held = request.client
+        if not isinstance(held, OAuthClient) or held.client_id != client_id:
+            # PostgreSQL has no text with a NUL in it, and psycopg says so with an error
+            asked = "" if not client_id or "\x00" in client_id else client_id
+            held = OAuthClient.objects.filter(client_id=asked).select_related("account").first()
+        request.client = held if held is not None and held.is_usable(request) else None
+        return request.client
 
     def offers_secret(self, request) -> bool:
         """Whether the client tries to authenticate itself, in the header or in the body."""
         return bool(self._extract_basic_auth(request) or request.client_secret)
+
+    def authenticate_confidential(self, request) -> bool:
+        """Whether the request is a confidential client's, with its secret."""
+        return self.authenticate_client(request) and not is_public(request.client)
 
     # --- What may be asked for ------------------------------------------------------------------------------
 
@@ -40,13 +74,21 @@ class Validator(OAuth2Validator):
         """Of public clients. Confidential ones authenticate by their secret; PKCE is checked if they use it."""
         return is_public(request.client)
 
+    def validate_redirect_uri(self, client_id, redirect_uri, request, *args, **kwargs) -> bool:
+        """The toolkit would let a request add to the query of what is registered."""
+        return is_registered(redirect_uri, request.client.redirect_uris)
+
+    def validate_response_type(self, client_id, response_type, client, request, *args, **kwargs) -> bool:
+        """Tokens without a code are for public clients alone, which could not authenticate for one anyway."""
+        if response_type == TOKEN:
+            return settings.OAUTH_IMPLICIT and is_public(client) and _takes_codes(client)
+        return response_type == "code" and _takes_codes(client)
+
     def validate_grant_type(self, client_id, grant_type, client, request, *args, **kwargs) -> bool:
         """Only confidential clients refresh: nothing ties a public client's refresh token to that client."""
         if grant_type == REFRESH_TOKEN and is_public(client):
             return False
-        return grant_type in (AUTHORIZATION_CODE, REFRESH_TOKEN) and client.allows_grant_type(
-            OAuthClient.GRANT_AUTHORIZATION_CODE
-        )
+        return grant_type in (AUTHORIZATION_CODE, REFRESH_TOKEN) and _takes_codes(client)
 
     def validate_scopes(self, client_id, scopes, client, request, *args, **kwargs) -> bool:
         """Separated by spaces or commas on their way in; `request` keeps them one by one."""
@@ -86,6 +128,9 @@ class Validator(OAuth2Validator):
         grant = OAuthGrant.objects.filter(code=code, application=client).select_related("user__account").first()
         if grant is None or grant.is_expired() or not may_authorize(grant.user):
             return False
+        if grant.spent:
+            _end_all_of(grant.pk)
+            return False
         if request.code_verifier and not grant.code_challenge:
             return False
         request.grant, request.user, request.scopes = grant, grant.user, grant.scope.split()
@@ -110,29 +155,70 @@ class Validator(OAuth2Validator):
 
         Of several requests with one code or one refresh token, the first to lock its row wins. The toolkit
         would save tokens for all of them, and answer the losers with those of the winner, which it cannot:
-        they are not stored. Losing with a refresh token is using it twice, which ends its family.
+        they are not stored. Losing is using it twice, which ends all that came of it.
 
         Raises `InvalidGrantError` for the losers.
         """
         if is_public(request.client):
             token.pop("refresh_token", None)
+        if request.response_type == TOKEN:
+            # of the implicit grant: nothing is spent for it
+            super().save_bearer_token(token, request, *args, **kwargs)
+            return
         with transaction.atomic():
             unspent = self._unspent(request)
             won = unspent.select_for_update().first() is not None
             if won:
                 super().save_bearer_token(token, request, *args, **kwargs)
                 if request.grant_type == AUTHORIZATION_CODE:
-                    unspent.delete()
+                    unspent.update(spent=True, **_given(token))
         if won:
             return
         if request.grant_type == REFRESH_TOKEN:
             OAuthRefreshToken.revoke_family(request.refresh_token_instance.token_family)
+        else:
+            _end_all_of(request.grant.pk)
         raise InvalidGrantError(request=request)
+
+    def introspect_token(self, token, token_type_hint, request, *args, **kwargs) -> dict | None:
+        """What an access token is good for (RFC 7662, 2.2); None where it lets nobody in, or is not to be told of.
+
+        A client is told of its own tokens and of those of other clients of its account: an API behind an app, of
+        the same makers. Of no other's, so that it cannot take a token that was given to another app for its own.
+        Refresh tokens and personal tokens are nothing that such an API should be sent.
+        """
+        asker = request.client
+        theirs = Q(application=asker)
+        if asker.account_id is not None:
+            theirs |= Q(application__account_id=asker.account_id)
+        found = (
+            OAuthAccessToken.objects.filter(
+                theirs,
+                token_checksum=hashlib.sha256(token.encode("utf-8", "surrogateescape")).hexdigest(),
+                expires__gt=Now(),
+                application__status=OAuthClient.Status.ACTIVE,
+                user__is_active=True,
+                user__account__is_active=True,
+            )
+            .select_related("user", "application")
+            .first()
+        )
+        if found is None:
+            return None
+        return {
+            "scope": found.scope,
+            "client_id": found.application.client_id,
+            "username": found.user.username,
+            "sub": str(found.user_id),
+            "token_type": "Bearer",
+            "iat": int(found.created.timestamp()),
+            "exp": int(found.expires.timestamp()),
+        }
 
     def _unspent(self, request) -> QuerySet:
         if request.grant_type == REFRESH_TOKEN:
             return OAuthRefreshToken.objects.filter(pk=request.refresh_token_instance.pk, revoked=None)
-        return OAuthGrant.objects.filter(pk=request.grant.pk)
+        return OAuthGrant.objects.filter(pk=request.grant.pk, spent=False)
 
     def invalidate_authorization_code(self, client_id, code, request, *args, **kwargs) -> None:
         """Nothing: `save_bearer_token` did, in the transaction that saved the token."""

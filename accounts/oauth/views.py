@@ -1,23 +1,43 @@
-"""Consent, and the two endpoints that clients call themselves."""
+"""Consent, and the endpoints that clients call themselves."""
 
+import base64
+import binascii
+import math
+import re
 from urllib.parse import urlencode, urlsplit
 
 from django.contrib.auth.mixins import LoginRequiredMixin
+from django.core.exceptions import BadRequest, SuspiciousOperation
 from django.db import transaction
 from django.http import HttpRequest, HttpResponse, HttpResponseRedirect, JsonResponse, QueryDict
+from django.http.multipartparser import MultiPartParserError
+from django.shortcuts import render
+from django.urls import reverse
 from django.utils.decorators import method_decorator
 from django.views.decorators.csrf import csrf_exempt
 from django.views.decorators.debug import sensitive_post_parameters
 from django.views.generic import View
 from django.views.generic.base import TemplateResponseMixin
 from oauth2_provider.views.mixins import OAuthLibMixin
-from oauthlib.oauth2.rfc6749.errors import AccessDeniedError, FatalClientError, OAuth2Error
+from oauthlib.common import add_params_to_uri
+from oauthlib.oauth2.rfc6749.errors import (
+    AccessDeniedError,
+    FatalClientError,
+    InvalidClientIdError,
+    InvalidRedirectURIError,
+    MismatchingRedirectURIError,
+    MissingClientIdError,
+    MissingRedirectURIError,
+    OAuth2Error,
+)
 
-from accounts.models import User
+from accounts.models import OAuthClient, User
 from accounts.oauth.scopes import describe_all
-from accounts.oauth.validator import may_authorize
-from accounts.pages.base import Page
+from accounts.oauth.validator import TOKEN, may_authorize
+from accounts.pages.base import POLICY, Page
+from accounts.services import attempts
 from accounts.services.access import note_authorization
+from config.api.origins import network_of
 
 
 class AuthorizeView(Page, LoginRequiredMixin, OAuthLibMixin, TemplateResponseMixin, View):
@@ -49,13 +69,18 @@ class AuthorizeView(Page, LoginRequiredMixin, OAuthLibMixin, TemplateResponseMix
             return act(uri, scopes, wish)
         except FatalClientError as error:
             # Who asks is unknown, or where to answer: the user is told, and sent nowhere.
-            return self._refuse(error.description or error.error, 400)
+            return self._refuse(_reason(error), 400, error.description or error.error)
         except OAuth2Error as error:
-            return HttpResponseRedirect(error.in_uri(error.redirect_uri))
+            # who asks for a token looks for it, and for errors, behind the # of the address
+            back = add_params_to_uri(error.redirect_uri, error.twotuples, fragment=error.response_type == TOKEN)
+            return HttpResponseRedirect(back)
 
     def _ask(self, uri: str, scopes: list[str], wish: dict) -> HttpResponse:
+        client = wish["request"].client
         context = {
-            "client": wish["request"].client,
+            "name": client.name or client.client_id,
+            # on this very site, whatever SITE_URL says: the page's policy shows no other pictures
+            "picture": f"/v4/account/oauth-clients/{client.client_id}/thumbnail" if client.thumbnail else None,
             "site": urlsplit(wish["redirect_uri"]).netloc,
             "allowances": describe_all(scopes),
             "parameters": wish["request"].uri_query_params,
@@ -73,27 +98,96 @@ class AuthorizeView(Page, LoginRequiredMixin, OAuthLibMixin, TemplateResponseMix
         note_authorization(self.request.user, wish["request"].client, " ".join(scopes))
         return HttpResponseRedirect(headers["Location"])
 
-    def _refuse(self, reason: str, status: int) -> HttpResponse:
-        return self.render_to_response({"refused": reason}, status=status)
+    def _refuse(self, reason: str, status: int, detail: str = "") -> HttpResponse:
+        return self.render_to_response({"refused": reason, "detail": detail}, status=status)
+
+
+def _reason(error: FatalClientError) -> str:
+    """What a user is told of a request that no app is known to have made."""
+    if isinstance(error, (InvalidClientIdError, MissingClientIdError)):
+        # a NUL is in no id, and PostgreSQL would say so with an error
+        asked = (error.client_id or "").replace("\x00", "")
+        rows = OAuthClient.objects.select_related("account")
+        client = rows.only("name", "client_id", "status", "account__is_active").filter(client_id=asked).first()
+        if client is None:
+            return "The app is not known here. It may have been deleted."
+        return f"{client.name or client.client_id} is {client.standing}: it can be given no access at present."
+    if isinstance(error, (MismatchingRedirectURIError, InvalidRedirectURIError, MissingRedirectURIError)):
+        return "The app wants to send you on to an address it has not registered: it may be another than it says."
+    return "The app's request is not complete, or contradicts itself."
+
+
+def csrf_failure(request: HttpRequest, reason: str = "") -> HttpResponse:
+    """A form that is not of this session: mostly of a page that was open while somebody signed in or out elsewhere.
+
+    It leads back to the page, with all that an app asked for in its address, and so to a new form.
+    """
+    view = getattr(request.resolver_match.func, "view_class", None) if request.resolver_match else None
+    again = request.get_full_path() if view is None or hasattr(view, "get") else reverse("home")
+    response = render(request, "expired.html", {"again": again}, status=403)
+    response["Content-Security-Policy"] = POLICY
+    return response
+
+
+CLIENT_ID = re.compile("[0-9a-f]{20}")
 
 
 @method_decorator((csrf_exempt, sensitive_post_parameters()), name="dispatch")
 class Endpoint(OAuthLibMixin, View):
-    """What clients call: POST, form or multipart, all in the body, and JSON in return."""
+    """What clients call: POST, form or multipart, all in the body, and JSON in return.
+
+    Requests that are refused count for the client at its address, and for the address. Where there were too many of
+    them, all wait. Not for the client wherever it is: then anybody who knows its id could shut it out.
+    """
 
     http_method_names = ["post", "options"]
 
     def post(self, request: HttpRequest) -> HttpResponse:
+        try:
+            repeated = [name for name, values in request.POST.lists() if len(values) > 1]
+        except (BadRequest, SuspiciousOperation, MultiPartParserError):
+            return self._refuse("The body is not valid, or too large.")
         if request.META.get("QUERY_STRING"):
-            description = "URL query parameters are not allowed"
-            return JsonResponse({"error": "invalid_request", "error_description": description}, status=400)
+            return self._refuse("URL query parameters are not allowed")
+        if repeated:
+            # RFC 6749, 3.2. Which of them counts would be for each part of the server to guess.
+            return self._refuse("A parameter is repeated.")
+        network = network_of(request)
+        counted = {"oauth_failures": f"{_claimed_id(request)}@{network}", "oauth_failures_address": network}
+        if seconds := max(attempts.wait(what, subject) for what, subject in counted.items()):
+            return self._slow_down(seconds)
         _, headers, body, status = self.respond(request)
+        if status >= 400:
+            for what, subject in counted.items():
+                attempts.count(what, subject)
         kept = {"Content-Type": "application/json", "Cache-Control": "no-store"}
         return HttpResponse(body, status=status, headers={**headers, **kept})
+
+    def _refuse(self, description: str) -> JsonResponse:
+        return JsonResponse({"error": "invalid_request", "error_description": description}, status=400)
+
+    def _slow_down(self, seconds: float) -> JsonResponse:
+        return JsonResponse(
+            {"error": "temporarily_unavailable", "error_description": attempts.TOO_MANY},
+            status=429,
+            headers={"Retry-After": str(math.ceil(seconds)), "Cache-Control": "no-store"},
+        )
 
     def respond(self, request: HttpRequest) -> tuple:
         """oauthlib's answer: address, headers, body, status."""
         raise NotImplementedError
+
+
+def _claimed_id(request: HttpRequest) -> str:
+    """The client that the request says it is of, empty where that can be none."""
+    scheme, _, credentials = request.META.get("HTTP_AUTHORIZATION", "").partition(" ")
+    claimed = request.POST.get("client_id", "")
+    if scheme.lower() == "basic":
+        try:
+            claimed = base64.b64decode(credentials).decode("latin-1").partition(":")[0]
+        except (binascii.Error, ValueError):
+            return ""
+    return claimed if CLIENT_ID.fullmatch(claimed) else ""
 
 
 class TokenView(Endpoint):
@@ -108,3 +202,13 @@ class RevokeView(Endpoint):
 
     def respond(self, request: HttpRequest) -> tuple:
         return self.create_revocation_response(request)
+
+
+class IntrospectView(Endpoint):
+    """``/oauth/introspect``: tells an API what an access token it was sent is good for (RFC 7662)."""
+
+    def respond(self, request: HttpRequest) -> tuple:
+        core = self.get_oauthlib_core()
+        uri, method, body, headers = core._extract_params(request)
+        headers, body, status = core.server.create_introspect_response(uri, method, body, headers)
+        return uri, headers, body, status

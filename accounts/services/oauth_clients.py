@@ -9,11 +9,13 @@ from oauth2_provider.generators import generate_client_id, generate_client_secre
 from PIL import Image, UnidentifiedImageError
 
 from accounts.actors import Actor
-from accounts.models import OAuthClient
+from accounts.models import Authorization, OAuthClient
 from accounts.redirects import check_redirect_uri
+from accounts.services.access import end_tokens
 from accounts.services.events import notify
 from accounts.services.refs import client_ref
 from config.errors import Invalid, Missing
+from config.rows import differing, hold
 
 THUMBNAIL = 128
 """Pixels, at most, of a thumbnail's sides."""
@@ -57,22 +59,56 @@ def create(actor: Actor, spec: ClientSpec) -> tuple[OAuthClient, str]:
 def update(actor: Actor, client: OAuthClient, changes: dict[str, Any]) -> None:
     """Change what is given: `changes` are values of the columns ``name`` and ``redirect_uris``, and ``public``.
 
-    Raises `Invalid` on ``redirect_uri``.
+    Raises `Invalid` on ``redirect_uri``, and `Missing` where another request deleted it.
     """
     columns = dict(changes)
     if "redirect_uris" in columns:
         _check(columns["redirect_uris"])
     if "public" in columns:
         columns["client_type"] = _type(columns.pop("public"))
-    wanted = {name: value for name, value in columns.items() if getattr(client, name) != value}
+    wanted = differing(hold(OAuthClient.objects.filter(pk=client.pk)), columns)
+    for name, value in columns.items():
+        setattr(client, name, value)
     if not wanted:
         return
     # not by `save`, which would hash the hash of the secret once more
-    if not OAuthClient.objects.filter(pk=client.pk).update(**wanted):
-        raise Missing
-    for name, value in wanted.items():
-        setattr(client, name, value)
+    OAuthClient.objects.filter(pk=client.pk).update(**wanted)
     notify(actor, "oauth_client_update", client_ref(client))
+
+
+@dataclass(frozen=True, slots=True)
+class Ended:
+    """How much ended along with a client's being active: users' authorizations, and tokens."""
+
+    authorizations: int
+    tokens: int
+
+
+@transaction.atomic
+def set_status(actor: Actor | None, client: OAuthClient, status: str) -> Ended:
+    """Let a client be ``active``, or stop it. For staff; `actor` is None for the platform's own, of which nobody is
+    told. From the next request on a stopped client is unknown and its tokens answer 401.
+
+    ``disabled`` is a pause: when the client is active again, apps go on with the refresh tokens they have.
+    ``suspended`` is for abuse: all its codes, tokens and authorizations end, and users are asked anew.
+    Raises `Invalid` where it is so already, or suspended and only to be disabled.
+    """
+    held = hold(OAuthClient.objects.filter(pk=client.pk))
+    if held.status == status:
+        raise Invalid(f"The client is {status} already.")
+    if held.status == OAuthClient.Status.SUSPENDED and status == OAuthClient.Status.DISABLED:
+        raise Invalid("The client is suspended, which is more.")
+    OAuthClient.objects.filter(pk=client.pk).update(status=status)
+    client.status = status
+    ended = _end_all(client) if status == OAuthClient.Status.SUSPENDED else Ended(0, 0)
+    if actor is not None:
+        notify(actor, "oauth_client_update", client_ref(client), message=f"The client is {status}.")
+    return ended
+
+
+def _end_all(client: OAuthClient) -> Ended:
+    tokens = end_tokens(application=client)
+    return Ended(Authorization.objects.filter(client=client).delete()[0], tokens)
 
 
 @transaction.atomic
@@ -87,7 +123,8 @@ def delete(actor: Actor, client: OAuthClient) -> None:
 @transaction.atomic
 def reset_secret(actor: Actor, client: OAuthClient) -> str:
     """Give the client another secret, which is returned and cannot be read again. The old one ends at once; tokens
-    that it has go on."""
+    that it has go on. Raises `Missing` where another request deleted it."""
+    hold(OAuthClient.objects.filter(pk=client.pk))
     secret = generate_client_secret()
     client.client_secret = secret
     client.save(update_fields=["client_secret"])

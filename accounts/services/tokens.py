@@ -54,14 +54,16 @@ def create_token(
 
 @transaction.atomic
 def rename_token(actor: Actor, token: PersonalToken, label: str) -> None:
-    """Change the label, the one thing about a token that can change. Raises `Invalid` on it."""
+    """Change the label, the one thing about a token that can change. Raises `Invalid` on it, and `Missing` where
+    the token is gone."""
     problems = Problems()
     _check_label(problems, label)
     problems.raise_any()
     if label == token.label:
         return
+    if not PersonalToken.objects.filter(pk=token.pk).update(label=label):
+        raise Missing
     token.label = label
-    token.save(update_fields=["label"])
     _tell(actor, token.user, "token_update", token_ref(token))
 
 

@@ -8,7 +8,7 @@ from urllib.parse import parse_qsl, urlsplit
 import pytest
 from django.test import Client
 
-from accounts.models import OAuthClient, User
+from accounts.models import Account, OAuthClient, User
 from accounts.oauth.generators import ClientSecret
 
 REDIRECT = "https://app.example/done?from=skerry"
@@ -40,10 +40,11 @@ def call(token: str, path: str = LIST):
 class App:
     """An app, as its developer would write it: no OAuth library."""
 
-    def __init__(self, public: bool, name: str = "Dashboard"):
+    def __init__(self, public: bool, name: str = "Dashboard", account: Account | None = None):
         self.secret = None if public else ClientSecret().hash()
         self.client = OAuthClient.objects.create(
             name=name,
+            account=account,
             redirect_uris=REDIRECT,
             client_type=OAuthClient.CLIENT_PUBLIC if public else OAuthClient.CLIENT_CONFIDENTIAL,
             authorization_grant_type=OAuthClient.GRANT_AUTHORIZATION_CODE,

@@ -6,7 +6,10 @@ import re
 import pytest
 from PIL import Image, PngImagePlugin
 
+from accounts.actors import Actor
 from accounts.models import Event, OAuthClient
+from accounts.services import oauth_clients
+from config.errors import Missing
 from tests.accounts.apps import App, call
 from tests.client import APIClient, File
 from tests.factories import PICTURE, OAuthClientFactory, picture
@@ -170,3 +173,10 @@ class TestThumbnails:
 
     def test_it_needs_a_token(self, path):
         assert APIClient().put(path, File(PICTURE, "image/png")).status_code == 401
+
+
+def test_a_client_that_was_deleted_meanwhile_gets_no_other_secret(owner):
+    client = OAuthClientFactory(account=owner.account)
+    OAuthClient.objects.all().delete()
+    with pytest.raises(Missing):
+        oauth_clients.reset_secret(Actor(owner.account_id, owner.pk, "owner"), client)

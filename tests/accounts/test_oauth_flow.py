@@ -6,12 +6,16 @@ from datetime import timedelta
 from urllib.parse import urlencode
 
 import pytest
+from django.db import connection
 from django.test import Client
+from django.test.utils import CaptureQueriesContext
 from django.utils.timezone import now
 
+from accounts.actors import Actor
 from accounts.models import OAuthAccessToken, OAuthGrant, OAuthRefreshToken
 from accounts.oauth.validator import Validator
-from tests.accounts.apps import LIST, PROFILE, REDIRECT, browser_of, call, redirected
+from accounts.services import suspension
+from tests.accounts.apps import LIST, PROFILE, REDIRECT, App, browser_of, call, redirected
 
 pytestmark = pytest.mark.django_db
 
@@ -93,7 +97,28 @@ class TestACode:
         code = app.code(owner)
         assert app.exchange(code).status_code == 200
         assert error_of(app.exchange(code)) == "invalid_grant"
-        assert OAuthAccessToken.objects.count() == 1
+        assert not OAuthAccessToken.objects.exists()
+
+    def test_used_twice_ends_what_it_gave(self, app, owner):
+        code, other = app.code(owner), app.tokens(owner)["access_token"]
+        given = app.exchange(code).json()["access_token"]
+        assert error_of(app.exchange(code)) == "invalid_grant"
+        assert call(given).status_code == 401
+        assert call(other).status_code == 200
+
+    def test_used_twice_ends_what_was_got_for_its_refresh_token(self, web, owner):
+        code = web.code(owner)
+        fresh = web.refresh(web.exchange(code).json()["refresh_token"]).json()
+        assert error_of(web.exchange(code)) == "invalid_grant"
+        assert call(fresh["access_token"]).status_code == 401
+        assert error_of(web.refresh(fresh["refresh_token"])) == "invalid_grant"
+
+    def test_is_no_use_against_it_to_another_client_or_without_the_secret(self, web, app, owner):
+        code = web.code(owner)
+        given = web.exchange(code).json()["access_token"]
+        app.exchange(code)
+        web.exchange(code, client_secret="wrong")
+        assert call(given).status_code == 200
 
     def test_loses_against_another_request_with_it_without_a_trace(self, web, owner, monkeypatch):
         code = web.code(owner)
@@ -258,6 +283,34 @@ class TestEnding:
         assert error_of(app.refresh(token.get("refresh_token", "none")), 401) == "invalid_client"
         assert error_of(app.revoke(token["access_token"]), 401) == "invalid_client"
 
+    def test_so_is_one_whose_account_is_suspended_until_that_is_restored(self, owner, stranger, client_for):
+        app = App(public=False, account=stranger.account)
+        browser, token, code = browser_of(owner), app.tokens(owner), app.code(owner)
+        platform = Actor.platform(stranger.account_id)
+        suspension.set_account_active(platform, stranger.account, False)
+        assert call(token["access_token"]).status_code == 401
+        asked = app.ask(browser)
+        assert asked.status_code == 400
+        assert "Dashboard is suspended: it can be given no access at present." in asked.content.decode()
+        assert error_of(app.exchange(code), 401) == "invalid_client"
+        assert error_of(app.refresh(token["refresh_token"]), 401) == "invalid_client"
+        assert error_of(app.revoke(token["access_token"]), 401) == "invalid_client"
+        assert client_for(owner).get("/v4/compute/instances").status_code == 200
+        suspension.set_account_active(platform, stranger.account, True)
+        assert call(token["access_token"]).status_code == 200
+        assert app.ask(browser).status_code == 200
+        assert call(app.exchange(code).json()["access_token"]).status_code == 200
+        assert call(app.refresh(token["refresh_token"]).json()["access_token"]).status_code == 200
+
+    def test_to_look_at_the_account_costs_no_query_more(self, owner):
+        asked = []
+        for account in (None, owner.account):
+            app = App(public=False, account=account)
+            with CaptureQueriesContext(connection) as queries:
+                assert app.refresh("unknown").status_code == 400
+            asked.append(len(queries))
+        assert asked[0] == asked[1]
+
     @pytest.mark.parametrize("who", ["user", "account"])
     def test_a_suspended_user_or_account_is_refused_everywhere(self, web, owner, who):
         browser, token, code = browser_of(owner), web.tokens(owner), web.code(owner)
@@ -285,12 +338,12 @@ class TestWhatIsNotOffered:
         response = web.post("/oauth/token", {"grant_type": "password", "username": "owner", "password": "x"})
         assert error_of(response) == "unsupported_grant_type"
 
-    @pytest.mark.parametrize("kind", ["token", "id_token", "code token", "none", None])
+    @pytest.mark.parametrize("kind", ["id_token", "code token", "none", None])
     def test_other_responses_than_a_code(self, web, owner, kind):
         error = redirected(web.ask(browser_of(owner), response_type=kind))["error"]
         assert error in ("unsupported_response_type", "unauthorized_client", "invalid_request")
 
-    @pytest.mark.parametrize("path", ["/oauth/introspect", "/oauth/device-authorization", "/oauth/applications"])
+    @pytest.mark.parametrize("path", ["/oauth/device-authorization", "/oauth/applications", "/oauth/userinfo"])
     def test_other_endpoints(self, path, db):
         assert Client().post(path).status_code == 404
 

@@ -131,6 +131,41 @@ class TestTheConsentPage:
         assert page.status_code == 400
         assert b"This is not possible" in page.content
 
+    @pytest.mark.parametrize(
+        "uri",
+        [
+            "https://app.example/done?from=skerry&more=1", "https://app.example/done", "https://app.example/done/",
+            "https://app.example/done?from=skerry#x", "https://app.example/done?from=skerry%23",
+            "https://app.example/./done?from=skerry", "https://app.example/done;x?from=skerry",
+            "https://APP.example/done?from=skerry", "https://app.example:443/done?from=skerry",
+            "https://x@app.example/done?from=skerry", "https://app.example.evil.example/done?from=skerry",
+            "https://app.example\\@evil.example/done?from=skerry", "http://app.example/done?from=skerry",
+            "https://app.example/done?from=skerry https://evil.example", "https://[", "javascript:alert(1)",
+            "https://app.example/done?from=skerry\n", "https://app.example/done?from=sk%65rry", "//app.example/",
+        ],
+    )  # fmt: skip
+    def test_compares_addresses_letter_for_letter(self, app, owner, uri):
+        assert app.ask(browser_of(owner), redirect_uri=uri).status_code == 400
+
+    @pytest.mark.parametrize(
+        ("registered", "uri", "status"),
+        [
+            ("http://127.0.0.1/back", "http://127.0.0.1:51004/back", 200),
+            ("http://[::1]:80/back?x=1", "http://[::1]:51004/back?x=1", 200),
+            ("http://127.0.0.1:80", "http://127.0.0.1:81", 200),
+            ("http://127.0.0.1/back", "http://127.0.0.1:51004/other", 400),
+            ("http://127.0.0.1/back", "http://127.0.0.1:51004@evil.example/back", 400),
+            ("http://127.0.0.1/back", "http://127.0.0.1.evil.example/back", 400),
+            ("http://127.0.0.1/back", "http://[::1]/back", 400),
+            ("http://localhost/back", "http://localhost:51004/back", 400),
+            ("https://127.0.0.1/back", "https://127.0.0.1:51004/back", 400),
+        ],
+    )
+    def test_leaves_apps_on_the_users_own_machine_their_port(self, web, owner, registered, uri, status):
+        web.client.redirect_uris = registered
+        web.client.save(update_fields=["redirect_uris"])
+        assert web.ask(browser_of(owner), redirect_uri=uri).status_code == status
+
     def test_refuses_repeated_parameters(self, web, owner):
         query = f"{urlencode(web.wish())}&scope=*"
         assert browser_of(owner).get(f"/oauth/authorize?{query}").status_code == 400

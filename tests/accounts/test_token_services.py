@@ -43,6 +43,13 @@ def test_of_two_that_revoke_a_token_one_does(owner):
     assert actions() == ["token_create", "token_delete"]
 
 
+def test_one_that_was_revoked_meanwhile_has_no_label_to_change(owner):
+    token = PersonalTokenFactory(user=owner)
+    PersonalToken.objects.all().delete()
+    with pytest.raises(Missing):
+        rename_token(acting(owner), token, "desk")
+
+
 def test_tokens_of_staff_tell_no_account(staff):
     token, _ = create_token(staff, "none")
     revoke_token(acting(staff), token)
