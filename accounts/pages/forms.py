@@ -28,3 +28,9 @@ class ForgottenForm(forms.Form):
     """Who wants a new password."""
 
     name = forms.CharField(max_length=128, label="Username or email")
+
+
+class OwnPasswordForm(forms.Form):
+    """The password of who is signed in, once more."""
+
+    password = forms.CharField(max_length=4096, strip=False)

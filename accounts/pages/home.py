@@ -3,6 +3,7 @@
 from collections.abc import Callable
 from typing import Any
 
+from django.conf import settings
 from django.contrib.auth.mixins import LoginRequiredMixin
 from django.db.models import QuerySet
 from django.http import Http404, HttpRequest, HttpResponse
@@ -14,6 +15,7 @@ from accounts.models import Authorization, Login, PersonalToken, TrustedDevice, 
 from accounts.pages.base import Page
 from accounts.pages.remember import SESSION_KEY
 from accounts.services import access, tokens
+from accounts.services.external import identity_of
 from accounts.ssh_keys import parse_public_key
 
 RECENT = 10
@@ -54,6 +56,8 @@ class HomeView(Page, LoginRequiredMixin, TemplateView):
             tokens=tokens_of(user).order_by("pk"),
             keys=keys,
             logins=Login.objects.recent().filter(user=user)[:RECENT],
+            provider=settings.OPENID,
+            identity=identity_of(user),
             this_device=self.request.session.get(SESSION_KEY),
             **kwargs,
         )
@@ -66,9 +70,10 @@ class RevokeView(Page, LoginRequiredMixin, View):
 
     def post(self, request: HttpRequest, kind: str, pk: int) -> HttpResponse:
         user: User = request.user  # type: ignore[assignment] # as above
-        if kind not in REVOKE or user.account_id is None:
+        if kind not in REVOKE:
             raise Http404
         mine, revoke = REVOKE[kind]
         found = get_object_or_404(mine(user), pk=pk)
-        revoke(Actor(user.account_id, user.pk, user.username, user.restricted), found)
+        # staff are on no account: nobody is told of theirs
+        revoke(Actor(user.account_id or 0, user.pk, user.username, user.restricted), found)
         return redirect("home")

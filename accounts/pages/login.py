@@ -3,6 +3,7 @@
 import time
 from typing import Any
 
+from django.conf import settings
 from django.contrib.auth import login
 from django.contrib.auth import views as auth
 from django.contrib.auth.forms import AuthenticationForm
@@ -12,15 +13,17 @@ from django.shortcuts import redirect
 from django.views.generic import FormView, TemplateView
 
 from accounts.models import TrustedDevice, User
-from accounts.pages.base import Page, address_of
+from accounts.pages.base import Page
 from accounts.pages.forms import CodeForm, LoginForm
 from accounts.pages.remember import REMEMBERED_FOR, SESSION_KEY, note_use, remember, remembered
+from accounts.pages.sessions import Backend
 from accounts.services import attempts, logins, second_factor
+from config.api.origins import address_of, network_of
 
 HALF = "second_factor"
-"""Where the session has who gave the right password and still owes a code."""
+"""Where the session has who has shown who it is, by a password or to a provider, and still owes a code."""
 CODE_WITHIN = 600
-"""Seconds that a right password is good for without its code."""
+"""Seconds that this is good for without the code."""
 BACKEND = "accounts.pages.sessions.Backend"
 
 
@@ -33,8 +36,11 @@ class LoginView(Page, auth.LoginView):
     def post(self, request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponse:
         """Tries are counted before the password is looked at: once there were too many, the right one is refused
         with the same answer."""
-        address, name = address_of(request), request.POST.get("username", "").casefold()[:64]
-        if not (attempts.count("login_address", address) and attempts.count_all(("login_pause", "login"), name)):
+        # As the form reads it: blanks around a name and other forms of its letters are no other name.
+        written = request.POST.get("username", "")
+        given = self.authentication_form.base_fields["username"].to_python(written) or ""
+        network, name = network_of(request), given.casefold()[:64]
+        if not (attempts.count("login_address", network) and attempts.count_all(("login_pause", "login"), name)):
             form = self.get_form()
             form.cleaned_data = {}
             form.add_error(None, attempts.TOO_MANY)
@@ -42,15 +48,10 @@ class LoginView(Page, auth.LoginView):
         return super().post(request, *args, **kwargs)
 
     def form_valid(self, form: AuthenticationForm) -> HttpResponse:
-        user, wanted, target = form.get_user(), form.cleaned_data["remember"], self.get_success_url()
-        device = remembered(self.request, user)
-        if user.two_factor_auth and device is None:
-            self.request.session.flush()
-            self.request.session[HALF] = {
-                "user": user.pk, "at": time.time(), "remember": wanted, "next": target, "hash": user.password[-16:],
-            }  # fmt: skip
-            return redirect("login-code")
-        return enter(self.request, user, target, device, wanted)
+        return let_in(self.request, form.get_user(), self.get_success_url(), form.cleaned_data["remember"])
+
+    def get_context_data(self, **kwargs: Any) -> dict[str, Any]:
+        return super().get_context_data(provider=settings.OPENID, **kwargs)
 
 
 class CodeView(Page, FormView):
@@ -69,7 +70,7 @@ class CodeView(Page, FormView):
     def _user(self) -> User | None:
         if time.time() - self.half.get("at", 0) > CODE_WITHIN:
             return None
-        user = User.objects.select_related("account").filter(pk=self.half["user"], is_active=True).first()
+        user = Backend().get_user(self.half["user"])
         return user if user is not None and user.password.endswith(self.half["hash"]) else None
 
     def form_valid(self, form: CodeForm) -> HttpResponse:
@@ -100,6 +101,19 @@ class SignedOutView(Page, TemplateView):
     """``/signed-out``: says so."""
 
     template_name = "signed_out.html"
+
+
+def let_in(request: HttpRequest, user: User, target: str, wanted: bool) -> HttpResponse:
+    """Let in who has shown to be `user`, by a password or to a provider: at once, or after the second factor where
+    there is one and this browser is not remembered. `wanted` is whether it is to be."""
+    device = remembered(request, user)
+    if user.two_factor_auth and device is None:
+        request.session.flush()
+        request.session[HALF] = {
+            "user": user.pk, "at": time.time(), "remember": wanted, "next": target, "hash": user.password[-16:],
+        }  # fmt: skip
+        return redirect("login-code")
+    return enter(request, user, target, device, wanted)
 
 
 @transaction.atomic

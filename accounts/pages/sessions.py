@@ -10,7 +10,12 @@ from config.pages import PagesOnly
 
 
 class Backend(ModelBackend):
-    """Django's, and a session of a suspended account is nobody's."""
+    """Django's; a session of a suspended account is nobody's, and who signs in with a provider has no password."""
+
+    def authenticate(self, request, username=None, password=None, **kwargs):
+        """Refused after all the work of checking, so that the time it takes tells nothing."""
+        user = super().authenticate(request, username=username, password=password, **kwargs)
+        return user if user is not None and user.authentication_type == User.PASSWORD else None
 
     def get_user(self, user_id: int) -> User | None:
         user = User.objects.select_related("account").filter(pk=user_id).first()

@@ -20,6 +20,13 @@ def count_all(names: tuple[str, ...], subject: str) -> bool:
     return kept.limiter.take(f"{names[0]}:{subject}", names[0], [kept.extra[name] for name in names]).allowed
 
 
+def wait(what: str, subject: str) -> float:
+    """Seconds for which `subject` has to wait after too many attempts, 0 where it may try. Counts nothing: for what
+    counts failures alone, by `count`, once it is known that it failed."""
+    kept = limits()
+    return kept.limiter.wait(f"{what}:{subject}", what, [kept.extra[what]])
+
+
 def check(what: str, subject: str, field: str | None = None) -> None:
     """As `count`; raises `Invalid` on `field` where there were too many."""
     if not count(what, subject):

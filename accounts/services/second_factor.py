@@ -11,7 +11,7 @@ from django.utils.crypto import constant_time_compare
 from django.utils.timezone import now
 
 from accounts.actors import Actor
-from accounts.models import SecondFactor, SecurityAnswer, User
+from accounts.models import SecondFactor, SecurityAnswer, TrustedDevice, User
 from accounts.services import attempts
 from accounts.services.events import notify
 from accounts.services.refs import profile_ref
@@ -63,6 +63,8 @@ def confirm(actor: Actor, code: str) -> str:
         held.sealed, held.pending, held.pending_until = held.pending, None, None
         held.last_step, held.scratch = step, _digest(scratch)
         held.save()
+        # browsers that were remembered when a password was enough have not shown it yet
+        TrustedDevice.objects.filter(user_id=actor.person).delete()
         user = held.user
         if not user.two_factor_auth:
             user.two_factor_auth = True
@@ -72,12 +74,18 @@ def confirm(actor: Actor, code: str) -> str:
 
 
 @transaction.atomic
-def disable(actor: Actor, user: User) -> None:
-    """Drop the secret: `user` logs in by password alone from now on. Nothing happens where it does so already."""
+def disable(actor: Actor | None, user: User, message: str = "") -> bool:
+    """Drop the secret: `user` logs in by password alone from now on. Returns whether it did not do so already.
+
+    The event carries the `message`; without an actor, for users that are on no account, there is none.
+    """
     SecondFactor.objects.filter(user=user).delete()
-    if User.objects.filter(pk=user.pk, two_factor_auth=True).update(two_factor_auth=False):
-        user.two_factor_auth = False
-        notify(actor, "tfa_disabled", profile_ref(user))
+    if not User.objects.filter(pk=user.pk, two_factor_auth=True).update(two_factor_auth=False):
+        return False
+    user.two_factor_auth = False
+    if actor is not None:
+        notify(actor, "tfa_disabled", profile_ref(user), message=message)
+    return True
 
 
 def accept(user: User, code: str) -> bool:

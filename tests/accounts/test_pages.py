@@ -98,6 +98,12 @@ class TestPasswords:
         assert sign_in(browser, "OWNER").status_code == 429
         assert not is_in(browser)
 
+    @pytest.mark.parametrize("written", [" owner", "owner\u3000", "OWNER", "\uff4fwner", " " * 70 + "owner"])
+    def test_a_locked_name_is_locked_however_it_is_written(self, limit, written):
+        limit(login="1/60")
+        sign_in(Client(REMOTE_ADDR="198.51.100.1"), "owner", "wrong")
+        assert sign_in(Client(REMOTE_ADDR="198.51.100.2"), written).status_code == 429
+
     def test_a_pause_comes_before_the_lock(self, limit):
         limit(login_pause="1/60")
         assert [sign_in(Client(), password="wrong").status_code for _ in range(2)] == [200, 429]
@@ -107,6 +113,20 @@ class TestPasswords:
         answers = [sign_in(Client(REMOTE_ADDR="198.51.100.7"), f"user{n}", "wrong") for n in range(4)]
         assert [each.status_code for each in answers] == [200, 200, 200, 429]
         assert sign_in(Client(REMOTE_ADDR="198.51.100.8")).status_code == 302
+
+    def test_of_ipv6_a_network_counts_as_one_address(self, limit):
+        limit(login_address="1/60")
+        near, far = "2001:db8:0:1::2", "2001:db8:0:2::1"
+        answers = [sign_in(Client(REMOTE_ADDR=each), f"user{each}", "wrong") for each in ("2001:db8:0:1::1", near)]
+        assert [each.status_code for each in answers] == [200, 429]
+        assert sign_in(Client(REMOTE_ADDR=far)).status_code == 302
+        assert Login.objects.get().ip == far
+
+    def test_an_ipv4_address_is_the_same_in_ipv6(self, limit):
+        limit(login_address="1/60")
+        sign_in(Client(REMOTE_ADDR="198.51.100.7"), password="wrong")
+        assert sign_in(Client(REMOTE_ADDR="::ffff:198.51.100.7")).status_code == 429
+        assert sign_in(Client(REMOTE_ADDR="::ffff:198.51.100.8")).status_code == 302
 
     def test_a_header_that_no_proxy_wrote_is_only_a_claim(self):
         browser = Client(REMOTE_ADDR="198.51.100.7", HTTP_X_FORWARDED_FOR="203.0.113.9")
@@ -159,6 +179,14 @@ class TestTheSecondFactor:
         owner.set_password(NEW)
         owner.save(update_fields=["password"])
         assert browser.post("/login/code", {"code": code()})["Location"] == "/login"
+
+    def test_so_is_that_of_an_account_that_was_suspended_meanwhile(self, factor, account):
+        browser = Client()
+        sign_in(browser, remember="on")
+        type(account).objects.filter(pk=account.pk).update(is_active=False)
+        assert browser.post("/login/code", {"code": code()})["Location"] == "/login"
+        assert not Login.objects.exists()
+        assert not TrustedDevice.objects.exists()
 
     def test_nobody_gets_there_without_a_password(self):
         assert Client().get("/login/code")["Location"] == "/login"
@@ -294,6 +322,14 @@ class TestForgottenPasswords:
         assert answers == [200, 429]
         assert Message.objects.count() == 1
 
+    def test_nobodys_mailbox_is_filled_from_many_addresses(self, limit):
+        limit(password_mail="1/60")
+        pages = [
+            Client(REMOTE_ADDR=f"198.51.100.{n}").post("/password/forgotten", {"name": "owner"}) for n in range(2)
+        ]
+        assert pages[0].content == pages[1].content
+        assert Message.objects.count() == 1
+
     def test_the_suspended_get_none(self, owner):
         owner.is_active = False
         owner.save()
@@ -377,6 +413,20 @@ class TestStaff:
         assert browser.get("/admin/").status_code == 302
         assert browser.post("/login/code", {"code": later()})["Location"] == "/admin/"
 
+    def test_and_choose_a_password_by_mail_alone(self, staff):
+        browser = Client()
+        sign_in(browser, "staff", next="/admin/")
+        given = {"old_password": PASSWORD, "new_password1": NEW, "new_password2": NEW}
+        assert browser.post("/admin/password_change/", given)["Location"] == "/password/forgotten"
+        staff.refresh_from_db()
+        assert staff.check_password(PASSWORD)
+
+    def test_and_forget_their_browsers_at_home(self, staff):
+        browser = Client()
+        sign_in(browser, "staff", remember="on")
+        assert browser.post(f"/home/devices/{TrustedDevice.objects.get().pk}/revoke").status_code == 302
+        assert not is_in(browser)
+
     def test_and_nobody_else(self):
         browser = Client()
         sign_in(browser)
@@ -393,3 +443,9 @@ def test_every_page_is_kept_by_no_cache_and_runs_nothing(path, factor):
     assert page["Content-Security-Policy"].startswith("default-src 'none'")
     assert b"<script" not in page.content
     assert b' style="' not in page.content
+
+
+def test_the_address_alone_leads_to_the_home_page():
+    came = Client().get("/", follow=True)
+    assert came.redirect_chain == [("/home", 302), ("/login?next=/home", 302)]
+    assert came.status_code == 200

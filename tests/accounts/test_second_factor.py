@@ -9,9 +9,10 @@ import pytest
 from django.db import connection
 from django.utils.timezone import now
 
-from accounts.models import Event, SecondFactor, SecurityAnswer
+from accounts.models import Event, SecondFactor, SecurityAnswer, TrustedDevice
 from accounts.services import second_factor
 from config.api import throttles
+from tests.factories import TrustedDeviceFactory
 
 ENABLE, CONFIRM, DISABLE = (f"/v4/profile/tfa-{name}" for name in ("enable", "enable-confirm", "disable"))
 
@@ -42,6 +43,13 @@ def test_it_is_on_once_a_code_confirms_the_secret(api, owner):
     assert len(confirmed.json()["scratch"]) >= 16
     assert api.get("/v4/profile").json()["two_factor_auth"] is True
     assert Event.objects.get(action="tfa_enabled").username == owner.username
+
+
+def test_browsers_that_were_remembered_before_have_to_show_it(api, owner, stranger):
+    TrustedDeviceFactory(user=owner)
+    other = TrustedDeviceFactory(user=stranger)
+    enabled(api)
+    assert list(TrustedDevice.objects.all()) == [other]
 
 
 def test_it_needs_three_answered_questions(client_for, owner):

@@ -1,0 +1,91 @@
+"""Users who sign in with an OpenID Connect provider, and their browsers."""
+
+import re
+from html import unescape
+
+import pyotp
+import pytest
+from django.core import mail
+from django.test import Client
+
+from accounts import openid
+from accounts.models import Login, User
+from accounts.services import external, outbox
+from config.api import throttles
+from tests.oidc_provider import subject_of
+
+PASSWORD, NEW = "correct-horse-7-battery", "Tall-ships.sail-at-9"
+DESCRIPTION = "/.well-known/openid-configuration"
+SECRET = pyotp.random_base32()
+
+
+def tie(user: User, config: openid.OpenID, subject: str) -> None:
+    """`user` has chosen the provider."""
+    external.tie(
+        user, config.issuer, subject, label="kari", provider=config.name,
+        authentication_type=config.authentication_type,
+    )  # fmt: skip
+    user.refresh_from_db()
+
+
+def start(browser: Client, **fields) -> str:
+    """Press the button on the login page; returns where the browser is sent."""
+    answer = browser.post("/login/external", fields)
+    assert answer.status_code == 302, answer.content
+    return answer["Location"]
+
+
+def come_in(browser: Client, there, person: str = "kari", **fields):
+    """The whole way; `there` is what a person does at the provider."""
+    return browser.get(there(start(browser, **fields), person))
+
+
+def is_in(browser: Client) -> bool:
+    return browser.get("/home").status_code == 200
+
+
+def words(answer) -> str:
+    return " ".join(unescape(re.sub(r"<[^>]+>", " ", answer.content.decode())).split())
+
+
+def path_in_mail(name: str = "password") -> str:
+    outbox.send_due()
+    return re.findall(rf"http://[^/]+(/{name}/\S+)", mail.outbox[-1].body)[0]
+
+
+@pytest.fixture
+def tied(owner, provider) -> User:
+    """The owner signs in with the real provider, as kari."""
+    tie(owner, provider, subject_of("kari"))
+    return owner
+
+
+@pytest.fixture
+def forged(owner, forger) -> User:
+    """The owner signs in with the one that lies, as kari."""
+    tie(owner, forger.config, "kari")
+    return owner
+
+
+@pytest.fixture
+def with_password(owner) -> User:
+    owner.set_password(PASSWORD)
+    owner.save(update_fields=["password"])
+    return owner
+
+
+@pytest.fixture
+def limit(settings):
+    def change(**limits: str) -> None:
+        settings.RATE_LIMITS = {**settings.RATE_LIMITS, **limits}
+        throttles.forget()
+
+    yield change
+    throttles.forget()
+
+
+def refused(browser: Client, answer, status: int) -> str:
+    assert answer.status_code == status, answer.content
+    assert not is_in(browser)
+    assert not Login.objects.exists()
+    return words(answer)
