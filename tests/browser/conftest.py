@@ -1,0 +1,73 @@
+"""A browser before the project's own server. Without one these tests are skipped, but not in CI."""
+
+import os
+from collections.abc import Iterator
+
+import pytest
+from django.conf import settings as configured
+from selenium import webdriver
+
+from accounts.models import User
+from tests.browser.site import AppSite, Site
+from tests.browser.visitor import PASSWORD, Visitor, missing, start
+from tests.plugin_embedded import environment
+
+PLENTY = "1000000/60"
+
+
+@pytest.fixture(scope="session")
+def chromium(tmp_path_factory) -> Iterator[webdriver.Chrome]:
+    """One browser for the run; `visitor` makes it new for each test."""
+    if lacking := missing():
+        reason = f"No {' and no '.join(lacking)} on the PATH: apt-get install chromium chromium-driver"
+        if os.environ.get("CI") == "true":
+            pytest.fail(reason)
+        pytest.skip(reason)
+    driver = start(tmp_path_factory.mktemp("profile"))
+    yield driver
+    driver.quit()
+
+
+@pytest.fixture(scope="session")
+def _server(django_db_setup, django_db_blocker, tmp_path_factory) -> Iterator[Site]:
+    """One server for the run, on the tests' database. Its rate limits let everything through."""
+    with django_db_blocker.unblock():
+        env = environment()
+    limits = {f"RATE_LIMIT_{name.upper()}": PLENTY for name in configured.RATE_LIMITS}
+    server = Site(env | limits, tmp_path_factory.mktemp("server") / "log")
+    try:
+        server.wait()
+        yield server
+    finally:
+        server.stop()
+
+
+@pytest.fixture
+def site(_server, transactional_db, settings) -> Site:
+    """The server. What tests write is committed, so that it sees it."""
+    settings.SITE_URL = _server.url
+    return _server
+
+
+@pytest.fixture
+def visitor(chromium, site) -> Iterator[Visitor]:
+    """A person with a new browser. At the end, no page may have made the browser complain."""
+    visitor = Visitor(chromium, site.url)
+    visitor.forget_everything()
+    yield visitor
+    assert visitor.complaints() == []
+
+
+@pytest.fixture
+def app_site() -> Iterator[AppSite]:
+    """The site of an app, where consent leads to."""
+    with AppSite() as site:
+        yield site
+
+
+@pytest.fixture
+def owner(owner) -> User:
+    """The cast's, who has a password here."""
+    owner.set_password(PASSWORD)
+    owner.save(update_fields=["password"])
+    return owner

@@ -1,0 +1,103 @@
+"""What holds for every page, whatever is on it: it can be read and used by keyboard, on a phone, light and dark."""
+
+from selenium.webdriver.common.keys import Keys
+
+from tests.browser.visitor import DESKTOP, PHONE, Visitor
+
+FIELDS = """
+return [...document.querySelectorAll('input:not([type=hidden]), select, textarea')]
+    .filter(field => ![...field.labels].some(label => label.innerText.trim() && label.getClientRects().length))
+    .map(field => field.outerHTML)
+"""
+# WCAG 2.2, 1.4.3 for texts and 1.4.11 for the borders of fields. The pages have plain opaque colours, so what lies
+# behind a text is the first ancestor with a colour.
+FAINT = """
+const channel = value => value <= .04045 ? value / 12.92 : ((value + .055) / 1.055) ** 2.4
+const numbers = colour => colour.match(/[\\d.]+/g).map(Number)
+const light = colour => {
+    const [r, g, b] = numbers(colour).map(value => channel(value / 255))
+    return .2126 * r + .7152 * g + .0722 * b
+}
+const opaque = colour => (numbers(colour)[3] ?? 1) === 1
+const behind = element => {
+    for (let e = element; e; e = e.parentElement) {
+        const colour = getComputedStyle(e).backgroundColor
+        if (opaque(colour)) return colour
+    }
+    return 'rgb(255, 255, 255)'
+}
+const ratio = (one, other) => {
+    const [dark, bright] = [light(one), light(other)].sort((a, b) => a - b)
+    return (bright + .05) / (dark + .05)
+}
+const faint = []
+for (const element of document.querySelectorAll('body *')) {
+    const style = getComputedStyle(element), box = element.getBoundingClientRect()
+    if (style.visibility === 'hidden' || box.width <= 1 || box.height <= 1) continue
+    const texts = [...element.childNodes].filter(node => node.nodeType === Node.TEXT_NODE && node.data.trim())
+    const large = parseFloat(style.fontSize) >= 24
+    if (texts.length) {
+        const found = ratio(style.color, behind(element))
+        if (found < (large ? 3 : 4.5)) faint.push(`${texts[0].data.trim()}: ${found.toFixed(2)}`)
+    }
+    if (element.matches('input:not([type=hidden]):not([type=checkbox])')) {
+        const found = ratio(style.borderTopColor, behind(element.parentElement))
+        if (found < 3) faint.push(`the border of ${element.id}: ${found.toFixed(2)}`)
+    }
+}
+return faint
+"""
+# What scrolls by itself, such as a table, may hold what is wide.
+WIDE = """
+if (document.documentElement.scrollWidth <= arguments[0]) return []
+return [...document.querySelectorAll('body *')]
+    .filter(element => element.getBoundingClientRect().right > arguments[0])
+    .map(element => element.outerHTML.slice(0, 120))
+"""
+OUTLINE = """
+const element = document.activeElement
+if (element === document.body || element === document.documentElement) return null
+const style = getComputedStyle(element)
+const visible = style.outlineStyle !== 'none' && parseFloat(style.outlineWidth) >= 2
+return [element.outerHTML.slice(0, 200), visible]
+"""
+MOST = 60
+
+
+def check(visitor: Visitor) -> None:
+    """Fails where the page that is shown breaks a rule; says which, and by what."""
+    driver = visitor.driver
+    assert driver.title.endswith(" · Skerry")
+    assert len(driver.title) > len(" · Skerry")
+    headings = driver.execute_script("return [...document.querySelectorAll('h1')].map(h => h.innerText)")
+    assert len(headings) == 1, headings
+    assert headings[0].strip()
+    assert driver.execute_script("return document.documentElement.lang") == "en"
+    unnamed = driver.execute_script(FIELDS)
+    assert not unnamed, f"fields without a label: {unnamed}"
+    for dark in (False, True):
+        visitor.look(DESKTOP, dark=dark)
+        faint = driver.execute_script(FAINT)
+        assert not faint, f"too faint to read, {'dark' if dark else 'light'}: {faint}"
+    visitor.look(PHONE, dark=False)
+    wide = driver.execute_script(WIDE, PHONE)
+    assert not wide, f"wider than a phone: {wide}"
+    visitor.look(DESKTOP, dark=False)
+    _check_focus(visitor)
+    complaints = visitor.complaints()
+    assert not complaints, complaints
+
+
+def _check_focus(visitor: Visitor) -> None:
+    """Tab from the top through everything: each stop shows that it is one."""
+    visitor.driver.execute_script("document.activeElement.blur(); window.getSelection().removeAllRanges()")
+    stops = []
+    for _ in range(MOST):
+        visitor.keys(Keys.TAB)
+        stop = visitor.driver.execute_script(OUTLINE)
+        if stop is None or stop[0] in [seen for seen, _ in stops]:
+            break
+        stops.append(stop)
+    assert stops, "nothing can be reached by keyboard"
+    unseen = [html for html, visible in stops if not visible]
+    assert not unseen, f"focus cannot be seen: {unseen}"

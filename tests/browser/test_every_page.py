@@ -1,0 +1,144 @@
+"""Every page, as somebody sees it who has little: no mouse, a small screen, weak eyes."""
+
+from collections.abc import Callable
+
+import pytest
+from django.db import transaction
+
+from accounts.models import OAuthClient, SecondFactor, SSHKey, TrustedDevice, User
+from accounts.services.access import note_authorization
+from accounts.services.users import password_path
+from config.sealing import seal
+from tests.browser.looks import check
+from tests.browser.site import AppSite
+from tests.browser.visitor import Visitor
+from tests.factories import PICTURE, OAuthClientFactory, TrustedDeviceFactory, token_of
+
+KEY = "ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIJ1Vn5m3fM0Jz8Q3p1l3o3zXH0m0pY3lN8m7k2bq4t6S me@laptop"
+LONG = "Averyveryveryveryveryveryveryverylongnamewithoutanyblank"
+
+
+@pytest.fixture
+def client(app_site: AppSite) -> OAuthClient:
+    return OAuthClientFactory(name=f"Dashboard {LONG}", redirect_uris=app_site.redirect_uri, thumbnail=PICTURE)
+
+
+def consent(client: OAuthClient, scope: str = "computes:read_only account:read_write *", **changed: str) -> str:
+    """Where a confidential client sends its users, at this site."""
+    wish = {"response_type": "code", "client_id": client.client_id, "scope": scope, "state": "s", **changed}
+    return "/oauth/authorize?" + "&".join(f"{name}={value}" for name, value in wish.items())
+
+
+def _sign_in(visitor: Visitor, user: User, client: OAuthClient) -> None:
+    visitor.visit("/login")
+
+
+def _wrong_password(visitor: Visitor, user: User, client: OAuthClient) -> None:
+    visitor.visit("/login")
+    visitor.sign_in(password="wrong")
+
+
+def _second_factor(visitor: Visitor, user: User, client: OAuthClient) -> None:
+    SecondFactor.objects.create(user=user, sealed=seal({"secret": "A" * 32}), scratch="")
+    User.objects.filter(pk=user.pk).update(two_factor_auth=True)
+    visitor.visit("/login")
+    visitor.sign_in()
+    visitor.type("Code", "wrong")
+    visitor.press("Go on")
+
+
+def _forgotten(visitor: Visitor, user: User, client: OAuthClient) -> None:
+    visitor.visit("/password/forgotten")
+
+
+def _mail_sent(visitor: Visitor, user: User, client: OAuthClient) -> None:
+    visitor.visit("/password/forgotten")
+    visitor.type("Username or email", "nobody")
+    visitor.press("Send a mail")
+
+
+def _choosing_a_password(visitor: Visitor, user: User, client: OAuthClient) -> None:
+    visitor.visit(password_path(user))
+    visitor.type("New password", "short")
+    visitor.type("The same once more", "other")
+    visitor.press("Set password")
+
+
+def _used_address(visitor: Visitor, user: User, client: OAuthClient) -> None:
+    visitor.visit("/password/MQ/used-already")
+
+
+def _home(visitor: Visitor, user: User, client: OAuthClient) -> None:
+    with transaction.atomic():
+        note_authorization(user, client, "computes:read_only account:read_write " * 4)
+    token_of(user, "computes:read_only events:read_only", label=LONG)
+    TrustedDeviceFactory(user=user, user_agent=f"Mozilla/5.0 {LONG}")
+    SSHKey.objects.create(user=user, ssh_key=KEY, label=LONG)
+    visitor.visit("/login")
+    visitor.sign_in(remember=True)
+    assert TrustedDevice.objects.count() == 2
+    visitor.open(f"Revoke {LONG}")
+
+
+def _empty_home(visitor: Visitor, user: User, client: OAuthClient) -> None:
+    visitor.visit("/login")
+    visitor.sign_in()
+
+
+def _signed_out(visitor: Visitor, user: User, client: OAuthClient) -> None:
+    visitor.visit("/logout")
+
+
+def _consent(visitor: Visitor, user: User, client: OAuthClient) -> None:
+    visitor.visit(consent(client, "computes:read_only account:read_write domains:read_write"))
+    visitor.sign_in()
+
+
+def _refused_consent(visitor: Visitor, user: User, client: OAuthClient) -> None:
+    visitor.visit(consent(client, redirect_uri="https://evil.example/"))
+    visitor.sign_in()
+    assert visitor.heading == "This is not possible"
+
+
+def _open_for_too_long(visitor: Visitor, user: User, client: OAuthClient) -> None:
+    visitor.visit("/login")
+    visitor.driver.delete_all_cookies()
+    visitor.sign_in()
+    assert visitor.heading == "This page was open for too long"
+
+
+PAGES: list[Callable] = [
+    _sign_in, _wrong_password, _second_factor, _forgotten, _mail_sent, _choosing_a_password, _used_address, _home,
+    _empty_home, _signed_out, _consent, _refused_consent, _open_for_too_long,
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.__name__.strip("_"))
+def test_a_page_can_be_read_and_used(visitor, owner, client, page):
+    page(visitor, owner, client)
+    check(visitor)
+
+
+class TestTheChecks:
+    """A check that finds nothing wrong anywhere would prove nothing."""
+
+    def spoil(self, visitor: Visitor, css: str) -> None:
+        sheet = "document.adoptedStyleSheets = [new CSSStyleSheet()]; document.adoptedStyleSheets[0]"
+        visitor.driver.execute_script(f"{sheet}.replaceSync(arguments[0])", css)
+
+    @pytest.mark.parametrize(
+        ("css", "found"),
+        [
+            ("h1 { color: #999 }", "too faint"),
+            ("@media (prefers-color-scheme: dark) { label { color: #555 } }", "dark"),
+            ("input { border-color: #eee !important }", "the border of"),
+            ("main { width: 400px }", "wider than a phone"),
+            ("button:focus-visible { outline: none !important }", "focus cannot be seen"),
+            ("label { display: none !important }", "fields without a label"),
+        ],
+    )
+    def test_find_what_is_wrong(self, visitor, css, found):
+        visitor.visit("/login")
+        self.spoil(visitor, css)
+        with pytest.raises(AssertionError, match=found):
+            check(visitor)

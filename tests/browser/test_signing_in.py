@@ -1,0 +1,196 @@
+"""People sign in, and out again."""
+
+import hashlib
+import time
+
+import pyotp
+import pytest
+from django.core import mail
+from selenium.webdriver.common.keys import Keys
+
+from accounts.models import SecondFactor, TrustedDevice, User
+from accounts.services import outbox, second_factor
+from config.sealing import seal
+from tests.browser.visitor import PASSWORD
+from tests.client import APIClient
+from tests.factories import token_of
+
+NEW = "Tall-ships.sail-at-9"
+SECRET, SCRATCH = pyotp.random_base32(), "0123456789abcdef"
+pytestmark = pytest.mark.usefixtures("owner")
+
+
+@pytest.fixture
+def factor(owner) -> None:
+    """The owner has a second factor."""
+    SecondFactor.objects.create(
+        user=owner, sealed=seal({"secret": SECRET}), scratch=hashlib.sha256(SCRATCH.encode()).hexdigest()
+    )
+    User.objects.filter(pk=owner.pk).update(two_factor_auth=True)
+
+
+def code(*, ahead: int = 0) -> str:
+    """What the authenticator app shows, or will show `ahead` steps from now."""
+    return pyotp.TOTP(SECRET).at(time.time() + ahead * second_factor.STEP)
+
+
+def mailed_address() -> str:
+    """The address in the mail that was sent last."""
+    assert outbox.send_due() == 1
+    return next(word for word in mail.outbox[-1].body.split() if "/password/" in word)
+
+
+class TestWithAPassword:
+    def test_a_wrong_one_is_refused_and_the_right_one_leads_home(self, visitor):
+        visitor.visit("/login")
+        visitor.sign_in(password="wrong")
+        assert "correct username and password" in visitor.problem
+        assert visitor.field("Username").get_attribute("value") == "owner"
+        assert visitor.field("Password").get_attribute("value") == ""
+        visitor.sign_in()
+        assert (visitor.path, visitor.heading) == ("/home", "owner")
+
+    def test_it_works_without_scripts(self, visitor):
+        visitor.disable_scripts()
+        visitor.visit("/home")
+        assert visitor.path == "/login"
+        visitor.sign_in()
+        assert visitor.heading == "owner"
+        visitor.follow("Sign out")
+        assert visitor.heading == "You are signed out"
+
+    def test_it_works_by_keyboard_alone(self, visitor):
+        visitor.visit("/login")
+        assert visitor.focused == "Username"
+        visitor.keys("owner", Keys.TAB)
+        assert visitor.focused == "Password"
+        visitor.keys("wrong", Keys.TAB)
+        assert visitor.focused == "Remember this browser for 30 days"
+        visitor.keys(Keys.SPACE, Keys.TAB)
+        assert visitor.focused == "Sign in"
+        visitor.enter()
+        assert "correct username and password" in visitor.problem
+        assert visitor.focused == "Username"
+        assert visitor.field("Remember this browser for 30 days").is_selected()
+        visitor.keys(Keys.TAB, PASSWORD)
+        visitor.enter()
+        assert visitor.heading == "owner"
+        assert TrustedDevice.objects.exists()
+
+    def test_who_is_suspended_is_told_so(self, visitor, account):
+        account.is_active = False
+        account.save(update_fields=["is_active"])
+        visitor.visit("/login")
+        visitor.sign_in()
+        assert visitor.problem == "This account is suspended."
+
+    def test_signing_out_ends_the_session(self, visitor):
+        visitor.visit("/login")
+        visitor.sign_in()
+        visitor.follow("Sign out")
+        assert visitor.heading == "You are signed out"
+        visitor.visit("/home")
+        assert visitor.heading == "Sign in"
+        visitor.driver.back()
+        assert visitor.heading == "You are signed out"
+
+    def test_a_session_leads_to_where_one_was_going(self, visitor):
+        visitor.visit("/home")
+        assert visitor.path == "/login"
+        visitor.sign_in()
+        assert visitor.path == "/home"
+
+
+@pytest.mark.usefixtures("factor")
+class TestWithASecondFactor:
+    def test_a_code_of_the_app_is_asked_for_and_wrong_ones_are_refused(self, visitor):
+        visitor.visit("/login")
+        visitor.sign_in()
+        assert visitor.heading == "One more step"
+        visitor.type("Code", "000000" if code() != "000000" else "111111")
+        visitor.press("Go on")
+        assert visitor.problem == "The code is not right, or was used already."
+        visitor.visit("/home")
+        assert visitor.path == "/login"
+        visitor.visit("/login/code")
+        visitor.type("Code", code())
+        visitor.press("Go on")
+        assert visitor.heading == "owner"
+
+    def test_a_code_works_once(self, visitor):
+        used = code()
+        for heading in ("owner", "One more step"):
+            visitor.visit("/logout")
+            visitor.visit("/login")
+            visitor.sign_in()
+            visitor.type("Code", used)
+            visitor.press("Go on")
+            assert visitor.heading == heading
+        assert visitor.problem
+
+    def test_the_scratch_code_lets_in_once(self, visitor):
+        for heading in ("owner", "One more step"):
+            visitor.visit("/logout")
+            visitor.visit("/login")
+            visitor.sign_in()
+            visitor.type("Code", SCRATCH)
+            visitor.press("Go on")
+            assert visitor.heading == heading
+        assert visitor.problem
+
+    def test_a_remembered_browser_skips_the_code_until_it_is_forgotten(self, visitor, owner):
+        visitor.visit("/login")
+        visitor.sign_in(remember=True)
+        visitor.type("Code", code())
+        visitor.press("Go on")
+        assert "(this one)" in visitor.text
+        visitor.follow("Sign out")
+        visitor.visit("/login")
+        visitor.sign_in()
+        assert visitor.heading == "owner"
+
+        device = TrustedDevice.objects.get()
+        api = APIClient(token_of(owner))
+        assert api.delete(f"/v4/profile/devices/{device.pk}").status_code == 200
+        visitor.visit("/home")
+        assert visitor.path == "/login"
+        visitor.sign_in()
+        assert visitor.heading == "One more step"
+
+
+class TestAPasswordByMail:
+    def test_who_forgot_it_chooses_a_new_one(self, visitor):
+        visitor.visit("/login")
+        visitor.follow("Forgotten your password?")
+        visitor.type("Username or email", "owner@example.com")
+        visitor.press("Send a mail")
+        assert visitor.heading == "Look into your mail"
+        address = mailed_address()
+        visitor.visit(address)
+        visitor.type("New password", "short")
+        visitor.type("The same once more", "short")
+        visitor.press("Set password")
+        assert "too short" in visitor.problem
+        visitor.type("New password", NEW)
+        visitor.type("The same once more", NEW)
+        visitor.press("Set password")
+        assert visitor.heading == "Sign in"
+        visitor.sign_in()
+        assert visitor.problem
+        visitor.sign_in(password=NEW)
+        assert visitor.heading == "owner"
+        visitor.visit(address)
+        assert visitor.heading == "This address does not work any more"
+
+    def test_who_is_invited_chooses_the_first_one(self, visitor, owner):
+        api = APIClient(token_of(owner))
+        invited = {"username": "kari", "email": "kari@example.com", "restricted": True}
+        assert api.post("/v4/account/users", invited).status_code == 200
+        visitor.visit(mailed_address())
+        assert "For kari." in visitor.text
+        visitor.type("New password", NEW)
+        visitor.type("The same once more", NEW)
+        visitor.press("Set password")
+        visitor.sign_in("kari", NEW)
+        assert visitor.heading == "kari"
+        assert "restricted to what was granted" in visitor.text
