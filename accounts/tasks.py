@@ -2,10 +2,19 @@
 
 from celery import shared_task
 
-from accounts.services import outbox
+from accounts.services import outbox, retention
 
 
-@shared_task(name=outbox.TASK, ignore_result=True, expires=60)
+@shared_task(
+    name=outbox.TASK, ignore_result=True, expires=60,
+    soft_time_limit=outbox.SOFT_LIMIT, time_limit=outbox.HARD_LIMIT,  # not those of jobs: its lease is another
+)  # fmt: skip
 def send_messages() -> None:
     """Send the mails and short messages that are due."""
     outbox.send_due()
+
+
+@shared_task(name="accounts.delete_old", ignore_result=True, expires=3600)
+def delete_old() -> None:
+    """Delete what is kept no longer: old events and logins, tokens that ended."""
+    retention.delete_old()

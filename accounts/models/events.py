@@ -4,12 +4,13 @@ from datetime import timedelta
 from typing import Self
 
 from django.db import models
-from django.db.models import Exists, OuterRef, Q
+from django.db.models import Exists, OuterRef, Q, Subquery
 from django.db.models.functions import Now
 
 from accounts.actors import Actor
 from accounts.models.accounts import Account
 from accounts.models.grants import GlobalGrants, Grant, Level
+from accounts.models.users import User
 
 SHOWN_FOR = timedelta(days=90)
 ACCOUNT_LEVEL = ("", "account", "entity_transfer", "oauth_client", "ticket")
@@ -45,9 +46,10 @@ class EventQuerySet(models.QuerySet["Event"]):
             user_id=actor.user_id,  # type: ignore[misc] # as above
             account_access__in=levels,
         )
-        return recent.filter(
-            Q(username=actor.username) | Exists(granted) | (Q(entity_type__in=ACCOUNT_LEVEL) & Exists(access))
-        )
+        # A name may have been another user's before, of whom this one need not know anything.
+        joined = User.objects.filter(pk=actor.user_id).values("date_joined")  # type: ignore[misc] # as above
+        own = Q(username=actor.username, created__gte=Subquery(joined))
+        return recent.filter(own | Exists(granted) | (Q(entity_type__in=ACCOUNT_LEVEL) & Exists(access)))
 
 
 class Event(models.Model):

@@ -3,6 +3,8 @@
 from django.db import models
 from django.db.models.functions import Now
 
+from config.sealing import SealedField
+
 
 class Message(models.Model):
     """A mail or an SMS that is to be sent. Written in the transaction of what it tells, deleted when it was sent.
@@ -13,12 +15,12 @@ class Message(models.Model):
 
     class Channel(models.TextChoices):
         MAIL = "mail"
-        SMS = "sms"
+        SMS = "sms", "SMS"
 
     channel = models.CharField(max_length=4, choices=Channel)
     recipient = models.CharField(max_length=128)
     subject = models.CharField(max_length=200, blank=True, help_text="What it is about; never a secret.")
-    sealed = models.BinaryField(editable=False)
+    sealed = SealedField(editable=False)
     attempt = models.PositiveSmallIntegerField(default=0)
     error = models.TextField(blank=True)
     created = models.DateTimeField(db_default=Now())
@@ -32,4 +34,4 @@ class Message(models.Model):
         ]
 
     def __str__(self):
-        return f"{self.channel} to {self.recipient}: {self.subject}"
+        return f"{self.subject or self.get_channel_display()} to {self.recipient}"

@@ -5,6 +5,7 @@ between sends it twice rather than not at all.
 """
 
 import logging
+import re
 import time
 from datetime import timedelta
 from functools import partial
@@ -19,6 +20,7 @@ from django.utils.module_loading import import_string
 
 from accounts.models import Message, User
 from config.bell import ring
+from config.errors import Missing
 from config.sealing import seal, unseal
 
 log = logging.getLogger(__name__)
@@ -26,8 +28,11 @@ log = logging.getLogger(__name__)
 TASK = "accounts.send_messages"
 RUN_FOR = 20.0
 """Seconds after which a run takes no further message, and rings for another run."""
+GONE = "The message is gone: it was sent, or discarded."
+SOFT_LIMIT, HARD_LIMIT = 90, 105
+"""Seconds after which a run is told to stop, which fails the message in hand, and after which it is killed."""
 LEASE = timedelta(minutes=2)
-"""How long a message is one worker's. Longer than any gateway is waited for."""
+"""How long a message is one worker's. Longer than a run may last, so that no two workers send it."""
 
 
 def mail(user: User, template: str, context: dict[str, Any] | None = None) -> Message:
@@ -35,10 +40,18 @@ def mail(user: User, template: str, context: dict[str, Any] | None = None) -> Me
 
     The first line of the text is the subject, which must hold no secret. `context` is there for both, with `user`.
     """
-    values = {"user": user, "site": settings.SITE_URL, **(context or {})}
+    return mail_to(user.email, template, {"user": user, **(context or {})})
+
+
+def mail_to(address: str, template: str, context: dict[str, Any]) -> Message:
+    """As `mail`, to somebody who need not be a user."""
+    values = {"site": settings.SITE_URL, **context}
     subject, _, text = render_to_string(f"mails/{template}.txt", values).partition("\n")
     html = render_to_string(f"mails/{template}.html", values)
-    return _post(Message.Channel.MAIL, user.email, subject.strip(), {"text": text.strip() + "\n", "html": html})
+    # no mail is sent with a carriage return in its subject, which customers may write
+    return _post(
+        Message.Channel.MAIL, address, " ".join(subject.split()), {"text": text.strip() + "\n", "html": html}
+    )
 
 
 def text(number: str, words: str) -> Message:
@@ -52,6 +65,25 @@ def _post(channel: str, recipient: str, subject: str, content: dict[str, str]) -
     message = Message.objects.create(channel=channel, recipient=recipient, subject=subject, sealed=seal(content))
     transaction.on_commit(partial(ring, TASK), robust=True)
     return message
+
+
+@transaction.atomic
+def send_again(message: Message) -> None:
+    """Let a message be due now, with all its tries before it. For staff. Raises `Missing` where it is gone.
+
+    One that a worker has in hand goes out twice.
+    """
+    fresh = {"attempt": 0, "given_up": False, "run_at": Now()}
+    if not Message.objects.filter(pk=message.pk).update(**fresh):
+        raise Missing(GONE)
+    transaction.on_commit(partial(ring, TASK), robust=True)
+
+
+@transaction.atomic
+def discard(message: Message) -> None:
+    """Delete a message that is not to be sent any more. For staff. Raises `Missing` where it is gone."""
+    if not Message.objects.filter(pk=message.pk).delete()[0]:
+        raise Missing(GONE)
 
 
 def send_due() -> int:
@@ -86,21 +118,35 @@ def _claim() -> Message | None:
 
 def _send(message: Message) -> bool:
     """Hand one message over. What goes wrong is written beside it, and tried again later."""
+    content: dict[str, str] = {}
     try:
+        content = unseal(message.sealed)
         deliver = _deliver_mail if message.channel == Message.Channel.MAIL else _deliver_text
-        deliver(message, unseal(message.sealed))
+        deliver(message, content)
     except Exception as error:  # noqa: BLE001 - whatever a gateway raises, the message must stay due
-        _postpone(message, error)
+        _postpone(message, _without(content, f"{type(error).__name__}: {error}"))
         return False
     Message.objects.filter(pk=message.pk).delete()
     return True
 
 
-def _postpone(message: Message, error: Exception) -> None:
-    log.warning("message %s failed, attempt %s: %s: %s", message.pk, message.attempt, type(error).__name__, error)
+_MAY_BE_SECRET = re.compile(r"(?=[\w-]*\d)[\w-]{6,}")
+"""Codes, and the parts of addresses that let somebody in: words with a digit in them."""
+
+
+def _without(content: dict[str, str], error: str) -> str:
+    """The error, without what of the content it repeats: gateways are asked with the text in their address, and
+    errors name that; mail servers quote the links they refuse."""
+    for word in set(_MAY_BE_SECRET.findall(content.get("text", ""))):
+        error = error.replace(word, "…")
+    return error
+
+
+def _postpone(message: Message, error: str) -> None:
+    log.warning("message %s failed, attempt %s: %s", message.pk, message.attempt, error)
     delay = timedelta(seconds=min(2**message.attempt * 5, 3600))
     Message.objects.filter(pk=message.pk).update(
-        error=f"{type(error).__name__}: {error}"[:1000],
+        error=error[:1000],
         run_at=Now() + delay,
         given_up=message.attempt >= settings.MESSAGE_ATTEMPTS,
     )
