@@ -1,5 +1,6 @@
 """The acting user: who it is, and what it may do."""
 
+from django.conf import settings
 from django.http import HttpResponse
 from drf_spectacular.utils import OpenApiResponse, extend_schema
 from rest_framework.exceptions import ValidationError
@@ -28,6 +29,11 @@ from config.api.schema import ErrorResource
 from config.api.serializers import Resource
 from config.api.views import ResourceViewSet
 
+AUTHENTICATION_TYPES = list(
+    dict.fromkeys(["password", "github", *([settings.OPENID.authentication_type] if settings.OPENID else [])])
+)
+"""Those that clients know, and the identifier of the provider there is."""
+
 
 class Referrals(Resource):
     """USD and counts. Only for accounts that have paid at least 25.00 USD, and there are no payments yet."""
@@ -55,7 +61,7 @@ class ProfileResource(Resource):
     )
     two_factor_auth = BooleanField(help_text="Here it can only be turned off.")
     restricted = BooleanField(help_text="A user may restrict itself, and never lift that.")
-    authentication_type = ChoiceField(["password", "github"], read_only=True)
+    authentication_type = ChoiceField(AUTHENTICATION_TYPES, read_only=True)
 
 
 class GlobalGrantsResource(Resource):

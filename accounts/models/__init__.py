@@ -1,4 +1,4 @@
-from accounts.models.access import Login, TrustedDevice
+from accounts.models.access import ExternalIdentity, Login, TrustedDevice
 from accounts.models.accounts import Account
 from accounts.models.events import Event
 from accounts.models.grants import GlobalGrants, Grant, GrantedQuerySet, Level
@@ -21,6 +21,7 @@ __all__ = [
     "Account",
     "Authorization",
     "Event",
+    "ExternalIdentity",
     "GlobalGrants",
     "Grant",
     "GrantedQuerySet",

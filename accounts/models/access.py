@@ -1,4 +1,4 @@
-"""What shows who has been let in, and from where: logins, and the browsers that are remembered."""
+"""Who is let in, and has been: identities at a provider, logins, and the browsers that are remembered."""
 
 from datetime import timedelta
 from typing import Self
@@ -10,6 +10,26 @@ from accounts.models.accounts import Account
 from accounts.models.users import User
 
 LOGINS_SHOWN_FOR = timedelta(days=90)
+
+
+class ExternalIdentity(models.Model):
+    """Who a user is to the OpenID Connect provider that it signs in with in place of a password.
+
+    There is one exactly while the user's `authentication_type` is another than ``password``.
+    """
+
+    user = models.OneToOneField(User, on_delete=models.CASCADE, related_name="external_identity")
+    issuer = models.CharField(max_length=255)
+    subject = models.CharField(max_length=255, help_text="What the provider tells the person by, for ever.")
+    label = models.CharField(max_length=128, blank=True, help_text="What it calls the person: to be shown only.")
+    created = models.DateTimeField(auto_now_add=True)
+
+    class Meta:
+        verbose_name_plural = "external identities"
+        constraints = [models.UniqueConstraint(fields=("issuer", "subject"), name="external_identity")]
+
+    def __str__(self):
+        return self.label or self.subject
 
 
 class LoginQuerySet(models.QuerySet["Login"]):
@@ -35,6 +55,9 @@ class Login(models.Model):
         indexes = [
             models.Index(fields=("account", "-id"), name="login_account"),
             models.Index(fields=("user", "-id"), name="login_user"),
+            # staff look for who came from an address, and for users that are gone
+            models.Index(fields=("ip",), name="login_ip"),
+            models.Index(fields=("username",), name="login_username"),
         ]
 
     def __str__(self):

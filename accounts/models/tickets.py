@@ -49,7 +49,11 @@ class Ticket(models.Model):
 
     class Meta:
         ordering = ("-id",)
-        indexes = [models.Index(fields=("account", "id"), name="ticket_page")]
+        indexes = [
+            models.Index(fields=("account", "id"), name="ticket_page"),
+            # those that may wait for staff, among many that are closed
+            models.Index(fields=("id",), condition=~Q(status="closed"), name="ticket_live"),
+        ]
         constraints = [
             models.CheckConstraint(
                 condition=Q(status="closed", closed__isnull=False) | (~Q(status="closed") & Q(closed=None)),

@@ -35,6 +35,9 @@ class User(AbstractBaseUser, PermissionsMixin):  # type: ignore[django-manager-m
     A `restricted` user may do only what its grants say; any other user of the account may do everything.
     """
 
+    PASSWORD = "password"
+    """The `authentication_type` of those who sign in by a password of ours; any other names a provider."""
+
     class LishAuthMethod(models.TextChoices):
         PASSWORD_KEYS = "password_keys"
         KEYS_ONLY = "keys_only"
@@ -61,7 +64,7 @@ class User(AbstractBaseUser, PermissionsMixin):  # type: ignore[django-manager-m
     lish_authorized_keys = ArrayField(models.TextField(), null=True, blank=True)
     two_factor_auth = models.BooleanField(default=False)
     verified_phone_number = models.CharField(max_length=20, null=True, blank=True)
-    authentication_type = models.CharField(max_length=32, default="password")
+    authentication_type = models.CharField(max_length=32, default=PASSWORD)
 
     USERNAME_FIELD = "username"
     EMAIL_FIELD = "email"

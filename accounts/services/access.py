@@ -16,15 +16,26 @@ from accounts.models import (
     TrustedDevice,
     User,
 )
+from accounts.scopes import parse_scopes
 from accounts.services.events import notify
 from accounts.services.refs import client_ref, profile_ref
 from config.errors import Missing
 
 
 def note_authorization(user: User, client: OAuthClient, scopes: str) -> None:
-    """Remember that the user lets the client act, as what it agreed to last. In the caller's transaction."""
-    wanted = {"scopes": scopes, "expiry": _end_of_access(client)}
-    Authorization.objects.update_or_create(user=user, client=client, defaults=wanted)
+    """Remember that the user lets the client act. In the caller's transaction.
+
+    The scopes add up until the user revokes the app: whoever agreed to more before has not ended the tokens that
+    came of it.
+    """
+    given = {"scopes": scopes, "expiry": _end_of_access(client)}
+    rows = Authorization.objects.select_for_update()
+    held, created = rows.get_or_create(user=user, client=client, defaults=given)
+    if created:
+        return
+    if held.expiry is None or held.expiry > now():
+        given["scopes"] = " ".join(parse_scopes(f"{held.scopes} {scopes}"))
+    Authorization.objects.filter(pk=held.pk).update(**given)
 
 
 def _end_of_access(client: OAuthClient) -> datetime | None:
@@ -44,13 +55,40 @@ def revoke_app(actor: Actor, app: Authorization) -> None:
     deleted, _ = Authorization.objects.filter(pk=app.pk).delete()
     if not deleted:
         raise Missing
-    theirs = {"user": app.user, "application": app.client}
-    # codes first: one that is being exchanged holds its row, so that what comes of it is there to be deleted next
-    OAuthGrant.objects.filter(**theirs).delete()
-    OAuthRefreshToken.objects.filter(**theirs).delete()
-    OAuthAccessToken.objects.filter(**theirs).delete()
+    end_tokens(user=app.user, application=app.client)
     message = f"{app.client.name} has no access any more."
     notify(actor, "profile_update", profile_ref(app.user), client_ref(app.client), message=message)
+
+
+@transaction.atomic
+def revoke_token(actor: Actor, token: OAuthAccessToken | OAuthRefreshToken) -> None:
+    """End one token of a client, and the access or refresh token that was given with it.
+
+    The refresh token is locked first, as it is where it is exchanged. Raises `Missing` where the token has ended,
+    or was exchanged for another.
+    """
+    tied = {"pk": token.pk} if isinstance(token, OAuthRefreshToken) else {"access_token_id": token.pk}
+    refresh = OAuthRefreshToken.objects.select_for_update().filter(revoked=None, **tied).first()
+    if refresh is not None:
+        refresh.revoke()
+    elif isinstance(token, OAuthRefreshToken) or not OAuthAccessToken.objects.filter(pk=token.pk).delete()[0]:
+        raise Missing
+    message = f"A token of {token.application.name} was revoked."
+    notify(actor, "profile_update", profile_ref(token.user), client_ref(token.application), message=message)
+
+
+def end_tokens(**whose: User | OAuthClient) -> int:
+    """Delete all codes and tokens of a user, a client or both, in the caller's transaction. Returns how many access
+    and refresh tokens that were.
+
+    A code or refresh token that is being exchanged is locked meanwhile. Codes and locks come first, so that what
+    others got for theirs in the meantime is there to be deleted next.
+    """
+    OAuthGrant.objects.filter(**whose).delete()
+    refresh = OAuthRefreshToken.objects.filter(**whose)
+    list(refresh.select_for_update().order_by("pk").values_list("pk"))
+    rows = (refresh, OAuthAccessToken.objects.filter(**whose))
+    return sum(found.delete()[1].get(found.model._meta.label, 0) for found in rows)
 
 
 @transaction.atomic
@@ -60,4 +98,5 @@ def revoke_device(actor: Actor, device: TrustedDevice) -> None:
     deleted, _ = TrustedDevice.objects.filter(pk=device.pk).delete()
     if not deleted:
         raise Missing
-    notify(actor, "profile_update", profile_ref(user), message="A trusted device was revoked.")
+    if user.account_id is not None:  # staff are on no account: there is nobody to tell
+        notify(actor, "profile_update", profile_ref(user), message="A trusted device was revoked.")

@@ -10,19 +10,35 @@ from accounts.models import Account
 from accounts.services.events import notify
 from accounts.services.refs import account_ref, settings_ref
 from config.errors import Invalid
+from config.rows import differing, write
 
 MANAGED_ALREADY = "Managed is enabled on this account already."
+
+
+def hold_account(account_id: int) -> Account:
+    """Lock the account until the end of the caller's transaction: what may happen only once to it goes one by one.
+
+    Whoever locks more, instances or services, locks the account first. Rows that merely name the account are
+    inserted meanwhile.
+    """
+    return Account.objects.select_for_update(no_key=True).get(pk=account_id)
 
 
 @transaction.atomic
 def update(actor: Actor, account: Account, changes: dict[str, Any]) -> None:
     """Write what differs of the customer; `changes` are column values. Raises `Invalid` on ``country``."""
-    if (country := changes.get("country")) is not None:
-        changes["country"] = country.upper()
-        if country and changes["country"] not in phonenumbers.SUPPORTED_REGIONS:
-            raise Invalid("country is not valid", "country")
+    if "country" in changes:
+        changes["country"] = country_of(changes["country"])
     if _write(account, changes):
         notify(actor, "account_update", account_ref(account))
+
+
+def country_of(letters: str) -> str:
+    """The country of these two letters as it is kept, or none of no letters. Raises `Invalid` on ``country``."""
+    country = letters.upper()
+    if country and country not in phonenumbers.SUPPORTED_REGIONS:
+        raise Invalid("country is not valid", "country")
+    return country
 
 
 @transaction.atomic
@@ -42,9 +58,7 @@ def enable_managed(actor: Actor, account: Account) -> None:
 
 
 def _write(account: Account, changes: dict[str, Any]) -> bool:
-    wanted = {name: value for name, value in changes.items() if getattr(account, name) != value}
-    for name, value in wanted.items():
-        setattr(account, name, value)
+    wanted = differing(account, changes)
     if wanted:
-        account.save(update_fields=[*wanted, "updated"])
+        write(account, wanted, "updated")
     return bool(wanted)

@@ -12,9 +12,7 @@ from accounts.services.events import notify
 from accounts.services.refs import profile_ref
 from accounts.ssh_keys import parse_public_key
 from config.errors import Denied, Problems
-
-PLAIN = ("email", "timezone", "email_notifications", "lish_auth_method", "lish_authorized_keys")
-"""Columns that simply take the value that is given."""
+from config.rows import differing, write
 
 
 @transaction.atomic
@@ -25,17 +23,15 @@ def update(actor: Actor, changes: dict[str, Any]) -> User:
     `Denied` on ``restricted`` where a restricted user would lift its own restriction.
     """
     user = User.objects.select_for_update().get(pk=actor.person)
-    wanted = {name: value for name, value in changes.items() if getattr(user, name) != value}
+    wanted = differing(user, changes)
     _check(user, wanted)
     if wanted.pop("two_factor_auth", None) is False:
         second_factor.disable(actor, user)
     if wanted.pop("restricted", False):
         users.restrict(user)
         wanted["restricted"] = True
-    for name, value in wanted.items():
-        setattr(user, name, value)
     if wanted:
-        user.save(update_fields=list(wanted))
+        write(user, wanted)
         notify(actor, "profile_update", profile_ref(user))
     return user
 

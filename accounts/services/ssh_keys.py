@@ -27,11 +27,12 @@ def add(actor: Actor, ssh_key: str, label: str = "") -> SSHKey:
 
 @transaction.atomic
 def rename(actor: Actor, key: SSHKey, label: str) -> None:
-    """Change the label, the one thing about a key that can change."""
+    """Change the label, the one thing about a key that can change. Raises `Missing` where the key is gone."""
     if label == key.label:
         return
+    if not SSHKey.objects.filter(pk=key.pk).update(label=label):
+        raise Missing
     key.label = label
-    key.save(update_fields=["label"])
     notify(actor, "user_ssh_key_update", ssh_key_ref(key))
 
 

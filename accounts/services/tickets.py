@@ -17,7 +17,8 @@ from accounts.models import Ticket, TicketAttachment, TicketReply, User
 from accounts.services import outbox
 from accounts.services.events import EntityRef, notify
 from accounts.services.refs import ticket_ref
-from config.errors import Invalid, Missing, Problems
+from config.errors import Invalid, Problems
+from config.rows import hold
 
 ABOUT = {
     "compute_id": "compute",
@@ -41,6 +42,8 @@ TYPES = {
     ".txt": "text/plain",
 }
 """What may be attached, by how its name ends."""
+MOST_FILES = 25
+"""Of one ticket, so that nobody fills the disk with one."""
 CLOSED = "This ticket is closed."
 NOT_CLOSABLE = "This ticket can only be closed by support."
 
@@ -71,7 +74,8 @@ class TicketSpec:
 
 @transaction.atomic
 def open_ticket(actor: Actor, spec: TicketSpec) -> Ticket:
-    """Open a ticket. Raises `Invalid` on the field that names no entity the actor can see, or several of them."""
+    """Open a ticket. Raises `Invalid` on each field that names nothing the actor can see, and where the ticket
+    would be about several entities."""
     ticket = Ticket(
         account_id=actor.account_id,
         summary=spec.summary,
@@ -105,7 +109,8 @@ def reply(actor: Actor, ticket: Ticket, description: str) -> TicketReply:
     )
     if actor.is_staff:
         ticket.status = Ticket.Status.OPEN
-        _tell_opener(ticket, description)
+        if (user := who_is_told(ticket)) is not None:
+            outbox.mail(user, "ticket_reply", {"ticket": ticket, "description": description})
     ticket.updated_by = actor.username
     ticket.save(update_fields=["status", "updated", "updated_by"])
     notify(actor, "ticket_update", ticket_ref(ticket))
@@ -114,21 +119,42 @@ def reply(actor: Actor, ticket: Ticket, description: str) -> TicketReply:
 
 @transaction.atomic
 def close(actor: Actor, ticket: Ticket) -> None:
-    """Close a ticket. Raises `Invalid` where it is closed, or is not for the customer to close."""
+    """Close a ticket. Raises `Invalid` where it is closed, or is not for the actor, a customer, to close."""
     ticket = _hold(ticket)
     if ticket.status == Ticket.Status.CLOSED:
         raise Invalid(CLOSED)
-    if not ticket.closable and not actor.is_staff:
+    if not ticket.closable and not actor.is_staff and actor.user_id is not None:
         raise Invalid(NOT_CLOSABLE)
     ticket.status, ticket.closed, ticket.updated_by = Ticket.Status.CLOSED, now(), actor.username
     ticket.save(update_fields=["status", "closed", "updated", "updated_by"])
     notify(actor, "ticket_update", ticket_ref(ticket), message="The ticket was closed.")
 
 
+@transaction.atomic
+def set_closable(actor: Actor, ticket: Ticket, closable: bool) -> None:
+    """Say whether the customer may close the ticket. For staff. Raises `Invalid` where it is closed, or is so."""
+    ticket = _hold(ticket)
+    if ticket.status == Ticket.Status.CLOSED:
+        raise Invalid(CLOSED)
+    said = "The customer may close it." if closable else NOT_CLOSABLE
+    if ticket.closable == closable:
+        raise Invalid(f"It is so already: {said}")
+    ticket.closable, ticket.updated_by = closable, actor.username
+    ticket.save(update_fields=["closable", "updated", "updated_by"])
+    notify(actor, "ticket_update", ticket_ref(ticket), message=said)
+
+
+def who_is_told(ticket: Ticket) -> User | None:
+    """The user whom support's replies are sent to: who opened the ticket, is active and wants mails."""
+    opener = User.objects.filter(account_id=ticket.account_id, username=ticket.opened_by)
+    return opener.filter(is_active=True, email_notifications=True).first()
+
+
 def attach(actor: Actor, ticket: Ticket, upload: Upload) -> TicketAttachment:
     """Keep a file with a ticket.
 
-    Raises `Invalid` on ``file`` where it is too large or of another type, and where the ticket is closed.
+    Raises `Invalid` on ``file`` where it is too large or of another type, or the ticket has as many as it may, and
+    where it is closed.
 
     The file is whole on the disk before its row is there; one whose row could not be written is taken away again.
     """
@@ -148,6 +174,8 @@ def attach(actor: Actor, ticket: Ticket, upload: Upload) -> TicketAttachment:
             ticket = _hold(ticket)
             if ticket.status == Ticket.Status.CLOSED:
                 raise Invalid(CLOSED)
+            if ticket.attachments.count() >= MOST_FILES:
+                raise Invalid(f"A ticket has at most {MOST_FILES} files.", "file")
             kept.save()
             Ticket.objects.filter(pk=ticket.pk).update(updated=now(), updated_by=actor.username)
             notify(actor, "ticket_attachment_upload", ticket_ref(ticket), message=name)
@@ -174,16 +202,7 @@ def gravatar(actor: Actor) -> str:
 
 
 def _hold(ticket: Ticket) -> Ticket:
-    held = Ticket.objects.select_for_update(no_key=True).filter(pk=ticket.pk).first()
-    if held is None:
-        raise Missing
-    return held
-
-
-def _tell_opener(ticket: Ticket, description: str) -> None:
-    user = User.objects.filter(account_id=ticket.account_id, username=ticket.opened_by, is_active=True).first()
-    if user is not None and user.email_notifications:
-        outbox.mail(user, "ticket_reply", {"ticket": ticket, "description": description})
+    return hold(Ticket.objects.filter(pk=ticket.pk))
 
 
 def _entity(actor: Actor, spec: TicketSpec) -> EntityRef | None:
@@ -195,23 +214,30 @@ def _entity(actor: Actor, spec: TicketSpec) -> EntityRef | None:
             problems.add(field, f"{field} is not valid")
         else:
             found.append(ref)
-    if spec.vlan is not None and spec.region is None:
-        problems.add("region", "region is required")
+    if spec.region is None:
+        if spec.vlan is not None:
+            problems.add("region", "region is required")
+    elif not kind_of("region").model._default_manager.filter(pk=spec.region).exists():
+        problems.add("region", "region is not valid")
+    elif spec.vlan is not None:
+        ref = _find(actor, "vlan", spec.vlan, region=spec.region)
+        if ref is None:
+            problems.add("vlan", "vlan is not valid")
+        else:
+            found.append(ref)
     problems.raise_any()
-    if spec.vlan is not None:
-        found.append(EntityRef("vlan", spec.vlan, spec.vlan, f"/v4/networking/vlans/{spec.vlan}"))
     if len(found) > 1:
         raise Invalid("A ticket can be about one entity only.")
     return found[0] if found else None
 
 
-def _find(actor: Actor, name: str, key: int) -> EntityRef | None:
+def _find(actor: Actor, name: str, key: int | str, **where: str) -> EntityRef | None:
     try:
         kind = kind_of(name)
     except LookupError:
         return None  # nothing of the kind is offered here
     manager = kind.model._default_manager
-    row = manager.visible_to(actor).filter(**{kind.key: key}).first()  # type: ignore[attr-defined]
+    row = manager.visible_to(actor).filter(**{kind.key: key}, **where).first()  # type: ignore[attr-defined]
     return None if row is None else EntityRef(name, key, row.label, kind.url.format(id=key))
 
 

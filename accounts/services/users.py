@@ -7,12 +7,24 @@ from django.utils.encoding import force_bytes
 from django.utils.http import urlsafe_base64_encode
 
 from accounts.actors import Actor
-from accounts.models import Account, Event, GlobalGrants, Grant, Login, Ticket, TicketReply, User
+from accounts.entities import kinds
+from accounts.models import (
+    Account,
+    Event,
+    GlobalGrants,
+    Grant,
+    Login,
+    Ticket,
+    TicketAttachment,
+    TicketReply,
+    User,
+)
 from accounts.models.users import TAKEN
 from accounts.services import outbox
 from accounts.services.events import notify
 from accounts.services.refs import user_ref
-from config.errors import Invalid, Missing
+from config.errors import Invalid
+from config.rows import hold
 
 LAST = "An account needs at least one unrestricted user."
 
@@ -33,6 +45,19 @@ def invite(actor: Actor, username: str, email: str, restricted: bool = True) -> 
     return user
 
 
+@transaction.atomic
+def mail_password(actor: Actor | None, user: User) -> None:
+    """Send a user a mail with an address at which to choose a new password. For staff; without an actor, for users
+    that are on no account, nobody is told. Raises `Invalid` where the user is suspended, or signs in elsewhere."""
+    if not user.is_active:
+        raise Invalid("The user is suspended.")
+    if user.authentication_type != User.PASSWORD:
+        raise Invalid("The user signs in through another provider, and has no password here.")
+    outbox.mail(user, "password_reset", {"path": password_path(user)})
+    if actor is not None:
+        notify(actor, "password_reset", user_ref(user), message="Support sent a mail to choose a new password.")
+
+
 def password_path(user: User) -> str:
     """The path at which `user`, and nobody else, can set a password; good once, for as long as
     ``PASSWORD_RESET_TIMEOUT``."""
@@ -43,8 +68,8 @@ def password_path(user: User) -> str:
 @transaction.atomic
 def update(actor: Actor, user: User, *, username: str | None, email: str | None, restricted: bool | None) -> None:
     """Change what is given and differs. Raises `Invalid` on ``username`` where it is taken, and on ``restricted``
-    where nobody would be left who may do everything."""
-    changed = []
+    where nobody would be left who may do everything; `Missing` where the user is gone."""
+    user, changed = _hold(user), []
     if email is not None and email != user.email:
         user.email = email
         changed.append("email")
@@ -71,11 +96,11 @@ def remove(actor: Actor, user: User) -> None:
 
     Raises `Invalid` where nobody would be left who may do everything, `Missing` where another request was first.
     """
+    user = _hold(user)
     if not user.restricted:
         _check_not_last(user)
     ref = user_ref(user)
-    if not User.objects.filter(pk=user.pk).delete()[0]:
-        raise Missing
+    User.objects.filter(pk=user.pk).delete()
     notify(actor, "user_delete", ref)
 
 
@@ -83,6 +108,12 @@ def restrict(user: User) -> None:
     """Make way for a user to be restricted: it starts with no grants. In the caller's transaction."""
     _check_not_last(user)
     GlobalGrants.objects.get_or_create(user=user)
+
+
+def _hold(user: User) -> User:
+    """The user as it is, and stays meanwhile: it may have been freed since it was read, or be given grants at this
+    moment. Its row comes before that of the account, as everywhere. Raises `Missing` where it is gone."""
+    return hold(User.objects.filter(pk=user.pk))
 
 
 def _free(user: User) -> None:
@@ -93,7 +124,7 @@ def _free(user: User) -> None:
 
 def _check_not_last(user: User) -> None:
     """Raise where `user` is the only unrestricted one. Two at once wait for each other at the account's row."""
-    account = Account.objects.select_for_update().get(users=user)
+    account = Account.objects.select_for_update(no_key=True, of=("self",)).get(users=user)
     others = account.users.filter(restricted=False, is_active=True).exclude(pk=user.pk)
     if not others.exists():
         raise Invalid(LAST, "restricted")
@@ -107,12 +138,19 @@ def _check_name(username: str, user: User | None = None) -> None:
 
 
 def _rename(user: User, before: str) -> None:
-    """Let what the user did carry its new name: somebody else may take the old one."""
-    account = user.account
-    Event.objects.filter(account=account, username=before).update(username=user.username)
+    """Let what the user did carry its new name: somebody else may take the old one. What was done under that
+    before the user came was done by another, who is gone."""
+    account, since = user.account, user.date_joined
+    Event.objects.filter(account=account, username=before, created__gte=since).update(username=user.username)
     Login.objects.filter(user=user).update(username=user.username)
     tickets = Ticket.objects.filter(account=account)
-    tickets.filter(opened_by=before).update(opened_by=user.username)
-    tickets.filter(updated_by=before).update(updated_by=user.username)
+    tickets.filter(opened_by=before, opened__gte=since).update(opened_by=user.username)
+    tickets.filter(updated_by=before, updated__gte=since).update(updated_by=user.username)
     replies = TicketReply.objects.filter(ticket__account=account, created_by=before, from_staff=False)
-    replies.update(created_by=user.username)
+    replies.filter(created__gte=since).update(created_by=user.username)
+    files = TicketAttachment.objects.filter(ticket__account=account, created_by=before, created__gte=since)
+    files.update(created_by=user.username)
+    for kind in kinds():
+        if kind.author:
+            made = kind.model._default_manager.filter(account=account, created__gte=since, **{kind.author: before})
+            made.update(**{kind.author: user.username})

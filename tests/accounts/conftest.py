@@ -1,5 +1,9 @@
 """What the tests of accounts share."""
 
 from tests.accounts.apps import app, spa, web
+from tests.accounts.providers import forger, provider, provider_process
+from tests.accounts.signing_in import forged, limit, tied, with_password
 
-__all__ = ["app", "spa", "web"]
+__all__ = [
+    "app", "forged", "forger", "limit", "provider", "provider_process", "spa", "tied", "web", "with_password",
+]  # fmt: skip

@@ -1,14 +1,17 @@
 """Apps, trusted devices and logins: what has been let in as a user, and how it is put out."""
 
+import threading
 from datetime import timedelta
 
 import pytest
+from django.db import connection, transaction
 from django.utils.timezone import now
 
 from accounts.models import Authorization, Event, Login, OAuthAccessToken, OAuthRefreshToken, TrustedDevice
-from accounts.services import logins
+from accounts.services import access, logins
 from tests.accounts.apps import browser_of, call
-from tests.factories import PICTURE, TrustedDeviceFactory
+from tests.compute.test_gone_meanwhile import held_up
+from tests.factories import PICTURE, OAuthClientFactory, TrustedDeviceFactory
 
 APPS, DEVICES = "/v4/profile/apps", "/v4/profile/devices"
 
@@ -26,6 +29,22 @@ class TestApps:
         assert (app["label"], app["scopes"]) == ("Dashboard", "computes:read_only events:read_only")
         assert (app["website"], app["thumbnail_url"], app["expiry"]) == ("https://app.example", None, None)
         assert api.get(f"{APPS}/{app['id']}").json() == app
+
+    def test_what_was_agreed_to_before_is_said_as_long_as_its_tokens_work(self, api, owner, web):
+        wide = web.tokens(owner, "computes:read_write events:read_only")
+        web.tokens(owner, "domains:read_only")
+        [app] = api.get(APPS).json()["data"]
+        assert app["scopes"] == "computes:read_write events:read_only domains:read_only"
+        assert call(wide["access_token"]).status_code == 200
+        api.delete(f"{APPS}/{app['id']}")
+        web.tokens(owner, "domains:read_only")
+        assert api.get(APPS).json()["data"][0]["scopes"] == "domains:read_only"
+
+    def test_what_a_public_app_had_before_its_access_ended_is_not_said(self, api, owner, spa):
+        spa.tokens(owner, "*")
+        Authorization.objects.update(expiry=now() - timedelta(seconds=1))
+        spa.tokens(owner, "domains:read_only")
+        assert api.get(APPS).json()["data"][0]["scopes"] == "domains:read_only"
 
     def test_a_public_apps_access_ends_by_itself(self, api, owner, spa):
         spa.tokens(owner)
@@ -111,3 +130,30 @@ class TestLogins:
         logins.note(restricted, "::1")
         restricted.delete()
         assert api.get("/v4/account/logins").json()["data"][0]["username"] == "restricted"
+
+
+@pytest.mark.django_db(transaction=True)
+def test_what_an_app_gets_for_a_refresh_token_that_is_being_ended_ends_with_it(owner):
+    mine = {"user": owner, "application": OAuthClientFactory()}
+    OAuthRefreshToken.objects.create(token="old", **mine)
+    ended = []
+
+    def end() -> None:
+        try:
+            with transaction.atomic():
+                ended.append(access.end_tokens(**mine))
+        finally:
+            connection.close()
+
+    with transaction.atomic():
+        OAuthRefreshToken.objects.select_for_update().get().revoke()
+        ending = threading.Thread(target=end)
+        ending.start()
+        assert held_up()
+        OAuthAccessToken.objects.create(token="access", expires=now() + timedelta(hours=2), **mine)
+        OAuthRefreshToken.objects.create(token="new", **mine)
+    ending.join()
+
+    assert ended == [3]
+    assert not OAuthAccessToken.objects.exists()
+    assert not OAuthRefreshToken.objects.exists()

@@ -2,7 +2,10 @@
 
 import pytest
 
+from accounts.actors import Actor
 from accounts.models import Event, SSHKey
+from accounts.services import ssh_keys
+from config.errors import Missing
 
 ED25519 = "ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIJ1Vn5m3fM0Jz8Q3p1l3o3zXH0m0pY3lN8m7k2bq4t6S me@laptop"
 PATH = "/v4/profile/sshkeys"
@@ -58,3 +61,11 @@ def test_nobody_reaches_the_keys_of_another_user_of_the_account(api, client_for,
     for call in (other.get, other.delete, other.put):
         assert call(f"{PATH}/{made['id']}").status_code == 404
     assert SSHKey.objects.count() == 1
+
+
+def test_a_key_that_was_removed_meanwhile_is_missing(api, owner):
+    api.post(PATH, {"ssh_key": ED25519})
+    key = SSHKey.objects.get()
+    SSHKey.objects.all().delete()
+    with pytest.raises(Missing):
+        ssh_keys.rename(Actor(owner.account_id, owner.pk, "owner"), key, "desk")

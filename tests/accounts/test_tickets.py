@@ -3,14 +3,24 @@
 from pathlib import Path
 
 import pytest
+from django.core import mail
 
 from accounts.actors import Actor
-from accounts.models import Event, Message, Ticket, TicketAttachment, TicketReply
-from accounts.services import tickets
+from accounts.models import Account, Event, Message, Ticket, TicketAttachment, TicketReply
+from accounts.services import outbox, tickets
 from accounts.services.tickets import path_of
+from compute.models import VLAN, Instance
 from config.api import throttles
+from regions.models import Region
 from tests.client import File
-from tests.factories import GrantFactory, InstanceFactory, TicketFactory
+from tests.factories import (
+    AccountFactory,
+    ConfigFactory,
+    GrantFactory,
+    InstanceFactory,
+    RegionFactory,
+    TicketFactory,
+)
 
 PATH = "/v4/support/tickets"
 BODY = {"summary": "No light", "description": "It is dark."}
@@ -25,6 +35,19 @@ def api(client_for, owner):
 def folder(settings, tmp_path) -> Path:
     settings.ATTACHMENTS_DIR = tmp_path
     return tmp_path
+
+
+def on_vlan(account: Account, region: Region, label: str) -> VLAN:
+    """A VLAN that an instance of the account is on."""
+    instance = InstanceFactory(account=account, region=region)
+    ConfigFactory(instance=instance, interfaces=[{"purpose": "vlan", "label": label}])
+    return VLAN.objects.create(account=account, region=region, label=label)
+
+
+@pytest.fixture
+def vlan(account) -> VLAN:
+    """The VLAN ``back`` of the account."""
+    return on_vlan(account, RegionFactory(id="us-test"), "back")
 
 
 @pytest.fixture
@@ -82,12 +105,43 @@ class TestWhatItIsAbout:
         instance.delete()
         assert api.get(f"{PATH}/{made['id']}").json()["entity"] == made["entity"]
 
-    def test_a_vlan_is_named_with_its_region(self, api):
+    def test_a_vlan_is_named_with_its_region(self, api, vlan):
         assert api.post(PATH, {**BODY, "vlan": "back"}).json()["errors"][0]["field"] == "region"
-        made = api.post(PATH, {**BODY, "vlan": "back", "region": "us-test"}).json()
-        assert (made["entity"]["type"], made["entity"]["id"]) == ("vlan", "back")
+        made = api.post(PATH, {**BODY, "vlan": "back", "region": vlan.region_id}).json()
+        assert made["entity"] == {"id": "back", "label": "back", "type": "vlan", "url": "/v4/networking/vlans"}
 
-    @pytest.mark.parametrize("field", ["compute_id", "volume_id", "domain_id", "lkecluster_id"])
+    @pytest.mark.parametrize(
+        ("named", "fields"),
+        [
+            ({"vlan": "front"}, ["vlan"]),
+            ({"vlan": "left"}, ["vlan"]),  # a row that no profile names any more
+            ({"vlan": "others"}, ["vlan"]),
+            ({"region": "us-none"}, ["region"]),
+            ({"vlan": "back", "region": "us-none"}, ["region"]),
+            ({"vlan": "back", "region": "us-else"}, ["vlan"]),
+            ({"vlan": "front", "compute_id": 1}, ["compute_id", "vlan"]),
+        ],
+        ids=str,
+    )
+    def test_a_vlan_or_region_that_is_not_there_is_refused_by_name(self, api, account, vlan, named, fields):
+        RegionFactory(id="us-else")
+        VLAN.objects.create(account=account, region=vlan.region, label="left")
+        on_vlan(AccountFactory(), vlan.region, "others")
+        answer = api.post(PATH, {**BODY, "region": vlan.region_id, **named})
+        assert answer.status_code == 400, answer.content
+        assert [each["field"] for each in answer.json()["errors"]] == fields
+        assert not Ticket.objects.exists()
+
+    def test_a_region_alone_is_nothing_to_be_about(self, api, vlan):
+        assert api.post(PATH, {**BODY, "region": vlan.region_id}).json()["entity"] is None
+
+    @pytest.mark.parametrize(
+        "field",
+        [
+            "compute_id", "database_id", "domain_id", "firewall_id", "lkecluster_id", "longviewclient_id",
+            "nodebalancer_id", "volume_id",
+        ],
+    )  # fmt: skip
     def test_what_is_not_there_is_refused_by_name(self, api, field):
         answer = api.post(PATH, {**BODY, field: InstanceFactory().pk})
         assert [each["field"] for each in answer.json()["errors"]] == [field]
@@ -101,9 +155,18 @@ class TestWhatItIsAbout:
         GrantFactory(user=restricted, entity_id=instance.pk)
         assert api.post(PATH, {**BODY, "compute_id": instance.pk}).status_code == 200
 
-    def test_it_is_one_at_most(self, api, account):
-        instance = InstanceFactory(account=account)
-        assert api.post(PATH, {**BODY, "compute_id": instance.pk, "vlan": "a", "region": "b"}).status_code == 400
+    def test_nor_a_vlan_of_which_it_has_no_instance(self, client_for, vlan, restricted):
+        restricted.global_grants.account_access = "read_write"
+        restricted.global_grants.save()
+        api, body = client_for(restricted), {**BODY, "vlan": "back", "region": vlan.region_id}
+        assert [each["field"] for each in api.post(PATH, body).json()["errors"]] == ["vlan"]
+        GrantFactory(user=restricted, entity_id=Instance.objects.get().pk)
+        assert api.post(PATH, body).status_code == 200
+
+    def test_it_is_one_at_most(self, api, account, vlan):
+        about = {"compute_id": Instance.objects.get().pk, "vlan": "back", "region": vlan.region_id}
+        answer = api.post(PATH, {**BODY, **about})
+        assert answer.json()["errors"] == [{"field": None, "reason": "A ticket can be about one entity only."}]
 
 
 @pytest.mark.parametrize(
@@ -151,6 +214,14 @@ class TestAttachments:
         assert [each["field"] for each in answer.json()["errors"]] == ["file"]
         assert list(folder.iterdir()) == []
 
+    def test_a_ticket_has_so_many_files_and_no_more(self, api, path, folder, monkeypatch):
+        monkeypatch.setattr(tickets, "MOST_FILES", 2)
+        for number in range(2):
+            assert api.post(f"{path}/attachments", File.form(f"{number}.txt", b"x")).json() == {}
+        answer = api.post(f"{path}/attachments", File.form("third.txt", b"x"))
+        assert [each["field"] for each in answer.json()["errors"]] == ["file"]
+        assert len(list(folder.iterdir())) == 2
+
     def test_a_file_that_is_too_large_is_refused(self, api, path, folder, settings):
         settings.ATTACHMENT_LIMIT = 1024**2
         answer = api.post(f"{path}/attachments", File.form("large.txt", b"x" * (1024**2 + 1)))
@@ -182,3 +253,10 @@ def test_they_can_be_filtered_by_time(api, account):
     TicketFactory(account=account)
     assert api.get(PATH, {"closed": None}).json()["results"] == 1
     assert api.get(PATH, {"opened": {"+lt": "2020-01-01T00:00:00"}}).json()["results"] == 0
+
+
+def test_a_reply_to_a_ticket_whose_summary_breaks_the_line_can_be_sent(api, owner, support):
+    api.post(PATH, {**BODY, "summary": "Dark\rand cold"})
+    tickets.reply(support, Ticket.objects.get(), "Is the lamp on?")
+    assert outbox.send_due() == 1
+    assert mail.outbox[0].subject == "Support replied: Dark and cold"

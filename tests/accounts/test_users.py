@@ -1,17 +1,32 @@
 """The users of an account, and what they are granted."""
 
 import re
+import threading
 from concurrent.futures import ThreadPoolExecutor
+from datetime import timedelta
 
 import pytest
 from django.core import mail
-from django.db import connection
+from django.db import connection, transaction
 from django.test import Client
+from django.utils.timezone import now
 
+from accounts.actors import Actor
 from accounts.models import Event, GlobalGrants, Grant, Message, PersonalToken, User
-from accounts.services import outbox
+from accounts.services import outbox, users
+from accounts.services.grants import set_grants
+from config.errors import Invalid, Missing
 from config.sealing import unseal
-from tests.factories import EventFactory, GrantFactory, InstanceFactory, UserFactory, token_of
+from tests.compute.test_gone_meanwhile import held_up
+from tests.factories import (
+    EventFactory,
+    GrantFactory,
+    ImageFactory,
+    InstanceFactory,
+    StackScriptFactory,
+    UserFactory,
+    token_of,
+)
 
 PATH = "/v4/account/users"
 
@@ -109,6 +124,21 @@ class TestChanging:
         assert set(Event.objects.filter(account=account).values_list("username", flat=True)) == {"kari", "owner"}
         assert Event.objects.exclude(account=account).get().username == "restricted"
 
+    def test_a_new_name_goes_with_the_images_and_scripts_the_user_made(self, api, account, restricted):
+        mine = {"account": account, "is_public": False}
+        image = ImageFactory(id="private/7", number=7, created_by="restricted", **mine)
+        script = StackScriptFactory(username="restricted", account=account)
+        api.put(f"{PATH}/restricted", {"username": "kari"})
+        image.refresh_from_db()
+        script.refresh_from_db()
+        assert (image.created_by, script.username) == ("kari", "kari")
+
+    def test_what_another_did_who_had_the_old_name_before_stays_its_own(self, api, account, restricted):
+        theirs = EventFactory(account=account, username="restricted")
+        User.objects.filter(pk=restricted.pk).update(date_joined=now() + timedelta(seconds=1))
+        api.put(f"{PATH}/restricted", {"username": "kari"})
+        assert Event.objects.get(pk=theirs.pk).username == "restricted"
+
     def test_a_taken_name_changes_nothing(self, api, restricted):
         answer = api.put(f"{PATH}/restricted", {"username": "Owner", "email": "kari@example.com"})
         assert answer.json()["errors"][0]["field"] == "username"
@@ -155,6 +185,43 @@ class TestTheLastUnrestricted:
         with ThreadPoolExecutor(2) as pool:
             list(pool.map(remove, calls))
         assert User.objects.filter(account=account).count() == 1
+
+    def test_is_looked_for_as_users_are_and_not_as_they_were_read(self, account, owner, restricted):
+        User.objects.filter(pk=restricted.pk).update(restricted=False)
+        User.objects.filter(pk=owner.pk).update(is_active=False)
+        with pytest.raises(Invalid, match="at least one"):
+            users.remove(Actor(account.pk, owner.pk, "owner"), restricted)
+
+
+@pytest.mark.django_db(transaction=True)
+def test_grants_that_are_given_while_a_user_is_freed_go_with_the_others(account, owner, restricted):
+    actor, freed = Actor(account.pk, owner.pk, "owner"), []
+    grant = {"id": InstanceFactory(account=account).pk, "permissions": "read_write"}
+
+    def free() -> None:
+        try:
+            users.update(actor, restricted, username=None, email=None, restricted=False)
+            freed.append(True)
+        finally:
+            connection.close()
+
+    with transaction.atomic():
+        set_grants(actor, restricted, {}, {"compute": [grant]})
+        freeing = threading.Thread(target=free)
+        freeing.start()
+        assert held_up()
+    freeing.join()
+    assert freed
+    assert not Grant.objects.filter(user=restricted).exists()
+
+
+def test_a_user_that_was_removed_meanwhile_is_missing(account, owner, restricted):
+    actor = Actor(account.pk, owner.pk, "owner")
+    User.objects.filter(pk=restricted.pk).delete()
+    with pytest.raises(Missing):
+        users.update(actor, restricted, username=None, email="kari@example.com", restricted=None)
+    with pytest.raises(Missing):
+        users.remove(actor, restricted)
 
 
 def test_removing_a_user_ends_its_tokens_at_once(api, client_for, restricted):
