@@ -1,5 +1,8 @@
-"""Accounts, users, tokens, OAuth and events for staff. Nothing here shows a secret or a digest of one."""
+"""Accounts, users, what has access to them, tickets, mails and events for staff.
 
-from accounts.admin import accounts, events, log, oauth, tokens, users
+Nothing here shows a secret or a digest of one.
+"""
 
-__all__ = ["accounts", "events", "log", "oauth", "tokens", "users"]
+from accounts.admin import access, accounts, events, log, oauth, outbox, tickets, tokens, users
+
+__all__ = ["access", "accounts", "events", "log", "oauth", "outbox", "tickets", "tokens", "users"]

@@ -1,5 +1,6 @@
 """Accounts: search, and a page with everything that belongs to one."""
 
+from django import forms
 from django.contrib import admin
 from django.db.models import Count, OuterRef, Q, QuerySet, Subquery
 from django.db.models.functions import Coalesce
@@ -8,12 +9,14 @@ from django.http import HttpRequest
 from accounts.admin.panels import MOST, account_panels, events_panel, staff
 from accounts.admin.tokens import token_rows
 from accounts.models import Account, Grant, PersonalToken, User
-from accounts.services.events import notify
-from accounts.services.refs import account_ref
+from accounts.services import account as services
 from accounts.services.suspension import set_account_active
 from config.admin.display import BAD, GOOD, link, list_of, moment, pill
 from config.admin.pages import Page, Panel
 from config.admin.verbs import Verb
+from config.errors import Invalid
+
+SETTINGS = ("network_helper", "backups_enabled")
 
 
 def suspend(request: HttpRequest, account: Account) -> str:
@@ -26,21 +29,44 @@ def activate(request: HttpRequest, account: Account) -> str:
     return "active."
 
 
+class AccountForm(forms.ModelForm):
+    class Meta:
+        model = Account
+        fields = (
+            "company", "email", "first_name", "last_name", "address_1", "address_2", "city", "state", "zip",
+            "country", "phone", "tax_id", "extra_ipv4", "network_helper", "backups_enabled",
+        )  # fmt: skip
+
+    def clean_country(self) -> str:
+        try:
+            return services.country_of(self.cleaned_data["country"])
+        except Invalid as error:
+            raise forms.ValidationError("There is no such country: two letters of ISO 3166, such as NO.") from error
+
+
 @admin.register(Account)
 class AccountPage(Page):
-    """Company, email and extra addresses can be edited; everything else is looked at, or done by a verb."""
+    """The customer's name and address, settings and extra addresses can be edited; everything else is looked at,
+    or done by a verb."""
 
-    list_display = ("id", "name", "email", "state", "users_count", "created")
+    form = AccountForm
+    list_display = ("id", "name", "email", "standing", "users_count", "opened")
     list_display_links = ("id", "name")
     list_filter = ("is_active",)
     search_fields = ("=pk", "^company", "^email")
     search_help_text = "Account id, username, or how a company or email begins."
     ordering = ("-id",)
-    sortable_by = ("id", "created")
+    sortable_by = ("id", "opened")
     fieldsets = (
-        (None, {"fields": (("id", "state"), "company", "email", "extra_ipv4", "euuid", ("created", "updated"))}),
-    )
-    readonly_fields = ("id", "state", "euuid", "created", "updated")
+        (None, {"fields": (("id", "standing"), "company", "email")}),
+        ("Customer", {"fields": (
+            ("first_name", "last_name"), ("phone", "tax_id"), ("address_1", "address_2"), ("zip", "city"),
+            ("state", "country"),
+        )}),
+        ("What is created from now on", {"fields": ("extra_ipv4", "network_helper", "backups_enabled")}),
+        ("More", {"fields": ("managed", "euuid", ("opened", "updated_at"))}),
+    )  # fmt: skip
+    readonly_fields = ("id", "standing", "managed", "euuid", "opened", "updated_at")
     verbs = (
         Verb(
             "suspend", "Suspend", suspend, danger=True, offered=lambda account: account.is_active,
@@ -62,11 +88,16 @@ class AccountPage(Page):
         user = User.objects.filter(username=term, account__isnull=False).values("account_id")
         return super().matches(term) | Q(pk__in=user)
 
-    def save_model(self, request: HttpRequest, obj: Account, form, change: bool) -> None:
-        super().save_model(request, obj, form, change)
-        if change and form.changed_data:
-            ref = account_ref(obj)
-            notify(staff(request, obj.pk), "account_update", ref)
+    def save_model(self, request: HttpRequest, obj: Account, form: forms.ModelForm, change: bool) -> None:
+        """A change goes by the services, which write what differs and tell of it."""
+        if not change:
+            super().save_model(request, obj, form, change)
+            return
+        actor, kept = staff(request, obj.pk), Account.objects.get(pk=obj.pk)
+        changes = {name: form.cleaned_data[name] for name in form.changed_data}
+        settings = {name: changes.pop(name) for name in SETTINGS if name in changes}
+        services.update(actor, kept, changes)
+        services.update_settings(actor, kept, settings)
 
     def panels(self, request: HttpRequest, obj: Account) -> list[Panel]:
         return [
@@ -81,9 +112,17 @@ class AccountPage(Page):
     def name(self, account: Account) -> str:
         return str(account)
 
-    @admin.display(description="State")
-    def state(self, account: Account):
+    @admin.display(description="Standing")
+    def standing(self, account: Account):
         return pill("active", GOOD) if account.is_active else pill("suspended", BAD)
+
+    @admin.display(description="Created", ordering="created")
+    def opened(self, account: Account):
+        return moment(account.created)
+
+    @admin.display(description="Updated")
+    def updated_at(self, account: Account):
+        return moment(account.updated)
 
     @admin.display(description="Users")
     def users_count(self, account: Account) -> int:

@@ -6,83 +6,191 @@ tokens have no page at all.
 
 import oauth2_provider.admin  # noqa: F401  (registers its pages, so that we can take them away)
 from django.contrib import admin
-from django.db.models import QuerySet
+from django.db.models import Model, Q, QuerySet
 from django.http import HttpRequest
-from oauth2_provider.models import revoke_access_token
+from django.utils.html import format_html
+from django.utils.safestring import SafeString
+from django.utils.timezone import now
 
+from accounts.admin.panels import MOST, account_panel, staff
 from accounts.models import (
+    Account,
+    Authorization,
     OAuthAccessToken,
     OAuthClient,
     OAuthGrant,
     OAuthIDToken,
     OAuthRefreshToken,
 )
-from config.admin.display import BAD, GOOD, QUIET, link, moment, pill
-from config.admin.pages import ReadOnlyPage
+from accounts.models.oauth import has
+from accounts.services import access, oauth_clients
+from accounts.services.oauth_clients import Ended
+from config.admin.display import BAD, GOOD, NOTHING, QUIET, lines, link, list_of, moment, pill
+from config.admin.pages import Panel, ReadOnlyPage, is_number
 from config.admin.verbs import Verb
 from config.errors import Invalid
 
 admin.site.unregister((OAuthClient, OAuthAccessToken, OAuthRefreshToken, OAuthGrant, OAuthIDToken))
 
-TOKEN_SECRETS = ("token", "token_checksum")
-
-
-def suspend(request: HttpRequest, client: OAuthClient) -> str:
-    """No new tokens for the client, and no refreshing; those it has end."""
-    if not OAuthClient.objects.filter(pk=client.pk).exclude(status="suspended").update(status="suspended"):
-        raise Invalid("The client is suspended already.")
-    OAuthGrant.objects.filter(application=client).delete()
-    refresh, _ = OAuthRefreshToken.objects.filter(application=client).delete()
-    access, _ = OAuthAccessToken.objects.filter(application=client).delete()
-    return f"suspended; {access} access tokens and {refresh} refresh tokens ended."
+Status = OAuthClient.Status
+CLIENT_UNREAD = ("client_secret", "thumbnail")
+"""What no page of a client reads: one is secret, the other large."""
 
 
 def activate(request: HttpRequest, client: OAuthClient) -> str:
-    if not OAuthClient.objects.filter(pk=client.pk).exclude(status="active").update(status="active"):
-        raise Invalid("The client is active already.")
-    return "active. Users have to authorize it anew."
+    before = client.status
+    set_status(request, client, Status.ACTIVE)
+    if before == Status.SUSPENDED:
+        return "active. Users have to authorize it anew."
+    return "active. Apps go on with what they had."
+
+
+def disable(request: HttpRequest, client: OAuthClient) -> str:
+    set_status(request, client, Status.DISABLED)
+    return "disabled. What it was given is kept for when it is activated."
+
+
+def suspend(request: HttpRequest, client: OAuthClient) -> str:
+    ended = set_status(request, client, Status.SUSPENDED)
+    return f"suspended. Authorizations that ended: {ended.authorizations}, tokens: {ended.tokens}."
+
+
+def set_status(request: HttpRequest, client: OAuthClient, status: str) -> Ended:
+    actor = staff(request, client.account_id) if client.account_id else None
+    return oauth_clients.set_status(actor, client, status)
 
 
 def revoke_access(request: HttpRequest, token: OAuthAccessToken) -> str:
-    revoke_access_token(token)
+    access.revoke_token(staff(request, token.user.account_id), token)
     return "revoked, with its refresh token."
 
 
 def revoke_refresh(request: HttpRequest, token: OAuthRefreshToken) -> str:
     if token.revoked is not None:
         raise Invalid("The token is revoked already.")
-    token.revoke()
+    access.revoke_token(staff(request, token.user.account_id), token)
     return "revoked, with its access token."
 
 
 @admin.register(OAuthClient)
 class OAuthClientPage(ReadOnlyPage):
-    list_display = ("client_id", "name", "user", "client_type", "state", "created")
-    list_select_related = ("user",)
+    """Apps, whose accounts look after them. What staff may do is stop them."""
+
+    list_display = ("client_id", "label", "account", "client_type", "state")
+    list_select_related = ("account",)
     list_filter = ("status", "client_type")
-    search_fields = ("client_id", "^name", "user__username")
-    search_help_text = "A client id or username, or how a name begins."
-    secret = ("client_secret",)
+    link_filters = ("account__id__exact",)
+    search_fields = ("=pk", "client_id", "^name")
+    search_help_text = "A client id, or how a label, or the company or email of its account begins."
+    secret = CLIENT_UNREAD
+    view_on_site = False  # the toolkit's pages for clients are not there
     ordering = ("-id",)
     sortable_by = ()
-    fields = (
-        "client_id", "name", "user", "state", "client_type", "authorization_grant_type", "redirect_uris",
-        "skip_authorization", "created", "updated",
+    fieldsets = (
+        (None, {"fields": (
+            ("label", "picture"), ("client_id", "state"), ("account", "kind"), "redirects", ("created", "updated"),
+        )}),
     )  # fmt: skip
     verbs = (
         Verb(
-            "suspend", "Suspend", suspend, danger=True, offered=lambda client: client.status == "active",
-            confirm="It gets no new tokens, and all that it has end.",
+            "disable", "Disable", disable, offered=lambda client: client.status == Status.ACTIVE,
+            confirm=(
+                "A pause: they get no tokens, and those they have answer 401. What users allowed is kept, and goes"
+                " on when they are activated."
+            ),
         ),
-        Verb("activate", "Activate", activate, offered=lambda client: client.status != "active"),
+        Verb(
+            "suspend", "Suspend", suspend, danger=True, offered=lambda client: client.status != Status.SUSPENDED,
+            confirm=(
+                "For abuse: they get no tokens, and all their codes, tokens and authorizations end for good."
+                " Activated again, they have to ask every user anew."
+            ),
+        ),
+        Verb(
+            "activate", "Activate", activate, offered=lambda client: client.status != Status.ACTIVE,
+            confirm="They may ask users for access again.",
+        ),
     )  # fmt: skip
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[OAuthClient]:
-        return super().get_queryset(request).defer("client_secret")
+        return super().get_queryset(request).annotate(has_thumbnail=has("thumbnail"))
+
+    def matches(self, term: str) -> Q:
+        if is_number(term):
+            return super().matches(term)
+        owner = Account.objects.filter(Q(company__istartswith=term) | Q(email__istartswith=term))
+        return super().matches(term) | Q(account__in=owner)
+
+    def panels(self, request: HttpRequest, obj: OAuthClient) -> list[Panel]:
+        return [authorizations_panel(obj), tokens_panel(obj)]
+
+    @admin.display(description="Label")
+    def label(self, client: OAuthClient):
+        return client.name or NOTHING
+
+    @admin.display(description="Kind")
+    def kind(self, client: OAuthClient) -> str:
+        return "public: PKCE and no secret" if client.client_type == OAuthClient.CLIENT_PUBLIC else "confidential"
+
+    @admin.display(description="Sends users back to")
+    def redirects(self, client: OAuthClient):
+        return lines(client.redirect_uris.split()) or NOTHING
+
+    @admin.display(description="Picture")
+    def picture(self, client: OAuthClient):
+        if not client.has_thumbnail:
+            return NOTHING
+        address = f"/v4/account/oauth-clients/{client.client_id}/thumbnail"
+        return format_html('<img src="{}" alt="" width="48" height="48">', address)
 
     @admin.display(description="State")
     def state(self, client: OAuthClient):
-        return pill(client.status, GOOD if client.status == "active" else BAD)
+        return client_state(client)
+
+
+def client_state(client: OAuthClient) -> SafeString:
+    if client.standing != client.status:
+        return pill(f"{client.status}, account suspended", BAD)
+    return pill(client.status, GOOD if client.status == Status.ACTIVE else BAD)
+
+
+def authorizations_panel(client: OAuthClient) -> Panel:
+    rows = Authorization.objects.filter(client=client).select_related("user").order_by("-pk")[:MOST]
+    return Panel.of(
+        "Users who let it act",
+        ("User", "Scopes", "Since", ""),
+        ((link(each.user), each.scopes, moment(each.created), link(each, "authorization")) for each in rows),
+        more=list_of(Authorization, q=client.client_id),
+    )
+
+
+def tokens_panel(client: OAuthClient) -> Panel:
+    access = OAuthAccessToken.objects.filter(application=client, expires__gt=now()).count()
+    refresh = OAuthRefreshToken.objects.filter(application=client, revoked=None).count()
+    return Panel.of(
+        "Tokens",
+        ("Kind", "Usable"),
+        (
+            (all_of(OAuthAccessToken, client, "access tokens"), access),
+            (all_of(OAuthRefreshToken, client, "refresh tokens"), refresh),
+        ),
+    )
+
+
+def all_of(model: type[Model], client: OAuthClient, text: str) -> SafeString:
+    return format_html('<a href="{}">{}</a>', list_of(model, q=client.client_id), text)
+
+
+@account_panel
+def clients_panel(account: Account) -> Panel:
+    """The OAuth clients of an account, for its page."""
+    rows = account.oauth_clients.defer(*CLIENT_UNREAD).order_by("-pk")[:MOST]
+    return Panel.of(
+        "OAuth clients",
+        ("Client", "Label", "Kind", "State"),
+        ((link(each, each.client_id), each.name, each.client_type, client_state(each)) for each in rows),
+        more=list_of(OAuthClient, account__id__exact=account.pk),
+    )
 
 
 class TokenPage(ReadOnlyPage):
@@ -91,12 +199,13 @@ class TokenPage(ReadOnlyPage):
     list_select_related = ("user", "application")
     search_fields = ("=pk", "user__username", "application__client_id")
     search_help_text = "A username or a client id."
-    secret = TOKEN_SECRETS
+    secret = ("token", "token_checksum")
     ordering = ("-id",)
     sortable_by = ()
 
     def get_queryset(self, request: HttpRequest) -> QuerySet:
-        return super().get_queryset(request).defer(*TOKEN_SECRETS)
+        unread = [f"application__{name}" for name in CLIENT_UNREAD]
+        return super().get_queryset(request).select_related("user", "application").defer(*unread)
 
     @admin.display(description="Token")
     def name(self, token: OAuthAccessToken | OAuthRefreshToken) -> str:

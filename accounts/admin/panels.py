@@ -2,11 +2,15 @@
 
 from collections.abc import Callable
 
+from django.contrib import admin
+from django.contrib.admin.utils import quote
 from django.http import HttpRequest
+from django.urls import reverse
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
 
 from accounts.actors import Actor
+from accounts.entities import kind_of
 from accounts.models import Account, Event
 from config.admin.display import BAD, BUSY, GOOD, QUIET, link, list_of, moment, pill
 from config.admin.pages import Panel
@@ -47,6 +51,20 @@ def event_state(event: Event) -> SafeString:
 
 def event_entity(event: Event) -> str:
     return f"{event.entity_type} {event.entity_label} ({event.entity_id})" if event.entity_type else ""
+
+
+def entity_link(name: str, key: int | str, label: str) -> SafeString | str:
+    """An entity that is named by value: a link where its kind has pages and goes by the ids of its rows."""
+    text = f"{name} {label} ({key})"
+    try:
+        kind = kind_of(name)
+    except LookupError:
+        return text
+    if kind.key != "pk" or not admin.site.is_registered(kind.model):
+        return text
+    meta = kind.model._meta
+    address = reverse(f"admin:{meta.app_label}_{meta.model_name}_change", args=[quote(str(key))])
+    return format_html('<a href="{}">{}</a>', address, text)
 
 
 def events_panel(account: Account) -> Panel:

@@ -4,7 +4,6 @@ from collections.abc import Iterable, Iterator
 from typing import Any
 
 from django.contrib import admin
-from django.db.models import QuerySet
 from django.http import HttpRequest
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
@@ -58,9 +57,6 @@ class PersonalTokenPage(ReadOnlyPage):
             confirm="Whoever uses it will be answered 401 from now on. This cannot be taken back.",
         ),
     )  # fmt: skip
-
-    def get_queryset(self, request: HttpRequest) -> QuerySet[PersonalToken]:
-        return super().get_queryset(request).defer("digest")
 
     @admin.display(description="Token")
     def beginning(self, token: PersonalToken) -> str:

@@ -2,22 +2,41 @@
 
 from typing import Any
 
+from django import forms
 from django.contrib import admin
-from django.contrib.auth.admin import UserAdmin
-from django.contrib.auth.forms import AdminUserCreationForm, UserChangeForm
-from django.http import HttpRequest
+from django.contrib.admin.utils import unquote
+from django.contrib.auth.admin import GroupAdmin, UserAdmin
+from django.contrib.auth.forms import (
+    AdminPasswordChangeForm,
+    AdminUserCreationForm,
+    ReadOnlyPasswordHashField,
+    ReadOnlyPasswordHashWidget,
+    UserChangeForm,
+)
+from django.contrib.auth.hashers import is_password_usable
+from django.contrib.auth.models import Group
+from django.db import transaction
+from django.http import HttpRequest, HttpResponse, QueryDict
 
-from accounts.admin.panels import MOST, staff
-from accounts.admin.tokens import token_rows
-from accounts.models import GlobalGrants, OAuthAccessToken, PersonalToken, User
+from accounts.actors import Actor
+from accounts.admin import user_panels
+from accounts.admin.grants import GrantsForm
+from accounts.admin.panels import staff
+from accounts.models import TrustedDevice, User
+from accounts.services import attempts, external, second_factor, users
 from accounts.services.events import notify
+from accounts.services.grants import set_grants
 from accounts.services.refs import user_ref
+from accounts.services.security_questions import QUESTIONS, is_right
 from accounts.services.suspension import set_user_active
-from config.admin.display import BAD, GOOD, link, list_of, moment, pill
+from config.admin.display import BAD, GOOD, moment, pill
 from config.admin.pages import Page, Panel
 from config.admin.verbs import Verb
+from config.errors import Invalid
 
 PRIVILEGES = ("is_staff", "is_superuser", "groups", "user_permissions")
+OWN = ("username", "email", "restricted")
+"""What the service changes, which keeps what names a user in step and the last unrestricted one unrestricted."""
 
 
 def suspend(request: HttpRequest, user: User) -> str:
@@ -31,7 +50,81 @@ def activate(request: HttpRequest, user: User) -> str:
 
 
 def _set_active(request: HttpRequest, user: User, active: bool) -> None:
-    set_user_active(staff(request, user.account_id) if user.account_id else None, user, active)
+    set_user_active(told_to(request, user), user, active)
+
+
+def told_to(request: HttpRequest, user: User) -> Actor | None:
+    """Who acts, as the account of the user is told. None for those on no account: there is nobody to tell."""
+    return staff(request, user.account_id) if user.account_id else None
+
+
+class ReasonForm(forms.Form):
+    """Why staff do something to a user's security."""
+
+    reason = forms.CharField(
+        max_length=200,
+        help_text="How you made sure who asks. It stands in the account's event, for the customer to read too.",
+        widget=forms.TextInput(attrs={"class": "vTextField"}),
+    )
+
+    def __init__(self, user: User, data: QueryDict | None = None):
+        super().__init__(data)
+
+
+class AnswerForm(forms.Form):
+    """What somebody who says to be the user answers to one of the questions that the user chose."""
+
+    question = forms.TypedChoiceField(coerce=int)
+    response = forms.CharField(
+        label="What they answer",
+        max_length=255,
+        help_text="Case and spaces do not matter. The answer itself is kept as a hash, and shown to nobody.",
+        widget=forms.TextInput(attrs={"class": "vTextField", "autocomplete": "off"}),
+    )
+
+    def __init__(self, user: User, data: QueryDict | None = None):
+        super().__init__(data)
+        asked = user.security_answers.values_list("question_id", flat=True)
+        question: forms.ChoiceField = self.fields["question"]  # type: ignore[assignment]
+        question.choices = [(number, QUESTIONS[number]) for number in asked if number in QUESTIONS]
+
+
+def check_answer(request: HttpRequest, user: User, given: dict[str, Any]) -> str:
+    attempts.check("second_factor", f"answers:{user.pk}", "response")
+    if not is_right(user, given["question"], given["response"]):
+        raise Invalid("That is not the answer.", "response")
+    return f"right. ({QUESTIONS[given['question']]})"
+
+
+def turn_second_factor_off(request: HttpRequest, user: User, given: dict[str, Any]) -> str:
+    message = f"Turned off by support: {given['reason']}"
+    if not second_factor.disable(told_to(request, user), user, message):
+        raise Invalid("It is off already.")
+    return f"off. {given['reason']}"
+
+
+def change_grants(request: HttpRequest, user: User, given: dict[str, Any]) -> str:
+    on_account, on_entities = given["on_account"], given["on_entities"]
+    number = len(on_account) + sum(map(len, on_entities.values()))
+    if not number:
+        raise Invalid("Nothing was changed.")
+    try:
+        set_grants(staff(request, user.account_id or 0), user, on_account, on_entities)
+    except Invalid as error:
+        if all(problem.field is None for problem in error.problems):
+            raise
+        raise Invalid("Not all of these are the account's. Nothing was changed.", "ids") from error
+    return f"{number} changed; they hold from the next request on."
+
+
+def untie(request: HttpRequest, user: User) -> str:
+    external.untie(told_to(request, user), user)
+    return f"a mail to {user.email} is on its way, to choose a password."
+
+
+def mail_password(request: HttpRequest, user: User) -> str:
+    users.mail_password(told_to(request, user), user)
+    return f"a mail to {user.email} is on its way."
 
 
 class NewUserForm(AdminUserCreationForm):
@@ -40,7 +133,29 @@ class NewUserForm(AdminUserCreationForm):
         fields = ("username", "email", "account", "restricted")
 
 
+class PasswordForm(AdminPasswordChangeForm):
+    """A password that staff set: as any new one it forgets browsers, and ends the sign-in by a provider."""
+
+    @transaction.atomic
+    def save(self, commit: bool = True) -> User:
+        user: User = super().save(commit)
+        TrustedDevice.objects.filter(user=user).delete()
+        external.forget(user)
+        return user
+
+
+class PasswordState(ReadOnlyPasswordHashWidget):
+    """Django's shows how a password was hashed, and the beginning of the hash. Here only whether there is one."""
+
+    def get_context(self, name: str, value: Any, attrs: dict[str, Any] | None) -> dict[str, Any]:
+        context = super().get_context(name, value, attrs)
+        usable = bool(value) and is_password_usable(value)
+        return {**context, "summary": [{"label": "One is set." if usable else "None is set."}]}
+
+
 class UserForm(UserChangeForm):
+    password = ReadOnlyPasswordHashField(label="Password", widget=PasswordState)
+
     class Meta:
         model = User
         fields = "__all__"
@@ -55,23 +170,24 @@ class UserPage(Page, UserAdmin):
 
     form = UserForm
     add_form = NewUserForm
-    list_display = ("username", "email", "account", "access", "state", "is_staff", "last_login")
+    change_password_form = PasswordForm
+    list_display = ("username", "email", "account", "access", "state", "is_staff", "last_seen")
     list_filter = ("is_active", "is_staff", "restricted")
     list_select_related = ("account",)
     search_fields = ("=pk", "^username", "^email")
     search_help_text = "User id, or how a username or email begins."
     ordering = ("-id",)
-    sortable_by = ("username", "last_login")
+    sortable_by = ("username", "last_seen")
     autocomplete_fields = ("account",)
     filter_horizontal = ("groups", "user_permissions")
     fieldsets = (
         (None, {"fields": ("username", "state", "account", "email", "restricted", "password")}),
         ("Settings", {"fields": (
-            ("timezone", "email_notifications"), ("two_factor_auth", "verified_phone_number"),
-            ("ip_whitelist_enabled", "lish_auth_method", "authentication_type"),
+            ("timezone", "email_notifications"), ("verified_phone_number", "authentication_type"),
+            ("ip_whitelist_enabled", "lish_auth_method"),
         )}),
         ("Staff", {"fields": ("is_staff", "is_superuser", "groups", "user_permissions"), "classes": ("collapse",)}),
-        ("Dates", {"fields": (("date_joined", "last_login"),)}),
+        ("Dates", {"fields": (("date_joined", "last_seen"),)}),
     )  # fmt: skip
     add_fieldsets = (
         (None, {"classes": ("wide",), "fields": (
@@ -79,10 +195,10 @@ class UserPage(Page, UserAdmin):
         )}),
     )  # fmt: skip
     readonly_fields = (
-        "state", "two_factor_auth", "verified_phone_number", "ip_whitelist_enabled", "lish_auth_method",
-        "authentication_type", "timezone", "email_notifications", "date_joined", "last_login",
+        "state", "verified_phone_number", "ip_whitelist_enabled", "lish_auth_method",
+        "authentication_type", "timezone", "email_notifications", "date_joined", "last_seen",
     )  # fmt: skip
-    fixed = ("username", "account")
+    fixed = ("account",)
     secret = ("password",)
     verbs = (
         Verb(
@@ -90,10 +206,40 @@ class UserPage(Page, UserAdmin):
             confirm="They will not be able to log in, and their tokens will be answered 401.",
         ),
         Verb("activate", "Activate", activate, offered=lambda user: not user.is_active),
+        Verb(
+            "grants", "Change grants", change_grants, form=GrantsForm, offered=lambda user: user.restricted,
+            confirm="What the user may do. Only what you change is written; it holds from the next request on.",
+        ),
+        Verb(
+            "check-answer", "Check an answer", check_answer, form=AnswerForm,
+            offered=lambda user: user.security_answers.exists(),
+            confirm="To be sure who calls: ask the question, and type what they say. It can be tried a few times.",
+        ),
+        Verb(
+            "second-factor-off", "Turn second factor off", turn_second_factor_off, form=ReasonForm, danger=True,
+            offered=lambda user: user.two_factor_auth,
+            confirm=(
+                "Whoever has the password gets in from then on, without a code. Make sure that it is the user who"
+                " asks. The user can set it up again."
+            ),
+        ),
+        Verb(
+            "untie", "End sign-in by provider", untie, danger=True,
+            offered=lambda user: user.authentication_type != User.PASSWORD,
+            confirm="Their sessions end, and they are mailed an address at which to choose a password instead.",
+        ),
+        Verb(
+            "mail-password", "Mail a password link", mail_password,
+            offered=lambda user: user.is_active and user.authentication_type == User.PASSWORD,
+            confirm="They are mailed an address at which to choose a new password: good once, for three days.",
+        ),
     )  # fmt: skip
 
-    def get_readonly_fields(self, request: HttpRequest, obj: Any = None) -> tuple[Any, ...]:
+    def get_readonly_fields(self, request: HttpRequest, obj: User | None = None) -> tuple[Any, ...]:
+        """Staff keep their names: events and replies on customers' accounts name them by value."""
         readonly = tuple(super().get_readonly_fields(request, obj))
+        if obj is not None and obj.account_id is None:
+            readonly += ("username", "restricted")
         return readonly if request.user.is_superuser else (*readonly, *PRIVILEGES)
 
     def has_change_permission(self, request: HttpRequest, obj: User | None = None) -> bool:
@@ -107,14 +253,38 @@ class UserPage(Page, UserAdmin):
     def may_on(self, request: HttpRequest, verb: Verb, obj: Any) -> bool:
         return super().may_on(request, verb, obj) and self.has_change_permission(request, obj)
 
-    def save_model(self, request: HttpRequest, obj: User, form, change: bool) -> None:
-        super().save_model(request, obj, form, change)
-        if obj.account_id and (form.changed_data or not change):
-            ref = user_ref(obj)
-            notify(staff(request, obj.account_id), "user_update" if change else "user_create", ref)
+    def save_model(self, request: HttpRequest, obj: User, form: forms.ModelForm, change: bool) -> None:
+        """Write what was changed alone, and what the service sees to by the service."""
+        if not change:
+            super().save_model(request, obj, form, change)
+            if obj.account_id:
+                notify(staff(request, obj.account_id), "user_create", user_ref(obj))
+            return
+        columns = {field.name for field in User._meta.concrete_fields}
+        changed = {name: form.cleaned_data[name] for name in form.changed_data if name in columns}
+        if obj.account_id:
+            given = {name: changed.pop(name, None) for name in OWN}
+            users.update(staff(request, obj.account_id), User.objects.get(pk=obj.pk), **given)
+        if changed:
+            obj.save(update_fields=list(changed))
+
+    @transaction.atomic
+    def user_change_password(self, request: HttpRequest, id: str, form_url: str = "") -> HttpResponse:
+        """Django's. The account is told of a new password, as it is of one that the user chose."""
+        user = self.get_object(request, unquote(id))
+        response = super().user_change_password(request, id, form_url)
+        if user is None or (actor := told_to(request, user)) is None:
+            return response
+        if User.objects.filter(pk=user.pk).exclude(password=user.password).exists():
+            notify(actor, "password_reset", user_ref(user), message="Support set a password.")
+        return response
 
     def panels(self, request: HttpRequest, obj: User) -> list[Panel]:
-        return [tokens_panel(obj), apps_panel(obj), keys_panel(obj), global_grants_panel(obj), grants_panel(obj)]
+        return user_panels.all_of(request, obj)
+
+    @admin.display(description="Last login", ordering="last_login")
+    def last_seen(self, user: User):
+        return moment(user.last_login)
 
     @admin.display(description="Access")
     def access(self, user: User) -> str:
@@ -125,64 +295,13 @@ class UserPage(Page, UserAdmin):
         return pill("active", GOOD) if user.is_active else pill("suspended", BAD)
 
 
-def tokens_panel(user: User) -> Panel:
-    tokens = PersonalToken.objects.filter(user=user).defer("digest").order_by("-pk")[:MOST]
-    return Panel.of(
-        "Personal access tokens",
-        ("Token", "Label", "Scopes", "Expires"),
-        token_rows(tokens),
-        more=list_of(PersonalToken, user__id__exact=user.pk),
-    )
+admin.site.unregister(Group)
 
 
-def apps_panel(user: User) -> Panel:
-    tokens = (
-        OAuthAccessToken.objects.filter(user=user).defer("token", "token_checksum").select_related("application")
-    )
-    return Panel.of(
-        "OAuth access tokens",
-        ("Token", "Client", "Scopes", "Expires"),
-        (
-            (link(token), link(token.application), token.scope, moment(token.expires))
-            for token in tokens.defer("token", "token_checksum").order_by("-pk")[:MOST]
-        ),
-        more=list_of(OAuthAccessToken, user__id__exact=user.pk),
-    )
+@admin.register(Group)
+class GroupPage(Page, GroupAdmin):
+    """What groups of staff may do in the admin."""
 
-
-def keys_panel(user: User) -> Panel:
-    return Panel.of(
-        "SSH keys",
-        ("Label", "Key", "Added"),
-        ((key.label, shortened(key.ssh_key), moment(key.created)) for key in user.ssh_keys.all()[:MOST]),
-    )
-
-
-def shortened(key: str) -> str:
-    """A public key as people tell them apart: its kind, its last characters, its comment."""
-    parts = key.split(None, 2)
-    if len(parts) < 2:
-        return key[:40]
-    return " ".join([parts[0], f"…{parts[1][-16:]}", *parts[2:]])
-
-
-def global_grants_panel(user: User) -> Panel:
-    if not user.restricted:
-        return Panel("Grants on the account", (), empty="Unrestricted: everything is allowed.")
-    row = GlobalGrants.objects.filter(user=user).first()
-    names = [field.name for field in GlobalGrants._meta.concrete_fields if not field.primary_key]
-    given = [(name, getattr(row, name)) for name in names] if row else []
-    return Panel.of(
-        "Grants on the account",
-        ("Grant", "Level"),
-        ((name, "yes" if level is True else level) for name, level in given if level),
-    )
-
-
-def grants_panel(user: User) -> Panel:
-    grants = user.grants.order_by("entity_type", "entity_id")[:MOST]
-    return Panel.of(
-        "Grants on entities",
-        ("Entity", "Level"),
-        ((f"{grant.entity_type} {grant.entity_id}", grant.permissions) for grant in grants),
-    )
+    search_fields = ("^name",)
+    search_help_text = "How a group's name begins."
+    sortable_by = ()

@@ -47,6 +47,53 @@ def test_an_accounts_page_shows_all_that_is_its_own(admin, world, owner, running
     assert page_address(running) in text
 
 
+def save(admin, account: Account, **fields):
+    """Send the account's form as it stands, with these fields changed."""
+    form = admin.get(page_address(account)).context["adminform"].form
+    return admin.post(page_address(account), {**form.initial, **fields})
+
+
+def test_the_customer_is_changed_by_the_service(admin, world):
+    changed = {"first_name": "Kari", "state": "Vestland", "country": "no", "tax_id": "9" * 25, "extra_ipv4": 2}
+    assert save(admin, world.account, **changed).status_code == 302
+    account = Account.objects.get(pk=world.account.pk)
+    assert {name: getattr(account, name) for name in changed} == {**changed, "country": "NO"}
+    told = Event.objects.get(action="account_update")
+    assert (told.username, told.account) == ("staff", account)
+    text = admin.get(page_address(account)).content.decode()
+    assert 'value="Vestland"' in text
+    assert '<span class="pill good">active</span>' in text
+
+
+def test_settings_of_the_account_are_told_as_such(admin, world):
+    save(admin, world.account, backups_enabled="on")
+    world.account.refresh_from_db()
+    assert world.account.backups_enabled
+    assert Event.objects.values_list("action", flat=True).get() == "account_settings_update"
+
+
+def test_saving_an_account_unchanged_tells_nothing(admin, world):
+    assert save(admin, world.account).status_code == 302
+    assert not Event.objects.exists()
+
+
+@pytest.mark.parametrize(
+    ("field", "value"),
+    [("country", "XX"), ("country", "N"), ("tax_id", "9" * 26), ("email", "nobody"), ("city", "x" * 25)],
+)
+def test_what_is_wrong_with_a_customer_is_said_beside_its_field(field, value, admin, world):
+    errors = save(admin, world.account, **{field: value}).context["adminform"].form.errors
+    assert list(errors) == [field]
+    assert not Event.objects.exists()
+
+
+def test_an_account_is_added_with_its_country(admin):
+    data = {"email": "new@example.com", "country": "se", "extra_ipv4": "0"}
+    assert admin.post(reverse("admin:accounts_account_add"), {**data, "country": "XX"}).context["errors"]
+    admin.post(reverse("admin:accounts_account_add"), data)
+    assert Account.objects.get(email="new@example.com").country == "SE"
+
+
 def test_a_users_page_shows_keys_and_grants(admin, owner):
     User.objects.filter(pk=owner.pk).update(restricted=True)
     SSHKey.objects.create(user=owner, label="laptop", ssh_key="ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIFoo me@laptop")
@@ -103,15 +150,9 @@ def test_a_restricted_user_without_an_account_is_refused_kindly(admin):
     assert admin.post(reverse("admin:accounts_user_add"), data).context["errors"]
 
 
-def test_editing_a_user_tells_the_account(admin, owner):
-    admin.post(page_address(owner), {"email": "moved@example.com"})
-    owner.refresh_from_db()
-    assert owner.email == "moved@example.com"
-    assert Event.objects.filter(action="user_update", entity_id=owner.pk, username="staff").exists()
-
-
 def test_staff_cannot_raise_themselves_or_touch_their_betters(clerk, owner, staff):
-    clerk.post(page_address(owner), {"email": "x@example.com", "is_staff": "on", "is_superuser": "on"})
+    raised = {"is_staff": "on", "is_superuser": "on"}
+    clerk.post(page_address(owner), {"username": owner.username, "email": "x@example.com", **raised})
     owner.refresh_from_db()
     assert owner.email == "x@example.com"
     assert not owner.is_staff

@@ -1,0 +1,161 @@
+"""Who got in and from where: logins, remembered browsers, and the apps that users let act."""
+
+from django import forms
+from django.contrib import admin
+from django.db.models import Q, QuerySet
+from django.http import HttpRequest
+from django.utils.timezone import now
+
+from accounts.admin.events import Since
+from accounts.admin.panels import staff
+from accounts.models import Authorization, Login, TrustedDevice, User
+from accounts.services import access
+from config.admin.display import GOOD, NOTHING, QUIET, link, moment, pill
+from config.admin.pages import ReadOnlyPage
+from config.admin.verbs import Verb
+
+
+def forget(request: HttpRequest, device: TrustedDevice) -> str:
+    access.revoke_device(staff(request, device.user.account_id or 0), device)
+    return "forgotten."
+
+
+def revoke(request: HttpRequest, app: Authorization) -> str:
+    access.revoke_app(staff(request, app.user.account_id or 0), app)
+    return "its access has ended."
+
+
+def address_of(term: str) -> str | None:
+    """The IP address that this is, in any spelling."""
+    try:
+        return forms.GenericIPAddressField().clean(term)
+    except forms.ValidationError:
+        return None
+
+
+def users_named(term: str) -> list[int]:
+    """The user of this name, whatever the case. Looked up first, so that no list is scanned for it."""
+    return list(User.objects.filter(username__iexact=term).values_list("pk", flat=True))
+
+
+@admin.register(Login)
+class LoginPage(ReadOnlyPage):
+    list_display = ("when", "by", "account", "ip", "access")
+    list_select_related = ("account", "user")
+    list_filter = (Since,)
+    link_filters = ("account__id__exact",)
+    search_fields = ("=pk",)
+    search_help_text = "A username, or an IP address in any spelling."
+    ordering = ("-id",)
+    sortable_by = ()
+    fields = ("when", "by", "account", "ip", "access")
+
+    def matches(self, term: str) -> Q:
+        address = address_of(term)
+        if address:
+            return Q(ip=address)
+        # a user who is gone left its name
+        return Q(user__in=users_named(term)) | Q(username=term) | super().matches(term)
+
+    @admin.display(description="When")
+    def when(self, login: Login):
+        return moment(login.created)
+
+    @admin.display(description="User")
+    def by(self, login: Login):
+        return link(login.user, login.username) if login.user else f"{login.username} (removed)"
+
+    @admin.display(description="Access then")
+    def access(self, login: Login) -> str:
+        return "restricted" if login.restricted else "unrestricted"
+
+
+@admin.register(TrustedDevice)
+class TrustedDevicePage(ReadOnlyPage):
+    list_display = ("id", "user", "browser", "last_from", "seen", "state", "expires")
+    list_display_links = ("id", "browser")
+    list_select_related = ("user",)
+    search_fields = ("=pk",)
+    search_help_text = "A username, or the IP address that a browser last came from."
+    secret = ("digest",)
+    ordering = ("-id",)
+    sortable_by = ()
+    fields = ("user", "browser", "last_from", "seen", "added", "state", "expires")
+    verbs = (
+        Verb(
+            "forget", "Forget", forget, danger=True, permission="delete",
+            confirm="They are logged out at their next page, and have to give the second factor again.",
+        ),
+    )  # fmt: skip
+
+    def get_queryset(self, request: HttpRequest) -> QuerySet[TrustedDevice]:
+        return super().get_queryset(request).select_related("user")
+
+    def matches(self, term: str) -> Q:
+        address = address_of(term)
+        if address:
+            return Q(last_remote_addr=address)
+        return super().matches(term) | Q(user__in=users_named(term))
+
+    @admin.display(description="Browser")
+    def browser(self, device: TrustedDevice):
+        return device.user_agent or NOTHING
+
+    @admin.display(description="Last from")
+    def last_from(self, device: TrustedDevice) -> str:
+        return device.last_remote_addr
+
+    @admin.display(description="Last seen")
+    def seen(self, device: TrustedDevice):
+        return moment(device.last_authenticated)
+
+    @admin.display(description="Remembered since")
+    def added(self, device: TrustedDevice):
+        return moment(device.created)
+
+    @admin.display(description="State")
+    def state(self, device: TrustedDevice):
+        return pill("remembered", GOOD) if device.expiry > now() else pill("expired", QUIET)
+
+    @admin.display(description="Until")
+    def expires(self, device: TrustedDevice):
+        return moment(device.expiry)
+
+
+@admin.register(Authorization)
+class AuthorizationPage(ReadOnlyPage):
+    """Apps that users let act for them."""
+
+    list_display = ("id", "user", "app", "scopes", "given", "ends")
+    list_select_related = ("user", "client")
+    link_filters = ("user__account__id__exact",)
+    search_fields = ("=pk", "client__client_id")
+    search_help_text = "A username or a client id."
+    ordering = ("-id",)
+    sortable_by = ()
+    fields = ("user", "app", "scopes", "given", "ends")
+    verbs = (
+        Verb(
+            "revoke", "Revoke", revoke, danger=True, permission="delete",
+            confirm="The app's tokens for this user end at once. It can ask again.",
+        ),
+    )  # fmt: skip
+
+    def get_queryset(self, request: HttpRequest) -> QuerySet[Authorization]:
+        rows = super().get_queryset(request).select_related("user", "client")
+        return rows.defer("client__client_secret", "client__thumbnail")
+
+    def matches(self, term: str) -> Q:
+        return super().matches(term) | Q(user__in=users_named(term))
+
+    @admin.display(description="App")
+    def app(self, authorization: Authorization):
+        return link(authorization.client, authorization.client.name or authorization.client.client_id)
+
+    @admin.display(description="Given")
+    def given(self, authorization: Authorization):
+        return moment(authorization.created)
+
+    @admin.display(description="Ends by itself")
+    def ends(self, authorization: Authorization):
+        return moment(authorization.expiry) if authorization.expiry else "never: it can refresh its tokens"

@@ -1,0 +1,76 @@
+"""The form of what a restricted user may do. It asks for changes, which is what the service takes."""
+
+from typing import Any
+
+from django import forms
+from django.http import QueryDict
+
+from accounts.entities import grantable
+from accounts.models import GlobalGrants, Level, User
+from accounts.services.grants import named_grants
+from config.admin.pages import is_number
+
+LEVELS = [("", "no access"), *Level.choices]
+SHOWN = 200
+"""Grants on entities that one form shows. What is beyond is changed by the entity's id."""
+MANY = 100
+"""Ids that are taken at once."""
+
+
+class IdsField(forms.CharField):
+    """Ids, separated by commas or spaces."""
+
+    def clean(self, value: Any) -> list[int]:
+        words = super().clean(value).replace(",", " ").split()
+        if len(words) > MANY or not all(map(is_number, words)):
+            raise forms.ValidationError(f"Give at most {MANY} ids: numbers, separated by commas.")
+        return [int(word) for word in words]
+
+
+class GrantsForm(forms.Form):
+    """What the user has now, to be changed, and a place to grant more. Cleaned, it has the changes alone:
+    `on_account` and `on_entities`, as `set_grants` takes them."""
+
+    def __init__(self, user: User, data: QueryDict | None = None):
+        super().__init__(data)
+        self.now = GlobalGrants.objects.filter(user=user).first() or GlobalGrants(user=user)
+        self.held = {each.field: each for each in named_grants(user)[:SHOWN]}
+        for column in GlobalGrants._meta.concrete_fields:
+            if column.primary_key:
+                continue
+            initial = getattr(self.now, column.name)
+            if column.choices:
+                field: forms.Field = forms.ChoiceField(choices=LEVELS, required=False, initial=initial or "")
+            else:
+                field = forms.BooleanField(required=False, initial=initial)
+            field.label = column.name
+            self.fields[column.name] = field
+        for name, each in self.held.items():
+            self.fields[name] = forms.ChoiceField(
+                label=f"{each.kind} {each.label} ({each.key})", choices=LEVELS, required=False, initial=each.level
+            )
+        self.fields["kind"] = forms.ChoiceField(
+            label="Grant on more of the kind",
+            choices=[(kind.name, kind.name) for kind in grantable()],
+            required=False,
+        )
+        self.fields["ids"] = IdsField(
+            label="with the ids", required=False, help_text="Separated by commas. An image's is its number."
+        )
+        self.fields["level"] = forms.ChoiceField(
+            label="the level", choices=LEVELS, required=False, initial=Level.READ_ONLY
+        )
+
+    def clean(self) -> dict[str, Any]:
+        given = self.cleaned_data
+        on_account: dict[str, Any] = {}
+        on_entities: dict[str, list[dict[str, Any]]] = {}
+        for name in set(self.changed_data) & given.keys():
+            if name in self.held:
+                each = self.held[name]
+                on_entities.setdefault(each.kind, []).append({"id": each.key, "permissions": given[name] or None})
+            elif name not in ("kind", "ids", "level"):
+                on_account[name] = given[name] if isinstance(given[name], bool) else given[name] or None
+        for key in given.get("ids") or ():
+            on_entities.setdefault(given["kind"], []).append({"id": key, "permissions": given["level"] or None})
+        return {**given, "on_account": on_account, "on_entities": on_entities}

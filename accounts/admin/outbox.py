@@ -1,0 +1,148 @@
+"""Mails and short messages that are on their way, or never went out.
+
+What is shown is to whom, what about, and how it goes: enough to tell a customer whether something was sent, and an
+operator what the gateway says. What a message says stays encrypted and is not even read: who sees an invitation's
+address or a code can sign in as somebody else. Subjects and errors hold no such thing, which the service sees to.
+"""
+
+from datetime import timedelta
+from typing import Any
+
+from django.conf import settings
+from django.contrib import admin
+from django.db.models import Count, Q, QuerySet, Value
+from django.db.models.functions import Now
+from django.http import HttpRequest
+from django.utils.html import format_html
+from django.utils.safestring import SafeString
+from django.utils.timezone import now
+
+from accounts.models import Message
+from accounts.services import outbox
+from config.admin.attention import Notice, watcher
+from config.admin.display import BAD, NOTHING, QUIET, lines, list_of, moment, pill
+from config.admin.pages import ReadOnlyPage
+from config.admin.verbs import Verb
+
+PATIENCE = timedelta(minutes=15)
+"""How long a message may wait before staff are told: mail servers that greylist make one wait some minutes."""
+
+
+def given_up() -> Q:
+    return Q(given_up=True)
+
+
+def late() -> Q:
+    """Still tried, for longer than is well: no worker runs, or what sends them is down."""
+    return Q(given_up=False, created__lt=Now() - Value(PATIENCE))
+
+
+class Standing(admin.SimpleListFilter):
+    title = "where it stands"
+    parameter_name = "now"
+
+    def lookups(self, request, model_admin):
+        return [("trouble", "In trouble"), ("given_up", "Given up"), ("late", "Late"), ("waiting", "Still tried")]
+
+    def queryset(self, request: HttpRequest, queryset: QuerySet[Message]) -> QuerySet[Message]:
+        wanted = {
+            "trouble": given_up() | late(), "given_up": given_up(), "late": late(), "waiting": ~given_up(),
+        }  # fmt: skip
+        return queryset.filter(wanted.get(self.value() or "", Q()))
+
+
+def send_again(request: HttpRequest, message: Message) -> str:
+    outbox.send_again(message)
+    return "it is due now; a worker sends it within seconds."
+
+
+def discard(request: HttpRequest, message: Message) -> str:
+    outbox.discard(message)
+    return "deleted unsent."
+
+
+@admin.register(Message)
+class MessagePage(ReadOnlyPage):
+    list_display = ("id", "recipient", "about", "how", "written")
+    list_display_links = ("id", "recipient")
+    list_filter = (Standing, "channel")
+    search_fields = ("=pk", "^recipient")
+    search_help_text = "Message id, or how an address or a number (+47…) begins. What was sent is not kept."
+    secret = ("sealed",)
+    ordering = ("-id",)
+    sortable_by = ()
+    fieldsets = (
+        (None, {
+            "fields": (("recipient", "about"), ("state", "tries"), ("written", "next_try"), "problem"),
+            "description": "What it says is encrypted, and shown to nobody: it may let somebody in.",
+        }),
+    )  # fmt: skip
+    verbs = (
+        Verb(
+            "send-again", "Send again", send_again,
+            confirm=(
+                "They are tried at once, with all tries before them. An address to choose a password is good for"
+                " three days from when it was written, a code for ten minutes: past that, let people ask for a new"
+                " one. What a worker is just sending goes out twice."
+            ),
+        ),
+        Verb(
+            "discard", "Discard", discard, danger=True, permission="delete",
+            confirm="They are deleted unsent, and nobody is told.",
+        ),
+    )  # fmt: skip
+
+    @admin.display(description="About")
+    def about(self, message: Message) -> str:
+        return message.subject or message.get_channel_display()
+
+    @admin.display(description="How it goes")
+    def how(self, message: Message):
+        again = "" if message.given_up else f", the next at {message.run_at:%H:%M:%S}"
+        tries = format_html("{} {}{}", state_of(message), self.tries(message), again)
+        return lines([tries, problem_of(message)])
+
+    @admin.display(description="Error")
+    def problem(self, message: Message):
+        return problem_of(message) or NOTHING
+
+    @admin.display(description="State")
+    def state(self, message: Message):
+        return state_of(message)
+
+    @admin.display(description="Tries")
+    def tries(self, message: Message) -> str:
+        return f"{message.attempt} of {settings.MESSAGE_ATTEMPTS} tries"
+
+    @admin.display(description="Next try")
+    def next_try(self, message: Message):
+        return NOTHING if message.given_up else moment(message.run_at)
+
+    @admin.display(description="Written")
+    def written(self, message: Message):
+        return moment(message.created)
+
+
+def problem_of(message: Message) -> SafeString:
+    return format_html('<span class="problem">{}</span>', message.error) if message.error else SafeString("")
+
+
+def state_of(message: Message) -> SafeString:
+    if message.given_up:
+        return pill("given up", BAD)
+    if message.created < now() - PATIENCE:
+        return pill("late", BAD)
+    return pill("tried again", BAD) if message.error else pill("on its way", QUIET)
+
+
+@watcher
+def messages(request: HttpRequest):
+    """How many messages were given up, and how many are late."""
+    if not request.user.has_perm("accounts.view_message"):
+        return
+    found: dict[str, Any] = Message.objects.aggregate(
+        unsent=Count("pk", filter=given_up()), behind=Count("pk", filter=late())
+    )
+    if any(found.values()):
+        text = f"Mails and messages: {found['unsent']} given up, {found['behind']} late"
+        yield Notice(text, list_of(Message, now="trouble"))

@@ -1,0 +1,305 @@
+"""Support tickets: which wait for us, what was said, and answering."""
+
+from datetime import datetime
+from typing import Any
+from uuid import UUID
+
+from django import forms
+from django.contrib import admin, messages
+from django.contrib.admin.utils import unquote
+from django.core.exceptions import PermissionDenied
+from django.db.models import Case, Count, F, Max, Min, OuterRef, Q, QuerySet, Subquery, When
+from django.db.models.functions import Least
+from django.http import FileResponse, Http404, HttpRequest, HttpResponseRedirect, QueryDict
+from django.http.response import HttpResponseBase
+from django.template.defaultfilters import filesizeformat
+from django.urls import path, reverse
+from django.utils.html import format_html
+from django.utils.safestring import SafeString
+from django.utils.timezone import now
+
+from accounts.admin.panels import account_panel, entity_link, staff
+from accounts.models import Account, Ticket, TicketAttachment, TicketReply, User
+from accounts.services import tickets
+from config.admin.attention import Notice, watcher
+from config.admin.display import BAD, BUSY, NOTHING, QUIET, link, list_of, moment, page_of, pill, span
+from config.admin.pages import Panel, ReadOnlyPage, Row, is_number
+from config.admin.verbs import Verb
+
+TONES = {Ticket.Status.NEW: BAD, Ticket.Status.OPEN: BUSY, Ticket.Status.CLOSED: QUIET}
+
+
+def with_waiting(rows: QuerySet[Ticket]) -> QuerySet[Ticket]:
+    """Add `waiting`: since when the customer waits for us, None where we had the last word or it is closed.
+
+    Files count as words: some customers answer with a screenshot alone.
+    """
+    replies = TicketReply.objects.filter(ticket=OuterRef("pk")).order_by().values("ticket")
+    files = TicketAttachment.objects.filter(ticket=OuterRef("pk")).order_by().values("ticket")
+    ours = Subquery(replies.filter(from_staff=True).annotate(at=Max("created")).values("at"))
+    theirs = replies.filter(from_staff=False, created__gt=OuterRef("answered")).annotate(at=Min("created"))
+    sent = files.filter(created__gt=OuterRef("answered")).annotate(at=Min("created"))
+    return rows.annotate(answered=ours).annotate(
+        waiting=Case(
+            When(status=Ticket.Status.CLOSED, then=None),
+            When(answered=None, then=F("opened")),
+            default=Least(Subquery(theirs.values("at")), Subquery(sent.values("at"))),
+        )
+    )
+
+
+class Standing(admin.SimpleListFilter):
+    title = "where it stands"
+    parameter_name = "now"
+
+    def lookups(self, request, model_admin):
+        return [("waiting", "Waits for us"), ("answered", "Waits for the customer"), ("live", "Not closed")]
+
+    def queryset(self, request: HttpRequest, queryset: QuerySet[Ticket]) -> QuerySet[Ticket]:
+        live = ~Q(status=Ticket.Status.CLOSED)
+        wanted = {
+            "waiting": live & Q(waiting__isnull=False), "answered": live & Q(waiting=None), "live": live,
+        }  # fmt: skip
+        return queryset.filter(wanted.get(self.value() or "", Q()))
+
+
+class ReplyForm(forms.Form):
+    """What support says to the customer."""
+
+    description = forms.CharField(
+        label="To the customer",
+        max_length=65535,
+        widget=forms.Textarea(attrs={"rows": 8, "class": "vLargeTextField"}),
+    )
+    close = forms.BooleanField(label="Close the ticket with it: nothing can be said to it any more", required=False)
+
+    def __init__(self, ticket: Ticket, data: QueryDict | None = None):
+        super().__init__(data)
+        told = tickets.who_is_told(ticket)
+        self.fields["description"].help_text = (
+            f"{told.username} is told by a mail to {told.email}." if told else NOBODY_TOLD
+        )
+
+
+NOBODY_TOLD = (
+    "Nobody is told by mail: who opened it is gone, suspended, or wants none. They can read it in the API."
+)
+
+
+def reply(request: HttpRequest, ticket: Ticket, given: dict[str, Any]) -> str:
+    actor, told = staff(request, ticket.account_id), tickets.who_is_told(ticket)
+    tickets.reply(actor, ticket, given["description"])
+    if given["close"]:
+        tickets.close(actor, ticket)
+    said = f"said, and {told.username} is told by mail" if told else "said, and nobody is told by mail"
+    return f"{said}; the ticket is {'closed' if given['close'] else 'open'}."
+
+
+def close(request: HttpRequest, ticket: Ticket) -> str:
+    tickets.close(staff(request, ticket.account_id), ticket)
+    return "closed."
+
+
+def keep_open(request: HttpRequest, ticket: Ticket) -> str:
+    tickets.set_closable(staff(request, ticket.account_id), ticket, False)
+    return "only support can close it now."
+
+
+def let_close(request: HttpRequest, ticket: Ticket) -> str:
+    tickets.set_closable(staff(request, ticket.account_id), ticket, True)
+    return "the customer can close it now."
+
+
+def is_live(ticket: Ticket) -> bool:
+    return ticket.status != Ticket.Status.CLOSED
+
+
+@admin.register(Ticket)
+class TicketPage(ReadOnlyPage):
+    """What was said is never changed. Those that wait for us are listed with the longest waiting first."""
+
+    list_display = ("id", "subject", "state", "waits", "account", "about", "age")
+    list_display_links = ("id", "subject")
+    list_select_related = ("account",)
+    list_filter = (Standing, "status", "managed_issue")
+    link_filters = ("account__id__exact",)
+    search_fields = ("=pk", "^summary", "opened_by", "^entity_label")
+    search_help_text = (
+        "Ticket id, who opened it, or how a summary, an entity's label, a company or its email begins."
+    )
+    sortable_by = ()
+    fieldsets = (
+        (None, {"fields": (
+            ("state", "waits"), ("account", "about"), ("opened_at", "updated_at"), ("may_close", "closed_at"),
+            "of_managed",
+        )}),
+    )  # fmt: skip
+    verbs = (
+        Verb("reply", "Reply", reply, form=ReplyForm, open=True, offered=is_live),
+        Verb(
+            "close", "Close ticket", close, offered=is_live,
+            confirm="Nothing can be said to a closed ticket any more, and it is not opened again.",
+        ),
+        Verb("keep-open", "Let only support close it", keep_open, offered=lambda it: is_live(it) and it.closable),
+        Verb(
+            "let-close", "Let the customer close it", let_close, offered=lambda it: is_live(it) and not it.closable
+        ),
+    )  # fmt: skip
+
+    def get_queryset(self, request: HttpRequest) -> QuerySet[Ticket]:
+        """Not Django's, which orders by what is added here before it is."""
+        return with_waiting(Ticket.objects.all()).select_related("account")
+
+    def get_ordering(self, request: HttpRequest) -> tuple[str, ...]:
+        return ("waiting", "-id") if request.GET.get(Standing.parameter_name) == "waiting" else ("-id",)
+
+    def get_urls(self):
+        view = self.admin_site.admin_view(self.attachment)
+        name = "accounts_ticket_attachment"
+        return [path("<path:object_id>/attachments/<uuid:key>/", view, name=name), *super().get_urls()]
+
+    def attachment(self, request: HttpRequest, object_id: str, key: UUID) -> HttpResponseBase:
+        """A file that a customer sent: to be saved, never to be shown by the browser as a page of ours."""
+        ticket = self.get_object(request, unquote(object_id))
+        if not self.has_view_permission(request, ticket):
+            raise PermissionDenied
+        kept = TicketAttachment.objects.filter(ticket=ticket, key=key).first() if ticket else None
+        if ticket is None or kept is None:
+            raise Http404
+        try:
+            file = tickets.path_of(kept).open("rb")
+        except FileNotFoundError:
+            messages.error(request, f"{kept.name} is not on this host: is ATTACHMENTS_DIR the same on every one?")
+            return HttpResponseRedirect(page_of(ticket))
+        response = FileResponse(file, as_attachment=True, filename=kept.name, content_type=kept.media_type)
+        response.headers["X-Content-Type-Options"] = "nosniff"
+        response.headers["Content-Security-Policy"] = "default-src 'none'; sandbox"
+        return response
+
+    def matches(self, term: str) -> Q:
+        if is_number(term):
+            return super().matches(term)
+        owner = Account.objects.filter(Q(company__istartswith=term) | Q(email__istartswith=term))
+        return super().matches(term) | Q(account__in=owner)
+
+    def panels(self, request: HttpRequest, obj: Ticket) -> list[Panel]:
+        return [conversation(obj)]
+
+    @admin.display(description="Summary")
+    def subject(self, ticket: Ticket) -> str:
+        return ticket.summary
+
+    @admin.display(description="Status")
+    def state(self, ticket: Ticket):
+        return pill(ticket.status, TONES[Ticket.Status(ticket.status)])
+
+    @admin.display(description="Waits for us")
+    def waits(self, ticket: Ticket):
+        since: datetime | None = ticket.waiting  # type: ignore[attr-defined]
+        return NOTHING if since is None else pill(f"since {span(now() - since)}", BAD)
+
+    @admin.display(description="About")
+    def about(self, ticket: Ticket):
+        if not ticket.entity_type:
+            return NOTHING
+        return entity_link(ticket.entity_type, ticket.entity_id, ticket.entity_label)
+
+    @admin.display(description="Age")
+    def age(self, ticket: Ticket) -> str:
+        return span(now() - ticket.opened)
+
+    @admin.display(description="Opened")
+    def opened_at(self, ticket: Ticket):
+        return format_html("{} by {}", moment(ticket.opened), ticket.opened_by or "the platform")
+
+    @admin.display(description="Updated")
+    def updated_at(self, ticket: Ticket):
+        if not ticket.updated_by:
+            return moment(ticket.updated)
+        return format_html("{} by {}", moment(ticket.updated), ticket.updated_by)
+
+    @admin.display(description="Closed")
+    def closed_at(self, ticket: Ticket):
+        return moment(ticket.closed)
+
+    @admin.display(description="Managed")
+    def of_managed(self, ticket: Ticket) -> str:
+        return "an issue that monitoring found" if ticket.managed_issue else "no"
+
+    @admin.display(description="May be closed by")
+    def may_close(self, ticket: Ticket) -> str:
+        return "the customer, and support" if ticket.closable else "support only"
+
+
+def conversation(ticket: Ticket) -> Panel:
+    """All that was said and sent, the oldest first; three queries."""
+    entries = [(ticket.opened, 0, ticket.opened_by, words(ticket.description), False)]
+    entries += [
+        (each.created, each.pk, each.created_by, words(each.description), each.from_staff)
+        for each in ticket.replies.all()
+    ]
+    entries += [
+        (each.created, each.pk, each.created_by, file_link(ticket, each), False)
+        for each in ticket.attachments.all()
+    ]
+    entries.sort(key=lambda entry: entry[:2])
+    named = User.objects.filter(account_id=ticket.account_id, username__in={entry[2] for entry in entries})
+    users = {user.username: user for user in named}
+    return Panel(
+        "Conversation",
+        ("When", "Who", "What"),
+        [
+            Row((moment(when), said_by(name, ours, users.get(name)), what), "ours" if ours else "")
+            for when, _, name, what, ours in entries
+        ],
+    )
+
+
+def words(text: str) -> SafeString:
+    return format_html('<div class="words">{}</div>', text)
+
+
+def said_by(name: str, ours: bool, user: User | None) -> SafeString:
+    if ours:
+        return format_html("{} {}", name or "the platform", pill("support", BUSY))
+    return format_html("{} {}", link(user) if user else name or "the platform", pill("customer"))
+
+
+def file_link(ticket: Ticket, attachment: TicketAttachment) -> SafeString:
+    address = reverse("admin:accounts_ticket_attachment", args=[ticket.pk, attachment.key])
+    size = filesizeformat(attachment.size)
+    return format_html(
+        'Sent a file: <a href="{}">{}</a> ({}, {})', address, attachment.name, attachment.media_type, size
+    )
+
+
+@account_panel
+def tickets_panel(account: Account) -> Panel:
+    """The newest tickets of an account, for its page."""
+    rows = with_waiting(Ticket.objects.filter(account=account)).order_by("-pk")[:10]
+    return Panel.of(
+        "Support tickets",
+        ("Ticket", "Status", "Opened by", "Opened"),
+        (
+            (
+                link(each, f"{each.pk}: {each.summary}"),
+                pill(each.status, TONES[Ticket.Status(each.status)]),
+                each.opened_by,
+                moment(each.opened),
+            )
+            for each in rows
+        ),
+        more=list_of(Ticket, account__id__exact=account.pk),
+    )
+
+
+@watcher
+def waiting(request: HttpRequest):
+    """How many tickets wait for us, and for how long the first of them."""
+    if not request.user.has_perm("accounts.view_ticket"):
+        return
+    live = with_waiting(Ticket.objects.exclude(status=Ticket.Status.CLOSED)).order_by()
+    found = live.aggregate(number=Count("waiting"), first=Min("waiting"))
+    if found["number"]:
+        text = f"Tickets that wait for support: {found['number']}, the first for {span(now() - found['first'])}"
+        yield Notice(text, list_of(Ticket, now="waiting"))
