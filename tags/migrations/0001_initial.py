@@ -33,7 +33,7 @@ class Migration(migrations.Migration):
         ),
         migrations.AddConstraint(
             model_name='tag',
-            constraint=models.UniqueConstraint(fields=('account', 'label'), name='tag_label'),
+            constraint=models.UniqueConstraint(fields=('account', 'label'), name='tag_label', violation_error_code='label', violation_error_message='This tag exists already.'),
         ),
         migrations.AddIndex(
             model_name='tagging',

@@ -13,7 +13,14 @@ class Tag(models.Model):
     created = models.DateTimeField(auto_now_add=True)
 
     class Meta:
-        constraints = [models.UniqueConstraint(fields=("account", "label"), name="tag_label")]
+        constraints = [
+            models.UniqueConstraint(
+                fields=("account", "label"),
+                name="tag_label",
+                violation_error_message="This tag exists already.",
+                violation_error_code="label",
+            )
+        ]
 
     def __str__(self):
         return self.label

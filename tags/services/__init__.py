@@ -1,12 +1,25 @@
 """Putting tags on entities, and taking them off."""
 
 from collections.abc import Iterable, Iterator, Sequence
+from typing import Any, Protocol
+
+from django.db import connection
 
 from accounts.actors import Actor
-from config.errors import Denied
+from config.errors import Denied, Problems
 from tags.models import Tag, Tagging
 
 SHORTEST, LONGEST = 3, 50
+
+
+class Tagged(Protocol):
+    """A row that keeps its tags' labels beside it."""
+
+    @property
+    def pk(self) -> Any: ...
+
+    @property
+    def tags(self) -> list[str]: ...
 
 
 def check_may_tag(actor: Actor) -> None:
@@ -22,16 +35,49 @@ def check_labels(labels: Iterable[str]) -> Iterator[tuple[int, str]]:
             yield index, f"Tag must be {SHORTEST}-{LONGEST} characters"
 
 
+def check_tags(actor: Actor, labels: Iterable[str], problems: Problems) -> None:
+    """Whether the actor may make these the tags of something that had others: every label that is wrong is added to
+    `problems`, as ``tags[0]``. Raises `Denied`, for restricted users, whatever the labels."""
+    check_may_tag(actor)
+    for index, reason in check_labels(labels):
+        problems.add(f"tags[{index}]", reason)
+
+
+def differing_tags(labels: Iterable[str] | None, now: Sequence[str]) -> list[str] | None:
+    """The tags that are wanted, once each in their order; None where they are there `now`, or None is wanted."""
+    if labels is None:
+        return None
+    wanted = list(dict.fromkeys(labels))
+    return None if wanted == list(now) else wanted
+
+
+def retag(actor: Actor, entity_type: str, held: Tagged, labels: Iterable[str] | None) -> dict[str, list[str]]:
+    """Make these the tags of a row that is held; returns what is to be written to the row: nothing where nothing
+    differs. Raises `Denied` for restricted users, and `Invalid` naming each label that is wrong.
+    """
+    wanted = differing_tags(labels, held.tags)
+    if wanted is None:
+        return {}
+    problems = Problems()
+    check_tags(actor, wanted, problems)
+    problems.raise_any()
+    return {"tags": set_tags(actor.account_id, entity_type, held.pk, wanted)}
+
+
 def set_tags(account_id: int, entity_type: str, entity_id: int, labels: Sequence[str]) -> list[str]:
     """Make these the tags of the entity, bringing new ones into being; returns them once each, in order.
 
-    Labels are compared exactly. Two requests that bring the same tag into being do not hinder each other.
+    Labels are compared exactly. Two requests that bring the same tag into being do not hinder each other, and one
+    that deletes a tag waits for those that give it away.
     """
     wanted = list(dict.fromkeys(labels))
-    # Sorted: transactions that bring the same tags into being wait for each other in a line, not in a circle.
-    tags = [Tag(account_id=account_id, label=label) for label in sorted(wanted)]
-    Tag.objects.bulk_create(tags, ignore_conflicts=True)
-    ids = list(Tag.objects.filter(account_id=account_id, label__in=wanted).values_list("pk", flat=True))
+    ids: list[int] = []
+    # once more where one of them was deleted after it was found to be there
+    while len(ids) < len(wanted):
+        # Sorted: transactions that bring the same tags into being wait for each other in a line, not in a circle.
+        tags = [Tag(account_id=account_id, label=label) for label in sorted(wanted)]
+        Tag.objects.bulk_create(tags, ignore_conflicts=True)
+        ids = _held(account_id, wanted)
     taggings = Tagging.objects.filter(entity_type=entity_type, entity_id=entity_id)
     taggings.exclude(tag__in=ids).delete()
     Tagging.objects.bulk_create(
@@ -43,3 +89,13 @@ def set_tags(account_id: int, entity_type: str, entity_id: int, labels: Sequence
 def untag(entity_type: str, entity_id: int) -> None:
     """Take every tag off an entity that is being deleted; the tags themselves live on."""
     Tagging.objects.filter(entity_type=entity_type, entity_id=entity_id).delete()
+
+
+_HOLD = "SELECT id FROM tags_tag WHERE account_id = %s AND label = ANY(%s) ORDER BY label FOR KEY SHARE"
+
+
+def _held(account_id: int, labels: list[str]) -> list[int]:
+    """The ids of those tags there are, none of which can be deleted before the transaction ends."""
+    with connection.cursor() as cursor:
+        cursor.execute(_HOLD, [account_id, labels])
+        return [row[0] for row in cursor.fetchall()]

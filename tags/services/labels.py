@@ -1,0 +1,112 @@
+"""Tags as such: made with objects that are to carry them, and taken off everything."""
+
+from collections.abc import Iterable, Mapping
+from urllib.parse import quote
+
+from django.contrib.postgres.fields import ArrayField
+from django.db import transaction
+from django.db.models import CharField, F, Func, QuerySet, Value
+from django.db.models.functions import Now
+
+from accounts.actors import Actor
+from accounts.entities import kind_of
+from accounts.services.events import EntityRef, notify
+from config.errors import Busy, Missing, Problems
+from tags.models import Tag, Tagging
+from tags.services import check_labels, check_may_tag
+
+TRIES = 5
+"""How often a deletion looks anew when objects are given the tag at the same moment."""
+EXISTS = "This tag exists already."
+
+Entity = tuple[str, int]
+"""Kind and id."""
+
+
+class _Labels(Func):
+    """A function of PostgreSQL's that gives an array of labels from one, and a label."""
+
+    output_field = ArrayField(CharField(max_length=50))
+
+
+def tag_ref(tag: Tag) -> EntityRef:
+    return EntityRef("tag", tag.pk, tag.label, f"/v4/tags/{quote(tag.label, safe='')}")
+
+
+@transaction.atomic
+def create(actor: Actor, label: str, wanted: Mapping[str, Iterable[int]]) -> Tag:
+    """Make a tag and put it on objects: `wanted` has their ids by kind (``compute``).
+
+    Everything or nothing. Raises `Denied` for restricted users, and `Invalid` on the label or on each field
+    (``computes``) that names an object which the account has not.
+    """
+    check_may_tag(actor)
+    problems = Problems()
+    for _, reason in check_labels([label]):
+        problems.add("label", reason)
+    if Tag.objects.filter(account_id=actor.account_id, label=label).exists():
+        problems.add("label", EXISTS)
+    entities = {(kind, pk) for kind, keys in wanted.items() for pk in keys}
+    held = _hold(actor, entities)
+    for kind in sorted({kind for kind, _ in entities - held}):
+        problems.add(f"{kind}s", f"{kind}s is not valid")
+    problems.raise_any()
+    tag = Tag.objects.create(account_id=actor.account_id, label=label)
+    for kind, rows in _by_kind(held):
+        rows.update(tags=_Labels(F("tags"), Value(label), function="array_append"), updated=Now())
+        Tagging.objects.bulk_create(
+            Tagging(tag=tag, entity_type=kind, entity_id=pk) for pk in rows.values_list("pk", flat=True)
+        )
+    notify(actor, "tag_create", tag_ref(tag))
+    return tag
+
+
+def delete(actor: Actor, tag: Tag) -> None:
+    """Delete a tag, from all that carry it. Raises `Denied` for restricted users, `Missing` where it is gone.
+
+    Whoever tags an object holds that first and the tag's row afterwards, and so does this. Objects that got the tag
+    in between are seen once the tag is held, and then all is let go of and begun anew.
+    """
+    check_may_tag(actor)
+    for _ in range(TRIES):
+        if _delete(actor, tag):
+            return
+    raise Busy("Objects are being given this tag: try again.")
+
+
+@transaction.atomic
+def _delete(actor: Actor, tag: Tag) -> bool:
+    """Whether it could be done; where it could not, nothing was."""
+    carrying = _carrying(tag)
+    held = _hold(actor, carrying)
+    if not Tag.objects.select_for_update().filter(pk=tag.pk).exists():
+        raise Missing
+    if not _carrying(tag) <= carrying:
+        return False
+    for _, rows in _by_kind(held):
+        rows.update(tags=_Labels(F("tags"), Value(tag.label), function="array_remove"), updated=Now())
+    ref = tag_ref(tag)
+    Tag.objects.filter(pk=tag.pk).delete()
+    notify(actor, "tag_delete", ref)
+    return True
+
+
+def _carrying(tag: Tag) -> set[Entity]:
+    return set(Tagging.objects.filter(tag=tag).values_list("entity_type", "entity_id"))
+
+
+def _hold(actor: Actor, entities: Iterable[Entity]) -> set[Entity]:
+    """Lock those of the entities that are the account's, kind after kind and each in one order."""
+    held = set()
+    for kind, rows in _by_kind(entities):
+        mine = rows.filter(account_id=actor.account_id).order_by("pk").select_for_update(no_key=True)
+        held |= {(kind, pk) for pk in mine.values_list("pk", flat=True)}
+    return held
+
+
+def _by_kind(entities: Iterable[Entity]) -> Iterable[tuple[str, QuerySet]]:
+    keys: dict[str, list[int]] = {}
+    for kind, pk in entities:
+        keys.setdefault(kind, []).append(pk)
+    for kind in sorted(keys):
+        yield kind, kind_of(kind).model._default_manager.filter(pk__in=keys[kind])
