@@ -7,11 +7,25 @@ class ComputeConfig(AppConfig):
     def ready(self):
         from accounts.entities import EntityKind, register
         from compute.jobs import checks  # noqa: F401  (registers itself)
-        from compute.models import Firewall, Image, Instance, NodeBalancer, StackScript, Volume
+        from compute.models import VLAN, Domain, Firewall, Image, Instance, NodeBalancer, StackScript, Volume
+        from tags.resources import show_with
 
-        register(EntityKind("compute", Instance, "/v4/compute/instances/{id}", grantable=True, taggable=True))
-        register(EntityKind("volume", Volume, "/v4/volumes/{id}", grantable=True, taggable=True))
-        register(EntityKind("nodebalancer", NodeBalancer, "/v4/nodebalancers/{id}", grantable=True, taggable=True))
+        register(EntityKind("compute", Instance, "/v4/compute/instances/{id}", grantable=True))
+        register(EntityKind("volume", Volume, "/v4/volumes/{id}", grantable=True))
+        register(EntityKind("nodebalancer", NodeBalancer, "/v4/nodebalancers/{id}", grantable=True))
+        register(EntityKind("domain", Domain, "/v4/domains/{id}", grantable=True))
+        register(EntityKind("vlan", VLAN, "/v4/networking/vlans", key="label"))
         register(EntityKind("firewall", Firewall, "/v4/networking/firewalls/{id}", grantable=True))
-        register(EntityKind("stackscript", StackScript, "/v4/compute/stackscripts/{id}", grantable=True))
-        register(EntityKind("image", Image, "/v4/images/private/{id}", grantable=True, key="number"))
+        register(
+            EntityKind(
+                "stackscript", StackScript, "/v4/compute/stackscripts/{id}", grantable=True, author="username"
+            )
+        )
+        register(
+            EntityKind("image", Image, "/v4/images/private/{id}", grantable=True, key="number", author="created_by")
+        )
+
+        show_with("compute", "compute.api.resources.InstanceResource")
+        show_with("domain", "compute.api.domains.DomainResource")
+        show_with("nodebalancer", "compute.api.nodebalancers.NodeBalancerResource")
+        show_with("volume", "compute.api.volumes.VolumeResource")

@@ -1,8 +1,16 @@
 from compute.models.addresses import Address, AddressPool
 from compute.models.backups import Backup
-from compute.models.balancers import NodeBalancer, NodeBalancerNode
+from compute.models.balancers import (
+    BalancerMeter,
+    BalancerSample,
+    BalancerTransfer,
+    NodeBalancer,
+    NodeBalancerConfig,
+    NodeBalancerNode,
+)
 from compute.models.catalogue import Image, InstanceType, Kernel
-from compute.models.firewalls import Firewall, FirewallDevice
+from compute.models.domains import Domain, DomainRecord
+from compute.models.firewalls import Firewall, FirewallDevice, PacketFilter
 from compute.models.hosts import Host, HostMigration, Reservation
 from compute.models.instances import Config, ConfigDevice, Disk, Instance
 from compute.models.jobs import Job
@@ -18,9 +26,14 @@ __all__ = [
     "AddressShare",
     "Alert",
     "Backup",
+    "BalancerMeter",
+    "BalancerSample",
+    "BalancerTransfer",
     "Config",
     "ConfigDevice",
     "Disk",
+    "Domain",
+    "DomainRecord",
     "Firewall",
     "FirewallDevice",
     "Host",
@@ -33,7 +46,9 @@ __all__ = [
     "Kernel",
     "Meter",
     "NodeBalancer",
+    "NodeBalancerConfig",
     "NodeBalancerNode",
+    "PacketFilter",
     "Reservation",
     "Sample",
     "StackScript",

@@ -98,6 +98,7 @@ def _slaac_of(instances: QuerySet[Instance]) -> QuerySet:
         "gateway": gateway,
         "public": Cast(Value(True), models.BooleanField()),
         "instance_id": F("pk"),
+        "nodebalancer_id": Cast(Value(None), models.BigIntegerField()),
         "rdns": Cast(Value(None), models.CharField(max_length=254)),
         "released": Cast(Value(None), models.DateTimeField()),
     }
@@ -134,7 +135,7 @@ class AddressQuerySet(models.QuerySet["Address"]):
 
 
 class Address(models.Model):
-    """One IPv4 address. Free while `instance` is null.
+    """One IPv4 address. Free while neither an instance nor a load balancer has it.
 
     Rows exist before they are taken, so that taking one is an UPDATE of the least recently released free row
     (``SKIP LOCKED``, through the partial index below): the cost does not depend on how full the pool is, and
@@ -150,6 +151,9 @@ class Address(models.Model):
     instance = models.ForeignKey(
         "compute.Instance", null=True, blank=True, on_delete=models.SET_NULL, related_name="addresses"
     )
+    nodebalancer = models.OneToOneField(
+        "compute.NodeBalancer", null=True, blank=True, on_delete=models.SET_NULL, related_name="+"
+    )
     rdns = models.CharField(max_length=254, null=True, blank=True, help_text="Empty: the platform's default.")
     released = models.DateTimeField(null=True, blank=True)
 
@@ -161,9 +165,14 @@ class Address(models.Model):
         indexes = [
             models.Index(
                 F("region"), F("public"), F("released").asc(nulls_first=True), F("id"),
-                condition=Q(instance__isnull=True), name="address_free",
+                condition=Q(instance__isnull=True, nodebalancer__isnull=True), name="address_free",
             ),
         ]  # fmt: skip
+        constraints = [
+            models.CheckConstraint(
+                condition=Q(instance__isnull=True) | Q(nodebalancer__isnull=True), name="address_of_one"
+            ),
+        ]
 
     def __str__(self):
         return self.address

@@ -1,7 +1,9 @@
-"""Firewalls, as far as an instance lists those it stands behind."""
+"""Firewalls, which instances they are on, and how far the hosts of these have heard of it."""
 
 from django.contrib.postgres.fields import ArrayField
 from django.db import models
+from django.db.models import F, Q
+from django.db.models.functions import Now
 
 from accounts.models import Account, GrantedQuerySet
 from compute.models.instances import Instance
@@ -17,12 +19,11 @@ def open_rules() -> dict:
 
 
 class Firewall(models.Model):
-    """Rules for the traffic of the instances it is on."""
+    """Rules for the traffic of the instances it is on. One that is deleted has no row."""
 
     class Status(models.TextChoices):
         ENABLED = "enabled"
         DISABLED = "disabled"
-        DELETED = "deleted"
 
     account = models.ForeignKey(Account, on_delete=models.CASCADE, related_name="firewalls")
     label = models.CharField(max_length=32)
@@ -50,16 +51,62 @@ class Firewall(models.Model):
 
 
 class FirewallDevice(models.Model):
-    """An instance that a firewall is on."""
+    """An instance that a firewall is on. `enabled` repeats the firewall's status, for the constraint on it."""
 
     firewall = models.ForeignKey(Firewall, on_delete=models.CASCADE, related_name="devices")
     instance = models.ForeignKey(Instance, on_delete=models.CASCADE, related_name="firewall_devices")
+    enabled = models.BooleanField(default=False)
     created = models.DateTimeField(auto_now_add=True)
     updated = models.DateTimeField(auto_now=True)
 
     class Meta:
         ordering = ("id",)
-        constraints = [models.UniqueConstraint(fields=("firewall", "instance"), name="firewall_once")]
+        constraints = [
+            models.UniqueConstraint(fields=("firewall", "instance"), name="firewall_once"),
+            models.UniqueConstraint(
+                fields=("instance",),
+                condition=Q(enabled=True),
+                name="one_enabled_firewall",
+                violation_error_message="The compute has an enabled firewall already.",
+                violation_error_code=None,
+            ),
+        ]
 
     def __str__(self):
         return f"{self.firewall} on {self.instance_id}"
+
+
+class PacketFilter(models.Model):
+    """What the host of an instance is to filter, by number: `wanted` of our tables, `applied` of the host.
+
+    Every change that concerns the instance makes `wanted` one larger in its own transaction; whoever tells the host
+    writes what that confirms. So a row with less applied than wanted is the work that is left, whatever was lost on
+    the way. The row is held as jobs are: by a lease, every result conditional on its `fence`. There is none for an
+    instance that never had a firewall.
+    """
+
+    instance = models.OneToOneField(
+        Instance, primary_key=True, on_delete=models.CASCADE, related_name="packet_filter"
+    )
+    wanted = models.PositiveBigIntegerField(default=1)
+    applied = models.PositiveBigIntegerField(db_default=0)
+    changed = models.DateTimeField(db_default=Now(), help_text="The first change that its host does not have yet.")
+    confirmed = models.DateTimeField(null=True, help_text="When its host last took one.")
+    error = models.TextField(blank=True, db_default="")
+    attempt = models.PositiveIntegerField(db_default=0)
+    fence = models.PositiveIntegerField(db_default=0)
+    run_at = models.DateTimeField(db_default=Now())
+    rung_at = models.DateTimeField(null=True)
+    lease_until = models.DateTimeField(null=True)
+
+    class Meta:
+        ordering = ("-pk",)
+        indexes = [models.Index(fields=("run_at",), condition=Q(applied__lt=F("wanted")), name="packet_filter_due")]
+
+    def __str__(self):
+        return f"packet filter of {self.instance}"
+
+    @property
+    def pending(self) -> bool:
+        """Whether the host filters by older rules than these."""
+        return self.applied < self.wanted

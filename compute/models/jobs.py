@@ -6,10 +6,11 @@ from django.db.models.functions import Now
 
 from accounts.models import Event
 from compute.models.instances import Instance
+from config.sealing import SealedField
 
 
 class Job(models.Model):
-    """One piece of work on one instance.
+    """One piece of work on one instance, on a volume, on a volume of an instance, or on neither.
 
     Only the engine (`compute.jobs.engine`) writes these rows, and always by a conditional UPDATE:
 
@@ -35,6 +36,10 @@ class Job(models.Model):
         Instance, null=True, on_delete=models.SET_NULL, related_name="clones",
         help_text="The instance that a clone copies; it shows `cloning` while any such job lives.",
     )  # fmt: skip
+    volume = models.ForeignKey(
+        "compute.Volume", null=True, on_delete=models.SET_NULL, related_name="jobs",
+        help_text="The volume that is worked on; null once it is gone.",
+    )  # fmt: skip
     event = models.ForeignKey(
         Event, null=True, on_delete=models.SET_NULL, related_name="+",
         help_text="The event this job is telling now; a kind may tell several, one after the other.",
@@ -43,7 +48,7 @@ class Job(models.Model):
     state = models.CharField(max_length=8, choices=State, default=State.ACTIVE)
     step = models.CharField(max_length=32)
     data = models.JSONField(default=dict, help_text="What the steps need; never a secret.")
-    sealed = models.BinaryField(null=True, help_text="Encrypted secrets, gone when the job ends.")
+    sealed = SealedField(null=True, help_text="Encrypted secrets, gone when the job ends.")
     error = models.TextField(blank=True)
     cancelled = models.BooleanField(default=False)
     attempt = models.PositiveIntegerField(default=0)
@@ -75,6 +80,13 @@ class Job(models.Model):
                 condition=Q(state__in=["active", "undoing"]),
                 name="one_live_job",
                 violation_error_message="Compute busy.",
+                violation_error_code=None,
+            ),
+            models.UniqueConstraint(
+                fields=("volume",),
+                condition=Q(state__in=["active", "undoing"]),
+                name="one_live_volume_job",
+                violation_error_message="Volume busy.",
                 violation_error_code=None,
             ),
             models.UniqueConstraint(

@@ -3,12 +3,34 @@
 from typing import Self
 
 from django.db import models
+from django.db.models import Exists, Func, JSONField, OuterRef, TextField, Value
+from django.db.models.functions import Cast, JSONObject
 
 from accounts.actors import Actor
 from accounts.models import Account
 from compute.models.addresses import Address, AddressPool
-from compute.models.instances import Instance
+from compute.models.instances import Config, Instance
 from regions.models import Region
+
+
+def naming() -> models.QuerySet[Config]:
+    """In a query of VLANs, for `Exists` and the like: the account's profiles that name the VLAN, in any region."""
+    interface = JSONObject(purpose=Cast(Value("vlan"), TextField()), label=OuterRef("label"))
+    wanted = Func(interface, function="JSONB_BUILD_ARRAY", output_field=JSONField())
+    return Config.objects.filter(instance__account=OuterRef("account"), interfaces__contains=wanted)
+
+
+def naming_before(actor: Actor) -> models.QuerySet[Config]:
+    """As `naming`, those in the VLAN's region, of instances that the actor can see."""
+    here = naming().filter(instance__region=OuterRef("region"))
+    return here.filter(instance__in=Instance.objects.visible_to(actor).values("pk")) if actor.restricted else here
+
+
+class VLANQuerySet(models.QuerySet["VLAN"]):
+    """Restricted users have those of the instances they have grants on. One that no profile names is not there."""
+
+    def visible_to(self, actor: Actor) -> Self:
+        return self.filter(Exists(naming_before(actor)), account_id=actor.account_id)
 
 
 class VLAN(models.Model):
@@ -21,6 +43,8 @@ class VLAN(models.Model):
     region = models.ForeignKey(Region, on_delete=models.PROTECT, related_name="+")
     label = models.CharField(max_length=64)
     created = models.DateTimeField(auto_now_add=True)
+
+    objects = VLANQuerySet.as_manager()
 
     class Meta:
         verbose_name = "VLAN"

@@ -1,6 +1,7 @@
-"""Volumes: disks of their own that instances attach."""
+"""Volumes: block storage of its own that instances attach."""
 
 from django.contrib.postgres.fields import ArrayField
+from django.contrib.postgres.indexes import GinIndex
 from django.db import models
 
 from accounts.models import Account, GrantedQuerySet
@@ -8,12 +9,21 @@ from compute.models.instances import Config, Instance
 from regions.models import Region
 
 
+def volume_name(volume_id: int) -> str:
+    """The driver's name for a volume."""
+    return f"skerry-volume-{volume_id}"
+
+
 class VolumeQuerySet(GrantedQuerySet):
     entity_type = "volume"
 
 
 class Volume(models.Model):
-    """Storage that outlives the instances it is attached to. `size` in GB."""
+    """Storage that outlives the instances it is attached to. `size` in GB.
+
+    Whoever has it as its `instance` is the only one that can have it in its profiles and plugged in. `tags` repeat
+    other rows for lists and filters; the services that write those rows write these too.
+    """
 
     class Status(models.TextChoices):
         CREATING = "creating"
@@ -21,8 +31,8 @@ class Volume(models.Model):
         RESIZING = "resizing"
 
     class Hardware(models.TextChoices):
-        HDD = "hdd"
-        NVME = "nvme"
+        HDD = "hdd", "HDD"
+        NVME = "nvme", "NVMe"
 
     account = models.ForeignKey(Account, on_delete=models.CASCADE, related_name="volumes")
     label = models.CharField(max_length=32)
@@ -46,6 +56,13 @@ class Volume(models.Model):
                 violation_error_message="Label must be unique among your volumes",
                 violation_error_code="label",
             ),
+            models.CheckConstraint(
+                condition=models.Q(status__in=["creating", "active", "resizing"]), name="volume_status"
+            ),
+        ]
+        indexes = [
+            models.Index(fields=("account", "id"), name="volume_page"),
+            GinIndex(fields=("tags",), name="volume_tags"),
         ]
 
     def __str__(self):
@@ -53,7 +70,7 @@ class Volume(models.Model):
 
 
 class VolumeDevice(models.Model):
-    """A volume in a slot of a configuration profile."""
+    """A volume in a slot of a configuration profile, of the instance that it is attached to."""
 
     config = models.ForeignKey(Config, on_delete=models.CASCADE, related_name="volume_devices")
     slot = models.CharField(max_length=3)
