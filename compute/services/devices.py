@@ -5,7 +5,8 @@ from dataclasses import dataclass, field
 
 from accounts.actors import Actor
 from compute.models import Config, ConfigDevice, Disk, Instance, Volume, VolumeDevice
-from config.errors import Denied, Problems
+from compute.services.attachments import attach_named
+from config.errors import Busy, Denied, Problems
 
 DeviceMap = Mapping[str, Mapping[str, int | None] | None]
 """Slot (``sda``) to ``disk_id`` or ``volume_id``; None, or no slot, is an empty one."""
@@ -35,7 +36,7 @@ def check_devices(
     A disk is one of this instance. A volume is one that the actor may change, of the instance's region and attached
     to no other; those that are `present` in the profile already are taken as they are. Neither is used twice. What
     is named is locked, so that it is still there when the slots are written; the instance's row is held. Raises
-    `Denied` on a volume that the actor may only read.
+    `Denied` on a volume that the actor may only read, `Busy` where a free one is named of an instance that moves.
     """
     filled = {slot: device for slot, device in wanted.items() if device is not None}
     named = {slot: (device.get("disk_id"), device.get("volume_id")) for slot, device in filled.items()}
@@ -50,8 +51,8 @@ def check_devices(
     return Devices(disks, volumes)
 
 
-def write_devices(config: Config, devices: Devices) -> None:
-    """Let exactly these sit in the profile's slots."""
+def write_devices(actor: Actor, config: Config, devices: Devices) -> None:
+    """Let exactly these sit in the profile's slots. Volumes that are attached nowhere are attached by that."""
     ConfigDevice.objects.filter(config=config).delete()
     VolumeDevice.objects.filter(config=config).delete()
     ConfigDevice.objects.bulk_create(
@@ -60,6 +61,7 @@ def write_devices(config: Config, devices: Devices) -> None:
     VolumeDevice.objects.bulk_create(
         VolumeDevice(config=config, slot=slot, volume_id=volume) for slot, volume in devices.volumes.items()
     )
+    attach_named(actor, config.instance, devices.volumes.values())
 
 
 def _check_each(named: dict[str, int], known: set[int], name: str, problems: Problems) -> None:
@@ -87,7 +89,6 @@ def _volumes(
     if not named:
         return set()
     wanted = set(named.values())
-    # a boot attaches nothing yet, but what is named must stay: locked, as the disks are
     rows = Volume.objects.filter(account=instance.account_id, pk__in=wanted)
     held = {volume.pk: volume for volume in rows.order_by("pk").select_for_update(no_key=True)}
     visible = set(Volume.objects.visible_to(actor).filter(pk__in=wanted).values_list("pk", flat=True))
@@ -102,4 +103,9 @@ def _volumes(
             problems.add(where, "The volume is in another region.")
         elif held[pk].instance_id not in (None, instance.pk):
             problems.add(where, "The volume is attached to another compute.")
+        elif held[pk].status == Volume.Status.CREATING:
+            problems.add(where, "The volume is still being created.")
+        elif held[pk].instance_id is None and instance.status == Instance.Status.MIGRATING:
+            # it may be on its way to another region, where it cannot have the volume
+            raise Busy
     return (visible | kept) & held.keys()

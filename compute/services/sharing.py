@@ -9,10 +9,11 @@ from django.db import transaction
 from django.db.models import F
 
 from accounts.actors import Actor
+from accounts.services.account import hold_account
 from accounts.services.events import notify
 from compute.models import Address, AddressShare, Instance, IPv6Range, NodeBalancerNode
 from compute.services.addresses import list_addresses
-from compute.services.ips import hold, hold_account, writable
+from compute.services.ips import hold_all, writable
 from compute.services.refs import address_ref, instance_ref
 from config.errors import Busy, Problems
 from regions.models import Region
@@ -70,9 +71,9 @@ def assign(actor: Actor, region_id: str, assignments: Sequence[Assignment]) -> N
     may only read one of the instances, `Busy` while one of them moves or goes.
     """
     # one assignment after the other: what the checks below find stays so until it is written
-    hold_account(actor)
+    hold_account(actor.account_id)
     plan = _read(actor, region_id, assignments)
-    locked = hold(plan.instances)
+    locked = hold_all(plan.instances)
     _check_unmoved(plan)
     changes = plan.changes
     _check_outcome(changes)
@@ -190,9 +191,9 @@ def share(actor: Actor, instance_id: int, texts: Sequence[str]) -> None:
     Raises `Invalid` with every failing field (``ips[0]``), `Denied` where the actor may only read one of the
     instances, `Busy` while one of them moves or goes.
     """
-    hold_account(actor)
+    hold_account(actor.account_id)
     rows = _read_shared(actor, instance_id, texts)
-    locked = hold({instance_id, *(row.instance_id for row in rows if row.instance_id is not None)})
+    locked = hold_all({instance_id, *(row.instance_id for row in rows if row.instance_id is not None)})
     wanted = {row.pk for row in rows}
     still = Address.objects.filter(pk__in=wanted).values_list("pk", "instance_id")
     if dict(still) != {row.pk: row.instance_id for row in rows}:

@@ -4,26 +4,17 @@ from django.db.models.functions import Now
 
 from accounts.actors import Actor
 from compute.drivers.base import DiskSpec, Power
-from compute.jobs.kinds import Again, Outcome, Wait
+from compute.jobs.kinds import Outcome
 from compute.jobs.ledger import LIVE
 from compute.jobs.run import Run, disk_name, machine_name
-from compute.jobs.steps.basic import forget
+from compute.jobs.steps.basic import forget, make_next
 from compute.models import Config, Disk, Instance, Job
 from compute.services.vlans import tell, vlans_of
 
 
 def copy_disk(run: Run) -> Outcome:
     """Copy the first disk that is not there yet; again, until all are."""
-    disks = list(Disk.objects.filter(pk__in=_copies(run)).order_by("pk"))
-    missing = [disk for disk in disks if disk.status == Disk.Status.NOT_READY]
-    if not missing:
-        return None
-    progress = run.driver.create_disk(run.machine, _spec(run, missing[0]))
-    run.made = missing[0].pk if progress.done else None
-    percent = ((len(disks) - len(missing)) * 100 + progress.percent) // len(disks)
-    if not progress.done:
-        return Wait(progress.wait, percent)
-    return Again(percent) if len(missing) > 1 else None
+    return make_next(run, Disk.objects.filter(pk__in=_copies(run)), _spec)
 
 
 def uncopy_disks(run: Run) -> None:

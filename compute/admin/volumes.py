@@ -1,0 +1,129 @@
+"""Volumes: whose they are, which instance has them, and what was done to them."""
+
+from django.contrib import admin
+from django.http import HttpRequest
+from django.utils.html import format_html_join
+from django.utils.safestring import SafeString
+
+from accounts.admin.panels import MOST, account_panel, staff
+from accounts.models import Account
+from compute.admin.jobs import job_buttons, started
+from compute.admin.timeline import story
+from compute.models import Instance, Volume, VolumeDevice
+from compute.models.volumes import volume_name
+from compute.services import volumes
+from config.admin.display import BUSY, GOOD, NOTHING, link, list_of, moment, page_of, pill
+from config.admin.pages import Panel, ReadOnlyPage
+from config.admin.verbs import Verb
+
+
+def detach(request: HttpRequest, volume: Volume) -> str:
+    return started(volumes.detach(staff(request, volume.account_id), volume))
+
+
+def delete(request: HttpRequest, volume: Volume) -> str:
+    volumes.delete(staff(request, volume.account_id), volume)
+    return "it is gone, and what is on it will be soon."
+
+
+def status_pill(volume: Volume) -> SafeString:
+    return pill(volume.status, GOOD if volume.status == Volume.Status.ACTIVE else BUSY)
+
+
+def slots_panel(volume: Volume) -> Panel:
+    """The profiles that name it."""
+    devices = VolumeDevice.objects.filter(volume=volume).select_related("config").order_by("config", "slot")
+    rows = ((device.config_id, device.config.label, device.slot) for device in devices)
+    return Panel.of("In the profiles of its instance", ("Id", "Profile", "Slot"), rows)
+
+
+@admin.register(Volume)
+class VolumePage(ReadOnlyPage):
+    """What only services and jobs may change is only shown."""
+
+    list_display = ("id", "label", "state", "account", "region", "gigabytes", "hardware_type", "instance_link")
+    list_display_links = ("id", "label")
+    list_select_related = ("account", "region", "instance")
+    list_filter = ("status", "region", "hardware_type")
+    link_filters = ("account__id__exact", "instance__id__exact")
+    search_fields = ("=pk", "=account_id", "=instance_id", "^label")
+    search_help_text = "The id of a volume, an account or an instance, or how a label begins."
+    ordering = ("-id",)
+    sortable_by = ("id",)
+    fields = (
+        ("state", "id"), ("account", "tags_list"), ("region", "hardware_type"), ("gigabytes", "on_hypervisor"),
+        "instance_link", ("created", "updated"),
+    )  # fmt: skip
+    verbs = (
+        Verb(
+            "detach", "Detach", detach, offered=lambda volume: volume.instance_id is not None,
+            confirm="A guest that is running loses it at once, mounted or not.",
+        ),
+        Verb(
+            "delete", "Delete", delete, danger=True, permission="delete",
+            offered=lambda volume: volume.instance_id is None,
+            confirm="What is on them is deleted. This cannot be undone.",
+        ),
+    )  # fmt: skip
+
+    def panels(self, request: HttpRequest, obj: Volume) -> list[Panel]:
+        buttons = job_buttons(self.admin_site, request, back=page_of(obj))
+        return [story("volume", obj.pk, obj.account_id, obj.jobs.all(), buttons), slots_panel(obj)]
+
+    @admin.display(description="Status")
+    def state(self, volume: Volume):
+        return status_pill(volume)
+
+    @admin.display(description="Size")
+    def gigabytes(self, volume: Volume) -> str:
+        return f"{volume.size} GB"
+
+    @admin.display(description="On the hypervisor")
+    def on_hypervisor(self, volume: Volume) -> str:
+        return volume_name(volume.pk)
+
+    @admin.display(description="Instance")
+    def instance_link(self, volume: Volume):
+        return link(volume.instance)
+
+    @admin.display(description="Tags")
+    def tags_list(self, volume: Volume):
+        return format_html_join(" ", "{}", ((pill(tag),) for tag in volume.tags)) or NOTHING
+
+
+def volumes_panel(instance: Instance) -> Panel:
+    """The volumes attached to an instance, on its page."""
+    rows = Volume.objects.filter(instance=instance).order_by("pk")
+    return Panel.of(
+        "Volumes",
+        ("Label", "Id", "Size", "Hardware", "Status", "Created"),
+        (
+            (
+                link(row),
+                row.pk,
+                f"{row.size} GB",
+                row.get_hardware_type_display(),
+                status_pill(row),
+                moment(row.created),
+            )
+            for row in rows
+        ),
+    )
+
+
+@account_panel
+def account_volumes_panel(account: Account) -> Panel:
+    """The account's newest volumes, on its page."""
+    rows = Volume.objects.filter(account=account).select_related("instance").order_by("-pk")[:MOST]
+    return Panel.of(
+        "Volumes",
+        ("Label", "Id", "Status", "Region", "Size", "Instance", "Created"),
+        (
+            (
+                link(row), row.pk, status_pill(row), row.region_id, f"{row.size} GB", link(row.instance),
+                moment(row.created),
+            )
+            for row in rows
+        ),
+        more=list_of(Volume, account__id__exact=account.pk),
+    )  # fmt: skip

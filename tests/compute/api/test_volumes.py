@@ -1,0 +1,660 @@
+"""Volumes as a client sees them: making, attaching, detaching, growing, cloning and deleting one."""
+
+import pytest
+
+from accounts.models import Event, Grant, User
+from compute.drivers.base import DriverError
+from compute.jobs.run import machine_name
+from compute.models import Instance, Job, Volume, VolumeDevice
+from compute.models.volumes import volume_name
+from compute.services import instances, power, rebuilding
+from compute.services.rebuilding import RebuildSpec
+from regions.models import Region
+from tags.models import Tagging
+from tests.compute.jobs.memory import failing_at
+from tests.compute.jobs.stages import deployed, volume_of
+from tests.compute.jobs.work import work
+from tests.factories import ConfigFactory, DiskFactory, InstanceFactory, RegionFactory, VolumeFactory
+from tests.world import STRONG
+
+pytestmark = pytest.mark.django_db
+
+VOLUMES = "/v4/volumes"
+BUSY = {None: "Compute busy."}
+
+
+@pytest.fixture
+def api(client_for, world):
+    return client_for(User.objects.get(pk=world.actor.user_id))
+
+
+@pytest.fixture
+def running(world, driver) -> Instance:
+    return deployed(world, driver, label="runner")
+
+
+@pytest.fixture
+def off(world, driver) -> Instance:
+    return deployed(world, driver, running=False, label="sleeper")
+
+
+@pytest.fixture
+def volume(world, driver) -> Volume:
+    """20 GB, attached nowhere."""
+    return volume_of(world, driver)
+
+
+def at(volume: Volume, verb: str = "") -> str:
+    return f"{VOLUMES}/{volume.pk}{verb and '/'}{verb}"
+
+
+def errors(response) -> dict:
+    assert response.status_code == 400, response.content
+    return {error["field"]: error["reason"] for error in response.json()["errors"]}
+
+
+def finish(driver) -> Job:
+    """Let the job that lives come to its end."""
+    return work(Job.objects.get(finished_at=None), driver)
+
+
+def slots(instance: Instance) -> dict[str, int]:
+    """The volumes in the profiles of the instance."""
+    return dict(VolumeDevice.objects.filter(config__instance=instance).values_list("slot", "volume"))
+
+
+def plugged(driver, instance: Instance) -> set[str]:
+    return set(driver.plugged(machine_name(instance.pk)))
+
+
+def told(action: str) -> Event:
+    return Event.objects.filter(action=action).latest("pk")
+
+
+# --- making ----------------------------------------------------------------------------------------------
+
+
+def test_a_volume_is_creating_then_active(api, world, driver):
+    response = api.post(VOLUMES, {"label": "data_1", "region": "us-test", "tags": ["blue", "big"]})
+
+    assert response.status_code == 200, response.content
+    made = response.json()
+    assert made == {
+        "id": made["id"],
+        "label": "data_1",
+        "filesystem_path": "/dev/disk/by-id/scsi-0Skerry_Volume_data_1",
+        "status": "creating",
+        "size": 20,
+        "region": "us-test",
+        "compute_id": None,
+        "compute_label": None,
+        "created": made["created"],
+        "updated": made["updated"],
+        "tags": ["blue", "big"],
+        "hardware_type": "nvme",
+    }
+    assert finish(driver).state == "done"
+    shown = api.get(f"{VOLUMES}/{made['id']}").json()
+    assert shown == {**made, "status": "active", "updated": shown["updated"]}
+    assert api.get(VOLUMES).json()["data"] == [shown]
+    assert driver.volume_size(volume_name(made["id"])) == 20
+    event = told("volume_create")
+    assert (event.status, event.percent_complete, event.entity_type, event.entity_id) == (
+        "finished", 100, "volume", made["id"],
+    )  # fmt: skip
+
+
+def test_a_volume_made_for_a_running_instance_is_in_its_profile_and_plugged_in(api, running, driver):
+    made = api.post(VOLUMES, {"label": "data", "compute_id": running.pk, "size": 10240}).json()
+    assert (made["region"], made["compute_id"], made["compute_label"]) == ("us-test", running.pk, "runner")
+    assert slots(running) == {"sdc": made["id"]}
+    assert not plugged(driver, running)
+
+    assert finish(driver).state == "done"
+
+    assert plugged(driver, running) == {volume_name(made["id"])}
+    event = told("volume_attach")
+    assert (event.status, event.entity_id, event.secondary_id) == ("notification", made["id"], str(running.pk))
+    assert told("volume_create").secondary_label == "runner"
+
+
+def test_a_volume_whose_making_fails_is_gone_with_all_that_was_written_of_it(api, running, driver):
+    made = api.post(VOLUMES, {"label": "data", "compute_id": running.pk, "tags": ["blue"]}).json()
+    driver.before = failing_at(len(driver.calls) + 1)
+
+    assert finish(driver).state == "failed"
+
+    assert api.get(f"{VOLUMES}/{made['id']}").status_code == 404
+    assert (slots(running), driver.volumes) == ({}, {})
+    assert not Tagging.objects.filter(entity_type="volume").exists()
+    event = told("volume_create")
+    assert (event.status, event.message) == ("failed", "The host does not answer.")
+
+
+@pytest.mark.parametrize("label", ["a", "1ab", "-ab", "a--b", "a__b", "a b", "ä1", "x" * 33, "", "ab\ncd"])
+def test_a_label_begins_with_a_letter_and_has_no_two_dashes_or_underscores_in_a_row(api, world, label):
+    assert set(errors(api.post(VOLUMES, {"label": label, "region": "us-test"}))) == {"label"}
+
+
+def test_labels_are_unique_on_the_account_and_nowhere_else(api, client_for, volume, stranger):
+    body = {"label": "data", "region": "us-test"}
+    assert errors(api.post(VOLUMES, body)) == {"label": "Label must be unique among your volumes"}
+    assert client_for(stranger).post(VOLUMES, body).status_code == 200
+
+
+@pytest.mark.parametrize("size", [0, -1, 10241, "20", 2.5, True])
+def test_a_size_is_a_number_of_gb_up_to_10240(api, world, size):
+    assert set(errors(api.post(VOLUMES, {"label": "data", "region": "us-test", "size": size}))) == {"size"}
+
+
+def test_all_that_is_wrong_is_told_at_once(api, world):
+    refused = api.post(VOLUMES, {"label": "data", "config_id": 5, "tags": ["x"]})
+    assert errors(refused) == {
+        "config_id": "config_id is for a volume that is attached: compute_id is missing.",
+        "region": "region is required",
+        "tags[0]": "Tag must be 3-50 characters",
+    }
+    assert errors(api.post(VOLUMES, {})) == {"label": "label is required"}
+    refused = api.post(VOLUMES, {"label": "data", "region": "no-such", "compute_id": 5})
+    assert errors(refused) == {"region": "region is not valid", "compute_id": "compute_id is not valid"}
+    assert not Volume.objects.exists()
+    assert not Event.objects.exists()
+
+
+def test_a_region_has_to_offer_block_storage_and_decides_on_the_hardware(api, world):
+    Region.objects.update(capabilities=["Computes", "Block Storage"])
+    assert api.post(VOLUMES, {"label": "spun", "region": "us-test"}).json()["hardware_type"] == "hdd"
+    Region.objects.update(capabilities=["Computes"])
+    refused = errors(api.post(VOLUMES, {"label": "data", "region": "us-test"}))
+    assert refused == {"region": "This region does not offer Block Storage."}
+
+
+def test_the_region_named_with_an_instance_is_that_of_the_instance(api, off):
+    RegionFactory(id="us-other")
+    refused = api.post(VOLUMES, {"label": "data", "region": "us-other", "compute_id": off.pk})
+    assert errors(refused) == {"region": "The compute is in another region."}
+
+
+# --- attaching -------------------------------------------------------------------------------------------
+
+
+def test_a_volume_attached_to_a_running_instance_is_shown_at_once_and_then_plugged_in(api, volume, running, driver):
+    response = api.post(at(volume, "attach"), {"compute_id": running.pk})
+
+    assert response.status_code == 200, response.content
+    assert (response.json()["compute_id"], response.json()["compute_label"]) == (running.pk, "runner")
+    assert api.get(at(volume)).json() == response.json()
+    assert api.get(f"/v4/compute/instances/{running.pk}/volumes").json()["data"] == [response.json()]
+    assert slots(running) == {"sdc": volume.pk}
+    assert finish(driver).state == "done"
+    assert plugged(driver, running) == {volume_name(volume.pk)}
+    event = told("volume_attach")
+    assert (event.status, event.entity_label, event.secondary_type) == ("finished", "data", "compute")
+
+
+def test_a_volume_attached_to_an_instance_that_is_off_is_there_at_its_next_boot(api, world, volume, off, driver):
+    assert api.post(at(volume, "attach"), {"compute_id": off.pk}).status_code == 200
+    assert finish(driver).state == "done"
+    assert not plugged(driver, off)
+    work(power.boot(world.actor, off), driver)
+    assert driver.plugged(machine_name(off.pk)) == {volume_name(volume.pk): "data"}
+
+
+def test_it_goes_into_the_profile_that_is_named_in_the_first_free_slot(api, volume, off):
+    other = ConfigFactory(instance=off)
+    assert api.post(at(volume, "attach"), {"compute_id": off.pk, "config_id": other.pk}).status_code == 200
+    device = VolumeDevice.objects.get()
+    assert (device.config, device.slot) == (other, "sda")
+
+
+def test_an_instance_without_profiles_has_it_in_none(api, volume, world, driver):
+    bare = deployed(world, driver, image=None)
+    assert api.post(at(volume, "attach"), {"compute_id": bare.pk}).json()["compute_id"] == bare.pk
+    assert finish(driver).state == "done"
+    assert slots(bare) == {}
+
+
+def test_of_several_profiles_one_has_to_be_named_unless_one_was_booted(api, volume, off):
+    ConfigFactory(instance=off)
+    Instance.objects.filter(pk=off.pk).update(booted_config=None)
+    refused = errors(api.post(at(volume, "attach"), {"compute_id": off.pk}))
+    assert refused == {"config_id": "This compute has several configuration profiles: name one with config_id."}
+    Instance.objects.filter(pk=off.pk).update(booted_config=off.configs.earliest("pk"))
+    assert api.post(at(volume, "attach"), {"compute_id": off.pk}).status_code == 200
+
+
+@pytest.mark.parametrize("whose", ["nobody's", "another's", "a rescue's"])
+def test_a_profile_that_is_named_is_one_of_the_instances_own(api, volume, off, world, whose):
+    config = ConfigFactory(instance=off, rescue=True)
+    if whose == "another's":
+        config = ConfigFactory(instance=InstanceFactory(account=world.account, host=world.host))
+    pk = 10**12 if whose == "nobody's" else config.pk
+    refused = api.post(at(volume, "attach"), {"compute_id": off.pk, "config_id": pk})
+    assert errors(refused) == {"config_id": "config_id is not valid"}
+
+
+def test_one_that_does_not_persist_is_plugged_in_until_the_next_boot(api, volume, world, running, driver):
+    body = {"compute_id": running.pk, "persist_across_boots": False}
+    assert api.post(at(volume, "attach"), body).status_code == 200
+    finish(driver)
+    assert (slots(running), plugged(driver, running)) == ({}, {volume_name(volume.pk)})
+    running.refresh_from_db()
+    work(power.reboot(world.actor, running), driver)
+    assert not plugged(driver, running)
+    assert api.get(at(volume)).json()["compute_id"] == running.pk, "it is still kept for this instance"
+
+
+def test_one_that_does_not_persist_needs_an_instance_that_runs_and_no_profile(api, volume, off):
+    body = {"compute_id": off.pk, "persist_across_boots": False}
+    assert set(errors(api.post(at(volume, "attach"), body))) == {"persist_across_boots"}
+    refused = api.post(at(volume, "attach"), {**body, "config_id": off.configs.get().pk})
+    assert set(errors(refused)) == {"config_id"}
+
+
+@pytest.mark.parametrize("persists", [True, False])
+def test_an_instance_has_eight_devices_at_most(api, volume, world, running, driver, persists):
+    config = running.configs.get()
+    for slot in ("sdc", "sdd", "sde"):
+        attached = VolumeFactory(account=world.account, instance=running)
+        VolumeDevice.objects.create(config=config, slot=slot, volume=attached)
+    VolumeFactory.create_batch(3, account=world.account, instance=running)
+    body = {"compute_id": running.pk, "persist_across_boots": persists}
+
+    refused = errors(api.post(at(volume, "attach"), body))
+
+    assert refused == {"compute_id": "The compute has 8 devices, which is as many as it can have."}
+    Volume.objects.filter(instance=running, devices=None).first().delete()
+    assert api.post(at(volume, "attach"), body).status_code == 200
+
+
+def test_a_machine_that_is_on_gets_no_ninth_device_by_way_of_another_profile(api, volume, world, running, driver):
+    booted, other = running.configs.get(), ConfigFactory(instance=running)
+    for slot in ("sdc", "sdd", "sde", "sdf", "sdg", "sdh"):
+        attached = VolumeFactory(account=world.account, instance=running)
+        VolumeDevice.objects.create(config=booted, slot=slot, volume=attached)
+    body = {"compute_id": running.pk, "config_id": other.pk}
+
+    assert set(errors(api.post(at(volume, "attach"), body))) == {"compute_id"}
+
+    work(power.shutdown(world.actor, running), driver)
+    assert api.post(at(volume, "attach"), body).status_code == 200
+
+
+def test_a_volume_is_attached_to_one_instance_only(api, volume, running, off, driver):
+    api.post(at(volume, "attach"), {"compute_id": off.pk})
+    finish(driver)
+    for instance, which in ((off, "this"), (running, "another")):
+        refused = errors(api.post(at(volume, "attach"), {"compute_id": instance.pk}))
+        assert refused == {None: f"The volume is attached to {which} compute already."}
+
+
+def test_the_instance_has_to_be_there_and_in_the_region_of_the_volume(api, volume, world, stranger):
+    other = InstanceFactory(account=world.account, region=RegionFactory(id="us-other"))
+    reason = {"compute_id": "The compute is in another region than the volume."}
+    assert errors(api.post(at(volume, "attach"), {"compute_id": other.pk})) == reason
+    foreign = InstanceFactory(account=stranger.account)
+    for pk in (foreign.pk, 10**12, -1):
+        refused = errors(api.post(at(volume, "attach"), {"compute_id": pk}))
+        assert refused == {"compute_id": "compute_id is not valid"}
+    assert errors(api.post(at(volume, "attach"), {})) == {"compute_id": "compute_id is required"}
+
+
+def test_it_waits_for_nobody_while_a_job_of_the_instance_lives(api, volume, world, running):
+    power.reboot(world.actor, running)
+    assert errors(api.post(at(volume, "attach"), {"compute_id": running.pk})) == BUSY
+    assert errors(api.post(VOLUMES, {"label": "more", "compute_id": running.pk})) == BUSY
+    Volume.objects.filter(pk=volume.pk).update(instance=running)
+    assert errors(api.post(at(volume, "detach"))) == BUSY
+
+
+def test_an_attachment_that_fails_leaves_it_as_it_was(api, volume, running, driver):
+    api.post(at(volume, "attach"), {"compute_id": running.pk})
+    driver.after = failing_at(len(driver.calls))
+    assert finish(driver).state == "failed"
+    assert api.get(at(volume)).json()["compute_id"] is None
+    assert (slots(running), plugged(driver, running)) == ({}, set())
+    assert told("volume_attach").status == "failed"
+
+
+# --- detaching -------------------------------------------------------------------------------------------
+
+
+def test_a_detached_volume_leaves_the_guest_and_the_profiles_when_the_job_is_done(api, world, running, driver):
+    mine = volume_of(world, driver, instance=running)
+    second = ConfigFactory(instance=running)
+    VolumeDevice.objects.create(config=second, slot="sda", volume=mine)
+
+    assert api.post(at(mine, "detach")).json() == {}
+
+    assert api.get(at(mine)).json()["compute_id"] == running.pk
+    assert finish(driver).state == "done"
+    assert api.get(at(mine)).json()["compute_id"] is None
+    assert (slots(running), plugged(driver, running)) == ({}, set())
+    event = told("volume_detach")
+    assert (event.status, event.entity_id, event.secondary_id) == ("finished", mine.pk, str(running.pk))
+
+
+def test_a_detachment_that_fails_leaves_it_plugged_in(api, world, running, driver):
+    mine = volume_of(world, driver, instance=running)
+    api.post(at(mine, "detach"))
+    driver.after = failing_at(len(driver.calls))
+    assert finish(driver).state == "failed"
+    assert slots(running) == {"sdc": mine.pk}
+    assert plugged(driver, running) == {volume_name(mine.pk)}
+
+
+def test_what_is_attached_nowhere_is_not_detached(api, volume):
+    assert errors(api.post(at(volume, "detach"))) == {None: "The volume is not attached to a compute."}
+
+
+def test_a_volume_that_an_instance_runs_from_stays_until_it_is_off(api, world, running, driver):
+    mine = volume_of(world, driver, instance=running)
+    config = running.configs.get()
+    config.root_device = "/dev/sdc"
+    config.save()
+    assert errors(api.post(at(mine, "detach"))) == {None: "The compute runs from this volume: shut it down first."}
+    running.refresh_from_db()
+    work(power.shutdown(world.actor, running), driver)
+    assert api.post(at(mine, "detach")).status_code == 200
+
+
+# --- growing ---------------------------------------------------------------------------------------------
+
+
+def test_a_volume_grows_while_it_is_in_use(api, world, running, driver):
+    mine = volume_of(world, driver, instance=running)
+
+    response = api.post(at(mine, "resize"), {"size": 30})
+
+    assert (response.json()["status"], response.json()["size"]) == ("resizing", 20)
+    assert finish(driver).state == "done"
+    shown = api.get(at(mine)).json()
+    assert (shown["status"], shown["size"]) == ("active", 30)
+    assert driver.volume_size(volume_name(mine.pk)) == 30
+    assert told("volume_resize").entity_id == mine.pk
+
+
+@pytest.mark.parametrize("size", [20, 19, 1])
+def test_a_volume_never_shrinks(api, volume, size):
+    reason = {"size": "Volumes can only be made larger: it has 20 GB."}
+    assert errors(api.post(at(volume, "resize"), {"size": size})) == reason
+
+
+@pytest.mark.parametrize("body", [{}, {"size": 10241}, {"size": 0}, {"size": "30"}])
+def test_a_resize_needs_a_size_that_volumes_have(api, volume, body):
+    assert set(errors(api.post(at(volume, "resize"), body))) == {"size"}
+
+
+def test_a_resize_that_fails_shows_how_large_it_is(api, volume, driver):
+    api.post(at(volume, "resize"), {"size": 30})
+    driver.before = failing_at(len(driver.calls))
+    assert finish(driver).state == "failed"
+    shown = api.get(at(volume)).json()
+    assert (shown["status"], shown["size"]) == ("active", 20)
+
+    driver.before = lambda number, name: None
+    api.post(at(volume, "resize"), {"size": 30})
+    driver.after = failing_at(len(driver.calls))
+    assert finish(driver).state == "failed"
+    shown = api.get(at(volume)).json()
+    assert (shown["status"], shown["size"]) == ("active", 30), "it grew, whatever was heard of it"
+
+
+# --- cloning ---------------------------------------------------------------------------------------------
+
+
+def test_a_clone_is_a_volume_of_its_own_attached_nowhere(api, world, running, driver):
+    mine = volume_of(world, driver, instance=running, size=40, tags=("blue",))
+
+    made = api.post(at(mine, "clone"), {"label": "copy"}).json()
+
+    assert (made["status"], made["size"], made["region"], made["compute_id"]) == ("creating", 40, "us-test", None)
+    assert made["tags"] == []
+    assert finish(driver).state == "done"
+    assert driver.volumes[volume_name(made["id"])].copy_of == volume_name(mine.pk)
+    assert api.get(f"{VOLUMES}/{made['id']}").json()["status"] == "active"
+    event = told("volume_clone")
+    assert (event.entity_id, event.secondary_id, event.status) == (mine.pk, str(made["id"]), "finished")
+
+
+def test_a_clone_needs_a_label_of_its_own(api, volume):
+    assert errors(api.post(at(volume, "clone"), {})) == {"label": "label is required"}
+    refused = errors(api.post(at(volume, "clone"), {"label": "data"}))
+    assert refused == {"label": "Label must be unique among your volumes"}
+    assert not Job.objects.filter(finished_at=None).exists()
+
+
+def test_what_is_being_copied_stays_and_as_large_as_it_is(api, volume):
+    api.post(at(volume, "clone"), {"label": "copy"})
+    assert errors(api.delete(at(volume))) == {None: "Volume busy."}
+    assert errors(api.post(at(volume, "resize"), {"size": 30})) == {None: "Volume busy."}
+    assert api.post(at(volume, "clone"), {"label": "second"}).status_code == 200
+
+
+# --- one thing at a time ---------------------------------------------------------------------------------
+
+WRITES = {"resize": {"size": 30}, "clone": {"label": "copy"}, "attach": {"compute_id": 0}, "delete": None}
+
+
+def write(api, volume: Volume, verb: str, instance: Instance):
+    if verb == "delete":
+        return api.delete(at(volume))
+    body = {"compute_id": instance.pk} if verb == "attach" else WRITES[verb]
+    return api.post(at(volume, verb), body)
+
+
+@pytest.mark.parametrize("verb", WRITES)
+@pytest.mark.parametrize("status", ["creating", "resizing"])
+def test_only_an_active_volume_is_worked_on(api, volume, off, verb, status):
+    Volume.objects.filter(pk=volume.pk).update(status=status)
+    reason = f"Cannot {verb} a volume that is {status}."
+    assert errors(write(api, volume, verb, off)) == {None: reason}
+
+
+def test_a_volume_that_is_detached_is_busy_until_then(api, world, off, driver):
+    mine = volume_of(world, driver, instance=off)
+    api.post(at(mine, "detach"))
+    Job.objects.filter(finished_at=None).update(instance=None)  # so that the instance is not busy itself
+    for verb in ("resize", "clone"):
+        assert errors(write(api, mine, verb, off)) == {None: "Volume busy."}
+    assert errors(api.post(at(mine, "detach"))) == {None: "Volume busy."}
+    assert api.put(at(mine), {"label": "renamed"}).status_code == 200
+
+
+# --- changing and deleting -------------------------------------------------------------------------------
+
+
+def test_label_and_tags_can_be_changed_and_the_rest_is_ignored(api, volume):
+    shown = api.get(at(volume)).json()
+    body = {**shown, "label": "photos", "tags": ["blue"], "size": 99999, "region": 7, "compute_id": "x"}
+
+    changed = api.put(at(volume), body).json()
+
+    path = "/dev/disk/by-id/scsi-0Skerry_Volume_photos"
+    wanted = {**shown, "label": "photos", "tags": ["blue"], "filesystem_path": path}
+    assert changed == {**wanted, "updated": changed["updated"]}
+    assert told("volume_update").entity_label == "photos"
+    assert Tagging.objects.get().entity_id == volume.pk
+
+
+def test_what_was_got_can_be_put_back_and_is_no_event(api, volume):
+    shown = api.get(at(volume)).json()
+    Event.objects.all().delete()
+    assert api.put(at(volume), shown).json() == shown
+    assert api.put(at(volume), {"tags": None}).json() == shown
+    assert not Event.objects.exists()
+
+
+def test_a_guest_finds_it_by_a_new_label_from_the_next_boot_on(api, world, running, driver):
+    mine = volume_of(world, driver, instance=running)
+    api.put(at(mine), {"label": "photos"})
+    assert driver.plugged(machine_name(running.pk)) == {volume_name(mine.pk): "data"}
+    running.refresh_from_db()
+    work(power.reboot(world.actor, running), driver)
+    assert driver.plugged(machine_name(running.pk)) == {volume_name(mine.pk): "photos"}
+
+
+def test_a_deleted_volume_is_gone_at_once_and_its_contents_when_the_job_is_done(api, volume, driver):
+    assert api.delete(at(volume)).json() == {}
+    assert api.get(at(volume)).status_code == 404
+    assert api.delete(at(volume)).status_code == 404
+    assert api.post(VOLUMES, {"label": "data", "region": "us-test"}).status_code == 200, "its label is free"
+    assert driver.volume_size(volume_name(volume.pk)) == 20
+    assert work(Job.objects.get(kind="volume_delete"), driver).state == "done"
+    assert driver.volume_size(volume_name(volume.pk)) is None
+    event = told("volume_delete")
+    assert (event.status, event.entity_id, event.entity_label) == ("finished", volume.pk, "data")
+
+
+def test_a_volume_that_is_attached_is_not_deleted(api, world, off, driver):
+    mine = volume_of(world, driver, instance=off)
+    reason = {None: "The volume is attached to a compute: detach it first."}
+    assert errors(api.delete(at(mine))) == reason
+
+
+# --- what becomes of it when something happens to its instance -------------------------------------------
+
+
+def test_deleting_the_instance_detaches_its_volumes(api, world, running, driver):
+    mine = volume_of(world, driver, instance=running)
+    work(instances.delete(world.actor, running), driver)
+    assert api.get(at(mine)).json()["compute_id"] is None
+    assert driver.volume_size(volume_name(mine.pk)) == 20
+    event = told("volume_detach")
+    assert (event.status, event.secondary_label) == ("notification", "runner")
+
+
+def test_deleting_the_instance_ends_an_attachment_that_is_under_way(api, world, volume, running, driver):
+    api.post(at(volume, "attach"), {"compute_id": running.pk})
+    attachment = Job.objects.get(kind="volume_attach")
+    instances.delete(world.actor, running)
+    assert work(attachment, driver).state == "failed"
+    work(Job.objects.get(kind="delete"), driver)
+    volume.refresh_from_db()
+    assert (volume.instance, volume.status) == (None, "active")
+
+
+def test_a_rebuild_keeps_the_volumes_of_the_profiles_in_the_new_one(world, running, driver):
+    mine = volume_of(world, driver, instance=running)
+    running.refresh_from_db()
+    rebuilding.rebuild(world.actor, running, RebuildSpec(image=world.image.pk, root_pass=STRONG))
+    assert finish(driver).state == "done"
+    assert slots(running) == {"sdc": mine.pk}
+    assert plugged(driver, running) == {volume_name(mine.pk)}
+
+
+def test_another_instance_gets_no_volumes_with_a_clone(api, world, running, driver):
+    mine = volume_of(world, driver, instance=running)
+    made = api.post(f"/v4/compute/instances/{running.pk}/clone", {"region": "us-test", "type": world.type.pk})
+    assert made.status_code == 200, made.content
+    finish(driver)
+    assert slots(Instance.objects.get(pk=made.json()["id"])) == {}
+    assert api.get(at(mine)).json()["compute_id"] == running.pk
+
+
+def test_a_driver_that_is_down_does_not_keep_the_row_of_a_deleted_volume(api, volume, driver):
+    def down(number: int, name: str) -> None:
+        raise DriverError("The host does not answer.")
+
+    driver.before = down
+    api.delete(at(volume))
+    job = Job.objects.get(kind="volume_delete")
+    with pytest.raises(AssertionError, match="does not end"):
+        work(job, driver)
+    driver.before = lambda number, name: None
+    assert work(job, driver).state == "done"
+    assert not driver.volumes
+
+
+# --- who may ---------------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def helper(world) -> User:
+    return User.objects.create_user("worldhelper", account=world.account, restricted=True)
+
+
+def grant(user: User, kind: str, pk: int, level: str = "read_write") -> None:
+    Grant.objects.update_or_create(user=user, entity_type=kind, entity_id=pk, defaults={"permissions": level})
+
+
+def test_a_restricted_user_sees_what_was_granted_and_makes_what_it_may(client_for, helper, volume, off, driver):
+    from accounts.models import GlobalGrants
+
+    api = client_for(helper)
+    assert api.get(VOLUMES).json()["data"] == []
+    assert api.get(at(volume)).status_code == 404
+    assert api.post(VOLUMES, {"label": "mine", "region": "us-test"}).status_code == 403
+    GlobalGrants.objects.create(user=helper, add_volumes=True)
+    made = api.post(VOLUMES, {"label": "mine", "region": "us-test"}).json()
+    assert [row["id"] for row in api.get(VOLUMES).json()["data"]] == [made["id"]]
+    finish(driver)
+    assert api.put(f"{VOLUMES}/{made['id']}", {"label": "ours"}).status_code == 200
+    assert api.put(f"{VOLUMES}/{made['id']}", {"tags": ["blue"]}).status_code == 403
+    assert api.post(VOLUMES, {"label": "more", "region": "us-test", "tags": ["blue"]}).status_code == 403
+    assert api.delete(f"{VOLUMES}/{made['id']}").status_code == 200
+    assert not Grant.objects.filter(entity_type="volume").exists()
+
+
+def test_a_clone_needs_to_see_the_original_and_may_add_volumes(client_for, helper, volume):
+    from accounts.models import GlobalGrants
+
+    api = client_for(helper)
+    GlobalGrants.objects.create(user=helper, add_volumes=True)
+    assert api.post(at(volume, "clone"), {"label": "copy"}).status_code == 404
+    grant(helper, "volume", volume.pk, "read_only")
+    made = api.post(at(volume, "clone"), {"label": "copy"})
+    assert made.status_code == 200
+    assert Grant.objects.filter(user=helper, entity_type="volume", entity_id=made.json()["id"]).exists()
+
+
+def test_attaching_and_detaching_needs_to_change_both(client_for, helper, volume, off, driver):
+    api, body = client_for(helper), {"compute_id": off.pk}
+    grant(helper, "volume", volume.pk, "read_only")
+    assert api.post(at(volume, "attach"), body).status_code == 403
+    grant(helper, "volume", volume.pk)
+    assert errors(api.post(at(volume, "attach"), body)) == {"compute_id": "compute_id is not valid"}
+    grant(helper, "compute", off.pk, "read_only")
+    refused = api.post(at(volume, "attach"), body)
+    assert (refused.status_code, refused.json()["errors"][0]["field"]) == (403, "compute_id")
+    grant(helper, "compute", off.pk)
+    assert api.post(at(volume, "attach"), body).status_code == 200
+    finish(driver)
+    grant(helper, "compute", off.pk, "read_only")
+    assert api.post(at(volume, "detach")).status_code == 403
+    grant(helper, "compute", off.pk)
+    assert api.post(at(volume, "detach")).status_code == 200
+
+
+def test_attaching_and_detaching_needs_two_scopes(client_for, volume, off, world):
+    owner = User.objects.get(pk=world.actor.user_id)
+    for verb in ("attach", "detach"):
+        for scope in ("volumes:read_write", "computes:read_write"):
+            assert client_for(owner, scope).post(at(volume, verb), {"compute_id": off.pk}).status_code == 403
+    both = client_for(owner, "volumes:read_write computes:read_write")
+    answer = both.post(at(volume, "attach"), {"compute_id": off.pk})
+    assert answer.status_code == 200
+    assert answer["X-Accepted-OAuth-Scopes"] == "volumes:read_write,computes:read_write"
+
+
+def test_lists_are_filtered_by_label_and_tags(api, world):
+    VolumeFactory(account=world.account, label="blue", tags=["big", "wet"])
+    VolumeFactory(account=world.account, label="green", tags=["wet"])
+
+    def labels(wanted: dict) -> list[str]:
+        return [row["label"] for row in api.get(VOLUMES, x_filter=wanted).json()["data"]]
+
+    assert labels({"tags": "wet"}) == ["blue", "green"]
+    assert labels({"tags": "big"}) == ["blue"]
+    assert labels({"label": {"+contains": "ee"}}) == ["green"]
+    assert errors(api.get(VOLUMES, x_filter={"size": 20})) == {"X-Filter": "Cannot filter on size"}
+
+
+def test_a_disk_in_the_slot_of_a_volume_leaves_it_attached(api, world, off, driver):
+    mine = volume_of(world, driver, instance=off)
+    config = off.configs.get()
+    disk = DiskFactory(instance=off)
+    path = f"/v4/compute/instances/{off.pk}/configs/{config.pk}"
+    assert api.put(path, {"devices": {"sdc": {"disk_id": disk.pk}}}).status_code == 200
+    assert slots(off) == {}
+    assert api.get(at(mine)).json()["compute_id"] == off.pk
