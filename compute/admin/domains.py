@@ -1,0 +1,115 @@
+"""Domains: whose they are, what they say, and what name servers get of them."""
+
+from django.contrib import admin
+from django.http import HttpRequest
+from django.utils.html import format_html_join
+from django.utils.safestring import SafeString
+
+from accounts.admin.panels import MOST, account_panel, staff
+from accounts.models import Account
+from compute.admin.timeline import story
+from compute.models import Domain, Job
+from compute.services import domains, zone_files
+from compute.services.domains import DomainSpec
+from config.admin.display import GOOD, NOTHING, link, list_of, moment, pill
+from config.admin.pages import Panel, ReadOnlyPage
+from config.admin.verbs import Verb
+
+SHOWN = 200
+"""Lines of a zone, at most, on a domain's page."""
+
+
+def disable(request: HttpRequest, domain: Domain) -> str:
+    _set(request, domain, Domain.Status.DISABLED)
+    return "name servers answer for it no more, from their next look on."
+
+
+def enable(request: HttpRequest, domain: Domain) -> str:
+    _set(request, domain, Domain.Status.ACTIVE)
+    return "name servers answer for it from their next look on."
+
+
+def delete(request: HttpRequest, domain: Domain) -> str:
+    domains.delete(staff(request, domain.account_id), domain)
+    return "it is gone, with its records."
+
+
+def _set(request: HttpRequest, domain: Domain, status: str) -> None:
+    domains.update(staff(request, domain.account_id), domain, DomainSpec({"status": status}))
+
+
+def status_pill(domain: Domain) -> SafeString:
+    return pill(domain.status, GOOD) if domain.status == Domain.Status.ACTIVE else pill(domain.status)
+
+
+def zone_panel(domain: Domain) -> Panel:
+    """The zone as name servers have it, as far as it fits."""
+    lines = zone_files.lines(domain)
+    title = "Zone" if len(lines) <= SHOWN else f"Zone (the first {SHOWN} of {len(lines)} lines)"
+    return Panel.of(title, ("Line",), ((line,) for line in lines[:SHOWN]))
+
+
+def no_buttons(job: Job) -> str:
+    """No job works on a domain: name servers come and see."""
+    return ""
+
+
+@admin.register(Domain)
+class DomainPage(ReadOnlyPage):
+    """What only services may change is only shown."""
+
+    list_display = ("id", "label", "state", "type", "account", "updated")
+    list_display_links = ("id", "label")
+    list_select_related = ("account",)
+    list_filter = ("status", "type")
+    link_filters = ("account__id__exact",)
+    search_fields = ("=pk", "=account_id", "^label")
+    search_help_text = "The id of a domain or an account, or how a name begins."
+    ordering = ("-id",)
+    sortable_by = ("id",)
+    fields = (
+        ("state", "id"), ("account", "tags_list"), ("type", "soa_email"), ("masters", "transfers"), "serial",
+        "description", ("created", "updated"),
+    )  # fmt: skip
+    verbs = (
+        Verb(
+            "disable", "Disable", disable, offered=lambda domain: domain.status == Domain.Status.ACTIVE,
+            confirm="Names in them are not found any more. Records stay.",
+        ),
+        Verb("enable", "Enable", enable, offered=lambda domain: domain.status == Domain.Status.DISABLED),
+        Verb(
+            "delete", "Delete", delete, danger=True, permission="delete",
+            confirm="Their records are deleted, and names in them are not found any more. This cannot be undone.",
+        ),
+    )  # fmt: skip
+
+    def panels(self, request: HttpRequest, obj: Domain) -> list[Panel]:
+        return [story("domain", obj.pk, obj.account_id, Job.objects.none(), no_buttons), zone_panel(obj)]
+
+    @admin.display(description="Status")
+    def state(self, domain: Domain):
+        return status_pill(domain)
+
+    @admin.display(description="Masters")
+    def masters(self, domain: Domain) -> str:
+        return ", ".join(domain.master_ips) or NOTHING
+
+    @admin.display(description="May transfer it")
+    def transfers(self, domain: Domain) -> str:
+        return ", ".join(domain.axfr_ips) or NOTHING
+
+    @admin.display(description="Tags")
+    def tags_list(self, domain: Domain):
+        return format_html_join(" ", "{}", ((pill(tag),) for tag in domain.tags)) or NOTHING
+
+
+@account_panel
+def account_domains_panel(account: Account) -> Panel:
+    """The account's newest domains, on its page."""
+    rows = Domain.objects.filter(account=account).order_by("-pk")[:MOST]
+    return Panel.of(
+        "Domains",
+        ("Name", "Id", "Status", "Type", "Changed"),
+        ((link(row), row.pk, status_pill(row), row.type, moment(row.updated)) for row in rows),
+        more=list_of(Domain, account__id__exact=account.pk),
+    )

@@ -1,0 +1,61 @@
+"""``manage.py export_zones DIRECTORY``: the customers' domains, for a name server beside it."""
+
+import shlex
+import subprocess
+import time
+from argparse import ArgumentParser
+from pathlib import Path
+from typing import Any
+
+from django.core.management.base import BaseCommand, CommandError
+from django.db import OperationalError, close_old_connections
+
+from compute.services.zone_export import Exported, export
+
+
+class Command(BaseCommand):
+    help = "Write the zones of all active domains for Knot DNS, and tell it what changed."
+
+    def add_arguments(self, parser: ArgumentParser) -> None:
+        parser.add_argument("directory", type=Path)
+        parser.add_argument("--reload", default="", help='run when something changed, such as "knotc reload"')
+        parser.add_argument("--watch", type=float, metavar="SECONDS", help="go on, looking every so often")
+
+    def handle(self, *, directory: Path, reload: str, watch: float | None, **options: Any) -> None:
+        pending = True  # whoever wrote what is there may have been killed before the name server was told
+        while True:
+            again = False
+            try:
+                done = self._export(directory.resolve())
+                pending, again = pending or bool(done), bool(done.turned)
+            except OperationalError as error:
+                if watch is None:
+                    raise
+                self.stderr.write(f"the database does not answer: {error}")
+            if pending and reload:
+                pending = not self._reload(reload, keep=watch is not None)
+            if again and not pending:
+                continue
+            if watch is None:
+                return
+            # between looks at the tables: nothing tells a host apart from the platform of a change
+            time.sleep(watch)
+            close_old_connections()
+
+    def _export(self, directory: Path) -> Exported:
+        done = export(directory)
+        if done:
+            words = f"{done.written} zones written, {done.removed} taken away"
+            self.stdout.write(f"{words}, {done.turned} to follow." if done.turned else f"{words}.")
+        return done
+
+    def _reload(self, command: str, keep: bool) -> bool:
+        """Whether the name server took it. With `keep`, it is told again at the next look where it did not."""
+        done = subprocess.run(shlex.split(command), capture_output=True, text=True, check=False)  # noqa: S603
+        if done.returncode == 0:
+            return True
+        words = f"{command} failed: {(done.stderr or done.stdout).strip()}"
+        if not keep:
+            raise CommandError(words)
+        self.stderr.write(words)
+        return False

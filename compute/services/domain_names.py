@@ -1,0 +1,82 @@
+"""Names of the DNS as customers write them (RFC 1035), and times that zones may have."""
+
+import re
+from functools import cache
+
+from publicsuffixlist import PublicSuffixList
+
+VALID_SECONDS = (
+    0, 300, 3600, 7200, 14400, 28800, 57600, 86400, 172800, 345600, 604800, 1209600, 2419200,
+)  # fmt: skip
+"""What zones and records may have; 0 is the platform's default. Whatever lies between is rounded up."""
+DEFAULTS = {"expire_sec": 1209600, "refresh_sec": 14400, "retry_sec": 14400, "ttl_sec": 86400}
+"""What 0 stands for, in seconds."""
+LONGEST = 253
+LONGEST_LABEL = 63
+
+ZONE = re.compile(r"(\*\.)?([a-zA-Z0-9-_]{1,63}\.)+([a-zA-Z]{2,3}\.)?([a-zA-Z]{2,16}|xn--[a-zA-Z0-9]+)", re.ASCII)
+"""The contract's pattern of a domain."""
+_HOST_LABEL = re.compile(r"(?!-)[A-Za-z0-9-]{1,63}(?<!-)", re.ASCII)
+_NAME_LABEL = re.compile(r"(?!-)[A-Za-z0-9_-]{1,63}(?<!-)", re.ASCII)
+
+
+def is_zone(name: str) -> bool:
+    """Whether this can be a domain of the platform's."""
+    return len(name) <= LONGEST and ZONE.fullmatch(name) is not None and _all(_NAME_LABEL, name.removeprefix("*."))
+
+
+def is_suffix(name: str) -> bool:
+    """Whether everybody can register names right below this one, as below ``co.uk``."""
+    bare = name.removeprefix("*.").lower()
+    return _suffixes().publicsuffix(bare) == bare
+
+
+@cache
+def _suffixes() -> PublicSuffixList:
+    # of registries alone: those of companies, as github.io, are somebody's domains
+    return PublicSuffixList(only_icann=True)
+
+
+def is_host(name: str) -> bool:
+    """Whether this can be the name of a host, with or without the dot at its end."""
+    return is_alias(name) and _all(_HOST_LABEL, name.removesuffix("."))
+
+
+def is_alias(name: str) -> bool:
+    """Whether something can be looked up by this name: labels with underscores among them, and no wildcard."""
+    bare = name.removesuffix(".")
+    # what ends with a number is an IPv4 address
+    return 0 < len(name) <= LONGEST and _all(_NAME_LABEL, bare) and not bare.rpartition(".")[2].isdigit()
+
+
+def is_mailbox(email: str) -> bool:
+    """Whether an SOA record can have this address: its user is one label there, in front of a host's name."""
+    user, _, host = email.rpartition("@")
+    return 0 < len(user) <= LONGEST_LABEL and user.isascii() and is_host(host) and len(email) <= LONGEST
+
+
+def is_name(name: str) -> bool:
+    """Whether a record can have this name: one to look up, or a wildcard in front of one."""
+    return len(name) <= LONGEST and is_alias("x" if name == "*" else name.removeprefix("*."))
+
+
+def relative(name: str, zone: str) -> str:
+    """A record's name as it is kept: below the zone, in lower case, "" for the zone itself.
+
+    ``www``, ``www.example.com`` and ``www.example.com.`` are one in the zone ``example.com``.
+    """
+    name, zone = name.strip(), zone.lower()
+    # letters such as the Kelvin sign, of which lower() makes ASCII, stay as they are: for `is_name` to refuse
+    bare = (name.lower() if name.isascii() else name).removesuffix(".")
+    if bare in ("", "@", zone):
+        return ""
+    return bare.removesuffix(f".{zone}")
+
+
+def seconds(wished: int) -> int:
+    """The nearest valid number of seconds that is not less; the largest where none is."""
+    return next((valid for valid in VALID_SECONDS if valid >= wished), VALID_SECONDS[-1])
+
+
+def _all(label: re.Pattern[str], name: str) -> bool:
+    return all(label.fullmatch(part) for part in name.split("."))

@@ -1,0 +1,230 @@
+"""Zones that name servers of all kinds transfer: what is made of them, and what is refused."""
+
+import ipaddress
+import socketserver
+import struct
+import threading
+import time
+from collections.abc import Callable, Iterator, Sequence
+
+import dns.message
+import dns.name
+import dns.rdata
+import dns.rdataclass
+import dns.rdatatype
+import dns.rrset
+import pytest
+
+from accounts.models import Event
+from compute.models import Domain
+from compute.services import zone_import
+from config.api import throttles
+from config.reach import names
+
+pytestmark = pytest.mark.django_db
+PATH = "/v4/domains/import"
+ORIGIN = dns.name.from_text("example.com")
+SOA = "ns.example.net. dns.example.com. 1 7200 3600 604800 300"
+Answers = Sequence[bytes]
+
+
+def record(name: str, kind: str, data: str, ttl: int = 300) -> dns.rrset.RRset:
+    return dns.rrset.from_text(dns.name.from_text(name, ORIGIN), ttl, "IN", kind, data)
+
+
+def soa_of(*labels: bytes) -> dns.rrset.RRset:
+    """The zone's SOA record, whose mailbox has these labels."""
+    rname = b"".join(bytes([len(label)]) + label for label in labels) + b"\0"
+    wire = dns.name.from_text("ns.example.net").to_wire() + rname + struct.pack("!5L", 1, 7200, 3600, 604800, 300)
+    soa = dns.rdata.from_wire(dns.rdataclass.IN, dns.rdatatype.SOA, wire, 0, len(wire))
+    return dns.rrset.from_rdata(ORIGIN, 300, soa)
+
+
+def whole(*rrsets: dns.rrset.RRset, soa: dns.rrset.RRset | None = None) -> list[list[dns.rrset.RRset]]:
+    """A transfer: its messages, one for each record."""
+    soa = soa or record("@", "SOA", SOA)
+    return [[soa], [record("@", "NS", "ns.example.net.")], *([each] for each in rrsets), [soa]]
+
+
+class Primary(socketserver.ThreadingTCPServer):
+    """A name server that answers whatever it is asked with these messages, and then with silence."""
+
+    allow_reuse_address = daemon_threads = True
+
+    def __init__(self, answer: Callable[[dns.message.Message], Answers]):
+        self.answer, self.asked = answer, 0
+        super().__init__(("127.0.0.1", 0), _Handler)
+
+    @property
+    def place(self) -> str:
+        return f"127.0.0.1:{self.server_address[1]}"
+
+
+class _Handler(socketserver.BaseRequestHandler):
+    def handle(self) -> None:
+        self.server.asked += 1
+        (size,) = struct.unpack("!H", self.request.recv(2))
+        query = dns.message.from_wire(self.request.recv(size))
+        for wire in self.server.answer(query):
+            self.request.sendall(struct.pack("!H", len(wire)) + wire)
+        self.request.recv(1)  # until the other side has enough
+
+
+@pytest.fixture
+def primary(settings) -> Iterator[Callable[..., Primary]]:
+    """Start a name server of these messages, each a list of records, or bytes."""
+    settings.PROBE_ALLOWED = [ipaddress.ip_network("127.0.0.0/8")]
+    started: list[Primary] = []
+
+    def start(messages: Sequence[bytes | Sequence[dns.rrset.RRset]]) -> Primary:
+        def answer(query: dns.message.Message) -> Iterator[bytes]:
+            for message in messages:
+                if isinstance(message, bytes):
+                    yield message
+                    continue
+                response = dns.message.make_response(query)
+                response.answer = list(message)
+                yield response.to_wire(max_size=65535)
+
+        server = Primary(answer)
+        started.append(server)
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        return server
+
+    yield start
+    for server in started:
+        server.shutdown()
+        server.server_close()
+
+
+def ask(api, server: Primary):
+    return api.post(PATH, {"domain": "example.com", "remote_nameserver": server.place})
+
+
+def refused(answer) -> str:
+    """The reason; nothing was made."""
+    assert answer.status_code == 400, answer.content
+    (error,) = answer.json()["errors"]
+    assert error["field"] == "remote_nameserver"
+    assert not Domain.objects.exists()
+    assert not Event.objects.exists()
+    return error["reason"]
+
+
+@pytest.mark.parametrize(
+    ("labels", "email"),
+    [
+        ((b"first.last", b"example", b"net"), "first.last@example.net"),
+        ((), "hostmaster@example.com"),
+        ((b"dns",), "hostmaster@example.com"),
+        ((b"dns", b"x\n$INCLUDE /etc/passwd\n", b"net"), "hostmaster@example.com"),
+        ((b"dns\n", b"example", b"net"), "hostmaster@example.com"),
+        ((b"dns", b"b\xc3\xbccher", b"net"), "hostmaster@example.com"),
+        ((b"dns@x", b"example", b"net"), "hostmaster@example.com"),
+    ],
+    ids=str,
+)
+def test_the_mailbox_of_a_zone_is_an_address_or_hostmasters(api, primary, labels, email):
+    made = ask(api, primary(whole(soa=soa_of(*labels)))).json()
+    assert made["soa_email"] == email
+    lines = api.get(f"/v4/domains/{made['id']}/zone-file").json()["zone_file"]
+    assert len("\n".join(lines).split("\n")) == len(lines) == 6
+    assert api.put(f"/v4/domains/{made['id']}", made).json()["soa_email"] == email
+
+
+def test_what_could_not_be_written_here_is_left_out(api, primary):
+    kept = [
+        record("www", "A", "203.0.113.7", ttl=0),
+        record("_sip._tcp.sub", "SRV", "1 2 5060 sip.example.net."),
+        record("text", "TXT", '"a \\" b" "c"'),
+        record("quiet", "MX", "0 ."),
+    ]
+    left = [
+        record("a\\032b", "A", "203.0.113.7"),
+        record("a+b", "A", "203.0.113.7"),
+        record(f"{'x' * 60}.{'y' * 60}", "A", "203.0.113.7"),
+        record("binary", "TXT", '"\\255\\254"'),
+        record("lines", "TXT", '"a\\010b"'),
+        record("long", "TXT", " ".join(['"' + "x" * 255 + '"'] * 17)),
+        record("mail", "MX", "10 mail_host.example.net."),
+        record("mail", "MX", "300 mail.example.net."),
+        record("sip.tcp", "SRV", "1 2 5060 sip.example.net."),
+        record("_sip", "SRV", "1 2 5060 sip.example.net."),
+        record("\\032" * 63 + "._tcp", "SRV", "1 2 5060 sip.example.net."),
+        record("@", "CAA", '0 issue "not a host"'),
+        record("@", "CAA", '0 contact "mailto:dns@example.com"'),
+        record("host", "HINFO", '"a" "b"'),
+    ]
+    made = ask(api, primary(whole(*kept, *left))).json()
+    assert Event.objects.latest("pk").message == f"4 records were imported. {len(left)} were left out."
+    path = f"/v4/domains/{made['id']}/records"
+    found = {each["name"]: each for each in api.get(path).json()["data"]}
+    assert set(found) == {"www", "_sip._tcp.sub", "text", "quiet"}
+    assert found["www"]["ttl_sec"] == 300
+    assert found["text"]["target"] == 'a " bc'
+    for each in found.values():
+        assert api.put(f"{path}/{each['id']}", each).json() == each
+
+
+def test_a_zone_that_is_too_large_is_given_up(api, primary, monkeypatch):
+    monkeypatch.setattr(zone_import, "MOST", 10)
+    many = [record(f"host{number}", "A", "203.0.113.7") for number in range(20)]
+    assert "at most 10 records" in refused(ask(api, primary(whole(*many))))
+    monkeypatch.setattr(zone_import, "LARGEST", 2 << 20)
+    large = record("text", "TXT", " ".join(['"' + "x" * 255 + '"'] * 200))
+    forever = [*whole()[:2], *([large] for _ in range(60))]
+    monkeypatch.setattr(zone_import, "MOST", 100)
+    assert "2 MiB" in refused(ask(api, primary(forever)))
+
+
+def test_silence_is_waited_for_once_however_many_addresses_a_name_has(api, primary, monkeypatch):
+    monkeypatch.setattr(zone_import, "TIMEOUT", 0.4)
+    server = primary([])
+    monkeypatch.setattr(names, "resolve", lambda host: [ipaddress.ip_address("127.0.0.1")] * 5)
+    begun = time.monotonic()
+    wish = {"domain": "example.com", "remote_nameserver": server.place.replace("127.0.0.1", "ns.example.net")}
+    assert "does not transfer" in refused(api.post(PATH, wish))
+    assert time.monotonic() - begun < 1.5
+    assert server.asked == 1
+
+
+def test_the_second_address_is_asked_where_the_first_refuses(api, primary, monkeypatch):
+    server = primary(whole())
+    pair = [ipaddress.ip_address("127.0.0.2"), ipaddress.ip_address("127.0.0.1")]
+    monkeypatch.setattr(names, "resolve", lambda host: pair)
+    wish = {"domain": "example.com", "remote_nameserver": server.place.replace("127.0.0.1", "ns.example.net")}
+    assert api.post(PATH, wish).status_code == 200
+
+
+CHAOS = dns.rrset.from_text(ORIGIN, 300, "CH", "TXT", "x")
+
+
+@pytest.mark.parametrize(
+    "messages",
+    [
+        [b""],
+        [b"\0"],
+        [b"\xff" * 300],
+        [[]],
+        [[record("@", "NS", "ns.example.net.")]],
+        [[record("www", "A", "203.0.113.7")]],
+        [[CHAOS]],
+        [[record("@", "SOA", SOA), CHAOS, record("@", "SOA", SOA)]],
+        [[dns.rrset.from_text("example.net.", 300, "IN", "SOA", SOA)] * 2],
+        [[record("@", "SOA", SOA)], [record("@", "SOA", SOA)]],
+        whole(record("www", "SOA", SOA)),
+        whole(record("@", "CNAME", "www.example.net.")),
+    ],
+    ids=range(12),
+)
+def test_what_is_no_transfer_is_refused(api, primary, messages, monkeypatch):
+    monkeypatch.setattr(zone_import, "TIMEOUT", 2)
+    assert refused(ask(api, primary(messages)))
+
+
+def test_imports_are_counted(api, primary, settings):
+    settings.RATE_LIMITS = {**settings.RATE_LIMITS, "domain_import": "2/60"}
+    throttles.forget()
+    server = primary(whole())
+    assert [ask(api, server).status_code for _ in range(3)] == [200, 400, 429]
+    throttles.forget()

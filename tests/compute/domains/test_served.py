@@ -1,0 +1,402 @@
+"""Zones served for real: by Knot DNS, from what is exported, and asked as anybody would."""
+
+import ipaddress
+import os
+import shutil
+import socket
+import subprocess
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import dns.exception
+import dns.message
+import dns.query
+import dns.rcode
+import dns.zone
+import pytest
+from django.core.management import CommandError, call_command
+
+from accounts.models import Event
+from compute.models import Domain, DomainRecord
+from compute.services import domain_records
+from compute.services.zone_export import export
+from tests.factories import DomainFactory, RecordFactory
+from tests.ports import free_port
+
+pytestmark = pytest.mark.django_db(transaction=True)
+
+CONFIGURATION = """\
+server:
+    listen: {address}@{port}
+    rundir: "{home}"
+control:
+    listen: "{home}/knot.sock"
+database:
+    storage: "{home}"
+log:
+  - target: stderr
+    any: error
+include: "{home}/export/zones.conf"
+"""
+
+
+class Knot:
+    """A name server that serves what is exported into its directory."""
+
+    def __init__(self, home: Path, address: str = "127.0.0.1", port: int | None = None):
+        self.home, self.exported = home, home / "export"
+        self.address, self.port = address, port or free_port()
+        self._served: dict[str, int] = {}
+        self.configuration = home / "knot.conf"
+        self.configuration.write_text(CONFIGURATION.format(address=address, port=self.port, home=home))
+
+    def start(self) -> None:
+        self._process = subprocess.Popen(["knotd", "-c", str(self.configuration)])
+        deadline = time.monotonic() + 20
+        while True:
+            assert self._process.poll() is None, "the name server did not start"
+            assert time.monotonic() < deadline, "the name server does not answer"
+            try:
+                self.ask("anything.example", "A", timeout=0.3)
+                return
+            except (dns.exception.Timeout, OSError):
+                continue
+
+    def stop(self) -> None:
+        self._process.terminate()
+        self._process.wait()
+
+    @property
+    def reload(self) -> str:
+        return self.control("reload")
+
+    def control(self, *words: str) -> str:
+        return f"knotc -b -s {self.home}/knot.sock {' '.join(words)}"
+
+    def export(self) -> None:
+        """Export, and wait until the server has loaded what was: it answers from the old zones while it does."""
+        call_command("export_zones", str(self.exported), reload=self.reload)
+        active = Domain.objects.filter(status="active")
+        wanted = dict(active.filter(type="master").values_list("label", "serial"))
+        gone = set(self._served) - set(active.values_list("label", flat=True))
+        deadline = time.monotonic() + 20
+        while any(self.serial(name) != serial for name, serial in wanted.items()) or any(map(self.serial, gone)):
+            assert time.monotonic() < deadline, "the name server does not load the zones"
+        self._served = wanted
+
+    def ask(self, name: str, kind: str, timeout: float = 5) -> dns.message.Message:
+        query = dns.message.make_query(name, kind)
+        return dns.query.udp(query, self.address, timeout=timeout, port=self.port)
+
+    def answers(self, name: str, kind: str) -> list[str]:
+        found = self.ask(name, kind)
+        assert found.rcode() in (dns.rcode.NOERROR, dns.rcode.NXDOMAIN), dns.rcode.to_text(found.rcode())
+        return sorted(data.to_text() for answer in found.answer for data in answer)
+
+    def serial(self, name: str) -> int | None:
+        """The serial of the zone that it serves, None where it serves none of this name."""
+        answer = self.ask(name, "SOA").answer
+        return answer[0][0].serial if answer else None
+
+
+@pytest.fixture
+def knot(tmp_path) -> Iterator[Knot]:
+    yield from running(tmp_path)
+
+
+def running(home: Path, *place: Any) -> Iterator[Knot]:
+    if shutil.which("knotd") is None:
+        assert not os.environ.get("CI"), "the package knot is to be installed"
+        pytest.skip("needs Knot DNS: apt-get install knot")
+    server = Knot(home, *place)
+    export(server.exported)
+    server.start()
+    yield server
+    server.stop()
+
+
+@pytest.fixture
+def primary(tmp_path) -> Iterator[Knot]:
+    """A second name server, at port 53, where slaves ask: on an address of its own, as tests run side by side."""
+    home = tmp_path / "primary"
+    home.mkdir()
+    address = f"127.{os.getpid() >> 16 & 63 | 64}.{os.getpid() >> 8 & 255}.{os.getpid() & 255}"
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as probe:
+        try:
+            probe.bind((address, 53))
+        except PermissionError:
+            pytest.skip("needs root, or sysctl net.ipv4.ip_unprivileged_port_start=53")
+    yield from running(home, address, 53)
+
+
+@pytest.fixture
+def reachable(settings) -> None:
+    """The platform may ask name servers on this machine."""
+    settings.PROBE_ALLOWED = [ipaddress.ip_network("127.0.0.0/8")]
+
+
+def zone(account, **values) -> Domain:
+    """A domain with a record of each type."""
+    domain = DomainFactory(account=account, label="example.com", **values)
+    add = {
+        "A": ("www", "203.0.113.7"), "AAAA": ("www", "2001:db8::7"), "NS": ("sub", "ns.example.net"),
+        "CNAME": ("blog", "www.example.com"), "TXT": ("text", 'a "quoted" \\ ; text, ' + "ü" * 200),
+        "PTR": ("7", "host.example.net"), "MX": ("", "mail.example.net"),
+    }  # fmt: skip
+    for kind, (name, target) in add.items():
+        RecordFactory(domain=domain, type=kind, name=name, target=target, priority=10 if kind == "MX" else 0)
+    RecordFactory(domain=domain, name="*.dev", ttl_sec=300)
+    RecordFactory(domain=domain, type="CAA", name="", tag="issue", target="letsencrypt.org")
+    RecordFactory(
+        domain=domain, type="SRV", name="_sip._tcp", service="_sip", protocol="_tcp", target="sip.example.net",
+        priority=1, weight=2, port=5060,
+    )  # fmt: skip
+    return domain
+
+
+def test_every_type_is_answered_as_it_was_written(knot, account):
+    zone(account, refresh_sec=3600)
+    knot.export()
+    assert knot.answers("www.example.com", "A") == ["203.0.113.7"]
+    assert knot.answers("www.example.com", "AAAA") == ["2001:db8::7"]
+    assert knot.answers("blog.example.com", "A") == ["203.0.113.7", "www.example.com."]
+    assert knot.answers("7.example.com", "PTR") == ["host.example.net."]
+    assert knot.answers("example.com", "MX") == ["10 mail.example.net."]
+    assert knot.answers("_sip._tcp.example.com", "SRV") == ["1 2 5060 sip.example.net."]
+    assert knot.answers("example.com", "CAA") == ['0 issue "letsencrypt.org"']
+    assert knot.answers("example.com", "NS") == ["ns1.skerry.example.", "ns2.skerry.example."]
+    wildcard = knot.ask("anything.dev.example.com", "A").answer[0]
+    assert (wildcard[0].to_text(), wildcard.ttl) == ("203.0.113.7", 300)
+    text = knot.ask("text.example.com", "TXT").answer[0][0]
+    assert b"".join(text.strings).decode() == DomainRecord.objects.get(type="TXT").target
+    soa = knot.ask("example.com", "SOA").answer[0][0]
+    assert (soa.mname.to_text(), soa.rname.to_text(), soa.refresh) == (
+        "ns1.skerry.example.",
+        "dns.example.com.",
+        3600,
+    )
+    assert knot.ask("sub.example.com", "A").authority[0][0].to_text() == "ns.example.net."
+
+
+def test_changes_are_served_with_a_later_serial(knot, account, client_for, owner):
+    domain = zone(account)
+    knot.export()
+    before = knot.serial("example.com")
+    api = client_for(owner)
+    api.post(f"/v4/domains/{domain.pk}/records", {"type": "A", "name": "new", "target": "203.0.113.9"})
+    knot.export()
+    assert knot.answers("new.example.com", "A") == ["203.0.113.9"]
+    assert knot.serial("example.com") > before
+    api.put(f"/v4/domains/{domain.pk}", {"status": "disabled"})
+    knot.export()
+    assert knot.ask("www.example.com", "A").rcode() == dns.rcode.REFUSED
+    api.put(f"/v4/domains/{domain.pk}", {"status": "active"})
+    knot.export()
+    assert knot.answers("new.example.com", "A") == ["203.0.113.9"]
+    api.delete(f"/v4/domains/{domain.pk}")
+    knot.export()
+    assert knot.ask("www.example.com", "A").rcode() == dns.rcode.REFUSED
+    assert not list((knot.exported / "zones").iterdir())
+
+
+def test_a_zone_is_transferred_to_whom_its_owner_says(knot, account):
+    domain = zone(account)
+    knot.export()
+
+    def transfer() -> dns.zone.Zone:
+        return dns.zone.from_xfr(dns.query.xfr("127.0.0.1", "example.com", port=knot.port, lifetime=5))
+
+    with pytest.raises(dns.exception.DNSException):
+        transfer()
+    Domain.objects.filter(pk=domain.pk).update(axfr_ips=["192.0.2.1", "127.0.0.1"], serial=domain.serial + 1)
+    knot.export()
+    assert len(transfer().nodes) == 8
+
+
+def test_a_slave_is_in_the_list_with_its_masters(knot, account):
+    """The server takes the configuration, and has no zone until its masters are reached."""
+    DomainFactory(
+        account=account, label="slave.example", type="slave", soa_email="", master_ips=["192.0.2.1", "2001:db8::1"]
+    )
+    knot.export()
+    assert knot.ask("slave.example", "SOA").rcode() == dns.rcode.SERVFAIL
+
+
+def until(condition: Callable[[], bool], words: str) -> None:
+    deadline = time.monotonic() + 20
+    while not condition():
+        assert time.monotonic() < deadline, words
+
+
+def test_a_slave_is_transferred_from_its_master_and_follows_it(
+    primary, knot, account, client_for, owner, reachable
+):
+    """Both name servers serve what is exported; the platform's own tables hold the name at only one time."""
+    source = zone(account, axfr_ips=["127.0.0.1", primary.address])
+    primary.export()
+    records = primary.exported / "zones" / f"{source.pk}.zone"
+    source.delete()
+    wish = {"domain": "example.com", "type": "slave", "master_ips": ["127.255.0.1", primary.address]}
+    made = client_for(owner).post("/v4/domains", wish).json()
+    knot.export()
+    until(lambda: knot.serial("example.com") == primary.serial("example.com"), "the zone is not transferred")
+    for name, kind in (("www", "AAAA"), ("text", "TXT"), ("_sip._tcp", "SRV"), ("any.dev", "A")):
+        assert knot.answers(f"{name}.example.com", kind) == primary.answers(f"{name}.example.com", kind) != []
+
+    serial = primary.serial("example.com")
+    later = records.read_text().replace(f" {serial} ", f" {serial + 1} ").replace("203.0.113.7", "203.0.113.8")
+    records.write_text(later)
+    subprocess.run(primary.reload.split(), check=True, capture_output=True)
+    until(lambda: primary.serial("example.com") == serial + 1, "the master has not loaded")
+    subprocess.run(knot.control("zone-refresh", "example.com").split(), check=True, capture_output=True)
+    until(lambda: knot.answers("www.example.com", "A") == ["203.0.113.8"], "the slave does not follow")
+
+    primary.stop()
+    knot.stop()
+    knot.start()
+    assert knot.answers("www.example.com", "A") == ["203.0.113.8"], "what was transferred outlives a restart"
+    client_for(owner).delete(f"/v4/domains/{made['id']}")
+    knot.export()
+    until(lambda: knot.ask("example.com", "SOA").rcode() == dns.rcode.REFUSED, "the zone is served on")
+    assert not list((knot.exported / "zones").iterdir())
+
+
+def test_a_slave_has_nothing_of_a_master_of_its_name(primary, knot, account, stranger, client_for, reachable):
+    """Between two looks of the export a name changes hands. Its new master's serial is the lower one."""
+    source = zone(account, axfr_ips=["127.0.0.1", primary.address], serial=5)
+    primary.export()
+    source.delete()
+    knot.export()
+    theirs = DomainFactory(account=account, label="example.com", serial=2_000_000_000)
+    knot.export()
+    theirs.delete()
+    api = client_for(stranger)
+    wish = {"domain": "example.com", "type": "slave", "master_ips": [primary.address]}
+    mine = api.post("/v4/domains", wish).json()
+    knot.export()
+    until(lambda: knot.serial("example.com") == 5, "the zone is not transferred")
+    api.put(f"/v4/domains/{mine['id']}", {"type": "master", "soa_email": "dns@example.com"})
+    knot.export()
+    assert knot.ask("www.example.com", "A").rcode() == dns.rcode.NXDOMAIN
+
+
+def test_a_zone_that_is_refused_stops_no_other(knot, account):
+    zone(account)
+    broken = DomainFactory(account=account, label="broken.example")
+    RecordFactory(domain=broken, name="www")
+    Domain.objects.filter(pk=broken.pk).update(soa_email="(", serial=7)
+    call_command("export_zones", str(knot.exported), reload=knot.reload)
+    until(lambda: knot.serial("example.com") is not None, "the other zone is not served")
+    assert knot.ask("www.broken.example", "A").rcode() == dns.rcode.SERVFAIL
+
+
+def test_what_the_name_server_would_go_on_with_is_left_out_for_one_look(tmp_path, account):
+    slave = DomainFactory(account=account, label="a.example", type="slave", soa_email="", master_ips=["192.0.2.1"])
+    master = DomainFactory(account=account, label="b.example")
+    assert export(tmp_path).turned == 0
+    copy = tmp_path / "zones" / f"{slave.pk}.slave"
+    listing = tmp_path / "zones.conf"
+    for changes in ({"label": "c.example"}, {"type": "master", "soa_email": "dns@example.com"}):
+        copy.touch()
+        Domain.objects.filter(pk=slave.pk).update(**changes)
+        done = export(tmp_path)
+        assert (done.turned, done.removed, done.listed) == (1, 1, True)
+        assert not copy.exists()
+        assert f'"{master.label}."' in listing.read_text()
+        assert '"c.example."' not in listing.read_text()
+        assert export(tmp_path).turned == 0
+        assert '"c.example."' in listing.read_text()
+    assert not export(tmp_path)
+
+
+def test_other_name_servers_of_the_platforms_are_written_into_all_zones(tmp_path, account, settings):
+    domain = zone(account)
+    export(tmp_path)
+    settings.DNS_NAMESERVERS = ["ns.other.example"]
+    assert export(tmp_path).written == 1
+    assert "NS ns.other.example." in (tmp_path / "zones" / f"{domain.pk}.zone").read_text()
+    assert not export(tmp_path)
+
+
+def test_only_what_changed_is_written(tmp_path, account):
+    first, second = zone(account), DomainFactory(account=account)
+    done = export(tmp_path)
+    assert (done.written, done.removed, done.listed) == (2, 0, True)
+    assert not export(tmp_path)
+    domain_records.touch(second)
+    done = export(tmp_path)
+    assert (done.written, done.removed, done.listed) == (1, 0, False)
+    (tmp_path / "manifest.json").write_text("half of")
+    assert export(tmp_path).written == 2
+    account.is_active = False
+    account.save()
+    assert export(tmp_path).removed == 2
+    assert first.label not in (tmp_path / "zones.conf").read_text()
+
+
+def test_many_zones_cost_a_fixed_number_of_queries(tmp_path, account, django_assert_max_num_queries):
+    for _ in range(20):
+        RecordFactory(domain__account=account)
+    with django_assert_max_num_queries(5):
+        assert export(tmp_path).written == 20
+
+
+def test_a_name_server_that_does_not_take_it_is_told_of(tmp_path, account):
+    zone(account)
+    for _ in range(2):  # and again, by the next run, which has nothing to write
+        with pytest.raises(CommandError, match="false failed"):
+            call_command("export_zones", str(tmp_path), reload="false")
+
+
+# --- import -------------------------------------------------------------------------------------------------
+
+IMPORT = "/v4/domains/import"
+
+
+def test_a_zone_is_imported_whole(knot, account, client_for, owner, reachable):
+    source = zone(account, axfr_ips=["127.0.0.1"], retry_sec=7200, ttl_sec=3600)
+    knot.export()
+    knot_has = set(source.records.values_list("type", "name", "target", "priority", "port", "tag"))
+    source.delete()
+    wish = {"domain": "Example.com", "remote_nameserver": f"127.0.0.1:{knot.port}"}
+    made = client_for(owner).post(IMPORT, wish).json()
+    assert (made["domain"], made["type"], made["soa_email"]) == ("example.com", "master", "dns@example.com")
+    assert (made["retry_sec"], made["ttl_sec"]) == (7200, 3600)
+    domain = Domain.objects.get(pk=made["id"])
+    assert set(domain.records.values_list("type", "name", "target", "priority", "port", "tag")) == knot_has
+    assert domain.records.get(name="*.dev").ttl_sec == 300
+    actions = list(Event.objects.order_by("pk").values_list("action", "message"))
+    assert actions[-1] == ("dns_zone_import", "10 records were imported.")
+
+
+@pytest.mark.parametrize(
+    ("wish", "field"),
+    [
+        ({"domain": "other.example"}, "remote_nameserver"),
+        ({"domain": "bad name"}, "domain"),
+        ({"remote_nameserver": "nowhere.example.com"}, "remote_nameserver"),
+        ({"remote_nameserver": "127.0.0.1:0"}, "remote_nameserver"),
+        ({"remote_nameserver": "127.0.0.1:x"}, "remote_nameserver"),
+        ({"remote_nameserver": "127.0.0.1:1"}, "remote_nameserver"),
+        ({"remote_nameserver": "169.254.169.254"}, "remote_nameserver"),
+        ({"remote_nameserver": "[::1]:53"}, "remote_nameserver"),
+        ({"remote_nameserver": "10.0.0.1"}, "remote_nameserver"),
+    ],
+    ids=str,
+)
+def test_what_cannot_be_imported_is_said_and_nothing_made(knot, client_for, owner, reachable, wish, field):
+    whole = {"domain": "example.com", "remote_nameserver": f"127.0.0.1:{knot.port}", **wish}
+    answer = client_for(owner).post(IMPORT, whole)
+    assert [each["field"] for each in answer.json()["errors"]] == [field]
+    assert not Domain.objects.exists()
+    assert not Event.objects.exists()
+
+
+def test_this_machine_is_not_asked_unless_the_operator_says_so(knot, account, client_for, owner):
+    zone(account, axfr_ips=["127.0.0.1"])
+    knot.export()
+    wish = {"domain": "example.com", "remote_nameserver": f"127.0.0.1:{knot.port}"}
+    answer = client_for(owner).post(IMPORT, wish)
+    assert answer.json()["errors"][0]["reason"] == "The platform does not ask this name server."
