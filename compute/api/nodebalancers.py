@@ -1,20 +1,60 @@
-"""Load balancers, as an instance lists those that send traffic to it."""
+"""Load balancers, also those that send traffic to an instance."""
 
-from rest_framework.serializers import CharField, DateTimeField, FloatField, IntegerField, IPAddressField, ListField
+from typing import Any
+
+from django.core.validators import RegexValidator
+from django.db import models
+from django.db.models import F, Func, OuterRef, Subquery, Value
+from django.db.models.functions import Cast, Coalesce, JSONObject, Now, Round
+from drf_spectacular.utils import extend_schema_field
+from rest_framework.serializers import (
+    CharField,
+    DateTimeField,
+    FloatField,
+    IntegerField,
+    IPAddressField,
+    JSONField,
+    ListField,
+)
 
 from accounts.actors import Actor
+from compute.api.balancer_configs import READ, WRITE, NewBalancerConfig, wish_of
 from compute.api.nested import its_instance
-from compute.models import NodeBalancer, NodeBalancerNode
-from config.api.access import READ_ONLY
-from config.api.fields import Constant
+from compute.models import BalancerTransfer, NodeBalancer, NodeBalancerNode
+from compute.services import balancer_stats, balancers
+from compute.services.balancers import BalancerSpec
+from config.api.access import READ_ONLY, READ_WRITE
+from config.api.fields import Annotated
+from config.api.responses import JSONResponse
 from config.api.serializers import Resource
 from config.api.views import ResourceViewSet
 
-UNMEASURED = {"total": None, "out": None, "in": None}
+LABEL = RegexValidator(r"\A[a-zA-Z0-9\-_]*\Z", "label is not valid")
 MOST_CONNECTIONS = 20
+MB = 10**6
 
 
-class BalancerTransfer(Resource):
+class _Month(Func):
+    """The first day of the month (UTC) of a time."""
+
+    template = "(date_trunc('month', %(expressions)s AT TIME ZONE 'UTC'))::date"
+    output_field = models.DateField()
+
+
+def _megabytes(number: Any) -> Round:
+    return Round(Cast(number, models.FloatField()) / MB * 100) / 100.0  # type: ignore[return-value]
+
+
+def _transfer() -> Coalesce:
+    """What went through in this month, null where nobody has measured."""
+    counted = BalancerTransfer.objects.filter(nodebalancer=OuterRef("pk"), month=_Month(Now()))
+    total = _megabytes(F("received") + F("sent"))
+    sums = JSONObject(total=total, out=_megabytes(F("sent")), **{"in": _megabytes(F("received"))})
+    unmeasured = {"total": None, "out": None, "in": None}
+    return Coalesce(Subquery(counted.values(sums=sums)), Value(unmeasured, models.JSONField()))
+
+
+class BalancerTransferResource(Resource):
     """MB in this month; null where it is not measured."""
 
     total = FloatField(allow_null=True)
@@ -27,19 +67,105 @@ class BalancerTransfer(Resource):
 
 class NodeBalancerResource(Resource):
     id = IntegerField(read_only=True)
-    label = CharField(min_length=3, max_length=32)
+    label = CharField(min_length=3, max_length=32, required=False, validators=[LABEL])
     region = CharField(source="region_id", read_only=True)
     hostname = CharField(read_only=True)
     ipv4 = IPAddressField(read_only=True)
     ipv6 = IPAddressField(read_only=True, allow_null=True)
     created = DateTimeField(read_only=True)
     updated = DateTimeField(read_only=True)
-    client_conn_throttle = IntegerField(min_value=0, max_value=MOST_CONNECTIONS)
-    transfer = Constant(BalancerTransfer(), UNMEASURED)
-    tags = ListField(child=CharField())
+    client_conn_throttle = IntegerField(
+        min_value=0, max_value=MOST_CONNECTIONS, required=False,
+        help_text="Connections a second that one client may open; 0 is as many as it likes.",
+    )  # fmt: skip
+    transfer = Annotated(BalancerTransferResource(), _transfer())
+    tags = ListField(child=CharField(), required=False)
 
     class Meta:
         filterable = ("label", "region", "ipv4", "tags")
+
+
+class NewNodeBalancer(Resource):
+    region = CharField()
+    label = CharField(
+        min_length=3, max_length=32, required=False, validators=[LABEL], help_text="By default balancer and its id."
+    )
+    client_conn_throttle = IntegerField(min_value=0, max_value=MOST_CONNECTIONS, required=False)
+    configs = NewBalancerConfig(many=True, required=False)
+    tags = ListField(child=CharField(), required=False)
+
+
+@extend_schema_field(
+    {
+        "type": "array",
+        "items": {"oneOf": [{"type": "number"}, {"type": "array", "items": {"type": "number"}}]},
+        "description": "Pairs of a time, in milliseconds since 1970, and what was measured.",
+    }
+)
+class PointsField(JSONField):
+    """A chart. The contract calls its items numbers; what clients of the published service read are pairs of
+    them, as in the stats of computes."""
+
+
+class BalancerTraffic(Resource):
+    """Bits a second."""
+
+    in_ = PointsField()
+    out = PointsField()
+
+
+class BalancerStatsData(Resource):
+    connections = PointsField(help_text="A second.")
+    traffic = BalancerTraffic()
+
+
+class NodeBalancerStats(Resource):
+    title = CharField()
+    data = BalancerStatsData()
+
+    class Meta:
+        read_only = True
+
+
+class NodeBalancerViewSet(ResourceViewSet[Actor, NodeBalancer]):
+    """Load balancers: an address that shares out what comes in among computes of its region."""
+
+    resource = NodeBalancerResource
+    requests = {"create": NewNodeBalancer}
+    responses = {"stats": NodeBalancerStats}
+    scopes = {"list": READ, "retrieve": READ, "create": WRITE, "update": WRITE, "destroy": WRITE, "stats": READ}
+    grants = {
+        "list": READ_ONLY, "retrieve": READ_ONLY, "create": "add_nodebalancers", "update": READ_WRITE,
+        "destroy": READ_WRITE, "stats": READ_ONLY,
+    }  # fmt: skip
+    throttle = {"stats": "stats"}
+
+    @staticmethod
+    def objects(actor, path):
+        return NodeBalancer.objects.visible_to(actor)
+
+    def create(self, request) -> JSONResponse:
+        """Create a load balancer, also with configs and their nodes."""
+        given: dict[str, Any] = self.validated()
+        configs = tuple(map(wish_of, given.pop("configs", ())))
+        return self.retrieve(request, id=balancers.create(self.actor, BalancerSpec(**given, configs=configs)).pk)
+
+    def update(self, request, id) -> JSONResponse:
+        """Change label, throttle or tags."""
+        balancer = self.get_entity()
+        given = self.validated(partial=True)
+        tags = given.pop("tags", None)
+        balancers.update(self.actor, balancer, given, tags)
+        return self.retrieve(request, id=id)
+
+    def destroy(self, request, id) -> JSONResponse:
+        """Delete a load balancer with its configs and nodes, and give its address back."""
+        balancers.delete(self.actor, self.get_entity())
+        return JSONResponse()
+
+    def stats(self, request, id) -> JSONResponse:
+        """What went through in the last 24 hours, in averages of five minutes."""
+        return JSONResponse(balancer_stats.of_last_day(self.get_entity()))
 
 
 class InstanceNodeBalancerViewSet(ResourceViewSet[Actor, NodeBalancer]):
@@ -53,4 +179,4 @@ class InstanceNodeBalancerViewSet(ResourceViewSet[Actor, NodeBalancer]):
     @staticmethod
     def objects(actor, path):
         nodes = NodeBalancerNode.objects.filter(instance__in=its_instance(actor, path).values("pk"))
-        return NodeBalancer.objects.visible_to(actor).filter(pk__in=nodes.values("nodebalancer"))
+        return NodeBalancer.objects.visible_to(actor).filter(pk__in=nodes.values("config__nodebalancer"))

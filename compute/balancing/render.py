@@ -1,0 +1,264 @@
+"""Load balancers as a configuration of HAProxy.
+
+Whatever clients chose goes into it through `quoted`, or is a number, an address or one of a few words.
+"""
+
+import hashlib
+import string
+from collections.abc import Collection, Iterable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from compute.models import NodeBalancer, NodeBalancerConfig, NodeBalancerNode
+
+TITLE = "# Written by manage.py balance, which writes it anew."
+PLAIN = frozenset((string.ascii_letters + string.digits + "-_./:@%?&=+,").encode())
+RECOMMENDED = (
+    "ssl-min-ver TLSv1.2 ciphers ECDHE-ECDSA-AES128-GCM-SHA256:ECDHE-RSA-AES128-GCM-SHA256:"
+    "ECDHE-ECDSA-AES256-GCM-SHA384:ECDHE-RSA-AES256-GCM-SHA384:ECDHE-ECDSA-CHACHA20-POLY1305:"
+    "ECDHE-RSA-CHACHA20-POLY1305"
+)
+"""What Mozilla calls intermediate, without key exchange by finite fields."""
+LEGACY = "ssl-min-ver TLSv1.0 ciphers DEFAULT:@SECLEVEL=0"
+BIND = "    bind "
+COOKIE = "NB_SRVID"
+MOST_CONNECTIONS = 10_000
+"""On one port at a time."""
+NEVER = 1_000_000
+"""More checks in a row than ever fail."""
+
+Config = NodeBalancerConfig
+Node = NodeBalancerNode
+
+
+@dataclass(frozen=True, slots=True)
+class Places:
+    """Where HAProxy finds what goes with its configuration. `user` is whom it becomes, "" to stay who it is."""
+
+    folder: Path
+    socket: Path
+    user: str = ""
+
+    @property
+    def states(self) -> Path:
+        """What was known of servers before the last reload."""
+        return self.folder / "servers.state"
+
+    @property
+    def certificates(self) -> Path:
+        return self.folder / "certificates"
+
+
+@dataclass(frozen=True, slots=True)
+class Rendered:
+    """A configuration's text, the certificates that it names by their paths, and what it calls itself."""
+
+    text: str
+    certificates: dict[Path, str]
+    revision: str
+
+
+def render(
+    balancers: Iterable[NodeBalancer], keys: dict[int, str], places: Places, unbindable: Collection[str] = ()
+) -> Rendered:
+    """The configuration for these load balancers, with their configs and nodes at hand.
+
+    `keys` are private keys by the ids of the configs they belong to; one with https whose key is not there is left
+    out, and so are `unbindable` listeners. The same rows give the same text.
+    """
+    lines: list[str] = []
+    certificates: dict[Path, str] = {}
+    for balancer in balancers:
+        lines += _throttle(balancer)
+        for config in balancer.configs.all():
+            bound = [each for each in listeners(balancer, config) if each not in unbindable]
+            if not bound:
+                continue
+            path = None
+            if config.protocol == Config.Protocol.HTTPS:
+                if config.pk not in keys:
+                    continue
+                path, pem = certificate(config, keys[config.pk], places)
+                certificates[path] = pem
+            lines += ["", *_frontend(balancer, config, bound, path), "", *_backend(balancer, config)]
+    body = "\n".join([*_head(places), *lines])
+    revision = f"skerry-{hashlib.sha256(body.encode()).hexdigest()[:16]}"
+    return Rendered(f"{TITLE}\nglobal\n    description {revision}\n{body}\n", certificates, revision)
+
+
+def listeners(balancer: NodeBalancer, config: Config) -> list[str]:
+    """Where clients reach a config, as HAProxy writes it: `198.18.0.2:80`, `[2001:db8::1]:80`."""
+    both = [balancer.ipv4, f"[{balancer.ipv6}]"] if balancer.ipv6 else [balancer.ipv4]
+    return [f"{address}:{config.port}" for address in both]
+
+
+def listeners_of(text: str) -> set[str]:
+    """All that a configuration listens on."""
+    return {line.split()[1] for line in text.splitlines() if line.startswith(BIND)}
+
+
+def certificate(config: Config, key: str, places: Places) -> tuple[Path, str]:
+    """Where a config's certificate is kept, named after what is in it, and what is: chain and key."""
+    pem = f"{config.ssl_cert}{key}"
+    digest = hashlib.sha256(pem.encode()).hexdigest()[:16]
+    return places.certificates / f"{config.pk}-{digest}.pem", pem
+
+
+def quoted(text: str) -> str:
+    """One word of HAProxy's configuration, whatever is in it."""
+    return "".join(chr(byte) if byte in PLAIN else f"\\x{byte:02x}" for byte in text.encode())
+
+
+# --- names, which come back in what HAProxy tells -----------------------------------------------------------
+
+
+def proxy_name(balancer_id: int, config_id: int) -> str:
+    return f"nb{balancer_id}-{config_id}"
+
+
+def balancer_of(proxy: str) -> int:
+    """The id of the load balancer that a proxy's name tells of."""
+    return int(proxy.removeprefix("nb").partition("-")[0])
+
+
+def server_name(node: Node) -> str:
+    """Names the address as well: a node with another one is another server, of which nothing is known."""
+    return f"n{node.pk}-{node.address}"
+
+
+def node_of(server: str) -> tuple[int, str]:
+    """The id and the address of the node that a server's name tells of."""
+    pk, _, address = server.removeprefix("n").partition("-")
+    return int(pk), address
+
+
+# --- sections -----------------------------------------------------------------------------------------------
+
+
+def _head(places: Places) -> Iterator[str]:
+    """The rest of the global section, and what holds for all others."""
+    yield "    log stdout format raw daemon warning"
+    yield "    localpeer skerry"
+    # of processes that a reload replaced, with the connections that they still had
+    yield "    hard-stop-after 1h"
+    if places.user:
+        yield f"    user {places.user}"
+    yield f"    stats socket {quoted(str(places.socket))} mode 600 level admin expose-fd listeners"
+    yield f"    server-state-file {quoted(str(places.states))}"
+    # else the first look at a node is up to an interval after each reload
+    yield "    max-spread-checks 3s"
+    yield "    spread-checks 5"
+    yield ""
+    yield "defaults"
+    yield "    log global"
+    yield "    option dontlog-normal"
+    yield "    option contstats"
+    yield "    option redispatch"
+    yield "    retries 3"
+    yield "    load-server-state-from-file global"
+    yield "    timeout connect 5s"
+    yield "    timeout queue 30s"
+    yield "    timeout http-request 10s"
+    yield "    timeout http-keep-alive 10s"
+    yield "    timeout client 60s"
+    yield "    timeout server 60s"
+    yield "    timeout tunnel 1h"
+    yield ""
+    # the process that a reload starts is told by the old one who sticks to whom
+    yield "peers skerry"
+    owner = f" user {places.user}" if places.user else ""
+    yield f"    bind unix@{quoted(str(places.folder / 'peers.sock'))} mode 600{owner}"
+    yield "    server skerry"
+
+
+def _throttle(balancer: NodeBalancer) -> Iterator[str]:
+    """The table in which a load balancer counts its clients' connections on all its ports."""
+    if balancer.client_conn_throttle:
+        yield ""
+        yield f"backend nb{balancer.pk}-throttle"
+        yield "    stick-table type ipv6 size 100k expire 10s store conn_rate(1s)"
+
+
+def _frontend(
+    balancer: NodeBalancer, config: Config, bound: Iterable[str], certificate: Path | None
+) -> Iterator[str]:
+    name = proxy_name(balancer.pk, config.pk)
+    tls = ""
+    if certificate:
+        suite = LEGACY if config.cipher_suite == Config.CipherSuite.LEGACY else RECOMMENDED
+        tls = f" ssl crt {quoted(str(certificate))} alpn h2,http/1.1 {suite}"
+    yield f"frontend {name}"
+    yield f"    mode {_mode(config)}"
+    for listener in bound:
+        yield f"{BIND}{listener}{tls}"
+    yield f"    maxconn {MOST_CONNECTIONS}"
+    if balancer.client_conn_throttle:
+        yield f"    tcp-request connection track-sc0 src table nb{balancer.pk}-throttle"
+        yield f"    tcp-request connection reject if {{ sc0_conn_rate gt {balancer.client_conn_throttle} }}"
+    if _mode(config) == "http":
+        yield "    option forwardfor"
+        yield f"    http-request set-header X-Forwarded-Proto {config.protocol}"
+    yield f"    default_backend {name}"
+
+
+def _backend(balancer: NodeBalancer, config: Config) -> Iterator[str]:
+    yield f"backend {proxy_name(balancer.pk, config.pk)}"
+    yield f"    mode {_mode(config)}"
+    yield f"    balance {config.algorithm}"
+    if config.algorithm == Config.Algorithm.SOURCE:
+        # a node that comes or goes moves its own clients only
+        yield "    hash-type consistent"
+    yield "    option allbackups"
+    if config.stickiness == Config.Stickiness.TABLE:
+        yield "    stick-table type ipv6 size 100k expire 30m peers skerry"
+        yield "    stick on src"
+    elif config.stickiness == Config.Stickiness.HTTP_COOKIE:
+        secure = " secure" if config.protocol == Config.Protocol.HTTPS else ""
+        yield f"    cookie {COOKIE} insert indirect nocache httponly{secure}"
+    yield from _check(balancer, config)
+    for node in config.nodes.all():
+        # one that is rejected gets nothing, not even checks
+        if node.mode != Node.Mode.REJECT:
+            yield f"    server {server_name(node)} {node.address} {' '.join(_options(config, node))}"
+
+
+def _check(balancer: NodeBalancer, config: Config) -> Iterator[str]:
+    if config.check_type == Config.Check.NONE:
+        return
+    yield f"    timeout check {min(config.check_timeout, config.check_interval)}s"
+    if config.check_type == Config.Check.CONNECTION:
+        return
+    path = config.check_path if config.check_path.startswith("/") else f"/{config.check_path}"
+    yield "    option httpchk"
+    yield f"    http-check send meth GET uri {quoted(path)} ver HTTP/1.1 hdr Host {quoted(balancer.hostname)}"
+    yield "    http-check expect status 200-399"
+    if config.check_type == Config.Check.HTTP_BODY:
+        yield f"    http-check expect string {quoted(config.check_body)}"
+
+
+def _options(config: Config, node: Node) -> Iterator[str]:
+    # no weight, and clients that stick to it still come: that is how HAProxy drains
+    yield f"weight {0 if node.mode == Node.Mode.DRAIN else node.weight}"
+    if node.mode == Node.Mode.BACKUP:
+        yield "backup"
+    if config.stickiness == Config.Stickiness.HTTP_COOKIE:
+        yield f"cookie n{node.pk}"
+    if config.proxy_protocol != Config.ProxyProtocol.NONE:
+        yield "send-proxy" if config.proxy_protocol == Config.ProxyProtocol.V1 else "send-proxy-v2"
+    if not config.watched:
+        return
+    interval = f"{config.check_interval}s"
+    if config.check_type != Config.Check.NONE:
+        yield f"check inter {interval} rise 1 fall {config.check_attempts}"
+    else:
+        # traffic alone tells that a node is down; that it is back, only a connection can
+        yield f"check inter 1d fastinter {interval} downinter {interval} rise 1 fall {NEVER}"
+    if config.proxy_protocol != Config.ProxyProtocol.NONE:
+        yield "check-send-proxy"
+    if config.check_passive:
+        layer = "layer7" if _mode(config) == "http" else "layer4"
+        yield f"observe {layer} error-limit {config.check_attempts} on-error mark-down"
+
+
+def _mode(config: Config) -> str:
+    return "tcp" if config.protocol == Config.Protocol.TCP else "http"

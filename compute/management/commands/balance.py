@@ -1,0 +1,90 @@
+"""``manage.py balance``: have the HAProxy of this host do what the load balancers of its regions say."""
+
+import logging
+import signal
+import threading
+import time
+from argparse import ArgumentParser
+from typing import Any
+
+from django.core.management.base import BaseCommand, CommandError
+from django.db import DatabaseError, InterfaceError, connection
+
+from compute.balancing.export import RELOAD_PATIENCE, Exporter
+from compute.balancing.haproxy import HAProxyError
+from regions.models import Region
+
+log = logging.getLogger(__name__)
+
+
+class Command(BaseCommand):
+    help = (
+        "Write HAProxy's configuration and certificates from the load balancers of some regions, check it and "
+        "reload HAProxy. With --watch go on doing so, and report the status of nodes and what goes through."
+    )
+
+    def add_arguments(self, parser: ArgumentParser) -> None:
+        parser.add_argument(
+            "--region", action="append", default=[], help="of this host; may be given several times"
+        )
+        parser.add_argument("--watch", action="store_true", help="go on until stopped")
+        parser.add_argument("--every", type=float, default=2.0, help="seconds between two looks (2)")
+        parser.add_argument("--no-reload", action="store_true", help="only write: before HAProxy's first start")
+
+    def handle(self, *, region: list[str], watch: bool, every: float, no_reload: bool, **options: Any) -> None:
+        unknown = set(region) - set(Region.objects.filter(pk__in=region).values_list("pk", flat=True))
+        if unknown:
+            raise CommandError(f"There is no region {', '.join(sorted(unknown))}.")
+        exporter = Exporter(region, reload=not no_reload)
+        try:
+            with exporter.alone():
+                if watch:
+                    self._watch(exporter, every)
+                else:
+                    self._once(exporter)
+        except BlockingIOError as error:
+            raise CommandError(f"Another exporter writes to {exporter.places.folder}.") from error
+
+    def _once(self, exporter: Exporter) -> None:
+        try:
+            written = exporter.export()
+            if exporter.reloads:
+                if not written and not exporter.follows():
+                    # whoever wrote it had no luck
+                    exporter.reload()
+                self._await(exporter)
+                exporter.report_now()
+        except HAProxyError as error:
+            raise CommandError(str(error)) from error
+        self.stdout.write(f"{exporter.config}: {'written' if written else 'as it was'} ({exporter.revision})")
+        if exporter.refused:
+            raise CommandError(f"Left out, since HAProxy refuses them: {', '.join(map(str, exporter.refused))}")
+        if exporter.unbindable:
+            raise CommandError(f"Left out, since nobody can listen there: {', '.join(sorted(exporter.unbindable))}")
+
+    def _await(self, exporter: Exporter) -> None:
+        """Wait until HAProxy runs what was written."""
+        deadline = time.monotonic() + RELOAD_PATIENCE
+        while time.monotonic() < deadline:
+            try:
+                if exporter.follows():
+                    return
+            except HAProxyError as error:
+                log.debug("not yet: %s", error)
+            time.sleep(0.05)
+        raise CommandError("HAProxy was reloaded and does not run the new configuration: its log says why.")
+
+    def _watch(self, exporter: Exporter, every: float) -> None:
+        stopped = threading.Event()
+        for number in (signal.SIGTERM, signal.SIGINT):
+            signal.signal(number, lambda *_: stopped.set())
+        while not stopped.is_set():
+            try:
+                exporter.look()
+            except HAProxyError as error:
+                log.error("%s", error)
+            except (DatabaseError, InterfaceError) as error:
+                # HAProxy goes on meanwhile
+                log.error("the database: %s", error)
+                connection.close()
+            stopped.wait(every)
