@@ -1,0 +1,190 @@
+"""Firewalls, and whether the hosts have what they say: what to look at when a customer is locked out, or is not."""
+
+from datetime import timedelta
+
+from django.contrib import admin
+from django.db.models import Count, F, Q, QuerySet
+from django.http import HttpRequest
+from django.utils.html import format_html, format_html_join
+from django.utils.safestring import SafeString
+
+from accounts.admin.panels import staff
+from compute.jobs.run import machine_name
+from compute.models import Firewall, FirewallDevice, Instance, PacketFilter
+from compute.services import firewalls, packet_filters
+from compute.services.firewalls import FirewallChanges
+from config.admin.display import BAD, BUSY, GOOD, NOTHING, QUIET, link, list_of, moment, pill, pretty
+from config.admin.pages import Panel, ReadOnlyPage
+from config.admin.verbs import Verb
+
+PATIENCE = timedelta(seconds=30)
+"""Longer than this no host is behind that answers."""
+SHOWN = 100
+
+
+def behind() -> Q:
+    """Whose host filters by older rules than these. Reads the small index of those alone."""
+    return Q(applied__lt=F("wanted"))
+
+
+def enable(request: HttpRequest, firewall: Firewall) -> str:
+    firewalls.update(staff(request, firewall.account_id), firewall, FirewallChanges(status="enabled"))
+    return "its hosts are being told."
+
+
+def disable(request: HttpRequest, firewall: Firewall) -> str:
+    firewalls.update(staff(request, firewall.account_id), firewall, FirewallChanges(status="disabled"))
+    return "its hosts are being told to let everything through."
+
+
+def tell_again(request: HttpRequest, row: PacketFilter) -> str:
+    firewalls.tell_again(row.instance_id)
+    return "its host is being told."
+
+
+def status_pill(firewall: Firewall) -> SafeString:
+    return pill(firewall.status, GOOD if firewall.status == Firewall.Status.ENABLED else QUIET)
+
+
+def host_pill(row: PacketFilter | None) -> SafeString:
+    """Whether the host of an instance filters by what our tables say."""
+    if row is None:
+        return NOTHING
+    if not row.pending:
+        return pill("has it", GOOD)
+    return pill("fails", BAD) if row.error else pill("being told", BUSY)
+
+
+def firewalls_panel(instance: Instance) -> Panel:
+    """The firewalls that are on an instance, on its page."""
+    devices = FirewallDevice.objects.filter(instance=instance).select_related("firewall").order_by("pk")
+    row = PacketFilter.objects.filter(pk=instance.pk).first()
+    state = host_pill(row) if row is None else link(row, "has it" if not row.pending else "does not have it yet")
+    return Panel.of(
+        "Firewalls",
+        ("Label", "Id", "Status", "Its host"),
+        (
+            (link(each.firewall), each.firewall_id, status_pill(each.firewall), state if each.enabled else NOTHING)
+            for each in devices
+        ),
+        more=list_of(PacketFilter, instance__id__exact=instance.pk) if row else "",
+    )
+
+
+@admin.register(Firewall)
+class FirewallPage(ReadOnlyPage):
+    """Rules are their owners'; staff may turn one off that locks its owner out, and on again."""
+
+    list_display = ("id", "label", "state", "account", "rules_count", "devices_count", "updated")
+    list_display_links = ("id", "label")
+    list_select_related = ("account",)
+    list_filter = ("status",)
+    link_filters = ("account__id__exact",)
+    search_fields = ("=pk", "=account_id", "^label")
+    search_help_text = "The id of a firewall or an account, or how a label begins."
+    ordering = ("-id",)
+    sortable_by = ("id",)
+    fields = (("state", "id"), ("account", "tags_list"), "rules_text", ("created", "updated"))
+    verbs = (
+        Verb("enable", "Enable", enable, offered=lambda firewall: firewall.status == Firewall.Status.DISABLED),
+        Verb(
+            "disable", "Disable", disable, danger=True,
+            offered=lambda firewall: firewall.status == Firewall.Status.ENABLED,
+            confirm="Everything will reach the instances they are on.",
+        ),
+    )  # fmt: skip
+
+    def get_queryset(self, request: HttpRequest) -> QuerySet[Firewall]:
+        return super().get_queryset(request).annotate(devices_number=Count("devices"))
+
+    def panels(self, request: HttpRequest, obj: Firewall) -> list[Panel]:
+        """The instances it is on, and whether their hosts filter by it."""
+        devices = obj.devices.select_related("instance", "instance__packet_filter").order_by("pk")[:SHOWN]
+        rows = (
+            (
+                link(each.instance),
+                each.instance_id,
+                host_pill(getattr(each.instance, "packet_filter", None)) if each.enabled else NOTHING,
+                moment(each.created),
+            )
+            for each in devices
+        )
+        return [Panel.of("Instances it is on", ("Label", "Id", "Its host", "Since"), rows)]
+
+    @admin.display(description="Status")
+    def state(self, firewall: Firewall):
+        return status_pill(firewall)
+
+    @admin.display(description="Rules")
+    def rules_count(self, firewall: Firewall) -> int:
+        return sum(len(firewall.rules.get(direction) or ()) for direction in ("inbound", "outbound"))
+
+    @admin.display(description="Instances")
+    def devices_count(self, firewall: Firewall) -> int:
+        return firewall.devices_number  # type: ignore[attr-defined]
+
+    @admin.display(description="Rules")
+    def rules_text(self, firewall: Firewall):
+        return pretty(firewall.rules)
+
+    @admin.display(description="Tags")
+    def tags_list(self, firewall: Firewall):
+        return format_html_join(" ", "{}", ((pill(tag),) for tag in firewall.tags)) or NOTHING
+
+
+class Host(admin.SimpleListFilter):
+    """Whether hosts have what our tables say."""
+
+    title = "host"
+    parameter_name = "host"
+
+    def lookups(self, request, model_admin):
+        return [("behind", "Does not have it yet"), ("failing", "… and fails"), ("told", "Has it")]
+
+    def queryset(self, request: HttpRequest, queryset: QuerySet[PacketFilter]) -> QuerySet[PacketFilter]:
+        chosen = {"behind": behind(), "failing": behind() & ~Q(error=""), "told": ~behind()}
+        return queryset.filter(chosen.get(self.value() or "", Q()))
+
+
+@admin.register(PacketFilter)
+class PacketFilterPage(ReadOnlyPage):
+    """What the host of each instance is to filter, as nftables reads it, and whether it does."""
+
+    list_display = ("instance_id", "instance_link", "state", "changed", "confirmed", "error")
+    list_display_links = ("instance_id",)
+    list_select_related = ("instance",)
+    list_filter = (Host,)
+    link_filters = ("instance__id__exact",)
+    search_fields = ("=instance_id",)
+    search_help_text = "An instance's id."
+    ordering = ("-instance_id",)
+    sortable_by = ()
+    fields = (
+        ("state", "instance_link"), ("wanted", "applied"), ("changed_at", "confirmed_at"), ("attempt", "error"),
+        "ruleset",
+    )  # fmt: skip
+    verbs = (Verb("tell", "Tell the host again", tell_again),)
+
+    def get_queryset(self, request: HttpRequest) -> QuerySet[PacketFilter]:
+        return super().get_queryset(request).select_related("instance")
+
+    @admin.display(description="Its host")
+    def state(self, row: PacketFilter):
+        return host_pill(row)
+
+    @admin.display(description="Instance")
+    def instance_link(self, row: PacketFilter):
+        return link(row.instance)
+
+    @admin.display(description="Changed")
+    def changed_at(self, row: PacketFilter):
+        return moment(row.changed)
+
+    @admin.display(description="Confirmed")
+    def confirmed_at(self, row: PacketFilter):
+        return moment(row.confirmed)
+
+    @admin.display(description="What it is to filter by")
+    def ruleset(self, row: PacketFilter):
+        found = packet_filters.read(row.instance_id, machine_name(row.instance_id))
+        return format_html("<pre>{}</pre>", found[1] if found else "")

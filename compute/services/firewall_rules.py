@@ -1,0 +1,113 @@
+"""What rules of a firewall may say: how many, which ports, which networks."""
+
+import ipaddress
+import re
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from config.errors import Problems
+
+MOST_RULES = 25
+"""Inbound and outbound together."""
+MOST_ADDRESSES = 255
+"""Of one rule, IPv4 and IPv6 together."""
+TOO_MANY = f"A rule has at most {MOST_ADDRESSES} addresses, IPv4 and IPv6 together."
+MOST_PIECES = 15
+"""Of one rule's ports: a port is one piece, a range two."""
+DIRECTIONS = ("inbound", "outbound")
+POLICIES = ("inbound_policy", "outbound_policy")
+WITHOUT_PORTS = ("ICMP", "IPENCAP")
+
+_PORT = r"[1-9][0-9]{0,4}"
+_PORTS = re.compile(rf"{_PORT}(-{_PORT})?(, ?{_PORT}(-{_PORT})?)*", re.ASCII)
+_NETWORK = re.compile(r"[0-9A-Fa-f:.]+/(0|[1-9][0-9]{0,2})", re.ASCII)
+_VERSIONS = {"ipv4": ipaddress.IPv4Network, "ipv6": ipaddress.IPv6Network}
+
+
+def checked(
+    given: Mapping[str, Any], present: Mapping[str, Any], problems: Problems, within: str = ""
+) -> dict[str, Any]:
+    """The rules as they are to be: what is given in place of what is `present`, each list as a whole.
+
+    Notes problems under ``inbound[0].ports`` and the like, after the prefix `within`; what it returns is good only
+    where there are none.
+    """
+    rules = {name: given.get(name, present[name]) for name in (*DIRECTIONS, *POLICIES)}
+    number = sum(len(rules[direction] or ()) for direction in DIRECTIONS)
+    if number > MOST_RULES:
+        field = next((direction for direction in DIRECTIONS if given.get(direction)), DIRECTIONS[0])
+        reason = f"A firewall has at most {MOST_RULES} rules, inbound and outbound together."
+        problems.add(f"{within}{field}", reason)
+        return rules
+    for direction in DIRECTIONS:
+        if direction in given:
+            kept = [_kept(rule) for rule in given[direction]]
+            rules[direction] = kept
+            for index, rule in enumerate(kept):
+                _check(rule, f"{within}{direction}[{index}]", problems)
+    return rules
+
+
+def port_ranges(text: str) -> list[tuple[int, int]]:
+    """The ports of ``22, 80-90`` as first and last ones. Raises `ValueError` where they are written otherwise.
+
+    Commas may be followed by one space; ports are 1..65535 without leading zeros, and ranges go upwards.
+    """
+    if not _PORTS.fullmatch(text):
+        raise ValueError("ports is not valid")
+    ranges = []
+    for piece in text.split(","):
+        first, _, last = piece.strip().partition("-")
+        ranges.append((int(first), int(last or first)))
+        if ranges[-1][1] > 65535 or (last and ranges[-1][0] >= ranges[-1][1]):
+            raise ValueError("ports is not valid")
+    return ranges
+
+
+def _kept(rule: Mapping[str, Any]) -> dict[str, Any]:
+    """A rule as it is kept: what says nothing is left out. Networks and ports stay as their owner writes them."""
+    kept = {name: value for name, value in rule.items() if value not in ("", None)}
+    kept["addresses"] = {family: list(found) for family, found in rule["addresses"].items() if found}
+    return kept
+
+
+def _check(rule: Mapping[str, Any], where: str, problems: Problems) -> None:
+    ports = rule.get("ports")
+    if ports is not None:
+        if rule["protocol"] in WITHOUT_PORTS:
+            problems.add(f"{where}.ports", f"{rule['protocol']} has no ports.")
+        else:
+            _check_ports(ports, f"{where}.ports", problems)
+    addresses: Mapping[str, Sequence[str]] = rule["addresses"]
+    number = sum(map(len, addresses.values()))
+    if number > MOST_ADDRESSES:
+        problems.add(f"{where}.addresses", TOO_MANY)
+    elif not number:
+        problems.add(f"{where}.addresses", "A rule needs at least one IPv4 or IPv6 network.")
+    else:
+        for family, networks in addresses.items():
+            for index, network in enumerate(networks):
+                if not _is_network(family, network):
+                    reason = f"{network[:64]} is not valid: write a network as address/prefix length."
+                    problems.add(f"{where}.addresses.{family}[{index}]", reason)
+
+
+def _check_ports(text: str, field: str, problems: Problems) -> None:
+    try:
+        ranges = port_ranges(text)
+    except ValueError as error:
+        problems.add(field, str(error))
+        return
+    if sum(1 if first == last else 2 for first, last in ranges) > MOST_PIECES:
+        problems.add(field, f"Ports must be at most {MOST_PIECES} pieces, of which a range is two.")
+
+
+def _is_network(family: str, text: str) -> bool:
+    """Whether it is a network of the family in CIDR notation; bits beyond its prefix are taken as not there."""
+    if not _NETWORK.fullmatch(text):
+        return False
+    try:
+        _VERSIONS[family](text, strict=False)
+    except ValueError:
+        return False
+    return True
