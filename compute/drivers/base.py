@@ -3,8 +3,10 @@
 A driver knows machines and disks by *names* that the platform derives from its own ids before the first call
 (``skerry-<instance id>``, ``skerry-<instance id>-disk-<disk id>``), so that a call repeated after a crash means
 the same thing. *Archives* are contents of disks kept apart from any machine, for images and backups, under names
-made likewise (``skerry-image-<number>``, ``skerry-backup-<backup id>-<position>``). It imports neither Django nor
-anything of ours: plain values in, plain values out.
+made likewise (``skerry-image-<number>``, ``skerry-backup-<backup id>-<position>``). *Volumes* are disks of no
+machine (``skerry-volume-<volume id>``), in reach of all hosts of their region; a machine that is on has those it
+booted with and those that were plugged in since. It imports neither Django nor anything of ours: plain values in,
+plain values out.
 
 Every call is idempotent: asked for what is already so, it does nothing and says so; a deletion of what was never
 made succeeds. A call that takes long only starts the work and returns `Progress`; the same call, repeated, reports
@@ -86,8 +88,33 @@ class DiskSpec:
 
 
 @dataclass(frozen=True, slots=True)
+class VolumeSpec:
+    """A volume to make, empty or with `copy_of` as a copy of that one, byte for byte. `size` in GB."""
+
+    name: str
+    region: str
+    size: int
+    hardware: str
+    copy_of: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class FirewallSpec:
+    """What a host is to filter a machine's public traffic by.
+
+    `ruleset` is read by ``nft -f`` on the host: a table of the machine's own name, whose rules match the host's
+    side of the machine's public interface by its name (``sk-<instance id>``) and expect the host to route there. It
+    takes away the table as it was; where nothing is to be filtered, that is all it does. Of two, that with the
+    higher `version` is the newer one.
+    """
+
+    version: int
+    ruleset: str
+
+
+@dataclass(frozen=True, slots=True)
 class BootSpec:
-    """How a machine boots: disks by slot, kernel and addresses. `memory` in MB."""
+    """How a machine boots: disks and volumes by slot, kernel and addresses. `memory` in MB."""
 
     kernel: str
     root_device: str
@@ -95,13 +122,17 @@ class BootSpec:
     virt_mode: str
     memory: int
     devices: dict[str, str]
-    """Slot (``sda``) to disk name."""
+    """Slot (``sda``) to the name of a disk or a volume."""
+    volumes: dict[str, str] = field(default_factory=dict)
+    """Those of these names that are volumes', each with the label that the guest finds it by."""
     ipv4: tuple[str, ...] = ()
     ipv6: str | None = None
     helpers: dict[str, bool] = field(default_factory=dict)
     interfaces: tuple[dict[str, Any], ...] = ()
     rescue: bool = False
     """Boot a rescue system of the hypervisor's own, with what disks there are; it needs none."""
+    firewall: FirewallSpec | None = None
+    """Set as by `set_firewall`, before the guest has a network. None leaves it as it is."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -168,13 +199,21 @@ class Driver(Protocol):
         """Power on. Done when the guest has booted. A machine that is on stays as it is; one that is shutting down
         is let finish and then booted.
 
-        `Refused` without the machine, or where a disk of `boot` is missing, or where it has none and is no rescue;
-        `DriverError` while one is half-made.
+        `Refused` without the machine, or where a disk or volume of `boot` is missing, or where it has none and is
+        no rescue, or where another machine that is on has one of its volumes; `DriverError` while one is half-made.
         """
 
     def stop(self, machine: str) -> Progress:
         """Ask the guest to shut down, and cut the power if it does not. Done when the power is off, or when there
         is no such machine."""
+
+    def set_firewall(self, machine: str, firewall: FirewallSpec) -> int:
+        """Filter a machine's traffic by this from now on, on or off, wherever it moves and however often its host
+        restarts.
+
+        Returns the version that holds then: where the machine has a newer one already, nothing changes and that is
+        returned; 0 where there is no such machine.
+        """
 
     def power(self, machine: str) -> Power:
         """Whether the machine is on, off, or not there at all. On from the start of its boot to the end of its
@@ -204,6 +243,31 @@ class Driver(Protocol):
 
         It unpacks to `size` MB, as was counted when it came in: a gzip file's own trailer does not tell.
         """
+
+    def create_volume(self, volume: VolumeSpec) -> Progress:
+        """Make a volume, copying its model if it has one, plugged in or not. `Refused` where that is not there."""
+
+    def resize_volume(self, volume: str, size: int) -> Progress:
+        """Make a volume this many GB large, plugged in or not.
+
+        `Refused` where it is not there, and where it is larger than that: a volume only grows.
+        """
+
+    def volume_size(self, volume: str) -> int | None:
+        """How many GB a volume has, half-made or not; None where there is none."""
+
+    def delete_volume(self, volume: str) -> None:
+        """Delete a volume, made or half-made. `DriverError` while a machine that is on has it."""
+
+    def plug(self, machine: str, volume: str, label: str) -> None:
+        """Let a machine that is on have a volume, which the guest finds by its label, until it is off again.
+
+        Nothing happens to one that is off. `Refused` without the machine or the volume, and where another machine
+        that is on has it; `DriverError` while it is half-made.
+        """
+
+    def unplug(self, machine: str, volume: str) -> None:
+        """Take a volume away from a machine, whether it booted with it or not."""
 
     def archive_size(self, archive: str) -> int | None:
         """How many MB an archive takes up, at least 1; None where there is no complete one."""

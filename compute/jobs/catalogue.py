@@ -8,7 +8,7 @@ from datetime import timedelta
 from compute.drivers.base import Power
 from compute.jobs import steps
 from compute.jobs.kinds import Kind, Step, nothing, registry
-from compute.jobs.steps import backups, clones, disks, images, migrations, rebuilds, rescue, resizing
+from compute.jobs.steps import backups, clones, disks, images, migrations, rebuilds, rescue, resizing, volumes
 from compute.models.instances import Instance
 
 S = Instance.Status
@@ -405,10 +405,79 @@ HOST_STOP = Kind(
     steps=(Step("stop", steps.stop, undo=None),),
 )
 
-KINDS = registry((
-    PROVISION, BOOT, REBOOT, RESCUE, SHUTDOWN, DELETE,
-    CLONE, CLONE_INTO, MIGRATE, MIGRATE_REGION, RESIZE, MUTATE, HOST_STOP,
-    REBUILD, DISK_CREATE, DISK_CLONE, DISK_RESIZE, DISK_DELETE, PASSWORD_RESET,
-    IMAGIZE, IMPORT_IMAGE, DELETE_IMAGE,
-    SNAPSHOT, BACKUP, DELETE_BACKUPS, RESTORE, PROVISION_FROM_BACKUP,
-))  # fmt: skip
+# Attached to an instance it is a job of that instance, else of none.
+VOLUME_CREATE = Kind(
+    name="volume_create",
+    verb="make a volume for",
+    event="volume_create",
+    starts_from=SETTLED,
+    during=None,
+    steps=(
+        Step("make", volumes.make, undo=volumes.unmake),
+        Step("plug", volumes.plug, undo=volumes.unplug, when=lambda data: data["attach"]),
+    ),
+    done=volumes.made,
+    unwound=volumes.forget,
+    superseded=volumes.forget,
+    outside=True,
+)
+
+VOLUME_CLONE = Kind(
+    name="volume_clone",
+    verb="clone",
+    event="volume_clone",
+    during=None,
+    steps=(Step("make", volumes.make, undo=volumes.unmake),),
+    done=volumes.made,
+    unwound=volumes.forget,
+    outside=True,
+    deadline=LONG,
+)
+
+# On no instance, also where the volume is attached: it grows in use, whatever its instance does meanwhile.
+VOLUME_RESIZE = Kind(
+    name="volume_resize",
+    verb="resize",
+    event="volume_resize",
+    during=None,
+    steps=(Step("resize", volumes.resize, undo=volumes.look),),
+    done=volumes.resized,
+    unwound=volumes.stay,
+    outside=True,
+)
+
+VOLUME_ATTACH = Kind(
+    name="volume_attach",
+    verb="attach a volume to",
+    event="volume_attach",
+    starts_from=SETTLED,
+    during=None,
+    steps=(Step("plug", volumes.plug, undo=volumes.unplug),),
+    unwound=volumes.detached,
+    superseded=volumes.detached,
+    outside=True,
+)
+
+VOLUME_DETACH = Kind(
+    name="volume_detach",
+    verb="detach a volume from",
+    event="volume_detach",
+    starts_from=SETTLED,
+    during=None,
+    steps=(Step("unplug", volumes.unplug, undo=volumes.plug),),
+    done=volumes.detached,
+    outside=True,
+)
+
+# As the deletion of backups: its row is gone already, so it is tried until it succeeds.
+VOLUME_DELETE = Kind(
+    name="volume_delete",
+    verb="delete",
+    event="volume_delete",
+    during=None,
+    goal=Power.ABSENT,
+    steps=(Step("delete", volumes.unmake, undo=volumes.unmake),),
+)
+
+KINDS = registry(each for each in tuple(globals().values()) if isinstance(each, Kind))
+"""Every kind above, by its name."""

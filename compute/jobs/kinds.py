@@ -112,8 +112,10 @@ class Kind:
 
 def registry(kinds: Iterable[Kind]) -> dict[str, Kind]:
     """Kinds by name. Names are written in rows: renaming a kind or a step strands live jobs."""
-    table = {kind.name: kind for kind in kinds}
-    for kind in table.values():
+    table: dict[str, Kind] = {}
+    for kind in kinds:
+        if table.setdefault(kind.name, kind) is not kind:
+            raise ValueError(f"{kind.name}: two kinds have this name")
         names = [step.name for step in kind.steps]
         if len(names) != len(set(names)) or not names:
             raise ValueError(f"{kind.name}: step names must be unique")

@@ -16,7 +16,7 @@ from compute.jobs.bell import ring
 from compute.jobs.catalogue import KINDS
 from compute.jobs.kinds import Kind
 from compute.jobs.ledger import LIVE
-from compute.models import Instance, Job
+from compute.models import Instance, Job, Volume
 from compute.services.refs import instance_ref
 from config.errors import Busy, Invalid, Missing
 from config.inserts import insert, insert_together
@@ -33,13 +33,16 @@ def enqueue(
     secondary: EntityRef | None = None,
     event: str | None = None,
     source: Instance | None = None,
+    volume: Volume | None = None,
+    about: EntityRef | None = None,
 ) -> Job:
     """Flip the instance to the kind's status and insert the job with its event, in the caller's transaction.
 
     Raises `Busy` while another job lives, `Invalid` naming the status when the kind cannot start from it,
     `Missing` when the instance went away meanwhile. `secrets` are sealed and end with the job. `event` replaces
     the kind's own action (the watchdog's boots are ``lassie_reboot``); `source` is the instance that a clone
-    copies, which the event is then about.
+    copies, which the event is then about. `volume` is one that is worked on, whose row the caller holds; `about` is
+    what the event is about, where that is not the instance.
     """
     kind = KINDS[kind_name]
     displaced = kind.supersedes and _displace(instance.pk)
@@ -51,11 +54,11 @@ def enqueue(
         username=actor.username,
         account_id=instance.account_id,
         action=event or kind.event,
-        entity=instance_ref(source or instance),
+        entity=about or instance_ref(source or instance),
         secondary=secondary,
     )
     job = _draft(kind, instance, actor, told, data or {}, secrets)
-    job.source = source
+    job.source, job.volume = source, volume
     if displaced:
         job.state = Job.State.QUEUED
     insert(job)
@@ -98,9 +101,15 @@ def begin(
     return job
 
 
-def enqueue_alone(kind_name: str, actor: Actor, told: Event | None, data: dict[str, Any]) -> Job:
-    """Insert a job on no instance, in the caller's transaction, which opened its event where it has one."""
+def enqueue_alone(
+    kind_name: str, actor: Actor, told: Event | None, data: dict[str, Any], volume: Volume | None = None
+) -> Job:
+    """Insert a job on no instance, in the caller's transaction, which opened its event where it has one.
+
+    `volume` is one that is worked on, whose row the caller holds.
+    """
     job = _draft(KINDS[kind_name], None, actor, told, data, None)
+    job.volume = volume
     insert(job)
     _ring_after_commit(job, None)
     return job

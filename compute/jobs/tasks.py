@@ -3,9 +3,10 @@
 from celery import shared_task
 from django.utils.timezone import now
 
-from compute.jobs import engine, sampling, watchdog
+from compute.jobs import engine, packet_filters, sampling, watchdog
 from compute.jobs.bell import TASK
-from compute.services import backup_schedule, images, maintenance, migrations
+from compute.services import backup_schedule, balancer_stats, images, maintenance, migrations, retention
+from compute.services.packet_filters import TASK as APPLY_FIREWALL
 from compute.services.sampling import thin
 
 
@@ -15,10 +16,20 @@ def advance(job_id: int) -> None:
     engine.run(job_id)
 
 
+@shared_task(name=APPLY_FIREWALL, ignore_result=True)
+def apply_firewall(instance_id: int) -> None:
+    """Tell the host of an instance what it is to filter, if it does not know yet."""
+    packet_filters.apply(instance_id)
+
+
 @shared_task(name="compute.jobs.sweep", ignore_result=True, expires=5)
 def sweep() -> None:
-    """Ring all due jobs. Expires in the queue: a beat that ran while no worker did leaves no backlog."""
+    """Ring all due jobs, and for all hosts that are to be told of firewalls.
+
+    Expires in the queue: a beat that ran while no worker did leaves no backlog.
+    """
     engine.sweep()
+    packet_filters.sweep()
 
 
 @shared_task(name="compute.jobs.watch", ignore_result=True, expires=30)
@@ -49,6 +60,7 @@ def sample() -> None:
 def thin_samples() -> None:
     """Average old samples, and drop those that are older."""
     thin(now())
+    balancer_stats.thin(now())
 
 
 @shared_task(name="compute.jobs.keep_maintenance", ignore_result=True, expires=30)
@@ -61,3 +73,9 @@ def keep_maintenance() -> None:
 def take_backups() -> None:
     """Choose schedules that are left to the platform, and take the automatic backups that are due."""
     backup_schedule.look()
+
+
+@shared_task(name="compute.jobs.delete_old", ignore_result=True, expires=3600)
+def delete_old() -> None:
+    """Delete jobs that finished long ago: the events tell what they did."""
+    retention.delete_old()

@@ -15,11 +15,13 @@ from compute.drivers.base import (
     BootSpec,
     DiskSpec,
     DriverError,
+    FirewallSpec,
     MachineSpec,
     Power,
     Progress,
     Refused,
     Usage,
+    VolumeSpec,
 )
 from compute.drivers.simulated import load
 from compute.drivers.simulated.faults import Action, Fault, like_pattern
@@ -34,6 +36,8 @@ IMAGE_SECONDS_PER_GB = 0.08
 IMAGE_SECONDS_AT_MOST = 20.0
 COPY_MB_A_SECOND = 200.0
 RESIZE_MB_A_SECOND = 800.0
+VOLUME_SECONDS = 2.0
+VOLUME_GROWTH_SECONDS = 3.0
 # How many MB of files a new disk holds: one without an image, and the range of those with one.
 EMPTY_FILES = 8
 LEAST_FILES, MOST_FILES = 700, 1200
@@ -107,14 +111,21 @@ class SimulatedDriver:
         return frozenset(self._call("SELECT * FROM simulated.disks(%s)", (machine,)).names)
 
     def start(self, machine: str, boot: BootSpec) -> Progress:
+        named = set(boot.devices.values())
+        disks, volumes = sorted(named - boot.volumes.keys()), sorted(named & boot.volumes.keys())
         answer = self._call(
-            "SELECT * FROM simulated.start(%s, %s, %s, %s)",
-            (machine, sorted(set(boot.devices.values())), Jsonb(asdict(boot)), START_SECONDS * self.scale),
+            "SELECT * FROM simulated.start(%s, %s, %s, %s, %s)",
+            (machine, disks, volumes, Jsonb(asdict(boot)), START_SECONDS * self.scale),
         )
         return _progress(answer)
 
     def stop(self, machine: str) -> Progress:
         return _progress(self._call("SELECT * FROM simulated.stop(%s, %s)", (machine, STOP_SECONDS * self.scale)))
+
+    def set_firewall(self, machine: str, firewall: FirewallSpec) -> int:
+        values = (machine, firewall.version, firewall.ruleset)
+        held = self._call("SELECT * FROM simulated.set_firewall(%s, %s, %s)", values)
+        return int(held.detail)
 
     def power(self, machine: str) -> Power:
         return Power(self._call("SELECT * FROM simulated.power(%s)", (machine,)).detail)
@@ -144,6 +155,38 @@ class SimulatedDriver:
             (archive, size if Path(path).is_file() else None, IMAGE_SECONDS * self.scale),
         )
         return _progress(answer)
+
+    def create_volume(self, volume: VolumeSpec) -> Progress:
+        answer = self._call(
+            "SELECT * FROM simulated.create_volume(%s, %s, %s, %s, %s, %s, %s)",
+            (
+                volume.name,
+                volume.region,
+                volume.size,
+                volume.hardware,
+                volume.copy_of,
+                VOLUME_SECONDS * self.scale,
+                self._per_mb(COPY_MB_A_SECOND),
+            ),
+        )
+        return _progress(answer)
+
+    def resize_volume(self, volume: str, size: int) -> Progress:
+        seconds = VOLUME_GROWTH_SECONDS * self.scale
+        return _progress(self._call("SELECT * FROM simulated.resize_volume(%s, %s, %s)", (volume, size, seconds)))
+
+    def volume_size(self, volume: str) -> int | None:
+        found = self._call("SELECT * FROM simulated.volume_size(%s)", (volume,)).detail
+        return None if found is None else int(found)
+
+    def delete_volume(self, volume: str) -> None:
+        self._call("SELECT * FROM simulated.delete_volume(%s)", (volume,))
+
+    def plug(self, machine: str, volume: str, label: str) -> None:
+        self._call("SELECT * FROM simulated.plug(%s, %s, %s)", (machine, volume, label))
+
+    def unplug(self, machine: str, volume: str) -> None:
+        self._call("SELECT * FROM simulated.unplug(%s, %s)", (machine, volume))
 
     def archive_size(self, archive: str) -> int | None:
         found = self._call("SELECT * FROM simulated.archive_size(%s)", (archive,)).detail
@@ -223,6 +266,23 @@ class SimulatedDriver:
         """The names of all archives, half-made ones included."""
         return frozenset(row.name for row in self._session.execute("SELECT name FROM simulated.archive"))
 
+    def volumes(self) -> dict[str, int]:
+        """The names of all volumes, half-made ones included, with their sizes in GB."""
+        return {row.name: row.size for row in self._session.execute("SELECT name, size FROM simulated.volume")}
+
+    def plugged(self, machine: str) -> dict[str, str]:
+        """The volumes that a machine which is on has, with the labels its guest finds them by."""
+        rows = self._session.execute(
+            "SELECT plugged FROM simulated.machine m"
+            " WHERE name = %s AND NOT simulated.is_off(m, clock_timestamp())",
+            (machine,),
+        )
+        return rows[0].plugged if rows else {}
+
+    def fill_volume(self, volume: str, used: int) -> None:
+        """Let the files on a volume need this many MB, as a guest that writes does."""
+        self._session.execute("UPDATE simulated.volume SET used = %s WHERE name = %s", (used, volume))
+
     def fill(self, machine: str, disk: str, used: int) -> None:
         """Let the files on a disk need this many MB, as a guest that writes does."""
         self._session.execute(
@@ -241,6 +301,14 @@ class SimulatedDriver:
         rows = self._session.execute("SELECT boot, boots FROM simulated.machine WHERE name = %s", (machine,))
         return {**rows[0].boot, "boots": rows[0].boots} if rows and rows[0].boot else None
 
+    def firewall(self, machine: str) -> FirewallSpec | None:
+        """What the host filters the machine by; None if it was never told, or there is no such machine."""
+        rows = self._session.execute(
+            "SELECT firewall_version, firewall FROM simulated.machine WHERE name = %s AND firewall_version > 0",
+            (machine,),
+        )
+        return FirewallSpec(*rows[0]) if rows else None
+
     def lets_in(self, machine: str, disk: str, *, password: str | None = None, key: str | None = None) -> bool:
         """Whether root of the system deployed on a disk can log in with this password, or this public key."""
         rows = self._session.execute(
@@ -254,9 +322,12 @@ class SimulatedDriver:
         return bool(password and rows[0].root_hash and password_matches(password, rows[0].root_hash))
 
     def forget_all(self) -> None:
-        """An empty hypervisor: no machines, no disks, no archives, no faults."""
+        """An empty hypervisor: no machines, no disks, no archives, no volumes, no faults."""
         self.clear_faults()
-        self._session.execute("WITH gone AS (DELETE FROM simulated.archive) DELETE FROM simulated.machine")
+        self._session.execute(
+            "WITH gone AS (DELETE FROM simulated.archive), drained AS (DELETE FROM simulated.volume)"
+            " DELETE FROM simulated.machine"
+        )
 
     def _call(self, query: str, params: tuple) -> Any:
         """One call: the `simulated.answer` row, or the error or the crash that it stands for."""
@@ -276,6 +347,7 @@ class SimulatedDriver:
 CALLS = frozenset({
     "define", "undefine", "create_disk", "resize_disk", "set_password", "delete_disk", "disks", "start", "stop",
     "power", "powered_off", "usage", "move", "save_disk", "archive_upload", "archive_size", "delete_archive",
+    "create_volume", "resize_volume", "volume_size", "delete_volume", "plug", "unplug", "set_firewall",
 })  # fmt: skip
 
 

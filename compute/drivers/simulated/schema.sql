@@ -50,6 +50,10 @@ ALTER TABLE simulated.machine ADD COLUMN IF NOT EXISTS moving_to text;
 ALTER TABLE simulated.machine ADD COLUMN IF NOT EXISTS moved_by timestamptz;
 ALTER TABLE simulated.machine ADD COLUMN IF NOT EXISTS was_on double precision NOT NULL DEFAULT 0;
 
+-- What its host filters a machine by, and the number of that.
+ALTER TABLE simulated.machine ADD COLUMN IF NOT EXISTS firewall text NOT NULL DEFAULT '';
+ALTER TABLE simulated.machine ADD COLUMN IF NOT EXISTS firewall_version bigint NOT NULL DEFAULT 0;
+
 -- Contents of disks, kept apart from any machine.
 CREATE TABLE IF NOT EXISTS simulated.archive (
     name text PRIMARY KEY,
@@ -60,6 +64,21 @@ CREATE TABLE IF NOT EXISTS simulated.archive (
     began_at timestamptz NOT NULL,
     ready_at timestamptz NOT NULL
 );
+
+-- Disks of no machine; `size` in GB, `used` in MB. One is made from `began_at` to `ready_at`, and grows, in use or not,
+-- from `growing_at` to `grown_at`. `plugged` of a machine that is on has the volumes it has, with their labels.
+CREATE TABLE IF NOT EXISTS simulated.volume (
+    name text PRIMARY KEY,
+    region text NOT NULL,
+    size integer NOT NULL,
+    hardware text NOT NULL,
+    used integer NOT NULL,
+    began_at timestamptz NOT NULL,
+    ready_at timestamptz NOT NULL,
+    growing_at timestamptz,
+    grown_at timestamptz
+);
+ALTER TABLE simulated.machine ADD COLUMN IF NOT EXISTS plugged jsonb NOT NULL DEFAULT '{}';
 
 -- The script of faults. One acts from its `nth` matching call on, `count` times or (null) for ever. Null in
 -- `call`, `machine` (a LIKE pattern) or `host` matches any.
@@ -353,8 +372,32 @@ BEGIN
         hit.outcome, NULL, ARRAY(SELECT name FROM simulated.disk WHERE machine = machine_name));
 END $$;
 
+-- Locks volumes, in one order, and tells why the machine cannot have them: a refusal, a failure, or nothing (null).
+-- Whoever asks holds the machine. One that another machine gets in the same moment is seen with it, since whoever
+-- gave it that held the volume.
+CREATE FUNCTION simulated.cannot_have(machine_name text, volume_names text[], at timestamptz)
+RETURNS simulated.answer LANGUAGE plpgsql AS $$
+DECLARE
+    there integer;
+    ready integer;
+BEGIN
+    SELECT count(*), count(*) FILTER (WHERE ready_at <= at) INTO there, ready FROM (
+        SELECT ready_at FROM simulated.volume WHERE name = ANY (volume_names) ORDER BY name FOR UPDATE) v;
+    IF there < cardinality(volume_names) THEN
+        RETURN simulated.simply('refuse', 'There is no such volume.');
+    ELSIF ready < there THEN
+        RETURN simulated.simply('fail', 'The volume is not ready.');
+    ELSIF EXISTS (
+        SELECT FROM simulated.machine other
+         WHERE other.plugged ?| volume_names AND other.name <> machine_name AND NOT simulated.is_off(other, at)
+    ) THEN
+        RETURN simulated.simply('refuse', 'Another machine has the volume.');
+    END IF;
+    RETURN NULL;
+END $$;
+
 CREATE FUNCTION simulated.start(
-    machine_name text, disk_names text[], boot_spec jsonb, seconds double precision
+    machine_name text, disk_names text[], volume_names text[], boot_spec jsonb, seconds double precision
 ) RETURNS simulated.answer LANGUAGE plpgsql AS $$
 DECLARE
     hit record := simulated.strike('start', machine_name, NULL);
@@ -362,6 +405,7 @@ DECLARE
     at timestamptz;
     made integer;
     ready integer;
+    lacking simulated.answer;
 BEGIN
     IF hit.blocked THEN
         RETURN simulated.simply(hit.outcome);
@@ -383,10 +427,15 @@ BEGIN
     END IF;
     SELECT count(*), count(*) FILTER (WHERE ready_at <= at) INTO made, ready
     FROM simulated.disk WHERE machine = machine_name AND name = ANY (disk_names);
-    IF made < cardinality(disk_names) OR made = 0 AND NOT (boot_spec -> 'rescue')::boolean THEN
+    IF made < cardinality(disk_names)
+        OR made + cardinality(volume_names) = 0 AND NOT (boot_spec -> 'rescue')::boolean THEN
         RETURN simulated.simply('refuse', 'A disk to boot from is missing.');
     ELSIF ready < made THEN
         RETURN simulated.simply('fail', 'A disk to boot from is not ready.');
+    END IF;
+    lacking := simulated.cannot_have(machine_name, volume_names, at);
+    IF lacking.outcome IS NOT NULL THEN
+        RETURN lacking;
     END IF;
     UPDATE simulated.machine SET
         power = 'on',
@@ -395,9 +444,12 @@ BEGIN
         settles_at = at + make_interval(secs => seconds * hit.factor),
         halts_at = at + make_interval(secs => seconds * hit.factor + hit.halt),
         boot = boot_spec,
+        plugged = boot_spec -> 'volumes',
         boots = boots + 1
     WHERE name = machine_name
     RETURNING * INTO m;
+    PERFORM simulated.renew_firewall(
+        machine_name, (boot_spec #>> '{firewall,version}')::bigint, boot_spec #>> '{firewall,ruleset}');
     RETURN simulated.progress(hit.outcome, m.began_at, m.settles_at, at);
 END $$;
 
@@ -427,6 +479,26 @@ BEGIN
         RETURNING * INTO m;
     END IF;
     RETURN simulated.progress(hit.outcome, m.began_at, m.settles_at, at);
+END $$;
+
+-- Takes what is newer than what is there; nulls are not.
+CREATE FUNCTION simulated.renew_firewall(machine_name text, version bigint, ruleset text)
+RETURNS void LANGUAGE sql AS $$
+    UPDATE simulated.machine SET firewall = ruleset, firewall_version = version
+     WHERE name = machine_name AND firewall_version < version
+$$;
+
+CREATE FUNCTION simulated.set_firewall(machine_name text, version bigint, ruleset text)
+RETURNS simulated.answer LANGUAGE plpgsql AS $$
+DECLARE
+    hit record := simulated.strike('set_firewall', machine_name, NULL);
+BEGIN
+    IF hit.blocked THEN
+        RETURN simulated.simply(hit.outcome);
+    END IF;
+    PERFORM simulated.renew_firewall(machine_name, version, ruleset);
+    RETURN simulated.simply(hit.outcome, coalesce(
+        (SELECT firewall_version FROM simulated.machine WHERE name = machine_name), 0)::text);
 END $$;
 
 CREATE FUNCTION simulated.power(machine_name text) RETURNS simulated.answer LANGUAGE plpgsql AS $$
@@ -553,6 +625,133 @@ BEGIN
         RETURN simulated.simply('refuse', 'The uploaded file is gone.');
     END IF;
     RETURN simulated.progress(hit.outcome, a.began_at, a.ready_at, at);
+END $$;
+
+-- Whether a machine that is on has the volume.
+CREATE FUNCTION simulated.is_plugged(volume_name text, at timestamptz) RETURNS boolean
+LANGUAGE sql STABLE AS $$
+    SELECT EXISTS (
+        SELECT FROM simulated.machine m WHERE m.plugged ? volume_name AND NOT simulated.is_off(m, at))
+$$;
+
+CREATE FUNCTION simulated.create_volume(
+    volume_name text, region_name text, size_gb integer, hardware_name text, from_volume text,
+    seconds double precision, per_mb double precision
+) RETURNS simulated.answer LANGUAGE plpgsql AS $$
+DECLARE
+    hit record := simulated.strike('create_volume', NULL, NULL);
+    v simulated.volume;
+    model simulated.volume;
+    at timestamptz := clock_timestamp();
+BEGIN
+    IF hit.blocked THEN
+        RETURN simulated.simply(hit.outcome);
+    END IF;
+    SELECT * INTO v FROM simulated.volume WHERE name = volume_name;
+    IF NOT FOUND THEN
+        IF from_volume IS NOT NULL THEN
+            SELECT * INTO model FROM simulated.volume WHERE name = from_volume;
+            IF NOT FOUND THEN
+                RETURN simulated.simply('refuse', 'The volume to copy is not there.');
+            ELSIF model.ready_at > at THEN
+                RETURN simulated.simply('fail', 'The volume to copy is not ready.');
+            ELSIF model.used > size_gb * 1024 THEN
+                RETURN simulated.simply('refuse', format('The copy needs %s MB.', model.used));
+            END IF;
+        END IF;
+        INSERT INTO simulated.volume VALUES (
+            volume_name, region_name, size_gb, hardware_name, coalesce(model.used, 0), at,
+            at + make_interval(secs => (seconds + coalesce(model.used, 0) * per_mb) * hit.factor)
+        ) ON CONFLICT DO NOTHING;
+        SELECT * INTO v FROM simulated.volume WHERE name = volume_name;
+    END IF;
+    RETURN simulated.progress(
+        hit.outcome, v.began_at, v.ready_at, at, CASE WHEN from_volume IS NOT NULL THEN v.used END);
+END $$;
+
+CREATE FUNCTION simulated.resize_volume(volume_name text, size_gb integer, seconds double precision)
+RETURNS simulated.answer LANGUAGE plpgsql AS $$
+DECLARE
+    hit record := simulated.strike('resize_volume', NULL, NULL);
+    v simulated.volume;
+    at timestamptz;
+BEGIN
+    IF hit.blocked THEN
+        RETURN simulated.simply(hit.outcome);
+    END IF;
+    SELECT * INTO v FROM simulated.volume WHERE name = volume_name FOR UPDATE;
+    at := clock_timestamp();
+    IF NOT FOUND THEN
+        RETURN simulated.simply('refuse', 'There is no such volume.');
+    ELSIF v.size > size_gb THEN
+        RETURN simulated.simply('refuse', format('The volume has %s GB already.', v.size));
+    ELSIF v.ready_at > at THEN
+        RETURN simulated.simply('fail', 'The volume is not ready.');
+    ELSIF v.size < size_gb THEN
+        UPDATE simulated.volume
+           SET size = size_gb, growing_at = at, grown_at = at + make_interval(secs => seconds * hit.factor)
+         WHERE name = volume_name
+        RETURNING * INTO v;
+    END IF;
+    RETURN simulated.progress(hit.outcome, coalesce(v.growing_at, at), coalesce(v.grown_at, at), at);
+END $$;
+
+CREATE FUNCTION simulated.volume_size(volume_name text) RETURNS simulated.answer LANGUAGE plpgsql AS $$
+DECLARE
+    hit record := simulated.strike('volume_size', NULL, NULL);
+BEGIN
+    RETURN simulated.simply(hit.outcome, (SELECT size::text FROM simulated.volume WHERE name = volume_name));
+END $$;
+
+CREATE FUNCTION simulated.delete_volume(volume_name text) RETURNS simulated.answer LANGUAGE plpgsql AS $$
+DECLARE
+    hit record := simulated.strike('delete_volume', NULL, NULL);
+BEGIN
+    IF hit.blocked THEN
+        RETURN simulated.simply(hit.outcome);
+    END IF;
+    PERFORM FROM simulated.volume WHERE name = volume_name FOR UPDATE;
+    IF simulated.is_plugged(volume_name, clock_timestamp()) THEN
+        RETURN simulated.simply('fail', 'The volume is in use by a machine that is on.');
+    END IF;
+    DELETE FROM simulated.volume WHERE name = volume_name;
+    RETURN simulated.simply(hit.outcome);
+END $$;
+
+CREATE FUNCTION simulated.plug(machine_name text, volume_name text, label text)
+RETURNS simulated.answer LANGUAGE plpgsql AS $$
+DECLARE
+    hit record := simulated.strike('plug', machine_name, NULL);
+    m simulated.machine;
+    at timestamptz;
+    lacking simulated.answer;
+BEGIN
+    IF hit.blocked THEN
+        RETURN simulated.simply(hit.outcome);
+    END IF;
+    SELECT * INTO m FROM simulated.machine WHERE name = machine_name FOR UPDATE;
+    IF NOT FOUND THEN
+        RETURN simulated.simply('refuse', 'There is no such machine.');
+    END IF;
+    at := clock_timestamp();
+    lacking := simulated.cannot_have(machine_name, ARRAY[volume_name], at);
+    IF lacking.outcome IS NOT NULL THEN
+        RETURN lacking;
+    END IF;
+    UPDATE simulated.machine SET plugged = plugged || jsonb_build_object(volume_name, label)
+     WHERE name = machine_name AND NOT simulated.is_off(m, at);
+    RETURN simulated.simply(hit.outcome);
+END $$;
+
+CREATE FUNCTION simulated.unplug(machine_name text, volume_name text)
+RETURNS simulated.answer LANGUAGE plpgsql AS $$
+DECLARE
+    hit record := simulated.strike('unplug', machine_name, NULL);
+BEGIN
+    IF NOT hit.blocked THEN
+        UPDATE simulated.machine SET plugged = plugged - volume_name WHERE name = machine_name;
+    END IF;
+    RETURN simulated.simply(hit.outcome);
 END $$;
 
 CREATE FUNCTION simulated.archive_size(archive_name text) RETURNS simulated.answer LANGUAGE plpgsql AS $$

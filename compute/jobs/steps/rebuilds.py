@@ -10,6 +10,7 @@ from compute.jobs.kinds import Again, Fail, Outcome
 from compute.jobs.run import Run, disk_name
 from compute.jobs.steps.basic import start_profile
 from compute.models import Config, Disk, Image, Instance, Job, StackScript
+from compute.services import attachments
 from compute.services.deploy import Deploy, fill_plan
 from compute.services.scripts import Deployment
 from compute.services.vlans import tell, vlans_of
@@ -74,10 +75,14 @@ def settle(run: Run) -> None:
 
 
 def _lay_out(run: Run) -> None:
-    """Put the new disks, which are still to be made, and their profile in place of the old profiles."""
+    """Put the new disks, which are still to be made, and their profile in place of the old profiles.
+
+    The volumes that those named are in the new one.
+    """
     data, instance = run.data, run.instance
     actor = Actor(instance.account_id, username=run.job.created_by)
     tell(actor, instance, vlans_of(instance.configs.all()), set())
+    volumes = attachments.volumes_in_profiles(instance)
     instance.configs.exclude(pk=data["config"]).delete()
     if instance.configs.exists():
         return  # it was done before
@@ -86,6 +91,7 @@ def _lay_out(run: Run) -> None:
     deploy = Deploy(image, Deployment(script, "") if script else None, {})
     _, rows = fill_plan(instance, deploy, keys=data["keys"], network_helper=instance.account.network_helper)
     insert_together(*rows)
+    attachments.fill_slots(instance.configs.get(pk=data["config"]), volumes)
 
 
 def _old(run: Run) -> dict[int, str]:

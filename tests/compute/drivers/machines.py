@@ -1,14 +1,16 @@
 """Machines for the tests of drivers."""
 
 from collections.abc import Callable
+from dataclasses import replace
 
-from compute.drivers.base import BootSpec, DiskSpec, Driver, MachineSpec, Progress
+from compute.drivers.base import BootSpec, DiskSpec, Driver, MachineSpec, Progress, VolumeSpec
 
 MACHINE = "skerry-7"
 DISK = "skerry-7-disk-1"
 SWAP = "skerry-7-disk-2"
 COPY = "skerry-7-disk-3"
 ARCHIVE = "skerry-image-7"
+VOLUME = "skerry-volume-7"
 HOST = "us-test-h1"
 PASSWORD = "Tall-ships.sail-at-9"
 KEY = "ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIJ1Vn5m3fM0Jz8Q3p1l3o3zXH0m0pY3lN8m7k2bq4t6S owner@example.com"
@@ -40,6 +42,20 @@ def boot_spec(*disks: str) -> BootSpec:
         ipv4=("198.18.0.7",),
         ipv6="2001:db8:77::7",
     )
+
+
+def volume_spec(name: str = VOLUME, **changes) -> VolumeSpec:
+    return VolumeSpec(**{"name": name, "region": "us-test", "size": 20, "hardware": "nvme", **changes})
+
+
+def make_volume(driver: Driver, name: str = VOLUME, **changes) -> str:
+    finish(lambda: driver.create_volume(volume_spec(name, **changes)))
+    return name
+
+
+def with_volumes(boot: BootSpec, **volumes: str) -> BootSpec:
+    """The same boot with volumes in these slots besides, which the guest finds as ``data``."""
+    return replace(boot, devices={**boot.devices, **volumes}, volumes=dict.fromkeys(volumes.values(), "data"))
 
 
 def finish(call: Callable[[], Progress], most: int = 10_000) -> Progress:

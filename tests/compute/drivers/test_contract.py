@@ -5,7 +5,7 @@ from dataclasses import replace
 
 import pytest
 
-from compute.drivers.base import DiskSpec, DriverError, Power, Refused
+from compute.drivers.base import DiskSpec, DriverError, FirewallSpec, Power, Refused
 from tests.compute.drivers.machines import (
     ARCHIVE,
     COPY,
@@ -13,13 +13,17 @@ from tests.compute.drivers.machines import (
     HOST,
     MACHINE,
     SWAP,
+    VOLUME,
     boot_spec,
     finish,
     image_disk,
     machine_spec,
     make_machine,
+    make_volume,
     run_machine,
     swap_disk,
+    volume_spec,
+    with_volumes,
 )
 
 pytestmark = pytest.mark.django_db
@@ -322,3 +326,195 @@ def test_machines_that_are_on_tell_what_they_have_used_and_no_others(driver):
     counters = [field for field in first.__slots__ if field != "machine"]
     assert all(0 <= getattr(first, each) <= getattr(second, each) for each in counters)
     assert driver.usage("us-test-h3") == []
+
+
+# --- volumes ------------------------------------------------------------------------------------------------------
+
+
+def in_use(driver, volume: str = VOLUME) -> bool:
+    """Whether a machine that is on has the volume. One that none has is gone afterwards."""
+    try:
+        driver.delete_volume(volume)
+    except Refused:
+        raise
+    except DriverError:
+        return True
+    return False
+
+
+def test_a_volume_is_made_grows_and_is_deleted_each_once_or_more(driver):
+    assert driver.volume_size(VOLUME) is None
+    make_volume(driver)
+    assert driver.create_volume(volume_spec()).done, "once more changes nothing"
+    assert driver.volume_size(VOLUME) == 20
+    for _ in range(2):
+        finish(lambda: driver.resize_volume(VOLUME, 30))
+    assert driver.volume_size(VOLUME) == 30
+    for _ in range(2):
+        driver.delete_volume(VOLUME)
+    assert driver.volume_size(VOLUME) is None
+
+
+def test_a_volume_never_shrinks(driver):
+    make_volume(driver)
+    with pytest.raises(Refused):
+        driver.resize_volume(VOLUME, 19)
+    assert driver.volume_size(VOLUME) == 20
+    with pytest.raises(Refused):
+        driver.resize_volume("skerry-volume-8", 30)
+
+
+def test_a_volume_is_copied_in_use_or_not_and_outlives_what_it_was_copied_from(driver):
+    with pytest.raises(Refused):
+        driver.create_volume(volume_spec("skerry-volume-8", copy_of=VOLUME))
+    name, _ = run_machine(driver)
+    make_volume(driver)
+    driver.plug(name, VOLUME, "data")
+    make_volume(driver, "skerry-volume-8", copy_of=VOLUME)
+    driver.unplug(name, VOLUME)
+    driver.delete_volume(VOLUME)
+    assert driver.volume_size("skerry-volume-8") == 20
+
+
+def test_a_machine_boots_with_volumes_and_needs_no_disk_then(driver):
+    driver.define(machine_spec())
+    make_volume(driver)
+    finish(lambda: driver.start(MACHINE, with_volumes(replace(boot_spec(), devices={}), sda=VOLUME)))
+    assert driver.power(MACHINE) is Power.ON
+    assert in_use(driver)
+    finish(lambda: driver.resize_volume(VOLUME, 30))
+
+
+def test_a_start_with_a_volume_that_is_not_there_is_refused(driver):
+    name, boot = make_machine(driver)
+    with pytest.raises(Refused):
+        driver.start(name, with_volumes(boot, sdb=VOLUME))
+    assert driver.power(name) is Power.OFF
+
+
+def test_a_machine_has_a_volume_until_it_is_unplugged_or_off(driver):
+    name, boot = make_machine(driver)
+    make_volume(driver)
+    finish(lambda: driver.start(name, with_volumes(boot, sdb=VOLUME)))
+    for _ in range(2):
+        driver.unplug(name, VOLUME)
+    for _ in range(2):
+        driver.plug(name, VOLUME, "data")
+    assert in_use(driver)
+    finish(lambda: driver.stop(name))
+    assert not in_use(driver)
+
+
+def test_a_volume_that_was_plugged_in_is_not_there_at_the_next_boot_unless_that_names_it(driver):
+    name, boot = run_machine(driver)
+    make_volume(driver)
+    driver.plug(name, VOLUME, "data")
+    finish(lambda: driver.stop(name))
+    finish(lambda: driver.start(name, boot))
+    assert not in_use(driver)
+
+
+def test_a_machine_that_is_off_is_given_no_volume(driver):
+    name, _ = make_machine(driver)
+    make_volume(driver)
+    driver.plug(name, VOLUME, "data")
+    assert not in_use(driver)
+
+
+def test_two_machines_that_are_on_never_have_one_volume(driver):
+    make_volume(driver)
+    first, boot = run_machine(driver, "skerry-1")
+    driver.plug(first, VOLUME, "data")
+    second, other = make_machine(driver, "skerry-2")
+    with pytest.raises(Refused):
+        driver.start(second, with_volumes(other, sdb=VOLUME))
+    finish(lambda: driver.start(second, other))
+    with pytest.raises(Refused):
+        driver.plug(second, VOLUME, "data")
+    finish(lambda: driver.stop(first))
+    driver.plug(second, VOLUME, "data")
+    with pytest.raises(Refused):
+        driver.start(first, with_volumes(boot, sdb=VOLUME))
+
+
+def test_a_machine_that_goes_lets_its_volumes_be(driver):
+    name, boot = make_machine(driver)
+    make_volume(driver)
+    finish(lambda: driver.start(name, with_volumes(boot, sdb=VOLUME)))
+    driver.undefine(name)
+    assert driver.volume_size(VOLUME) == 20
+    driver.unplug(name, VOLUME)
+    assert not in_use(driver)
+
+
+def test_what_is_not_there_is_not_plugged_in(driver):
+    make_volume(driver)
+    with pytest.raises(Refused):
+        driver.plug(MACHINE, VOLUME, "data")
+    run_machine(driver)
+    with pytest.raises(Refused):
+        driver.plug(MACHINE, "skerry-volume-8", "data")
+
+
+# --- firewalls ------------------------------------------------------------------------------------------------
+
+OLD, NEW = FirewallSpec(3, "table inet old {\n}\n"), FirewallSpec(4, "table inet new {\n}\n")
+
+
+@pytest.mark.parametrize("make", [make_machine, run_machine], ids=["off", "on"])
+def test_a_machine_is_filtered_by_what_was_set_last(driver, make):
+    make(driver)
+    assert driver.firewall(MACHINE) is None
+    assert [driver.set_firewall(MACHINE, each) for each in (OLD, OLD, NEW)] == [3, 3, 4]
+    assert driver.firewall(MACHINE) == NEW
+
+
+def test_what_is_older_changes_nothing_and_is_told_so(driver):
+    make_machine(driver)
+    driver.set_firewall(MACHINE, NEW)
+    assert driver.set_firewall(MACHINE, OLD) == 4
+    assert driver.firewall(MACHINE) == NEW
+
+
+def test_a_machine_that_is_not_there_is_filtered_by_nothing(driver):
+    assert driver.set_firewall(MACHINE, NEW) == 0
+    driver.define(machine_spec())
+    assert driver.firewall(MACHINE) is None
+
+
+def test_a_boot_brings_the_firewall(driver):
+    name, boot = make_machine(driver)
+    finish(lambda: driver.start(name, replace(boot, firewall=OLD)))
+    assert driver.firewall(name) == OLD
+
+
+def test_a_boot_takes_back_nothing_that_is_newer(driver):
+    name, boot = make_machine(driver)
+    driver.set_firewall(name, NEW)
+    finish(lambda: driver.start(name, replace(boot, firewall=OLD)))
+    assert driver.firewall(name) == NEW
+
+
+def test_a_boot_that_says_nothing_of_a_firewall_leaves_it(driver):
+    name, boot = make_machine(driver)
+    driver.set_firewall(name, NEW)
+    finish(lambda: driver.start(name, boot))
+    assert driver.firewall(name) == NEW
+
+
+def test_a_firewall_moves_with_its_machine_and_outlasts_its_power(driver):
+    name, boot = run_machine(driver)
+    driver.set_firewall(name, NEW)
+    finish(lambda: driver.stop(name))
+    finish(lambda: driver.move(name, "us-test-h2"))
+    driver.define(machine_spec(host="us-test-h2"))
+    finish(lambda: driver.start(name, boot))
+    assert driver.firewall(name) == NEW
+
+
+def test_a_machine_that_is_made_anew_has_no_firewall(driver):
+    make_machine(driver)
+    driver.set_firewall(MACHINE, NEW)
+    driver.undefine(MACHINE)
+    driver.define(machine_spec())
+    assert driver.firewall(MACHINE) is None

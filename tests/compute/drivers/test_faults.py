@@ -5,7 +5,7 @@ import signal
 
 import pytest
 
-from compute.drivers.base import DriverError, Power, Refused
+from compute.drivers.base import DriverError, FirewallSpec, Power, Refused
 from compute.drivers.simulated import SimulatedDriver
 from compute.drivers.simulated.driver import CALLS
 from tests.compute.drivers.machines import (
@@ -14,11 +14,14 @@ from tests.compute.drivers.machines import (
     HOST,
     MACHINE,
     PASSWORD,
+    VOLUME,
     boot_spec,
     image_disk,
     machine_spec,
     make_machine,
+    make_volume,
     run_machine,
+    volume_spec,
 )
 
 pytestmark = pytest.mark.django_db
@@ -64,9 +67,16 @@ def test_a_refused_call_does_nothing(simulated):
         ("archive_upload", (ARCHIVE, "/nowhere", 100)),
         ("archive_size", (ARCHIVE,)),
         ("delete_archive", (ARCHIVE,)),
+        ("create_volume", (volume_spec("skerry-volume-8"),)),
+        ("resize_volume", (VOLUME, 30)),
+        ("volume_size", (VOLUME,)),
+        ("delete_volume", (VOLUME,)),
+        ("plug", (MACHINE, VOLUME, "data")),
+        ("unplug", (MACHINE, VOLUME)),
         ("disks", (MACHINE,)),
         ("start", (MACHINE, boot_spec())),
         ("stop", (MACHINE,)),
+        ("set_firewall", (MACHINE, FirewallSpec(1, "table inet x"))),
         ("power", (MACHINE,)),
         ("powered_off", (HOST,)),
         ("undefine", (MACHINE,)),
@@ -75,12 +85,19 @@ def test_a_refused_call_does_nothing(simulated):
 @pytest.mark.parametrize("on", [False, True], ids=["off", "on"])
 def test_every_call_can_fail_without_effect(simulated, call, args, on):
     (run_machine if on else make_machine)(simulated)
-    before = simulated.inventory(), simulated.power(MACHINE), simulated.archives()
+    make_volume(simulated)
+
+    def all_there_is() -> tuple:
+        held = simulated.archives(), simulated.volumes(), simulated.plugged(MACHINE)
+        return simulated.inventory(), simulated.power(MACHINE), *held
+
+    before = all_there_is()
     simulated.script("fail", call=call)
     with pytest.raises(DriverError) as caught:
         getattr(simulated, call)(*args)
     assert not isinstance(caught.value, Refused)
-    assert (simulated.inventory(), simulated.power(MACHINE), simulated.archives()) == before
+    assert all_there_is() == before
+    assert simulated.firewall(MACHINE) is None
 
 
 def test_every_call_is_among_those_that_can_fail():

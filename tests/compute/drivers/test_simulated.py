@@ -22,13 +22,17 @@ from tests.compute.drivers.machines import (
     MACHINE,
     PASSWORD,
     SWAP,
+    VOLUME,
     boot_spec,
     finish,
     image_disk,
     machine_spec,
     make_machine,
+    make_volume,
     run_machine,
     swap_disk,
+    volume_spec,
+    with_volumes,
 )
 
 pytestmark = pytest.mark.django_db
@@ -44,6 +48,11 @@ def warp(conninfo: str, seconds: float) -> None:
         )
         connection.execute(
             "UPDATE simulated.disk SET began_at = began_at - %(by)s, ready_at = ready_at - %(by)s",
+            {"by": timedelta(seconds=seconds)},
+        )
+        connection.execute(
+            "UPDATE simulated.volume SET began_at = began_at - %(by)s, ready_at = ready_at - %(by)s,"
+            " growing_at = growing_at - %(by)s, grown_at = grown_at - %(by)s",
             {"by": timedelta(seconds=seconds)},
         )
 
@@ -70,7 +79,7 @@ def test_nothing_of_the_schema_holds_a_readable_secret(simulated, conninfo):
         text = "".join(
             str(connection.execute(f"SELECT t::text FROM simulated.{table} t").fetchall()) for (table,) in tables
         )
-    assert len(tables) == 5
+    assert len(tables) == 6
     assert name in text
     assert PASSWORD not in text
     assert PASSWORD.encode().hex() not in text
@@ -367,3 +376,77 @@ def test_what_the_guest_wrote_bounds_a_shrink(simulated):
     with pytest.raises(Refused, match="20000 MB"):
         simulated.resize_disk(MACHINE, DISK, 19999)
     assert simulated.resize_disk(MACHINE, DISK, 20000).done
+
+
+# --- Volumes ----------------------------------------------------------------------------------------------------
+
+
+def test_a_volume_takes_time_to_make_and_a_copy_more_the_more_is_on_it(make_simulated, conninfo):
+    driver, quick = make_simulated(scale=1), make_simulated()
+    assert not driver.create_volume(volume_spec()).done
+    with pytest.raises(DriverError, match="not ready"):
+        driver.create_volume(volume_spec("skerry-volume-8", copy_of=VOLUME))
+    name, _ = run_machine(quick)
+    with pytest.raises(DriverError, match="not ready"):
+        driver.plug(name, VOLUME, "data")
+    warp(conninfo, 2)
+    assert driver.create_volume(volume_spec()).done
+    driver.fill_volume(VOLUME, 20000)
+    copying = driver.create_volume(volume_spec("skerry-volume-8", copy_of=VOLUME))
+    assert not copying.done
+    assert copying.rate
+    assert copying.remaining
+    assert copying.remaining > 90
+
+
+def test_a_volume_that_grows_can_be_booted_with_meanwhile(make_simulated, conninfo):
+    driver, quick = make_simulated(scale=1), make_simulated()
+    make_volume(quick)
+    name, boot = make_machine(quick)
+    assert not driver.resize_volume(VOLUME, 30).done
+    finish(lambda: quick.start(name, with_volumes(boot, sdb=VOLUME)))
+    assert not driver.resize_volume(VOLUME, 30).done
+    warp(conninfo, 3)
+    assert driver.resize_volume(VOLUME, 30).done
+
+
+def test_the_guest_finds_a_volume_by_the_label_it_had_when_it_was_plugged_in(simulated):
+    name, boot = make_machine(simulated)
+    make_volume(simulated)
+    make_volume(simulated, "skerry-volume-8")
+    finish(lambda: simulated.start(name, with_volumes(boot, sdb=VOLUME)))
+    simulated.plug(name, "skerry-volume-8", "photos")
+    assert simulated.plugged(name) == {VOLUME: "data", "skerry-volume-8": "photos"}
+    finish(lambda: simulated.stop(name))
+    assert simulated.plugged(name) == {}
+    assert simulated.volumes() == {VOLUME: 20, "skerry-volume-8": 20}
+
+
+def test_of_machines_that_want_one_volume_at_once_one_gets_it(make_simulated):
+    drivers = [make_simulated() for _ in range(8)]
+    make_volume(drivers[0])
+    boots = dict(make_machine(drivers[0], f"skerry-{number}") for number in range(1, 9))
+    gate = threading.Barrier(8)
+
+    def boot(number: int) -> bool:
+        name = f"skerry-{number + 1}"
+        gate.wait()
+        try:
+            finish(lambda: drivers[number].start(name, with_volumes(boots[name], sdb=VOLUME)))
+        except Refused:
+            return False
+        return True
+
+    with ThreadPoolExecutor(8) as pool:
+        assert sum(pool.map(boot, range(8))) == 1
+    assert sum(bool(drivers[0].plugged(name)) for name in boots) == 1
+
+
+def test_a_machine_that_powered_itself_off_has_its_volumes_no_more(simulated):
+    name, boot = make_machine(simulated)
+    make_volume(simulated)
+    finish(lambda: simulated.start(name, with_volumes(boot, sdb=VOLUME)))
+    simulated.power_off(name)
+    assert simulated.plugged(name) == {}
+    simulated.delete_volume(VOLUME)
+    assert simulated.volumes() == {}

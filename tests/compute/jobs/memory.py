@@ -5,7 +5,19 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from compute.drivers.base import DONE, BootSpec, DiskSpec, DriverError, MachineSpec, Power, Progress, Refused, Usage
+from compute.drivers.base import (
+    DONE,
+    BootSpec,
+    DiskSpec,
+    DriverError,
+    FirewallSpec,
+    MachineSpec,
+    Power,
+    Progress,
+    Refused,
+    Usage,
+    VolumeSpec,
+)
 
 ASKING = ("power", "disks", "powered_off")
 FILES = 8
@@ -21,6 +33,7 @@ class MemoryDriver:
 
     def __init__(self) -> None:
         self.machines: dict[str, dict[str, Any]] = {}
+        self.volumes: dict[str, VolumeSpec] = {}
         self.archives: dict[str, int] = {}
         """How many MB each takes up."""
         self.contents: dict[str, DiskSpec] = {}
@@ -41,7 +54,9 @@ class MemoryDriver:
 
     def define(self, spec: MachineSpec) -> None:
         number = self._call("define")
-        there = self.machines.setdefault(spec.name, {"on": False, "disks": {}, "host": spec.host, "boot": None})
+        new: dict[str, Any] = {"on": False, "disks": {}, "host": spec.host, "boot": None, "plugged": {}}
+        new["firewall"] = None
+        there = self.machines.setdefault(spec.name, new)
         if there["host"] != spec.host:
             raise Refused("The machine is defined on another host.")
         self.after(number, "define")
@@ -130,18 +145,38 @@ class MemoryDriver:
         number = self._call("start")
         there = self._machine(machine)
         if not there["on"]:
-            if set(boot.devices.values()) - self.disks(machine) or not (boot.devices or boot.rescue):
+            disks = set(boot.devices.values()) - boot.volumes.keys()
+            if disks - self.disks(machine) or not (boot.devices or boot.rescue):
                 raise Refused("A disk to boot from is missing.")
-            there.update(on=True, boot=boot)
+            for volume in boot.volumes:
+                self._check_free(machine, volume)
+            there.update(on=True, boot=boot, plugged=dict(boot.volumes))
+            if boot.firewall:
+                self._renew(there, boot.firewall)
         self.after(number, "start")
         return DONE
 
     def stop(self, machine: str) -> Progress:
         number = self._call("stop")
         if machine in self.machines:
-            self.machines[machine]["on"] = False
+            self.machines[machine].update(on=False, plugged={})
         self.after(number, "stop")
         return DONE
+
+    def set_firewall(self, machine: str, firewall: FirewallSpec) -> int:
+        number = self._call("set_firewall")
+        held = self._renew(self.machines[machine], firewall) if machine in self.machines else 0
+        self.after(number, "set_firewall")
+        return held
+
+    def _renew(self, there: dict[str, Any], firewall: FirewallSpec) -> int:
+        """Take what is newer than what is there; the version that holds then."""
+        if there["firewall"] is None or there["firewall"].version < firewall.version:
+            there["firewall"] = firewall
+        return there["firewall"].version
+
+    def firewall(self, machine: str) -> FirewallSpec | None:
+        return self.machines[machine]["firewall"] if machine in self.machines else None
 
     def move(self, machine: str, host: str) -> Progress:
         number = self._call("move")
@@ -150,6 +185,59 @@ class MemoryDriver:
         self.machines[machine]["host"] = host
         self.after(number, "move")
         return DONE
+
+    def create_volume(self, volume: VolumeSpec) -> Progress:
+        number = self._call("create_volume")
+        if volume.name not in self.volumes:
+            if volume.copy_of is not None and volume.copy_of not in self.volumes:
+                raise Refused("The volume to copy is not there.")
+            self.volumes[volume.name] = volume
+        self.after(number, "create_volume")
+        return DONE
+
+    def resize_volume(self, volume: str, size: int) -> Progress:
+        number = self._call("resize_volume")
+        if volume not in self.volumes:
+            raise Refused("There is no such volume.")
+        if self.volumes[volume].size > size:
+            raise Refused("A volume only grows.")
+        self.volumes[volume] = replace(self.volumes[volume], size=size)
+        self.after(number, "resize_volume")
+        return DONE
+
+    def volume_size(self, volume: str) -> int | None:
+        return self.volumes[volume].size if volume in self.volumes else None
+
+    def delete_volume(self, volume: str) -> None:
+        number = self._call("delete_volume")
+        if any(volume in self.plugged(machine) for machine in self.machines):
+            raise DriverError("The volume is in use by a machine that is on.")
+        self.volumes.pop(volume, None)
+        self.after(number, "delete_volume")
+
+    def plug(self, machine: str, volume: str, label: str) -> None:
+        number = self._call("plug")
+        there = self._machine(machine)
+        self._check_free(machine, volume)
+        if there["on"]:
+            there["plugged"][volume] = label
+        self.after(number, "plug")
+
+    def unplug(self, machine: str, volume: str) -> None:
+        number = self._call("unplug")
+        self.plugged(machine).pop(volume, None)
+        self.after(number, "unplug")
+
+    def plugged(self, machine: str) -> dict[str, str]:
+        """The volumes that a machine which is on has, with their labels."""
+        there = self.machines.get(machine, {"on": False})
+        return there.setdefault("plugged", {}) if there["on"] else {}
+
+    def _check_free(self, machine: str, volume: str) -> None:
+        if volume not in self.volumes:
+            raise Refused("There is no such volume.")
+        if any(volume in self.plugged(other) for other in self.machines if other != machine):
+            raise Refused("Another machine has the volume.")
 
     def save_disk(self, machine: str, disk: str, archive: str) -> Progress:
         number = self._call("save_disk")

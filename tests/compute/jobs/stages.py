@@ -10,8 +10,8 @@ from datetime import UTC, datetime
 
 from compute.jobs.catalogue import KINDS
 from compute.jobs.queue import enqueue
-from compute.models import Backup, Config, Disk, Host, Image, Instance, InstanceType, Job
-from compute.services import disks, root_passwords
+from compute.models import Backup, Config, Disk, Host, Image, Instance, InstanceType, Job, Volume
+from compute.services import disks, root_passwords, volumes
 from compute.services.backup_schedule import take_due
 from compute.services.backups import cancel, enable, snapshot
 from compute.services.clones import CloneSpec, clone
@@ -214,7 +214,72 @@ def _provision_from_backup(world: World, driver: MemoryDriver) -> Job:
     return world.create(image=None, root_pass=None, backup_id=backup.pk).jobs.get()
 
 
+# --- volumes ------------------------------------------------------------------------------------------------------
+
+
+def volume_of(world: World, driver: MemoryDriver, *, instance: Instance | None = None, **fields) -> Volume:
+    """A volume that is there, attached to the instance if one is given."""
+    fields = {"label": "data", "region": world.region.pk, **fields}
+    compute_id = None if instance is None else instance.pk
+    volume = volumes.create(world.actor, volumes.VolumeSpec(**fields, compute_id=compute_id))
+    work(volume.jobs.get(), driver)
+    volume.refresh_from_db()
+    return volume
+
+
+def _forget_volumes() -> None:
+    """Forget the volumes of a world before, which its driver had."""
+    Volume.objects.all().delete()
+    Job.objects.filter(kind="volume_delete").delete()
+
+
+def _volume_create(world: World, driver: MemoryDriver) -> Job:
+    """Attached to a running instance."""
+    _forget_volumes()
+    instance = deployed(world, driver)
+    return volumes.create(world.actor, volumes.VolumeSpec(label="data", compute_id=instance.pk)).jobs.get()
+
+
+def _volume_clone(world: World, driver: MemoryDriver) -> Job:
+    """Of one that is in use."""
+    _forget_volumes()
+    volume = volume_of(world, driver, instance=deployed(world, driver))
+    return volumes.clone(world.actor, volume, "copy").jobs.get()
+
+
+def _volume_resize(world: World, driver: MemoryDriver) -> Job:
+    """Of one that is in use."""
+    _forget_volumes()
+    volume = volume_of(world, driver, instance=deployed(world, driver))
+    return volumes.resize(world.actor, volume, 30).jobs.get(finished_at=None)
+
+
+def _volume_attach(world: World, driver: MemoryDriver) -> Job:
+    """To a running instance."""
+    _forget_volumes()
+    volume, instance = volume_of(world, driver), deployed(world, driver)
+    return volumes.attach(world.actor, volume, volumes.Place(compute_id=instance.pk)).jobs.get(finished_at=None)
+
+
+def _volume_detach(world: World, driver: MemoryDriver) -> Job:
+    """From a running instance."""
+    _forget_volumes()
+    return volumes.detach(world.actor, volume_of(world, driver, instance=deployed(world, driver)))
+
+
+def _volume_delete(world: World, driver: MemoryDriver) -> Job:
+    _forget_volumes()
+    volumes.delete(world.actor, volume_of(world, driver))
+    return Job.objects.get(kind="volume_delete", finished_at=None)
+
+
 STAGES: dict[str, Stage] = {
+    "volume_create": _volume_create,
+    "volume_clone": _volume_clone,
+    "volume_resize": _volume_resize,
+    "volume_attach": _volume_attach,
+    "volume_detach": _volume_detach,
+    "volume_delete": _volume_delete,
     "snapshot": _snapshot,
     "backup": _backup,
     "delete_backups": _delete_backups,

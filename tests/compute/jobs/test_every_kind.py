@@ -13,7 +13,8 @@ from compute.drivers.base import DriverError, Power, Refused
 from compute.jobs import steps
 from compute.jobs.catalogue import KINDS
 from compute.jobs.run import disk_name, machine_name
-from compute.models import Address, Backup, Config, Disk, Host, Image, Instance, Job
+from compute.models import Address, Backup, Config, Disk, Host, Image, Instance, Job, Volume, VolumeDevice
+from compute.models.volumes import volume_name
 from compute.services import image_files
 from compute.services.removal import remove
 from tests.compute.jobs.memory import MemoryDriver, dying_once_at, failing_at
@@ -50,6 +51,7 @@ def assert_sound(job: Job, driver: MemoryDriver, instance_id: int | None) -> Non
     assert not Event.objects.filter(status__in=["scheduled", "started"]).exists()
     assert archives_kept() <= driver.archives.keys() <= archives_kept() | archives_going()
     assert not image_files.numbers()
+    assert_volumes_sound(driver)
     assert driver.machines.keys() == {machine_name(pk) for pk in Instance.objects.values_list("pk", flat=True)}
     for host in Host.objects.all():
         held = host.reservations.aggregate(memory=Sum("memory"), vcpus=Sum("vcpus"), disk=Sum("disk"))
@@ -77,6 +79,31 @@ def assert_instance_sound(instance: Instance, driver: MemoryDriver) -> None:
     for disk in instance.disks.all():
         assert driver.machines[machine]["disks"][disk_name(instance.pk, disk.pk)].size == disk.size
     assert sum(instance.disks.values_list("size", flat=True)) <= instance.type.disk
+
+
+def assert_volumes_sound(driver: MemoryDriver) -> None:
+    """Each volume is there, as large as it shows, and plugged into the machine of its instance or into none."""
+    volumes = list(Volume.objects.all())
+    there = {name: spec.size for name, spec in driver.volumes.items() if name not in volumes_going()}
+    assert there == {volume_name(volume.pk): volume.size for volume in volumes}
+    assert {volume.status for volume in volumes} <= {Volume.Status.ACTIVE}
+    assert_volumes_in_place(driver)
+
+
+def assert_volumes_in_place(driver: MemoryDriver) -> None:
+    """What holds in the middle of jobs too: no profile or machine has a volume that is not its instance's."""
+    for device in VolumeDevice.objects.select_related("volume", "config"):
+        assert device.volume.instance_id == device.config.instance_id
+    owners = {volume_name(volume.pk): volume.instance_id for volume in Volume.objects.all()}
+    for name in driver.machines:
+        for plugged in driver.plugged(name):
+            assert machine_name(owners[plugged]) == name
+
+
+def volumes_going() -> set[str]:
+    """What jobs of their own are about to delete."""
+    jobs = Job.objects.filter(kind="volume_delete", finished_at=None)
+    return {volume_name(pk) for pk in jobs.values_list("data__volume", flat=True)}
 
 
 def archives_kept() -> set[str]:
