@@ -3,7 +3,10 @@
 from compute.admin import (
     attention,
     backups,
+    balancers,
     catalogue,
+    domains,
+    firewalls,
     hosts,
     instances,
     jobs,
@@ -12,12 +15,16 @@ from compute.admin import (
     ranges,
     scripts,
     vlans,
+    volumes,
 )
 
 __all__ = [
     "attention",
     "backups",
+    "balancers",
     "catalogue",
+    "domains",
+    "firewalls",
     "hosts",
     "instances",
     "jobs",
@@ -26,4 +33,5 @@ __all__ = [
     "ranges",
     "scripts",
     "vlans",
+    "volumes",
 ]

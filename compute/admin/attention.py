@@ -1,4 +1,4 @@
-"""What of this app needs attention: stuck jobs, failures, pools that run dry, full hosts. Four queries."""
+"""What of this app needs attention: stuck jobs, failures, dry pools, hosts full or behind. Five queries."""
 
 from collections.abc import Iterator
 from datetime import timedelta
@@ -8,10 +8,11 @@ from django.http import HttpRequest
 from django.utils.timezone import now
 
 from accounts.models import Event
+from compute.admin.firewalls import PATIENCE, behind
 from compute.admin.hosts import FULL
 from compute.admin.pools import counted, is_scarce
 from compute.admin.standing import live, overdue, retrying, stuck
-from compute.models import Address, AddressPool, Host, Job
+from compute.models import Address, AddressPool, Host, Job, PacketFilter
 from compute.services.placement import PARTS
 from config.admin.attention import Notice, watcher
 from config.admin.display import list_of
@@ -58,6 +59,17 @@ def address_pools(request: HttpRequest) -> Iterator[Notice]:
         if is_scarce(total, used):
             text = f"{pool}: {total - used} of {total} addresses left"
             yield Notice(text, list_of(Address, pool__id__exact=pool.pk))
+
+
+@watcher
+def packet_filters(request: HttpRequest) -> Iterator[Notice]:
+    """How many instances are filtered by older rules than theirs for longer than telling a host takes."""
+    if not request.user.has_perm("compute.view_packetfilter"):
+        return
+    number = PacketFilter.objects.filter(behind(), changed__lt=now() - PATIENCE).count()
+    if number:
+        text = f"Firewalls that hosts do not have yet: of {number} instance{'' if number == 1 else 's'}"
+        yield Notice(text, list_of(PacketFilter, host="behind"))
 
 
 @watcher

@@ -104,6 +104,8 @@ class HostPage(Page):
 
     @admin.display(description="Instances")
     def instances_count(self, host: Host):
+        if host.pk is None:
+            return 0
         number = getattr(host, "instances_number", 0)
         return format_html('<a href="{}">{}</a>', list_of(Instance, host__id__exact=host.pk), number)
 

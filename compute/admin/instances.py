@@ -6,23 +6,24 @@ from typing import Any
 from django.contrib import admin
 from django.db.models import Q, QuerySet
 from django.http import HttpRequest
-from django.template.loader import render_to_string
 from django.utils.html import format_html, format_html_join
 from django.utils.safestring import SafeString
 
 from accounts.admin.panels import MOST, account_panel, staff
 from accounts.models import Account, User
 from compute.admin.backups import backups_panel
-from compute.admin.jobs import JobPage
+from compute.admin.firewalls import firewalls_panel
+from compute.admin.jobs import job_buttons, started
 from compute.admin.migrations import migrations_panel
 from compute.admin.timeline import timeline
+from compute.admin.volumes import volumes_panel
 from compute.jobs.catalogue import KINDS
-from compute.models import Address, Config, Disk, Instance, IPv6Range, Job
+from compute.models import Address, Config, Disk, Instance, IPv6Range
 from compute.services import instances, power
 from compute.services.vlans import vlans_of
 from config.admin.display import BAD, BUSY, GOOD, NOTHING, QUIET, link, list_of, moment, page_of, pill
 from config.admin.pages import ClosedFilter, Panel, ReadOnlyPage, is_number
-from config.admin.verbs import Button, Verb
+from config.admin.verbs import Verb
 
 TONES = {Instance.Status.RUNNING: GOOD, Instance.Status.OFFLINE: QUIET, Instance.Status.STOPPED: BAD}
 
@@ -41,10 +42,6 @@ def shutdown(request: HttpRequest, instance: Instance) -> str:
 
 def delete(request: HttpRequest, instance: Instance) -> str:
     return started(instances.delete(staff(request, instance.account_id), instance))
-
-
-def started(job: Job) -> str:
-    return f"job {job.pk} is {'queued behind the live one' if job.state == Job.State.QUEUED else 'on its way'}."
 
 
 def can(kind: str):
@@ -103,14 +100,11 @@ class InstancePage(ReadOnlyPage):
         return super().matches(term) | Q(account__in=owner) | Q(account__in=user.values("account"))
 
     def panels(self, request: HttpRequest, obj: Instance) -> list[Panel]:
-        jobs = self.admin_site.get_model_admin(Job)
-        assert isinstance(jobs, JobPage)  # noqa: S101
-
-        def buttons(job: Job) -> SafeString:
-            offered = [button for button in jobs.buttons(request, job, back=page_of(obj)) if button.offered]
-            return format_html_join("", "{}", ((button_html(button),) for button in offered))
-
-        shown = (disks_panel, configs_panel, addresses_panel, backups_panel, migrations_panel)
+        buttons = job_buttons(self.admin_site, request, back=page_of(obj))
+        shown = (
+            disks_panel, volumes_panel, configs_panel, addresses_panel, firewalls_panel, backups_panel,
+            migrations_panel,
+        )  # fmt: skip
         return [timeline(obj, buttons), *(panel(obj) for panel in shown)]
 
     @admin.display(description="Status")
@@ -132,10 +126,6 @@ class InstancePage(ReadOnlyPage):
     @admin.display(description="Tags")
     def tags_list(self, instance: Instance):
         return format_html_join(" ", "{}", ((pill(tag),) for tag in instance.tags)) or NOTHING
-
-
-def button_html(button: Button) -> SafeString:
-    return SafeString(render_to_string("admin/verb_button.html", {"button": button}))
 
 
 def ipv4(term: str) -> str | None:

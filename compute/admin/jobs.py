@@ -1,8 +1,12 @@
 """Jobs: what is stuck, why, and what can be done about it."""
 
+from collections.abc import Callable
+
 from django.contrib import admin
 from django.db.models import Q, QuerySet
 from django.http import HttpRequest
+from django.utils.html import format_html_join
+from django.utils.safestring import SafeString
 
 from compute.admin import standing
 from compute.admin.standing import Standing, with_standing
@@ -26,6 +30,11 @@ def cancel(request: HttpRequest, job: Job) -> str:
     if not queue.cancel(job):
         raise Invalid("It is finished, queued, or being undone already.")
     return "it will stop before its next step and undo what can be undone."
+
+
+def started(job: Job) -> str:
+    """What a verb says that put a job on something."""
+    return f"job {job.pk} is {'queued behind the live one' if job.state == Job.State.QUEUED else 'on its way'}."
 
 
 class Kind(admin.SimpleListFilter):
@@ -86,7 +95,7 @@ class JobPage(ReadOnlyPage):
     )  # fmt: skip
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[Job]:
-        return with_standing(super().get_queryset(request)).select_related("instance", "event")
+        return with_standing(super().get_queryset(request)).select_related("instance", "volume", "event")
 
     def matches(self, term: str) -> Q:
         if is_number(term):
@@ -101,6 +110,8 @@ class JobPage(ReadOnlyPage):
     def instance_link(self, job: Job):
         if job.instance is not None:
             return link(job.instance)
+        if job.volume is not None:
+            return link(job.volume, f"volume {job.volume}")
         return f"{job.event.entity_label} ({job.event.entity_id}), gone" if job.event else NOTHING
 
     @admin.display(description="State")
@@ -150,3 +161,15 @@ class JobPage(ReadOnlyPage):
     @admin.display(description="Data")
     def pretty_data(self, job: Job):
         return pretty(job.data)
+
+
+def job_buttons(site: admin.AdminSite, request: HttpRequest, back: str) -> Callable[[Job], SafeString]:
+    """What shows the buttons of a job on another object's page, whose address is `back`."""
+    page = site.get_model_admin(Job)
+    assert isinstance(page, JobPage)  # noqa: S101
+
+    def buttons(job: Job) -> SafeString:
+        offered = [button for button in page.buttons(request, job, back=back) if button.offered]
+        return format_html_join("", "{}", ((button.html(),) for button in offered))
+
+    return buttons

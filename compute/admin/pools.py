@@ -20,12 +20,16 @@ SCARCE = 0.1
 """The share of free addresses below which a pool needs attention."""
 
 
+FREE = Q(addresses__instance__isnull=True, addresses__nodebalancer__isnull=True)
+"""An address, seen from its pool, that nobody has."""
+
+
 def counted(rows: QuerySet[AddressPool]) -> QuerySet[AddressPool]:
     """Add how many addresses each pool has, how many of them are used, and its ranges: one query for all."""
     cut = IPv6Range.objects.filter(pool=OuterRef("pk")).order_by().values("pool").annotate(number=Count("pk"))
     return rows.annotate(
         total=Count("addresses"),
-        used=Count("addresses", filter=Q(addresses__instance__isnull=False)),
+        used=Count("addresses", filter=~FREE),
         cut=Coalesce(Subquery(cut.values("number")), 0),
     )
 
@@ -141,21 +145,22 @@ class Used(admin.SimpleListFilter):
         return [("yes", "Used"), ("no", "Free")]
 
     def queryset(self, request: HttpRequest, queryset: QuerySet[Address]) -> QuerySet[Address]:
-        return queryset.filter(instance__isnull=self.value() == "no") if self.value() else queryset
+        free = Q(instance__isnull=True, nodebalancer__isnull=True)
+        return queryset.filter(free if self.value() == "no" else ~free) if self.value() else queryset
 
 
 @admin.register(Address)
 class AddressPage(ReadOnlyPage):
-    """Single addresses: who has one. Pools make them, instances take and release them."""
+    """Single addresses: who has one. Pools make them, instances and load balancers take and release them."""
 
-    list_display = ("address", "instance_link", "public", "pool", "released")
-    list_select_related = ("instance", "pool")
+    list_display = ("address", "holder", "public", "pool", "released")
+    list_select_related = ("instance", "nodebalancer", "pool")
     list_filter = (Used, "public", "region")
     search_fields = ("address", "=instance_id")
     search_help_text = "An address, or an instance's id."
     ordering = ("id",)
     sortable_by = ()
-    fields = ("address", "prefix", "gateway", "public", "region", "pool", "instance_link", "rdns", "released")
+    fields = ("address", "prefix", "gateway", "public", "region", "pool", "holder", "rdns", "released")
 
     def matches(self, term: str) -> Q:
         if is_number(term):
@@ -165,6 +170,7 @@ class AddressPage(ReadOnlyPage):
         except forms.ValidationError:
             return Q(pk__in=[])
 
-    @admin.display(description="Instance")
-    def instance_link(self, address: Address):
-        return link(address.instance) if address.instance else pill("free", QUIET)
+    @admin.display(description="Held by")
+    def holder(self, address: Address):
+        held_by = address.instance or address.nodebalancer
+        return link(held_by) if held_by else pill("free", QUIET)

@@ -1,8 +1,10 @@
-"""An instance's jobs and events as one story, newest first."""
+"""The jobs and events of an instance, or of something else, as one story, newest first."""
 
 from collections.abc import Callable
 from datetime import timedelta
 from typing import Any
+
+from django.db.models import QuerySet
 
 from accounts.admin.panels import event_state
 from accounts.models import Event
@@ -17,19 +19,26 @@ Buttons = Callable[[Job], Any]
 
 
 def timeline(instance: Instance, buttons: Buttons) -> Panel:
-    """The newest jobs and events of the instance; two queries. `buttons` renders what can be done to a live job."""
-    jobs = with_standing(Job.objects.filter(instance=instance)).order_by("-pk")[:MOST]
-    events = Event.objects.filter(
-        account_id=instance.account_id, entity_type="compute", entity_id=instance.pk
-    ).order_by("-pk")[:MOST]
-    entries = [(job.created, 1, job.pk, _job_row(job, buttons)) for job in jobs]
+    """The newest jobs and events of the instance."""
+    return story("compute", instance.pk, instance.account_id, instance.jobs.all(), buttons)
+
+
+def story(kind: str, key: int, account_id: int, jobs: QuerySet[Job], buttons: Buttons) -> Panel:
+    """The newest of these jobs, and events of the entity of this kind and key; two queries.
+
+    `buttons` renders what can be done to a live job.
+    """
+    told = {"entity_type": kind, "entity_id": key}
+    events = Event.objects.filter(account_id=account_id, **told).order_by("-pk")[:MOST]
+    newest = with_standing(jobs).order_by("-pk")[:MOST]
+    entries = [(job.created, 1, job.pk, _job_row(job, buttons)) for job in newest]
     entries += [(event.created, 0, event.pk, _event_row(event)) for event in events]
     entries.sort(key=lambda entry: entry[:3], reverse=True)
     return Panel(
         "Jobs and events",
         ("When", "What", "State", "Where it stands", ""),
         [entry[-1] for entry in entries[:MOST]],
-        more=list_of(Event, account__id__exact=instance.account_id, entity_type="compute", entity_id=instance.pk),
+        more=list_of(Event, account__id__exact=account_id, **told),
         empty="Nothing happened yet.",
     )
 

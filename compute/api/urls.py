@@ -3,17 +3,25 @@
 from django.urls import path
 
 from compute.api.backups import BackupListViewSet, BackupViewSet
+from compute.api.balancer_configs import BalancerConfigViewSet
+from compute.api.balancer_nodes import BalancerNodeViewSet
 from compute.api.catalogue import KernelViewSet, TypeViewSet
 from compute.api.clones import CloneViewSet
 from compute.api.configs import ConfigViewSet
 from compute.api.disks import DiskViewSet
-from compute.api.firewalls import InstanceFirewallViewSet
+from compute.api.domains import DomainViewSet, RecordViewSet
+from compute.api.firewalls import (
+    FirewallDeviceViewSet,
+    FirewallRulesViewSet,
+    FirewallViewSet,
+    InstanceFirewallViewSet,
+)
 from compute.api.images import ImageViewSet
 from compute.api.instances import InstanceViewSet
 from compute.api.ips import InstanceAddressViewSet, NetworkingViewSet
 from compute.api.migrations import MigrateViewSet
 from compute.api.networking import AddressViewSet, IPv6PoolViewSet, IPv6RangeViewSet, MoveViewSet
-from compute.api.nodebalancers import InstanceNodeBalancerViewSet
+from compute.api.nodebalancers import InstanceNodeBalancerViewSet, NodeBalancerViewSet
 from compute.api.notices import MaintenanceViewSet, NotificationViewSet
 from compute.api.rebuilding import RebuildViewSet
 from compute.api.rescue import RescueViewSet
@@ -21,15 +29,26 @@ from compute.api.resizing import ResizeViewSet
 from compute.api.stackscripts import StackScriptViewSet
 from compute.api.stats import AccountTransferViewSet, StatsViewSet, TransferViewSet
 from compute.api.vlans import VLANViewSet
-from compute.api.volumes import InstanceVolumeViewSet
+from compute.api.volumes import InstanceVolumeViewSet, VolumeViewSet
 
 READ = {"get": "retrieve"}
 LIST = {"get": "list"}
 
 INSTANCE = "compute/instances/<id:id>"
 NESTED = "compute/instances/<id:compute_id>"
+BALANCER = "nodebalancers/<id:nodebalancer_id>"
 
 urlpatterns = [
+    path("domains", DomainViewSet.as_view({"get": "list", "post": "create"})),
+    path("domains/import", DomainViewSet.as_view({"post": "import_zone"})),
+    path("domains/<id:id>", DomainViewSet.as_view({"get": "retrieve", "put": "update", "delete": "destroy"})),
+    path("domains/<id:id>/clone", DomainViewSet.as_view({"post": "clone"})),
+    path("domains/<id:id>/zone-file", DomainViewSet.as_view({"get": "zone_file"})),
+    path("domains/<id:domain_id>/records", RecordViewSet.as_view({"get": "list", "post": "create"})),
+    path(
+        "domains/<id:domain_id>/records/<id:id>",
+        RecordViewSet.as_view({"get": "retrieve", "put": "update", "delete": "destroy"}),
+    ),
     path("compute/instances", InstanceViewSet.as_view({"get": "list", "post": "create"})),
     path(INSTANCE, InstanceViewSet.as_view({"get": "retrieve", "put": "update", "delete": "destroy"})),
     path(f"{INSTANCE}/boot", InstanceViewSet.as_view({"post": "boot"})),
@@ -69,6 +88,12 @@ urlpatterns = [
     path(f"{NESTED}/firewalls", InstanceFirewallViewSet.as_view(LIST)),
     path(f"{NESTED}/nodebalancers", InstanceNodeBalancerViewSet.as_view(LIST)),
     path(f"{NESTED}/volumes", InstanceVolumeViewSet.as_view(LIST)),
+    path("volumes", VolumeViewSet.as_view({"get": "list", "post": "create"})),
+    path("volumes/<id:id>", VolumeViewSet.as_view({"get": "retrieve", "put": "update", "delete": "destroy"})),
+    path("volumes/<id:id>/attach", VolumeViewSet.as_view({"post": "attach"})),
+    path("volumes/<id:id>/clone", VolumeViewSet.as_view({"post": "clone"})),
+    path("volumes/<id:id>/detach", VolumeViewSet.as_view({"post": "detach"})),
+    path("volumes/<id:id>/resize", VolumeViewSet.as_view({"post": "resize"})),
     path("networking/ips", AddressViewSet.as_view({"get": "list", "post": "add"})),
     path("networking/ips/assign", MoveViewSet.as_view({"post": "assign"})),
     path("networking/ips/share", MoveViewSet.as_view({"post": "share"})),
@@ -79,6 +104,20 @@ urlpatterns = [
     path("networking/ipv6/ranges", IPv6RangeViewSet.as_view({"get": "list", "post": "allocate"})),
     path("networking/ipv6/ranges/<range:id>", IPv6RangeViewSet.as_view({"get": "retrieve", "delete": "destroy"})),
     path("networking/vlans", VLANViewSet.as_view(LIST)),
+    path("networking/firewalls", FirewallViewSet.as_view({"get": "list", "post": "create"})),
+    path(
+        "networking/firewalls/<id:id>",
+        FirewallViewSet.as_view({"get": "retrieve", "put": "update", "delete": "destroy"}),
+    ),
+    path("networking/firewalls/<id:id>/rules", FirewallRulesViewSet.as_view({"get": "show", "put": "replace"})),
+    path(
+        "networking/firewalls/<id:firewall_id>/devices",
+        FirewallDeviceViewSet.as_view({"get": "list", "post": "create"}),
+    ),
+    path(
+        "networking/firewalls/<id:firewall_id>/devices/<id:id>",
+        FirewallDeviceViewSet.as_view({"get": "retrieve", "delete": "destroy"}),
+    ),
     path("account/notifications", NotificationViewSet.as_view(LIST)),
     path("account/transfer", AccountTransferViewSet.as_view({"get": "current"})),
     path("account/maintenance", MaintenanceViewSet.as_view(LIST)),
@@ -94,4 +133,23 @@ urlpatterns = [
     path("images", ImageViewSet.as_view({"get": "list", "post": "create"})),
     path("images/upload", ImageViewSet.as_view({"post": "upload"})),
     path("images/<slug_id:id>", ImageViewSet.as_view({"get": "retrieve", "put": "update", "delete": "destroy"})),
+    path("nodebalancers", NodeBalancerViewSet.as_view({"get": "list", "post": "create"})),
+    path(
+        "nodebalancers/<id:id>",
+        NodeBalancerViewSet.as_view({"get": "retrieve", "put": "update", "delete": "destroy"}),
+    ),
+    path("nodebalancers/<id:id>/stats", NodeBalancerViewSet.as_view({"get": "stats"})),
+    path(f"{BALANCER}/configs", BalancerConfigViewSet.as_view({"get": "list", "post": "create"})),
+    path(
+        f"{BALANCER}/configs/<id:id>",
+        BalancerConfigViewSet.as_view({"get": "retrieve", "put": "update", "delete": "destroy"}),
+    ),
+    path(f"{BALANCER}/configs/<id:id>/rebuild", BalancerConfigViewSet.as_view({"post": "rebuild"})),
+    path(
+        f"{BALANCER}/configs/<id:config_id>/nodes", BalancerNodeViewSet.as_view({"get": "list", "post": "create"})
+    ),
+    path(
+        f"{BALANCER}/configs/<id:config_id>/nodes/<id:id>",
+        BalancerNodeViewSet.as_view({"get": "retrieve", "put": "update", "delete": "destroy"}),
+    ),
 ]

@@ -1,12 +1,12 @@
 """The VLANs of an account."""
 
 from django.contrib.postgres.expressions import ArraySubquery
-from django.db.models import Exists, OuterRef, QuerySet
+from django.db.models import QuerySet
 from rest_framework.serializers import CharField, DateTimeField, IntegerField, ListField
 
 from accounts.actors import Actor
-from compute.models import VLAN, Instance
-from compute.services.vlans import naming
+from compute.models import VLAN
+from compute.models.networks import naming_before
 from config.api.access import READ_ONLY
 from config.api.serializers import Resource
 from config.api.views import ResourceViewSet
@@ -34,9 +34,5 @@ class VLANViewSet(ResourceViewSet[Actor, VLAN]):
 
     @staticmethod
     def objects(actor, path) -> QuerySet[VLAN]:
-        naming_it = naming().filter(instance__region=OuterRef("region"))
-        if actor.restricted:
-            naming_it = naming_it.filter(instance__in=Instance.objects.visible_to(actor).values("pk"))
-        ids = naming_it.order_by("instance").values("instance").distinct()
-        rows = VLAN.objects.filter(Exists(naming_it), account=actor.account_id)
-        return rows.annotate(on_it=ArraySubquery(ids))
+        ids = naming_before(actor).order_by("instance").values("instance").distinct()
+        return VLAN.objects.visible_to(actor).annotate(on_it=ArraySubquery(ids))

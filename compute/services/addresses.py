@@ -7,18 +7,22 @@ from django.db import connection
 from django.db.models import QuerySet
 from django.db.models.functions import Now
 
+from compute import listeners
 from compute.models import Address, AddressShare, Instance
+from compute.services.lost_nodes import drop_nodes
 from config.errors import Invalid
 
 _TAKE = """
-UPDATE compute_address SET instance_id = %(instance)s
+UPDATE compute_address SET {column} = %(holder)s
  WHERE id = (
     SELECT id FROM compute_address
-     WHERE region_id = %(region)s AND public = %(public)s AND instance_id IS NULL
+     WHERE region_id = %(region)s AND public = %(public)s AND instance_id IS NULL AND nodebalancer_id IS NULL
      ORDER BY released ASC NULLS FIRST, id
      LIMIT 1 FOR UPDATE SKIP LOCKED)
 RETURNING address
 """
+_FOR_INSTANCE = _TAKE.format(column="instance_id")
+_FOR_BALANCER = _TAKE.format(column="nodebalancer_id")
 
 
 def take(region_id: str, instance_id: int, *, public: bool) -> str:
@@ -28,8 +32,17 @@ def take(region_id: str, instance_id: int, *, public: bool) -> str:
     twice and none waits. The instance's row may be inserted later in the same transaction (the foreign key is
     deferred). Raises `Invalid` on ``region`` (``private_ip``) when the region has none left.
     """
+    return _take(_FOR_INSTANCE, region_id, instance_id, public)
+
+
+def take_for_balancer(region_id: str, balancer_id: int) -> str:
+    """As `take`: a public address for a load balancer."""
+    return _take(_FOR_BALANCER, region_id, balancer_id, True)
+
+
+def _take(statement: str, region_id: str, holder: int, public: bool) -> str:
     with connection.cursor() as cursor:
-        cursor.execute(_TAKE, {"instance": instance_id, "region": region_id, "public": public})
+        cursor.execute(statement, {"holder": holder, "region": region_id, "public": public})
         row = cursor.fetchone()
     if row is None:
         kind, field = ("public", "region") if public else ("private", "private_ip")
@@ -38,9 +51,13 @@ def take(region_id: str, instance_id: int, *, public: bool) -> str:
 
 
 def release(rows: QuerySet[Address]) -> None:
-    """Give back these addresses, with the names set on them; nobody shares them any more."""
+    """Give back these addresses, with the names set on them; nobody shares them any more.
+
+    Load balancers send nothing to them from then on: they would send it to whoever has the address next.
+    """
+    drop_nodes(rows)
     AddressShare.objects.filter(address__in=rows.order_by().values("pk")).delete()
-    rows.update(instance=None, rdns=None, released=Now())
+    rows.update(instance=None, nodebalancer=None, rdns=None, released=Now())
 
 
 def release_all(instance: Instance) -> None:
@@ -62,8 +79,10 @@ def list_addresses(instance_ids: Iterable[int]) -> None:
 
     To be called in the transaction that changed the rows, with the instances locked.
     """
+    ids = sorted(instance_ids)
     with connection.cursor() as cursor:
-        cursor.execute(_LIST, [sorted(instance_ids)])
+        cursor.execute(_LIST, [ids])
+    listeners.addresses_changed(ids)
 
 
 def mac_address(instance_id: int) -> str:

@@ -9,17 +9,8 @@ from typing import Any
 from django.db.models import QuerySet
 from django.db.models.functions import Now
 
-from compute.models import (
-    Address,
-    AddressShare,
-    Disk,
-    Host,
-    HostMigration,
-    Instance,
-    InstanceType,
-    IPv6Range,
-    NodeBalancerNode,
-)
+from compute import listeners
+from compute.models import Address, AddressShare, Disk, Host, HostMigration, Instance, InstanceType, IPv6Range
 from compute.services.addresses import release
 from compute.services.placement import settle
 
@@ -61,8 +52,7 @@ def _leave(instance: Instance, region_id: str) -> None:
     AddressShare.objects.filter(instance=instance).delete()
     release(Address.objects.filter(instance=instance).exclude(region_id=region_id))
     IPv6Range.objects.filter(instance=instance).exclude(region_id=region_id).delete()
-    # their private addresses may be another instance's tomorrow
-    NodeBalancerNode.objects.filter(instance=instance).exclude(nodebalancer__region_id=region_id).delete()
+    listeners.addresses_changed([instance.pk])
 
 
 def _scheduled(data: dict[str, Any]) -> QuerySet[HostMigration]:

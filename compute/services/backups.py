@@ -17,8 +17,9 @@ from compute.services.backup_settings import NOT_OFFERED, OFF, is_offered, switc
 from compute.services.keeping import discard, refresh_available
 from compute.services.parts import content_of
 from compute.services.refs import backup_ref, instance_ref
-from config.errors import Busy, Invalid, Missing
+from config.errors import Busy, Invalid
 from config.inserts import draw_keys
+from config.rows import hold
 
 S = Backup.Status
 Type = Backup.Type
@@ -56,7 +57,7 @@ def listing(instance: Instance) -> Listing:
 @transaction.atomic
 def enable(actor: Actor, instance: Instance) -> None:
     """Let the instance have backups; no change where it has. Raises `Invalid` for a type without them."""
-    held = hold(instance)
+    held = hold_any(instance)
     if held.backups_enabled:
         return
     if not is_offered(held.type):
@@ -72,7 +73,7 @@ def cancel(actor: Actor, instance: Instance) -> None:
     One that is being made is given up by its job. Raises `Busy` while the instance, or another one from a backup of
     it, is being restored; `Invalid` where backups are not enabled.
     """
-    held = hold(instance)
+    held = hold_any(instance)
     if not held.backups_enabled:
         raise Invalid(NOT_ENABLED)
     backups = list(Backup.objects.filter(instance=held).select_for_update().order_by("pk"))
@@ -96,10 +97,8 @@ def cancel(actor: Actor, instance: Instance) -> None:
 @transaction.atomic
 def delete(actor: Actor, backup: Backup) -> None:
     """Delete one backup with what is kept of it: for staff. Raises `Invalid` while it is being made."""
-    held = hold(backup.instance)
-    found = Backup.objects.filter(pk=backup.pk).select_for_update().first()
-    if found is None:
-        raise Missing
+    held = hold_any(backup.instance)
+    found = hold(Backup.objects.filter(pk=backup.pk), to_delete=True)
     if found.status in Backup.IN_PROGRESS:
         raise Invalid("The backup is being made: cancel its job instead.")
     ref = backup_ref(found)
@@ -124,7 +123,7 @@ def snapshot(actor: Actor, instance: Instance, label: str) -> Backup:
     Raises `Invalid` where backups are not enabled, there is nothing to keep or the host is under maintenance;
     `Busy` while another job of the instance lives.
     """
-    held = hold(instance)
+    held = hold_any(instance)
     if not held.backups_enabled:
         raise Invalid(NOT_ENABLED)
     return take(actor, held, "snapshot", type=Type.SNAPSHOT, label=label)
@@ -157,7 +156,7 @@ def take_automatic(instance: Instance, day: date, window: str) -> Backup | None:
 
     On the weekday of the schedule it is the weekly one. Raises as `snapshot` does. In the caller's transaction.
     """
-    held = hold(instance)
+    held = hold_any(instance)
     todays = Backup.objects.filter(instance=held, type=Type.AUTOMATIC, day=day).exclude(status__in=Backup.GIVEN_UP)
     if not held.backups_enabled or held.backups_window != window or todays.exists():
         return None
@@ -172,10 +171,6 @@ WEEKDAYS = (D.MONDAY, D.TUESDAY, D.WEDNESDAY, D.THURSDAY, D.FRIDAY, D.SATURDAY, 
 """As `date.weekday` counts them."""
 
 
-def hold(instance: Instance) -> Instance:
+def hold_any(instance: Instance) -> Instance:
     """The instance read anew, its row locked."""
-    rows = Instance.objects.filter(pk=instance.pk).select_related("type", "host", "region")
-    held = rows.select_for_update(no_key=True, of=("self",)).first()
-    if held is None:
-        raise Missing
-    return held
+    return hold(Instance.objects.filter(pk=instance.pk).select_related("type", "host", "region"))

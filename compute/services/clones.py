@@ -10,13 +10,13 @@ from django.db.models.functions import Now
 
 from accounts.actors import Actor
 from accounts.models import Event
+from accounts.services.account import hold_account
 from accounts.services.grants import grant_creator
 from compute.jobs.ledger import LIVE
 from compute.jobs.queue import begin, enqueue
 from compute.models import Config, ConfigDevice, Disk, Instance, InstanceType, Job
 from compute.services import addresses
 from compute.services.backup_settings import NOT_OFFERED, is_offered, switch_on
-from compute.services.ips import hold_account
 from compute.services.parts import PROFILE
 from compute.services.placement import place
 from compute.services.places import check_region, slaac_in
@@ -83,7 +83,7 @@ def clone(actor: Actor, source: Instance, spec: CloneSpec) -> Instance:
     `Denied` on ``compute_id`` where the actor may only read that instance; `Busy` where another job has the source
     or the target. Everything is written, or nothing.
     """
-    hold_account(actor)  # before the instances, for the VLANs that the profiles may bring
+    hold_account(actor.account_id)  # before the instances, for the VLANs that the profiles may bring
     problems = Problems()
     source, target = _hold(source, _target(actor, source, spec, problems))
     chosen = _choose(source, spec, problems)
@@ -231,7 +231,7 @@ def _make(actor: Actor, source: Instance, spec: CloneSpec, chosen: _Chosen, data
     wanted = source.account.backups_enabled if spec.backups_enabled is None else spec.backups_enabled
     if wanted and is_offered(plan):
         switch_on(target)
-    if source.tags:
+    if source.tags and not actor.restricted:  # whom adding tags is not for
         target.tags = set_tags(source.account_id, "compute", target.pk, source.tags)
     grant_creator(actor, "compute", target.pk)
     target.host = place(target, plan, region.pk)

@@ -12,15 +12,16 @@ from django.db import transaction
 from django.db.models import QuerySet
 
 from accounts.actors import Actor
+from accounts.services.account import hold_account
 from accounts.services.events import notify
 from compute.models import Config, Instance, Job, Kernel
 from compute.models.instances import default_helpers
 from compute.services.devices import DeviceMap, check_devices, devices_of, write_devices
 from compute.services.interfaces import check_interfaces
-from compute.services.ips import hold_account
 from compute.services.refs import config_ref, instance_ref
 from compute.services.vlans import bring_vlans, check_vlans, tell, vlans_in, vlans_of
 from config.errors import Busy, Missing, Problems
+from config.rows import differing, hold
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,10 +88,10 @@ def delete(actor: Actor, config: Config) -> None:
 
 
 def _hold(actor: Actor, instance_id: int, given: ConfigChanges) -> Instance:
-    """As `hold`; and before the instance the account, where VLANs may come into being."""
+    """As `hold_alive`; and before the instance the account, where VLANs may come into being."""
     if vlans_in(given.interfaces or ()):
-        hold_account(actor)
-    return hold(instance_id)
+        hold_account(actor.account_id)
+    return hold_alive(instance_id)
 
 
 def _profiles(instance: Instance) -> QuerySet[Config]:
@@ -98,15 +99,12 @@ def _profiles(instance: Instance) -> QuerySet[Config]:
     return instance.configs.order_by("pk").select_for_update(no_key=True)
 
 
-def hold(instance_id: int) -> Instance:
+def hold_alive(instance_id: int) -> Instance:
     """The instance with its type and region, locked and read anew: only one at a time writes its profiles.
 
     Raises `Missing` when it went away, `Busy` while it goes.
     """
-    rows = Instance.objects.filter(pk=instance_id).select_related("type", "region")
-    held = rows.select_for_update(no_key=True, of=("self",)).first()
-    if held is None:
-        raise Missing
+    held = hold(Instance.objects.filter(pk=instance_id).select_related("type", "region"))
     if held.status == Instance.Status.DELETING:
         raise Busy
     return held
@@ -117,7 +115,7 @@ def _apply(actor: Actor, config: Config, given: ConfigChanges, vlans: set[str]) 
     problems = Problems()
     new = config.pk is None
     present = None if new else devices_of(config)
-    wanted = {name: value for name, value in given.fields.items() if new or getattr(config, name) != value}
+    wanted = dict(given.fields) if new else differing(config, given.fields)
     _check_fields(config.instance, wanted, problems)
     if given.helpers is not None or new:
         helpers = {**(_first_helpers(config.instance) if new else config.helpers), **(given.helpers or {})}
@@ -138,7 +136,7 @@ def _apply(actor: Actor, config: Config, given: ConfigChanges, vlans: set[str]) 
     else:
         return False
     if devices is not None and devices != present:
-        write_devices(config, devices)
+        write_devices(actor, config, devices)
     if "interfaces" in wanted:
         bring_vlans(config.instance.account_id, config.instance.region_id, vlans_of([config]))
     return True

@@ -13,10 +13,11 @@ from compute.jobs.queue import enqueue
 from compute.models import Disk, Instance
 from compute.services.deploy import DeploySpec, check_deploy, find_image, is_available
 from compute.services.refs import disk_ref, instance_ref
-from compute.services.room import hold, shortage
+from compute.services.room import hold_idle, shortage
 from compute.services.scripts import count_deployment
 from config.errors import Invalid, Missing, Problems
 from config.inserts import draw_keys
+from config.rows import differing
 
 DEPLOYED = Disk.Filesystem.EXT4
 NOT_READY = "The disk is not ready."
@@ -39,7 +40,7 @@ def create(actor: Actor, instance: Instance, spec: DiskSpec) -> Disk:
     Raises `Invalid` with every failing field, `Busy` while another job lives. The sum of the disks never exceeds
     what the type has.
     """
-    held = hold(instance)
+    held = hold_idle(instance)
     problems = Problems()
     image = find_image(actor, spec.image) if spec.image else None
     lacking = shortage(held, spec.size)
@@ -98,7 +99,7 @@ def update(actor: Actor, disk: Disk, given: Mapping[str, Any]) -> Disk:
     The filesystem is what the disk is said to hold: nothing is formatted. While a job lives on the instance only
     the label may differ. Returns the disk as it is then.
     """
-    wanted = {name: value for name, value in given.items() if getattr(disk, name) != value}
+    wanted = differing(disk, given)
     if "size" in wanted or "filesystem" in wanted:
         _, disk = _hold(disk)
         _check_ready(disk)
@@ -146,7 +147,7 @@ def delete(actor: Actor, disk: Disk) -> None:
 
 def _hold(disk: Disk) -> tuple[Instance, Disk]:
     """The instance, held, and the disk as it is then."""
-    held = hold(disk.instance)
+    held = hold_idle(disk.instance)
     found = held.disks.filter(pk=disk.pk).first()
     if found is None:
         raise Missing

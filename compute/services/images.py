@@ -19,6 +19,7 @@ from compute.services.refs import image_ref, own_image_ref
 from compute.services.removal import remove_image
 from config.errors import Invalid, Missing
 from config.inserts import draw_keys
+from config.rows import differing, hold, write
 from regions.models import Region
 
 UPLOADED_WITHIN = timedelta(hours=24)
@@ -62,16 +63,10 @@ def update(actor: Actor, image: Image, given: Mapping[str, Any]) -> Image:
 
     Raises `Missing` when it went away meanwhile, or is about to.
     """
-    there = Image.objects.filter(pk=image.pk).exclude(status=Image.Status.DELETING)
-    held = there.select_for_update(no_key=True).first()
-    if held is None:
-        raise Missing
-    changed = {name: value for name, value in given.items() if getattr(held, name) != value}
-    if changed:
-        for name, value in changed.items():
-            setattr(held, name, value)
-        held.updated = now()
-        held.save(update_fields=[*changed, "updated"])
+    held = hold(Image.objects.filter(pk=image.pk).exclude(status=Image.Status.DELETING))
+    wanted = differing(held, given)
+    if wanted:
+        write(held, {**wanted, "updated": now()})
         notify(actor, "image_update", own_image_ref(held))
     return held
 

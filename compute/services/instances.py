@@ -8,6 +8,7 @@ from django.db.models import Model
 
 from accounts.actors import Actor
 from accounts.models import Event
+from accounts.services.account import hold_account
 from accounts.services.events import EntityRef, notify
 from accounts.services.grants import grant_creator
 from compute.jobs.queue import begin, enqueue
@@ -24,7 +25,6 @@ from compute.services.deploy import (
     is_available,
 )
 from compute.services.interfaces import check_interfaces
-from compute.services.ips import hold_account
 from compute.services.offer import find_offer
 from compute.services.parts import archives_of, draw_part_keys, parts_of, vlans_kept
 from compute.services.placement import FULL, place
@@ -32,10 +32,11 @@ from compute.services.refs import backup_ref, image_ref, instance_ref
 from compute.services.restores import check_place, hold_backup
 from compute.services.scripts import count_deployment
 from compute.services.vlans import bring_vlans, check_vlans, tell, vlans_in, vlans_of
-from config.errors import Missing, Problems
+from config.errors import Problems
 from config.inserts import draw_keys
+from config.rows import differing, hold, write
 from regions.models import Region
-from tags.services import check_labels, check_may_tag, set_tags
+from tags.services import check_tags, retag, set_tags
 
 CAPABILITY = {"gpu": "GPU Computes", "metal": "Bare Metal"}
 
@@ -180,9 +181,7 @@ def _check(actor: Actor, spec: InstanceSpec) -> _Plan:
     if spec.backups_enabled and plan_type and not is_offered(plan_type):
         problems.add("backups_enabled", NOT_OFFERED)
     if spec.tags:
-        check_may_tag(actor)
-        for index, reason in check_labels(spec.tags):
-            problems.add(f"tags[{index}]", reason)
+        check_tags(actor, spec.tags, problems)
     problems.raise_any()
     assert plan_type is not None  # noqa: S101 - or else there were problems
     assert region is not None  # noqa: S101
@@ -206,7 +205,7 @@ def _check_backup(
     """The backup that is named, locked: of an instance that the actor sees, in this region, fitting the type."""
     if spec.backup_id is None:
         return None
-    hold_account(actor)  # before the backup, for the VLANs that its profiles may bring
+    hold_account(actor.account_id)  # before the backup, for the VLANs that its profiles may bring
     seen = Instance.objects.visible_to(actor).values("pk")
     backup = hold_backup(Backup.objects.filter(pk=spec.backup_id, instance__in=seen))
     if backup is None:
@@ -238,7 +237,7 @@ def _check_interfaces(
     problems.extend(found)
     vlans = vlans_in(interfaces)
     if vlans and region and spec.image and not found:
-        hold_account(actor)
+        hold_account(actor.account_id)
         check_vlans(actor.account_id, region, vlans, "interfaces", problems)
     return tuple(interfaces)
 
@@ -261,23 +260,11 @@ def update(actor: Actor, instance: Instance, changes: InstanceChanges) -> Instan
     Returns the instance as it is then. Raises `Missing` when it went away meanwhile.
     """
     # locked, so that of two who change its tags the later one's are in both tables
-    rows = Instance.objects.filter(pk=instance.pk).select_related("type", "host")
-    held = rows.select_for_update(no_key=True, of=("self",)).first()
-    if held is None:
-        raise Missing
-    given = scheduled(held, changes.fields)
-    wanted = {name: value for name, value in given.items() if getattr(held, name) != value}
-    if changes.tags is not None and list(changes.tags) != list(held.tags):
-        check_may_tag(actor)
-        problems = Problems()
-        for index, reason in check_labels(changes.tags):
-            problems.add(f"tags[{index}]", reason)
-        problems.raise_any()
-        wanted["tags"] = set_tags(actor.account_id, "compute", held.pk, list(changes.tags))
+    held = hold(Instance.objects.filter(pk=instance.pk).select_related("type", "host"))
+    wanted = differing(held, scheduled(held, changes.fields))
+    wanted |= retag(actor, "compute", held, changes.tags)
     if wanted:
-        for name, value in wanted.items():
-            setattr(held, name, value)
-        held.save(update_fields=[*wanted, "updated"])
+        write(held, wanted, "updated")
         notify(actor, "compute_update", instance_ref(held))
     return held
 

@@ -7,8 +7,10 @@ from django.db.models import BigIntegerField, Count, F
 
 from accounts.actors import Actor
 from accounts.models import Account
+from accounts.services.account import hold_account
 from accounts.services.events import notify
-from compute.models import Address, Instance, NodeBalancerNode
+from compute import listeners
+from compute.models import Address, Instance
 from compute.services import rdns
 from compute.services.addresses import list_addresses, release, take
 from compute.services.refs import address_ref, instance_ref
@@ -27,8 +29,8 @@ def add(actor: Actor, instance: Instance, *, public: bool) -> Address:
     instance moves or goes.
     """
     # the account's row first: of two who take its last extra address the second counts the first's
-    account = hold_account(actor)
-    held = hold([instance.pk])[instance.pk]
+    account = hold_account(actor.account_id)
+    held = hold_all([instance.pk])[instance.pk]
     if public:
         _check_extra(account)
     elif Address.objects.filter(instance=held, public=False).exists():
@@ -45,14 +47,13 @@ def add(actor: Actor, instance: Instance, *, public: bool) -> Address:
 @transaction.atomic
 def delete(actor: Actor, address: Address) -> None:
     """Give an address back. Refused for IPv6, which comes with the region, and for the last public IPv4."""
-    hold_account(actor)
+    hold_account(actor.account_id)
     held, row = _hold_with(address, "IPv6 addresses cannot be deleted.")
     if row.public and not Address.objects.filter(instance=held, public=True).exclude(pk=row.pk).exists():
         raise Invalid("The last public IPv4 address of a compute cannot be deleted.")
     release(Address.objects.filter(pk=row.pk))
-    # what balances load over it would send traffic to whoever has the address next
-    NodeBalancerNode.objects.filter(instance=held, address__startswith=f"{row.address}:").delete()
     list_addresses([held.pk])
+    listeners.address_removed([held.pk])
     notify(actor, "compute_deleteip", instance_ref(held), address_ref(row.address))
 
 
@@ -82,12 +83,7 @@ def _write_name(actor: Actor, address: Address, name: str | None) -> Address:
 # --- for all services that deal with addresses --------------------------------------------------------------
 
 
-def hold_account(actor: Actor) -> Account:
-    """Lock the actor's account: what moves addresses between its instances, or counts them, goes one by one."""
-    return Account.objects.select_for_update(no_key=True).get(pk=actor.account_id)
-
-
-def hold(instance_ids: Iterable[int]) -> dict[int, Instance]:
+def hold_all(instance_ids: Iterable[int]) -> dict[int, Instance]:
     """Lock these instances, always in one order, and read them anew.
 
     Raises `Missing` where one went away meanwhile, and `Busy` where one moves or goes.
@@ -117,7 +113,7 @@ def _hold_with(address: Address, reason: str, field: str | None = None) -> tuple
         raise Invalid(reason, field)
     if address.instance_id is None:
         raise Missing
-    held = hold([address.instance_id])[address.instance_id]
+    held = hold_all([address.instance_id])[address.instance_id]
     row = Address.objects.filter(pk=address.pk, instance=held).first()
     if row is None:
         raise Missing

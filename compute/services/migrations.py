@@ -7,14 +7,14 @@ from django.db import transaction
 from django.db.models.functions import Now
 
 from accounts.actors import Actor
+from accounts.services.account import hold_account
 from compute.jobs.queue import enqueue
 from compute.models import AddressShare, HostMigration, Instance, InstanceType, IPv6Range, Job
 from compute.services import addresses
 from compute.services.boot import boot_config
-from compute.services.ips import hold_account
 from compute.services.placement import place
 from compute.services.places import VLANS, check_region, slaac_in
-from compute.services.room import hold, taken
+from compute.services.room import hold_idle, taken
 from compute.services.vlans import bring_vlans, check_vlans, vlans_of
 from config.errors import DomainError, Invalid, Problems
 from regions.models import Region
@@ -35,8 +35,8 @@ def migrate(actor: Actor, instance: Instance, region_id: str | None = None, upgr
     failing field, and without a `region_id` where nothing is scheduled; `Busy` while another job lives.
     """
     if region_id is not None:
-        hold_account(actor)  # before the instance, for the VLANs that its profiles may bring
-    held = hold(instance)
+        hold_account(actor.account_id)  # before the instance, for the VLANs that its profiles may bring
+    held = hold_idle(instance)
     if region_id is None:
         return _to_host(actor, held, upgrade)
     return _to_region(actor, held, region_id, upgrade)

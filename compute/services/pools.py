@@ -4,7 +4,7 @@ from ipaddress import IPv4Network, IPv6Network, ip_address, ip_network
 
 from django.db import connection, transaction
 
-from compute.models import Address, AddressPool, IPv6Range
+from compute.models import Address, AddressPool, IPv6Range, NodeBalancer
 from config.errors import Invalid, Problems
 
 IPV6 = (AddressPool.Kind.SLAAC, AddressPool.Kind.ROUTED)
@@ -118,19 +118,21 @@ def _check_gateway(pool: AddressPool, network: IPv4Network | IPv6Network, proble
 
 @transaction.atomic
 def remove_pool(pool: AddressPool) -> None:
-    """Delete a pool and its addresses. Raises `Invalid` while an instance has one of them.
+    """Delete a pool and its addresses. Raises `Invalid` while an instance or a load balancer has one of them.
 
     The free rows go first, by one conditional DELETE: it waits for an instance that is just taking one, and
     then leaves that row, which is found and ends the removal. Who just cuts a range holds the pool, and is waited
     for likewise.
     """
     AddressPool.objects.select_for_update().filter(pk=pool.pk).first()
-    Address.objects.filter(pool=pool, instance=None).delete()
+    Address.objects.filter(pool=pool, instance=None, nodebalancer=None).delete()
     used = Address.objects.filter(pool=pool).count()
     if used:
         raise Invalid(f"{used} of its addresses {'is' if used == 1 else 'are'} in use.")
     if pool.kind == AddressPool.Kind.SLAAC and pool.region.instances.filter(ipv6__isnull=False).exists():
         raise Invalid("Instances of this region have addresses of it.")
+    if pool.kind == AddressPool.Kind.SLAAC and NodeBalancer.objects.filter(region=pool.region, ipv6__isnull=False):
+        raise Invalid("Load balancers of this region have addresses of it.")
     ranges = IPv6Range.objects.filter(pool=pool).count()
     if ranges:
         raise Invalid(f"{ranges} of its ranges {'is' if ranges == 1 else 'are'} in use.")

@@ -6,7 +6,7 @@ from accounts.actors import Actor
 from compute.jobs.queue import enqueue
 from compute.models import Instance, Job
 from compute.services.boot import boot_config
-from compute.services.configs import hold
+from compute.services.configs import hold_alive
 from compute.services.maintenance import check_may_boot
 from compute.services.refs import config_ref
 
@@ -30,5 +30,5 @@ def shutdown(actor: Actor, instance: Instance) -> Job:
 @transaction.atomic
 def _start(actor: Actor, kind: str, instance: Instance, config_id: int | None) -> Job:
     check_may_boot(instance)
-    config = boot_config(hold(instance.pk), config_id)  # held, so that the profile is not deleted meanwhile
+    config = boot_config(hold_alive(instance.pk), config_id)  # held, so that the profile is not deleted meanwhile
     return enqueue(kind, instance, actor, data={"config": config.pk}, secondary=config_ref(config))

@@ -7,9 +7,10 @@ from django.conf import settings
 from django.db import connection, transaction
 
 from accounts.actors import Actor
+from accounts.services.account import hold_account
 from accounts.services.events import notify
 from compute.models import AddressPool, Instance, IPv6Range
-from compute.services.ips import hold, hold_account, writable
+from compute.services.ips import hold_all, writable
 from compute.services.refs import address_ref, instance_ref
 from config.errors import Invalid, Missing, Problems
 
@@ -59,8 +60,8 @@ def create(actor: Actor, spec: RangeSpec) -> IPv6Range:
     region as the setting IPV6_RANGES allows, or the region has none of that size left.
     """
     instance = _target(actor, spec)
-    account = hold_account(actor)
-    instance = hold([instance.pk])[instance.pk]
+    account = hold_account(actor.account_id)
+    instance = hold_all([instance.pk])[instance.pk]
     mine = IPv6Range.objects.filter(account=account, region=instance.region_id, kind=IPv6Range.Kind.RANGE)
     if mine.count() >= settings.IPV6_RANGES:
         raise Invalid(
@@ -121,11 +122,11 @@ def cut(region_id: str, prefix: int) -> IPv6Range:
 @transaction.atomic
 def delete(actor: Actor, held: IPv6Range) -> None:
     """Give a range back; its addresses lead nowhere from then on. `Busy` while its instance moves or goes."""
-    hold_account(actor)
+    hold_account(actor.account_id)
     row = IPv6Range.objects.filter(pk=held.pk).first()
     if row is None:
         raise Missing
-    instance = hold([row.instance_id])[row.instance_id] if row.instance_id is not None else None
+    instance = hold_all([row.instance_id])[row.instance_id] if row.instance_id is not None else None
     row.delete()
     notify(actor, "compute_deleteip", instance_ref(instance) if instance else None, address_ref(str(held)))
 

@@ -17,7 +17,7 @@ from compute.services.deploy import (
 )
 from compute.services.maintenance import check_may_boot
 from compute.services.refs import image_ref
-from compute.services.room import hold
+from compute.services.room import hold_idle
 from compute.services.scripts import count_deployment
 from config.errors import Problems
 
@@ -36,7 +36,7 @@ def rebuild(actor: Actor, instance: Instance, spec: RebuildSpec) -> Instance:
     Raises `Invalid` with every failing field, `Busy` while another job lives. One that runs is shut down before its
     disks are deleted. What fails before that leaves all as it was; what fails later, an instance without disks.
     """
-    held = hold(instance)
+    held = hold_idle(instance)
     problems = Problems()
     image = find_image(actor, spec.image)
     if image and is_available(image) and held.type.disk - DEFAULT_SWAP < image.size:

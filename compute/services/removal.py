@@ -5,7 +5,7 @@ from django.utils.timezone import now
 
 from accounts.services.grants import forget_entity
 from compute.models import Image, Instance, IPv6Range
-from compute.services import keeping, transfer
+from compute.services import attachments, firewalls, keeping, transfer, vlans
 from compute.services.addresses import release_all
 from compute.services.placement import release
 from tags.services import untag
@@ -14,13 +14,16 @@ from tags.services import untag
 def remove(instance: Instance) -> None:
     """Delete the instance with its disks and profiles; addresses, ranges and its room on a host are given back.
 
-    Grants and tags go with it, and its backups, whose archives another job deletes. Runs in the transaction that
-    settles the job which made it true.
+    Grants and tags go with it, and its backups, whose archives another job deletes. Its volumes stay, attached
+    nowhere. Runs in the transaction that settles the job which made it true.
     """
     # before its addresses: whoever is just giving it one holds the row, and is waited for
     Instance.objects.filter(pk=instance.pk).select_for_update().first()
     release_all(instance)
     keeping.discard_all(instance)
+    attachments.release_all(instance)
+    firewalls.leave(instance)
+    vlans.leave(instance)
     IPv6Range.objects.filter(instance=instance).delete()
     forget_entity("compute", instance.pk)
     untag("compute", instance.pk)

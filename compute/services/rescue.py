@@ -8,7 +8,7 @@ from compute.models import Config, ConfigDevice, Disk, Instance, Job
 from compute.services.devices import DeviceMap, Devices, check_devices, write_devices
 from compute.services.maintenance import check_may_boot
 from compute.services.refs import config_ref
-from compute.services.room import hold
+from compute.services.room import hold_idle
 from config.errors import Problems
 
 SLOTS = ConfigDevice.SLOTS[:-1]
@@ -24,13 +24,13 @@ def rescue(actor: Actor, instance: Instance, devices: DeviceMap | None = None) -
     profile is one of the instance's, and takes the place of an earlier rescue's when it has booted. Raises
     `Invalid` with every failing field (``devices.sda.disk_id``).
     """
-    held = hold(instance)
+    held = hold_idle(instance)
     check_may_boot(held)
     problems = Problems()
     chosen = _all_disks(held) if devices is None else check_devices(actor, held, devices, problems)
     problems.raise_any()
     config = Config.objects.create(instance=held, label="Rescue", root_device=ROOT, rescue=True)
-    write_devices(config, chosen)
+    write_devices(actor, config, chosen)
     status = Instance.Status
     data = {
         "config": config.pk,

@@ -10,7 +10,7 @@ from compute.models import Disk, Instance, InstanceType, Job
 from compute.services.boot import boot_config
 from compute.services.placement import grow, place
 from compute.services.places import CAPABILITY
-from compute.services.room import hold, taken
+from compute.services.room import hold_idle, taken
 from config.errors import Invalid, Problems
 
 DATA = (Disk.Filesystem.EXT3, Disk.Filesystem.EXT4)
@@ -23,7 +23,7 @@ def resize(actor: Actor, instance: Instance, type_id: str, auto_disk_resize: boo
     With `auto_disk_resize` its disk fills the new type beside its swap disk, where it has just these two. Raises
     `Invalid` on ``type`` where that cannot be had or has no room for its disks; `Busy` while another job lives.
     """
-    held = hold(instance)
+    held = hold_idle(instance)
     plan = InstanceType.objects.filter(pk=type_id).first()
     if plan is None:
         raise Invalid("type is not valid", "type")
@@ -45,7 +45,7 @@ def mutate(actor: Actor, instance: Instance, auto_disk_resize: bool = True) -> J
 
     Raises `Invalid` where there is none, and as `resize` without naming a field.
     """
-    held = hold(instance)
+    held = hold_idle(instance)
     if not held.type.deprecated or held.type.successor is None:
         raise Invalid("There is no upgrade of this compute's type.")
     return _change("mutate", actor, held, held.type.successor, auto_disk_resize, None)

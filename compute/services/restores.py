@@ -6,12 +6,12 @@ from django.db import transaction
 from django.db.models import QuerySet
 
 from accounts.actors import Actor
+from accounts.services.account import hold_account
 from compute.jobs.queue import enqueue
 from compute.models import Backup, Disk, Instance, Job
-from compute.services.ips import hold_account
 from compute.services.parts import archives_of, draw_part_keys, lay_out, vlans_kept
 from compute.services.refs import backup_ref
-from compute.services.room import hold, left
+from compute.services.room import hold_idle, left
 from compute.services.vlans import bring_vlans, check_vlans, tell, vlans_of
 from config.errors import Denied, Invalid, Problems
 
@@ -27,8 +27,8 @@ def restore(actor: Actor, backup: Backup, compute_id: int, overwrite: bool = Fal
     `Invalid` on ``compute_id`` where there is no such instance, it is in another region than the backup, or has no
     room; `Denied` there if the actor may only read it; `Busy` while a job of it lives.
     """
-    hold_account(actor)  # before the instance, for the VLANs that the profiles may bring
-    target = hold(_target(actor, compute_id))
+    hold_account(actor.account_id)  # before the instance, for the VLANs that the profiles may bring
+    target = hold_idle(_target(actor, compute_id))
     kept = hold_backup(Backup.objects.filter(pk=backup.pk))
     if kept is None:
         raise Invalid(NOT_AVAILABLE)

@@ -1,23 +1,21 @@
 """Room on an instance for its disks: what its type has, and what they take or are about to take.
 
-Whoever adds a disk or lets one grow asks here, under the lock of the instance's row that `hold` takes and keeps
-until the job is in the table. So of two requests at once the second sees what the first one took.
+Whoever adds a disk or lets one grow asks here, under the lock of the instance's row that `hold_idle` takes, and
+keeps it until the job is in the table. So of two requests at once the second sees what the first one took.
 """
 
 from compute.jobs.ledger import LIVE
 from compute.models import Instance, Job
-from config.errors import Busy, Missing
+from config.errors import Busy
+from config.rows import hold
 
 
-def hold(instance: Instance) -> Instance:
+def hold_idle(instance: Instance) -> Instance:
     """The instance read anew, locked and with no job on it: neither its type nor its disks change meanwhile.
 
     Raises `Missing` when it went away, `Busy` while a job lives or its status is not a settled one.
     """
-    rows = Instance.objects.filter(pk=instance.pk).select_related("type", "host", "region")
-    held = rows.select_for_update(no_key=True, of=("self",)).first()
-    if held is None:
-        raise Missing
+    held = hold(Instance.objects.filter(pk=instance.pk).select_related("type", "host", "region"))
     if held.status not in Instance.SETTLED or Job.objects.filter(instance=held, state__in=LIVE).exists():
         raise Busy
     return held

@@ -8,7 +8,7 @@ from compute.jobs.queue import enqueue
 from compute.models import Disk, Instance, Job
 from compute.services.passwords import WEAK, is_strong
 from compute.services.refs import disk_ref
-from compute.services.room import hold
+from compute.services.room import hold_idle
 from config.errors import Invalid, Missing
 
 LONGEST = 128
@@ -22,7 +22,7 @@ def reset(actor: Actor, instance: Instance, password: str) -> Job:
     Raises `Invalid` on ``root_pass`` where it is too weak, without a field where the instance runs or has several
     such disks or none; `Busy` while another job lives.
     """
-    held = hold(instance)
+    held = hold_idle(instance)
     disks = list(held.disks.exclude(filesystem=Disk.Filesystem.SWAP).order_by("pk")[:2])
     _check(password, "root_pass")
     if len(disks) > 1:
@@ -35,7 +35,7 @@ def reset(actor: Actor, instance: Instance, password: str) -> Job:
 @transaction.atomic
 def reset_on(actor: Actor, disk: Disk, password: str) -> Job:
     """Set root's password on this disk. Raises as `reset` does, on ``password``."""
-    held = hold(disk.instance)
+    held = hold_idle(disk.instance)
     found = held.disks.filter(pk=disk.pk).first()
     if found is None:
         raise Missing

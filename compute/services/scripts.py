@@ -15,7 +15,8 @@ from accounts.services.grants import forget_entity, grant_creator
 from compute.models import Image, StackScript
 from compute.services.refs import script_ref
 from compute.services.script_fields import read_fields, read_values
-from config.errors import Invalid, Missing, Problems
+from config.errors import Invalid, Problems
+from config.rows import hold
 
 ANY = "any/all"
 """Stands among a script's images for every one."""
@@ -65,9 +66,7 @@ def update(actor: Actor, script: StackScript, given: Mapping[str, Any]) -> None:
 def delete(actor: Actor, script: StackScript) -> None:
     """Delete a script with the grants on it. Disks deployed with it stay. Raises `Missing` when it is gone."""
     # locked: of two deletions one finds it, and who just deploys it is waited for
-    held = StackScript.objects.select_for_update().filter(pk=script.pk).first()
-    if held is None:
-        raise Missing
+    held = hold(StackScript.objects.filter(pk=script.pk), to_delete=True)
     forget_entity("stackscript", held.pk)
     notify(actor, "stackscript_delete", script_ref(held))
     held.delete()

@@ -9,13 +9,13 @@ first's.
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from django.db.models import Exists, F, Func, JSONField, OuterRef, QuerySet, TextField, Value
+from django.db.models import Exists, F, OuterRef
 from django.db.models.fields.json import KeyTextTransform
-from django.db.models.functions import Cast, JSONObject
 
 from accounts.actors import Actor
-from accounts.services.events import EntityRef, notify
+from accounts.services.events import EntityRef, notify_all
 from compute.models import VLAN, Config, Instance, Job
+from compute.models.networks import naming
 from compute.services.places import VLANS
 from compute.services.refs import instance_ref
 from config.errors import Problems
@@ -23,6 +23,7 @@ from regions.models import Region
 
 MOST = 10
 """Of an account in one region."""
+GONE = "The compute was deleted."
 
 
 def vlans_of(configs: Iterable[Config]) -> set[str]:
@@ -33,13 +34,6 @@ def vlans_of(configs: Iterable[Config]) -> set[str]:
 def vlans_in(interfaces: Iterable[Mapping[str, Any]]) -> set[str]:
     """The labels of the VLANs among the interfaces of one profile."""
     return {interface.get("label", "") for interface in interfaces if interface["purpose"] == "vlan"}
-
-
-def naming(label: str = "label") -> QuerySet[Config]:
-    """In a query of VLANs, for `Exists` and the like: the account's profiles that name the VLAN, in any region."""
-    interface = JSONObject(purpose=Cast(Value("vlan"), TextField()), label=OuterRef(label))
-    wanted = Func(interface, function="JSONB_BUILD_ARRAY", output_field=JSONField())
-    return Config.objects.filter(instance__account=OuterRef("account"), interfaces__contains=wanted)
 
 
 def check_vlans(account_id: int, region: Region, labels: set[str], field: str, problems: Problems) -> None:
@@ -65,12 +59,16 @@ def bring_vlans(account_id: int, region_id: str, labels: set[str]) -> None:
         VLAN.objects.bulk_create(VLAN(account_id=account_id, region_id=region_id, label=label) for label in new)
 
 
-def tell(actor: Actor, instance: Instance, before: set[str], after: set[str]) -> None:
+def leave(instance: Instance) -> None:
+    """Tell that an instance which is being taken away is off its VLANs."""
+    tell(Actor.platform(instance.account_id), instance, vlans_of(instance.configs.all()), set(), GONE)
+
+
+def tell(actor: Actor, instance: Instance, before: set[str], after: set[str], message: str = "") -> None:
     """One event for each VLAN that the instance is on now and was not, or was on and is no more."""
     for action, labels in (("vlan_attach", after - before), ("vlan_detach", before - after)):
-        for label in sorted(labels):
-            vlan = EntityRef("vlan", label, label, "/v4/networking/vlans")
-            notify(actor, action, instance_ref(instance), vlan)
+        vlans = (EntityRef("vlan", label, label, "/v4/networking/vlans") for label in sorted(labels))
+        notify_all(actor, action, ((instance_ref(instance), vlan, message) for vlan in vlans))
 
 
 def _forget_unnamed(account_id: int, region_id: str) -> None:

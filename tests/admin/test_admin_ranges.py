@@ -121,4 +121,4 @@ def test_staff_let_an_account_have_more_addresses(admin, world):
     admin.post(page, {"company": world.account.company, "email": world.account.email, "extra_ipv4": 3})
     world.account.refresh_from_db()
     assert world.account.extra_ipv4 == 3
-    assert Event.objects.latest("pk").action == "account_update"
+    assert Event.objects.latest("pk").action == "account_settings_update"

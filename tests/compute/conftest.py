@@ -3,6 +3,7 @@
 import pytest
 
 from compute.jobs import engine, queue
+from compute.services import packet_filters
 from tests.compute.jobs.memory import MemoryDriver
 from tests.world import world
 
@@ -20,6 +21,7 @@ def rung(monkeypatch) -> list[int]:
     heard: list[int] = []
     monkeypatch.setattr(queue, "ring", heard.append)
     monkeypatch.setattr(engine, "ring", heard.append)
+    monkeypatch.setattr(packet_filters, "ring", lambda task, instance_id: None)
     return heard
 
 

@@ -18,20 +18,22 @@ from accounts.models import Event, User
 from compute.drivers.base import DriverError, Refused
 from compute.jobs import engine
 from compute.jobs.ledger import LIVE
-from compute.models import VLAN, Backup, Config, Disk, Host, Image, Instance, InstanceType, Job
+from compute.models import VLAN, Backup, Config, Disk, Host, Image, Instance, InstanceType, Job, Volume
+from compute.models.volumes import volume_name
 from compute.services.room import taken
 from compute.services.vlans import vlans_of
 from regions.models import Region
 from tests.client import APIClient
 from tests.compute.jobs.memory import MemoryDriver, WorkerDied
-from tests.compute.jobs.test_every_kind import archives_going, assert_sound
+from tests.compute.jobs.test_every_kind import archives_going, assert_sound, assert_volumes_in_place, volumes_going
 from tests.factories import token_of
 from tests.world import STRONG, World
 
 pytestmark = pytest.mark.django_db
 
-ACTIONS_EACH = 130
+ACTIONS_EACH = 170
 INSTANCES = 5
+VOLUMES = 6
 GARBAGE = (0, -1, 2**31, 10**12)
 Call = tuple[str, str, dict[str, Any] | None]
 
@@ -157,6 +159,35 @@ def config_create(chaos: Chaos) -> Call:
     return "post", f"/v4/compute/instances/{instance}/configs", body
 
 
+def volume_create(chaos: Chaos) -> Call:
+    if Volume.objects.count() >= VOLUMES:
+        return at_volume(chaos, method="delete")
+    body: dict[str, Any] = {"label": f"made-{chaos.rng.randrange(10**9)}"}
+    body |= (
+        {"compute_id": chaos.instance()} if chaos.flip() else {"region": chaos.rng.choice(["us-test", "us-other"])}
+    )
+    return "post", "/v4/volumes", body
+
+
+def at_volume(chaos: Chaos, rest: str = "", body: dict[str, Any] | None = None, method: str = "post") -> Call:
+    volume = chaos.pick(list(Volume.objects.values_list("pk", flat=True)))
+    return method, f"/v4/volumes/{volume}{rest}", {} if body is None else body
+
+
+def volume_attach(chaos: Chaos) -> Call:
+    return at_volume(chaos, "/attach", {"compute_id": chaos.instance(), "persist_across_boots": chaos.flip()})
+
+
+def volume_name_in_profile(chaos: Chaos) -> Call:
+    """Give a profile a volume, beside a disk."""
+    configs = dict(Config.objects.values_list("pk", "instance"))
+    config = chaos.pick(list(configs))
+    instance = configs.get(config, 0)
+    volume = chaos.pick(list(Volume.objects.values_list("pk", flat=True)))
+    devices = {"sda": a_disk(chaos, instance), "sdb": {"volume_id": volume}}
+    return "put", f"/v4/compute/instances/{instance}/configs/{config}", {"devices": devices}
+
+
 def config_delete(chaos: Chaos) -> Call:
     instance = chaos.instance()
     config = chaos.pick(list(Config.objects.filter(instance=instance).values_list("pk", flat=True)))
@@ -203,10 +234,21 @@ ACTIONS: dict[str, Callable[[Chaos], Call]] = {
     "snapshot": lambda chaos: at(chaos, "/backups", {"label": "chaos"}),
     "restore": restore,
     "create from backup": create_from_backup,
+    "volume create": volume_create,
+    "volume attach": volume_attach,
+    "volume detach": lambda chaos: at_volume(chaos, "/detach"),
+    "volume resize": lambda chaos: at_volume(chaos, "/resize", {"size": chaos.rng.randrange(15, 90)}),
+    "volume clone": lambda chaos: at_volume(chaos, "/clone", {"label": f"copy-{chaos.rng.randrange(10**9)}"}),
+    "volume delete": lambda chaos: at_volume(chaos, method="delete"),
+    "volume in profile": volume_name_in_profile,
     "address drop": drop_address,
     "address add": lambda chaos: at(chaos, "/ips", {"type": "ipv4", "public": chaos.flip()}),
 }
 
+ATTACHED = (
+    "volume create", "volume attach", "volume detach", "volume resize", "volume clone", "volume delete",
+    "volume in profile",
+)  # fmt: skip
 BACKUPS = ("backups enable", "backups cancel", "snapshot", "restore", "create from backup")
 
 
@@ -217,8 +259,9 @@ def wide_world(world) -> World:
 
     room = {"memory": 9000, "vcpus": 9, "disk": 90000}
     Host.objects.update(**room)
-    Region.objects.update(capabilities=["Computes", "Vlans"])
-    other = Region.objects.create(id="us-other", country="us", capabilities=["Computes", "Vlans"])
+    offered = ["Computes", "Vlans", "Block Storage"]
+    Region.objects.update(capabilities=offered)
+    other = Region.objects.create(id="us-other", country="us", capabilities=offered)
     HostFactory(region=world.region, **room)
     HostFactory(region=other, **room)
     AddressPoolFactory(region=other, network="198.19.7.0/24", addresses=20)
@@ -261,6 +304,11 @@ def assert_invariants(driver: MemoryDriver) -> None:
     named = {(c.instance.region_id, label) for c in Config.objects.all() for label in vlans_of([c])}
     assert named <= set(VLAN.objects.values_list("region", "label"))
     assert driver.archives.keys() <= archives_known() | archives_going(), "there is an archive that nothing names"
+    assert_volumes_in_place(driver)
+    known = {volume_name(pk) for pk in Volume.objects.values_list("pk", flat=True)}
+    assert driver.volumes.keys() <= known | volumes_going(), "there is a volume that nothing names"
+    for volume in Volume.objects.exclude(instance=None).select_related("instance"):
+        assert volume.region_id == volume.instance.region_id
     open_events = Event.objects.filter(status__in=["scheduled", "started"])
     assert set(open_events.values_list("pk", flat=True)) <= set(at_work.values_list("event_id", flat=True))
 
@@ -322,3 +370,13 @@ def test_backups_and_what_crosses_them_keep_the_invariants(seed, wide_world, set
     done = keep_the_invariants(seed, names, wide_world)
 
     assert len(done.keys() & set(BACKUPS)) >= 3, f"too little was carried out: {done}"
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_volumes_and_what_crosses_them_keep_the_invariants(seed, wide_world, settings):
+    settings.JOB_BACKOFF = 0
+    crossing = ["create", "delete", "boot", "reboot", "shutdown", "rebuild", "rescue", "migrate", "clone"]
+    names = [*ATTACHED * 2, *crossing]
+    done = keep_the_invariants(seed, names, wide_world)
+
+    assert len(done.keys() & set(ATTACHED)) >= 6, f"too little was carried out: {done}"

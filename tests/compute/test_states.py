@@ -11,13 +11,14 @@ from django.utils.timezone import now
 
 from accounts.models import User
 from compute.jobs.catalogue import KINDS
-from compute.models import Backup, Disk, HostMigration, Instance, InstanceType
+from compute.models import Backup, Disk, HostMigration, Instance, InstanceType, Volume
 from regions.models import Region
 from tests.client import APIClient
 from tests.factories import (
     AddressPoolFactory,
     HostFactory,
     InstanceTypeFactory,
+    VolumeFactory,
     token_of,
 )
 from tests.world import STRONG
@@ -79,6 +80,14 @@ def disk_of(scene: Scene) -> str:
     return f"/v4/compute/instances/{scene.instance.pk}/disks/{scene.disk.pk}"
 
 
+def volume_of(scene: Scene) -> Volume:
+    return Volume.objects.get(account=scene.instance.account)
+
+
+def attach_volume(scene: Scene) -> None:
+    Volume.objects.update(instance=scene.instance)
+
+
 def back_up(scene: Scene) -> None:
     """Backups are enabled, and there is one that was taken while the instance had no disk or profile."""
     instance = scene.instance
@@ -113,6 +122,14 @@ ACTIONS = {
         lambda scene: {"compute_id": scene.instance.pk},
         before=back_up,
     ),
+    "volume attach": Action(
+        "volume_attach",
+        lambda scene: f"/v4/volumes/{volume_of(scene).pk}/attach",
+        lambda scene: {"compute_id": scene.instance.pk},
+    ),
+    "volume detach": Action(
+        "volume_detach", lambda scene: f"/v4/volumes/{volume_of(scene).pk}/detach", before=attach_volume
+    ),
     "image of a disk": Action("imagize", lambda scene: "/v4/images", lambda scene: {"disk_id": scene.disk.pk}),
     "delete": Action("delete", path(""), method="delete"),
 }
@@ -128,6 +145,7 @@ def scene(world) -> Scene:
     instance = world.create(label="walked")
     instance.jobs.all().delete()
     instance.disks.update(status="ready")
+    VolumeFactory(account=world.account, region=world.region)
     Instance.objects.filter(pk=instance.pk).update(status="offline")
     disk = instance.disks.filter(filesystem="ext4").get()
     Disk.objects.filter(pk=disk.pk).update(size=1000)

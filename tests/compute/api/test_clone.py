@@ -448,6 +448,12 @@ def test_a_restricted_user_needs_to_see_the_source_and_to_add_computes(client_fo
     assert api.post(f"{path_of(source)}/clone", {}).status_code == 403
 
 
+def test_a_restricted_users_clone_has_no_tags(client_for, restricted, source):
+    Grant.objects.create(user=restricted, entity_type="compute", entity_id=source.pk, permissions="read_only")
+    made = client_for(restricted).post(f"{path_of(source)}/clone", {}).json()
+    assert made["tags"] == []
+
+
 def test_a_target_needs_read_write(client_for, restricted, source, target):
     api = client_for(restricted)
     Grant.objects.create(user=restricted, entity_type="compute", entity_id=source.pk, permissions="read_only")

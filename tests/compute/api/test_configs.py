@@ -7,7 +7,7 @@ from accounts.models import Event, Grant, User
 from compute.jobs.queue import enqueue
 from compute.models import Config, Disk, Instance, Job, VolumeDevice
 from compute.services import power
-from tests.compute.jobs.stages import deployed
+from tests.compute.jobs.stages import deployed, volume_of
 from tests.compute.jobs.work import work
 from tests.factories import ConfigFactory, DiskFactory, InstanceFactory, RegionFactory, VolumeFactory
 
@@ -318,16 +318,60 @@ def test_an_instance_boots_what_its_profile_says_now(api, world, driver):
     }
 
 
-def test_volumes_are_left_out_when_it_boots(api, world, driver):
+def test_an_instance_boots_with_the_volumes_of_its_profile(api, world, driver):
     instance = deployed(world, driver, running=False)
     config = instance.configs.get()
-    first = instance.disks.earliest("pk")
-    put_devices(api, config, sda=disk(first.pk), sdb=volume(VolumeFactory(account=world.account).pk))
-    job = work(power.boot(world.actor, instance), driver)
-    assert job.state == "done"
+    first, mine = instance.disks.earliest("pk"), volume_of(world, driver)
+    put_devices(api, config, sda=disk(first.pk), sdb=volume(mine.pk))
+    assert work(power.boot(world.actor, instance), driver).state == "done"
     assert driver.machines[f"skerry-{instance.pk}"]["boot"].devices == {
-        "sda": f"skerry-{instance.pk}-disk-{first.pk}"
+        "sda": f"skerry-{instance.pk}-disk-{first.pk}",
+        "sdb": f"skerry-volume-{mine.pk}",
     }
+    assert driver.plugged(f"skerry-{instance.pk}") == {f"skerry-volume-{mine.pk}": "data"}
+
+
+def test_an_instance_boots_from_a_volume_alone(api, world, driver):
+    instance = deployed(world, driver, running=False)
+    put_devices(api, instance.configs.get(), sda=volume(volume_of(world, driver).pk))
+    assert work(power.boot(world.actor, instance), driver).state == "done"
+
+
+def test_a_free_volume_is_attached_when_a_profile_names_it_and_stays_when_it_does_no_more(
+    api, config, instance, world
+):
+    mine = VolumeFactory(account=world.account)
+    put_devices(api, config, sda=volume(mine.pk))
+    event = told("volume_attach")
+    assert (event.entity_id, event.secondary_id, event.status) == (mine.pk, str(instance.pk), "notification")
+    put_devices(api, config)
+    mine.refresh_from_db()
+    assert mine.instance == instance
+    assert not VolumeDevice.objects.exists()
+    put_devices(api, config, sdb=volume(mine.pk))
+    assert Event.objects.filter(action="volume_attach").count() == 1
+
+
+def test_a_volume_that_is_not_there_yet_is_refused(api, config, world):
+    mine = VolumeFactory(account=world.account, status="creating")
+    refused = put_devices(api, config, sda=volume(mine.pk))
+    assert errors(refused) == {"devices.sda.volume_id": "The volume is still being created."}
+
+
+def test_an_instance_that_moves_gets_no_volumes(api, config, instance, world):
+    mine = VolumeFactory(account=world.account)
+    Instance.objects.filter(pk=instance.pk).update(status="migrating")
+    assert errors(put_devices(api, config, sda=volume(mine.pk))) == {None: "Compute busy."}
+    mine.refresh_from_db()
+    assert mine.instance is None
+
+
+def test_a_boot_with_a_volume_that_the_instance_has_no_more_fails_and_says_so(world, driver):
+    instance = deployed(world, driver, running=False)
+    mine = VolumeFactory(account=world.account, label="lost")
+    VolumeDevice.objects.create(config=instance.configs.get(), slot="sdc", volume=mine)
+    job = work(power.boot(world.actor, instance), driver)
+    assert (job.state, job.error) == ("failed", "The volume lost in sdc is not attached to the compute.")
 
 
 # --- deleting --------------------------------------------------------------------------------------------

@@ -255,8 +255,8 @@ def test_the_access_log_does_not_show_the_signature(begun, caplog):
     put(begun["upload_to"], b"no gzip")
     lines = [record.getMessage() for record in caplog.records if record.name == "access"]
     assert [line.rpartition(" ")[0].rpartition(" ")[0] for line in lines] == [
-        "GET /uploads/images/... 405",
-        "PUT /uploads/images/... 400",
+        "GET /uploads/images/… 405",
+        "PUT /uploads/images/… 400",
     ]
 
 

@@ -1,7 +1,7 @@
 """The addresses of one instance, as a client sees them."""
 
-import threading
 import time
+from collections.abc import Iterator
 
 import pytest
 from django.db import connection
@@ -13,6 +13,7 @@ from compute.services import rdns
 from compute.services.removal import remove
 from tests.compute.api.test_instances import errors
 from tests.factories import GlobalGrantsFactory, GrantFactory, NodeBalancerFactory
+from tests.managed.servers import NameServer
 
 pytestmark = pytest.mark.django_db
 
@@ -368,46 +369,42 @@ class TestForwardRecords:
         assert self.put(api, instance, settings, "never", None).status_code == 200
 
 
-class TestTheSystemsResolver:
-    def test_finds_what_the_system_knows(self, monkeypatch):
-        asked = []
+class TestTheResolver:
+    """That of the setting, as long as it names no other: by the name servers that the platform asks for all."""
 
-        def found(name, port, type):
-            asked.append(name)
-            return [(2, 1, 6, "", ("198.18.0.2", 0)), (10, 1, 6, "", ("2001:DB8::1", 0, 0, 0))]
+    @pytest.fixture
+    def dns(self, settings) -> Iterator[NameServer]:
+        with NameServer() as server:
+            settings.PROBE_NAMESERVERS = [server.setting]
+            yield server
 
-        monkeypatch.setattr(rdns.socket, "getaddrinfo", found)
+    def test_finds_all_addresses_and_tries_no_search_domain(self, dns):
+        dns.names["web.example.com"] = ["198.18.0.2", "2001:db8::1"]
         assert rdns.system_resolver("web.example.com", 5) == {"198.18.0.2", "2001:db8::1"}
-        assert asked == ["web.example.com."]
+        assert {name for name, _ in dns.asked} == {"web.example.com"}
 
-    def test_knows_an_absent_name_from_a_failure(self, monkeypatch):
-        def fails(code):
-            def getaddrinfo(*args, **kwargs):
-                raise rdns.socket.gaierror(code, "no")
-
-            return getaddrinfo
-
-        monkeypatch.setattr(rdns.socket, "getaddrinfo", fails(rdns.socket.EAI_NONAME))
-        assert rdns.system_resolver("web.example.com", 5) == frozenset()
-        monkeypatch.setattr(rdns.socket, "getaddrinfo", fails(rdns.socket.EAI_AGAIN))
+    def test_knows_an_absent_name_from_a_failure(self, dns):
+        dns.names |= {"empty.example.com": [], "broken.example.com": []}
+        dns.broken |= {("broken.example.com", "A"), ("broken.example.com", "AAAA")}
+        assert rdns.system_resolver("absent.example.com", 5) == frozenset()
+        assert rdns.system_resolver("empty.example.com", 5) == frozenset()
         with pytest.raises(rdns.Unresolved):
-            rdns.system_resolver("web.example.com", 5)
+            rdns.system_resolver("broken.example.com", 5)
 
-    def test_is_waited_for_no_longer_than_said_even_when_all_its_threads_hang(self, monkeypatch):
-        answered = threading.Event()
-
-        def hangs(*args, **kwargs):
-            answered.wait(30)
-            return [(2, 1, 6, "", ("198.18.0.2", 0))]
-
-        monkeypatch.setattr(rdns.socket, "getaddrinfo", hangs)
+    def test_is_waited_for_no_longer_than_said(self, dns, settings):
+        settings.PROBE_DNS_TIMEOUT = 30
+        dns.names["slow.example.com"] = None
         began = time.monotonic()
-        for _ in range(rdns.MOST_LOOKUPS + 1):
-            with pytest.raises(rdns.Unresolved):
-                rdns.system_resolver("web.example.com", 0.05)
+        with pytest.raises(rdns.Unresolved):
+            rdns.system_resolver("slow.example.com", 0.1)
         assert time.monotonic() - began < 5
-        answered.set()
-        assert rdns.system_resolver("web.example.com", 5) == {"198.18.0.2"}, "the hanging ones have made room"
+
+    def test_is_what_requests_are_held_to(self, dns, api, instance, settings):
+        settings.RDNS_CHECK = True
+        dns.names["web.example.com"] = ["198.18.0.2"]
+        assert api.put(ips(instance, "198.18.0.2"), {"rdns": "web.example.com"}).status_code == 200
+        refused = api.put(ips(instance, "198.18.0.2"), {"rdns": "mail.example.com"})
+        assert "no forward record" in errors(refused)["rdns"]
 
 
 class TestWhoMay:

@@ -41,6 +41,8 @@ from tests.factories import (
     HostMigrationFactory,
     InstanceFactory,
     InstanceTypeFactory,
+    NodeBalancerConfigFactory,
+    NodeBalancerNodeFactory,
 )
 
 pytestmark = pytest.mark.django_db
@@ -347,7 +349,8 @@ def test_a_region_move_takes_everything_along_but_the_addresses(api, running, el
     balancer = NodeBalancer.objects.create(
         account=running.account, label="lb", region_id="us-test", hostname="lb.example.com", ipv4="198.18.9.9"
     )
-    NodeBalancerNode.objects.create(nodebalancer=balancer, instance=running, label="n", address=f"{old_ipv4[1]}:80")
+    config = NodeBalancerConfigFactory(nodebalancer=balancer)
+    NodeBalancerNodeFactory(config=config, instance=running, address=f"{old_ipv4[1]}:80")
     disks = list(running.disks.values())
 
     assert move(api, running, region="us-other").json() == {}

@@ -11,9 +11,9 @@ from compute.services import maintenance, migrations, power
 from compute.services.clones import CloneSpec, clone
 from compute.services.rescue import rescue
 from tests.compute.jobs.memory import MemoryDriver, failing_at
-from tests.compute.jobs.stages import deployed
+from tests.compute.jobs.stages import deployed, volume_of
 from tests.compute.jobs.work import work
-from tests.factories import ConfigFactory, DiskFactory, HostFactory, HostMigrationFactory, VolumeFactory
+from tests.factories import ConfigFactory, DiskFactory, HostFactory, HostMigrationFactory
 
 pytestmark = pytest.mark.django_db
 
@@ -158,13 +158,13 @@ def test_bad_devices_are_refused_by_name_and_nothing_happens(api, running, world
     assert not running.configs.filter(rescue=True).exists()
 
 
-def test_a_volume_is_shown_and_left_out_of_the_boot(api, running, driver, world):
-    mine = VolumeFactory(account=world.account, instance=running)
+def test_a_volume_is_there_in_rescue(api, running, driver, world):
+    mine = volume_of(world, driver, instance=running)
     assert api.post(path(running), {"devices": {"sda": {"volume_id": mine.pk}}}).status_code == 200
     finish(running, driver)
     shown = api.get(path(running, f"/configs/{profile(running).pk}")).json()["devices"]
     assert shown["sda"] == {"disk_id": None, "volume_id": mine.pk}
-    assert boot_of(running, driver).devices == {}
+    assert boot_of(running, driver).devices == {"sda": f"skerry-volume-{mine.pk}"}
 
 
 def test_it_is_refused_while_a_job_runs_or_the_host_is_in_maintenance(api, running, world):

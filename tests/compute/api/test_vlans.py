@@ -177,9 +177,10 @@ def test_one_that_no_profile_names_is_gone_and_comes_anew(api, instance):
 
 
 def test_those_of_an_instance_that_is_deleted_go_with_it(api, instance):
-    profile(api, instance, "back")
+    profile(api, instance, "back", "front")
     remove(instance)
     assert shown(api) == {}
+    assert told("vlan_detach") == ["back", "front"]
 
 
 def test_an_account_has_at_most_ten_in_a_region(api, world, make, elsewhere):
