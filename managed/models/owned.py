@@ -1,0 +1,14 @@
+"""What is an account's as a whole: all of managed is for its unrestricted users."""
+
+from typing import Self, TypeVar
+
+from django.db import models
+
+from accounts.actors import Actor
+
+M = TypeVar("M", bound=models.Model)
+
+
+class OwnedQuerySet(models.QuerySet[M]):
+    def visible_to(self, actor: Actor) -> Self:
+        return self.filter(account_id=actor.account_id)

@@ -1,0 +1,25 @@
+"""How staff get into a compute by SSH."""
+
+from django.db import models
+
+from compute.models import Instance
+
+
+class ComputeSettings(models.Model):
+    """What the account chose for one compute. Without a row, the columns' defaults hold."""
+
+    ANY = "any"
+
+    instance = models.OneToOneField(
+        Instance, primary_key=True, on_delete=models.CASCADE, related_name="managed_settings"
+    )
+    access = models.BooleanField(default=True, help_text="Whether staff may log in.")
+    user = models.CharField(max_length=32, null=True, blank=True)
+    ip = models.CharField(max_length=45, default=ANY, help_text="An address of the compute, or any of them.")
+    port = models.PositiveIntegerField(null=True, blank=True)
+
+    class Meta:
+        verbose_name_plural = "compute settings"
+
+    def __str__(self):
+        return f"SSH settings of {self.instance}"

@@ -1,0 +1,217 @@
+"""One check of one service, over the network.
+
+The address is looked up once, held against `config.reach.guard`, and connected to as it was looked up: a name
+that stands for something else a moment later changes nothing. The same for each address it redirects to.
+"""
+
+import asyncio
+import errno
+import os
+import socket
+import ssl
+import time
+from functools import cache
+from urllib.parse import quote, urljoin
+
+import aiohappyeyeballs
+import aiohttp
+from aiohttp.abc import AbstractResolver, ResolveResult
+from yarl import URL
+
+from config.errors import Invalid
+from config.reach import guard
+from config.reach.guard import Address
+from config.reach.names import Unresolved, resolve_async
+from managed.models import Service
+from managed.prober.text import Search, Unreadable
+from managed.services import targets
+from managed.services.probing import Outcome, Probe
+from managed.services.targets import Target
+
+REDIRECTS = 5
+STAGGER = 0.25
+"""Seconds that one address of a name gets before the next is tried beside it."""
+ADDRESSES = 8
+"""Of a name, at most, that are tried: a name of hundreds must not make of a check a scan of somebody's network."""
+LATE = 1.0
+"""Seconds after which a timeout that has passed unnoticed is this process's fault, and not the service's."""
+LONGEST_LINE = 64 * 1024
+"""Bytes of a line of headers, at most. Some sites have policies that fill tens of thousands."""
+HEADERS = {"User-Agent": "Skerry-Managed", "Accept": "*/*", "Accept-Encoding": "identity"}
+"""Compressed answers cost a server more than they save; those that come all the same are unpacked."""
+REDIRECTED = (301, 302, 303, 307, 308)
+
+
+REFUSED = {
+    guard.FORBIDDEN: "it leads to an address that the platform does not check",
+    guard.NEEDS_REGION: "it leads to a private address, and it has no region",
+    guard.NO_REGION: "it has a region, and leads to an address that is not private",
+}
+CHARACTERS = "".join(map(chr, range(0x21, 0x7F)))
+"""What stands in addresses as it is. Of what they redirect to, the rest is encoded."""
+
+
+class Down(Exception):
+    """The service is not as it should be. The text says why, for people."""
+
+
+class Stalled(Exception):
+    """This process was too busy to tell whether the service answers in time."""
+
+
+async def check(probe: Probe) -> Outcome:
+    """Ask a service, in `probe.timeout` seconds at most, whatever it does. Nothing that a server does raises.
+
+    Raises `Stalled` where the time ran out and nobody looked: other checks, or a machine that stood still, must
+    not make a problem of a service that is well.
+    """
+    begun = time.monotonic()
+    try:
+        async with asyncio.timeout(probe.timeout):
+            await (_ask_url(probe) if probe.service_type == Service.Type.URL else _ask_tcp(probe))
+    except TimeoutError:
+        if time.monotonic() - begun > probe.timeout + LATE:
+            raise Stalled from None
+        return Outcome(error=f"there was no answer within {probe.timeout} s")
+    except Invalid:
+        return Outcome(error="its address is not valid")
+    except (Down, Unresolved) as error:
+        return Outcome(error=str(error))
+    except (aiohttp.ClientError, OSError, ValueError) as error:
+        return Outcome(error=_words(error))
+    return Outcome(milliseconds=(time.monotonic() - begun) * 1000)
+
+
+async def _ask_tcp(probe: Probe) -> None:
+    target = targets.parse(probe.service_type, probe.address)
+    addresses = await _addresses(target, probe.private)
+    infos = [_info(address, target.port) for address in addresses]
+    connected = await aiohappyeyeballs.start_connection(infos, happy_eyeballs_delay=STAGGER)
+    connected.close()
+
+
+async def _ask_url(probe: Probe) -> None:
+    target = targets.parse(probe.service_type, probe.address)
+    for _ in range(REDIRECTS + 1):
+        onward = await _get(target, probe)
+        if onward is None:
+            return
+        target = _redirected(target, onward)
+    raise Down(f"it redirects more than {REDIRECTS} times")
+
+
+def _redirected(target: Target, onward: str) -> Target:
+    # encoded before it is joined: Python's parser drops the tabs that others keep
+    onward = quote(onward.strip(" "), safe=CHARACTERS, errors="surrogateescape")
+    try:
+        return targets.of_url(urljoin(str(target.url), onward))
+    except (Invalid, ValueError):
+        raise Down("it redirects to an address that is not valid") from None
+
+
+async def _get(target: Target, probe: Probe) -> str | None:
+    """Ask for one URL. The address it redirects to, or None where this was the answer, and a good one."""
+    url = URL(str(target.url), encoded=True)
+    if url.raw_host != target.host.lower() or url.port != target.port:
+        raise Down("its address is not valid")  # read in two ways: one of them would pass the guard
+    addresses = await _addresses(target, probe.private)
+    connector = aiohttp.TCPConnector(
+        resolver=_Pinned(addresses), use_dns_cache=False, ssl=_tls(), force_close=True, happy_eyeballs_delay=STAGGER
+    )
+    session = aiohttp.ClientSession(
+        connector=connector,
+        timeout=aiohttp.ClientTimeout(total=None),  # that of the whole check holds
+        cookie_jar=aiohttp.DummyCookieJar(),
+        auto_decompress=False,
+        max_line_size=LONGEST_LINE,
+        max_field_size=LONGEST_LINE,
+    )
+    async with session, session.get(url, allow_redirects=False, headers=HEADERS) as response:
+        onward = response.headers.get("Location")
+        if response.status in REDIRECTED and onward:
+            return onward
+        if response.status >= 400:
+            raise Down(f"it answered {response.status}")
+        if probe.body and not await _holds(response, probe.body):
+            raise Down("the text was not in the answer")
+    return None
+
+
+async def _holds(response: aiohttp.ClientResponse, text: str) -> bool:
+    """Whether a text is in the beginning of an answer. What comes after it is not waited for."""
+    try:
+        search = Search(text, response.charset or "", response.headers.get("Content-Encoding", ""))
+        while not search.ended and (part := await response.content.readany()):
+            if search.feed(part):
+                return True
+    except Unreadable as error:
+        raise Down(str(error)) from error
+    return False
+
+
+async def _addresses(target: Target, private: bool) -> list[Address]:
+    literal = target.literal
+    addresses = [literal] if literal is not None else await resolve_async(target.host)
+    refusal = guard.refusal(addresses, private)
+    if refusal is not None:
+        raise Down(REFUSED[refusal])
+    both = [address for address in addresses if address.version == 6], [a for a in addresses if a.version == 4]
+    return [address for family in both for address in family[: ADDRESSES // 2]]
+
+
+class _Pinned(AbstractResolver):
+    """Answers with the addresses that were looked at, and looks nothing up."""
+
+    def __init__(self, addresses: list[Address]):
+        self._addresses = addresses
+
+    async def resolve(
+        self, host: str, port: int = 0, family: socket.AddressFamily = socket.AF_UNSPEC
+    ) -> list[ResolveResult]:
+        return [
+            ResolveResult(
+                hostname=host,
+                host=str(address),
+                port=port,
+                family=socket.AF_INET if address.version == 4 else socket.AF_INET6,
+                proto=socket.IPPROTO_TCP,
+                flags=socket.AI_NUMERICHOST,
+            )
+            for address in self._addresses
+        ]
+
+    async def close(self) -> None:
+        """Nothing is held."""
+
+
+def _info(address: Address, port: int) -> aiohappyeyeballs.AddrInfoType:
+    if address.version == 4:
+        return socket.AF_INET, socket.SOCK_STREAM, socket.IPPROTO_TCP, "", (str(address), port)
+    return socket.AF_INET6, socket.SOCK_STREAM, socket.IPPROTO_TCP, "", (str(address), port, 0, 0)
+
+
+@cache
+def _tls() -> ssl.SSLContext:
+    """Read once: loading the authorities takes longer than a check."""
+    return ssl.create_default_context()
+
+
+def _words(error: Exception) -> str:
+    """What is said of an error, without addresses of ours or names of Python's in it."""
+    if isinstance(error, aiohttp.ClientConnectorCertificateError):
+        return f"its certificate is not valid: {getattr(error.certificate_error, 'verify_message', '')}"
+    if isinstance(error, aiohttp.ClientConnectorSSLError | ssl.SSLError):
+        return "no TLS connection came about"
+    if isinstance(error, aiohttp.ServerDisconnectedError | aiohttp.ClientPayloadError) or _cut_off(error):
+        return "it closed the connection before the answer was whole"
+    if isinstance(error, aiohttp.ClientConnectorError | OSError):
+        cause = error.os_error if isinstance(error, aiohttp.ClientConnectorError) else error
+        # several addresses that fail in different ways have no number
+        return "no connection came about" + (f": {os.strerror(cause.errno).lower()}" if cause.errno else "")
+    return "what it answered is not HTTP"
+
+
+def _cut_off(error: Exception) -> bool:
+    """Whether a connection that had come about was reset."""
+    connecting = isinstance(error, aiohttp.ClientConnectorError)
+    return isinstance(error, OSError) and not connecting and error.errno in (errno.ECONNRESET, errno.EPIPE)

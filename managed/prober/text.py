@@ -1,0 +1,79 @@
+"""Looks for a text in an answer as it arrives, so that no answer is kept whole, however many are under way."""
+
+import codecs
+import zlib
+from encodings import normalize_encoding
+from encodings.aliases import aliases
+
+PREFIX = 1024 * 1024
+"""Bytes of an answer, unpacked, that the text is looked for in."""
+PIECE = 64 * 1024
+"""Bytes, at most, that are unpacked at once."""
+PLAIN = ("", "identity")
+PACKED = ("gzip", "x-gzip", "deflate")
+CHARSETS = frozenset(
+    (
+        "ascii", "big5", "big5hkscs", "cp1250", "cp1251", "cp1252",
+        "cp1253", "cp1254", "cp1255", "cp1256", "cp1257", "cp1258",
+        "cp866", "cp932", "cp949", "euc_jp", "euc_kr", "gb18030",
+        "gb2312", "gbk", "iso2022_jp", "iso8859_1", "iso8859_2", "iso8859_3",
+        "iso8859_4", "iso8859_5", "iso8859_6", "iso8859_7", "iso8859_8", "iso8859_9",
+        "iso8859_10", "iso8859_11", "iso8859_13", "iso8859_14", "iso8859_15", "iso8859_16",
+        "johab", "koi8_r", "koi8_u", "latin_1", "mac_cyrillic", "mac_roman",
+        "shift_jis", "tis_620", "utf_16", "utf_16_be", "utf_16_le", "utf_32",
+        "utf_32_be", "utf_32_le", "utf_8", "utf_8_sig",
+    )
+)  # fmt: skip
+"""Character sets of the web. Python knows others, some of which take hours for a megabyte, or unpack things."""
+
+
+class Unreadable(Exception):
+    """The answer is packed in a way that is not understood. The text says so, for people."""
+
+
+class Search:
+    """One text, in one answer of this charset and Content-Encoding, as its headers name them."""
+
+    def __init__(self, text: str, charset: str, encoding: str):
+        self._text = text
+        self._decoder = codecs.getincrementaldecoder(codec(charset))("replace")
+        self._tail = ""
+        self._left = PREFIX
+        encoding = encoding.strip().lower()
+        if encoding not in (*PLAIN, *PACKED):
+            raise Unreadable("the answer is compressed in a way that was not asked for")
+        self._unpacker = zlib.decompressobj(zlib.MAX_WBITS | 32) if encoding in PACKED else None
+
+    @property
+    def ended(self) -> bool:
+        """Whether the bounded beginning is over, or the packed data is."""
+        return not self._left or (self._unpacker is not None and self._unpacker.eof)
+
+    def feed(self, part: bytes) -> bool:
+        """Take the next bytes of the answer. True when the text was found."""
+        if self._unpacker is None:
+            return self._found(part)
+        while part and not self.ended:
+            try:
+                piece = self._unpacker.decompress(part, PIECE)
+            except zlib.error:
+                raise Unreadable("the answer could not be unpacked") from None
+            if self._found(piece):
+                return True
+            part = self._unpacker.unconsumed_tail
+        return False
+
+    def _found(self, piece: bytes) -> bool:
+        piece = piece[: self._left]
+        self._left -= len(piece)
+        seen = self._tail + self._decoder.decode(piece)
+        # enough for a text that began in this piece and ends in the next
+        self._tail = seen[len(seen) - min(len(seen), len(self._text) - 1) :]
+        return self._text in seen
+
+
+def codec(charset: str) -> str:
+    """The name of Python's codec for a charset as headers name it; UTF-8 for those that the web does not have."""
+    name = normalize_encoding(charset.strip().lower()) if charset.isascii() else ""
+    name = aliases.get(name, name)
+    return name if name in CHARSETS else "utf_8"

@@ -1,0 +1,114 @@
+"""Incidents: the issue an account has while services of it fail, its ticket, and who is told.
+
+To be called in the transaction that changes the service, with the account locked first (`hold_account`): of an
+account one thing happens at a time, so that two services that fail at once share one issue, and the last of them
+to recover closes it.
+"""
+
+from django.db.models import Q, QuerySet
+from django.utils.timezone import now
+
+from accounts.actors import Actor
+from accounts.models import Ticket
+from accounts.services import outbox, tickets
+from accounts.services.events import notify
+from accounts.services.refs import ticket_ref
+from accounts.services.tickets import TicketSpec
+from managed.models import Contact, Issue, Service
+from managed.services.contacts import ACTION
+from managed.services.refs import service_ref
+
+SUMMARY = 64
+"""Characters, at most, of a ticket's summary."""
+
+
+def join(service: Service) -> Issue:
+    """Make a service that fails, for the reason in its `error`, part of the account's open issue.
+
+    Without one, it opens one with a ticket. The contacts of its consultation group are told either way.
+    """
+    platform = Actor.platform(service.account_id)
+    issue = Issue.objects.filter(account_id=service.account_id, closed=None).first()
+    if issue is not None and not _is_open(issue):
+        _close(issue)  # somebody closed the ticket: what fails now is another incident
+        issue = None
+    if issue is None:
+        issue = _open(platform, service)
+    else:
+        _add(platform, issue, service)
+    service.issue, service.status = issue, Service.Status.PROBLEM
+    service.save(update_fields=["issue", "status"])
+    notify(platform, ACTION, service_ref(service), ticket_ref(issue.ticket), message=_sentence(service))
+    _tell(service, "managed_problem", issue.ticket)
+    return issue
+
+
+def leave(service: Service, why: str) -> None:
+    """Take a service out of the issue it is part of, if it is; `why` is a sentence for the ticket.
+
+    The last one closes the issue and its ticket.
+    """
+    issue = service.issue
+    if issue is None:
+        return
+    service.issue = None
+    service.save(update_fields=["issue"])
+    platform, is_open = Actor.platform(service.account_id), _is_open(issue)
+    if is_open:
+        tickets.reply(platform, issue.ticket, why)
+    if issue.failing.exists():
+        return
+    _close(issue)
+    if is_open:
+        tickets.close(platform, issue.ticket)
+
+
+def recover(service: Service) -> None:
+    """Take a service that is up again out of its issue, and tell its contacts, who were told that it is down."""
+    ticket = service.issue.ticket if service.issue is not None else None  # staff deleted it
+    leave(service, f"{service.label} is up again.")
+    _tell(service, "managed_recovery", ticket)
+
+
+def _open(platform: Actor, service: Service) -> Issue:
+    summary = f"{service.label} is down"[:SUMMARY]
+    ticket = tickets.open_ticket(platform, TicketSpec(summary, _sentence(service), about={}, managed_issue=True))
+    return Issue.objects.create(account_id=service.account_id, ticket=ticket, services=[service.pk])
+
+
+def _add(platform: Actor, issue: Issue, service: Service) -> None:
+    if service.pk not in issue.services:
+        issue.services.append(service.pk)
+        issue.save(update_fields=["services"])
+    tickets.reply(platform, issue.ticket, _sentence(service))
+
+
+def _is_open(issue: Issue) -> bool:
+    """Whether the issue's ticket is open, and stays so until the end of the transaction."""
+    issue.ticket = Ticket.objects.select_for_update(no_key=True).get(pk=issue.ticket_id)
+    return issue.ticket.status != Ticket.Status.CLOSED
+
+
+def _close(issue: Issue) -> None:
+    """What still fails stays part of it: nobody is told anew, until it is up."""
+    if issue.closed is None:
+        issue.closed = now()
+        issue.save(update_fields=["closed"])
+
+
+def _sentence(service: Service) -> str:
+    return f"{service.label} ({service.address}) is down: {service.error}"
+
+
+def whom_to_tell(service: Service) -> QuerySet[Contact]:
+    """The contacts of its consultation group; without one, those that are in no group."""
+    group = service.consultation_group
+    contacts = Contact.objects.filter(account_id=service.account_id)
+    return contacts.filter(group=group) if group else contacts.filter(Q(group=None) | Q(group=""))
+
+
+def _tell(service: Service, template: str, ticket: Ticket | None) -> None:
+    """A mail to each contact of the service's group; where the group has none, to the account's own address."""
+    told = set(whom_to_tell(service).values_list("email", flat=True)) or {service.account.email}
+    for address in sorted(filter(None, told)):
+        outbox.mail_to(address, template, {"service": service, "ticket": ticket})

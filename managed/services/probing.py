@@ -1,0 +1,231 @@
+"""The prober's queue and its books: which service is due, who holds it, and what a check means for its status.
+
+A check is claimed by one conditional UPDATE, which takes a lease and advances the fence. What comes of it is
+written under that fence, so that of two who check the same service, because the first was slow or died, one
+counts. See docs/managed.md.
+"""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+
+from django.conf import settings
+from django.db import connection, transaction
+from django.db.models.functions import Now
+
+from accounts.actors import Actor
+from accounts.models import Account
+from accounts.services.events import notify
+from managed.models import Measurement, Service
+from managed.services.contacts import ACTION
+from managed.services.incidents import join, recover
+from managed.services.refs import service_ref
+
+FAILURES = 2
+"""How many in a row make a problem."""
+MARGIN = 30
+"""Seconds of a lease beyond the timeout of the check, in which its outcome is written."""
+LONGEST_ERROR = 500
+PATIENCE = "5s"
+"""How long an account or a service is waited for that somebody else has locked. The outcomes of others wait too."""
+GOLDEN = 0.6180339887498949
+"""Multiples of it lie apart in the unit interval, however many there are."""
+TASK = "managed.probe"
+
+
+@dataclass(frozen=True, slots=True)
+class Probe:
+    """One check that is to be made: what is claimed of a service. `private` is whether it has a region."""
+
+    service_id: int
+    account_id: int
+    fence: int
+    claimed: datetime
+    service_type: str
+    address: str
+    body: str
+    timeout: int
+    private: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """What came of a check: `error` is a sentence for people, empty where the service is up."""
+
+    milliseconds: float | None = None
+    error: str = ""
+
+    @property
+    def up(self) -> bool:
+        return not self.error
+
+
+_DUE = """d.status <> 'disabled' AND d.next_check_at <= statement_timestamp()
+       AND (d.lease_until IS NULL OR d.lease_until <= statement_timestamp())"""
+_CLAIM = f"""
+WITH held AS (
+    SELECT account_id, count(*) AS checks FROM managed_service
+     WHERE lease_until > statement_timestamp() GROUP BY account_id),
+queue AS MATERIALIZED (
+    SELECT d.id, COALESCE(held.checks, 0)
+           + row_number() OVER (PARTITION BY d.account_id ORDER BY d.next_check_at, d.id) AS place
+      FROM managed_service d
+      JOIN accounts_account a ON a.id = d.account_id AND a.is_active AND a.managed
+      LEFT JOIN held ON held.account_id = d.account_id
+     WHERE {_DUE}),
+due AS MATERIALIZED (
+    SELECT d.id FROM managed_service d JOIN queue ON queue.id = d.id AND queue.place <= %(share)s
+     WHERE {_DUE}
+     ORDER BY d.next_check_at LIMIT %(most)s FOR NO KEY UPDATE OF d SKIP LOCKED)
+UPDATE managed_service s
+   SET fence = s.fence + 1, lease_until = statement_timestamp() + (s.timeout + %(margin)s) * interval '1 second'
+  FROM due WHERE s.id = due.id
+RETURNING s.id, s.account_id, s.fence, statement_timestamp(), s.service_type, s.address, COALESCE(s.body, ''),
+          s.timeout, s.region_id IS NOT NULL
+"""  # noqa: S608 - made of the constant above
+
+
+def claim(most: int) -> list[Probe]:
+    """Claim up to `most` services that are due, those that have waited longest first.
+
+    No account has more than PROBE_SHARE checks under way, or a batch or two more where several claim at once: one
+    with thousands of services that hang would leave no room for those of others.
+    """
+    values = {"most": most, "margin": MARGIN, "share": settings.PROBE_SHARE}
+    with connection.cursor() as cursor:
+        cursor.execute(_CLAIM, values)
+        return [Probe(*row) for row in cursor.fetchall()]
+
+
+_RELEASE = """
+UPDATE managed_service s SET lease_until = NULL
+  FROM unnest(%(ids)s::bigint[], %(fences)s::bigint[]) AS mine (id, fence)
+ WHERE s.id = mine.id AND s.fence = mine.fence
+"""
+
+
+def release(probes: Iterable[Probe]) -> None:
+    """Give back what was claimed and will not be checked: it is due at once, for anybody."""
+    mine = list(probes)
+    with connection.cursor() as cursor:
+        cursor.execute(_RELEASE, {"ids": [p.service_id for p in mine], "fences": [p.fence for p in mine]})
+
+
+_SUPERSEDED = """
+SELECT mine.place FROM unnest(%(ids)s::bigint[], %(fences)s::bigint[]) WITH ORDINALITY AS mine (id, fence, place)
+  LEFT JOIN managed_service s ON s.id = mine.id AND s.fence = mine.fence
+ WHERE s.id IS NULL
+"""
+
+
+def superseded(probes: Iterable[Probe]) -> list[Probe]:
+    """Those of these whose outcome counts for nothing any more: the service was changed, disabled or deleted, or is
+    somebody else's by now. One query.
+    """
+    mine = list(probes)
+    if not mine:
+        return []
+    with connection.cursor() as cursor:
+        values = {"ids": [p.service_id for p in mine], "fences": [p.fence for p in mine]}
+        cursor.execute(_SUPERSEDED, values)
+        return [mine[place - 1] for (place,) in cursor.fetchall()]
+
+
+@transaction.atomic
+def settle(probe: Probe, outcome: Outcome) -> bool:
+    """Write what came of a check: the measurement, the service's status, its issue and its events, all or nothing.
+
+    False where it does not count any more: the service is gone, was changed, or somebody else holds it, the account
+    is suspended, or this was written before. Times are the database's. Raises `OperationalError` where somebody
+    keeps the account locked.
+    """
+    with connection.cursor() as cursor:
+        cursor.execute(f"SET LOCAL lock_timeout = '{PATIENCE}'")
+    account = Account.objects.select_for_update(no_key=True).filter(pk=probe.account_id).first()
+    if account is None or not (account.is_active and account.managed):
+        return False
+    claimed = Service.objects.filter(pk=probe.service_id, fence=probe.fence, lease_until__isnull=False)
+    held = claimed.select_for_update(of=("self",), no_key=True).annotate(clock=Now()).first()
+    if held is None:
+        return False
+    at = held.clock
+    _measure(held, outcome, at)
+    before = held.status
+    held.failures = 0 if outcome.up else min(held.failures + 1, 32767)
+    held.error = outcome.error[:LONGEST_ERROR]
+    held.checked_at, held.lease_until = at, None
+    held.next_check_at = next_slot(held.pk, probe.claimed, at)
+    # the conditional columns only: `updated` is when its owner last changed it
+    held.save(update_fields=["failures", "error", "checked_at", "lease_until", "next_check_at"])
+    if outcome.up and before != Service.Status.OK:
+        _rise(held)
+    elif not outcome.up and before != Service.Status.PROBLEM and held.failures >= FAILURES:
+        join(held)
+    return True
+
+
+def next_slot(service_id: int, claimed: datetime, at: datetime) -> datetime:
+    """When a service is to be checked next that was claimed at `claimed`, and settled `at`.
+
+    That is its own moment of each interval, so that all are spread over it. At least half an interval after the
+    claim, so that a first check, which waits for no slot, is not followed at once, and never in the past: what
+    takes longer than an interval stays in its slot too.
+    """
+    interval = settings.PROBE_EVERY
+    own = service_id * GOLDEN % 1 * interval
+    earliest = max(claimed.timestamp() + interval / 2, at.timestamp())
+    slot = (earliest - own) // interval * interval + own
+    return datetime.fromtimestamp(slot if slot >= earliest else slot + interval, UTC)
+
+
+def _rise(service: Service) -> None:
+    """It is up, and was not, or not yet."""
+    if service.status == Service.Status.PROBLEM:
+        recover(service)
+    service.status = Service.Status.OK
+    service.save(update_fields=["status"])
+    notify(Actor.platform(service.account_id), ACTION, service_ref(service), message=f"{service.label} is up.")
+
+
+def _measure(service: Service, outcome: Outcome, at: datetime) -> None:
+    Measurement.objects.create(
+        service=service, at=at, failed=0 if outcome.up else 1, milliseconds=outcome.milliseconds
+    )
+
+
+_THIN = """
+WITH kept AS MATERIALIZED (SELECT id FROM managed_service FOR KEY SHARE SKIP LOCKED)
+INSERT INTO managed_measurement (service_id, span, at, checks, failed, milliseconds)
+SELECT m.service_id, %(hour)s, date_trunc('hour', m.at, 'UTC'), sum(m.checks), sum(m.failed), avg(m.milliseconds)
+  FROM kept s
+ CROSS JOIN LATERAL (
+    SELECT max(at) AS at FROM managed_measurement WHERE service_id = s.id AND span = %(hour)s) last
+  JOIN managed_measurement m ON m.service_id = s.id AND m.span = 0 AND m.at < %(until)s
+       AND m.at >= COALESCE(last.at + interval '1 hour', '-infinity')
+ GROUP BY m.service_id, 3
+ON CONFLICT (service_id, span, at) DO NOTHING
+"""
+
+
+def thin(at: datetime | None = None) -> None:
+    """Average the checks of each hour that is over at `at`, and delete what is kept no longer.
+
+    `at` is now, by the database's clock, unless given. May run as often as it likes: an hour that has its average
+    keeps it, and each service goes on where its averages end, however long ago that is. One that is being deleted
+    is left out, and who is about to delete one waits for its averages: they refer to it.
+    """
+    at = at or _clock()
+    hour = (at - timedelta(minutes=5)).astimezone(UTC).replace(minute=0, second=0, microsecond=0)
+    with connection.cursor() as cursor:
+        cursor.execute(_THIN, {"hour": int(Measurement.Span.HOUR), "until": hour})
+    for span, kept in (
+        (Measurement.Span.CHECK, settings.MEASUREMENTS_KEPT),
+        (Measurement.Span.HOUR, settings.HOURLY_MEASUREMENTS_KEPT),
+    ):
+        Measurement.objects.filter(span=span, at__lt=hour - kept).delete()
+
+
+def _clock() -> datetime:
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT statement_timestamp()")
+        return cursor.fetchone()[0]

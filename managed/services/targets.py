@@ -1,0 +1,110 @@
+"""What a service's address says: what to connect to, and how."""
+
+import ipaddress
+import re
+from dataclasses import dataclass
+from urllib.parse import SplitResult, urlsplit, urlunsplit
+
+from compute.services.domain_names import is_alias
+from config.errors import Invalid
+from config.reach.guard import Address
+from managed.models import Service
+
+PORTS = {"http": 80, "https": 443}
+NOT_VALID = "address is not valid"
+LONGEST = 100
+"""Characters of an address, at most."""
+_IN_BRACKETS = re.compile(r"\[[0-9A-Fa-f:.]+\](:[0-9]*)?")
+
+
+@dataclass(frozen=True, slots=True)
+class Target:
+    """Where a check goes. `url` is set for those of type url, and has no fragment."""
+
+    host: str
+    port: int
+    url: str | None = None
+
+    @property
+    def literal(self) -> Address | None:
+        """The host as an address, None where it is a name."""
+        try:
+            return ipaddress.ip_address(self.host)
+        except ValueError:
+            return None
+
+
+def normalised(service_type: str, address: str) -> str:
+    """An address as it is kept: without a fragment. Raises `Invalid` on ``address``."""
+    kept = parse(service_type, address).url or address.strip()
+    if len(kept) > LONGEST:  # the one spelling of an IPv6 address may be longer than the given one
+        raise Invalid(f"address must be at most {LONGEST} characters", "address")
+    return kept
+
+
+def parse(service_type: str, address: str) -> Target:
+    """``https://host:port/path?query``, or for tcp ``tcp://host:port`` and ``host:port``.
+
+    Raises `Invalid` on ``address``: names and passwords in it, which everybody would read, included.
+    """
+    if service_type == Service.Type.URL:
+        return of_url(address)
+    split = _split(address if "://" in address else f"tcp://{address}")
+    port = _port(split)
+    if split.scheme != "tcp" or port is None or split.path.strip("/") or split.query or split.fragment:
+        raise Invalid("address must be host:port", "address")
+    return Target(_host(split), port)
+
+
+def of_url(address: str) -> Target:
+    """The target of a URL, be it a service's or one that an answer redirects to. Raises `Invalid`."""
+    split = _split(address)
+    if split.scheme not in PORTS:
+        raise Invalid("address must begin with http:// or https://", "address")
+    host, port = _host(split), _port(split)
+    literal = f"[{host}]" if ":" in host else host
+    netloc = literal if port is None else f"{literal}:{port}"
+    url = urlunsplit((split.scheme, netloc, split.path, split.query, ""))
+    return Target(host, PORTS[split.scheme] if port is None else port, url)
+
+
+def _split(address: str) -> SplitResult:
+    # Python's parser drops tabs and line ends where others keep them: what is checked must be what is asked
+    if not address.isascii() or not address.isprintable() or " " in address.strip() or "\\" in address:
+        raise Invalid(NOT_VALID, "address")
+    try:
+        split = urlsplit(address.strip())
+    except ValueError:
+        raise Invalid(NOT_VALID, "address") from None
+    if "@" in split.netloc:
+        raise Invalid("address must not hold a username or password: use credentials", "address")
+    # Python's parser overlooks what stands beside the brackets
+    if ("[" in split.netloc or "]" in split.netloc) and not _IN_BRACKETS.fullmatch(split.netloc):
+        raise Invalid(NOT_VALID, "address")
+    return split
+
+
+def _port(split: SplitResult) -> int | None:
+    try:
+        port = split.port
+    except ValueError:
+        raise Invalid("the port in address must be 1-65535", "address") from None
+    if port == 0:
+        raise Invalid("the port in address must be 1-65535", "address")
+    return port
+
+
+def _host(split: SplitResult) -> str:
+    """An address in its one spelling, or a name. Numbers of other spellings (``0x7f.1``) are no names."""
+    host = split.hostname or ""
+    try:
+        return str(ipaddress.ip_address(host))
+    except ValueError:
+        pass
+    if not is_alias(host) or _is_number(host.removesuffix(".").rpartition(".")[2]):
+        raise Invalid(NOT_VALID, "address")
+    return host
+
+
+def _is_number(label: str) -> bool:
+    return label.isdigit() or bool(re.fullmatch(r"0[xX][0-9A-Fa-f]*", label))

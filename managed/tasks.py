@@ -1,0 +1,31 @@
+"""The Celery tasks of managed, which the clock rings."""
+
+from typing import Any
+
+from celery import shared_task, signals
+
+from config.bell import ring
+from managed.prober import loop
+from managed.services import probing
+
+PASSES = 3
+"""How often a bell goes on from a process that has its hands full."""
+
+
+@shared_task(name=probing.TASK, ignore_result=True, expires=5)
+def probe(passes: int = PASSES) -> None:
+    """Begin the checks that are due. What is too much for this process is another's: the bell goes on to it."""
+    if loop.here().look() and passes:
+        ring(probing.TASK, passes - 1)
+
+
+@shared_task(name="managed.thin_measurements", ignore_result=True, expires=1800)
+def thin_measurements() -> None:
+    """Average what checks measured, and drop what is old."""
+    probing.thin()
+
+
+@signals.worker_process_shutdown.connect
+def give_back(**kwargs: Any) -> None:
+    """A process that ends in order, after `--max-tasks-per-child` or with its worker, leaves nothing leased."""
+    loop.stop()

@@ -1,0 +1,37 @@
+"""The cast of managed: an account that has enabled it, and names that stand for something."""
+
+import ipaddress
+from collections.abc import Callable
+
+import pytest
+
+from accounts.models import Account
+from config.reach import names
+
+
+@pytest.fixture
+def account(account) -> Account:
+    """The account of the cast, with managed enabled."""
+    account.managed = True
+    account.save(update_fields=["managed"])
+    return account
+
+
+@pytest.fixture
+def api(client_for, owner):
+    """The owner's."""
+    return client_for(owner)
+
+
+@pytest.fixture
+def name_is(monkeypatch) -> Callable[..., None]:
+    """Let a name stand for addresses: ``name_is("web.example.com", "203.0.113.7")``."""
+    known: dict[str, list[str]] = {}
+
+    def resolve(host: str) -> list[names.Address]:
+        if host not in known:
+            raise names.Unresolved(f"the name {host} was not found")
+        return [ipaddress.ip_address(address) for address in known[host]]
+
+    monkeypatch.setattr(names, "resolve", resolve)
+    return lambda host, *addresses: known.__setitem__(host, list(addresses))

@@ -1,0 +1,185 @@
+"""The prober's queue: who checks what, and when."""
+
+from collections import Counter
+from datetime import UTC, datetime, timedelta
+
+import pytest
+from django.db import connection
+from hypothesis import HealthCheck, given
+from hypothesis import settings as hypothesis_settings
+from hypothesis import strategies as st
+
+from accounts.models import Account
+from managed.models import Issue, Measurement, Service
+from managed.services import incidents, probing
+from managed.services.probing import MARGIN, claim, next_slot
+from tests.managed.watched import (
+    DOWN,
+    UP,
+    claim_one,
+    claimed,
+    clock,
+    in_threads,
+    make_due,
+    managed_account,
+    settle,
+    told,
+    watch,
+)
+
+pytestmark = pytest.mark.django_db
+
+
+def test_a_claim_says_what_is_to_be_checked(account):
+    service = watch(account, service_type="tcp", address="10.0.0.1:22", timeout=7, body=None)
+    [probe] = claim(10)
+    service.refresh_from_db()
+    assert (probe.service_id, probe.account_id, probe.fence) == (service.pk, account.pk, service.fence)
+    assert (probe.service_type, probe.address, probe.body, probe.timeout) == ("tcp", "10.0.0.1:22", "", 7)
+    assert probe.private is False
+    assert service.lease_until == probe.claimed + timedelta(seconds=7 + MARGIN)
+
+
+def test_what_is_claimed_is_nobody_elses_until_the_lease_runs_out(service):
+    [first] = claim(10)
+    assert claim(10) == []
+    Service.objects.update(lease_until=clock())
+    [second] = claim(10)
+    assert second.fence == first.fence + 1
+    assert not probing.settle(first, DOWN), "who lost the lease writes nothing"
+    assert probing.settle(second, UP)
+    assert Measurement.objects.count() == 1
+
+
+def test_claims_what_has_waited_longest(account):
+    waiting = [watch(account) for _ in range(4)]
+    for ago, service in zip((5, 20, 1, 10), waiting, strict=True):
+        make_due(service, ago=ago)
+    order = [probe.service_id for _ in range(4) for probe in claim(1)]
+    assert order == [waiting[n].pk for n in (1, 3, 0, 2)]
+
+
+def test_an_account_whose_services_hang_leaves_room_for_others(account, settings):
+    settings.PROBE_SHARE = 3
+    hanging = [watch(account) for _ in range(8)]
+    make_due(*hanging, ago=60)
+    others = {watch(managed_account()).pk for _ in range(4)}
+    first = claimed()
+    assert set(first) == {service.pk for service in hanging[:3]} | others
+    assert claimed() == []
+    Service.objects.filter(pk=hanging[1].pk).update(lease_until=None, next_check_at=clock() + timedelta(minutes=1))
+    assert claimed() == [hanging[3].pk], "one has ended, one begins"
+
+
+def test_a_lease_that_is_over_takes_up_no_room(account, settings):
+    settings.PROBE_SHARE = 2
+    services = [watch(account) for _ in range(4)]
+    assert len(claimed()) == 2
+    Service.objects.exclude(lease_until=None).update(lease_until=clock())
+    assert sorted(claimed()) == [service.pk for service in services[:2]]
+
+
+def test_what_is_not_due_or_disabled_is_not_claimed(account):
+    later = watch(account)
+    Service.objects.filter(pk=later.pk).update(next_check_at=clock() + timedelta(seconds=5))
+    watch(account, status="disabled")
+    assert claimed() == []
+
+
+def test_a_suspended_account_and_one_without_managed_are_not_checked(account):
+    watch(managed_account(is_active=False))
+    unmanaged = managed_account()
+    watch(unmanaged)
+    Account.objects.filter(pk=unmanaged.pk).update(managed=False)
+    mine = watch(account)
+    assert claimed() == [mine.pk]
+
+
+@pytest.mark.parametrize("change", [{"is_active": False}, {"managed": False}])
+def test_an_account_suspended_while_a_check_is_under_way_hears_nothing_of_it(account, service, change):
+    settle(service, UP, DOWN)
+    probe = claim_one(service)
+    Account.objects.filter(pk=account.pk).update(**change)
+    assert not probing.settle(probe, DOWN)
+    service.refresh_from_db()
+    assert (service.status, Issue.objects.count(), told()) == ("ok", 0, [])
+
+
+@pytest.mark.django_db(transaction=True)
+def test_many_who_claim_at_once_share_what_is_due(account):
+    due = {watch(account).pk for _ in range(120)}
+    found: list[list[int]] = [[] for _ in range(6)]
+
+    def prober(number: int) -> None:
+        while probes := claim(7):
+            found[number] += [probe.service_id for probe in probes]
+        connection.close()
+
+    in_threads(prober, 6)
+    everything = [key for each in found for key in each]
+    assert len(everything) == len(due)
+    assert set(everything) == due
+
+
+def test_what_is_given_back_is_due_at_once(account):
+    first, second = watch(account), watch(account)
+    probes = claim(10)
+    Service.objects.filter(pk=second.pk).update(fence=99)
+    probing.release(probes)
+    assert claimed() == [first.pk], "the second is somebody else's by now"
+    probing.release([])
+
+
+# --- when -------------------------------------------------------------------------------------------------------
+
+MOMENTS = st.datetimes(datetime(2024, 1, 1), datetime(2030, 1, 1), timezones=st.just(UTC))
+
+
+@hypothesis_settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(st.integers(1, 10**9), st.integers(10, 3600), MOMENTS, st.floats(0, 400))
+def test_the_next_check_is_in_the_services_own_slot(settings, key, interval, claimed_at, took):
+    settings.PROBE_EVERY = interval
+    at = claimed_at + timedelta(seconds=took)
+    slot = next_slot(key, claimed_at, at)
+    earliest = max(claimed_at + timedelta(seconds=interval / 2), at)
+    assert earliest - timedelta(milliseconds=1) <= slot <= earliest + timedelta(seconds=interval, milliseconds=1)
+    again = next_slot(key, slot, slot)
+    assert abs((again - slot).total_seconds() - interval) < 0.001
+    late = slot + timedelta(seconds=interval / 3)
+    assert abs(next_slot(key, late, late) - again) < timedelta(milliseconds=1)
+
+
+@pytest.mark.parametrize("interval", [10, 37, 60, 61, 74, 3600])
+@pytest.mark.parametrize("step", [1, 2, 3, 10, 37, 60])
+def test_services_are_spread_over_the_interval_whatever_their_ids(settings, interval, step):
+    settings.PROBE_EVERY = interval
+    at = datetime(2026, 1, 1, tzinfo=UTC)
+    slots = Counter(
+        int(next_slot(key, at, at).timestamp() % interval * 10 / interval)
+        for key in range(7, 7 + 1000 * step, step)
+    )
+    assert len(slots) == 10
+    assert max(slots.values()) <= 130
+    assert min(slots.values()) >= 70
+
+
+def test_a_first_check_is_at_once_and_the_next_not_before_half_an_interval(account, settings):
+    service = watch(account)
+    [probe] = claim(1)
+    probing.settle(probe, UP)
+    service.refresh_from_db()
+    waits = (service.next_check_at - probe.claimed).total_seconds()
+    assert settings.PROBE_EVERY / 2 - 0.001 <= waits <= settings.PROBE_EVERY * 1.5
+    assert claim(10) == [], "one check in each interval"
+
+
+def test_the_clock_that_counts_is_the_databases(service, monkeypatch):
+    """A host whose clock is an hour ahead must not put checks off, nor write measurements of the future."""
+    ahead = datetime.now(UTC) + timedelta(hours=1)
+    for module in (probing, incidents):
+        monkeypatch.setattr(module, "now", lambda: ahead, raising=False)
+    monkeypatch.setattr("django.utils.timezone.now", lambda: ahead)
+    checked = settle(service, UP)
+    assert checked.next_check_at < clock() + timedelta(minutes=3)
+    assert checked.checked_at <= clock()
+    assert Measurement.objects.get().at == checked.checked_at
