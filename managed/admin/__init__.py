@@ -1,0 +1,5 @@
+"""Services, issues, and what staff get in with, for staff. Secrets are on no page but the answer to Decrypt."""
+
+from managed.admin import attention, contacts, credentials, issues, keys, panels, services
+
+__all__ = ["attention", "contacts", "credentials", "issues", "keys", "panels", "services"]

@@ -1,0 +1,30 @@
+"""What of managed needs attention: services that are down, and checks that nobody makes. Two queries."""
+
+from collections.abc import Iterator
+
+from django.http import HttpRequest
+
+from config.admin.attention import Notice, watcher
+from config.admin.display import list_of
+from managed.admin.standing import PATIENCE, Status, late
+from managed.models import Service
+
+
+@watcher
+def problems(request: HttpRequest) -> Iterator[Notice]:
+    if not request.user.has_perm("managed.view_service"):
+        return
+    number = Service.objects.filter(status=Status.PROBLEM).count()
+    if number:
+        yield Notice(f"Managed services that are down: {number}", list_of(Service, now="problem"))
+
+
+@watcher
+def unchecked(request: HttpRequest) -> Iterator[Notice]:
+    if not request.user.has_perm("managed.view_service"):
+        return
+    number = Service.objects.filter(late()).count()
+    if number:
+        wait = "service waits" if number == 1 else "services wait"
+        text = f"{number} managed {wait} for a check for more than {PATIENCE} intervals: does a worker run?"
+        yield Notice(text, list_of(Service, now="late"))

@@ -1,0 +1,50 @@
+"""Contacts: whom accounts want told, read-only."""
+
+from django.contrib import admin
+from django.db.models import Q
+from django.http import HttpRequest
+
+from accounts.models import Account
+from config.admin.display import link, moment
+from config.admin.pages import Panel, ReadOnlyPage, is_number
+from managed.admin.standing import status_pill
+from managed.models import Contact, Service
+
+SHOWN = 50
+
+
+@admin.register(Contact)
+class ContactPage(ReadOnlyPage):
+    list_display = ("id", "name", "account", "group", "email", "phone_primary", "phone_secondary")
+    list_display_links = ("id", "name")
+    list_select_related = ("account",)
+    link_filters = ("account__id__exact",)
+    search_fields = ("=pk", "^name", "email", "group")
+    search_help_text = "Id, email, group, or how a name, company or account's email begins."
+    ordering = ("-id",)
+    sortable_by = ()
+    fields = (("name", "account"), ("email", "group"), ("phone_primary", "phone_secondary"), "updated_at")
+
+    def matches(self, term: str) -> Q:
+        if is_number(term):
+            return super().matches(term)
+        owner = Account.objects.filter(Q(company__istartswith=term) | Q(email__istartswith=term))
+        return super().matches(term) | Q(account__in=owner)
+
+    def panels(self, request: HttpRequest, obj: Contact) -> list[Panel]:
+        return [services_panel(obj)]
+
+    @admin.display(description="Updated")
+    def updated_at(self, contact: Contact):
+        return moment(contact.updated)
+
+
+def services_panel(contact: Contact) -> Panel:
+    """Of which services' failures the contact is told."""
+    told = Service.objects.filter(account=contact.account_id, consultation_group=contact.group or "")
+    return Panel.of(
+        "Is told of",
+        ("Service", "Status"),
+        ((link(service), status_pill(service)) for service in told.order_by("label")[:SHOWN]),
+        empty="Nothing: no service consults this group.",
+    )

@@ -1,0 +1,117 @@
+"""Credentials that accounts gave, and who read what of them. The secret is on no page but the answer to Decrypt."""
+
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+from django.contrib import admin
+from django.db.models import Count, Q, QuerySet
+from django.http import HttpRequest
+from django.utils.html import format_html
+from django.utils.safestring import SafeString
+
+from accounts.admin.events import Since
+from accounts.admin.panels import staff
+from accounts.models import Account
+from config.admin.display import NOTHING, link, moment
+from config.admin.pages import Panel, ReadOnlyPage, is_number
+from managed.admin.display import TARGET
+from managed.admin.reveal import LABEL, Revealed, RevealPage, decryptions_panel, reveal_address
+from managed.admin.standing import status_pill
+from managed.models import Credential, Decryption
+from managed.services import credentials
+
+
+@admin.register(Credential)
+class CredentialPage(RevealPage):
+    list_display = ("id", "label", "account", "used_by", "given", "read")
+    list_display_links = ("id", "label")
+    link_filters = ("account__id__exact",)
+    search_fields = ("=pk", "^label")
+    search_help_text = "Id, or how a label, company or account's email begins."
+    ordering = ("-id",)
+    sortable_by = ()
+    fields = (("label", "account"), ("given", "read"))
+
+    def get_queryset(self, request: HttpRequest) -> QuerySet[Credential]:
+        return super().get_queryset(request).annotate(services_number=Count("services"))
+
+    def matches(self, term: str) -> Q:
+        if is_number(term):
+            return super().matches(term)
+        owner = Account.objects.filter(Q(company__istartswith=term) | Q(email__istartswith=term))
+        return super().matches(term) | Q(account__in=owner)
+
+    def reveal(self, request: HttpRequest, obj: Credential, reason: str, seen: int) -> Sequence[Revealed]:
+        secret = credentials.decrypt(staff(request, obj.account_id), obj, reason, seen)
+        return Revealed("Username", secret.username), Revealed("Password", secret.password)
+
+    def panels(self, request: HttpRequest, obj: Credential) -> list[Panel]:
+        return [services_panel(obj), decryptions_panel(obj)]
+
+    @admin.display(description="Services")
+    def used_by(self, credential: Credential) -> int:
+        return credential.services_number  # type: ignore[attr-defined]
+
+    @admin.display(description="Given")
+    def given(self, credential: Credential):
+        return moment(credential.created)
+
+    @admin.display(description="Last decrypted")
+    def read(self, credential: Credential):
+        return moment(credential.last_decrypted)
+
+
+def services_panel(credential: Credential) -> Panel:
+    """What it was given for."""
+    return Panel.of(
+        "Services that it was given for",
+        ("Service", "Status", "Address"),
+        (
+            (link(service), status_pill(service), format_html(TARGET, service.address))
+            for service in credential.services.order_by("label")
+        ),
+    )
+
+
+def credential_rows(request: HttpRequest, found: Iterable[Credential], back: str) -> list[tuple[Any, ...]]:
+    """Each with a way to read it, for those who may, that leads to `back`, and when it was given and read last."""
+    may = request.user.has_perm("managed.decrypt_credential")
+    return [
+        (
+            link(each), reveal_link(each, back) if may else NOTHING, moment(each.created),
+            moment(each.last_decrypted),
+        )
+        for each in found
+    ]  # fmt: skip
+
+
+def reveal_link(obj: Any, back: str) -> SafeString:
+    return format_html('<a href="{}">{}</a>', reveal_address(obj, back), LABEL)
+
+
+@admin.register(Decryption)
+class DecryptionPage(ReadOnlyPage):
+    """That somebody of the staff read a secret: what is written here is never changed."""
+
+    list_display = ("when", "username", "what", "account", "reason")
+    list_select_related = ("account", "credential", "key_pair")
+    list_filter = (Since,)
+    link_filters = ("account__id__exact",)
+    search_fields = ("=pk", "username", "^label")
+    search_help_text = "A staff username, or how the label of what was read begins."
+    ordering = ("-id",)
+    sortable_by = ()
+    fields = ("when", "username", "what", "account", "reason")
+
+    def get_queryset(self, request: HttpRequest) -> QuerySet[Decryption]:
+        rows = super().get_queryset(request).select_related("account", "credential", "key_pair__account")
+        return rows.defer("credential__sealed", "key_pair__sealed")
+
+    @admin.display(description="When")
+    def when(self, decryption: Decryption):
+        return moment(decryption.created)
+
+    @admin.display(description="What")
+    def what(self, decryption: Decryption):
+        held = decryption.credential or decryption.key_pair
+        return f"{decryption.label}, gone" if held is None else link(held, decryption.label)

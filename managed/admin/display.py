@@ -1,0 +1,37 @@
+"""How what is of managed, or named by it, is shown."""
+
+from datetime import datetime
+
+from django.utils.html import format_html
+from django.utils.safestring import SafeString
+from django.utils.timezone import now
+
+from accounts.models import Ticket
+from config.admin.display import BAD, NOTHING, QUIET, link, moment, pill, span
+
+TARGET = '<span class="address">{}</span>'
+
+
+def ago(time: datetime | None) -> SafeString:
+    """How long ago, or how soon, it is, with the time itself behind it: for lists."""
+    if time is None:
+        return NOTHING
+    exact = f"{time:%Y-%m-%d %H:%M:%S}"
+    return format_html('<time datetime="{}" title="{}">{}</time>', time.isoformat(), exact, _distance(time))
+
+
+def moment_ago(time: datetime | None) -> SafeString:
+    """A time, and how long ago, or how soon, it is."""
+    return NOTHING if time is None else format_html("{}, {}", moment(time), _distance(time))
+
+
+def _distance(time: datetime) -> str:
+    current = now()
+    return f"{span(current - time)} ago" if time <= current else f"in {span(time - current)}"
+
+
+def ticket_link(ticket: Ticket) -> SafeString:
+    """The ticket, and whether somebody closed it."""
+    closed = ticket.status == Ticket.Status.CLOSED
+    state = pill(ticket.status, QUIET if closed else BAD)
+    return format_html("{} {}", link(ticket, f"{ticket.pk}: {ticket.summary}"), state)

@@ -1,0 +1,106 @@
+"""What checks of a service found: the last day in five-minute steps, the last 30 days by the hour, and its uptime.
+
+Two queries, however much was measured.
+"""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+
+from django.db.models import DateTimeField, F, Func, Max, Sum, Value
+
+from managed.models import Measurement, Service
+
+STEP = timedelta(minutes=5)
+HOUR = timedelta(hours=1)
+DAY, WEEK, MONTH = timedelta(days=1), timedelta(days=7), timedelta(days=30)
+_EPOCH = datetime(2000, 1, 1, tzinfo=UTC)
+
+
+@dataclass(frozen=True, slots=True)
+class Span:
+    """All checks of a stretch of time that begins at `at`. Milliseconds are of those that did not fail."""
+
+    at: datetime
+    checks: int
+    failed: int
+    average: float | None
+    highest: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Uptime:
+    """How many of the checks since some time failed."""
+
+    checks: int
+    failed: int
+
+    @property
+    def percent(self) -> str:
+        """With two decimals, cut off: 100 is said where not one failed."""
+        if not self.checks:
+            return "–"
+        if not self.failed:
+            return "100 %"
+        return f"{(self.checks - self.failed) * 10_000 // self.checks / 100:.2f} %"
+
+
+@dataclass(frozen=True, slots=True)
+class History:
+    """`day` is in steps of `STEP` and `month` in hours, each oldest first and without those that had no check."""
+
+    at: datetime
+    day: list[Span]
+    month: list[Span]
+
+    def uptime(self, period: timedelta) -> Uptime:
+        """Of the day to the step, of longer ones to the hour."""
+        spans = self.day if period <= DAY else self.month
+        start = _floor(self.at - period, STEP if period <= DAY else HOUR)
+        counted = [span for span in spans if span.at >= start]
+        return Uptime(sum(span.checks for span in counted), sum(span.failed for span in counted))
+
+
+def history(service: Service, at: datetime) -> History:
+    """What was found up to `at`. Checks of the last hours are not thinned yet: these hours are summed up here."""
+    edge = _floor(at - DAY, HOUR)
+    steps = _steps(service, edge, at)
+    start = _floor(at - DAY, STEP)
+    return History(
+        at,
+        [span for span in steps if span.at >= start],
+        [*_hours(service, _floor(at - MONTH, HOUR), edge), *_by_hour(steps)],
+    )
+
+
+def _steps(service: Service, since: datetime, until: datetime) -> list[Span]:
+    binned = Func(Value(STEP), F("at"), Value(_EPOCH), function="date_bin", output_field=DateTimeField())
+    found = Measurement.objects.filter(service=service, span=Measurement.Span.CHECK, at__gte=since, at__lte=until)
+    rows = found.annotate(step=binned).order_by("step").values_list("step")
+    times = {"average": Sum("milliseconds"), "highest": Max("milliseconds")}
+    return [
+        Span(step, checks, failed, total / (checks - failed) if total is not None else None, highest)
+        for step, checks, failed, total, highest in rows.annotate(n=Sum("checks"), bad=Sum("failed"), **times)
+    ]
+
+
+def _hours(service: Service, since: datetime, until: datetime) -> list[Span]:
+    found = Measurement.objects.filter(service=service, span=Measurement.Span.HOUR, at__gte=since, at__lt=until)
+    return [Span(*row) for row in found.order_by("at").values_list("at", "checks", "failed", "milliseconds")]
+
+
+def _by_hour(steps: Iterable[Span]) -> list[Span]:
+    hours: dict[datetime, list[Span]] = {}
+    for step in steps:
+        hours.setdefault(_floor(step.at, HOUR), []).append(step)
+    return [_together(at, spans) for at, spans in hours.items()]
+
+
+def _together(at: datetime, spans: list[Span]) -> Span:
+    checks, failed = sum(span.checks for span in spans), sum(span.failed for span in spans)
+    total = sum(span.average * (span.checks - span.failed) for span in spans if span.average is not None)
+    return Span(at, checks, failed, total / (checks - failed) if checks > failed else None)
+
+
+def _floor(moment: datetime, step: timedelta) -> datetime:
+    return moment - (moment - _EPOCH) % step

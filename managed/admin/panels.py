@@ -1,0 +1,74 @@
+"""What of managed stands on the page of an account."""
+
+from django.db.models import Model
+from django.utils.html import format_html
+from django.utils.safestring import SafeString
+
+from accounts.admin.panels import MOST, account_panel
+from accounts.models import Account
+from config.admin.display import BAD, link, list_of, moment, pill
+from config.admin.pages import Panel, Row
+from managed.admin.display import TARGET
+from managed.admin.standing import Status, status_pill
+from managed.models import ComputeSettings, Contact, Credential, Decryption, Issue, KeyPair, Service
+
+OFF = "Managed is off for this account."
+
+
+@account_panel
+def services_panel(account: Account) -> Panel:
+    """The services of an account, those in trouble first."""
+    found = Service.objects.filter(account=account).order_by("-status", "-pk")[:MOST]
+    return Panel(
+        "Managed services",
+        ("Service", "Status", "Address", "Checked", "Error"),
+        [
+            Row(
+                (
+                    link(each), status_pill(each), format_html(TARGET, each.address), moment(each.checked_at),
+                    each.error,
+                ),
+                "bad" if each.status == Status.PROBLEM else "",
+            )
+            for each in found
+        ],
+        more=list_of(Service, account__id__exact=account.pk),
+        empty="None." if account.managed else OFF,
+    )  # fmt: skip
+
+
+@account_panel
+def contacts_panel(account: Account) -> Panel:
+    """Whom to call."""
+    found = Contact.objects.filter(account=account).order_by("group", "name")[:MOST]
+    return Panel.of(
+        "Managed contacts",
+        ("Name", "Group", "Email", "Phone", "Second phone"),
+        ((link(each), each.group, each.email, each.phone_primary, each.phone_secondary) for each in found),
+        more=list_of(Contact, account__id__exact=account.pk),
+        empty="None." if account.managed else OFF,
+    )
+
+
+@account_panel
+def rest_panel(account: Account) -> Panel:
+    """Where the rest of managed is: what went wrong, what staff get in with, and who did."""
+    issue = Issue.objects.filter(account=account, closed=None).first()
+    key = KeyPair.objects.filter(account=account).defer("sealed").select_related("account").first()
+    opened = format_html("{} {}", link(issue), pill("open", BAD)) if issue else "none open"
+    settings = ComputeSettings.objects.filter(instance__account=account).count()
+    return Panel.of(
+        "Managed",
+        ("What", "How many", "List"),
+        [
+            ("Issues", opened, _all(Issue, account)),
+            ("SSH key", link(key) if key else "not asked for yet", ""),
+            ("SSH settings of computes", settings, _all(ComputeSettings, account, "instance__account__id__exact")),
+            ("Credentials", Credential.objects.filter(account=account).count(), _all(Credential, account)),
+            ("Decryptions", Decryption.objects.filter(account=account).count(), _all(Decryption, account)),
+        ],
+    )
+
+
+def _all(model: type[Model], account: Account, lookup: str = "account__id__exact") -> SafeString:
+    return format_html('<a href="{}">all</a>', list_of(model, **{lookup: account.pk}))

@@ -1,0 +1,298 @@
+"""Services that are watched: which are down, why, how they answered, and what helps to mend them."""
+
+from collections.abc import Iterable
+from datetime import timedelta
+from typing import Any
+
+from django.conf import settings
+from django.contrib import admin
+from django.db.models import Q, QuerySet
+from django.db.models.functions import Now
+from django.http import HttpRequest
+from django.utils.html import format_html
+from django.utils.safestring import SafeString
+
+from accounts.admin.panels import event_state, staff
+from accounts.models import Account, Event
+from compute.models import Instance
+from config.admin.display import NOTHING, lines, link, list_of, moment, page_of, pill
+from config.admin.pages import ClosedFilter, Panel, ReadOnlyPage, is_number
+from config.admin.verbs import Verb
+from config.errors import Invalid
+from managed.admin import history, standing
+from managed.admin.chart import Chart, draw
+from managed.admin.credentials import credential_rows, reveal_link
+from managed.admin.display import TARGET, ago, moment_ago, ticket_link
+from managed.admin.history import History
+from managed.admin.keys import address, ssh
+from managed.admin.standing import Standing, Status
+from managed.models import Issue, KeyPair, Measurement, Service
+from managed.services import services, targets
+from managed.services.incidents import whom_to_tell
+
+SHOWN = 15
+PERIODS = {"Last 24 hours": history.DAY, "Last 7 days": history.WEEK, "Last 30 days": history.MONTH}
+
+
+def check_now(request: HttpRequest, service: Service) -> str:
+    services.check_now(staff(request, service.account_id), service)
+    return "it is due now. Load the page again in a few seconds."
+
+
+def disable(request: HttpRequest, service: Service) -> str:
+    services.disable(staff(request, service.account_id), service)
+    return "it is not watched any more."
+
+
+def enable(request: HttpRequest, service: Service) -> str:
+    services.enable(staff(request, service.account_id), service)
+    return "its first check is due now."
+
+
+class RightNow(admin.SimpleListFilter):
+    title = "right now"
+    parameter_name = "now"
+    CHOICES = {
+        "problem": ("Down", lambda: Q(status=Status.PROBLEM)),
+        "shaky": ("The last check failed", standing.shaky),
+        "late": ("Late: waits for a check", standing.late),
+        "held": ("Being checked", standing.held),
+        "watched": ("All that are watched", standing.watched),
+    }
+
+    def lookups(self, request, model_admin):
+        return [(name, label) for name, (label, _) in self.CHOICES.items()]
+
+    def queryset(self, request: HttpRequest, queryset: QuerySet[Service]) -> QuerySet[Service]:
+        chosen = self.CHOICES.get(self.value() or "")
+        return queryset.filter(chosen[1]()) if chosen else queryset
+
+
+@admin.register(Service)
+class ServicePage(ReadOnlyPage):
+    """Its owner changes it; staff check it, turn it off and on, and mend what it watches."""
+
+    list_display = ("label", "state", "account", "kind", "found", "last_check")
+    list_select_related = ("account",)
+    list_filter = (RightNow, "status", "service_type", ("region", ClosedFilter))
+    link_filters = ("account__id__exact",)
+    search_fields = ("=pk", "^label")
+    search_help_text = "Id, part of an address, or how a label, company or account's email begins."
+    ordering = ("-status", "-id")  # problem, pending, ok, disabled
+    sortable_by = ()
+    fieldsets = (
+        (None, {"fields": (
+            ("state", "id"), ("account", "label"), ("target", "runs_on"), ("timing", "has_to_contain"),
+        )}),
+        ("Standing now", {"fields": (
+            "needs", ("checked", "next_check"), ("last_good", "failures_in_a_row"), ("part_of", "ticket"),
+        )}),
+        ("More", {"classes": ("collapse",), "fields": (
+            ("kind", "region"), ("consultation_group", "updated_at"), "created_at",
+        )}),
+    )  # fmt: skip
+    verbs = (
+        Verb("check-now", "Check now", check_now, offered=lambda service: service.status != Status.DISABLED),
+        Verb(
+            "disable", "Disable", disable, danger=True, offered=lambda service: service.status != Status.DISABLED,
+            confirm="Nobody is told any more when it falls, and an issue that it alone is part of is closed.",
+        ),
+        Verb("enable", "Enable", enable, offered=lambda service: service.status == Status.DISABLED),
+    )  # fmt: skip
+
+    class Media:
+        css = {"all": ("managed/admin.css",)}
+
+    def get_queryset(self, request: HttpRequest) -> QuerySet[Service]:
+        rows = super().get_queryset(request).select_related("account", "region", "issue__ticket")
+        return rows.annotate(clock=Now())
+
+    def matches(self, term: str) -> Q:
+        if is_number(term):
+            return super().matches(term)
+        owner = Account.objects.filter(Q(company__istartswith=term) | Q(email__istartswith=term))
+        return super().matches(term) | Q(address__icontains=term) | Q(account__in=owner)
+
+    def render_change_form(self, request, context, add=False, change=False, form_url="", obj=None):
+        if obj is not None:
+            found = history.history(obj, obj.clock)
+            context["uptimes"] = [(name, found.uptime(period)) for name, period in PERIODS.items()]
+            context["charts"] = charts(found)
+        return super().render_change_form(request, context, add, change, form_url, obj)
+
+    def panels(self, request: HttpRequest, obj: Service) -> list[Panel]:
+        return [
+            notes_panel(obj), secrets_panel(request, obj), contacts_panel(obj), issues_panel(obj), events_panel(obj)
+        ]  # fmt: skip
+
+    @admin.display(description="Status")
+    def state(self, service: Service):
+        return Standing(service).state()
+
+    @admin.display(description="Address")
+    def target(self, service: Service):
+        return format_html(TARGET, service.address)
+
+    @admin.display(description="Type")
+    def kind(self, service: Service) -> str:
+        return service.service_type
+
+    @admin.display(description="Address, error")
+    def found(self, service: Service):
+        wrong = format_html('<span class="problem">{}</span>', service.error) if service.error else ""
+        return lines([self.target(service), wrong])
+
+    @admin.display(description="Checked")
+    def last_check(self, service: Service):
+        return ago(service.checked_at)
+
+    @admin.display(description="Checked")
+    def checked(self, service: Service):
+        return moment_ago(service.checked_at)
+
+    @admin.display(description="What needs you")
+    def needs(self, service: Service):
+        return Standing(service).needs()
+
+    @admin.display(description="Next check")
+    def next_check(self, service: Service):
+        return Standing(service).next_check()
+
+    @admin.display(description="Last good check")
+    def last_good(self, service: Service):
+        good = Measurement.objects.filter(service=service, span=Measurement.Span.CHECK, failed=0)
+        at = good.order_by("-at").values_list("at", flat=True).first()
+        return f"none in {settings.MEASUREMENTS_KEPT.days} days" if at is None else moment_ago(at)
+
+    @admin.display(description="Failures in a row")
+    def failures_in_a_row(self, service: Service) -> int:
+        return service.failures
+
+    @admin.display(description="Issue")
+    def part_of(self, service: Service):
+        """The issue that it is part of, which others may have left: what still fails stays in a closed one."""
+        issue = service.issue
+        if issue is None:
+            return NOTHING
+        return format_html("{}, opened {}{}", link(issue), ago(issue.created), ", closed" if issue.closed else "")
+
+    @admin.display(description="Ticket")
+    def ticket(self, service: Service):
+        return ticket_link(service.issue.ticket) if service.issue else NOTHING
+
+    @admin.display(description="Checks")
+    def timing(self, service: Service) -> str:
+        return f"every {settings.PROBE_EVERY} s, {service.timeout} s for an answer"
+
+    @admin.display(description="Has to contain")
+    def has_to_contain(self, service: Service):
+        return service.body or NOTHING
+
+    @admin.display(description="Runs on")
+    def runs_on(self, service: Service):
+        return host_of(service)
+
+    @admin.display(description="Created")
+    def created_at(self, service: Service):
+        return moment(service.created)
+
+    @admin.display(description="Changed by its owner")
+    def updated_at(self, service: Service):
+        return moment(service.updated)
+
+
+def charts(found: History) -> list[Chart]:
+    interval = timedelta(seconds=settings.PROBE_EVERY)
+    return [
+        draw(
+            "day", "Last 24 hours, in steps of five minutes", found.day, found.at - history.DAY, found.at,
+            history.STEP, interval, timedelta(hours=3),
+        ),
+        draw(
+            "month", "Last 30 days, hourly averages", found.month, found.at - history.MONTH, found.at,
+            history.HOUR, interval, timedelta(days=5),
+        ),
+    ]  # fmt: skip
+
+
+def host_of(service: Service) -> SafeString | str:
+    """The compute of the account that has the address, where that is an address and not a name, and a way in."""
+    try:
+        literal = targets.parse(service.service_type, service.address).literal
+    except Invalid:
+        literal = None
+    if literal is None:
+        return "not known: the address is a name"
+    own = Instance.objects.filter(account=service.account_id).select_related("managed_settings")
+    where = Q(ipv4__contains=[str(literal)]) if literal.version == 4 else Q(ipv6__startswith=f"{literal}/")
+    found = own.filter(where).first()
+    return "none of the account's computes" if found is None else lines([link(found), address(ssh(found))])
+
+
+def notes_panel(service: Service) -> Panel:
+    notes = [format_html('<p class="notes">{}</p>', service.notes)] if service.notes else []
+    return Panel.of("Notes of its owner", ("For who mends it",), ((note,) for note in notes))
+
+
+def secrets_panel(request: HttpRequest, service: Service) -> Panel:
+    """What gets staff in: its credentials, and the key pair of the account."""
+    rows = credential_rows(request, service.credentials.defer("sealed").order_by("label"), page_of(service))
+    pair = KeyPair.objects.filter(account=service.account_id).defer("sealed").select_related("account").first()
+    if pair is not None:
+        read = reveal_link(pair, page_of(service)) if request.user.has_perm("managed.decrypt_keypair") else NOTHING
+        rows.append((link(pair), read, moment(pair.created), ""))
+    return Panel.of(
+        "Credentials and key",
+        ("What", "", "Given", "Last decrypted"),
+        rows,
+        empty="Its owner has given none for it.",
+    )
+
+
+def contacts_panel(service: Service) -> Panel:
+    group = service.consultation_group
+    found = contact_rows(whom_to_tell(service).order_by("name"))
+    return Panel.of(
+        f"Contacts of the consultation group {group}" if group else "Contacts that are in no group",
+        ("Name", "Email", "Phone", "Second phone"),
+        found,
+        empty=f"None: mails go to the account's own address, {service.account.email}.",
+    )
+
+
+def contact_rows(contacts: Iterable[Any]) -> list[tuple[Any, ...]]:
+    return [(link(contact), contact.email, contact.phone_primary, contact.phone_secondary) for contact in contacts]
+
+
+def issues_panel(service: Service) -> Panel:
+    """The newest issues that it was part of."""
+    found = Issue.objects.filter(account=service.account_id, services__contains=[service.pk])
+    return Panel.of(
+        "Issues",
+        ("Issue", "State", "Opened", "Closed", "Ticket"),
+        (
+            (
+                link(issue), pill("closed") if issue.closed else pill("open", standing.BAD), moment(issue.created),
+                moment(issue.closed), ticket_link(issue.ticket),
+            )
+            for issue in found.select_related("ticket").order_by("-pk")[:SHOWN]
+        ),
+        more=list_of(Issue, account__id__exact=service.account_id),
+    )  # fmt: skip
+
+
+def events_panel(service: Service) -> Panel:
+    of = {"entity_type": "managed_service", "entity_id": service.pk}
+    found = Event.objects.filter(account=service.account_id, **of).order_by("-pk")[:SHOWN]
+    return Panel.of(
+        "Events",
+        ("When", "Action", "Status", "By", "Message"),
+        (
+            (
+                moment(event.created), link(event, event.action), event_state(event),
+                event.username or "the platform", event.message,
+            )
+            for event in found
+        ),
+        more=list_of(Event, account__id__exact=service.account_id, **of),
+    )  # fmt: skip

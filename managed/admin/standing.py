@@ -1,0 +1,119 @@
+"""Where a service stands, told on the database's clock: what the prober knows of it, and what needs somebody."""
+
+from collections.abc import Iterator
+from datetime import datetime, timedelta
+
+from django.conf import settings
+from django.db.models import Q, Value
+from django.db.models.functions import Now
+from django.utils.html import format_html, format_html_join
+from django.utils.safestring import SafeString
+
+from accounts.models import Ticket
+from config.admin.display import BAD, BUSY, GOOD, QUIET, lines, pill, span
+from managed.admin.display import moment_ago
+from managed.models import Service
+from managed.services.probing import FAILURES
+
+Status = Service.Status
+TONES = {Status.OK: GOOD, Status.PROBLEM: BAD, Status.PENDING: BUSY, Status.DISABLED: QUIET}
+PATIENCE = 3
+"""Intervals that nobody has to worry about."""
+
+
+def status_pill(service: Service) -> SafeString:
+    return pill(service.status, TONES[Status(service.status)])
+
+
+def watched() -> Q:
+    """Those that the prober takes."""
+    return ~Q(status=Status.DISABLED) & Q(account__is_active=True, account__managed=True)
+
+
+def late() -> Q:
+    """Due for long, and nobody took it: no worker runs, or there are too few of them."""
+    since = Now() - Value(patience())
+    return watched() & Q(next_check_at__lt=since) & (Q(lease_until=None) | Q(lease_until__lt=since))
+
+
+def patience() -> timedelta:
+    """How long a service may wait for a check before it counts as late."""
+    return PATIENCE * timedelta(seconds=settings.PROBE_EVERY)
+
+
+def held() -> Q:
+    """A check is under way."""
+    return Q(lease_until__gte=Now())
+
+
+def shaky() -> Q:
+    """It failed, and not often enough to be a problem."""
+    return watched() & Q(failures__gt=0) & ~Q(status=Status.PROBLEM)
+
+
+class Standing:
+    """One service, with its account and the database's `clock`, in words."""
+
+    def __init__(self, service: Service):
+        self.service = service
+        self.at: datetime = service.clock  # type: ignore[attr-defined]
+
+    @property
+    def watched(self) -> bool:
+        account = self.service.account
+        return self.service.status != Status.DISABLED and account.is_active and account.managed
+
+    @property
+    def held(self) -> bool:
+        return self.service.lease_until is not None and self.service.lease_until >= self.at
+
+    @property
+    def late(self) -> bool:
+        """As `late`, for this one."""
+        since = max(filter(None, (self.service.next_check_at, self.service.lease_until)))
+        return self.watched and self.at - since > patience()
+
+    def state(self) -> SafeString:
+        said = [status_pill(self.service)]
+        if self.late:
+            said.append(pill("late", BAD))
+        elif not self.watched and self.service.status != Status.DISABLED:
+            said.append(pill("not watched", QUIET))
+        return format_html_join(" ", "{}", ((each,) for each in said))
+
+    def needs(self) -> SafeString:
+        """What somebody has to look after, the most urgent first."""
+        return lines(self._needs())
+
+    def _needs(self) -> Iterator[str | SafeString]:
+        service = self.service
+        if service.status == Status.PROBLEM:
+            yield format_html('<strong class="problem">It is down: {}.</strong>', service.error or "no word why")
+            if service.issue is not None and service.issue.ticket.status == Ticket.Status.CLOSED:
+                yield "Its ticket was closed while it is down: nobody is told anew before it has been up."
+        if self.late:
+            yield format_html(
+                '<strong class="problem">It has waited for a check for {}: does a worker run?</strong>',
+                span(self.at - service.next_check_at),
+            )
+        if service.status != Status.DISABLED and not self.watched:
+            why = "managed is off for its account" if service.account.is_active else "its account is suspended"
+            yield f"It is not watched: {why}."
+        if service.status == Status.DISABLED:
+            yield "Nothing: it is disabled."
+        elif service.status == Status.PENDING and not service.failures:
+            yield "Nothing: it waits for its first check."
+        elif service.failures and service.status != Status.PROBLEM:
+            left = FAILURES - service.failures
+            yield f"The last check failed: {service.error}. {left} more in a row, and it is a problem."
+        elif service.status == Status.OK and not self.late:
+            yield "Nothing: it is up."
+
+    def next_check(self) -> SafeString | str:
+        if not self.watched:
+            return "none"
+        if self.held:
+            return "under way"
+        if self.service.next_check_at <= self.at:
+            return f"due since {span(self.at - self.service.next_check_at)}"
+        return moment_ago(self.service.next_check_at)

@@ -1,0 +1,68 @@
+"""Contacts: whom to tell when a service fails."""
+
+from typing import Any
+
+from django.core.validators import RegexValidator
+from rest_framework.serializers import CharField, DateTimeField, EmailField, IntegerField
+
+from config.api.access import UNRESTRICTED
+from config.api.responses import JSONResponse
+from config.api.serializers import Resource
+from managed.api.base import READ, WRITE, ManagedViewSet
+from managed.models import Contact
+from managed.services import contacts
+
+NAME = r"\A[a-zA-Z0-9\-_ ]*\Z"
+
+
+def phone(source: str) -> CharField:
+    return CharField(source=source, max_length=32, required=False, allow_blank=True, allow_null=True)
+
+
+class Phone(Resource):
+    primary = phone("phone_primary")
+    secondary = phone("phone_secondary")
+
+
+class ContactResource(Resource):
+    """Somebody whom the account wants told."""
+
+    id = IntegerField(read_only=True)
+    name = CharField(min_length=2, max_length=64, validators=[RegexValidator(NAME, "name is not valid")])
+    email = EmailField(max_length=128)
+    phone = Phone(source="*", required=False)
+    group = CharField(
+        min_length=2, max_length=50, required=False, allow_null=True, help_text="What services consult."
+    )
+    updated = DateTimeField(read_only=True)
+
+    class Meta:
+        filterable = ("group",)
+
+
+class ContactViewSet(ManagedViewSet[Contact]):
+    """Contacts of managed."""
+
+    resource = ContactResource
+    # the contract asks for read_write to retrieve one
+    scopes = {"list": READ, "retrieve": WRITE, "create": WRITE, "update": WRITE, "destroy": WRITE}
+    grants = dict.fromkeys(scopes, UNRESTRICTED)
+
+    @staticmethod
+    def objects(actor, path):
+        return Contact.objects.visible_to(actor)
+
+    def create(self, request) -> JSONResponse:
+        """Add a contact."""
+        return self.answer(contacts.create(self.actor, self.validated()))
+
+    def update(self, request, id) -> JSONResponse:
+        """Change what is given of a contact."""
+        contact = self.get_entity()
+        changes: dict[str, Any] = self.validated(partial=True)
+        return self.answer(contacts.update(self.actor, contact, changes))
+
+    def destroy(self, request, id) -> JSONResponse:
+        """Delete a contact."""
+        contacts.delete(self.actor, self.get_entity())
+        return JSONResponse()

@@ -1,0 +1,49 @@
+"""Whom the account wants told."""
+
+from typing import Any
+
+from django.db import transaction
+
+from accounts.actors import Actor
+from accounts.services.events import notify
+from config.errors import Missing
+from config.rows import differing, hold, write
+from managed.models import Contact
+from managed.services.refs import contact_ref
+from managed.services.room import check_room
+
+ACTION = "account_settings_update"
+"""What events about contacts, credentials and changes of services are: the contract's enum has nothing closer."""
+
+
+@transaction.atomic
+def create(actor: Actor, values: dict[str, Any]) -> Contact:
+    """Add a contact; `values` are those of its columns. Raises `Invalid` as `check_room` does."""
+    check_room(actor, Contact)
+    contact = Contact.objects.create(account_id=actor.account_id, **values)
+    notify(actor, ACTION, contact_ref(contact), message=f"The contact {contact.name} was added.")
+    return contact
+
+
+@transaction.atomic
+def update(actor: Actor, contact: Contact, changes: dict[str, Any]) -> Contact:
+    """Change what is given and differs, and return the contact as it is then.
+
+    Raises `Missing` where it was deleted meanwhile. What differs is seen on the locked row: of two who change it at
+    once the second does not take for its own what the first has just changed.
+    """
+    held = hold(Contact.objects.filter(pk=contact.pk))
+    wanted = differing(held, changes)
+    if wanted:
+        write(held, wanted, "updated")
+        notify(actor, ACTION, contact_ref(held), message=f"The contact {held.name} was changed.")
+    return held
+
+
+@transaction.atomic
+def delete(actor: Actor, contact: Contact) -> None:
+    """Delete a contact, who is told of nothing any more. Raises `Missing` where another request was first."""
+    ref = contact_ref(contact)
+    if not Contact.objects.filter(pk=contact.pk).delete()[0]:
+        raise Missing
+    notify(actor, ACTION, ref, message=f"The contact {contact.name} was deleted.")

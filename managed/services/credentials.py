@@ -1,0 +1,106 @@
+"""Credentials that an account gives to staff: written by it, read by them, one by one and for a reason."""
+
+from dataclasses import dataclass
+
+from cryptography.fernet import InvalidToken
+from django.db import transaction
+from django.utils.timezone import now
+
+from accounts.actors import Actor
+from accounts.services.events import notify
+from config.errors import Invalid, Missing
+from config.rows import hold
+from config.sealing import seal, unseal
+from managed.models import Credential
+from managed.services import decryptions
+from managed.services.contacts import ACTION
+from managed.services.refs import credential_ref
+from managed.services.room import check_room
+
+
+@dataclass(frozen=True, slots=True)
+class Secret:
+    """What a credential holds. Never logged: its text shows neither."""
+
+    username: str
+    password: str
+
+    def __repr__(self) -> str:
+        return "Secret(…)"
+
+
+@transaction.atomic
+def create(actor: Actor, label: str, secret: Secret) -> Credential:
+    """Keep a credential, encrypted. Labels are unique on the account. Raises `Invalid` as `check_room` does."""
+    check_room(actor, Credential)
+    credential = Credential.objects.create(account_id=actor.account_id, label=label, sealed=_seal(secret))
+    notify(actor, ACTION, credential_ref(credential), message=f"The credential {label} was added.")
+    return credential
+
+
+@transaction.atomic
+def rename(actor: Actor, credential: Credential, label: str) -> None:
+    """Change the label, which is for show alone."""
+    if label == credential.label:
+        return
+    if not Credential.objects.filter(pk=credential.pk).update(label=label):
+        raise Missing
+    credential.label = label
+    notify(actor, ACTION, credential_ref(credential), message=f"The credential {label} was renamed.")
+
+
+@transaction.atomic
+def replace(actor: Actor, credential: Credential, password: str, username: str | None) -> None:
+    """Put another password in place of the old one, and another username where one is given.
+
+    The row is locked: of two who replace at once the second keeps the username that the first gave. Raises
+    `Invalid` on ``username`` where none is given, and no key opens the one that was kept.
+    """
+    held = hold(Credential.objects.filter(pk=credential.pk))
+    held.sealed = _seal(Secret(_kept_username(held) if username is None else username, password))
+    held.save(update_fields=["sealed"])
+    notify(actor, ACTION, credential_ref(held), message=f"The secret of the credential {held.label} was replaced.")
+
+
+@transaction.atomic
+def revoke(actor: Actor, credential: Credential) -> None:
+    """Delete a credential: staff and services have it no more. Raises `Missing` where another request was first."""
+    ref = credential_ref(credential)
+    if not Credential.objects.filter(pk=credential.pk).delete()[0]:
+        raise Missing
+    notify(actor, ACTION, ref, message=f"The credential {credential.label} was revoked.")
+
+
+@transaction.atomic
+def decrypt(actor: Actor, credential: Credential, reason: str, seen: int | None = None) -> Secret:
+    """What the credential holds, for a staff actor on the account.
+
+    Stamps `last_decrypted` and writes who read it and why, and an event that the account sees, all in the
+    transaction that this answers from. `seen` is as for `decryptions.record`. Raises `Invalid` as that does, and
+    where no key opens it; `Missing` when it was revoked.
+    """
+    held = hold(Credential.objects.filter(pk=credential.pk))
+    reason = decryptions.record(actor, held, held.label, reason, seen)
+    try:
+        secret = _unseal(held)
+    except InvalidToken as error:
+        raise Invalid(decryptions.NO_KEY) from error
+    held.last_decrypted = now()
+    held.save(update_fields=["last_decrypted"])
+    notify(actor, ACTION, credential_ref(held), message=f"Support read the credential {held.label}: {reason}")
+    return secret
+
+
+def _kept_username(credential: Credential) -> str:
+    try:
+        return _unseal(credential).username
+    except InvalidToken as error:
+        raise Invalid("username is required: the one that was kept cannot be read any more", "username") from error
+
+
+def _seal(secret: Secret) -> bytes:
+    return seal({"username": secret.username, "password": secret.password})
+
+
+def _unseal(credential: Credential) -> Secret:
+    return Secret(**unseal(credential.sealed))

@@ -1,0 +1,58 @@
+"""The SSH key pair of an account, by which staff log in to its computes."""
+
+from cryptography.fernet import InvalidToken
+from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
+from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption, PrivateFormat, PublicFormat
+from django.db import transaction
+
+from accounts.actors import Actor
+from accounts.services.account import hold_account
+from accounts.services.events import notify
+from config.errors import Invalid
+from config.rows import hold
+from config.sealing import seal, unseal
+from managed.models import KeyPair
+from managed.services import decryptions
+from managed.services.contacts import ACTION
+from managed.services.refs import key_ref
+
+LABEL = "SSH key of managed"
+"""What decryptions of a key pair are listed under."""
+
+
+def public_key(actor: Actor) -> str:
+    """The public half of the account's key pair, which is made when it is first asked for: Ed25519."""
+    found = KeyPair.objects.filter(account_id=actor.account_id).values_list("public", flat=True).first()
+    return found if found is not None else _make(actor)
+
+
+@transaction.atomic
+def decrypt(actor: Actor, pair: KeyPair, reason: str, seen: int | None = None) -> str:
+    """The private half, as a file of OpenSSH, for a staff actor on the account.
+
+    Who read it and why, and an event that the account sees, are written in the transaction that this answers from.
+    `seen` is as for `decryptions.record`. Raises `Invalid` as that does, and where no key opens it.
+    """
+    held = hold(KeyPair.objects.select_related("account").filter(pk=pair.pk))
+    reason = decryptions.record(actor, held, LABEL, reason, seen)
+    try:
+        private = unseal(held.sealed)["private"]
+    except InvalidToken as error:
+        raise Invalid(decryptions.NO_KEY) from error
+    notify(actor, ACTION, key_ref(held.account), message=f"Support read the private SSH key of managed: {reason}")
+    return private
+
+
+@transaction.atomic
+def _make(actor: Actor) -> str:
+    """Of several who ask first at once, one makes the pair and the others get that one."""
+    account = hold_account(actor.account_id)
+    pair = KeyPair.objects.filter(account=account).first()
+    if pair is None:
+        private = Ed25519PrivateKey.generate()
+        line = private.public_key().public_bytes(Encoding.OpenSSH, PublicFormat.OpenSSH).decode()
+        secret = private.private_bytes(Encoding.PEM, PrivateFormat.OpenSSH, NoEncryption()).decode()
+        sealed = seal({"private": secret})
+        pair = KeyPair.objects.create(account=account, public=f"{line} managed@account-{account.pk}", sealed=sealed)
+        notify(actor, ACTION, key_ref(account), message="The SSH key of managed was made.")
+    return pair.public

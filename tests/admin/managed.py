@@ -1,0 +1,76 @@
+"""One of each thing of managed, around an account and a compute of it, for the tests of its pages."""
+
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+
+from django.utils.timezone import now
+
+from accounts.actors import Actor
+from accounts.models import Account
+from compute.models import Instance
+from config.sealing import unseal
+from managed.models import ComputeSettings, Contact, Credential, Decryption, Issue, KeyPair, Measurement, Service
+from managed.services import keys
+from tests.factories import ContactFactory, CredentialFactory, IssueFactory, ServiceFactory
+
+USERNAME, PASSWORD = "shop-admin-7", "Tr0ub4dor & <3> the shop"
+
+
+@dataclass
+class Watched:
+    """What an account with managed has. The service is down, and part of the issue."""
+
+    account: Account
+    service: Service
+    issue: Issue
+    credential: Credential
+    contact: Contact
+    key: KeyPair
+    settings: ComputeSettings
+
+    @property
+    def private_key(self) -> str:
+        return unseal(self.key.sealed)["private"]
+
+    def secrets(self) -> list[str]:
+        """All that nobody may read by accident, and what is stored of it."""
+        lines = self.private_key.splitlines()[1:-1]
+        sealed = [bytes(each.sealed).decode() for each in (self.credential, self.key)]
+        return [USERNAME, PASSWORD, PASSWORD.replace("&", "&amp;"), *lines, *sealed]
+
+
+def one_of_each(account: Account, instance: Instance) -> Watched:
+    account.managed = True
+    account.save(update_fields=["managed"])
+    credential = CredentialFactory(account=account, label="Shop", username=USERNAME, password=PASSWORD)
+    service = ServiceFactory(
+        account=account, label="web shop", address="https://shop.example.com/health", body="all is well",
+        consultation_group="on-call", notes="Restart the queue first.",
+    )  # fmt: skip
+    service.credentials.add(credential)
+    issue = IssueFactory(account=account, services=[service.pk])
+    standing = {"status": "problem", "issue": issue, "failures": 5, "error": "it answered 503", "checked_at": now()}
+    Service.objects.filter(pk=service.pk).update(**standing, next_check_at=now() + timedelta(minutes=1))
+    service.refresh_from_db()
+    keys.public_key(Actor.platform(account.pk))
+    key = KeyPair.objects.get(account=account)
+    Decryption.objects.create(
+        account=account, credential=credential, label="Shop", username="early-bird", reason="It was down before."
+    )
+    return Watched(
+        account,
+        service,
+        issue,
+        credential,
+        ContactFactory(account=account, name="Kari", group="on-call", phone_primary="+47 22 33 44 55"),
+        key,
+        ComputeSettings.objects.create(instance=instance, user="deploy", port=2222),
+    )
+
+
+def measure(service: Service, at: datetime, *found: float | None, every: timedelta = timedelta(minutes=1)) -> None:
+    """Checks one after the other, from `at` on: how many milliseconds each took, None for one that failed."""
+    Measurement.objects.bulk_create(
+        Measurement(service=service, at=at + n * every, failed=int(took is None), milliseconds=took)
+        for n, took in enumerate(found)
+    )
