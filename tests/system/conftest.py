@@ -14,6 +14,7 @@ import psutil
 import pytest
 
 from config.embedded import addresses, services
+from tests.ports import free_port
 from tests.world import world
 
 __all__ = ["world"]
@@ -36,8 +37,8 @@ QUICK = {
 }
 
 
-def wait_for(condition: Callable[[], object], seconds: float = 60) -> None:
-    """Return when `condition` holds; fail when it does not within `seconds`."""
+def wait_for(condition: Callable[[], object], seconds: float = 180) -> None:
+    """Return when `condition` holds; fail when it does not within `seconds`: longer than any lease."""
     deadline = time.monotonic() + seconds
     while not condition():
         assert time.monotonic() < deadline, "it did not happen in time"
@@ -74,9 +75,7 @@ class Fleet:
         self.others.append(self._start("celery", "-A", "config", "beat", "-s", str(self.state / "beat")))
 
     def web(self) -> None:
-        with socket.socket() as probe:
-            probe.bind(("127.0.0.1", 0))
-            self.port = probe.getsockname()[1]
+        self.port = free_port()
         self.others.append(
             self._start(
                 "granian", "--interface", "wsgi", "--host", "127.0.0.1", "--port", str(self.port),

@@ -9,12 +9,13 @@ import threading
 import time
 
 import pytest
+from django.db.models import F
 
 from accounts.models import Event
 from compute.jobs.drivers import driver as configured_driver
 from compute.jobs.run import disk_name, machine_name
-from compute.models import Address, AddressPool, Instance, Job
-from compute.services import instances, power
+from compute.models import Address, AddressPool, Instance, Job, PacketFilter
+from compute.services import firewalls, instances, power
 from tests.system.conftest import Fleet, wait_for
 from tests.world import STRONG, World
 
@@ -54,6 +55,27 @@ def assert_all_running(count: int, hypervisor) -> None:
         disks = instance.disks.all()
         assert {disk.status for disk in disks} == {"ready"}
         assert hypervisor.disks(machine_name(instance.pk)) == {disk_name(instance.pk, disk.pk) for disk in disks}
+
+
+def test_a_worker_that_dies_while_it_tells_a_host_loses_no_firewall(fleet: Fleet, world: World, hypervisor):
+    """It is killed before and after the call; rules that change meanwhile are the last that the host has."""
+    instance = world.create()
+    rule = {"protocol": "TCP", "action": "ACCEPT", "addresses": {"ipv4": ["0.0.0.0/0"]}}
+    rules = {"inbound_policy": "DROP", "outbound_policy": "ACCEPT"}
+    firewall = firewalls.create(world.actor, firewalls.FirewallSpec("web", rules, [instance.pk]))
+    hypervisor.script("crash", call="set_firewall")
+    hypervisor.script("crash_after", call="set_firewall")
+    fleet.worker()
+    fleet.beat()
+    for port in range(1, 6):
+        firewalls.set_rules(world.actor, firewall, {"inbound": [{**rule, "ports": str(port)}]})
+
+    wait_for(lambda: settled() and not PacketFilter.objects.filter(applied__lt=F("wanted")).exists(), 120)
+
+    held = hypervisor.firewall(machine_name(instance.pk))
+    assert "tcp dport { 5 } counter accept" in held.ruleset
+    assert held.version == PacketFilter.objects.get().wanted
+    assert {fault.hits > 0 for fault in hypervisor.faults()} == {True}
 
 
 def test_a_worker_that_dies_at_every_step_loses_and_doubles_nothing(fleet: Fleet, world: World, hypervisor):
