@@ -85,7 +85,7 @@ CREATE = f"""
         UPDATE compute_address SET instance_id = (SELECT instance FROM ids)
         WHERE id = (
             SELECT id FROM compute_address
-            WHERE region_id = %(region)s AND public AND instance_id IS NULL
+            WHERE region_id = %(region)s AND public AND instance_id IS NULL AND nodebalancer_id IS NULL
             ORDER BY released ASC NULLS FIRST, id LIMIT 1 FOR UPDATE SKIP LOCKED)
         RETURNING host(address) AS address
     ), i AS (

@@ -6,6 +6,7 @@ from statistics import median
 
 from tests.bench.growth import Growth
 from tests.bench.jobs import JobRates
+from tests.bench.probes import Lateness
 from tests.bench.rounds import Comparison, percentile, rate
 
 HEAD = (
@@ -13,7 +14,7 @@ HEAD = (
 )
 
 
-def show(comparisons: list[Comparison], growth: Growth, jobs: JobRates) -> None:
+def show(comparisons: list[Comparison], growth: Growth, jobs: JobRates, late: Lateness) -> None:
     """Print everything on standard output."""
     print()
     print(HEAD)
@@ -22,7 +23,8 @@ def show(comparisons: list[Comparison], growth: Growth, jobs: JobRates) -> None:
     print("\nlatencies in ms with 16 connections; load: share of a core that the load itself took, ours / bare")
     small, large = median(growth.small), median(growth.large)
     print(f"page 1 of a list: {small:.2f} ms among 1,000 rows of others, {large:.2f} ms among 1,000,000")
-    print(f"jobs: {jobs.jobs:.0f} boots/s, {jobs.noops:.0f} no-op tasks/s through two workers\n")
+    print(f"jobs: {jobs.jobs:.0f} boots/s, {jobs.noops:.0f} no-op tasks/s through two workers")
+    print(probes_line(late) + "\n")
     for one in comparisons:
         print(f"bench {one.name} {one.ratio:.2f}")
     print(f"bench growth {growth.ratio:.2f}")
@@ -37,3 +39,11 @@ def line(one: Comparison) -> str:
         f"{sum(r.cpu for r in rounds) / sum(r.seconds for r in rounds):.2f}" for rounds in (one.ours, one.bare)
     )
     return f"{one.name:10}{rate(one.ours):9.0f}{rate(one.bare):9.0f}{one.ratio:7.2f}   {latencies}  {cpu}"
+
+
+def probes_line(late: Lateness) -> str:
+    figures = " / ".join(f"{late.percentile(percent):.2f}" for percent in (50, 95, 100))
+    return (
+        f"probes: {figures} s late (median, 95%, most) at 1,000 services a minute with slow and dead"
+        f" ones, for {late.cpu:.2f} of a core; {late.rate:.0f} checks/s when all are due at once"
+    )

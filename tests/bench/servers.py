@@ -13,6 +13,7 @@ from pathlib import Path
 
 from config.serving.children import children
 from tests.bench.errors import BenchError
+from tests.ports import free_port
 
 BASE_DIR = Path(__file__).resolve().parents[2]
 WORKERS = 2
@@ -78,13 +79,6 @@ def worker(environment: dict[str, str], log: Path) -> Iterator[None]:
     command[command.index("-A") + 1] = "tests.bench.worker"
     with process(command, environment, log):
         yield
-
-
-def free_port() -> int:
-    """A loopback port that nothing listens on now."""
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return probe.getsockname()[1]
 
 
 def last_words(log: Path) -> str:

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from django.db import connections
 
-from tests.bench import check, data, growth, jobs, redis_keys, report, traffic
+from tests.bench import check, data, growth, jobs, probes, redis_keys, report, traffic
 from tests.bench.databases import Databases
 from tests.bench.rounds import Comparison, alternate
 from tests.bench.servers import BARE, OURS, server
@@ -26,10 +26,11 @@ def run(databases: Databases, folder: Path, *, quick: bool, fresh: bool) -> None
             sizes, folder / "web.log", rounds=2 if quick else 7, seconds=0.7 if quick else 1.5
         )
         rates = measure_jobs(folder, count=250 if quick else 800, rounds=2 if quick else 3)
+        late = measure_probes(folder, services=300 if quick else 1000, over=18 if quick else 60)
     say("growth: page 1 among 1,000 and among 1,000,000 rows of other accounts")
     grown = growth.measure(databases, folder / "growth.log", turns=15 if quick else 80, seconds=0.1, fresh=fresh)
     say(f"{time.monotonic() - started:.0f} s in all")
-    report.show(comparisons, grown, rates)
+    report.show(comparisons, grown, rates, late)
 
 
 def compare_servers(sizes: data.Sizes, log: Path, *, rounds: int, seconds: float) -> list[Comparison]:
@@ -57,6 +58,16 @@ def measure_jobs(folder: Path, *, count: int, rounds: int) -> jobs.JobRates:
     say(f"jobs: {rounds} rounds of {count} no-op tasks and {count} boots through two workers")
     try:
         return jobs.measure(folder, jobs=count, rounds=rounds)
+    finally:
+        connections.close_all()
+
+
+def measure_probes(folder: Path, *, services: int, over: float) -> probes.Lateness:
+    """Services that are watched, 1,000 a minute, with slow and dead ones among them."""
+    redis_keys.forget()
+    say(f"probes: {services} services due over {over:g} s, then all at once, through two workers")
+    try:
+        return probes.measure(folder, services=services, over=over)
     finally:
         connections.close_all()
 
