@@ -8,6 +8,7 @@ import itertools
 from collections.abc import Callable
 
 import pytest
+from django.contrib.auth.hashers import Argon2PasswordHasher
 
 from accounts.models import Account, User
 from config.api import throttles
@@ -32,7 +33,18 @@ def _plenty() -> None:
     from django.conf import settings
 
     settings.RATE_LIMITS = dict.fromkeys(settings.RATE_LIMITS, "1000000/60")
+    # no test asks the name servers of the machine it runs on
+    settings.PROBE_NAMESERVERS, settings.PROBE_DNS_TIMEOUT = ["127.0.0.1@9"], 0.1
     throttles.forget()
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _cheap_hashes() -> None:
+    """Passwords are hashed as ever, but at little cost: that of production is half the time of the tests.
+
+    A hash names its cost, so that processes which tests start verify it as well.
+    """
+    Argon2PasswordHasher.time_cost, Argon2PasswordHasher.memory_cost, Argon2PasswordHasher.parallelism = 1, 8, 1
 
 
 @pytest.fixture(autouse=True)

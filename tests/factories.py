@@ -29,6 +29,8 @@ from compute.models import (
     Config,
     ConfigDevice,
     Disk,
+    Domain,
+    DomainRecord,
     Firewall,
     FirewallDevice,
     Host,
@@ -38,12 +40,15 @@ from compute.models import (
     InstanceType,
     Kernel,
     NodeBalancer,
+    NodeBalancerConfig,
     NodeBalancerNode,
     StackScript,
     Volume,
 )
 from compute.services.script_fields import read_fields
 from config.errors import Problems
+from config.sealing import seal
+from managed.models import Contact, Credential, Issue, Service
 from regions.models import Region
 
 STAFF_PASSWORD = "staff-password"
@@ -196,7 +201,7 @@ class RegionFactory(DjangoModelFactory):
 
     id = "us-test"
     country = "us"
-    capabilities = factory.List(["Computes"])
+    capabilities = factory.List(["Computes", "Block Storage", "Block Storage Migrations"])
 
 
 class InstanceTypeFactory(DjangoModelFactory):
@@ -343,7 +348,7 @@ class VolumeFactory(DjangoModelFactory):
 
 
 class FirewallFactory(DjangoModelFactory):
-    """A firewall that lets everything through; ``on=instance`` puts it on one."""
+    """A firewall that lets everything through; ``on=instance`` puts it on one, of which no host is told."""
 
     class Meta:
         model = Firewall
@@ -355,7 +360,8 @@ class FirewallFactory(DjangoModelFactory):
     @factory.post_generation
     def on(self, create, instance, **kwargs):
         if instance is not None:
-            FirewallDevice.objects.create(firewall=self, instance=instance)
+            enabled = self.status == Firewall.Status.ENABLED
+            FirewallDevice.objects.create(firewall=self, instance=instance, enabled=enabled)
 
 
 class NodeBalancerFactory(DjangoModelFactory):
@@ -375,8 +381,33 @@ class NodeBalancerFactory(DjangoModelFactory):
     def to(self, create, instance, **kwargs):
         if instance is not None:
             NodeBalancerNode.objects.create(
-                nodebalancer=self, instance=instance, label="node", address="10.0.0.2:80"
+                config=NodeBalancerConfigFactory(nodebalancer=self),
+                instance=instance,
+                label="node",
+                address="10.0.0.2:80",
             )
+
+
+class NodeBalancerConfigFactory(DjangoModelFactory):
+    """A config with all defaults, on a port of its own."""
+
+    class Meta:
+        model = NodeBalancerConfig
+
+    nodebalancer = factory.SubFactory(NodeBalancerFactory)
+    port = factory.Sequence(lambda n: 1 + n % 65535)
+
+
+class NodeBalancerNodeFactory(DjangoModelFactory):
+    """A node of a config on an instance; ``config=…`` and ``instance=…`` go together."""
+
+    class Meta:
+        model = NodeBalancerNode
+
+    config = factory.SubFactory(NodeBalancerConfigFactory)
+    instance = factory.SubFactory(InstanceFactory)
+    label = factory.Sequence(lambda n: f"node{n}")
+    address = factory.Sequence(lambda n: f"10.0.1.{1 + n % 254}:80")
 
 
 class StackScriptFactory(DjangoModelFactory):
@@ -391,3 +422,75 @@ class StackScriptFactory(DjangoModelFactory):
     images = factory.List(["any/all"])
     script = "#!/bin/sh\n"
     user_defined_fields = factory.LazyAttribute(lambda it: read_fields(it.script, Problems()))
+
+
+class DomainFactory(DjangoModelFactory):
+    """A master domain without records."""
+
+    class Meta:
+        model = Domain
+
+    account = factory.SubFactory(AccountFactory)
+    label = factory.Sequence(lambda n: f"zone{n}.example.com")
+    type = Domain.Type.MASTER
+    soa_email = "dns@example.com"
+
+
+class RecordFactory(DjangoModelFactory):
+    class Meta:
+        model = DomainRecord
+
+    domain = factory.SubFactory(DomainFactory)
+    type = DomainRecord.Type.A
+    name = factory.Sequence(lambda n: f"host{n}")
+    target = "203.0.113.7"
+
+
+class ContactFactory(DjangoModelFactory):
+    class Meta:
+        model = Contact
+
+    account = factory.SubFactory(AccountFactory, managed=True)
+    name = factory.Sequence(lambda n: f"Contact {n}")
+    email = factory.Sequence(lambda n: f"contact{n}@example.com")
+
+
+class CredentialFactory(DjangoModelFactory):
+    """A credential that holds what ``username="…"`` and ``password="…"`` say."""
+
+    class Meta:
+        model = Credential
+
+    class Params:
+        username = "root"
+        password = "a-credential"
+
+    account = factory.SubFactory(AccountFactory, managed=True)
+    label = factory.Sequence(lambda n: f"credential {n}")
+    sealed = factory.LazyAttribute(lambda it: seal({"username": it.username, "password": it.password}))
+
+
+class ServiceFactory(DjangoModelFactory):
+    """A service that was never checked and is due."""
+
+    class Meta:
+        model = Service
+
+    account = factory.SubFactory(AccountFactory, managed=True)
+    label = factory.Sequence(lambda n: f"service {n}")
+    service_type = Service.Type.URL
+    address = factory.Sequence(lambda n: f"https://service{n}.example.com/")
+    timeout = 10
+
+
+class IssueFactory(DjangoModelFactory):
+    """An open issue with its ticket; ``services=[…]`` are ids."""
+
+    class Meta:
+        model = Issue
+
+    account = factory.SubFactory(AccountFactory, managed=True)
+    ticket = factory.SubFactory(
+        TicketFactory, account=factory.SelfAttribute("..account"), summary="It is down", managed_issue=True
+    )
+    services = factory.List([])

@@ -1,10 +1,13 @@
 """Every operation of the API, called by every kind of caller: what test_policy.py writes down."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass
 from datetime import timedelta
 from typing import Any
+from unittest.mock import patch
 
+import dns.zone
 import pyotp
 from django.db import transaction
 from django.utils.timezone import now
@@ -31,24 +34,37 @@ from compute.models import (
     Address,
     AddressPool,
     Backup,
+    BalancerSample,
     Config,
     Disk,
+    DomainRecord,
+    Firewall,
+    FirewallDevice,
     Image,
     Instance,
     InstanceType,
     IPv6Range,
+    NodeBalancerNode,
     Sample,
     StackScript,
+    Volume,
 )
+from compute.services import zone_import
 from compute.services.sampling import COUNTERS
 from config.sealing import seal
+from managed.models import Contact, Credential, Issue, Service
+from regions.models import Region
+from tags.services import set_tags
 from tests.client import APIClient, File
 from tests.config.api.routes import Route
 from tests.factories import (
     PICTURE,
     ConfigFactory,
+    ContactFactory,
+    CredentialFactory,
     DiskFactory,
     EventFactory,
+    FirewallFactory,
     GlobalGrantsFactory,
     GrantFactory,
     HostFactory,
@@ -56,12 +72,17 @@ from tests.factories import (
     ImageFactory,
     InstanceFactory,
     InstanceTypeFactory,
+    IssueFactory,
+    NodeBalancerFactory,
     OAuthClientFactory,
+    RecordFactory,
+    ServiceFactory,
     StackScriptFactory,
     StaffFactory,
     TicketFactory,
     TrustedDeviceFactory,
     UserFactory,
+    VolumeFactory,
     token_of,
 )
 from tests.world import STRONG, World
@@ -135,9 +156,16 @@ class Scene:
     range: IPv6Range
     image: Image
     script: StackScript
+    volume: Volume
     client: OAuthClient
     member: User
     ticket: Ticket
+    contact: Contact
+    credential: Credential
+    service: Service
+    issue: Issue
+    record: DomainRecord
+    node: NodeBalancerNode
     callers: tuple[Caller, ...]
 
 
@@ -161,14 +189,26 @@ def scene_of(world: World) -> Scene:
     )
     image = ImageFactory(id="private/77", number=77, account=account, is_public=False)
     script = StackScriptFactory(account=account)
+    volume = VolumeFactory(account=account, region=world.region)
     client = OAuthClientFactory(account=account, thumbnail=PICTURE)
     member = GlobalGrantsFactory(user__account=account).user
     ticket = TicketFactory(account=account)
-    granted = [("compute", compute.pk), ("image", 77), ("stackscript", script.pk)]
+    record = RecordFactory(domain__account=account)
+    set_tags(account.pk, "domain", record.domain_id, ["tagged"])
+    balancer = NodeBalancerFactory(account=account, region=world.region, to=compute)
+    node = NodeBalancerNode.objects.get(config__nodebalancer=balancer)
+    firewall = FirewallFactory(account=account, on=compute)  # see `firewall_of`
+    granted = [
+        ("compute", compute.pk), ("domain", record.domain_id), ("image", 77), ("stackscript", script.pk),
+        ("volume", volume.pk), ("nodebalancer", node.config.nodebalancer_id), ("firewall", firewall.pk),
+    ]  # fmt: skip
     callers = tuple(callers_of(account, client, granted))
+    Account.objects.update(managed=True)
+    watched = [factory(account=account) for factory in (ContactFactory, CredentialFactory, ServiceFactory)]
+    issue = IssueFactory(account=account)
     return Scene(
-        world, account, compute, disk, config, backup, event, address[0], block, image, script, client, member,
-        ticket, callers,
+        world, account, compute, disk, config, backup, event, address[0], block, image, script, volume, client,
+        member, ticket, *watched, issue, record, node, callers,
     )  # fmt: skip
 
 
@@ -204,6 +244,11 @@ def callers_of(account: Account, client: OAuthClient, entities: list[tuple[str, 
         yield Caller(name, APIClient(readable), token.pk if token else 0, own[whose.pk])
 
 
+def firewall_of(scene: Scene) -> Firewall:
+    """The one that is on the compute."""
+    return Firewall.objects.get(account=scene.account)
+
+
 OBJECTS: dict[str, Callable[[Scene, Caller], Any]] = {
     "/v4/account/events/{id}": lambda scene, caller: scene.event.pk,
     "/v4/account/logins/{id}": lambda scene, caller: caller.own.login.pk,
@@ -222,7 +267,23 @@ OBJECTS: dict[str, Callable[[Scene, Caller], Any]] = {
     "/v4/compute/kernels/{id}": lambda scene, caller: "compute/latest-64bit",
     "/v4/compute/stackscripts/{id}": lambda scene, caller: scene.script.pk,
     "/v4/compute/types/{id}": lambda scene, caller: scene.world.type.pk,
+    "/v4/domains/{id}": lambda scene, caller: scene.record.domain_id,
+    "/v4/domains/{domain_id}": lambda scene, caller: scene.record.domain_id,
+    "/v4/domains/{domain_id}/records/{id}": lambda scene, caller: scene.record.pk,
     "/v4/images/{id}": lambda scene, caller: scene.image.pk,
+    "/v4/managed/compute-settings/{id}": lambda scene, caller: scene.compute.pk,
+    "/v4/managed/contacts/{id}": lambda scene, caller: scene.contact.pk,
+    "/v4/managed/credentials/{id}": lambda scene, caller: scene.credential.pk,
+    "/v4/managed/issues/{id}": lambda scene, caller: scene.issue.pk,
+    "/v4/managed/services/{id}": lambda scene, caller: scene.service.pk,
+    "/v4/nodebalancers/{id}": lambda scene, caller: scene.node.config.nodebalancer_id,
+    "/v4/nodebalancers/{nodebalancer_id}": lambda scene, caller: scene.node.config.nodebalancer_id,
+    "/v4/nodebalancers/{nodebalancer_id}/configs/{id}": lambda scene, caller: scene.node.config_id,
+    "/v4/nodebalancers/{nodebalancer_id}/configs/{config_id}": lambda scene, caller: scene.node.config_id,
+    "/v4/nodebalancers/{nodebalancer_id}/configs/{config_id}/nodes/{id}": lambda scene, caller: scene.node.pk,
+    "/v4/networking/firewalls/{id}": lambda scene, caller: firewall_of(scene).pk,
+    "/v4/networking/firewalls/{firewall_id}": lambda scene, caller: firewall_of(scene).pk,
+    "/v4/networking/firewalls/{firewall_id}/devices/{id}": lambda scene, caller: FirewallDevice.objects.get().pk,
     "/v4/networking/ips/{id}": lambda scene, caller: scene.address.address,
     "/v4/networking/ipv6/ranges/{id}": lambda scene, caller: scene.range.range,
     "/v4/profile/apps/{id}": lambda scene, caller: caller.own.app.pk,
@@ -231,7 +292,9 @@ OBJECTS: dict[str, Callable[[Scene, Caller], Any]] = {
     "/v4/profile/sshkeys/{id}": lambda scene, caller: caller.own.key.pk,
     "/v4/profile/tokens/{id}": lambda scene, caller: caller.token_id,
     "/v4/regions/{id}": lambda scene, caller: scene.world.region.pk,
+    "/v4/tags/{id}": lambda scene, caller: "tagged",
     "/v4/support/tickets/{id}": lambda scene, caller: scene.ticket.pk,
+    "/v4/volumes/{id}": lambda scene, caller: scene.volume.pk,
     "/v4/support/tickets/{ticket_id}": lambda scene, caller: scene.ticket.pk,
 }
 """What each parameter of a path names, by the path up to it."""
@@ -243,6 +306,7 @@ def assignment(scene: Scene) -> dict[str, Any]:
     return {"region": scene.compute.region_id, "assignments": [own]}
 
 
+CLOSED = {"inbound_policy": "DROP", "outbound_policy": "DROP"}
 BODIES: dict[str, Callable[[Scene], dict[str, Any] | File]] = {
     "PUT /v4/account": lambda scene: {"city": "Bergen"},
     "POST /v4/account/oauth-clients": lambda scene: {"label": "app", "redirect_uri": "https://app.example/back"},
@@ -276,9 +340,35 @@ BODIES: dict[str, Callable[[Scene], dict[str, Any] | File]] = {
         "script": "#!/bin/sh",
     },
     "PUT /v4/compute/stackscripts/{id}": lambda scene: {"label": "another"},
+    "POST /v4/domains": lambda scene: {"domain": "new.example.com", "type": "slave", "master_ips": ["192.0.2.1"]},
+    "PUT /v4/domains/{id}": lambda scene: {"description": "another"},
+    "POST /v4/domains/import": lambda scene: {"domain": "moved.example.com", "remote_nameserver": "203.0.113.53"},
+    "POST /v4/domains/{id}/clone": lambda scene: {"domain": "clone.example.com"},
+    "POST /v4/domains/{domain_id}/records": lambda scene: {"type": "AAAA", "name": "www", "target": "2001:db8::1"},
+    "PUT /v4/domains/{domain_id}/records/{id}": lambda scene: {"target": "203.0.113.8"},
     "POST /v4/images": lambda scene: {"disk_id": scene.disk.pk},
     "POST /v4/images/upload": lambda scene: {"label": "image", "region": scene.world.region.pk},
     "PUT /v4/images/{id}": lambda scene: {"label": "another"},
+    "PUT /v4/managed/compute-settings/{id}": lambda scene: {"ssh": {"port": 2222}},
+    "POST /v4/managed/contacts": lambda scene: {"name": "On call", "email": "call@example.com"},
+    "PUT /v4/managed/contacts/{id}": lambda scene: {"name": "Another"},
+    "POST /v4/managed/credentials": lambda scene: {"label": "web", "password": "a-secret"},
+    "PUT /v4/managed/credentials/{id}": lambda scene: {"label": "another"},
+    "POST /v4/managed/credentials/{id}/update": lambda scene: {"password": "another-secret"},
+    "POST /v4/managed/services": lambda scene: {
+        "service_type": "tcp",
+        "label": "database",
+        "address": "203.0.113.7:5432",
+        "timeout": 10,
+    },
+    "PUT /v4/managed/services/{id}": lambda scene: {"label": "another"},
+    "POST /v4/networking/firewalls": lambda scene: {"label": "another", "rules": CLOSED},
+    "PUT /v4/networking/firewalls/{id}": lambda scene: {"label": "another"},
+    "PUT /v4/networking/firewalls/{id}/rules": lambda scene: CLOSED,
+    "POST /v4/networking/firewalls/{firewall_id}/devices": lambda scene: {
+        "id": scene.compute.pk,
+        "type": "compute",
+    },
     "POST /v4/networking/ips": lambda scene: {"type": "ipv4", "public": False, "compute_id": scene.compute.pk},
     "PUT /v4/networking/ips/{id}": lambda scene: {"rdns": None},
     "POST /v4/networking/ipv6/ranges": lambda scene: {"prefix_length": 64, "compute_id": scene.compute.pk},
@@ -286,6 +376,16 @@ BODIES: dict[str, Callable[[Scene], dict[str, Any] | File]] = {
     "POST /v4/networking/ipv4/assign": lambda scene: assignment(scene),
     "POST /v4/networking/ips/share": lambda scene: {"compute_id": scene.compute.pk, "ips": []},
     "POST /v4/networking/ipv4/share": lambda scene: {"compute_id": scene.compute.pk, "ips": []},
+    "POST /v4/nodebalancers": lambda scene: {"region": scene.world.region.pk},
+    "PUT /v4/nodebalancers/{id}": lambda scene: {"label": "another"},
+    "POST /v4/nodebalancers/{nodebalancer_id}/configs": lambda scene: {"port": 65535},
+    "PUT /v4/nodebalancers/{nodebalancer_id}/configs/{id}": lambda scene: {"algorithm": "source"},
+    "POST /v4/nodebalancers/{nodebalancer_id}/configs/{id}/rebuild": lambda scene: {"nodes": []},
+    "POST /v4/nodebalancers/{nodebalancer_id}/configs/{config_id}/nodes": lambda scene: {
+        "label": "another",
+        "address": "10.0.0.9:80",
+    },
+    "PUT /v4/nodebalancers/{nodebalancer_id}/configs/{config_id}/nodes/{id}": lambda scene: {"weight": 1},
     "PUT /v4/profile": lambda scene: {"timezone": "Europe/Oslo"},
     "POST /v4/profile/phone-number": lambda scene: {"iso_code": "NO", "phone_number": "40612345"},
     "POST /v4/profile/phone-number/verify": lambda scene: {"otp_code": "123456"},
@@ -296,13 +396,28 @@ BODIES: dict[str, Callable[[Scene], dict[str, Any] | File]] = {
     "POST /v4/profile/sshkeys": lambda scene: {"ssh_key": KEY},
     "PUT /v4/profile/sshkeys/{id}": lambda scene: {"label": "another"},
     "POST /v4/profile/tfa-enable-confirm": lambda scene: {"tfa_code": pyotp.TOTP(TOTP_SECRET).now()},
+    "POST /v4/tags": lambda scene: {"label": "fresh", "computes": [scene.compute.pk]},
     "POST /v4/support/tickets": lambda scene: {"summary": "Help", "description": "It is dark."},
     "POST /v4/support/tickets/{id}/attachments": lambda scene: File.form("note.txt", b"See here."),
     "POST /v4/support/tickets/{ticket_id}/replies": lambda scene: {"description": "Still dark."},
+    "POST /v4/volumes": lambda scene: {"label": "another", "region": scene.world.region.pk},
+    "PUT /v4/volumes/{id}": lambda scene: {"label": "another"},
+    "POST /v4/volumes/{id}/attach": lambda scene: {"compute_id": scene.compute.pk},
+    "POST /v4/volumes/{id}/clone": lambda scene: {"label": "another"},
+    "POST /v4/volumes/{id}/resize": lambda scene: {"size": 30},
     "POST /v4/profile/tokens": lambda scene: {"label": "another", "scopes": UNUSED},
     "PUT /v4/profile/tokens/{id}": lambda scene: {"label": "another"},
 }
 """What is sent; an empty object where nothing is said."""
+
+
+def without_managed(scene: Scene) -> None:
+    Account.objects.update(managed=False)
+
+
+def before_nothing(scene: Scene) -> None:
+    """The firewall is on no compute yet."""
+    FirewallDevice.objects.all().delete()
 
 
 def running(scene: Scene) -> None:
@@ -319,6 +434,14 @@ def outdated(scene: Scene) -> None:
     """The compute's type is no longer sold, and another one replaces it."""
     successor = InstanceTypeFactory(id="g7-test-2")
     InstanceType.objects.filter(pk=scene.compute.type_id).update(deprecated=True, successor=successor)
+
+
+def balancing(scene: Scene) -> None:
+    """The region offers load balancers, the compute has a private address, and something was measured."""
+    Region.objects.filter(pk=scene.world.region.pk).update(capabilities=["Computes", "NodeBalancers"])
+    Address.objects.filter(address="10.0.0.9").update(instance=scene.compute)
+    values = dict.fromkeys(("connections", "traffic_in", "traffic_out"), 0.0)
+    BalancerSample.objects.create(nodebalancer=scene.node.config.nodebalancer, at=now(), **values)
 
 
 def with_backups(scene: Scene) -> None:
@@ -354,9 +477,19 @@ def code_sent(scene: Scene) -> None:
     )
 
 
+def attached(scene: Scene) -> None:
+    Volume.objects.filter(pk=scene.volume.pk).update(instance=scene.compute)
+
+
 BEFORE: dict[str, Callable[[Scene], None]] = {
+    "POST /v4/volumes/{id}/detach": attached,
+    "POST /v4/account/settings/managed-enable": without_managed,
     "GET /v4/compute/instances/{id}/stats": sampled,
     "GET /v4/compute/instances/{id}/stats/{year}/{month}": sampled,
+    "POST /v4/nodebalancers": balancing,
+    "POST /v4/nodebalancers/{nodebalancer_id}/configs/{config_id}/nodes": balancing,
+    "GET /v4/nodebalancers/{id}/stats": balancing,
+    "POST /v4/networking/firewalls/{firewall_id}/devices": before_nothing,
     "POST /v4/profile/phone-number/verify": code_sent,
     "POST /v4/profile/tfa-enable": questions_answered,
     "POST /v4/profile/tfa-enable-confirm": secret_given,
@@ -368,6 +501,28 @@ BEFORE: dict[str, Callable[[Scene], None]] = {
     "POST /v4/compute/instances/{id}/shutdown": running,
 }
 """What has to be so for the call to be good."""
+
+
+ZONE = """\
+$ORIGIN moved.example.com.
+@ 3600 IN SOA ns1.example.com. dns.example.com. 1 2 3 4 5
+@ 3600 IN NS ns1.example.com.
+www 3600 IN A 203.0.113.7
+"""
+
+
+@contextmanager
+def zone_transferred() -> Iterator[None]:
+    """Name servers transfer a zone to us, without being asked."""
+    zone = dns.zone.from_text(ZONE, relativize=False)
+    with patch.object(zone_import, "_transfer", lambda name, server: zone):
+        yield
+
+
+AROUND: dict[str, Callable[[], AbstractContextManager[None]]] = {
+    "POST /v4/domains/import": zone_transferred,
+}
+"""What other machines have to do for the call to be good."""
 
 
 def address(route: Route, scene: Scene, caller: Caller) -> str:
@@ -385,7 +540,7 @@ def address(route: Route, scene: Scene, caller: Caller) -> str:
 def status(route: Route, scene: Scene, caller: Caller) -> int:
     """The status that the caller is answered. Nothing of the call remains."""
     operation = f"{route.method.upper()} {route.documented}"
-    with transaction.atomic():
+    with transaction.atomic(), AROUND.get(operation, nullcontext)():
         if operation in BEFORE:
             BEFORE[operation](scene)
         path = address(route, scene, caller)

@@ -13,6 +13,7 @@ from regions.models import Region
 
 STRONG = "correct-horse-7-battery"
 PUBLIC, PRIVATE = "198.18.0.", "10.0.0."
+CAPABILITIES = ["Computes", "Block Storage", "Block Storage Migrations"]
 
 
 @dataclass
@@ -32,7 +33,7 @@ class World:
 
 @pytest.fixture
 def world(db) -> World:
-    region = Region.objects.create(id="us-test", country="us", capabilities=["Computes"])
+    region = Region.objects.create(id="us-test", country="us", capabilities=CAPABILITIES)
     plan = InstanceType.objects.create(
         id="g6-test-2", label="Test 2GB", type_class="standard", memory=2048, disk=25600, vcpus=2,
         transfer=1000, network_out=1000, price_hourly=0.01, price_monthly=5, backup_price_monthly=2.5,

@@ -74,6 +74,14 @@ def test_the_access_log_holds_no_secret(caplog):
     assert "hunter2" not in json.dumps(record.__dict__, default=str)
 
 
+@pytest.mark.parametrize("path", ["/password/MQ/c1-hunter2", "/password/MQ/x/hunter2", "/uploads/images/hunter2"])
+def test_the_access_log_holds_no_address_that_lets_somebody_in(caplog, path):
+    caplog.set_level(logging.INFO, "access")
+    request_id(lambda request: HttpResponse())(rf.get(path))
+    assert path[:12] in caplog.records[0].getMessage()
+    assert "hunter2" not in json.dumps(caplog.records[0].__dict__, default=str)
+
+
 def test_a_path_cannot_forge_a_log_line(caplog):
     caplog.set_level(logging.INFO, "access")
     request_id(lambda request: HttpResponse())(rf.get("/v4/x%0a12:00:00 forged"))

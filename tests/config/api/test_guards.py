@@ -9,15 +9,29 @@ import pytest
 from django.core.exceptions import ImproperlyConfigured
 from django.db import connection
 from django.test.utils import CaptureQueriesContext
+from django.utils.timezone import now
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from accounts.models import User
+from accounts.models import Account, User
+from compute.models import Firewall, Instance, NodeBalancerConfig
 from config.api import access
 from config.api.views import ResourceViewSet
 from regions.models import Region
 from tests.config.api.routes import Route, routes
-from tests.factories import TicketFactory
+from tests.factories import (
+    ContactFactory,
+    CredentialFactory,
+    FirewallFactory,
+    IssueFactory,
+    NodeBalancerConfigFactory,
+    NodeBalancerFactory,
+    NodeBalancerNodeFactory,
+    RecordFactory,
+    ServiceFactory,
+    TicketFactory,
+    VolumeFactory,
+)
 
 TESTS = Path(__file__).parents[2]
 ROUTES = routes()
@@ -65,8 +79,15 @@ def test_a_view_that_declares_nothing_cannot_be_routed():
 @pytest.fixture
 def filled(world):
     """The world with an instance, and the values that path parameters take to reach it."""
+    Account.objects.filter(pk=world.account.pk).update(managed=True)
     instance = world.create(label="guarded")
+    VolumeFactory(account=world.account, region=world.region, instance=instance)
     values = {"compute_id": instance.pk, "ticket_id": TicketFactory(account=world.account).pk}
+    config = NodeBalancerConfigFactory(nodebalancer=NodeBalancerFactory(account=world.account))
+    NodeBalancerNodeFactory(config=config, instance=instance)
+    values |= {"nodebalancer_id": config.nodebalancer_id, "config_id": config.pk}
+    values["domain_id"] = RecordFactory(domain__account=world.account).domain_id
+    values["firewall_id"] = FirewallFactory(account=world.account, on=instance).pk
     return world, values, User.objects.get(pk=world.actor.user_id)
 
 
@@ -90,6 +111,7 @@ def test_every_list_costs_the_queries_written_down(filled, client_of, write_base
 def test_no_list_grows_its_queries(filled, client_of):
     world, values, user = filled
     client = client_of(user)
+    config = NodeBalancerConfig.objects.get(pk=values["config_id"])
 
     def counts() -> dict[str, int]:
         found = {}
@@ -103,7 +125,18 @@ def test_no_list_grows_its_queries(filled, client_of):
     few = counts()
     Region.objects.bulk_create(Region(id=f"more-{n}", country="us") for n in range(5))
     for number in range(4):
-        world.create(label=f"more-{number}")
+        instance = world.create(label=f"more-{number}")
+        VolumeFactory(account=world.account, region=world.region, instance=instance)
+        Firewall.objects.get(pk=values["firewall_id"]).devices.create(instance=instance)
+        FirewallFactory(account=world.account, on=instance)
+        service = ServiceFactory(account=world.account)
+        service.credentials.set([CredentialFactory(account=world.account) for _ in range(2)])
+        ContactFactory(account=world.account)
+        NodeBalancerFactory(account=world.account)
+        NodeBalancerConfigFactory(nodebalancer=config.nodebalancer)
+        NodeBalancerNodeFactory(config=config, instance=Instance.objects.get(pk=values["compute_id"]))
+    for number in range(2):
+        IssueFactory(account=world.account, services=[1, 2], closed=now() if number else None)
     assert counts() == few
 
 
@@ -117,6 +150,7 @@ GARBAGE_BODIES = (
     b'{"config_id": -1}', b'{"config_id": 9223372036854775807}', b'{"label": "\\ud800"}', b"\xff\xfe",
     b'{"alerts": []}', b'{"alerts": {"cpu": 1e300}}', b'{"alerts": {"cpu": 99999999999}}',
     b'{"backups": {"schedule": 3}}',
+    b'{"rules": {"inbound": [null], "outbound": [[]]}, "devices": {"computes": [null, -1, 1e300, true]}}',
     b'{"interfaces": [null]}', b'{"authorized_keys": [""]}', b'{"metadata": ' + b"[" * 900 + b"]" * 900 + b"}",
 )  # fmt: skip
 
