@@ -6,7 +6,7 @@ from django.db import close_old_connections, connections, reset_queries
 
 
 class ConfigConfig(AppConfig):
-    """Holds the commands that belong to the whole project (``serve``, ``bench``)."""
+    """Holds the commands that belong to the whole project: ``serve`` and ``rotate_keys``."""
 
     name = "config"
 

@@ -18,14 +18,18 @@ Respond = Callable[[HttpRequest], HttpResponse]
 _SANE_ID = re.compile(r"[A-Za-z0-9._:-]{1,64}").fullmatch
 _SLASHES = re.compile(r"/{2,}")
 _API = re.compile(r"/v4(?:beta)?(?:/|$)").match
+_TAG = re.compile(r"(/+v4(?:beta)?/+tags)/(.{3,})", re.DOTALL).match
+"""The path of a tag, and its label: no label is shorter."""
+_LETS_IN = re.compile(r"(/password/[^/]+/|/uploads/images/).+", re.DOTALL)
+"""Addresses that are as good as a password: of mails, and for uploads."""
 
 
 def request_id(respond: Respond) -> Respond:
     """Give each request an id, answer it as ``X-Request-ID``, and write its line in the access log.
 
     The client's own ``X-Request-ID`` is used if it is one short word, so that a line can be followed
-    through a proxy. The line holds no query string, header or body: they may carry secrets. A view
-    may name the caller for it in ``request.actor_name``.
+    through a proxy. The line holds no query string, header or body: they may carry secrets, nor the part
+    of a path that is one. A view may name the caller for it in ``request.actor_name``.
     """
 
     def middleware(request: HttpRequest) -> HttpResponse:
@@ -44,8 +48,11 @@ def request_id(respond: Respond) -> Respond:
 
 
 def _log_access(request: HttpRequest, response: HttpResponse, milliseconds: float) -> None:
+    path = (
+        _LETS_IN.sub(r"\1…", request.path) if request.path.startswith(("/password/", "/uploads/")) else request.path
+    )
     # A path comes decoded, so it may hold line ends.
-    path = request.path if request.path.isprintable() else repr(request.path)
+    path = path if path.isprintable() else repr(path)
     user = getattr(request, "actor_name", None)
     message = f"{request.method} {path} {response.status_code} {milliseconds:.1f} ms{f' {user}' if user else ''}"
     fields = {
@@ -61,13 +68,19 @@ def _log_access(request: HttpRequest, response: HttpResponse, milliseconds: floa
         access.info("%s", message, extra=fields)
 
 
+def tidied(path: str) -> str:
+    """A path without the doubled and trailing slashes that clients which join paths leave in it."""
+    return _SLASHES.sub("/", path).rstrip("/")
+
+
 def tidy_api_paths(respond: Respond) -> Respond:
-    """Take doubled and trailing slashes out of the API's paths: clients that join paths leave them."""
+    """Tidy the paths of the API. Labels of tags may have such slashes of their own: their view looks at them."""
 
     def middleware(request: HttpRequest) -> HttpResponse:
         path = request.path_info
         if path[-1:] == "/" or "//" in path:
-            tidy = _SLASHES.sub("/", path).rstrip("/")
+            tag = _TAG(path)
+            tidy = f"{tidied(tag[1])}/{tag[2]}" if tag else tidied(path)
             if _API(tidy):
                 request.path_info = tidy
                 request.path = request.META.get("SCRIPT_NAME", "").rstrip("/") + tidy

@@ -3,13 +3,16 @@
 Every variable is described in docs/operating.md.
 """
 
+import ipaddress
 import secrets
+from datetime import timedelta
 from pathlib import Path
 
 from celery.schedules import crontab
-from environs import Env
+from environs import Env, validate
 from kombu import Queue
 
+from config import openid
 from config.embedded import addresses
 from config.logging import configuration
 
@@ -43,7 +46,7 @@ PRODUCTION = env.bool("PRODUCTION", False)
 DEBUG = env.bool("DEBUG", False)
 # A secret of its own on each host would leave jobs that another host cannot read: production has to name it.
 SECRET_KEY = env.str("SECRET_KEY") if PRODUCTION else env.str("SECRET_KEY", "") or _kept_secret("secret-key")
-# Encrypts the root passwords and keys a live job carries; the first encrypts, all decrypt.
+# Of all that is kept encrypted (config/sealing.py): the first encrypts, all decrypt.
 ENCRYPTION_KEYS = env.list("ENCRYPTION_KEYS", []) or [SECRET_KEY]
 ALLOWED_HOSTS = env.list("ALLOWED_HOSTS", ["*"])
 CSRF_TRUSTED_ORIGINS: list[str] = env.list("CSRF_TRUSTED_ORIGINS", [])
@@ -55,7 +58,7 @@ INSTALLED_APPS = [
     "tags",
     "compute",
     "managed",
-    "django.contrib.admin",
+    "config.admin.apps.SiteConfig",
     "django.contrib.auth",
     "django.contrib.contenttypes",
     "django.contrib.sessions",
@@ -95,7 +98,7 @@ TEMPLATES = [
     },
 ]
 STATIC_URL = "/static/"
-# Served by the web processes from where the packages have them: there is no collectstatic step.
+# Served by the web processes: from here where collectstatic has put them, else from where the packages have them.
 STATIC_ROOT = env.str("STATIC_ROOT", None)
 WHITENOISE_USE_FINDERS = True
 WHITENOISE_AUTOREFRESH = False
@@ -136,6 +139,8 @@ CACHES = {
     }
 }
 
+# Tokens in the address of a redirect, for public clients of old (docs/signing-in.md says why not).
+OAUTH_IMPLICIT = env.bool("OAUTH_IMPLICIT", False)
 OAUTH2_PROVIDER_APPLICATION_MODEL = "accounts.OAuthClient"
 OAUTH2_PROVIDER_GRANT_MODEL = "accounts.OAuthGrant"
 OAUTH2_PROVIDER_ACCESS_TOKEN_MODEL = "accounts.OAuthAccessToken"
@@ -160,7 +165,7 @@ OAUTH2_PROVIDER = {
     "REFRESH_TOKEN_GRACE_PERIOD_SECONDS": 0,
     "COMPLIANT_BCP_RFC9700_TOKEN_STORAGE": True,
     "COMPLIANT_BCP_RFC9700_PKCE_METHOD": True,
-    "COMPLIANT_BCP_RFC9700_IMPLICIT_GRANT": True,
+    "COMPLIANT_BCP_RFC9700_IMPLICIT_GRANT": not OAUTH_IMPLICIT,
     "COMPLIANT_BCP_RFC9700_PASSWORD_GRANT": True,
     "COMPLIANT_BCP_RFC9700_ACCESS_TOKEN_TRANSPORT": True,
 }
@@ -173,10 +178,34 @@ AUTH_PASSWORD_VALIDATORS = [
     {"NAME": "django.contrib.auth.password_validation.MinimumLengthValidator", "OPTIONS": {"min_length": 11}},
     {"NAME": "django.contrib.auth.password_validation.CommonPasswordValidator"},
 ]
+# Managed monitoring: seconds between the checks of a service, how many a process has under way, and the networks
+# that are never checked besides those that never are, or are all the same.
+PROBE_EVERY = env.int("PROBE_EVERY", 60, validate=validate.Range(min=10, max=3600))
+PROBE_CONCURRENCY = env.int("PROBE_CONCURRENCY", 1000, validate=validate.Range(min=1))
+PROBE_SHARE = env.int("PROBE_SHARE", 200, validate=validate.Range(min=1))  # of one account, in all processes
+PROBE_FORBIDDEN = list(map(ipaddress.ip_network, env.list("PROBE_FORBIDDEN", [], subcast=str)))
+PROBE_ALLOWED = list(map(ipaddress.ip_network, env.list("PROBE_ALLOWED", [], subcast=str)))
+# The name servers that names of services are looked up with, in place of the system's, and for how many seconds.
+PROBE_NAMESERVERS = env.list("PROBE_NAMESERVERS", [], subcast=str)
+PROBE_DNS_TIMEOUT = env.float("PROBE_DNS_TIMEOUT", 5)
+# How many of each an account may have.
+MANAGED_SERVICES = env.int("MANAGED_SERVICES", 500)
+MANAGED_CONTACTS = env.int("MANAGED_CONTACTS", 100)
+MANAGED_CREDENTIALS = env.int("MANAGED_CREDENTIALS", 500)
+# How long what checks measured is kept, in days: each of them, and the averages of hours.
+MEASUREMENTS_KEPT = timedelta(days=env.int("MEASUREMENTS_KEPT", 2, validate=validate.Range(min=1)))
+HOURLY_MEASUREMENTS_KEPT = timedelta(days=env.int("HOURLY_MEASUREMENTS_KEPT", 90, validate=validate.Range(min=1)))
+# How long events, logins and finished jobs are kept. Clients see 90 days of the first two.
+EVENTS_KEPT = timedelta(days=env.int("EVENTS_KEPT", 365, validate=validate.Range(min=90)))
+LOGINS_KEPT = timedelta(days=env.int("LOGINS_KEPT", 365, validate=validate.Range(min=90)))
+JOBS_KEPT = timedelta(days=env.int("JOBS_KEPT", 90, validate=validate.Range(min=1)))
 # How the outside names this installation: in mails, and where an answer holds an address of its own.
 SITE_URL = env.str("SITE_URL", f"http://127.0.0.1:{env.int('PORT', 8000)}").rstrip("/")
 LOGIN_URL, LOGIN_REDIRECT_URL, LOGOUT_REDIRECT_URL = "login", "home", "signed-out"
+CSRF_FAILURE_VIEW = "accounts.oauth.views.csrf_failure"
 AUTHENTICATION_BACKENDS = ["accounts.pages.sessions.Backend"]
+# The provider that people may sign in with in place of a password, or None.
+OPENID = openid.read(env, production=PRODUCTION)
 
 MIDDLEWARE = [
     "config.middleware.request_id",
@@ -235,6 +264,7 @@ RATE_LIMITS = {
     "instance_create": env.str("RATE_LIMIT_INSTANCE_CREATE", "10/30"),
     "stats": env.str("RATE_LIMIT_STATS", "100/60"),
     "ticket_create": env.str("RATE_LIMIT_TICKET_CREATE", "2/60"),
+    "domain_import": env.str("RATE_LIMIT_DOMAIN_IMPORT", "6/60"),  # a name server that is slow holds a web process
     # these count what is tried for a user, or from an address, whatever the token
     "login_pause": env.str("RATE_LIMIT_LOGIN_PAUSE", "5/60"),
     "login": env.str("RATE_LIMIT_LOGIN", "20/3600"),
@@ -242,6 +272,9 @@ RATE_LIMITS = {
     "password_mail": env.str("RATE_LIMIT_PASSWORD_MAIL", "10/3600"),
     "second_factor": env.str("RATE_LIMIT_SECOND_FACTOR", "10/600"),
     "sms": env.str("RATE_LIMIT_SMS", "5/3600"),
+    # failures alone, of a client from an address and of an address: who does nothing wrong is never slowed
+    "oauth_failures": env.str("RATE_LIMIT_OAUTH_FAILURES", "60/60"),
+    "oauth_failures_address": env.str("RATE_LIMIT_OAUTH_FAILURES_ADDRESS", "300/300"),
 }
 # Browsers may call from any origin, without cookies.
 CORS_ALLOW_ALL_ORIGINS = True
@@ -270,7 +303,15 @@ SPECTACULAR_SETTINGS = {
     "APPEND_COMPONENTS": {"securitySchemes": SECURITY_SCHEMES},
 }
 
-ACCOUNT_CAPABILITIES = ("Computes", "Images", "StackScripts", "Vlans")
+ACCOUNT_CAPABILITIES = (
+    "Block Storage",
+    "Cloud Firewall",
+    "Computes",
+    "Images",
+    "NodeBalancers",
+    "StackScripts",
+    "Vlans",
+)
 
 # --- Mails and short messages -------------------------------------------------------------------------------------
 # A URL such as smtp+tls://user:password@mail.example.com:587; in development mails go to the log of the worker.
@@ -314,12 +355,21 @@ BACKUPS_FAILED_KEPT = env.int("BACKUPS_FAILED_KEPT", 14)  # days that one that f
 DRIVER = env.str("DRIVER", "compute.drivers.simulated.SimulatedDriver")
 DRIVER_CONNINFO = env.str("DRIVER_CONNINFO", "")  # empty: beside our own tables
 DRIVER_SCALE = env.float("DRIVER_SCALE", 1)  # of the simulated durations; 0 is instant
+# The names of the servers that answer for customers' domains; the first is the primary one in their SOA records.
+DNS_NAMESERVERS = env.list("DNS_NAMESERVERS", ["ns1.skerry.example", "ns2.skerry.example"], subcast=str)
 PLATFORM_DOMAIN = env.str("PLATFORM_DOMAIN", "ip.skerry.example")
 # Whether a reverse name needs a forward record that leads to its address, and who looks that up, in seconds.
 RDNS_CHECK = env.bool("RDNS_CHECK", False)
 RDNS_RESOLVER = env.str("RDNS_RESOLVER", "compute.services.rdns.system_resolver")
 RDNS_TIMEOUT = env.float("RDNS_TIMEOUT", 5)
 IPV6_RANGES = env.int("IPV6_RANGES", 10)  # of an account in one region
+NODEBALANCERS = env.int("NODEBALANCERS", 25)  # of an account in one region
+# On hosts that balance: where the exporter writes, HAProxy's socket for it, and what reloads HAProxy.
+BALANCER_DIR = (BASE_DIR / (env.str("BALANCER_DIR", "") or STATE_DIR / "balancers")).resolve()
+BALANCER_SOCKET = env.str("BALANCER_SOCKET", "")  # empty: in that folder
+BALANCER_USER = env.str("BALANCER_USER", "")  # whom HAProxy becomes when it is started as root
+BALANCER_HAPROXY = env.str("BALANCER_HAPROXY", "haproxy")
+BALANCER_RELOAD = env.str("BALANCER_RELOAD", "systemctl reload haproxy")
 # Where uploaded images lie until a worker has taken them in. Web and workers share it; nothing serves it.
 UPLOADS_DIR = (BASE_DIR / (env.str("UPLOADS_DIR", "") or STATE_DIR / "uploads")).resolve()
 UPLOAD_LIMIT = env.int("UPLOAD_LIMIT", 5 * 1024**3)  # bytes of the file
@@ -335,6 +385,10 @@ CELERY_BEAT_SCHEDULE = {
     "sample": {"task": "compute.jobs.sample", "schedule": crontab(minute="*/5")},
     "thin_samples": {"task": "compute.jobs.thin_samples", "schedule": crontab(minute=17)},
     "send_messages": {"task": "accounts.send_messages", "schedule": 10},
+    "probe": {"task": "managed.probe", "schedule": 2},
+    "thin_measurements": {"task": "managed.thin_measurements", "schedule": crontab(minute=23)},
+    "delete_old": {"task": "accounts.delete_old", "schedule": crontab(hour=3, minute=41)},
+    "delete_old_jobs": {"task": "compute.jobs.delete_old", "schedule": crontab(hour=3, minute=53)},
 }
 # The clock has a queue of its own, so that a backlog of bells does not hold up the timers.
 CELERY_TASK_QUEUES = [Queue("celery"), Queue("clock")]
@@ -345,6 +399,7 @@ CELERY_TASK_ROUTES = {
     "compute.jobs.keep_maintenance": {"queue": "clock"},
     "compute.jobs.expire_uploads": {"queue": "clock"},
     "compute.jobs.take_backups": {"queue": "clock"},
+    "managed.probe": {"queue": "clock"},
 }
 
 # --- Celery ---------------------------------------------------------------------------------------------------

@@ -11,9 +11,11 @@ from accounts.pages.urls import urlpatterns as people
 from compute.api.uploads import receive_image
 from compute.api.urls import urlpatterns as compute
 from config.api.urls import pages, unknown
+from managed.api.urls import urlpatterns as managed
 from regions.api.urls import urlpatterns as regions
+from tags.api.urls import urlpatterns as tags
 
-api = [*compute, *accounts, *regions, *unknown]
+api = [*compute, *accounts, *managed, *regions, *tags, *unknown]
 
 urlpatterns = [
     path("v4/", include(api)),
@@ -24,6 +26,8 @@ urlpatterns = [
     *oauth,
     path("admin", RedirectView.as_view(pattern_name="admin:index")),
     # staff come in by the same door as everybody: the same limits, the same second factor
+    # a new password is chosen by the one page that forgets browsers, which no session that was left open can reach
+    path("admin/password_change/", RedirectView.as_view(pattern_name="forgotten")),
     path("admin/login/", RedirectView.as_view(pattern_name="login", query_string=True)),
     path("admin/", admin.site.urls),
 ]
