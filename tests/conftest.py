@@ -7,6 +7,7 @@ account; staff belong to none.
 import itertools
 from collections.abc import Callable
 
+import hypothesis
 import pytest
 from django.contrib.auth.hashers import Argon2PasswordHasher
 
@@ -16,6 +17,15 @@ from tests.client import APIClient
 from tests.factories import AccountFactory, GlobalGrantsFactory, StaffFactory, UserFactory, token_of
 
 _tests = itertools.count(1)
+
+# How long an example takes says how busy the machine is. Fixtures are rows, which examples may share.
+hypothesis.settings.register_profile(
+    "busy",
+    hypothesis.settings(),
+    deadline=None,
+    suppress_health_check=[hypothesis.HealthCheck.too_slow, hypothesis.HealthCheck.function_scoped_fixture],
+)
+hypothesis.settings.load_profile("busy")
 
 
 def pytest_addoption(parser) -> None:
@@ -29,8 +39,13 @@ def write_baselines(request) -> bool:
 
 @pytest.fixture(scope="session", autouse=True)
 def _plenty() -> None:
-    """No test runs into a rate limit by accident; those about the limits set their own."""
+    """No test runs into a rate limit by accident; those about the limits set their own.
+
+    Nor does one count in memory what it means to count in Redis, because that was slow to answer for once.
+    """
     from django.conf import settings
+
+    throttles.CONNECT_WITHIN = throttles.ANSWER_WITHIN = 120
 
     settings.RATE_LIMITS = dict.fromkeys(settings.RATE_LIMITS, "1000000/60")
     # no test asks the name servers of the machine it runs on

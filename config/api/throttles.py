@@ -45,6 +45,8 @@ end
 return answer
 """
 DIGEST = hashlib.sha1(SCRIPT.encode()).hexdigest()  # noqa: S324 - how Redis names scripts
+CONNECT_WITHIN, ANSWER_WITHIN = 0.25, 0.5
+"""Seconds. A limit is not worth waiting for: a connection or an answer that takes longer is none."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,9 +103,8 @@ class RedisStore(threading.local):
     """
 
     def __init__(self, url: str):
-        # A limit is not worth waiting for: an answer that takes longer than this is none.
         self.pool = redis.ConnectionPool.from_url(
-            url, socket_timeout=0.5, socket_connect_timeout=0.25, retry=Retry(NoBackoff(), 0)
+            url, socket_timeout=ANSWER_WITHIN, socket_connect_timeout=CONNECT_WITHIN, retry=Retry(NoBackoff(), 0)
         )
         self.connection = self.pool.make_connection()
 

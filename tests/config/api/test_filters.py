@@ -5,7 +5,7 @@ from datetime import UTC, datetime
 import orjson
 import pytest
 from django.test import Client
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from compute.api.catalogue import KernelResource
@@ -153,7 +153,7 @@ JSON = st.recursive(
 
 
 @pytest.mark.django_db
-@settings(max_examples=200, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=200)
 @given(wanted=JSON)
 def test_no_filter_breaks_a_list(anonymous, wanted):
     try:

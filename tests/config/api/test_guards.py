@@ -200,7 +200,7 @@ def test_no_body_breaks_an_endpoint(route: Route, filled, client_of):
     client = client_of(user)
     path = route.fill(dict.fromkeys(route.parameters, values["compute_id"]))
 
-    @settings(max_examples=40, deadline=None, suppress_health_check=list(HealthCheck), database=None)
+    @settings(max_examples=40, suppress_health_check=list(HealthCheck), database=None)
     @given(st.dictionaries(st.sampled_from(names_of(route)) | TEXT, JSON, max_size=6))
     def hammer(body):
         # escaped as clients may: lone surrogates and NUL are legal to write in JSON
