@@ -235,13 +235,13 @@ class KernelFactory(DjangoModelFactory):
 
 
 class ImageFactory(DjangoModelFactory):
-    """A public image; ``account=…, is_public=False`` makes it somebody's."""
+    """A public image, beside that of the world; ``account=…, is_public=False`` makes it somebody's."""
 
     class Meta:
         model = Image
 
-    id = factory.Sequence(lambda n: f"compute/test{n}")
-    label = factory.Sequence(lambda n: f"Test {n}")
+    id = factory.Sequence(lambda n: f"compute/made{n}")
+    label = factory.Sequence(lambda n: f"Made {n}")
     size = 1300
     is_public = True
     created = factory.LazyFunction(now)
@@ -266,7 +266,10 @@ class HostMigrationFactory(DjangoModelFactory):
 
 
 class AddressPoolFactory(DjangoModelFactory):
-    """A pool of a region. ``addresses=n`` makes that many free rows in it, from the second address on."""
+    """A pool of a region, on a network that tests name none of.
+
+    ``addresses=n`` makes that many free rows in it, from the second address on.
+    """
 
     class Meta:
         model = AddressPool
@@ -274,7 +277,7 @@ class AddressPoolFactory(DjangoModelFactory):
 
     region = factory.SubFactory(RegionFactory)
     kind = AddressPool.Kind.PUBLIC
-    network = factory.Sequence(lambda n: f"198.18.{n % 256}.0/24")
+    network = factory.Sequence(lambda n: f"100.64.{n % 256}.0/24")
     gateway = factory.LazyAttribute(lambda pool: str(ipaddress.ip_network(pool.network)[1]))
 
     @factory.post_generation
@@ -389,13 +392,13 @@ class NodeBalancerFactory(DjangoModelFactory):
 
 
 class NodeBalancerConfigFactory(DjangoModelFactory):
-    """A config with all defaults, on a port of its own."""
+    """A config with all defaults, on a port of its own, which is none that tests name."""
 
     class Meta:
         model = NodeBalancerConfig
 
     nodebalancer = factory.SubFactory(NodeBalancerFactory)
-    port = factory.Sequence(lambda n: 1 + n % 65535)
+    port = factory.Sequence(lambda n: 40_000 + n % 25_000)
 
 
 class NodeBalancerNodeFactory(DjangoModelFactory):
