@@ -21,11 +21,14 @@ def conninfo(db) -> str:
 
 @pytest.fixture
 def make_simulated(conninfo) -> Iterator[Callable[..., SimulatedDriver]]:
-    """Make simulated drivers, each with its own connection, on one empty hypervisor."""
+    """Make simulated drivers, each with its own connection, on one empty hypervisor.
+
+    They are patient unless told otherwise: on a busy machine an honest answer may take long.
+    """
     made: list[SimulatedDriver] = []
 
-    def make(scale: float = 0.0, **options) -> SimulatedDriver:
-        made.append(SimulatedDriver(conninfo, scale=scale, **options))
+    def make(scale: float = 0.0, timeout: float = 240.0) -> SimulatedDriver:
+        made.append(SimulatedDriver(conninfo, scale, timeout))
         return made[-1]
 
     make().forget_all()

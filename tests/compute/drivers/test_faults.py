@@ -31,7 +31,7 @@ def died_of(driver: SimulatedDriver, call: str, *args) -> int | None:
     """The exit code of another process that makes one call."""
     child = multiprocessing.get_context("fork").Process(target=getattr(driver, call), args=args)
     child.start()
-    child.join(20)
+    child.join(120)
     return child.exitcode
 
 
