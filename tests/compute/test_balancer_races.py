@@ -13,8 +13,8 @@ from compute.services.balancer_nodes import NodeWish
 from compute.services.balancers import BalancerSpec
 from compute.services.removal import remove
 from regions.models import Region
-from tests.compute.balancing import until
 from tests.compute.test_address_races import done, settled
+from tests.compute.test_gone_meanwhile import held_up
 from tests.compute.test_races import race
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -83,19 +83,16 @@ def test_a_node_that_has_moved_on_does_not_go_with_its_old_address(world, balanc
     address = Address.objects.get(instance=one, public=False)
 
     def give_back() -> None:
-        ips.delete(world.actor, address)
-        connection.close()
-
-    def waits() -> bool:
-        with connection.cursor() as cursor:
-            cursor.execute("SELECT 1 FROM pg_locks WHERE pg_backend_pid() = ANY (pg_blocking_pids(pid))")
-            return cursor.fetchone() is not None
+        try:
+            ips.delete(world.actor, address)
+        finally:
+            connection.close()
 
     giving = threading.Thread(target=give_back)
     with transaction.atomic():
         balancer_nodes.update(world.actor, node, NodeWish(address=f"{two.ipv4[1]}:80"))
         giving.start()
-        until(waits, "the wait for the load balancer")
+        assert held_up(), "it waits for the load balancer"
     giving.join()
 
     assert NodeBalancerNode.objects.get().instance == two

@@ -1,6 +1,7 @@
 """What is deleted or changed while a request is at work on it: refused or waited for, never half-written."""
 
 import threading
+import time
 
 import pytest
 from django.db import connection, transaction
@@ -102,12 +103,18 @@ def test_an_image_is_deployed_or_deleted_but_not_both(world):
 
 
 def held_up() -> bool:
-    """Whether some transaction comes to wait for a lock that another holds, before long."""
+    """Whether some transaction comes to wait for a lock that this one holds, within two minutes.
+
+    Others of the server's, in whichever database, wait for each other all the time.
+    """
+    deadline = time.monotonic() + 120
+    waits = "NOT granted AND pg_backend_pid() = ANY (pg_blocking_pids(pid))"
     with connection.cursor() as cursor:
-        for _ in range(20_000):
-            cursor.execute("SELECT EXISTS (SELECT FROM pg_locks WHERE NOT granted)")
+        while time.monotonic() < deadline:
+            cursor.execute(f"SELECT EXISTS (SELECT FROM pg_locks WHERE {waits})")
             if cursor.fetchone()[0]:
                 return True
+            time.sleep(0.01)
     return False
 
 
