@@ -329,7 +329,7 @@ def test_of_many_who_upload_at_once_one_gets_through(begun, image, folder):
 
     def run() -> None:
         try:
-            ready.wait(10)
+            ready.wait()
             uploads.receive(uploads.sign(image), Slow(FILE), len(FILE))
             said.append("taken")
         except Invalid as error:
@@ -341,7 +341,7 @@ def test_of_many_who_upload_at_once_one_gets_through(begun, image, folder):
     for thread in threads:
         thread.start()
     for thread in threads:
-        thread.join(30)
+        thread.join()
 
     assert said.count("taken") == 1
     assert set(said) <= {"taken", uploads.UNDER_WAY, uploads.USED}

@@ -1,7 +1,9 @@
 """Being the workers and the clock, for tests that need a job at its end."""
 
 from contextlib import suppress
+from datetime import datetime
 
+from django.db import connection
 from django.db.models.functions import Now
 
 from compute.jobs import engine
@@ -21,3 +23,10 @@ def work(job: Job, driver: MemoryDriver) -> Job:
             return job
         Job.objects.filter(pk=job.pk).update(run_at=Now(), lease_until=None)
     raise AssertionError(f"{job} does not end: {job.state} at {job.step}, {job.error}")
+
+
+def clock() -> datetime:
+    """The database's, which timers and leases go by, at this moment."""
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT clock_timestamp()")
+        return cursor.fetchone()[0]

@@ -195,7 +195,7 @@ def test_a_placement_waits_for_no_other_while_another_host_has_room(world, insta
     def second() -> None:
         try:
             with transaction.atomic(), connection.cursor() as cursor:
-                cursor.execute("SET LOCAL lock_timeout = '2s'")
+                cursor.execute("SET LOCAL lock_timeout = '20s'")
                 placed.append(place(instance, world.type, world.region.pk))
         finally:
             connection.close()
