@@ -23,6 +23,7 @@ from config.reach import guard
 from config.reach.guard import Address
 from config.reach.names import Unresolved, resolve_async
 from managed.models import Service
+from managed.prober.connections import Connector
 from managed.prober.text import Search, Unreadable
 from managed.services import targets
 from managed.services.probing import Outcome, Probe
@@ -115,7 +116,7 @@ async def _get(target: Target, probe: Probe) -> str | None:
     if url.raw_host != target.host.lower() or url.port != target.port:
         raise Down("its address is not valid")  # read in two ways: one of them would pass the guard
     addresses = await _addresses(target, probe.private)
-    connector = aiohttp.TCPConnector(
+    connector = Connector(
         resolver=_Pinned(addresses), use_dns_cache=False, ssl=_tls(), force_close=True, happy_eyeballs_delay=STAGGER
     )
     session = aiohttp.ClientSession(
@@ -126,14 +127,19 @@ async def _get(target: Target, probe: Probe) -> str | None:
         max_line_size=LONGEST_LINE,
         max_field_size=LONGEST_LINE,
     )
-    async with session, session.get(url, allow_redirects=False, headers=HEADERS) as response:
-        onward = response.headers.get("Location")
-        if response.status in REDIRECTED and onward:
-            return onward
-        if response.status >= 400:
-            raise Down(f"it answered {response.status}")
-        if probe.body and not await _holds(response, probe.body):
-            raise Down("the text was not in the answer")
+    try:
+        async with session, session.get(url, allow_redirects=False, headers=HEADERS) as response:
+            onward = response.headers.get("Location")
+            if response.status in REDIRECTED and onward:
+                return onward
+            if response.status >= 400:
+                raise Down(f"it answered {response.status}")
+            if probe.body and not await _holds(response, probe.body):
+                raise Down("the text was not in the answer")
+    except aiohttp.ClientError:
+        if connector.flooded:
+            raise Down("its answer does not end") from None
+        raise
     return None
 
 

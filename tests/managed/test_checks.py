@@ -37,6 +37,9 @@ NO_ANSWER = "there was no answer within 1 s"
 CLOSED = "it closed the connection before the answer was whole"
 NO_HTTP = "what it answered is not HTTP"
 NO_TEXT = "the text was not in the answer"
+ENDLESS = "its answer does not end"
+INTERIM = b"HTTP/1.1 103 Early Hints\r\nLink: </a.css>; rel=preload\r\n\r\n"
+CHUNKED = OK + b"Transfer-Encoding: chunked\r\n\r\n"
 REFUSED = "it leads to an address that the platform does not check"
 
 
@@ -228,6 +231,27 @@ def test_endless_headers_are_not_read_for_ever(line):
     begun = time.monotonic()
     assert ask_of(drip(OK, line, 0, most=1_000_000), timeout=20).error == NO_HTTP
     assert time.monotonic() - begun < 10
+
+
+@pytest.mark.parametrize(
+    ("first", "then"),
+    [(b"", INTERIM * 1000), (b"", b"\r\n" * 30_000), (CHUNKED + b"5", b";a=b" * 15_000)],
+    ids=["interim answers", "empty lines", "extensions of a chunk"],
+)
+def test_what_is_neither_headers_nor_text_is_not_read_for_ever(first, then):
+    """It keeps the loop busy, which others wait for."""
+    begun = time.monotonic()
+    assert ask_of(drip(first, then, 0, most=1_000_000), "needle", timeout=20).error == ENDLESS
+    assert time.monotonic() - begun < 10
+
+
+def test_a_few_interim_answers_are_passed_over():
+    assert ask_of(raw(INTERIM * 5 + OK + b"Content-Length: 6\r\n\r\nneedle"), "needle").up
+
+
+def test_a_text_is_found_however_small_the_chunks_before_it_are():
+    chunks = b"1\r\na\r\n" * (PREFIX - 10) + b"6\r\nneedle\r\n0\r\n\r\n"
+    assert ask_of(raw(CHUNKED + chunks), "needle", timeout=60).up
 
 
 def test_headers_of_real_sites_are_long():
@@ -516,12 +540,12 @@ def test_of_a_name_with_hundreds_of_addresses_a_few_are_tried(dns, monkeypatch):
     dns.names["many.example"] = [f"127.0.1.{n}" for n in range(1, 200)]
     tried = []
 
-    class Connector(checks.aiohttp.TCPConnector):
+    class Connector(checks.Connector):
         async def _create_direct_connection(self, *args, **kwargs):
             tried.extend(await self._resolver.resolve("", 0))
             return await super()._create_direct_connection(*args, **kwargs)
 
-    monkeypatch.setattr(checks.aiohttp, "TCPConnector", Connector)
+    monkeypatch.setattr(checks, "Connector", Connector)
     assert not ask(f"http://many.example:{free_port()}/").up
     assert 0 < len(tried) <= checks.ADDRESSES
 

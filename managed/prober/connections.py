@@ -1,0 +1,71 @@
+"""Connections of a check that no server can keep busy: beside the text and the headers, what it sends is bounded.
+
+All checks of a process share one loop. Interim answers, empty lines and extensions of chunks cost time there and
+lead nowhere; who sends them without end would make everybody's checks late.
+"""
+
+import asyncio
+import functools
+from typing import Any
+
+import aiohttp
+from aiohttp.client_proto import ResponseHandler
+from aiohttp.http import RawResponseMessage
+from aiohttp.streams import StreamReader
+
+from managed.prober.text import PREFIX
+
+MOST = 8 * PREFIX
+"""Bytes, at most, that come over one connection: the text that is looked for, in the smallest of chunks."""
+INTERIM = 20
+"""Answers of 1xx, at most, before the one that counts."""
+PIECE = 8 * 1024
+"""Bytes of headers that are read at once."""
+SWITCHED = 101
+
+
+class Connector(aiohttp.TCPConnector):
+    """Makes connections that end where a server goes on and on; `flooded` tells that one did."""
+
+    def __init__(self, **options: Any):
+        super().__init__(**options)
+        self.flooded = False
+        handler: type[ResponseHandler] = functools.partial(_Handler, self)  # type: ignore[assignment]
+        self._factory = functools.partial(handler, loop=self._loop)
+
+
+class _Handler(ResponseHandler):
+    def __init__(self, connector: Connector, loop: asyncio.AbstractEventLoop):
+        super().__init__(loop=loop)
+        self._connector = connector
+        self._left, self._interim, self._begun = MOST, INTERIM, False
+
+    def data_received(self, data: bytes) -> None:
+        """Read what came: until the answer has begun in pieces, so that not thousands of interim ones are read."""
+        self._left -= len(data)
+        if self._left < 0:
+            self._end()
+        while not self._begun and len(data) > PIECE and self._open:
+            super().data_received(data[:PIECE])
+            data = data[PIECE:]
+        if self._open:
+            super().data_received(data)
+
+    def feed_data(self, data: tuple[RawResponseMessage, StreamReader], size: int = 0) -> None:
+        """Queue an answer. Interim ones say nothing to a check: they are counted and dropped."""
+        if 100 <= data[0].code < 200 and data[0].code != SWITCHED:
+            self._interim -= 1
+            if self._interim < 0:
+                self._end()
+        elif self._open:
+            self._begun = True
+            super().feed_data(data, size)
+
+    @property
+    def _open(self) -> bool:
+        return self.transport is not None and not self.transport.is_closing()
+
+    def _end(self) -> None:
+        self._connector.flooded = True
+        if self.transport is not None:
+            self.transport.abort()
