@@ -21,6 +21,7 @@ from config.embedded.files import answers, package_folder, private_folder
 
 MAJOR_VERSION = "18"
 START_SECONDS = 60
+STOP_SECONDS = 60
 # After SIGKILL the old backends need a moment to notice, and the server waits for none of them.
 START_ATTEMPTS = 4
 # Above any pid_max, so no process has it.
@@ -77,7 +78,7 @@ class Postgres:
 
     def stop(self) -> None:
         for mode in ("fast", "immediate"):
-            self._run("pg_ctl", "-m", mode, "-w", "-t", "10", "stop")
+            self._run("pg_ctl", "-m", mode, "-w", "-t", str(STOP_SECONDS), "stop")
             if not self.answers():
                 return
         raise EmbeddedError(f"The embedded PostgreSQL at {self.socket} does not stop.")

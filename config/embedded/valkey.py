@@ -10,8 +10,8 @@ from config.embedded.addresses import valkey_socket
 from config.embedded.errors import EmbeddedError, last_lines
 from config.embedded.files import answers, package_folder, private_folder
 
-START_SECONDS = 10
-STOP_SECONDS = 5
+START_SECONDS = 60
+STOP_SECONDS = 30
 
 
 class Valkey:

@@ -31,11 +31,26 @@ def broker(tmp_path):
 
 @pytest.fixture
 def publish(broker, tmp_path):
+    """Ring as requests do, which give up soon."""
     url = addresses.broker_url(addresses.redis_url(tmp_path))
     with Connection(url, transport_options=settings.CELERY_BROKER_TRANSPORT_OPTIONS) as connection:
         yield lambda word: app.send_task(
             NAME, args=(str(tmp_path), word), connection=connection, retry=False, ignore_result=True
         )
+
+
+@pytest.fixture
+def deliver(publish):
+    """Ring until it is heard: on a busy machine a broker that is well may take longer than requests wait."""
+
+    def published(word: str) -> bool:
+        try:
+            publish(word)
+        except OperationalError:
+            return False
+        return True
+
+    return lambda word: wait_for(lambda: published(word))
 
 
 @pytest.fixture
@@ -52,19 +67,28 @@ def worker(broker, tmp_path):
     process.wait()
 
 
+@pytest.fixture
+def pauses(monkeypatch) -> list[float]:
+    """The pauses that the libraries make before they try again, which are left out."""
+    made: list[float] = []
+    for place in ("kombu.utils.functional.sleep", "redis.retry.sleep"):
+        monkeypatch.setattr(place, made.append)
+    return made
+
+
 def pid_of(tmp_path):
     return redis.Redis.from_url(addresses.redis_url(tmp_path)).info("server")["process_id"]
 
 
-def wait_for(condition, seconds=30):
+def wait_for(condition, seconds=240):
     deadline = time.monotonic() + seconds
     while not condition():
         assert time.monotonic() < deadline, "it did not happen"
         time.sleep(0.02)
 
 
-def test_a_worker_comes_back_to_a_broker_that_was_killed(broker, worker, publish, tmp_path):
-    publish("before")
+def test_a_worker_comes_back_to_a_broker_that_was_killed(broker, worker, publish, deliver, tmp_path):
+    deliver("before")
     wait_for((tmp_path / "before").exists)
 
     os.kill(pid_of(tmp_path), signal.SIGKILL)
@@ -73,7 +97,7 @@ def test_a_worker_comes_back_to_a_broker_that_was_killed(broker, worker, publish
         publish("lost")
     assert broker.revive()
 
-    publish("after")
+    deliver("after")
     wait_for((tmp_path / "after").exists)
     assert worker.poll() is None, "it is the same worker"
     assert not (tmp_path / "lost").exists()
@@ -90,45 +114,46 @@ def test_whether_a_worker_answers_is_known_before_it_is_said_that_all_runs(broke
     assert not works(asks)
 
 
-def test_a_message_in_hand_does_not_keep_a_worker_from_reconnecting(broker, publish, tmp_path):
-    publish("in hand")
+def test_a_message_in_hand_does_not_keep_a_worker_from_reconnecting(broker, deliver, tmp_path):
+    deliver("in hand")
     with Connection(
         addresses.broker_url(addresses.redis_url(tmp_path)),
         transport_options=settings.CELERY_BROKER_TRANSPORT_OPTIONS,
     ) as connection:
         channel = connection.default_channel
         with connection.Consumer([Queue("celery", channel=channel)], callbacks=[lambda body, message: None]):
-            connection.drain_events(timeout=5)
+            connection.drain_events(timeout=120)
             # What a worker does first when it loses its broker. Closing the channel then used to end it.
             connection.transport.client = None
             channel.close()
             connection.transport.client = connection
 
 
-def test_a_broker_that_hangs_holds_nobody_up(broker, publish, tmp_path):
-    publish("warm")
+def test_a_broker_that_hangs_holds_nobody_up(broker, publish, deliver, tmp_path, pauses):
+    """It is waited for once, and as long as the settings say."""
+    deliver("warm")
     pid = pid_of(tmp_path)
     os.kill(pid, signal.SIGSTOP)
     try:
-        started = time.monotonic()
         with pytest.raises(OperationalError):
             publish("stuck")
-        assert time.monotonic() - started < 2.5
     finally:
         os.kill(pid, signal.SIGCONT)
+    assert pauses == []
+    options = settings.CELERY_BROKER_TRANSPORT_OPTIONS
+    assert options["socket_connect_timeout"] + options["socket_timeout"] <= 2
 
 
-def test_a_broker_that_is_gone_is_noticed_at_once(broker, publish, tmp_path):
-    publish("warm")
+def test_a_broker_that_is_gone_is_noticed_at_once(broker, publish, deliver, tmp_path, pauses):
+    deliver("warm")
     os.kill(pid_of(tmp_path), signal.SIGKILL)
     wait_for(lambda: not broker.server.answers())
-    started = time.monotonic()
     with pytest.raises(OperationalError):
         publish("lost")
-    assert time.monotonic() - started < 1
+    assert pauses == []
 
 
-def test_each_run_keeps_its_keys_apart(broker, publish, tmp_path):
-    publish("queued")
+def test_each_run_keeps_its_keys_apart(broker, deliver, tmp_path):
+    deliver("queued")
     client = redis.Redis.from_url(addresses.redis_url(tmp_path))
     assert client.dbsize() == len(client.keys(f"{os.environ['REDIS_PREFIX']}*")) > 0

@@ -1,7 +1,6 @@
 """Real servers in folders of their own: started, shared, killed."""
 
 import os
-import signal
 import subprocess
 import sys
 from pathlib import Path
@@ -52,15 +51,18 @@ def hold(state):
 
 
 def let_go(process):
-    process.communicate("\n", timeout=30)
+    process.communicate("\n")
     assert process.returncode == 0
 
 
 def kill_postgres(state):
-    pid = int((state / "postgres" / "postmaster.pid").read_text().splitlines()[0])
+    kill_server(int((state / "postgres" / "postmaster.pid").read_text().splitlines()[0]))
+
+
+def kill_server(pid: int) -> None:
     server = psutil.Process(pid)
-    os.kill(pid, signal.SIGKILL)
-    psutil.wait_procs([server], timeout=10)
+    server.kill()
+    psutil.wait_procs([server], timeout=120)
 
 
 def test_data_is_kept_from_one_start_to_the_next(state):
@@ -146,9 +148,7 @@ def test_valkey_starts_answers_and_stops(tmp_path):
     with services(tmp_path, valkey=True) as [valkey]:
         client = redis.Redis.from_url(addresses.redis_url(tmp_path))
         client.set("bell", "7")
-        pid = client.info("server")["process_id"]
-        os.kill(pid, signal.SIGKILL)
-        psutil.wait_procs([psutil.Process(pid)], timeout=10)
+        kill_server(client.info("server")["process_id"])
         assert valkey.revive()
         assert client.get("bell") is None, "nothing of it is on disk"
     assert not Valkey(tmp_path).answers()
