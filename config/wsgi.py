@@ -3,11 +3,14 @@
 import gc
 import os
 
-from django.core.wsgi import get_wsgi_application
+import django
+
+from config.handler import Handler
 
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "config.settings")
+django.setup(set_prefix=False)
 
-application = get_wsgi_application()
+application = Handler()
 
 # Everything imported so far lives as long as the process: keep the collector from walking it
 # at every collection (measured: about a tenth of a small request).

@@ -1,0 +1,99 @@
+"""Requests as the server hands them over, before Django has made anything of them."""
+
+import io
+import json
+from dataclasses import dataclass
+from typing import Any
+
+import pytest
+
+from accounts.models import Ticket
+from accounts.services.tokens import create_token
+from config.handler import Handler
+from tests.client import File
+from tests.factories import TicketFactory
+
+CHARSETS = ["base64", "undefined", "rot13", "idna", "utf-16", "none"]
+HEADERS = [*(f"charset={name}" for name in CHARSETS), "x*=undefined''a", "x*=none''a", "charset*=base64''a", 'x="']
+
+
+@dataclass
+class Answer:
+    status: int
+    body: bytes
+
+    def json(self) -> Any:
+        return json.loads(self.body)
+
+
+def call(method: str, path: str, content: bytes, content_type: str, token: str = "") -> Answer:
+    """What a server does for a request."""
+    path, _, query = path.partition("?")
+    seen: list[str] = []
+    environ = {
+        "REQUEST_METHOD": method,
+        "PATH_INFO": path,
+        "QUERY_STRING": query,
+        "CONTENT_TYPE": content_type,
+        "CONTENT_LENGTH": str(len(content)),
+        "SERVER_NAME": "testserver",
+        "SERVER_PORT": "80",
+        "REMOTE_ADDR": "127.0.0.1",
+        "wsgi.url_scheme": "http",
+        "wsgi.input": io.BytesIO(content),
+        "HTTP_AUTHORIZATION": f"Bearer {token}",
+    }
+    if not token:
+        del environ["HTTP_AUTHORIZATION"]
+    body = b"".join(Handler()(environ, lambda status, headers: seen.append(status)))
+    return Answer(int(seen[0][:3]), body)
+
+
+@pytest.fixture
+def token(owner) -> str:
+    return create_token(owner, "café")[1]
+
+
+@pytest.fixture
+def ticket(account, settings, tmp_path) -> Ticket:
+    settings.ATTACHMENTS_DIR = tmp_path
+    return TicketFactory(account=account)
+
+
+@pytest.mark.parametrize("header", HEADERS)
+def test_addresses_are_utf8_whatever_the_type_of_the_body(token, header):
+    answer = call("GET", "/v4/profile/tokens?label=caf%C3%A9", b"", f"application/json; {header}", token)
+    assert answer.status == 200, answer.body
+    assert [each["label"] for each in answer.json()["data"]] == ["café"]
+
+
+@pytest.mark.parametrize("header", HEADERS)
+def test_bodies_are_utf8_too(token, header):
+    body = '{"company": "Café"}'.encode()
+    answer = call("PUT", "/v4/account", body, f"Application/JSON; {header}", token)
+    assert answer.json()["company"] == "Café"
+
+
+@pytest.mark.parametrize("charset", CHARSETS)
+@pytest.mark.parametrize("path", ["/oauth/token", "/oauth/introspect", "/oauth/revoke", "/login"])
+def test_forms_are_utf8_too(db, path, charset):
+    form = File.form("a.txt", b"x")
+    answer = call("POST", path, form.content, f"{form.media_type}; charset={charset}")
+    assert answer.status in (400, 401, 403), answer.body
+
+
+@pytest.mark.parametrize("charset", CHARSETS)
+def test_files_of_forms_have_names_in_utf8(token, ticket, charset):
+    form = File.form("größe.txt", b"x")
+    path = f"/v4/support/tickets/{ticket.pk}"
+    answer = call("POST", f"{path}/attachments", form.content, f"{form.media_type}; charset={charset}", token)
+    assert answer.json() == {}
+    assert call("GET", path, b"", "", token).json()["attachments"] == ["größe.txt"]
+
+
+def test_a_form_whose_type_nobody_can_read_is_refused(token, ticket):
+    form = File.form("a.txt", b"x")
+    path = f"/v4/support/tickets/{ticket.pk}/attachments"
+    answer = call("POST", path, form.content, f"{form.media_type}; x*=undefined''a", token)
+    assert answer.status == 400
+    assert answer.json()["errors"] == [{"field": None, "reason": "The form could not be read."}]
