@@ -1,5 +1,6 @@
 """Reading bodies. Only JSON objects come in, whatever ``Accept`` says only JSON goes out."""
 
+from collections.abc import Iterator
 from typing import Any
 
 import orjson
@@ -33,23 +34,36 @@ class JSONParser(BaseParser):
         if not isinstance(data, dict):
             raise ParseError("The body must be a JSON object")
         if rb"\u0000" in body:
-            refuse_nul(data, "")
+            refuse_nul(data)
         return data
 
 
-def refuse_nul(data: Any, path: str) -> None:
-    """Raise, naming the field, if a text within `data` holds a NUL character."""
-    if isinstance(data, str):
-        if NUL in data:
+def refuse_nul(data: dict[str, Any]) -> None:
+    """Raise, naming the field, if a text within `data` holds a NUL character.
+
+    Not by calling itself: what orjson reads may be nested deeper than Python's calls may.
+    """
+    within = [_items(data, "")]
+    while within:
+        path, item = next(within[-1], (None, None))
+        if path is None:
+            within.pop()
+        elif isinstance(item, dict | list):
+            within.append(_items(item, path))
+        elif isinstance(item, str) and NUL in item:
             raise ValidationError({path: [reasons.not_valid(path.rpartition(".")[2])]})
-    elif isinstance(data, list):
+
+
+def _items(data: dict[str, Any] | list[Any], path: str) -> Iterator[tuple[str, Any]]:
+    """What is in `data`, each with its path."""
+    if isinstance(data, list):
         for index, item in enumerate(data):
-            refuse_nul(item, f"{path}[{index}]")
-    elif isinstance(data, dict):
-        for key, item in data.items():
-            if NUL in key:
-                raise ParseError("The body is not valid JSON")
-            refuse_nul(item, f"{path}.{key}" if path else key)
+            yield f"{path}[{index}]", item
+        return
+    for key, item in data.items():
+        if NUL in key:
+            raise ParseError("The body is not valid JSON")
+        yield f"{path}.{key}" if path else key, item
 
 
 class JSONRenderer(BaseRenderer):

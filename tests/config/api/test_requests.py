@@ -213,6 +213,14 @@ def test_bodies_that_are_no_json_objects_are_refused(client_of, owner, body, con
     assert set(response.json()["errors"][0]) == ERROR_KEYS
 
 
+@pytest.mark.parametrize("depth", [990, 1020])
+def test_a_nul_is_found_however_deep_it_is(client_of, owner, depth):
+    body = b'{"a": ' + b"[" * depth + rb'"\u0000"' + b"]" * depth + b"}"
+    answer = client_of(owner).generic("PUT", "/v4/profile", body, "application/json")
+    assert answer.status_code == 400, answer.content
+    assert error_of(answer)["field"] == "a" + "[0]" * depth
+
+
 def test_a_failure_nobody_foresaw_is_logged_and_answers_500_in_the_error_body(db, monkeypatch, caplog):
     monkeypatch.setattr(ResourceViewSet, "list", lambda self, request: 1 / 0)
     response = Client(raise_request_exception=False).get("/v4/regions")

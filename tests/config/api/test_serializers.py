@@ -120,5 +120,5 @@ def test_an_object_that_was_just_written_reads_like_one_from_the_database():
 
 def test_text_that_no_database_could_store_names_its_field():
     with pytest.raises(ValidationError) as refused:
-        refuse_nul({"interfaces": [{"label": "a\x00"}]}, "")
+        refuse_nul({"": [], "interfaces": [{"label": "a\x00"}]})
     assert list(flatten(refused.value.detail)) == [{"field": "interfaces[0].label", "reason": "label is not valid"}]
