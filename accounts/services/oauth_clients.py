@@ -1,12 +1,14 @@
 """The apps that an account registers: OAuth clients."""
 
 import io
+import struct
+import zlib
 from dataclasses import dataclass
 from typing import Any
 
 from django.db import transaction
 from oauth2_provider.generators import generate_client_id, generate_client_secret
-from PIL import Image, UnidentifiedImageError
+from PIL import Image, ImageOps
 
 from accounts.actors import Actor
 from accounts.models import Authorization, OAuthClient
@@ -21,6 +23,11 @@ THUMBNAIL = 128
 """Pixels, at most, of a thumbnail's sides."""
 LARGEST = 4096
 """Pixels, at most, of the sides of what is uploaded: a small file can unpack to a large picture."""
+BROKEN = (
+    OSError, SyntaxError, ValueError, TypeError, LookupError, ArithmeticError, EOFError,
+    struct.error, zlib.error, Image.DecompressionBombError,
+)  # fmt: skip
+"""What Pillow raises at files that are not what they say: it lets through what its parsers stumble over."""
 NO_PICTURE = "The thumbnail is no PNG or JPEG picture, or is broken."
 TOO_LARGE = f"The picture's sides must be at most {LARGEST} pixels."
 
@@ -149,13 +156,20 @@ def _encode(picture: bytes) -> bytes:
         with Image.open(io.BytesIO(picture), formats=("PNG", "JPEG")) as opened:
             if max(opened.size) > LARGEST:
                 raise Invalid(TOO_LARGE, "thumbnail")
-            small = opened.convert("RGBA")
-    except (UnidentifiedImageError, OSError, SyntaxError, ValueError, Image.DecompressionBombError) as error:
+            small = _upright(opened).convert("RGBA")
+    except BROKEN as error:
         raise Invalid(NO_PICTURE, "thumbnail") from error
     small.thumbnail((THUMBNAIL, THUMBNAIL))
     out = io.BytesIO()
     small.save(out, "PNG", optimize=True)
     return out.getvalue()
+
+
+def _upright(picture: Image.Image) -> Image.Image:
+    """The picture as it is meant to be seen: turned as cameras note it beside the pixels, which is not kept, and
+    with the 8 bits of grey that are shown, of 16, where Pillow would take whatever is above 255 for white."""
+    turned = ImageOps.exif_transpose(picture)
+    return turned.point(lambda value: value * (1 / 257)).convert("L") if turned.mode.startswith("I") else turned
 
 
 def _type(public: bool) -> str:

@@ -1,10 +1,13 @@
 """The OAuth clients that an account registers."""
 
+import array
 import io
 import re
+import struct
+import zlib
 
 import pytest
-from PIL import Image, PngImagePlugin
+from PIL import ExifTags, Image, PngImagePlugin
 
 from accounts.actors import Actor
 from accounts.models import Event, OAuthClient
@@ -162,6 +165,28 @@ class TestThumbnails:
         answer = api.put(path, File(content, "image/png"))
         assert [each["field"] for each in answer.json()["errors"]] == ["thumbnail"]
         assert OAuthClient.objects.get().thumbnail is None
+
+    def test_a_file_that_pillow_stumbles_over_is_refused_too(self, api, path):
+        # a colour profile of a name alone, behind the pixels: Pillow looks beyond the chunk's end
+        start = PICTURE.index(b"IEND") - 4
+        profile = struct.pack(">I", 2) + b"iCCP" + b"a\0" + struct.pack(">I", zlib.crc32(b"iCCPa\0"))
+        answer = api.put(path, File(PICTURE[:start] + profile + PICTURE[start:], "image/png"))
+        assert answer.status_code == 400
+        assert [each["field"] for each in answer.json()["errors"]] == ["thumbnail"]
+
+    def test_a_photograph_is_turned_as_its_camera_was_held(self, api, anonymous, path):
+        exif, file = Image.Exif(), io.BytesIO()
+        exif[ExifTags.Base.Orientation] = 6
+        Image.new("RGB", (200, 100)).save(file, "JPEG", exif=exif)
+        api.put(path, File(file.getvalue(), "image/jpeg"))
+        assert Image.open(io.BytesIO(anonymous.get(path).content)).size == (64, 128)
+
+    def test_sixteen_bits_of_grey_stay_grey(self, api, anonymous, path):
+        greys, file = array.array("H", [0, 128 * 257, 65535]), io.BytesIO()
+        Image.frombytes("I;16", (3, 1), greys.tobytes()).save(file, "PNG")
+        api.put(path, File(file.getvalue(), "image/png"))
+        shown = Image.open(io.BytesIO(anonymous.get(path).content)).convert("L")
+        assert [shown.getpixel((x, 0)) for x in range(3)] == [0, 128, 255]
 
     def test_a_large_file_is_refused_before_it_is_looked_at(self, api, path):
         answer = api.put(path, File(PICTURE + b"\0" * 1024**2, "image/png"))
