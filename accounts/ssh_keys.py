@@ -61,7 +61,7 @@ def parse_public_key(text: str) -> PublicKey:
 def _check(line: str) -> None:
     try:
         load_ssh_public_key(line.encode())
-    except (ValueError, UnsupportedAlgorithm):
+    except (ValueError, UnsupportedAlgorithm, NotImplementedError):  # the last of compressed points
         raise ValueError("SSH key is not valid") from None
 
 

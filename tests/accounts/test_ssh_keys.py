@@ -7,6 +7,8 @@ from accounts.models import Event, SSHKey
 from accounts.services import ssh_keys
 from config.errors import Missing
 
+COMPRESSED = "ecdsa-sha2-nistp256 AAAAE2VjZHNhLXNoYTItbmlzdHAyNTYAAAAIbmlzdHAyNTYAAAAhAgEBAQEBAQEBAQEBAQEBAQEBAQEBAQEBAQEBAQEBAQEB"
+"""A point as no SSH program writes it (RFC 5656, 3.1, leaves it open)."""
 ED25519 = "ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIJ1Vn5m3fM0Jz8Q3p1l3o3zXH0m0pY3lN8m7k2bq4t6S me@laptop"
 PATH = "/v4/profile/sshkeys"
 
@@ -43,6 +45,7 @@ def test_a_key_without_a_label_is_called_by_its_comment(api):
         ({"ssh_key": ""}, "ssh_key"),
         ({"ssh_key": "ssh-ed25519 AAAA"}, "ssh_key"),
         ({"ssh_key": f"{ED25519}\n{ED25519}"}, "ssh_key"),
+        ({"ssh_key": COMPRESSED}, "ssh_key"),
         ({"ssh_key": ED25519, "label": "x" * 65}, "label"),
     ],
     ids=str,
