@@ -7,7 +7,8 @@ from accounts.models import Event, SSHKey
 from accounts.services import ssh_keys
 from config.errors import Missing
 
-COMPRESSED = "ecdsa-sha2-nistp256 AAAAE2VjZHNhLXNoYTItbmlzdHAyNTYAAAAIbmlzdHAyNTYAAAAhAgEBAQEBAQEBAQEBAQEBAQEBAQEBAQEBAQEBAQEBAQEB"
+POINT = "AAAAE2VjZHNhLXNoYTItbmlzdHAyNTYAAAAIbmlzdHAyNTYAAAAhAgEBAQEBAQEBAQEBAQEBAQEBAQEBAQEBAQEBAQEBAQEB"
+COMPRESSED = f"ecdsa-sha2-nistp256 {POINT}"
 """A point as no SSH program writes it (RFC 5656, 3.1, leaves it open)."""
 ED25519 = "ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIJ1Vn5m3fM0Jz8Q3p1l3o3zXH0m0pY3lN8m7k2bq4t6S me@laptop"
 PATH = "/v4/profile/sshkeys"
