@@ -25,6 +25,9 @@ FAILURES = 2
 """How many in a row make a problem."""
 MARGIN = 30
 """Seconds of a lease beyond the timeout of the check, in which its outcome is written."""
+LATE = 2
+"""Intervals that no next check lies ahead. One that does was put there by a longer interval, or by a clock
+that was wrong."""
 LONGEST_ERROR = 500
 PATIENCE = "5s"
 """How long an account or a service is waited for that somebody else has locked. The outcomes of others wait too."""
@@ -60,7 +63,8 @@ class Outcome:
         return not self.error
 
 
-_DUE = """d.status <> 'disabled' AND d.next_check_at <= statement_timestamp()
+_DUE = """d.status <> 'disabled' AND (d.next_check_at <= statement_timestamp()
+            OR d.next_check_at > statement_timestamp() + %(late)s * interval '1 second')
        AND (d.lease_until IS NULL OR d.lease_until <= statement_timestamp())"""
 _CLAIM = f"""
 WITH held AS (
@@ -86,12 +90,15 @@ RETURNING s.id, s.account_id, s.fence, statement_timestamp(), s.service_type, s.
 
 
 def claim(most: int) -> list[Probe]:
-    """Claim up to `most` services that are due, those that have waited longest first.
+    """Claim up to `most` services that are due, those that have waited longest first, and those last whose next
+    check lies further ahead than any should.
 
     No account has more than PROBE_SHARE checks under way, or a batch or two more where several claim at once: one
     with thousands of services that hang would leave no room for those of others.
     """
-    values = {"most": most, "margin": MARGIN, "share": settings.PROBE_SHARE}
+    values = {
+        "most": most, "margin": MARGIN, "share": settings.PROBE_SHARE, "late": LATE * settings.PROBE_EVERY,
+    }  # fmt: skip
     with connection.cursor() as cursor:
         cursor.execute(_CLAIM, values)
         return [Probe(*row) for row in cursor.fetchall()]

@@ -85,6 +85,15 @@ def test_what_is_not_due_or_disabled_is_not_claimed(account):
     assert claimed() == []
 
 
+def test_what_was_put_off_by_a_longer_interval_or_a_wrong_clock_is_due(account, settings):
+    """Nobody waits for an hour because the interval was one until a moment ago."""
+    settings.PROBE_EVERY = 60
+    near, far = watch(account), watch(account)
+    make_due(near, ago=-90)  # as late as the next check of one that was claimed just now may be
+    make_due(far, ago=-3600)
+    assert claimed() == [far.pk]
+
+
 def test_a_suspended_account_and_one_without_managed_are_not_checked(account):
     watch(managed_account(is_active=False))
     unmanaged = managed_account()
