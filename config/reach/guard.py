@@ -16,6 +16,7 @@ from urllib.parse import urlsplit
 
 import psutil
 from django.conf import settings
+from psycopg.conninfo import conninfo_to_dict
 
 Address = ipaddress.IPv4Address | ipaddress.IPv6Address
 Network = ipaddress.IPv4Network | ipaddress.IPv6Network
@@ -39,6 +40,8 @@ TRANSLATED = _networks("::/96", "::ffff:0:0/96", "::ffff:0:0:0/96", "64:ff9b::/9
 """IPv6 networks that are the IPv4 internet: an address is the last 32 bits."""
 ROUTED = (*TRANSLATED, *_networks("2000::/3", "fc00::/7"))
 """All of IPv6 that leads anywhere. Link-local, site-local, multicast and what nobody has assigned lie beside it."""
+LIBPQ = ("host", "hostaddr")
+"""Under what PostgreSQL's clients are told where to connect to."""
 ISATAP = (0x00005EFE, 0x02005EFE)
 FORBIDDEN = "The platform does not check this address."
 NEEDS_REGION = "region is required where the address is private"
@@ -141,7 +144,21 @@ def control_plane() -> frozenset[Address]:
 
 
 def _hosts() -> tuple[str, ...]:
-    return (*(settings.DATABASES["default"]["HOST"] or "").split(","), urlsplit(settings.REDIS_URL).hostname or "")
+    """Names and addresses of our servers, as settings have them: also among the options of a database's URL, where
+    several with ports of their own are named."""
+    database = settings.DATABASES["default"]
+    named = (
+        database["HOST"], *map(database.get("OPTIONS", {}).get, LIBPQ), *_of_conninfo(settings.DRIVER_CONNINFO)
+    )  # fmt: skip
+    found = (host for hosts in named for host in (hosts or "").split(","))
+    return (*found, urlsplit(settings.REDIS_URL).hostname or "")
+
+
+@cache
+def _of_conninfo(conninfo: str) -> tuple[str, ...]:
+    """The hosts of a connection string of libpq."""
+    parameters = conninfo_to_dict(conninfo)
+    return tuple(str(parameters[name]) for name in LIBPQ if name in parameters)
 
 
 def _in_a_loop() -> bool:

@@ -190,6 +190,23 @@ def test_several_database_hosts_are_all_ours_and_sockets_are_none(plane, setting
     assert not is_forbidden(ip("203.0.114.8"))
 
 
+@pytest.mark.parametrize("option", ["host", "hostaddr"])
+def test_a_database_that_is_named_among_the_options_is_ours(plane, settings, monkeypatch, option):
+    """As in ``postgres:///name?host=a,b&port=1,2``, the way to name several with ports of their own."""
+    plane["203.0.114.9"] = "203.0.114.9"
+    monkeypatch.setitem(settings.DATABASES["default"], "HOST", "")
+    monkeypatch.setitem(settings.DATABASES["default"]["OPTIONS"], option, "db.internal,203.0.114.9")
+    assert is_forbidden(ip("203.0.114.5"))
+    assert is_forbidden(ip("203.0.114.9"))
+
+
+def test_the_database_of_the_hypervisor_is_ours(plane, settings):
+    plane["hypervisor.internal"] = "203.0.114.10"
+    assert not is_forbidden(ip("203.0.114.10"))
+    settings.DRIVER_CONNINFO = "host=hypervisor.internal dbname=machines"
+    assert is_forbidden(ip("203.0.114.10"))
+
+
 def test_this_machine_is_refused_by_its_public_address(monkeypatch):
     card = [type("Entry", (), {"family": socket.AF_INET, "address": "198.51.100.77"})]
     monkeypatch.setattr(guard.psutil, "net_if_addrs", lambda: {"eth0": card})
