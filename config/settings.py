@@ -47,7 +47,8 @@ DEBUG = env.bool("DEBUG", False)
 # A secret of its own on each host would leave jobs that another host cannot read: production has to name it.
 SECRET_KEY = env.str("SECRET_KEY") if PRODUCTION else env.str("SECRET_KEY", "") or _kept_secret("secret-key")
 # Of all that is kept encrypted (config/sealing.py): the first encrypts, all decrypt.
-ENCRYPTION_KEYS = env.list("ENCRYPTION_KEYS", []) or [SECRET_KEY]
+# An empty one, as of a comma too many, would be a key that everybody knows.
+ENCRYPTION_KEYS = list(filter(None, map(str.strip, env.list("ENCRYPTION_KEYS", [])))) or [SECRET_KEY]
 ALLOWED_HOSTS = env.list("ALLOWED_HOSTS", ["*"])
 CSRF_TRUSTED_ORIGINS: list[str] = env.list("CSRF_TRUSTED_ORIGINS", [])
 

@@ -1,9 +1,13 @@
 """``manage.py rotate_keys``: everything under the first key, whatever happens meanwhile."""
 
 import io
+import os
+import subprocess
+import sys
 
 import pytest
 from django.apps import apps
+from django.conf import settings
 from django.core.management import CommandError, call_command
 from django.db import models
 
@@ -98,6 +102,20 @@ def test_what_no_key_opens_is_named_and_left(sealed, settings):
         rotate()
     settings.ENCRYPTION_KEYS = ["stranger"]
     assert unseal(Message.objects.get(pk=message.pk).sealed) == {"text": "lost"}
+
+
+@pytest.mark.parametrize("written", ["new,old", "new, old", " new , old ", "new,old,", ",new,,old"])
+def test_spaces_and_commas_too_many_make_no_other_keys(written):
+    """Of ``, old`` none opens what ``old`` sealed, and an empty key is one that everybody knows."""
+    said = subprocess.run(
+        [sys.executable, "-c", "from config import settings; print(settings.ENCRYPTION_KEYS)"],
+        env={**os.environ, "ENCRYPTION_KEYS": written},
+        cwd=settings.BASE_DIR,
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert said.stdout.strip() == "['new', 'old']"
 
 
 def test_every_column_of_the_kind_is_found():
