@@ -39,7 +39,7 @@ QUICK = {
 
 
 def wait_for(condition: Callable[[], object], seconds: float = 600) -> None:
-    """Return when `condition` holds; fail when it does not within `seconds`: longer than many leases and retries."""
+    """Return when `condition` holds; fail when it does not within `seconds`, many leases and retries."""
     deadline = time.monotonic() + seconds
     while not condition():
         assert time.monotonic() < deadline, "it did not happen in time"
