@@ -281,7 +281,7 @@ class ResourceViewSet(ViewSetMixin, APIView, Generic[A, M]):
         fields = self.resource.filterable()
         header = self.request.META.get("HTTP_X_FILTER")
         plain = read_query(query, fields, self.resource.names()) if query else None
-        if not header:
+        if header is None:
             return Filter(plain) if plain else None
         wanted = read_header(header, fields)
         if plain:

@@ -105,6 +105,16 @@ def test_a_header_that_is_not_json_is_refused(anonymous, db, header):
     assert response.json()["errors"][0]["field"] == "X-Filter"
 
 
+@pytest.mark.parametrize("header", ["", " "])
+def test_a_header_of_which_the_server_left_nothing_is_no_missing_one(anonymous, db, header):
+    # what granian hands over where the header is not ASCII: without a filter, all would be found
+    response = anonymous.get("/v4/compute/kernels", headers={"X-Filter": header})
+    assert response.status_code == 400
+    (error,) = response.json()["errors"]
+    assert error["field"] == "X-Filter"
+    assert "ASCII" in error["reason"]
+
+
 def test_filters_nest_deep_but_not_without_end(kernels, anonymous):
     wanted: dict = {"label": "beta"}
     for _ in range(DEEPEST - 2):
