@@ -2,13 +2,16 @@
 
 import asyncio
 import ipaddress
+import socket
 from itertools import chain
 
+import dns.asyncbackend
 import dns.asyncresolver
 import dns.exception
 import dns.rdatatype
 import dns.resolver
 from django.conf import settings
+from dns._asyncio_backend import Backend
 from dns.nameserver import Do53Nameserver
 
 from config.reach.guard import Address
@@ -16,6 +19,9 @@ from config.reach.guard import Address
 LOCAL: Address = ipaddress.IPv4Address("127.0.0.1")
 GRACE = 1.0
 """Seconds that the second answer gets once the first has come."""
+LONGEST = 4096
+"""Bytes, at most, of an answer that is read: some 250 addresses. One of 64 KB takes a good part of a second, in
+which the prober's loop does nothing else, so that whoever has a name server could bring it to a stand."""
 NO_ANSWER = (dns.exception.Timeout, dns.resolver.NoNameservers, OSError)
 """What becomes of a question that no name server answers, or all fail at."""
 
@@ -26,6 +32,37 @@ class Unresolved(Exception):
 
 class Unanswered(Unresolved):
     """A name that no name server could say anything of: it may stand for something."""
+
+
+class _TooLong(dns.exception.FormError):
+    """More than anybody needs to know of a name. Of the same kind as answers that cannot be read."""
+
+
+class _Stream(dns.asyncbackend.StreamSocket):
+    """A connection to a name server, by which comes what is too long for a datagram: its length, then all of it."""
+
+    def __init__(self, real: dns.asyncbackend.StreamSocket):
+        super().__init__(real.family, real.type)
+        self._real = real
+
+    async def sendall(self, what: bytes, timeout: float | None) -> None:
+        await self._real.sendall(what, timeout)
+
+    async def close(self) -> None:
+        await self._real.close()
+
+    async def recv(self, size: int, timeout: float | None) -> bytes:
+        if size > LONGEST:
+            raise _TooLong
+        return await self._real.recv(size, timeout)
+
+
+class _Bounded(Backend):
+    """Makes connections that read no answer which is longer than `LONGEST`."""
+
+    async def make_socket(self, af, socktype, *args, **kwargs):
+        made = await super().make_socket(af, socktype, *args, **kwargs)
+        return _Stream(made) if socktype == socket.SOCK_STREAM else made
 
 
 def resolve(host: str, timeout: float | None = None) -> list[Address]:
@@ -76,7 +113,7 @@ async def _ask(
     # with the dot at the end: no search domain of this machine is to be tried
     absolute = host if host.endswith(".") else f"{host}."
     try:
-        answer = await resolver.resolve(absolute, kind, raise_on_no_answer=False)
+        answer = await resolver.resolve(absolute, kind, raise_on_no_answer=False, backend=_Bounded())
     except (dns.exception.DNSException, OSError, ValueError) as error:
         return error
     return [ipaddress.ip_address(record.address) for record in answer.rrset or ()]

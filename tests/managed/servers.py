@@ -190,8 +190,11 @@ class NameServer:
     """A DNS server. `names` says what each stands for: addresses, or a list of such answers given in turn.
 
     A name it does not know does not exist; one that stands for None is never answered, nor is what `silent` has of
-    names and kinds. `broken` has those for which the server fails.
+    names and kinds. `broken` has those for which the server fails. As with servers of the world, what is too long
+    for a datagram is answered over TCP.
     """
+
+    DATAGRAM = 512
 
     def __init__(self) -> None:
         self.names: dict[str, list[str] | list[list[str]] | None] = {}
@@ -199,18 +202,30 @@ class NameServer:
         self.silent: set[tuple[str, str]] = set()
         self.broken: set[tuple[str, str]] = set()
         self._turns: dict[tuple[str, str], int] = {}
-        self._socket = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
-        self._socket.bind(("127.0.0.1", 0))
-        self.setting = f"127.0.0.1@{self._socket.getsockname()[1]}"
+        self._stream, self._socket = self._listen()
+        self.setting = f"127.0.0.1@{self._stream.port}"
         threading.Thread(target=self._serve, daemon=True).start()
 
     def __enter__(self) -> "NameServer":
         return self
 
     def __exit__(self, *exception) -> None:
+        self._stream.__exit__(*exception)
         # a socket that somebody reads from is not closed by close()
         with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as waker:
             waker.sendto(b"", self._socket.getsockname())
+
+    def _listen(self) -> tuple[Server, socket.socket]:
+        """For streams and datagrams, at one port that both have free."""
+        while True:
+            stream, datagrams = Server(self._answer, reads=False), socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+            try:
+                datagrams.bind(("127.0.0.1", stream.port))
+            except OSError:
+                stream.__exit__()
+                datagrams.close()
+            else:
+                return stream, datagrams
 
     def _serve(self) -> None:
         with self._socket:
@@ -218,9 +233,20 @@ class NameServer:
                 wire, client = self._socket.recvfrom(4096)
                 if not wire:
                     return
-                reply = self._reply(dns.message.from_wire(wire))
+                query = dns.message.from_wire(wire)
+                reply = self._reply(query)
+                if reply is not None and len(reply.to_wire()) > self.DATAGRAM:
+                    reply.answer.clear()
+                    reply.flags |= dns.flags.TC
                 if reply is not None:
                     self._socket.sendto(reply.to_wire(), client)
+
+    def _answer(self, connection: socket.socket) -> None:
+        length = struct.unpack("!H", connection.recv(2, socket.MSG_WAITALL))[0]
+        reply = self._reply(dns.message.from_wire(connection.recv(length, socket.MSG_WAITALL)))
+        if reply is not None:
+            wire = reply.to_wire()
+            connection.sendall(struct.pack("!H", len(wire)) + wire)
 
     def _reply(self, query: dns.message.Message) -> dns.message.Message | None:
         question = query.question[0]

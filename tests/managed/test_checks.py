@@ -536,6 +536,13 @@ def test_a_dead_address_beside_a_good_one_does_no_harm(dns):
         assert ask_tcp(f"half.example:{server.port}").up
 
 
+def test_a_name_with_thousands_of_addresses_is_not_read(dns):
+    """That takes a good part of a second, in which no other check of the process goes on."""
+    dns.names["huge.example"] = [str(ipaddress.ip_address("127.1.0.0") + n) for n in range(3500)]
+    with Server(answer()) as server:
+        assert ask(f"http://huge.example:{server.port}/").error == "no name server answered for huge.example"
+
+
 def test_of_a_name_with_hundreds_of_addresses_a_few_are_tried(dns, monkeypatch):
     dns.names["many.example"] = [f"127.0.1.{n}" for n in range(1, 200)]
     tried = []
