@@ -65,7 +65,7 @@ class Server:
 
     def _serve(self, connection: socket.socket) -> None:
         try:
-            connection.settimeout(30)
+            connection.settimeout(600)
             if self.context is not None:
                 connection = self.context.wrap_socket(connection, server_side=True)
             if self.reads:
@@ -108,7 +108,7 @@ def drip(first: bytes, then: bytes, every: float, most: int = 1000) -> Behaviour
     return behave
 
 
-def silence(seconds: float = 30) -> Behaviour:
+def silence(seconds: float = 600) -> Behaviour:
     """Says nothing until the other side has gone."""
 
     def behave(connection: socket.socket) -> None:

@@ -10,10 +10,11 @@ from datetime import UTC, datetime
 
 import psutil
 import pytest
-from hypothesis import HealthCheck, given
+from hypothesis import given
 from hypothesis import settings as hypothesis_settings
 from hypothesis import strategies as st
 
+from config.reach import names
 from managed.prober import checks
 from managed.prober.checks import Stalled, check
 from managed.prober.text import PREFIX, Search, codec
@@ -32,6 +33,8 @@ from tests.managed.servers import (
 )
 from tests.ports import free_port
 
+LONG = 120
+"""Seconds for what is there in a moment, however busy this machine is."""
 OK = b"HTTP/1.1 200 OK\r\n"
 NO_ANSWER = "there was no answer within 1 s"
 CLOSED = "it closed the connection before the answer was whole"
@@ -44,13 +47,25 @@ REFUSED = "it leads to an address that the platform does not check"
 
 
 @pytest.fixture(autouse=True)
-def _checks_this_machine(settings):
+def _checks_this_machine(settings, monkeypatch):
+    """However slow it is at present, which is nothing that a check is to find."""
     settings.PROBE_ALLOWED = [ipaddress.ip_network("127.0.0.0/8")]
-    settings.PROBE_DNS_TIMEOUT = 1
+    monkeypatch.setattr(checks, "LATE", 600.0)
 
 
 @pytest.fixture
-def dns(settings):
+def dns(settings, monkeypatch):
+    """A name server, which is asked once and waited for; where it says nothing, a test sets another timeout."""
+
+    def patient():
+        resolver = resolver_of_settings()
+        resolver.timeout = LONG
+        return resolver
+
+    resolver_of_settings = names._resolver
+    monkeypatch.setattr(names, "_resolver", patient)
+    monkeypatch.setattr(names, "GRACE", LONG)
+    settings.PROBE_DNS_TIMEOUT = LONG
     with NameServer() as server:
         settings.PROBE_NAMESERVERS = [server.setting]
         yield server
@@ -64,7 +79,7 @@ def authority(tmp_path, monkeypatch):
     return made
 
 
-def ask(address: str, body: str = "", timeout: int = 5, kind: str = "url", private: bool = False) -> Outcome:
+def ask(address: str, body: str = "", timeout: int = LONG, kind: str = "url", private: bool = False) -> Outcome:
     return asyncio.run(check(Probe(1, 1, 1, datetime.now(UTC), kind, address, body, timeout, private)))
 
 
@@ -72,7 +87,7 @@ def ask_tcp(address: str, **options) -> Outcome:
     return ask(address, kind="tcp", **options)
 
 
-def ask_of(behave: servers.Behaviour, body: str = "", timeout: int = 5) -> Outcome:
+def ask_of(behave: servers.Behaviour, body: str = "", timeout: int = LONG) -> Outcome:
     with Server(behave) as server:
         return ask(server.url, body, timeout)
 
@@ -84,7 +99,7 @@ def ask_of(behave: servers.Behaviour, body: str = "", timeout: int = 5) -> Outco
 def test_a_service_that_answers_below_400_is_up(status):
     outcome = ask_of(answer(b"", status))
     assert outcome.up
-    assert 0 < outcome.milliseconds < 5000
+    assert 0 < outcome.milliseconds < LONG * 1000
 
 
 @pytest.mark.parametrize("status", ["400 Bad Request", "401 Unauthorized", "404 Not Found", "500 Oops", "503 Busy"])
@@ -201,7 +216,7 @@ def test_a_text_is_found_exactly_where_it_is_however_it_is_cut(wanted, around, s
 def test_the_timeout_is_that_of_the_whole_exchange(behave):
     begun = time.monotonic()
     assert ask_of(behave, "needle", timeout=1).error == NO_ANSWER
-    assert time.monotonic() - begun < 5
+    assert time.monotonic() - begun < 60, "they go on for minutes"
 
 
 def test_slow_redirects_share_one_timeout():
@@ -213,24 +228,22 @@ def test_slow_redirects_share_one_timeout():
 
 
 def test_a_body_nobody_asked_for_is_not_waited_for():
-    assert ask_of(drip(OK + b"Content-Length: 1000\r\n\r\n", b"x", 0.2), timeout=2).up
+    assert ask_of(drip(OK + b"Content-Length: 1000\r\n\r\n", b"x", 0.2)).up
 
 
 def test_what_comes_after_the_text_is_not_waited_for():
-    assert ask_of(drip(OK + b"Content-Length: 1000\r\n\r\na needle", b"x", 0.2), "needle", timeout=2).up
+    assert ask_of(drip(OK + b"Content-Length: 1000\r\n\r\na needle", b"x", 0.2), "needle").up
 
 
 def test_an_endless_body_is_read_to_the_bound():
     endless = drip(OK + b"\r\n", b"x" * 65536, 0, most=1_000_000)
-    assert ask_of(endless, "needle", timeout=20).error == NO_TEXT
-    assert ask_of(endless, timeout=20).up
+    assert ask_of(endless, "needle").error == NO_TEXT
+    assert ask_of(endless).up
 
 
 @pytest.mark.parametrize("line", [b"X-A: b\r\n", b"X-A: " + b"b" * 30_000 + b"\r\n", b"x" * 65536])
 def test_endless_headers_are_not_read_for_ever(line):
-    begun = time.monotonic()
-    assert ask_of(drip(OK, line, 0, most=1_000_000), timeout=20).error == NO_HTTP
-    assert time.monotonic() - begun < 10
+    assert ask_of(drip(OK, line, 0, most=1_000_000)).error == NO_HTTP
 
 
 @pytest.mark.parametrize(
@@ -296,10 +309,10 @@ PIECES = st.sampled_from(
 )  # fmt: skip
 
 
-@hypothesis_settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@hypothesis_settings(max_examples=150)
 @given(st.lists(st.one_of(PIECES, st.binary(max_size=20)), max_size=8).map(b"".join))
 def test_nothing_that_a_server_says_raises(content):
-    assert isinstance(ask_of(raw(content), "needle", timeout=2), Outcome)
+    assert isinstance(ask_of(raw(content), "needle"), Outcome)
 
 
 def test_nobody_listens():
@@ -323,10 +336,11 @@ def test_tcp_needs_a_connection_and_no_answer():
 def test_a_timeout_that_this_process_slept_through_is_not_the_services(monkeypatch):
     async def sleepy(probe):
         await asyncio.sleep(0)
-        time.sleep(2.2)  # the loop stands still, as on a machine that was frozen
-        await asyncio.sleep(10)
+        time.sleep(1.2)  # the loop stands still, as on a machine that was frozen
+        await asyncio.sleep(LONG)
 
     monkeypatch.setattr(checks, "_ask_tcp", sleepy)
+    monkeypatch.setattr(checks, "LATE", 0.1)
     with pytest.raises(Stalled):
         ask_tcp("127.0.0.1:1", timeout=1)
 
@@ -338,11 +352,10 @@ def test_checks_leave_no_file_open_and_nothing_running(authority, dns):
 
     async def check_all(probes: list[Probe]) -> None:
         await asyncio.gather(*map(check, probes))
-        for _ in range(100):
-            if len(asyncio.all_tasks()) == 1:
-                return
+        deadline = time.monotonic() + LONG
+        while len(asyncio.all_tasks()) > 1:
+            assert time.monotonic() < deadline, f"{asyncio.all_tasks()} still run"
             await asyncio.sleep(0.05)
-        raise AssertionError(f"{asyncio.all_tasks()} still run")
 
     with (
         Server(answer(b"needle")) as quick,
@@ -362,7 +375,7 @@ def test_checks_leave_no_file_open_and_nothing_running(authority, dns):
         asyncio.run(check_all(probes[:1]))
         before = process.num_fds()
         asyncio.run(check_all(probes * 4))
-        deadline = time.monotonic() + 10
+        deadline = time.monotonic() + LONG
         while process.num_fds() > before:  # the servers, in this same process, hang up as well
             assert time.monotonic() < deadline
             time.sleep(0.05)
@@ -478,35 +491,38 @@ def test_a_name_that_stands_for_nothing_is_down(dns):
         assert ask_tcp(f"{name}:80").error == f"the name {name} was not found"
 
 
-def test_a_name_server_that_says_nothing_is_not_waited_for_long(dns):
+def test_a_name_server_that_says_nothing_is_not_waited_for_long(dns, settings):
+    settings.PROBE_DNS_TIMEOUT = 0.5
     dns.names["slow.example"] = None
-    assert ask("http://slow.example/", timeout=20).error == "no name server answered for slow.example"
+    assert ask("http://slow.example/").error == "no name server answered for slow.example"
 
 
-def test_a_name_server_that_knows_nothing_of_ipv6_is_no_reason_to_be_down(dns, settings):
-    settings.PROBE_DNS_TIMEOUT = 30
+def test_a_name_server_that_knows_nothing_of_ipv6_is_no_reason_to_be_down(dns, settings, monkeypatch):
+    settings.PROBE_DNS_TIMEOUT = 600
+    monkeypatch.setattr(names, "GRACE", 0.5)
     dns.names |= {"silent.example": ["127.0.0.1"], "broken.example": ["127.0.0.1"]}
     dns.silent.add(("silent.example", "AAAA"))
     dns.broken.add(("broken.example", "AAAA"))
     with Server(answer()) as server:
-        assert ask(f"http://silent.example:{server.port}/", timeout=10).up
-        assert ask(f"http://broken.example:{server.port}/", timeout=10).up
+        assert ask(f"http://silent.example:{server.port}/").up
+        assert ask(f"http://broken.example:{server.port}/").up
 
 
 def test_no_name_server_at_all(settings):
     settings.PROBE_NAMESERVERS = [f"127.0.0.1@{free_port()}"]
-    assert not ask("http://www.example.com/", timeout=20).up
+    settings.PROBE_DNS_TIMEOUT = 0.5
+    assert not ask("http://www.example.com/").up
 
 
 def test_a_name_that_stands_for_something_else_a_moment_later_changes_nothing(dns, settings):
-    """Between the look-up and the connection the name moves to this machine, where nobody is to be reached."""
-    settings.PROBE_ALLOWED = []
-    dns.names["rebind.example"] = [["203.0.113.7"], ["127.0.0.1"]]
+    """Between the look-up and the connection the name moves to where nobody is to be reached."""
+    settings.PROBE_ALLOWED = [ipaddress.ip_network("127.0.0.9/32")]
+    dns.names["rebind.example"] = [["127.0.0.9"], ["127.0.0.1"]]
     with Server(answer()) as server:
-        assert not ask(f"http://rebind.example:{server.port}/", timeout=1).up
+        assert ask(f"http://rebind.example:{server.port}/").error.endswith("connection refused")
         assert dns.asked.count(("rebind.example", "A")) == 1, "one look-up for one connection"
-        assert ask(f"http://rebind.example:{server.port}/", timeout=1).error == REFUSED
-        assert ask_tcp(f"rebind.example:{server.port}", timeout=1).error == REFUSED
+        assert ask(f"http://rebind.example:{server.port}/").error == REFUSED
+        assert ask_tcp(f"rebind.example:{server.port}").error == REFUSED
     assert server.connections == 0
 
 

@@ -66,7 +66,10 @@ def test_a_ticket_that_staff_deleted_takes_its_issue_along_and_harms_nothing(ser
 
 
 @pytest.mark.django_db(transaction=True)
-def test_a_customer_who_writes_to_the_ticket_and_a_prober_do_not_lock_each_other_out(service, actor, account):
+def test_a_customer_who_writes_to_the_ticket_and_a_prober_do_not_lock_each_other_out(
+    service, actor, account, monkeypatch
+):
+    monkeypatch.setattr(probing, "PATIENCE", "300s")  # of a deadlock the database tells sooner
     settle(service, DOWN, DOWN)
     ticket = Ticket.objects.get()
     TicketFactory(account=account)
@@ -188,16 +191,17 @@ def test_an_account_that_somebody_keeps_locked_is_not_waited_for_long(service, a
         with transaction.atomic():
             hold_account(account.pk)
             held.set()
-            done.wait(30)
+            done.wait(300)
         connection.close()
 
     thread = threading.Thread(target=holder, args=(0,))
     thread.start()
-    held.wait(30)
+    assert held.wait(300)
     with pytest.raises(OperationalError):
         probing.settle(probe, UP)
     done.set()
     thread.join()
+    monkeypatch.undo()
     assert probing.settle(probe, UP), "and tried again, it is written"
 
 

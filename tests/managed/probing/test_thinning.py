@@ -30,8 +30,8 @@ def delete(service: Service) -> None:
 
 
 def beside(action: Callable[[], object]) -> tuple[threading.Thread, list]:
-    """Let `action` loose in another transaction: back when it has ended or waits for a lock. The list has what it
-    gave, or was refused with."""
+    """Let `action` loose in another transaction: back when it has ended or waits for a lock of ours. The list has
+    what it gave, or was refused with."""
     results: list = []
 
     def act() -> None:
@@ -47,7 +47,11 @@ def beside(action: Callable[[], object]) -> tuple[threading.Thread, list]:
     with connection.cursor() as cursor:
         waits = False
         while thread.is_alive() and not waits:
-            cursor.execute("SELECT EXISTS (SELECT FROM pg_locks WHERE NOT granted)")
+            # of this connection's, for other tests wait on the same server
+            cursor.execute(
+                "SELECT EXISTS (SELECT FROM pg_locks"
+                " WHERE NOT granted AND pg_backend_pid() = ANY (pg_blocking_pids(pid)))"
+            )
             [waits] = cursor.fetchone()
     return thread, results
 
