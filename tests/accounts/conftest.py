@@ -2,8 +2,9 @@
 
 from tests.accounts.apps import app, spa, web
 from tests.accounts.providers import forger, provider, provider_process
-from tests.accounts.signing_in import forged, limit, tied, with_password
+from tests.accounts.signing_in import _one_moment, forged, limit, tied, with_password
 
 __all__ = [
-    "app", "forged", "forger", "limit", "provider", "provider_process", "spa", "tied", "web", "with_password",
+    "_one_moment", "app", "forged", "forger", "limit", "provider", "provider_process", "spa", "tied", "web",
+    "with_password",
 ]  # fmt: skip

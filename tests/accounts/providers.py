@@ -25,6 +25,8 @@ ROOT = Path(__file__).resolve().parents[2]
 SITE = "http://testserver"
 OUR_SECRET = "what-we-tell-the-provider"
 BACK = f"{SITE}/login/external/callback"
+PATIENCE = 120.0
+"""Seconds for an answer that comes at once, on a machine that is busy with other tests."""
 
 
 @pytest.fixture(scope="session")
@@ -34,7 +36,7 @@ def provider_process(tmp_path_factory) -> Iterator[OpenID]:
     process = subprocess.Popen(command, cwd=ROOT, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
     try:
         told = json.loads(process.stdout.readline())
-        yield OpenID(**told, name="Example ID")
+        yield OpenID(**told, name="Example ID", timeout=PATIENCE)
     finally:
         process.communicate()  # it ends with its input
 
@@ -96,7 +98,7 @@ class Forger:
         self.release = threading.Event()
         self.server = ThreadingHTTPServer(("127.0.0.1", 0), self._handler())
         self.issuer = f"http://127.0.0.1:{self.server.server_port}"
-        self.config = OpenID(self.issuer, "our-id", OUR_SECRET, name="Forged ID")
+        self.config = OpenID(self.issuer, "our-id", OUR_SECRET, name="Forged ID", timeout=PATIENCE)
 
     def _handler(self) -> type[BaseHTTPRequestHandler]:
         forger = self

@@ -2,6 +2,7 @@
 
 import re
 from html import unescape
+from types import SimpleNamespace
 
 import pyotp
 import pytest
@@ -10,13 +11,27 @@ from django.test import Client
 
 from accounts import openid
 from accounts.models import Login, User
-from accounts.services import external, outbox
+from accounts.services import external, outbox, second_factor
 from config.api import throttles
 from tests.oidc_provider import subject_of
 
 PASSWORD, NEW = "correct-horse-7-battery", "Tall-ships.sail-at-9"
 DESCRIPTION = "/.well-known/openid-configuration"
-SECRET = pyotp.random_base32()
+SECRET = "JBSWY3DPEHPK3PXPJBSWY3DPEHPK3PXP"
+"""Of all second factors in these tests."""
+MOMENT = 1_800_000_000
+
+
+def code(*, ahead: int = 0) -> str:
+    """What the authenticator app shows, or will show `ahead` steps from now: some clocks run ahead."""
+    return pyotp.TOTP(SECRET).at(MOMENT + ahead * second_factor.STEP)
+
+
+@pytest.fixture(autouse=True)
+def _one_moment(monkeypatch) -> None:
+    """Time stands still for second factors: no test runs over the end of a step, no guess is right by chance."""
+    monkeypatch.setattr(second_factor, "time", SimpleNamespace(time=lambda: MOMENT))
+    monkeypatch.setattr(pyotp, "random_base32", lambda: SECRET)
 
 
 def tie(user: User, config: openid.OpenID, subject: str) -> None:

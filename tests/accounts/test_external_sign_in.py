@@ -5,7 +5,6 @@ import re
 from datetime import timedelta
 from urllib.parse import parse_qsl, urlsplit
 
-import pyotp
 import pytest
 from django.core.management import CommandError, call_command
 from django.test import Client
@@ -16,7 +15,7 @@ from accounts.services import external
 from config.errors import Invalid
 from config.sealing import seal
 from tests.accounts.providers import BACK, sign_in_there
-from tests.accounts.signing_in import NEW, PASSWORD, SECRET, come_in, is_in, path_in_mail, start, tie, words
+from tests.accounts.signing_in import NEW, PASSWORD, SECRET, code, come_in, is_in, path_in_mail, start, tie, words
 from tests.factories import UserFactory
 from tests.oidc_provider import subject_of
 
@@ -92,7 +91,7 @@ class TestWithARealProvider:
         assert come_in(browser, sign_in_there, next="/docs", remember="on")["Location"] == "/login/code"
         assert not is_in(browser)
         assert not Login.objects.exists()
-        assert browser.post("/login/code", {"code": pyotp.TOTP(SECRET).now()})["Location"] == "/docs"
+        assert browser.post("/login/code", {"code": code()})["Location"] == "/docs"
         assert is_in(browser)
         browser.get("/logout")
         assert come_in(browser, sign_in_there)["Location"] == "/home", "the browser is remembered"

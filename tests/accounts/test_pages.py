@@ -6,7 +6,6 @@ from concurrent.futures import ThreadPoolExecutor
 from datetime import timedelta
 from html import unescape
 
-import pyotp
 import pytest
 from django.core import mail
 from django.db import connection
@@ -14,16 +13,16 @@ from django.test import Client
 from django.utils.timezone import now
 
 from accounts.models import Event, Login, Message, SecondFactor, SSHKey, TrustedDevice, User
-from accounts.services import outbox, second_factor
+from accounts.services import outbox
 from config.api import throttles
 from config.sealing import seal
 from tests.accounts.apps import call
+from tests.accounts.signing_in import SECRET, code
 from tests.factories import UserFactory, token_of
 
 pytestmark = pytest.mark.django_db
 PASSWORD, NEW = "correct-horse-7-battery", "Tall-ships.sail-at-9"
 KEY = "ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIJ1Vn5m3fM0Jz8Q3p1l3o3zXH0m0pY3lN8m7k2bq4t6S me@laptop"
-SECRET = pyotp.random_base32()
 
 
 @pytest.fixture(autouse=True)
@@ -54,15 +53,6 @@ def factor(owner) -> None:
 
 def sign_in(browser: Client, username: str = "owner", password: str = PASSWORD, **more):
     return browser.post("/login", {"username": username, "password": password, **more})
-
-
-def code() -> str:
-    return pyotp.TOTP(SECRET).now()
-
-
-def later() -> str:
-    """The code of the next step, which clocks that run ahead show already."""
-    return pyotp.TOTP(SECRET).at(time.time() + second_factor.STEP)
 
 
 def is_in(browser: Client) -> bool:
@@ -411,7 +401,7 @@ class TestStaff:
         browser = Client()
         assert sign_in(browser, "staff", next="/admin/")["Location"] == "/login/code"
         assert browser.get("/admin/").status_code == 302
-        assert browser.post("/login/code", {"code": later()})["Location"] == "/admin/"
+        assert browser.post("/login/code", {"code": code(ahead=1)})["Location"] == "/admin/"
 
     def test_and_choose_a_password_by_mail_alone(self, staff):
         browser = Client()

@@ -128,7 +128,7 @@ def test_an_app_that_is_authorized_again_at_that_moment_stays(owner):
     with ThreadPoolExecutor(1) as pool:
         with transaction.atomic():
             access.note_authorization(owner, client, "*")
-            pool.submit(delete).result(timeout=10)
+            pool.submit(delete).result(timeout=120)
             grant = {
                 "code": "c",
                 "redirect_uri": "https://a.example",
@@ -136,7 +136,7 @@ def test_an_app_that_is_authorized_again_at_that_moment_stays(owner):
                 "expires": now() + timedelta(60),
             }
             OAuthGrant.objects.create(user=owner, application=client, **grant)
-        pool.submit(delete).result(timeout=10)
+        pool.submit(delete).result(timeout=120)
     assert Authorization.objects.filter(user=owner, client=client).exists()
 
 
