@@ -16,9 +16,12 @@ from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
+import psutil
 import pytest
 
-PATIENCE = 30.0
+from tests.ports import free_port
+
+PATIENCE = 240.0
 """Seconds after which something that has to happen has not."""
 
 
@@ -50,6 +53,12 @@ class Proxy:
         self.process = subprocess.Popen(command, stdout=self.log, stderr=self.log, start_new_session=True)
         until((self.folder / "haproxy.sock").exists, "HAProxy")
 
+    def settled(self) -> bool:
+        """Whether no process before the last reload takes connections any more."""
+        assert self.process is not None
+        workers = psutil.Process(self.process.pid).children()
+        return sum(map(_listens, workers)) <= 1
+
     @property
     def reload(self) -> str:
         assert self.process is not None
@@ -60,6 +69,13 @@ class Proxy:
             os.killpg(self.process.pid, signal.SIGTERM)
             self.process.wait(PATIENCE)
         self.log.close()
+
+
+def _listens(process: psutil.Process) -> bool:
+    try:
+        return any(each.status == psutil.CONN_LISTEN for each in process.net_connections("tcp"))
+    except psutil.NoSuchProcess:
+        return False
 
 
 @contextmanager
@@ -75,12 +91,14 @@ def proxy() -> Iterator[Proxy]:
 
 class WebServer(ThreadingHTTPServer):
     """Answers with its name; `status` and `reason` are what it answers with, `ok` the body of a check, `headers`
-    what it was sent last. While `answering` is not set it is silent."""
+    what it was sent last. While `answering` is not set it is silent. Nobody gets its port once it is closed.
+    """
 
     daemon_threads = True
+    request_queue_size = 128
 
     def __init__(self, name: str, address: str):
-        super().__init__((address, 0), _Handler)
+        super().__init__((address, free_port(address)), _Handler)
         self.name = name
         self.status = 200
         self.reason = b"fine"
@@ -126,7 +144,7 @@ class LineServer:
 
     def __init__(self, name: str, address: str):
         self.name = name
-        self.listener = socket.create_server((address, 0))
+        self.listener = socket.create_server((address, free_port(address)))
         self.node = f"{address}:{self.listener.getsockname()[1]}"
         self.heard: list[bytes] = []
         threading.Thread(target=self._serve, daemon=True).start()
@@ -171,6 +189,14 @@ class Client:
             return answer.status, answer.read().decode()
         finally:
             connection.close()
+
+    @contextmanager
+    def begin(self, source: str) -> Iterator[socket.socket]:
+        """A connection on which a request was sent, and its answer not waited for."""
+        with socket.create_connection((self.address, self.port), PATIENCE, (source, 0)) as connection:
+            with contextlib.suppress(ConnectionError):
+                connection.sendall(b"GET / HTTP/1.1\r\nHost: example.com\r\nConnection: close\r\n\r\n")
+            yield connection
 
     def names(self, number: int, source: str = "127.0.0.1") -> list[str]:
         """The names of the servers that answer so many requests."""
