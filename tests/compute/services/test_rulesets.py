@@ -48,7 +48,7 @@ def chain(text: str, name: str) -> list[str]:
 
 
 def call(*command: str, text: str | None = None) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(command, input=text, text=True, capture_output=True, timeout=60, env=ENVIRONMENT)
+    return subprocess.run(command, input=text, text=True, capture_output=True, timeout=240, env=ENVIRONMENT)
 
 
 def needs(*programs: str) -> None:
@@ -251,7 +251,7 @@ class Net:
             assert hears.stdout is not None
             assert hears.stdout.readline() == "ready\n"
             self.run(sender, *script, "say", *arguments)
-            return [int(port) for port in hears.communicate(timeout=60)[0].split()]
+            return [int(port) for port in hears.communicate(timeout=240)[0].split()]
         finally:
             hears.kill()
 
@@ -420,7 +420,7 @@ PING = """
 import socket, struct, sys
 six = ":" in sys.argv[1]
 it = socket.socket(socket.AF_INET6 if six else socket.AF_INET, socket.SOCK_RAW, 58 if six else 1)
-it.settimeout(60)
+it.settimeout(240)
 body = struct.pack("!HH", 7, 1)
 head = bytes([128 if six else 8, 0])
 total = sum(struct.unpack("!4H", head + b"\\0\\0" + body))
@@ -485,7 +485,7 @@ if mode == "hear":
     while said := other.recv(100):
         other.sendall(said)
 else:
-    own = socket.create_connection((address, 7000), timeout=20)
+    own = socket.create_connection((address, 7000), timeout=240)
     for line in sys.stdin:
         own.sendall(line.encode())
         print(own.recv(100).decode(), end="", flush=True)
