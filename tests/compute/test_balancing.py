@@ -3,6 +3,7 @@
 import contextlib
 import io
 import os
+import re
 import shutil
 import signal
 import socket
@@ -41,6 +42,8 @@ pytestmark = pytest.mark.django_db
 
 BALANCERS = "/v4/nodebalancers"
 KEY = new_key()
+RESYNCED = 3
+"""The flags that HAProxy has set when it waits for no more, be it of this host or of another."""
 
 
 @pytest.fixture
@@ -97,6 +100,15 @@ class Watcher(Exporter):
         """Whether HAProxy runs what was exported last, and that alone: the process before it may take connections
         for a moment longer."""
         return self.follows() and self.running.settled()
+
+    def ask(self, command: str) -> str:
+        return haproxy.ask(self.places.socket, command)
+
+    def remembers(self) -> bool:
+        """Whether HAProxy knows who sticks to whom. One without a process before it looks for that for five
+        seconds, and until then tells nothing to the next one."""
+        found = re.search(r" flags=0x([0-9a-f]+) ", self.ask("show peers"))
+        return found is not None and int(found[1], 16) & RESYNCED == RESYNCED
 
     def sent(self) -> int:
         """How many bytes HAProxy has counted, since its start, that clients were sent. It counts what ended."""
@@ -246,7 +258,9 @@ class TestStickiness:
         balanced = Balanced(api, exporter, servers, stickiness="table")
         names = balanced.client().names(4)
         assert len(set(names)) == 1
+        until(exporter.remembers, "the end of looking for a process to learn from")
         balanced.change(check_attempts=4)
+        until(lambda: "used:1" in exporter.ask("show table"), "what the process before tells")
         assert balanced.client().names(4) == names
 
     def test_by_cookie_is_each_clients_own(self, api, exporter, servers):
