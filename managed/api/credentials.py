@@ -76,8 +76,9 @@ class CredentialViewSet(ManagedViewSet[Credential]):
 
     def update(self, request, id) -> JSONResponse:
         """Change the label of a credential."""
-        credential = self.get_entity()
-        credentials.rename(self.actor, credential, self.validated(partial=True).get("label", credential.label))
+        credential, given = self.get_entity(), self.validated(partial=True)
+        if "label" in given:
+            credential = credentials.rename(self.actor, credential, given["label"])
         return self.answer(credential)
 
     def replace(self, request, id) -> JSONResponse:

@@ -9,7 +9,7 @@ from django.utils.timezone import now
 from accounts.actors import Actor
 from accounts.services.events import notify
 from config.errors import Invalid, Missing
-from config.rows import hold
+from config.rows import hold, write
 from config.sealing import seal, unseal
 from managed.models import Credential
 from managed.services import decryptions
@@ -39,14 +39,16 @@ def create(actor: Actor, label: str, secret: Secret) -> Credential:
 
 
 @transaction.atomic
-def rename(actor: Actor, credential: Credential, label: str) -> None:
-    """Change the label, which is for show alone."""
-    if label == credential.label:
-        return
-    if not Credential.objects.filter(pk=credential.pk).update(label=label):
-        raise Missing
-    credential.label = label
-    notify(actor, ACTION, credential_ref(credential), message=f"The credential {label} was renamed.")
+def rename(actor: Actor, credential: Credential, label: str) -> Credential:
+    """Change the label, which is for show alone, and return the credential as it is then.
+
+    Raises `Missing` where it was revoked meanwhile. What differs is seen on the locked row, as for contacts.
+    """
+    held = hold(Credential.objects.filter(pk=credential.pk))
+    if held.label != label:
+        write(held, {"label": label})
+        notify(actor, ACTION, credential_ref(held), message=f"The credential {label} was renamed.")
+    return held
 
 
 @transaction.atomic

@@ -41,6 +41,16 @@ def test_put_changes_the_label_and_nothing_else(api):
     assert unseal(Credential.objects.get().sealed)["password"] == " s3cret pass "
 
 
+def test_of_two_names_at_once_the_second_is_given_though_it_was_so_before_the_first(account, owner):
+    credential = CredentialFactory(account=account, label="old")
+    actor, stale = Actor(account.pk, owner.pk, "owner"), Credential.objects.get(pk=credential.pk)
+    credentials.rename(actor, credential, "new")
+    assert credentials.rename(actor, stale, "old").label == "old"
+    credential.refresh_from_db()
+    assert credential.label == "old"
+    assert Event.objects.count() == 2
+
+
 def test_update_replaces_the_password_and_the_username_where_one_is_given(api):
     made = api.post(PATH, NEW).json()
     assert api.post(f"{PATH}/{made['id']}/update", {"password": "next"}).json() == {}
