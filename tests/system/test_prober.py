@@ -10,13 +10,15 @@ import pytest
 
 from accounts.models import Event, Message, Ticket
 from managed.models import Issue, Measurement, Service
-from tests.managed.servers import Server, answer, silence
+from tests.managed.servers import Behaviour, Server, answer, silence
 from tests.managed.watched import clock, contact, make_due, managed_account, watch
 from tests.ports import free_port
 from tests.system.conftest import Fleet, kill, wait_for
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
+SILENCE, LONG = 2, 255
+"""Seconds that a service gets for its answer: one that gives none in a test, and those that would."""
 OTHERS = 18
 FEW = 8
 """Checks that one worker has under way at a time: no two of three have room for all."""
@@ -48,16 +50,25 @@ class Watched:
         self.mail: Server | None = Server(silence(), reads=False, port=self.port)
         self.rounds = 0
         group = {"consultation_group": "on call"}
-        self.shop = watch(self.account, label="shop", address=self.web.url, body="All is well", timeout=2, **group)
-        self.tcp = watch(self.account, label="mail", service_type="tcp", address=f"127.0.0.1:{self.port}", **group)
+        self.shop = watch(
+            self.account, label="shop", address=self.web.url, body="All is well", timeout=LONG, **group
+        )
+        self.tcp = watch(
+            self.account, label="mail", service_type="tcp", address=f"127.0.0.1:{self.port}", timeout=LONG, **group
+        )
         self.others = [
-            watch(self.account, label=f"other {n}", address=f"{self.other.url}{n}", timeout=30)
+            watch(self.account, label=f"other {n}", address=f"{self.other.url}{n}", timeout=LONG)
             for n in range(OTHERS)
         ]
 
     def _when_open(self, connection) -> None:
-        self.gate.wait(60)
+        self.gate.wait(2 * LONG)
         answer()(connection)
+
+    def let_shop(self, behave: Behaviour, timeout: int = LONG) -> None:
+        """Let the shop's server do that from now on, and its checks wait for it for `timeout` seconds."""
+        self.web.behave = behave
+        Service.objects.filter(pk=self.shop.pk).update(timeout=timeout)
 
     def begin_round(self) -> None:
         self.rounds += 1
@@ -116,7 +127,7 @@ def test_what_falls_is_told_of_exactly_once_though_workers_compete_and_one_is_ki
     assert Event.objects.filter(message__endswith=" is up.").count() == OTHERS + 2
 
     # wrong and down, once: that may happen to anybody
-    watched.web.behave = answer(b"Error establishing a database connection")
+    watched.let_shop(answer(b"Error establishing a database connection"))
     watched.mail.__exit__()
     watched.mail = None
     watched.check_all()
@@ -124,7 +135,7 @@ def test_what_falls_is_told_of_exactly_once_though_workers_compete_and_one_is_ki
     assert not Issue.objects.exists()
 
     # slow and down, twice in a row; and a worker dies with its hands full
-    watched.web.behave = silence()
+    watched.let_shop(silence(), timeout=SILENCE)
     watched.gate.clear()
     watched.begin_round()
     wait_for(lambda: watched.missing() == OTHERS)
@@ -153,7 +164,7 @@ def test_what_falls_is_told_of_exactly_once_though_workers_compete_and_one_is_ki
     assert subjects(fleet) == ["Down: mail"] * 2 + ["Down: shop"] * 2
 
     # up again, one after the other
-    watched.web.behave = answer(b"All is well")
+    watched.let_shop(answer(b"All is well"))
     watched.check_all()
     issue = Issue.objects.get()
     assert (statuses(), issue.closed) == ({"shop": "ok", "mail": "problem"}, None)
@@ -172,7 +183,7 @@ def test_what_falls_is_told_of_exactly_once_though_workers_compete_and_one_is_ki
 
     assert about("shop") == [
         "shop is up.",
-        f"shop ({watched.web.url}) is down: there was no answer within 2 s",
+        f"shop ({watched.web.url}) is down: there was no answer within {SILENCE} s",
         "shop is up.",
     ]
     assert about("mail") == [
@@ -197,13 +208,13 @@ def unchecked(watched: Watched) -> set[int]:
 
 
 def test_a_worker_that_ends_in_order_leaves_nothing_to_wait_for(fleet: Fleet, watched: Watched):
-    first = fleet.worker(concurrency=1)
-    fleet.beat()
     watched.gate.clear()
     watched.begin_round()
+    first = fleet.worker(concurrency=1)
+    fleet.beat()
     wait_for(lambda: watched.other.connections == FEW)
     os.kill(first.pid, signal.SIGTERM)
-    first.wait(30)
+    first.wait(300)
     fleet.workers.remove(first)
     assert not Service.objects.exclude(lease_until=None).exists()
     watched.gate.set()
