@@ -64,10 +64,10 @@ class TestTheQuestion:
     def test_going_back_and_answering_again_is_a_second_answer(self, visitor, client, app_site):
         visitor.visit(consent(client))
         visitor.press("Cancel")
-        visitor.driver.back()
+        visitor.back()
         assert visitor.heading == "Give Dashboard access?"
         visitor.press("Give access")
-        visitor.driver.back()
+        visitor.back()
         visitor.press("Give access")
         assert [visit.keys() for visit in app_site.visits] == [
             {"error", "state"}, {"code", "state"}, {"code", "state"},

@@ -16,7 +16,7 @@ from selenium.webdriver.support.wait import WebDriverWait
 
 from tests.ports import free_port
 
-SECONDS = 30
+SECONDS = 180
 """How long a page may take. No test is decided by it but one that fails."""
 PROGRAMS = ("chromium", "chromedriver")
 FLAGS = (
@@ -24,6 +24,7 @@ FLAGS = (
     "--disable-background-networking", "--disable-component-update", "--disable-sync", "--disable-dev-shm-usage",
 )  # fmt: skip
 BEGAN = "return document.readyState === 'complete' ? performance.timeOrigin : null"
+LOOK = "return [innerWidth, matchMedia('(prefers-color-scheme: dark)').matches ? 'dark' : 'light']"
 DESKTOP, PHONE = 1280, 320
 """Widths of windows, in CSS pixels. 320 is what WCAG 1.4.10 asks for."""
 
@@ -43,7 +44,9 @@ def start(profile: Path) -> webdriver.Chrome:
     # no helpful question whether to keep a password, which would stand before the page
     options.add_experimental_option("prefs", {"credentials_enable_service": False})
     service = Service(executable_path=shutil.which("chromedriver"), port=free_port())
-    return webdriver.Chrome(options=options, service=service)
+    driver = webdriver.Chrome(options=options, service=service)
+    driver.set_script_timeout(SECONDS)
+    return driver
 
 
 class Visitor:
@@ -70,6 +73,9 @@ class Visitor:
         )
         scheme = {"name": "prefers-color-scheme", "value": "dark" if dark else "light"}
         self.command("Emulation.setEmulatedMedia", features=[scheme])
+        WebDriverWait(self.driver, SECONDS, 0.02).until(
+            lambda driver: driver.execute_script(LOOK) == [width, scheme["value"]]
+        )
 
     def disable_scripts(self) -> None:
         self.command("Emulation.setScriptExecutionDisabled", value=True)
@@ -96,6 +102,11 @@ class Visitor:
         """Follow a link, and wait for the page it leads to."""
         with self.leaving():
             self.driver.find_element(By.LINK_TEXT, words).click()
+
+    def back(self) -> None:
+        """Go back to the page before, and wait for it."""
+        with self.leaving():
+            self.driver.back()
 
     def open(self, words: str) -> None:
         """Open what is folded up under `words`."""
