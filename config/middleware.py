@@ -9,6 +9,7 @@ from time import perf_counter
 from django.conf import settings
 from django.http import HttpRequest, HttpResponse
 
+from config.api.responses import error_response
 from config.logging import current_id, write_line
 
 access = logging.getLogger("access")
@@ -66,6 +67,27 @@ def _log_access(request: HttpRequest, response: HttpResponse, milliseconds: floa
         write_line("access", message, fields)
     else:
         access.info("%s", message, extra=fields)
+
+
+def with_length(respond: Respond) -> Respond:
+    """Refuse a body of which the client does not say how long it is: 411.
+
+    WSGI's requests end by their ``Content-Length``. Without one Django sees no body at all, and a change to nothing
+    would be answered 200. In HTTP/2 no header tells such a body from none.
+    """
+
+    def middleware(request: HttpRequest) -> HttpResponse:
+        meta = request.META
+        if "HTTP_TRANSFER_ENCODING" in meta or (
+            not meta.get("CONTENT_LENGTH")
+            and request.method in ("POST", "PUT")
+            and meta.get("SERVER_PROTOCOL") == "HTTP/2"
+            and meta["wsgi.input"].read(1)
+        ):
+            return error_response([{"field": None, "reason": "Content-Length is required"}], 411)
+        return respond(request)
+
+    return middleware
 
 
 def tidied(path: str) -> str:

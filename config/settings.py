@@ -212,6 +212,7 @@ MIDDLEWARE = [
     "config.middleware.request_id",
     "config.middleware.tidy_api_paths",
     "config.cors.OnlyWithOrigin",
+    "config.middleware.with_length",
     "django.middleware.security.SecurityMiddleware",
     "whitenoise.middleware.WhiteNoiseMiddleware",
     "config.pages.Session",

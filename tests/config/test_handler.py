@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from accounts.models import Ticket
+from accounts.models import Preferences, Ticket
 from accounts.services.tokens import create_token
 from config.handler import Handler
 from tests.client import File
@@ -26,7 +26,7 @@ class Answer:
         return json.loads(self.body)
 
 
-def call(method: str, path: str, content: bytes, content_type: str, token: str = "") -> Answer:
+def call(method: str, path: str, content: bytes, content_type: str, token: str = "", **more: str | None) -> Answer:
     """What a server does for a request."""
     path, _, query = path.partition("?")
     seen: list[str] = []
@@ -45,6 +45,7 @@ def call(method: str, path: str, content: bytes, content_type: str, token: str =
     }
     if not token:
         del environ["HTTP_AUTHORIZATION"]
+    environ = {name: value for name, value in {**environ, **more}.items() if value is not None}
     body = b"".join(Handler()(environ, lambda status, headers: seen.append(status)))
     return Answer(int(seen[0][:3]), body)
 
@@ -72,6 +73,22 @@ def test_bodies_are_utf8_too(token, header):
     body = '{"company": "Café"}'.encode()
     answer = call("PUT", "/v4/account", body, f"Application/JSON; {header}", token)
     assert answer.json()["company"] == "Café"
+
+
+@pytest.mark.parametrize("said", [{"HTTP_TRANSFER_ENCODING": "chunked"}, {"SERVER_PROTOCOL": "HTTP/2"}], ids=str)
+def test_a_body_without_its_length_is_refused_and_changes_nothing(token, owner, said):
+    Preferences.objects.create(user=owner, body='{"kept": 1}')
+    no_length = {**said, "CONTENT_LENGTH": None}
+    answer = call("PUT", "/v4/profile/preferences", b'{"new": 2}', "application/json", token, **no_length)
+    assert answer.status == 411
+    assert answer.json() == {"errors": [{"field": None, "reason": "Content-Length is required"}]}
+    assert Preferences.objects.get().body == '{"kept": 1}'
+
+
+@pytest.mark.parametrize("said", [{"SERVER_PROTOCOL": "HTTP/1.1"}, {"SERVER_PROTOCOL": "HTTP/2"}], ids=str)
+def test_no_body_needs_no_length(token, said):
+    answer = call("POST", "/v4/profile/tfa-disable", b"", "", token, CONTENT_LENGTH=None, **said)
+    assert answer.status == 200, answer.body
 
 
 @pytest.mark.parametrize("charset", CHARSETS)
