@@ -66,8 +66,9 @@ def test_it_goes_on_where_it_was_interrupted(sealed, monkeypatch):
         return real(value)
 
     monkeypatch.setattr(rotate_keys, "reseal", interrupted)
-    with pytest.raises(KeyboardInterrupt):
+    with pytest.raises(CommandError, match="Stopped after 2 secrets: run this again") as stopped:
         rotate()
+    assert stopped.value.returncode == 130
     monkeypatch.setattr(rotate_keys, "reseal", real)
     assert rotate() == "2 encrypted anew, 2 with the first key already.\n"
 

@@ -58,6 +58,15 @@ class Command(BaseCommand):
     def handle(self, *, check: bool, **options: Any) -> None:
         self.done = self.changed = 0
         self.lost: list[str] = []
+        try:
+            self._visit_all(check)
+        except KeyboardInterrupt:
+            visited = self.done + self.changed + len(self.lost)
+            said = f"Stopped after {visited} secrets: run this again, and it goes on with the others."
+            raise CommandError(said, returncode=130) from None
+        self._report(check)
+
+    def _visit_all(self, check: bool) -> None:
         columns = list(sealed_columns())
         with click.progressbar(
             length=sum(column.count() for column in columns), label="Secrets", file=sys.stderr, show_pos=True
@@ -67,7 +76,6 @@ class Command(BaseCommand):
                     for pk, sealed in batch:
                         self._visit(column, pk, bytes(sealed), check)
                     bar.update(len(batch))
-        self._report(check)
 
     def _visit(self, column: Column, pk: Any, sealed: bytes, check: bool) -> None:
         try:
