@@ -23,8 +23,9 @@ MINUTE = timedelta(minutes=1)
 
 
 @pytest.fixture
-def job(world, running) -> Job:
-    """A reboot that nobody has begun."""
+def job(world, running, settings) -> Job:
+    """A reboot that nobody has begun, and that is not overdue before two and a half minutes have gone by."""
+    settings.JOB_RING_PATIENCE = 50
     return power.reboot(world.actor, running)
 
 

@@ -7,6 +7,7 @@ import pytest
 from compute.jobs.tasks import thin_samples
 from compute.models import BalancerMeter, BalancerSample, BalancerTransfer, NodeBalancer, NodeBalancerNode
 from compute.services.balancer_stats import Growth, record, see, thin
+from compute.services.months import month_of
 from tests.factories import NodeBalancerFactory, NodeBalancerNodeFactory
 
 pytestmark = pytest.mark.django_db
@@ -55,9 +56,8 @@ def test_what_is_told_of_a_balancer_that_is_gone_is_nothing(balancer):
 def test_only_this_month_is_shown_in_megabytes(balancer, client_for, owner):
     NodeBalancer.objects.update(account=owner.account)
     now = datetime.now(UTC)
-    BalancerTransfer.objects.create(
-        nodebalancer=balancer, month=now.date().replace(day=1), received=10**6, sent=12345
-    )
+    for month in {month_of(now), month_of(now + timedelta(hours=1))}:  # which may begin meanwhile
+        BalancerTransfer.objects.create(nodebalancer=balancer, month=month, received=10**6, sent=12345)
     BalancerTransfer.objects.create(nodebalancer=balancer, month="2020-01-01", received=10**12)
     shown = client_for(owner).get(f"/v4/nodebalancers/{balancer.pk}").json()["transfer"]
     assert shown == {"total": 1.01, "in": 1.0, "out": 0.01}
