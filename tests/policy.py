@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass
-from datetime import timedelta
+from datetime import UTC, datetime, timedelta
 from typing import Any
 from unittest.mock import patch
 
@@ -255,8 +255,8 @@ OBJECTS: dict[str, Callable[[Scene, Caller], Any]] = {
     "/v4/account/oauth-clients/{id}": lambda scene, caller: scene.client.client_id,
     "/v4/account/users/{id}": lambda scene, caller: scene.member.username,
     "/v4/compute/instances/{id}": lambda scene, caller: scene.compute.pk,
-    "/v4/compute/instances/{id}/stats/{year}": lambda scene, caller: now().year,
-    "/v4/compute/instances/{id}/stats/{year}/{month}": lambda scene, caller: now().month,
+    "/v4/compute/instances/{id}/stats/{year}": lambda scene, caller: 2026,
+    "/v4/compute/instances/{id}/stats/{year}/{month}": lambda scene, caller: 3,
     "/v4/compute/instances/{id}/transfer/{year}": lambda scene, caller: 2026,
     "/v4/compute/instances/{id}/transfer/{year}/{month}": lambda scene, caller: 3,
     "/v4/compute/instances/{compute_id}": lambda scene, caller: scene.compute.pk,
@@ -449,8 +449,9 @@ def with_backups(scene: Scene) -> None:
 
 
 def sampled(scene: Scene) -> None:
-    """There is something to chart."""
-    Sample.objects.create(instance=scene.compute, at=now(), **dict.fromkeys(COUNTERS, 0.0))
+    """There is something to chart, of the last day and of March 2026."""
+    for at in (now(), datetime(2026, 3, 4, tzinfo=UTC)):
+        Sample.objects.create(instance=scene.compute, at=at, **dict.fromkeys(COUNTERS, 0.0))
 
 
 def questions_answered(scene: Scene) -> None:
