@@ -78,7 +78,7 @@ class AuthorizeView(Page, LoginRequiredMixin, OAuthLibMixin, TemplateResponseMix
     def _ask(self, uri: str, scopes: list[str], wish: dict) -> HttpResponse:
         client = wish["request"].client
         context = {
-            "name": client.name or client.client_id,
+            "name": _shown(client),
             # on this very site, whatever SITE_URL says: the page's policy shows no other pictures
             "picture": f"/v4/account/oauth-clients/{client.client_id}/thumbnail" if client.thumbnail else None,
             "site": urlsplit(wish["redirect_uri"]).netloc,
@@ -102,6 +102,12 @@ class AuthorizeView(Page, LoginRequiredMixin, OAuthLibMixin, TemplateResponseMix
         return self.render_to_response({"refused": reason, "detail": detail}, status=status)
 
 
+def _shown(client: OAuthClient) -> str:
+    """What users are to know the app by: its name, or its id where nothing of that can be seen."""
+    seen = any(letter.isprintable() and not letter.isspace() for letter in client.name)
+    return client.name if seen else client.client_id
+
+
 def _reason(error: FatalClientError) -> str:
     """What a user is told of a request that no app is known to have made."""
     if isinstance(error, (InvalidClientIdError, MissingClientIdError)):
@@ -111,7 +117,7 @@ def _reason(error: FatalClientError) -> str:
         client = rows.only("name", "client_id", "status", "account__is_active").filter(client_id=asked).first()
         if client is None:
             return "The app is not known here. It may have been deleted."
-        return f"{client.name or client.client_id} is {client.standing}: it can be given no access at present."
+        return f"{_shown(client)} is {client.standing}: it can be given no access at present."
     if isinstance(error, (MismatchingRedirectURIError, InvalidRedirectURIError, MissingRedirectURIError)):
         return "The app wants to send you on to an address it has not registered: it may be another than it says."
     return "The app's request is not complete, or contradicts itself."

@@ -6,7 +6,7 @@ from urllib.parse import urlencode
 import pytest
 from django.test import Client
 
-from accounts.models import OAuthGrant
+from accounts.models import OAuthClient, OAuthGrant
 from accounts.oauth.scopes import ContractScopes, describe_all
 from accounts.scopes import KNOWN
 from tests.accounts.apps import PROFILE, App, browser_of, redirected
@@ -69,10 +69,16 @@ class TestSigningIn:
 
 
 class TestTheConsentPage:
+    @pytest.mark.parametrize("name", ["", "\u200b", "\u202e", "\ufeff \u2060"], ids=ascii)
+    def test_names_an_app_by_its_id_whose_name_nobody_can_see(self, app, owner, name):
+        OAuthClient.objects.filter(client_id=app.id).update(name=name)
+        text = app.ask(browser_of(owner)).content.decode()
+        assert f'Give <bdi class="name">{app.id}</bdi> access?' in text
+
     def test_names_the_app_the_user_and_the_scopes_in_plain_words(self, app, owner):
         page = app.ask(browser_of(owner), "computes:read_only,domains:read_write")
         text = unescape(page.content.decode())
-        assert 'Give <span class="name">Dashboard</span> access?' in text
+        assert 'Give <bdi class="name">Dashboard</bdi> access?' in text
         assert "<strong>owner</strong>" in text
         assert "<li>See compute instances</li>" in text
         assert "<li>See, create, change and delete domains and their records</li>" in text
