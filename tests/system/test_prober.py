@@ -4,6 +4,7 @@ import os
 import signal
 import subprocess
 import threading
+from contextlib import suppress
 
 import psutil
 import pytest
@@ -198,8 +199,10 @@ def test_what_falls_is_told_of_exactly_once_though_workers_compete_and_one_is_ki
 
 def hands_full(worker: subprocess.Popen, watched: Watched) -> int:
     """How many services that do not answer a worker is connected to."""
-    processes = psutil.Process(worker.pid).children(recursive=True)
-    found = [each for process in processes for each in process.net_connections("tcp4")]
+    found = []
+    for process in psutil.Process(worker.pid).children(recursive=True):
+        with suppress(psutil.NoSuchProcess):  # it has ended since it was listed
+            found += process.net_connections("tcp4")
     return sum(bool(each.raddr) and each.raddr.port == watched.other.port for each in found)
 
 
