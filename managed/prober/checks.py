@@ -24,7 +24,7 @@ from config.reach.guard import Address
 from config.reach.names import Unresolved, resolve_async
 from managed.models import Service
 from managed.prober.connections import Connector
-from managed.prober.text import Search, Unreadable
+from managed.prober.text import Search, Unreadable, charset_of
 from managed.services import targets
 from managed.services.probing import Outcome, Probe
 from managed.services.targets import Target
@@ -146,7 +146,8 @@ async def _get(target: Target, probe: Probe) -> str | None:
 async def _holds(response: aiohttp.ClientResponse, text: str) -> bool:
     """Whether a text is in the beginning of an answer. What comes after it is not waited for."""
     try:
-        search = Search(text, response.charset or "", response.headers.get("Content-Encoding", ""))
+        charset = charset_of(response.headers.get("Content-Type", ""))
+        search = Search(text, charset, response.headers.get("Content-Encoding", ""))
         while not search.ended and (part := await response.content.readany()):
             if search.feed(part):
                 return True

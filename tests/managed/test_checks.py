@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 from config.reach import names
 from managed.prober import checks
 from managed.prober.checks import Stalled, check
-from managed.prober.text import PREFIX, Search, codec
+from managed.prober.text import PREFIX, Search, charset_of, codec
 from managed.services.probing import Outcome, Probe
 from tests.managed import servers
 from tests.managed.servers import (
@@ -162,6 +162,32 @@ def test_a_charset_that_is_none_of_the_web_is_read_as_utf8(charset):
     assert codec(charset) == "utf_8"
     page = answer("Größe".encode(), "200 OK", f"Content-Type: text/html; charset={charset}")
     assert ask_of(page, "Größe").up
+
+
+@pytest.mark.parametrize(
+    ("header", "charset"),
+    [
+        ("text/html; charset=iso-8859-1", "iso-8859-1"),
+        ('text/html;version=2;CharSet = "utf-16" ; a=b', "utf-16"),
+        ("text/html;charset='big5'", "big5"),
+        ("text/html; charset=", ""),
+        ("text/html; acharset=big5", ""),
+        ("text/html", ""),
+        ("charset=big5", ""),
+        ("", ""),
+        ("text/html; charset=" + "x" * 1000, ""),
+    ],
+)
+def test_the_charset_is_read_from_the_header(header, charset):
+    assert charset_of(header) == charset
+
+
+@pytest.mark.parametrize("piece", [";", "a=b; ", 'a="\\"', "a*0*=utf-8''%41;", ";charset", '; charset="', " ;"])
+def test_a_header_that_is_meant_to_take_long_to_read_does_not(piece):
+    """Python's own reader of it takes a minute for one of 60 KB, in which no other check goes on."""
+    stopwatch, content_type = time.process_time(), "text/html" + piece * (60_000 // len(piece))
+    assert ask_of(answer(b"needle", "200 OK", f"Content-Type: {content_type}"), "needle").up
+    assert time.process_time() - stopwatch < 1
 
 
 def test_broken_characters_spoil_nothing_but_themselves():
