@@ -4,6 +4,7 @@ from django.db import transaction
 
 from accounts.actors import Actor
 from accounts.models import OAuthClient, Preferences
+from config.errors import Missing
 
 
 def read(actor: Actor) -> str:
@@ -14,6 +15,12 @@ def read(actor: Actor) -> str:
 
 @transaction.atomic
 def write(actor: Actor, body: str) -> None:
-    """Keep a JSON object in place of the one there was. No event: clients write at every click."""
+    """Keep a JSON object in place of the one there was. No event: clients write at every click.
+
+    Raises `Missing` where the client that acts was deleted meanwhile: without one, it would be the object of
+    personal tokens.
+    """
     client = OAuthClient.objects.filter(client_id=actor.client_id).first() if actor.client_id else None
+    if actor.client_id and client is None:
+        raise Missing
     Preferences.objects.update_or_create(user_id=actor.person, client=client, defaults={"body": body})

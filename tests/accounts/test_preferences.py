@@ -4,7 +4,10 @@ import json
 
 import pytest
 
+from accounts.actors import Actor
 from accounts.models import Preferences
+from accounts.services import preferences
+from config.errors import Missing
 from tests.client import APIClient
 
 PATH = "/v4/profile/preferences"
@@ -68,3 +71,10 @@ def test_what_is_nested_too_deeply_is_refused(api):
 def test_only_a_json_object_is_taken(api, body):
     assert api.put(PATH, body).status_code == 400
     assert api.get(PATH).json() == {}
+
+
+def test_a_client_that_was_deleted_meanwhile_writes_to_no_other_set(owner):
+    Preferences.objects.create(user=owner, body='{"kept": 1}')
+    with pytest.raises(Missing):
+        preferences.write(Actor(owner.account_id, owner.pk, "owner", client_id="0" * 20), '{"new": 2}')
+    assert Preferences.objects.get().body == '{"kept": 1}'
