@@ -42,7 +42,8 @@ class Search:
 
     def __init__(self, text: str, charset: str, encoding: str):
         self._text = text
-        self._decoder = codecs.getincrementaldecoder(codec(charset))("replace")
+        self._codec = codec(charset)
+        self._decoder = codecs.getincrementaldecoder(self._codec)("replace")
         self._tail = ""
         self._left = PREFIX
         encoding = encoding.strip().lower()
@@ -72,10 +73,20 @@ class Search:
     def _found(self, piece: bytes) -> bool:
         piece = piece[: self._left]
         self._left -= len(piece)
-        seen = self._tail + self._decoder.decode(piece)
+        seen = self._tail + self._decoded(piece)
         # enough for a text that began in this piece and ends in the next
         self._tail = seen[len(seen) - min(len(seen), len(self._text) - 1) :]
         return self._text in seen
+
+    def _decoded(self, piece: bytes) -> str:
+        try:
+            return self._decoder.decode(piece)
+        except (
+            UnicodeError
+        ):  # of UTF-16 and UTF-32 without a byte order mark, which browsers take for little-endian
+            kept = self._decoder.getstate()[0]
+            self._decoder = codecs.getincrementaldecoder(f"{self._codec}_le")("replace")
+            return self._decoder.decode(kept + piece)
 
 
 def charset_of(content_type: str) -> str:

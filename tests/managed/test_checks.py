@@ -190,6 +190,14 @@ def test_a_header_that_is_meant_to_take_long_to_read_does_not(piece):
     assert time.process_time() - stopwatch < 1
 
 
+@pytest.mark.parametrize("size", [1, 3, 100])
+@pytest.mark.parametrize("charset", ["utf-16", "utf-32"])
+def test_without_a_byte_order_mark_it_is_little_endian(charset, size):
+    """As browsers take it."""
+    content, search = "a needle".encode(f"{charset}-le"), Search("needle", charset, "")
+    assert any(search.feed(content[start : start + size]) for start in range(0, len(content), size))
+
+
 def test_broken_characters_spoil_nothing_but_themselves():
     assert ask_of(answer(b"\xff\xfe\x80 needle \xc3"), "needle").up
 
