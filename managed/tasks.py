@@ -12,7 +12,7 @@ PASSES = 3
 """How often a bell goes on from a process that has its hands full."""
 
 
-@shared_task(name=probing.TASK, ignore_result=True, expires=5)
+@shared_task(name=probing.TASK, ignore_result=True, expires=60)
 def probe(passes: int = PASSES) -> None:
     """Begin the checks that are due. What is too much for this process is another's: the bell goes on to it."""
     if loop.here().look() and passes:

@@ -22,23 +22,24 @@ def apply_firewall(instance_id: int) -> None:
     packet_filters.apply(instance_id)
 
 
-@shared_task(name="compute.jobs.sweep", ignore_result=True, expires=5)
+@shared_task(name="compute.jobs.sweep", ignore_result=True, expires=60)
 def sweep() -> None:
     """Ring all due jobs, and for all hosts that are to be told of firewalls.
 
-    Expires in the queue: a beat that ran while no worker did leaves no backlog.
+    Expires in the queue: a beat that ran while no worker did leaves no backlog. The worker's clock decides on what
+    the beat's has written, so none may expire sooner than the clocks of two hosts differ: after a minute at least.
     """
     engine.sweep()
     packet_filters.sweep()
 
 
-@shared_task(name="compute.jobs.watch", ignore_result=True, expires=30)
+@shared_task(name="compute.jobs.watch", ignore_result=True, expires=60)
 def watch() -> None:
     """Look for instances that powered themselves off."""
     watchdog.watch()
 
 
-@shared_task(name="compute.jobs.start_migrations", ignore_result=True, expires=30)
+@shared_task(name="compute.jobs.start_migrations", ignore_result=True, expires=60)
 def start_migrations() -> None:
     """Start the host migrations whose time has come."""
     migrations.start_due()
@@ -63,7 +64,7 @@ def thin_samples() -> None:
     balancer_stats.thin(now())
 
 
-@shared_task(name="compute.jobs.keep_maintenance", ignore_result=True, expires=30)
+@shared_task(name="compute.jobs.keep_maintenance", ignore_result=True, expires=60)
 def keep_maintenance() -> None:
     """Stop and boot what had to wait when the maintenance of its host began or ended."""
     maintenance.keep_up()
