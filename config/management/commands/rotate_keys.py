@@ -92,7 +92,9 @@ class Command(BaseCommand):
         words = "to do" if check else "encrypted anew"
         self.stdout.write(f"{self.changed} {words}, {self.done} with the first key already.")
         if self.lost:
-            raise CommandError("No key opens these, which were left as they are: " + ", ".join(self.lost))
+            for which in self.lost:
+                self.stdout.write(f"no key opens {which}")
+            raise CommandError(f"No key opens {len(self.lost)} secrets, which were left as they are.")
         if check and self.changed:
             raise CommandError("Older keys are in use: run this without --check before you take one away.")
 
