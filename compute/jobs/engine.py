@@ -44,13 +44,29 @@ def run(job_id: int, driver: Driver | None = None) -> None:
             ledger.postpone(job, 0)
             ring(job.pk)
             return
-        if not _known(job):
-            # a worker of an older release; one that knows the kind will come by, and staff see why it waits
-            error = f"This worker knows no step {job.step} of {job.kind}."
-            log.error("job %s: %s", job.pk, error)
-            ledger.postpone(job, UNKNOWN_SECONDS, error=error)
+        runner = _runner(job, driver)
+        if runner is None:
             return
-        job = Runner(job, driver or configured_driver()).step()
+        job = runner.step()
+
+
+def _runner(job: Job, driver: Driver | None) -> "Runner | None":
+    """Who runs the claimed job; None where this worker cannot, which was written beside it.
+
+    The attempt does not count: nothing was tried, and a worker of another release may do better.
+    """
+    try:
+        if _known(job):
+            return Runner(job, driver or configured_driver())
+        # a worker of an older release; one that knows the kind will come by, and staff see why it waits
+        error = f"This worker knows no step {job.step} of {job.kind}."
+        log.error("job %s: %s", job.pk, error)
+    except Exception as raised:
+        # data that another release wrote, or a driver that cannot be made
+        error = f"{UNEXPECTED}{type(raised).__name__}: {raised}"
+        log.exception("job %s (%s) cannot be run by this worker", job.pk, job.kind)
+    ledger.postpone(job, UNKNOWN_SECONDS, error=error)
+    return None
 
 
 def _known(job: Job) -> bool:
@@ -201,8 +217,8 @@ class Runner:
         )  # fmt: skip
         undoing = self.job.state == Job.State.UNDOING
         delay = min(2**self.job.attempt, 60) * settings.JOB_BACKOFF
-        if not undoing and self.job.attempt >= settings.JOB_ATTEMPTS:
-            delay = 0.0  # the next claim turns round at once
+        if not undoing and self.job.attempt == settings.JOB_ATTEMPTS:
+            delay = 0.0  # the next claim turns round at once; where that fails as well, it waits like any other
         if ledger.postpone(self.job, delay, error=message, failed=True) and not delay:
             ring(self.job.pk)
 

@@ -199,6 +199,26 @@ def test_a_job_whose_driver_cannot_say_what_is_true_does_not_end(running, driver
     assert running.status == "offline"
 
 
+def test_a_job_that_cannot_end_asks_less_and_less_often(running, driver, rung, settings):
+    """Past its last attempt too: asking in a tight loop would keep the worker from all other jobs."""
+    settings.JOB_BACKOFF = 1
+    power.shutdown(_actor(running), running)
+    job = live(running)
+
+    def unreachable(machine):
+        raise DriverError("The host does not answer.")
+
+    driver.power = driver.stop = unreachable
+    Job.objects.filter(pk=job.pk).update(attempt=settings.JOB_ATTEMPTS)
+    rung.clear()
+    engine.run(job.pk, driver)
+
+    job.refresh_from_db()
+    assert (job.state, job.error) == ("active", "The host does not answer.")
+    assert job.run_at - clock() > timedelta(seconds=50)
+    assert not rung
+
+
 def test_a_failed_image_deploy_gives_the_addresses_back(world, driver):
     instance = world.create(private_ip=True)
     driver.before = failing_at(1)
@@ -464,3 +484,16 @@ def test_a_job_that_a_worker_does_not_know_is_left_for_one_that_does(world, driv
     assert not driver.calls
     Job.objects.filter(pk=job.pk).update(step="define", run_at=Now())
     assert work(job, driver).state == "done"
+
+
+def test_a_job_whose_data_an_older_release_wrote_waits_where_staff_see_it(world, driver):
+    job = world.create().jobs.get()
+    data = {key: value for key, value in job.data.items() if key != "boot"}
+    Job.objects.filter(pk=job.pk).update(data=data)
+
+    engine.run(job.pk, driver)
+
+    job.refresh_from_db()
+    assert (job.state, job.lease_until) == ("active", None)
+    assert job.error == "Unexpected KeyError: 'boot'"
+    assert not driver.calls
