@@ -113,9 +113,12 @@ class Standing:
         return f"{steps.index(self.job.step) + 1}/{len(steps)} {self.job.step}"
 
     def steps(self) -> list[str]:
-        """The names of the plan's steps; none for a kind that this release does not know."""
+        """The names of the plan's steps; none for a kind that this release does not know, or data it cannot read."""
         kind = KINDS.get(self.job.kind)
-        return [step.name for step in kind.plan(self.job.data)] if kind else []
+        try:
+            return [step.name for step in kind.plan(self.job.data)] if kind else []
+        except LookupError:
+            return []  # another release wrote it; the engine says so in the job's error
 
     def plan(self) -> SafeString:
         """All steps in order, coloured by what became of each."""

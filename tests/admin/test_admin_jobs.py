@@ -70,6 +70,12 @@ def test_a_kind_of_another_release_does_not_break_the_page(admin, job):
     assert "rise" in admin.get(page_address(job)).content.decode()
 
 
+def test_data_of_another_release_does_not_break_the_pages(admin, job, running):
+    Job.objects.filter(pk=job.pk).update(kind="resize", step="stop", data={})
+    for address in (page_address(job), list_address(Job), page_address(running)):
+        assert "stop" in admin.get(address).content.decode()
+
+
 @pytest.mark.parametrize(
     ("chosen", "columns"),
     [
