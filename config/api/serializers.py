@@ -87,7 +87,7 @@ class Resource(serializers.Serializer):
     def validated(cls, data: dict[str, Any], partial: bool = False) -> dict[str, Any]:
         """The writable fields of a request's body, by their source. Raises with all failing fields at once.
 
-        With `partial`, fields that are not given are left out: how PUT works here.
+        With `partial`, fields that are not given are left out: how PUT works here. Items of lists are whole.
         """
         return cls._validator(partial).run_validation(data)
 
@@ -97,12 +97,13 @@ class Resource(serializers.Serializer):
             raise ValidationError([reasons.not_valid(name)])
         given: dict[str, Any] = {}
         wrong: dict[str, Any] = {}
+        whole = self._in_a_list()
         for field in self._writable_fields:
             name = str(field.field_name)
-            if name not in data:
-                continue
-            value = data[name]
-            if value is None and isinstance(field, CONTAINERS):
+            value = data.get(name)
+            if name not in data or (value is None and isinstance(field, CONTAINERS)):
+                if whole and field.required:
+                    wrong[name] = [reasons.required(name)]
                 continue
             problem: list | dict | None
             low, most = _numbers(field)
@@ -116,6 +117,14 @@ class Resource(serializers.Serializer):
             else:
                 given[name] = value
         return self._validate_rest(given, wrong)
+
+    def _in_a_list(self) -> bool:
+        """Whether this is in an item of a list, which a PUT replaces as a whole: DRF alone asks the root if the
+        body is partial, and lets items go without what they need."""
+        above = self.parent
+        while above is not None and not isinstance(above, serializers.ListSerializer):
+            above = above.parent
+        return above is not None
 
     def _validate_rest(self, given: dict[str, Any], wrong: dict[str, Any]) -> Any:
         """Validate what has the right type, and report what has not along with what fails."""

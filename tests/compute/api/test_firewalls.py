@@ -289,6 +289,18 @@ class TestReplacingRules:
         assert errors(refused) == {"outbound[0].ports": "ports is not valid"}
         assert api.get(path(row, "/rules")).json()["inbound"] == []
 
+    @pytest.mark.parametrize("lacking", ["protocol", "action", "addresses"])
+    @pytest.mark.parametrize("direction", ["inbound", "outbound"])
+    def test_by_rules_that_say_too_little(self, direction, lacking, api, world):
+        row = firewall(world)
+        rule = {name: value for name, value in RULE.items() if name != lacking}
+        refused = api.put(path(row, "/rules"), {direction: [RULE, rule, {**RULE, lacking: None}]})
+        assert errors(refused) == {
+            f"{direction}[1].{lacking}": f"{lacking} is required",
+            f"{direction}[2].{lacking}": f"{lacking} is required",
+        }
+        assert api.get(path(row, "/rules")).json()[direction] == []
+
     def test_counts_those_that_stay(self, api, world):
         row = firewall(world, rules={"inbound": [], "outbound": [RULE] * 20, **POLICIES})
         assert set(errors(api.put(path(row, "/rules"), {"inbound": [RULE] * 6}))) == {"inbound"}

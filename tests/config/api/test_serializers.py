@@ -104,6 +104,17 @@ def test_put_takes_any_part_of_an_object():
     assert Box.validated({"comment": None}, partial=True) == {"comment": None}
 
 
+def test_put_takes_the_items_of_a_list_as_a_whole():
+    """A list replaces the one there is: what an item does not say, nothing else says."""
+    assert problems({"ports": [{"number": 1}, {"protocol": "udp"}, {}]}, partial=True) == {
+        "ports[1].number": "number is required",
+        "ports[2].number": "number is required",
+    }
+    assert Box.validated({"ports": [{"number": 1}], "main": {}}, partial=True) == {
+        "ports": [{"number": 1}], "main": {},
+    }  # fmt: skip
+
+
 def test_an_object_that_was_just_written_reads_like_one_from_the_database():
     box = SimpleNamespace(
         id=7, label="web", comment="", active=True, tags=["a"], ports=[], box_kind="small",
