@@ -30,7 +30,7 @@ def test_all_limits_hold_and_the_tightest_is_told(limiter):
     assert [(verdict.allowed, verdict.limit, verdict.remaining) for verdict in told] == [
         (True, 3, 2), (True, 3, 1), (True, 3, 0),
     ]  # fmt: skip
-    assert 3500 < told[0].reset <= 3600
+    assert 3500 < told[0].reset < 3601  # the hour, to the rounding of a sum of floats
 
 
 def test_refused_requests_count_nowhere(limiter):
