@@ -113,7 +113,7 @@ class Standing:
         return f"{steps.index(self.job.step) + 1}/{len(steps)} {self.job.step}"
 
     def steps(self) -> list[str]:
-        """The names of the plan's steps; none for a kind that this release does not know, or data it cannot read."""
+        """The names of the plan's steps; none for a kind that this release does not know, or unreadable data."""
         kind = KINDS.get(self.job.kind)
         try:
             return [step.name for step in kind.plan(self.job.data)] if kind else []
