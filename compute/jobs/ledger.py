@@ -21,20 +21,29 @@ _COLUMNS = [field.attname for field in Job._meta.concrete_fields]
 
 LIVE = (Job.State.ACTIVE, Job.State.UNDOING)
 
-_CLAIM = """
+LONGEST_WAIT = 3600.0
+"""Seconds after which a job is looked at again at the latest."""
+
+# A time beyond this was written before the clock was set back: it would hold the job up for as long as that was.
+_HORIZON = "statement_timestamp() + %(horizon)s::float8 * interval '1 second'"
+_FREE = f"""
+    (run_at <= statement_timestamp() OR run_at > {_HORIZON})
+    AND (lease_until IS NULL OR lease_until < statement_timestamp() OR lease_until > {_HORIZON})
+"""
+
+_CLAIM = f"""
 WITH claimed AS (
     UPDATE compute_job
        SET lease_until = statement_timestamp()
              + %(lease)s::float8 * interval '1 second', attempt = attempt + 1, fence = fence + 1
-     WHERE id = %(id)s AND state IN ('active', 'undoing') AND run_at <= statement_timestamp()
-       AND (lease_until IS NULL OR lease_until < statement_timestamp())
+     WHERE id = %(id)s AND state IN ('active', 'undoing') AND {_FREE}
  RETURNING *
 ), told AS (
     UPDATE accounts_event SET status = 'started', started = statement_timestamp()
       FROM claimed WHERE accounts_event.id = claimed.event_id AND accounts_event.status = 'scheduled'
 )
 SELECT *, deadline_at < statement_timestamp() AS overdue FROM claimed
-"""
+"""  # noqa: S608 - of constants
 
 _SETTLE = """
 WITH settled AS (
@@ -91,16 +100,16 @@ UPDATE accounts_event
  WHERE id = %s
 """
 
-_DUE = """
+_DUE = f"""
 UPDATE compute_job SET rung_at = statement_timestamp()
  WHERE id IN (
     SELECT id FROM compute_job
-     WHERE state IN ('active', 'undoing') AND run_at <= statement_timestamp()
-       AND (lease_until IS NULL OR lease_until < statement_timestamp())
-       AND (rung_at IS NULL OR rung_at < statement_timestamp() - %s::float8 * interval '1 second')
-     ORDER BY run_at LIMIT %s FOR UPDATE SKIP LOCKED)
+     WHERE state IN ('active', 'undoing') AND {_FREE}
+       AND (rung_at IS NULL OR rung_at < statement_timestamp() - %(patience)s::float8 * interval '1 second'
+            OR rung_at > {_HORIZON})
+     ORDER BY run_at LIMIT %(limit)s FOR UPDATE SKIP LOCKED)
 RETURNING id
-"""
+"""  # noqa: S608 - of constants
 
 _PROMOTE = """
 UPDATE compute_job AS queued
@@ -115,7 +124,7 @@ RETURNING id
 
 def claim(job_id: int) -> Job | None:
     """Take the lease of a due job and count the attempt; None when it is not due, leased or finished."""
-    return _one(_CLAIM, {"id": job_id, "lease": settings.JOB_LEASE})
+    return _one(_CLAIM, {"id": job_id, "lease": settings.JOB_LEASE, "horizon": _horizon()})
 
 
 def advance(
@@ -140,7 +149,8 @@ def postpone(
     With a `percent`, the event also tells the `rate`, in MB a second, and the seconds `remaining`.
     """
     return _settle(
-        job, step=job.step, state=job.state, delay=seconds, error=error, percent=percent, keep_attempt=failed,
+        job, step=job.step, state=job.state, delay=min(seconds, LONGEST_WAIT), error=error, percent=percent,
+        keep_attempt=failed,
         rate=None if rate is None else f"{rate:.1f} MB/s",
         remaining=None if remaining is None else round(remaining),
     )  # fmt: skip
@@ -208,12 +218,17 @@ def due(limit: int = 500) -> list[int]:
 
     Outbox relay, retry timer, wait timer and reaper of dead workers' jobs in one. Two sweepers share the work.
     """
-    return _ids(_DUE, [settings.JOB_RING_PATIENCE, limit])
+    return _ids(_DUE, {"patience": settings.JOB_RING_PATIENCE, "limit": limit, "horizon": _horizon()})
 
 
 def promote() -> list[int]:
     """Make queued jobs live whose instance is free, and return their ids. Their time begins now."""
-    return _ids(_PROMOTE, [])
+    return _ids(_PROMOTE, {})
+
+
+def _horizon() -> float:
+    """In how many seconds nothing is ever said to be: twice the longest wait or lease."""
+    return 2 * max(LONGEST_WAIT, settings.JOB_LEASE)
 
 
 def _settle(job: Job, **changes: Any) -> Job | None:
@@ -250,7 +265,7 @@ def _one(sql: str, params: dict[str, Any]) -> Job | None:
     return job
 
 
-def _ids(sql: str, params: list[Any]) -> list[int]:
+def _ids(sql: str, params: dict[str, Any]) -> list[int]:
     with connection.cursor() as cursor:
         cursor.execute(sql, params)
         return [row[0] for row in cursor.fetchall()]

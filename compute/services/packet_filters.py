@@ -34,6 +34,13 @@ class Claim:
     attempt: int
 
 
+# As for jobs: a time beyond this was written before the clock was set back, and is not waited for.
+_HORIZON = "statement_timestamp() + %(horizon)s::float8 * interval '1 second'"
+_FREE = f"""
+    (run_at <= statement_timestamp() OR run_at > {_HORIZON})
+    AND (lease_until IS NULL OR lease_until < statement_timestamp() OR lease_until > {_HORIZON})
+"""
+
 _CHANGED = """
 INSERT INTO compute_packetfilter AS f (instance_id, wanted)
 SELECT id, 1 FROM unnest(%s::bigint[]) AS id ORDER BY id
@@ -42,14 +49,13 @@ ON CONFLICT (instance_id) DO UPDATE
        changed = CASE WHEN f.applied < f.wanted THEN f.changed ELSE statement_timestamp() END
 """
 
-_CLAIM = """
+_CLAIM = f"""
 UPDATE compute_packetfilter
    SET lease_until = statement_timestamp() + %(lease)s::float8 * interval '1 second', attempt = attempt + 1,
        fence = fence + 1
- WHERE instance_id = %(id)s AND applied < wanted AND run_at <= statement_timestamp()
-   AND (lease_until IS NULL OR lease_until < statement_timestamp())
+ WHERE instance_id = %(id)s AND applied < wanted AND {_FREE}
 RETURNING instance_id, fence, attempt
-"""
+"""  # noqa: S608 - of constants
 
 # Where the host has a higher number than was ever given here, our tables are older than it: they were restored
 # from a backup. What they say now wins by a number beyond it.
@@ -72,16 +78,16 @@ UPDATE compute_packetfilter
  WHERE instance_id = %(id)s AND fence = %(fence)s
 """
 
-_DUE = """
+_DUE = f"""
 UPDATE compute_packetfilter SET rung_at = statement_timestamp()
  WHERE instance_id IN (
     SELECT instance_id FROM compute_packetfilter
-     WHERE applied < wanted AND run_at <= statement_timestamp()
-       AND (lease_until IS NULL OR lease_until < statement_timestamp())
-       AND (rung_at IS NULL OR rung_at < statement_timestamp() - %s::float8 * interval '1 second')
-     ORDER BY run_at LIMIT %s FOR UPDATE SKIP LOCKED)
+     WHERE applied < wanted AND {_FREE}
+       AND (rung_at IS NULL OR rung_at < statement_timestamp() - %(patience)s::float8 * interval '1 second'
+            OR rung_at > {_HORIZON})
+     ORDER BY run_at LIMIT %(limit)s FOR UPDATE SKIP LOCKED)
 RETURNING instance_id
-"""
+"""  # noqa: S608 - of constants
 
 
 def changed(instance_ids: Iterable[int]) -> None:
@@ -107,7 +113,7 @@ def ring_all(instance_ids: Iterable[int]) -> None:
 def claim(instance_id: int) -> Claim | None:
     """Take the lease of what is due; None where the host has all, or somebody else is at it."""
     with connection.cursor() as cursor:
-        cursor.execute(_CLAIM, {"id": instance_id, "lease": settings.JOB_LEASE})
+        cursor.execute(_CLAIM, {"id": instance_id, "lease": settings.JOB_LEASE, "horizon": _horizon()})
         row = cursor.fetchone()
     return None if row is None else Claim(*row)
 
@@ -148,5 +154,11 @@ def postpone(claimed: Claim, error: str) -> None:
 def due(limit: int = 500) -> list[int]:
     """The instances whose hosts are to be told now and whose bell was not rung lately; marks them as rung."""
     with connection.cursor() as cursor:
-        cursor.execute(_DUE, [settings.JOB_RING_PATIENCE, limit])
+        values = {"patience": settings.JOB_RING_PATIENCE, "limit": limit, "horizon": _horizon()}
+        cursor.execute(_DUE, values)
         return [row[0] for row in cursor.fetchall()]
+
+
+def _horizon() -> float:
+    """In how many seconds nothing is ever said to be."""
+    return 2 * max(3600, LONGEST_WAIT * settings.JOB_BACKOFF, settings.JOB_LEASE)

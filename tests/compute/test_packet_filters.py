@@ -450,3 +450,17 @@ class TestRaces:
 
         assert race(act) == [True] * RACERS
         assert PacketFilter.objects.count() == FirewallDevice.objects.count() == RACERS // 2
+
+
+@pytest.mark.parametrize("written_ahead", ["run_at", "lease_until", "rung_at"])
+def test_a_clock_that_was_set_back_holds_no_firewall_up(written_ahead, firewall, instance, driver, bells):
+    books = PacketFilter.objects.filter(instance=instance)
+    books.update(rung_at=None)
+    books.update(**{written_ahead: Now() + timedelta(days=365)})
+    bells.clear()
+
+    packet_filters.sweep()
+    packet_filters.apply(instance.pk, driver)
+
+    assert bells == [instance.pk]
+    assert opens(22) in told(driver, instance)

@@ -60,6 +60,30 @@ def test_a_job_whose_lease_ran_out_is_claimed_anew_with_a_higher_fence(world):
     assert second.attempt == 2
 
 
+@pytest.mark.parametrize("written_ahead", ["run_at", "lease_until", "rung_at"])
+def test_a_clock_that_was_set_back_holds_no_job_up(written_ahead, world, rung):
+    """What was written on a clock that ran a year ahead is not waited for."""
+    job = world.create().jobs.get()
+    Job.objects.filter(pk=job.pk).update(rung_at=None)
+    Job.objects.filter(pk=job.pk).update(**{written_ahead: Now() + timedelta(days=365)})
+    rung.clear()
+
+    engine.sweep()
+
+    assert rung == [job.pk]
+    assert ledger.claim(job.pk) is not None
+
+
+def test_no_wait_is_longer_than_what_tells_a_clock_that_was_set_back(world):
+    job = ledger.claim(world.create().jobs.get().pk)
+
+    ledger.postpone(job, timedelta(days=3).total_seconds())
+
+    job.refresh_from_db()
+    assert job.run_at < clock() + timedelta(hours=1)
+    assert ledger.claim(job.pk) is None
+
+
 def test_a_runner_that_lost_its_lease_changes_nothing(world):
     job = world.create().jobs.get()
     slow = ledger.claim(job.pk)
