@@ -72,7 +72,8 @@ class RecordResource(Resource):
     id = IntegerField(read_only=True)
     type = ChoiceField(DomainRecord.Type.choices)
     name = CharField(min_length=1, max_length=100, required=False, allow_blank=True)
-    target = CharField(required=False, allow_blank=True, max_length=4096)
+    # the spaces around a text are part of it; around other targets, the service takes them off
+    target = CharField(required=False, allow_blank=True, max_length=4096, trim_whitespace=False)
     priority = IntegerField(min_value=0, max_value=255, required=False)
     weight = IntegerField(min_value=0, max_value=65535, required=False)
     port = IntegerField(min_value=0, max_value=65535, required=False)

@@ -20,6 +20,10 @@ LONGEST_TEXT = 4096
 """Characters of a TXT record. Zone files split it into the strings of 255 that the DNS has."""
 MOST = 12_000
 """Records of one domain."""
+LONGEST_NAME = 100
+"""Characters of a name below its zone."""
+DATA = {Type.MX: ("priority",), Type.SRV: ("priority", "weight", "port"), Type.CAA: ("tag",)}
+"""What else than the target tells records of one name and type apart, for the DNS has each once."""
 _SERVICE = re.compile(r"_?[A-Za-z0-9](?:[A-Za-z0-9-]{0,60}[A-Za-z0-9])?", re.ASCII)
 _CA = re.compile(r"[!#-:<-~]*(?:\s*;\s*[\w-]+=[!#-:<-~]*)*\s*;?", re.ASCII)
 _REPORT = re.compile(r"(?:mailto:[^\s@]+@[^\s@]+|https?://[!-~]+)", re.ASCII)
@@ -99,8 +103,8 @@ def _beside(record: DomainRecord, domain: Domain, problems: Problems) -> None:
             problems.add("name", "There are records of this name, beside which a CNAME cannot be.")
     elif others.filter(type=Type.CNAME).exists():
         problems.add("name", "There is a CNAME of this name, beside which no other record can be.")
-    twins = others.filter(type=record.type, target=record.target, port=record.port, tag=record.tag)
-    if twins.exists():
+    data = {field: getattr(record, field) for field in ("target", *DATA.get(Type(record.type), ()))}
+    if others.filter(type=record.type, **data).exists():
         problems.add("target", "There is such a record already.")
 
 
@@ -159,6 +163,8 @@ def _service(record: DomainRecord, problems: Problems) -> None:
         setattr(record, field, f"_{value.removeprefix('_').lower()}")
     if not problems:
         record.name = ".".join((f"{record.service}.{record.protocol}", *below))
+        if len(record.name) > LONGEST_NAME:
+            problems.add("service", f"service and protocol make a name of more than {LONGEST_NAME} characters")
     if record.target == ".":
         return  # the service is not there (RFC 2782)
     _host(record, problems)

@@ -20,7 +20,7 @@ from accounts.services.events import notify
 from compute.models import Domain, DomainRecord
 from compute.services import domains
 from compute.services.domain_names import is_host, is_mailbox, is_zone, relative
-from compute.services.domain_records import LONGEST_TEXT, MOST, check
+from compute.services.domain_records import LONGEST_NAME, LONGEST_TEXT, MOST, check
 from compute.services.domains import DomainSpec
 from compute.services.refs import domain_ref
 from config.errors import Invalid
@@ -32,7 +32,6 @@ TIMEOUT = 10
 """Seconds of the whole transfer, from however many addresses: a web process waits for it."""
 LARGEST = 16 << 20
 """Bytes of the whole transfer."""
-LONGEST_NAME = 100
 HIGHEST_PRIORITY = 255
 Type = DomainRecord.Type
 

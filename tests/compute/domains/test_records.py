@@ -29,6 +29,9 @@ def fields(answer) -> list[str]:
         ({"type": "MX", "name": "quiet", "target": "."}, {"target": ""}),
         ({"type": "CNAME", "name": "blog", "target": "_x.example.net"}, {}),
         ({"type": "TXT", "name": "_dmarc", "target": 'v=DMARC1; p="none"; ü'}, {}),
+        ({"type": "TXT", "name": "spaces", "target": "  two before, one behind "}, {}),
+        ({"type": "SRV", "service": "s" * 49, "protocol": "p" * 48, "target": HOST},
+         {"name": f"_{'s' * 49}._{'p' * 48}", "service": f"_{'s' * 49}", "protocol": f"_{'p' * 48}"}),
         ({"type": "SRV", "service": "sip", "protocol": "TCP", "target": HOST, "port": 5060, "weight": 5},
          {"name": "_sip._tcp", "service": "_sip", "protocol": "_tcp"}),
         ({"type": "PTR", "name": "7", "target": HOST}, {}),
@@ -86,6 +89,7 @@ def test_a_record_of_each_type_is_kept(api, records, domain, wish, kept):
         ({"type": "SRV", "service": "_si p", "protocol": "_tcp", "target": HOST}, "service"),
         ({"type": "SRV", "service": "_sip", "protocol": "_tcp", "target": HOST, "port": 65536}, "port"),
         ({"type": "SRV", "service": "_sip", "protocol": "_tcp", "target": HOST, "weight": -1}, "weight"),
+        ({"type": "SRV", "service": "s" * 50, "protocol": "p" * 49, "target": HOST}, "service"),
         ({"type": "PTR", "name": "7", "target": "203.0.113.7/24"}, "target"),
         ({"type": "PTR", "name": "7", "target": "203.0.113.7"}, "target"),
         ({"type": "CAA", "target": "letsencrypt.org"}, "tag"),
@@ -118,6 +122,35 @@ def test_a_record_is_there_once(api, records):
     assert fields(api.post(records, wish)) == ["target"]
     api.post(records, {**wish, "target": "203.0.113.8"})
     assert fields(api.put(f"{records}/{first['id']}", {"target": "203.0.113.8"})) == ["target"]
+
+
+@pytest.mark.parametrize(
+    ("wish", "other"),
+    [
+        ({"type": "MX", "target": HOST, "priority": 10}, {"priority": 20}),
+        ({"type": "SRV", "service": "sip", "protocol": "tcp", "target": HOST, "port": 5060}, {"priority": 1}),
+        ({"type": "SRV", "service": "sip", "protocol": "tcp", "target": HOST, "port": 5060}, {"weight": 1}),
+        ({"type": "SRV", "service": "sip", "protocol": "tcp", "target": HOST, "port": 5060}, {"port": 5061}),
+        ({"type": "CAA", "tag": "issue", "target": "letsencrypt.org"}, {"tag": "issuewild"}),
+    ],
+    ids=str,
+)
+def test_records_that_differ_where_their_type_does_are_two(api, records, wish, other):
+    """As in the zones that are imported: what is read of one can be written again."""
+    first = api.post(records, wish).json()
+    second = api.post(records, wish | other)
+    assert second.status_code == 200, second.content
+    assert fields(api.post(records, wish)) == ["target"]
+    assert fields(api.put(f"{records}/{second.json()['id']}", first)) == ["target"]
+    assert api.put(f"{records}/{first['id']}", first).json() == first
+    assert [event.action for event in Event.objects.all()] == ["dns_record_create"] * 2
+
+
+@pytest.mark.parametrize("other", [{"port": 1}, {"priority": 1}, {"tag": "issue"}, {"ttl_sec": 300}], ids=str)
+def test_records_that_differ_in_what_their_type_has_not_are_one(api, records, other):
+    wish = {"type": "A", "name": "www", "target": "203.0.113.7"}
+    api.post(records, wish)
+    assert fields(api.post(records, wish | other)) == ["target"]
 
 
 def test_a_record_is_changed_but_not_its_type(api, records, domain):
