@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import psycopg
+from psycopg.pq import TransactionStatus
 from psycopg.rows import namedtuple_row
 
 SCHEMA = Path(__file__).with_name("schema.sql").read_text()
@@ -67,6 +68,9 @@ class Session:
         self._pid = os.getpid()
 
     def _open(self) -> psycopg.Connection:
+        if self._connection is not None and self._connection.info.transaction_status != TransactionStatus.IDLE:
+            # the time limit of a task cut the last query short: on this connection no other can be sent
+            self._connection.close()
         if self._connection is None or self._connection.closed:
             connection = psycopg.connect(
                 self.conninfo,

@@ -1,6 +1,7 @@
 """The simulated hypervisor: its secrets, its pace, and its users coming all at once."""
 
 import multiprocessing
+import signal
 import threading
 from concurrent.futures import ThreadPoolExecutor
 from datetime import timedelta
@@ -299,6 +300,30 @@ def test_a_forked_child_has_its_own_connection_and_leaves_the_parents_alone(simu
 def _define_and_close(driver: SimulatedDriver) -> None:
     driver.define(machine_spec("skerry-child"))
     driver.close()
+
+
+class TimeIsUp(Exception):
+    """Stands in for the soft time limit of a task, which a signal raises wherever the worker is."""
+
+
+def test_a_call_that_the_time_limit_cuts_short_leaves_a_driver_that_works(simulated, conninfo):
+    make_machine(simulated)
+
+    def ring(number, frame):
+        raise TimeIsUp
+
+    before = signal.signal(signal.SIGALRM, ring)
+    try:
+        with psycopg.connect(conninfo) as busy:
+            busy.execute("SELECT FROM simulated.machine FOR UPDATE")
+            signal.setitimer(signal.ITIMER_REAL, 0.5)
+            with pytest.raises(TimeIsUp):
+                simulated.delete_disk(MACHINE, DISK)
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(signal.SIGALRM, before)
+
+    assert simulated.power(MACHINE) == Power.OFF
 
 
 def test_a_lost_connection_is_made_again(simulated, conninfo):
