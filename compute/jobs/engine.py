@@ -240,10 +240,12 @@ class Runner:
         record = self.kind.done if done else self.kind.unwound if unwound else None
         last = self.current.record if done else None
         message = "" if done else self.job.error or INTERNAL
+        # going forward, what is on was booted by the job's last step, also where the job failed in it
+        forward = self.job.state == Job.State.ACTIVE
         close = partial(
             ledger.finish, self.job, state=state, message=self._public(message), error=message,
             status=self._status(power), during=self.kind.during,
-            booted=self.job.data.get("config") if done and power == Power.ON else None,
+            booted=self.job.data.get("config") if power == Power.ON and forward else None,
         )  # fmt: skip
         if not (record or last or self.kind.superseded):
             finished = close()

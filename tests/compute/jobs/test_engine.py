@@ -282,6 +282,23 @@ def test_the_profile_that_runs_is_remembered_for_the_next_boot(running, driver):
     assert running.booted_config == config, "a profile that did not boot was not booted"
 
 
+def test_the_profile_that_runs_is_remembered_also_where_the_job_that_booted_it_failed(world, driver):
+    """Else its disks would be taken for unused, and the next boot would be of another profile."""
+    instance = world.create()
+
+    def unheard(number, name):
+        if name == "start":
+            raise DriverError("The answer was lost.")
+
+    driver.after = unheard
+
+    job = work(instance.jobs.get(), driver)
+
+    instance.refresh_from_db()
+    assert (job.state, instance.status) == ("failed", "running")
+    assert instance.booted_config == instance.configs.get()
+
+
 def test_a_profile_deleted_meanwhile_fails_the_boot(running, driver):
     power.reboot(_actor(running), running)
     running.configs.all().delete()
