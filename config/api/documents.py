@@ -9,7 +9,7 @@ from django.views.decorators.http import require_safe
 from drf_spectacular.generators import SchemaGenerator
 from drf_spectacular.renderers import OpenApiJsonRenderer, OpenApiYamlRenderer
 
-from config.api import reasons
+from config.api import prepared, reasons
 from config.api.responses import JSONResponse, error_response
 
 RENDERERS = {
@@ -50,8 +50,7 @@ def docs(request: HttpRequest) -> HttpResponse:
 def healthz(request: HttpRequest) -> HttpResponse:
     """200 while the database answers, for load balancers and `serve`."""
     try:
-        with connection.cursor() as cursor:
-            cursor.execute("SELECT 1")
+        prepared.fetch("SELECT 1", ())
     except Error:
         connection.close()
         return error_response([{"field": None, "reason": "The database does not answer"}], 503)

@@ -7,11 +7,12 @@ texts for parameters, so it is prepared once for each connection and then only e
 
 import re
 import threading
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import psycopg
-from django.db import DEFAULT_DB_ALIAS, connections
+from django.db import DEFAULT_DB_ALIAS, OperationalError, connections
+from django.db.backends.base.base import BaseDatabaseWrapper
 from psycopg import abc, pq
 from psycopg.adapt import Loader, Transformer
 from psycopg.types.net import InetBinaryLoader
@@ -138,19 +139,44 @@ def fetch(sql: str, parameters: Sequence[Any]) -> Rows:
     """Run a SELECT with ``%s`` for numbers and texts, and return all rows. Errors are Django's.
 
     Within a transaction, and where someone listens (query logs of tests, ``connection.execute_wrapper``), it goes
-    Django's ordinary way.
+    Django's ordinary way. Outside of one, a restarted database costs a second try, and is no error.
     """
     database = connections[DEFAULT_DB_ALIAS]
     if not database.autocommit or database.queries_logged or database.execute_wrappers:
         return fetch_ordinarily(sql, parameters)
-    if database.connection is None:
-        database.ensure_connection()
-    with database.wrap_database_errors:
-        return _links.of(database.connection).fetch(sql, parameters)
+
+    def run() -> Rows:
+        if database.connection is None:
+            database.ensure_connection()
+        with database.wrap_database_errors:
+            return _links.of(database.connection).fetch(sql, parameters)
+
+    return _again_if_lost(database, run)
 
 
 def fetch_ordinarily(sql: str, parameters: Sequence[Any]) -> Rows:
-    """Run any SELECT through Django's cursor and return all rows."""
-    with connections[DEFAULT_DB_ALIAS].cursor() as cursor:
-        cursor.execute(sql, parameters)
-        return cursor.fetchall()
+    """Run any SELECT through Django's cursor and return all rows. A lost connection is made anew as by `fetch`."""
+    database = connections[DEFAULT_DB_ALIAS]
+
+    def run() -> Rows:
+        with database.cursor() as cursor:
+            cursor.execute(sql, parameters)
+            return cursor.fetchall()
+
+    return _again_if_lost(database, run)
+
+
+def _again_if_lost(database: BaseDatabaseWrapper, run: Callable[[], Rows]) -> Rows:
+    """What `run` returns, from a new connection where the one it had is gone: processes keep theirs for good.
+
+    Within a transaction more than this SELECT is lost. Where a connection cannot even be made, a second try would
+    be in vain.
+    """
+    try:
+        return run()
+    except OperationalError:
+        lost = database.connection is not None and database.connection.closed
+        if not lost or database.in_atomic_block:
+            raise
+        database.close()
+        return run()

@@ -9,7 +9,6 @@ from functools import cache, cached_property
 from typing import Any, ClassVar, Generic, TypeVar
 
 from django.core.exceptions import ImproperlyConfigured
-from django.db import OperationalError, connection
 from django.db.models import Model, QuerySet
 from rest_framework.exceptions import (
     AuthenticationFailed,
@@ -168,14 +167,7 @@ class ResourceViewSet(ViewSetMixin, APIView, Generic[A, M]):
 
     def identify(self, request) -> None:
         for authenticator in request.authenticators:
-            try:
-                found = authenticator.authenticate(request)
-            except OperationalError:
-                # The request's first query, so nothing is lost: a restarted database costs a retry, no error.
-                if connection.in_atomic_block:
-                    raise
-                connection.close()
-                found = authenticator.authenticate(request)
+            found = authenticator.authenticate(request)
             if found is not None:
                 request._authenticator = authenticator
                 caller, request.auth = found

@@ -1,10 +1,11 @@
 """Statements that are prepared on the connection give what Django's cursor gives."""
 
+import json
 import uuid
 
 import psycopg
 import pytest
-from django.db import DataError, OperationalError, connection
+from django.db import DataError, OperationalError, connection, transaction
 
 from accounts.models import User
 from config.api import prepared
@@ -63,14 +64,55 @@ def test_a_statement_whose_table_changed_is_prepared_anew():
             cursor.execute("DROP TABLE changing")
 
 
-def test_a_lost_connection_is_an_operational_error_and_the_next_one_works():
-    prepared.fetch("SELECT 1", ())
+def lose_connection():
+    """End this test's connection as a restart of the database does."""
     with psycopg.connect(**{**connection.get_connection_params(), "cursor_factory": psycopg.Cursor}) as other:
-        other.execute("SELECT pg_terminate_backend(%s)", (connection.connection.info.backend_pid,))
+        other.execute("SELECT pg_terminate_backend(%s, 5000)", (connection.connection.info.backend_pid,))
+
+
+@pytest.mark.parametrize("fetch", [prepared.fetch, prepared.fetch_ordinarily])
+def test_a_lost_connection_is_made_anew(fetch):
+    fetch("SELECT 1", ())
+    lose_connection()
+    assert fetch("SELECT 1", ()) == [(1,)]
+
+
+@pytest.mark.parametrize("fetch", [prepared.fetch, prepared.fetch_ordinarily])
+def test_a_lost_connection_takes_its_transaction_along(fetch):
+    def within_one():
+        with transaction.atomic():
+            lose_connection()
+            fetch("SELECT 1", ())
+
+    connection.ensure_connection()
     with pytest.raises(OperationalError):
-        prepared.fetch("SELECT 1", ())
-    connection.close()
-    assert prepared.fetch("SELECT 1", ()) == [(1,)]
+        within_one()
+
+
+@pytest.mark.parametrize("fetch", [prepared.fetch, prepared.fetch_ordinarily])
+def test_what_the_server_stops_is_not_tried_again(fetch):
+    with connection.cursor() as cursor:
+        cursor.execute("SET statement_timeout = 50")
+    before = connection.connection
+    try:
+        with pytest.raises(OperationalError):
+            fetch("SELECT 1 FROM pg_sleep(5)", ())
+        assert connection.connection is before
+    finally:
+        connection.close()
+
+
+@pytest.mark.parametrize(
+    ("path", "x_filter"),
+    [("/v4/regions", None), ("/v4/regions", {"country": "us"}), ("/v4/regions/us-east", None), ("/healthz", None)],
+)
+def test_a_restarted_database_is_no_error_to_who_needs_no_token(client, path, x_filter):
+    headers = {"X-Filter": json.dumps(x_filter)} if x_filter else {}
+    before = client.get(path, headers=headers)
+    lose_connection()
+    after = client.get(path, headers=headers)
+    assert (after.status_code, after.content) == (before.status_code, before.content)
+    assert after.status_code in (200, 404)
 
 
 def test_every_read_answers_the_same_both_ways(world, client_of, monkeypatch):

@@ -4,7 +4,6 @@ import pytest
 from django.db import OperationalError
 from django.test import Client
 
-from accounts.authentication import BearerAuthentication
 from compute.models import Image
 from config.api.responses import JSONResponse
 from config.api.views import ResourceViewSet
@@ -227,23 +226,6 @@ def test_a_failure_nobody_foresaw_is_logged_and_answers_500_in_the_error_body(db
     assert response.status_code == 500
     assert error_of(response) == {"field": None, "reason": "An unexpected error occurred"}
     assert "ZeroDivisionError" in caplog.text
-
-
-def test_a_lost_database_connection_costs_a_retry_where_nothing_is_lost(
-    client_of, owner, transactional_db, monkeypatch
-):
-    client = client_of(owner)
-    real, calls = BearerAuthentication.authenticate, []
-
-    def once_lost(self, request):
-        calls.append(1)
-        if len(calls) == 1:
-            raise OperationalError("server closed the connection unexpectedly")
-        return real(self, request)
-
-    monkeypatch.setattr(BearerAuthentication, "authenticate", once_lost)
-    assert client.get("/v4/compute/instances").status_code == 200
-    assert len(calls) == 2
 
 
 def test_a_database_that_is_gone_answers_503(anonymous, db, monkeypatch):
