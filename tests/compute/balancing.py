@@ -192,9 +192,12 @@ class Client:
 
     @contextmanager
     def begin(self, source: str) -> Iterator[socket.socket]:
-        """A connection on which a request was sent, and its answer not waited for."""
-        with socket.create_connection((self.address, self.port), PATIENCE, (source, 0)) as connection:
+        """A connection on which a request was sent, and its answer not waited for. One may be rejected first."""
+        with socket.socket() as connection:
+            connection.settimeout(PATIENCE)
+            connection.bind((source, 0))
             with contextlib.suppress(ConnectionError):
+                connection.connect((self.address, self.port))
                 connection.sendall(b"GET / HTTP/1.1\r\nHost: example.com\r\nConnection: close\r\n\r\n")
             yield connection
 

@@ -6,6 +6,8 @@ from dataclasses import dataclass
 from typing import Any
 
 import pytest
+from django.core.signals import request_finished, request_started
+from django.db import close_old_connections
 
 from accounts.models import Preferences, Ticket
 from accounts.services.tokens import create_token
@@ -28,6 +30,9 @@ class Answer:
 
 def call(method: str, path: str, content: bytes, content_type: str, token: str = "", **more: str | None) -> Answer:
     """What a server does for a request."""
+    for signal in (request_started, request_finished):
+        # Django's test client connects it after each of its requests, and it would close the test's connection
+        signal.disconnect(close_old_connections)
     path, _, query = path.partition("?")
     seen: list[str] = []
     environ = {

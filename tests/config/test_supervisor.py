@@ -1,5 +1,6 @@
 """The supervisor in a process of its own, as signals are a whole process's."""
 
+import contextlib
 import os
 import signal
 import subprocess
@@ -50,10 +51,14 @@ def start(tmp_path):
     yield start
     for process in started:
         process.kill()
-    for pid in filter(lives, pids(tmp_path, "*")):
-        os.kill(pid, signal.SIGKILL)
-    for process in started:
-        process.communicate()
+    # until the end of their output: who was just forked had not said so yet, and would hold it open
+    while started:
+        for pid in filter(lives, pids(tmp_path, "*")):
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(pid, signal.SIGKILL)
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            started[-1].communicate(timeout=0.1)
+            started.pop()
 
 
 def pids(folder, kind):
