@@ -1,9 +1,12 @@
 """Reading bodies. Only JSON objects come in, whatever ``Accept`` says only JSON goes out."""
 
-from collections.abc import Iterator
-from typing import Any
+from collections.abc import Iterator, Mapping
+from typing import IO, Any
 
 import orjson
+from django.conf import settings
+from django.core.exceptions import RequestDataTooBig
+from django.http import UnreadablePostError
 from rest_framework.exceptions import ParseError, ValidationError
 from rest_framework.negotiation import BaseContentNegotiation
 from rest_framework.parsers import BaseParser
@@ -24,7 +27,7 @@ class JSONParser(BaseParser):
     media_type = CONTENT_TYPE
 
     def parse(self, stream, media_type=None, parser_context=None) -> dict[str, Any]:
-        body = stream.read()
+        body = _read(parser_context["request"].META, stream)
         if not body.strip():
             return {}
         try:
@@ -36,6 +39,17 @@ class JSONParser(BaseParser):
         if rb"\u0000" in body:
             refuse_nul(data)
         return data
+
+
+def _read(meta: Mapping[str, Any], stream: IO[bytes]) -> bytes:
+    """The whole body. One that is too large is not read; one that was cut off asks for something else."""
+    length = int(meta.get("CONTENT_LENGTH") or 0)
+    if length > settings.DATA_UPLOAD_MAX_MEMORY_SIZE:
+        raise RequestDataTooBig
+    body = stream.read()
+    if len(body) < length:
+        raise UnreadablePostError("the client left before all of its body had come")
+    return body
 
 
 def refuse_nul(data: dict[str, Any]) -> None:

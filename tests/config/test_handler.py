@@ -9,7 +9,7 @@ import pytest
 from django.core.signals import request_finished, request_started
 from django.db import close_old_connections
 
-from accounts.models import Preferences, Ticket
+from accounts.models import PersonalToken, Preferences, Ticket
 from accounts.services.tokens import create_token
 from config.handler import Handler
 from tests.client import File
@@ -28,7 +28,7 @@ class Answer:
         return json.loads(self.body)
 
 
-def call(method: str, path: str, content: bytes, content_type: str, token: str = "", **more: str | None) -> Answer:
+def call(method: str, path: str, content: bytes, content_type: str, token: str = "", **more: Any) -> Answer:
     """What a server does for a request."""
     for signal in (request_started, request_finished):
         # Django's test client connects it after each of its requests, and it would close the test's connection
@@ -119,3 +119,33 @@ def test_a_form_whose_type_nobody_can_read_is_refused(token, ticket):
     answer = call("POST", path, form.content, f"{form.media_type}; x*=undefined''a", token)
     assert answer.status == 400
     assert answer.json()["errors"] == [{"field": None, "reason": "The form could not be read."}]
+
+
+@pytest.mark.django_db
+@pytest.mark.parametrize("came", [b"", b'{"label": ', b'{"label": "cut"}'])
+def test_a_body_that_was_cut_off_changes_nothing(owner, token, came):
+    before = PersonalToken.objects.count()
+    answer = call("POST", "/v4/profile/tokens", came, "application/json", token, CONTENT_LENGTH="40")
+    assert (answer.status, answer.json()["errors"]) == (
+        400,
+        [{"field": None, "reason": "The request could not be read"}],
+    )
+    assert PersonalToken.objects.count() == before
+
+
+class Unread(io.BytesIO):
+    """A body that nobody may read."""
+
+    def read(self, size: int | None = -1) -> bytes:
+        raise AssertionError("read")
+
+
+@pytest.mark.django_db
+def test_a_body_that_is_too_large_is_refused_unread(token, settings):
+    most = settings.DATA_UPLOAD_MAX_MEMORY_SIZE
+    body = b'{"a": "' + b"x" * (most - 9) + b'"}'
+    assert len(body) == most
+    assert call("PUT", "/v4/profile", body, "application/json", token).status == 200
+    large: dict[str, Any] = {"CONTENT_LENGTH": str(most + 1), "wsgi.input": Unread()}
+    answer = call("PUT", "/v4/profile", b"", "application/json", token, **large)
+    assert (answer.status, answer.json()["errors"]) == (400, [{"field": None, "reason": "The body is too large"}])
