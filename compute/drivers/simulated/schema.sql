@@ -506,6 +506,9 @@ DECLARE
     hit record := simulated.strike('power', machine_name, NULL);
     off boolean;
 BEGIN
+    IF hit.blocked THEN
+        RETURN simulated.simply(hit.outcome);
+    END IF;
     SELECT simulated.is_off(m, clock_timestamp()) INTO off FROM simulated.machine m WHERE name = machine_name;
     RETURN simulated.simply(hit.outcome, CASE off WHEN true THEN 'off' WHEN false THEN 'on' ELSE 'absent' END);
 END $$;
@@ -524,6 +527,9 @@ DECLARE
     hit record := simulated.strike('usage', NULL, host_name);
     at timestamptz := clock_timestamp();
 BEGIN
+    IF hit.blocked THEN
+        RETURN simulated.simply(hit.outcome);
+    END IF;
     RETURN simulated.simply(hit.outcome, (
         SELECT json_agg(json_build_array(m.name, m.vcpus, simulated.been_on(m, at)))::text
           FROM simulated.machine m WHERE m.host = host_name AND NOT simulated.is_off(m, at)));
@@ -700,6 +706,9 @@ CREATE FUNCTION simulated.volume_size(volume_name text) RETURNS simulated.answer
 DECLARE
     hit record := simulated.strike('volume_size', NULL, NULL);
 BEGIN
+    IF hit.blocked THEN
+        RETURN simulated.simply(hit.outcome);
+    END IF;
     RETURN simulated.simply(hit.outcome, (SELECT size::text FROM simulated.volume WHERE name = volume_name));
 END $$;
 
@@ -758,6 +767,9 @@ CREATE FUNCTION simulated.archive_size(archive_name text) RETURNS simulated.answ
 DECLARE
     hit record := simulated.strike('archive_size', NULL, NULL);
 BEGIN
+    IF hit.blocked THEN
+        RETURN simulated.simply(hit.outcome);
+    END IF;
     RETURN simulated.simply(hit.outcome, (
         SELECT used::text FROM simulated.archive WHERE name = archive_name AND ready_at <= clock_timestamp()));
 END $$;

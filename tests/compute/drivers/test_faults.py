@@ -285,3 +285,19 @@ def _seconds_left(driver: SimulatedDriver, disk: str) -> float:
         (disk,),
     )
     return row.seconds
+
+
+@pytest.mark.parametrize(
+    ("call", "asked"),
+    [("power", MACHINE), ("usage", HOST), ("volume_size", VOLUME), ("archive_size", ARCHIVE)],
+)
+def test_a_question_that_fails_does_not_answer_in_its_error(call, asked, simulated):
+    """Customers may read the text."""
+    run_machine(simulated)
+    make_volume(simulated)
+    simulated.save_disk(MACHINE, DISK, ARCHIVE)
+    assert getattr(simulated, call)(asked)
+    simulated.script("fail", call=call)
+
+    with pytest.raises(DriverError, match=r"^The hypervisor failed\.$"):
+        getattr(simulated, call)(asked)
