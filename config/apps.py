@@ -38,7 +38,7 @@ def bound_idle_transactions(connection, **kwargs) -> None:
     """Have the database end a transaction that does nothing for as long as a lease lasts.
 
     Of a host that froze or lost power it hears nothing more: until TCP gives up, after hours, what that host held
-    locked would hold up all others, and whoever takes over its jobs. None of ours waits for anything but the database.
+    locked would hold up all others, and whoever takes over its jobs. Ours wait for nothing but the database.
     """
     idle = f"{settings.JOB_LEASE * 1000:.0f}"
     with connection.cursor() as cursor:
