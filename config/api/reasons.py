@@ -45,6 +45,7 @@ def describe(name: str, field: serializers.Field, item: bool = False) -> None:
     _describe_bounds(name, field)
     child = getattr(field, "child", None)
     if isinstance(child, serializers.BaseSerializer):
+        child.allow_null = False  # which the framework lets be what the list may be
         child.error_messages["null"] = not_valid(name)  # all else it says itself
     elif isinstance(child, serializers.Field):
         describe(name, child, item=True)

@@ -133,3 +133,15 @@ def test_text_that_no_database_could_store_names_its_field():
     with pytest.raises(ValidationError) as refused:
         refuse_nul({"": [], "interfaces": [{"label": "a\x00"}]})
     assert list(flatten(refused.value.detail)) == [{"field": "interfaces[0].label", "reason": "label is not valid"}]
+
+
+class Rack(Resource):
+    ports = Port(many=True, required=False, allow_null=True)
+
+
+def test_a_list_may_be_null_where_nothing_in_it_may():
+    assert Rack.validated({"ports": None}) == {}
+    with pytest.raises(ValidationError) as refused:
+        Rack.validated({"ports": [None]})
+    (problem,) = flatten(refused.value.detail)
+    assert problem["reason"] == "ports is not valid"
