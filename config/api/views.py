@@ -10,6 +10,7 @@ from typing import Any, ClassVar, Generic, TypeVar
 
 from django.core.exceptions import ImproperlyConfigured
 from django.db.models import Model, QuerySet
+from django.http import QueryDict
 from rest_framework.exceptions import (
     AuthenticationFailed,
     MethodNotAllowed,
@@ -40,6 +41,7 @@ HEADERS = {
 }
 _parsers = (JSONParser(),)
 _negotiator = JSONOnly()
+_no_query = QueryDict("", encoding="utf-8")
 
 A = TypeVar("A", bound=access.Caller)
 M = TypeVar("M", bound=Model)
@@ -250,7 +252,7 @@ class ResourceViewSet(ViewSetMixin, APIView, Generic[A, M]):
 
     def list(self, request, **path) -> JSONResponse:
         """One page of the collection."""
-        query = request.query_params if request.META.get("QUERY_STRING") else {}
+        query = request.query_params if request.META.get("QUERY_STRING") else _no_query
         page = pagination.read_page(query) if query else pagination.FIRST
         wanted = self.read_filter(query)
         statement = self.statement("list") if wanted is None else self.filtered(wanted, path)
@@ -268,7 +270,7 @@ class ResourceViewSet(ViewSetMixin, APIView, Generic[A, M]):
             raise Missing
         return JSONResponse(self.resource.shape().one(rows[0]))
 
-    def read_filter(self, query: Mapping[str, str]) -> Filter | None:
+    def read_filter(self, query: QueryDict) -> Filter | None:
         """The request's filter, or None if there is none: then the list needs no SQL of its own."""
         fields = self.resource.filterable()
         header = self.request.META.get("HTTP_X_FILTER")

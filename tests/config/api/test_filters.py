@@ -8,7 +8,7 @@ from django.test import Client
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from compute.api.catalogue import KernelResource
+from compute.api.catalogue import KernelResource, TypeResource
 from compute.models import Kernel
 from config.api.filters import DEEPEST, read_header
 from config.errors import Invalid
@@ -42,6 +42,10 @@ def found(client: Client, wanted, query: str = "") -> list[str] | dict:
     ("wanted", "labels"),
     [
         ({}, ["alpha", "beta", "gamma"]),
+        ({"+or": [{}, {"label": "beta"}]}, ["alpha", "beta", "gamma"]),
+        ({"+or": [{"label": "beta"}, {"label": {}}]}, ["alpha", "beta", "gamma"]),
+        ({"label": {"+or": ["beta", {}]}}, ["alpha", "beta", "gamma"]),
+        ({"+and": [{"+or": [{}, {"label": "alpha"}]}, {"label": "beta"}]}, ["beta"]),
         ({"label": "beta"}, ["beta"]),
         ({"label": "beta", "kvm": True}, []),
         ({"label": {"+neq": "beta"}}, ["alpha", "gamma"]),
@@ -131,6 +135,8 @@ def test_filters_nest_deep_but_not_without_end(kernels, anonymous):
         ("?kvm=TRUE&label=gamma", ["gamma"]),
         ("?built=2024-05-06T07:08:09", ["alpha"]),
         ("?colour=red", ["alpha", "beta", "gamma"]),
+        ("?label=alpha&label=beta", []),
+        ("?kvm=true&kvm=true", ["alpha", "gamma"]),
     ],
 )
 def test_plain_query_parameters_filter_too(kernels, anonymous, query, labels):
@@ -139,6 +145,14 @@ def test_plain_query_parameters_filter_too(kernels, anonymous, query, labels):
 
 def test_a_plain_parameter_of_the_wrong_type_is_refused(kernels, anonymous):
     assert found(anonymous, None, "?kvm=perhaps") == {"field": "X-Filter", "reason": "kvm is not valid"}
+
+
+@pytest.mark.parametrize("text", ["1_0", "١٠", " 10", "+10", "1.0", "", "9" * 5000])
+def test_a_plain_number_is_written_in_digits(text):
+    memory = TypeResource.filterable()["memory"]
+    assert (memory.plain("10"), memory.plain("-10")) == (10, -10)
+    with pytest.raises(Invalid):
+        memory.plain(text)
 
 
 def test_header_and_query_hold_together(kernels, anonymous):
