@@ -35,11 +35,11 @@ def leave_connections_usable(**kwargs) -> None:
 
 
 def bound_idle_transactions(connection, **kwargs) -> None:
-    """Have the database end a transaction that does nothing for as long as a lease lasts.
+    """Have the database end a transaction that does nothing for `TRANSACTION_IDLE_LIMIT` seconds.
 
     Of a host that froze or lost power it hears nothing more: until TCP gives up, after hours, what that host held
     locked would hold up all others, and whoever takes over its jobs. Ours wait for nothing but the database.
     """
-    idle = f"{settings.JOB_LEASE * 1000:.0f}"
+    idle = f"{settings.TRANSACTION_IDLE_LIMIT * 1000:.0f}"
     with connection.cursor() as cursor:
         cursor.execute("SELECT set_config('idle_in_transaction_session_timeout', %s, false)", [idle])

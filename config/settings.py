@@ -343,6 +343,8 @@ JOB_DRIVER_TIMEOUT = env.float("JOB_DRIVER_TIMEOUT", 30)
 JOB_SOFT_LIMIT = env.float("JOB_SOFT_LIMIT", 60)
 JOB_HARD_LIMIT = env.float("JOB_HARD_LIMIT", 75)
 JOB_LEASE = env.float("JOB_LEASE", 90)
+# what a host that froze held locked is free when the lease of its jobs is
+TRANSACTION_IDLE_LIMIT = env.float("TRANSACTION_IDLE_LIMIT", JOB_LEASE)
 JOB_ATTEMPTS = env.int("JOB_ATTEMPTS", 5)
 JOB_BACKOFF = env.float("JOB_BACKOFF", 1)  # times 2, 4, 8 … up to 60
 JOB_SWEEP_EVERY = env.float("JOB_SWEEP_EVERY", 1)

@@ -6,8 +6,8 @@ from django.db import connection
 pytestmark = pytest.mark.django_db
 
 
-def test_a_host_that_froze_in_a_transaction_holds_nothing_for_longer_than_a_lease(settings):
-    settings.JOB_LEASE = 1.0
+def test_a_host_that_froze_in_a_transaction_holds_nothing_for_ever(settings):
+    settings.TRANSACTION_IDLE_LIMIT = 1.0
     frozen = connection.copy()
     frozen.set_autocommit(False)
     try:
