@@ -21,8 +21,8 @@ _SLASHES = re.compile(r"/{2,}")
 _API = re.compile(r"/v4(?:beta)?(?:/|$)").match
 _TAG = re.compile(r"(/+v4(?:beta)?/+tags)/(.{3,})", re.DOTALL).match
 """The path of a tag, and its label: no label is shorter."""
-_LETS_IN = re.compile(r"(/password/[^/]+/|/uploads/images/).+", re.DOTALL)
-"""Addresses that are as good as a password: of mails, and for uploads."""
+_LETS_IN = re.compile(r"^(/+password/+[^/]+/+|/+uploads/+images/+).+", re.DOTALL)
+"""Addresses that are as good as a password: of mails, and for uploads. Mistyped ones as well."""
 
 
 def request_id(respond: Respond) -> Respond:
@@ -49,9 +49,7 @@ def request_id(respond: Respond) -> Respond:
 
 
 def _log_access(request: HttpRequest, response: HttpResponse, milliseconds: float) -> None:
-    path = (
-        _LETS_IN.sub(r"\1…", request.path) if request.path.startswith(("/password/", "/uploads/")) else request.path
-    )
+    path = _LETS_IN.sub(r"\1…", request.path)
     # A path comes decoded, so it may hold line ends.
     path = path if path.isprintable() else repr(path)
     user = getattr(request, "actor_name", None)

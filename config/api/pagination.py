@@ -9,7 +9,8 @@ from config.api.paths import BIGGEST
 from config.errors import Missing, Problems
 
 SMALLEST_PAGE, BIGGEST_PAGE, DEFAULT_SIZE = 25, 500, 100
-NUMBER = re.compile(r"[0-9]{1,18}", re.ASCII)
+NUMBER = re.compile(r"[0-9]+", re.ASCII)
+DIGITS = len(str(BIGGEST))
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,4 +52,8 @@ def read_page(query: Mapping[str, str]) -> Page:
 
 
 def _number(text: str) -> int | None:
-    return int(text) if NUMBER.fullmatch(text) else None
+    """The number that is written, or one past all that there may be; None where it is none."""
+    if not NUMBER.fullmatch(text):
+        return None
+    digits = text.lstrip("0") or "0"
+    return int(digits) if len(digits) <= DIGITS else BIGGEST

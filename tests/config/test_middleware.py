@@ -74,11 +74,17 @@ def test_the_access_log_holds_no_secret(caplog):
     assert "hunter2" not in json.dumps(record.__dict__, default=str)
 
 
-@pytest.mark.parametrize("path", ["/password/MQ/c1-hunter2", "/password/MQ/x/hunter2", "/uploads/images/hunter2"])
+@pytest.mark.parametrize(
+    "path",
+    [
+        "/password/MQ/c1-hunter2", "/password/MQ/x/hunter2", "/uploads/images/hunter2",
+        "/password//MQ//c1-hunter2", "/uploads//images//hunter2",
+    ],
+)  # fmt: skip
 def test_the_access_log_holds_no_address_that_lets_somebody_in(caplog, path):
     caplog.set_level(logging.INFO, "access")
     request_id(lambda request: HttpResponse())(rf.get(path))
-    assert path[:12] in caplog.records[0].getMessage()
+    assert path[:9] in caplog.records[0].getMessage()
     assert "hunter2" not in json.dumps(caplog.records[0].__dict__, default=str)
 
 

@@ -164,7 +164,6 @@ def test_head_is_get_without_a_body(anonymous, db):
         ("page_size=24", "page_size", "page_size must be 25-500"),
         ("page_size=501", "page_size", "page_size must be 25-500"),
         ("page_size=", "page_size", "page_size must be 25-500"),
-        ("page=" + "9" * 5000, "page", "page must be at least 1"),
     ],
 )
 def test_pages_out_of_bounds_are_refused_by_name(anonymous, db, query, field, reason):
@@ -182,7 +181,7 @@ def test_pages(anonymous, db):
     assert (len(first["data"]), first["page"], first["pages"], first["results"]) == (25, 1, 2, 30)
     last = anonymous.get("/v4/regions?page_size=25&page=2").json()
     assert [region["id"] for region in last["data"]] == [f"r-{number}" for number in range(25, 30)]
-    for beyond in ("3", "999999999999999999"):
+    for beyond in ("3", "9" * 18, "9" * 19, "9" * 5000):
         response = anonymous.get(f"/v4/regions?page_size=25&page={beyond}")
         assert (response.status_code, error_of(response)["reason"]) == (404, "Not found")
 
