@@ -97,10 +97,11 @@ def send_due() -> int:
     return sent
 
 
+# Not IN: of a join the database may ask the inner query again for each row, and each time lock another message.
 _CLAIM = """
 UPDATE accounts_message
    SET attempt = attempt + 1, run_at = statement_timestamp() + %s::float8 * interval '1 second'
- WHERE id IN (
+ WHERE id = (
     SELECT id FROM accounts_message
      WHERE NOT given_up AND run_at <= statement_timestamp()
      ORDER BY run_at LIMIT 1 FOR UPDATE SKIP LOCKED)
