@@ -26,17 +26,23 @@ LONGEST_WAIT = 3600.0
 
 # A time beyond this was written before the clock was set back: it would hold the job up for as long as that was.
 _HORIZON = "statement_timestamp() + %(horizon)s::float8 * interval '1 second'"
-_FREE = f"""
+FREE = f"""
     (run_at <= statement_timestamp() OR run_at > {_HORIZON})
     AND (lease_until IS NULL OR lease_until < statement_timestamp() OR lease_until > {_HORIZON})
 """
+"""SQL: whether the time of a row has come and no worker has it. Takes ``horizon``, in seconds."""
+UNHEARD = f"""
+    (rung_at IS NULL OR rung_at < statement_timestamp() - %(patience)s::float8 * interval '1 second'
+     OR rung_at > {_HORIZON})
+"""
+"""SQL: whether no bell rang for a row in the last ``patience`` seconds. Takes ``horizon`` as well."""
 
 _CLAIM = f"""
 WITH claimed AS (
     UPDATE compute_job
        SET lease_until = statement_timestamp()
              + %(lease)s::float8 * interval '1 second', attempt = attempt + 1, fence = fence + 1
-     WHERE id = %(id)s AND state IN ('active', 'undoing') AND {_FREE}
+     WHERE id = %(id)s AND state IN ('active', 'undoing') AND {FREE}
  RETURNING *
 ), told AS (
     UPDATE accounts_event SET status = 'started', started = statement_timestamp()
@@ -100,14 +106,13 @@ UPDATE accounts_event
  WHERE id = %s
 """
 
+# The array is made once. Of IN the planner may make a join, which asks again for each row and passes the limit.
 _DUE = f"""
 UPDATE compute_job SET rung_at = statement_timestamp()
- WHERE id IN (
+ WHERE id = ANY(ARRAY(
     SELECT id FROM compute_job
-     WHERE state IN ('active', 'undoing') AND {_FREE}
-       AND (rung_at IS NULL OR rung_at < statement_timestamp() - %(patience)s::float8 * interval '1 second'
-            OR rung_at > {_HORIZON})
-     ORDER BY run_at LIMIT %(limit)s FOR UPDATE SKIP LOCKED)
+     WHERE state IN ('active', 'undoing') AND {FREE} AND {UNHEARD}
+     ORDER BY run_at LIMIT %(limit)s FOR UPDATE SKIP LOCKED))
 RETURNING id
 """  # noqa: S608 - of constants
 

@@ -14,6 +14,7 @@ from django.conf import settings
 from django.db import connection, transaction
 from django.db.models import OuterRef, Subquery
 
+from compute.jobs.ledger import FREE, UNHEARD
 from compute.models import FirewallDevice, PacketFilter
 from compute.services.rulesets import interface_name, render
 from config.bell import ring
@@ -34,13 +35,6 @@ class Claim:
     attempt: int
 
 
-# As for jobs: a time beyond this was written before the clock was set back, and is not waited for.
-_HORIZON = "statement_timestamp() + %(horizon)s::float8 * interval '1 second'"
-_FREE = f"""
-    (run_at <= statement_timestamp() OR run_at > {_HORIZON})
-    AND (lease_until IS NULL OR lease_until < statement_timestamp() OR lease_until > {_HORIZON})
-"""
-
 _CHANGED = """
 INSERT INTO compute_packetfilter AS f (instance_id, wanted)
 SELECT id, 1 FROM unnest(%s::bigint[]) AS id ORDER BY id
@@ -53,7 +47,7 @@ _CLAIM = f"""
 UPDATE compute_packetfilter
    SET lease_until = statement_timestamp() + %(lease)s::float8 * interval '1 second', attempt = attempt + 1,
        fence = fence + 1
- WHERE instance_id = %(id)s AND applied < wanted AND {_FREE}
+ WHERE instance_id = %(id)s AND applied < wanted AND {FREE}
 RETURNING instance_id, fence, attempt
 """  # noqa: S608 - of constants
 
@@ -80,12 +74,10 @@ UPDATE compute_packetfilter
 
 _DUE = f"""
 UPDATE compute_packetfilter SET rung_at = statement_timestamp()
- WHERE instance_id IN (
+ WHERE instance_id = ANY(ARRAY(
     SELECT instance_id FROM compute_packetfilter
-     WHERE applied < wanted AND {_FREE}
-       AND (rung_at IS NULL OR rung_at < statement_timestamp() - %(patience)s::float8 * interval '1 second'
-            OR rung_at > {_HORIZON})
-     ORDER BY run_at LIMIT %(limit)s FOR UPDATE SKIP LOCKED)
+     WHERE applied < wanted AND {FREE} AND {UNHEARD}
+     ORDER BY run_at LIMIT %(limit)s FOR UPDATE SKIP LOCKED))
 RETURNING instance_id
 """  # noqa: S608 - of constants
 
