@@ -1,18 +1,47 @@
 """What all pages of users have in common."""
 
+from typing import Any
+
+from django.http import HttpRequest
 from django.utils.decorators import method_decorator
 from django.views.decorators.cache import never_cache
 from django.views.generic import View
 
+from accounts.actors import Actor
+from accounts.models import User
+
 # No form-action: browsers hold it against redirects too, and consent ends with one to the client.
 POLICY = "default-src 'none'; style-src 'self'; img-src 'self'; base-uri 'none'; frame-ancestors 'none'"
+POLICY_WITH_SCRIPTS = f"{POLICY}; script-src 'self'"
 
 
 class Page(View):
     """A page that holds what is one user's: kept by no cache, shown in no frame, without scripts."""
 
+    policy = POLICY
+
     @method_decorator(never_cache)
-    def dispatch(self, request, *args, **kwargs):
+    def dispatch(self, request: HttpRequest, *args: Any, **kwargs: Any) -> Any:
         response = super().dispatch(request, *args, **kwargs)
-        response["Content-Security-Policy"] = POLICY
+        response["Content-Security-Policy"] = self.policy
         return response
+
+
+class CopyPage(Page):
+    """A page with a copy button, for which a script of ours may run. Without scripts there is no button."""
+
+    policy = POLICY_WITH_SCRIPTS
+
+
+def signed_in(request: HttpRequest) -> User:
+    """The user of a page that only those who are signed in get to."""
+    user = request.user
+    if not isinstance(user, User):
+        raise TypeError("nobody is signed in")
+    return user
+
+
+def actor_of(user: User) -> Actor:
+    """The user as services know it, with all scopes. Staff are on no account: their actor has account 0, for which
+    services write no events."""
+    return Actor(user.account_id or 0, user.pk, user.username, user.restricted)

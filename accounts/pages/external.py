@@ -21,6 +21,7 @@ from django.views.generic import FormView, View
 from accounts import openid
 from accounts.models import User
 from accounts.pages.base import Page
+from accounts.pages.confirm import OwnPasswordMixin
 from accounts.pages.forms import OwnPasswordForm
 from accounts.pages.login import let_in
 from accounts.services import attempts, external
@@ -82,7 +83,7 @@ class CallbackView(ExternalPage, View):
             return refused(request, refusal)
 
 
-class TieView(ExternalPage, LoginRequiredMixin, FormView):
+class TieView(ExternalPage, LoginRequiredMixin, OwnPasswordMixin, FormView):
     """``/home/external``: use the provider instead of a password, which is asked for once more: an unattended
     browser must not be enough to get in for ever."""
 
@@ -97,14 +98,7 @@ class TieView(ExternalPage, LoginRequiredMixin, FormView):
         )
 
     def form_valid(self, form: OwnPasswordForm) -> HttpResponse:
-        user: User = self.request.user  # type: ignore[assignment] # as above
-        if not attempts.count_all(("login_pause", "login"), user.username.casefold()):
-            form.add_error("password", attempts.TOO_MANY)
-        elif user.authentication_type != User.PASSWORD or not user.check_password(form.cleaned_data["password"]):
-            form.add_error("password", "The password is not right.")
-        else:
-            return begin(self.request, {"why": TIE, "user": user.pk, "next": reverse("home")})
-        return self.form_invalid(form)
+        return begin(self.request, {"why": TIE, "user": form.user.pk, "next": reverse("home")})
 
 
 class PasswordInsteadView(ExternalPage, LoginRequiredMixin, View):

@@ -1,10 +1,17 @@
 """The forms of the pages."""
 
+from collections.abc import Mapping
+from typing import Any
+
 from django import forms
-from django.contrib.auth.forms import AuthenticationForm
+from django.contrib.auth.forms import AuthenticationForm, SetPasswordForm
 from django.core.exceptions import ValidationError
 
 from accounts.models import User
+from accounts.services import attempts
+from config.errors import DomainError
+
+TOO_MANY_CODE = "too_many"
 
 
 class LoginForm(AuthenticationForm):
@@ -34,3 +41,37 @@ class OwnPasswordForm(forms.Form):
     """The password of who is signed in, once more."""
 
     password = forms.CharField(max_length=4096, strip=False)
+
+    def __init__(self, user: User, *args: Any, **kwargs: Any):
+        self.user = user
+        super().__init__(*args, **kwargs)
+
+    def clean_password(self) -> str:
+        return check_own_password(self.user, self.cleaned_data["password"])
+
+
+class ChangePasswordForm(SetPasswordForm):
+    """The password that there is, and twice the one that is to be."""
+
+    password = forms.CharField(max_length=4096, strip=False)
+
+    def clean_password(self) -> str:
+        return check_own_password(self.user, self.cleaned_data["password"])
+
+
+def check_own_password(user: User, given: str) -> str:
+    """Return `given` where it is the user's password. Raises `ValidationError` where it is not, or was tried too
+    often: tries count with those on the login page, and before the password is looked at."""
+    if not attempts.count_all(("login_pause", "login"), user.username.casefold()):
+        raise ValidationError(attempts.TOO_MANY, code=TOO_MANY_CODE)
+    if user.authentication_type != User.PASSWORD or not user.check_password(given):
+        raise ValidationError("The password is not right.")
+    return given
+
+
+def add_problems(form: forms.Form, error: DomainError, fields: Mapping[str, str] | None = None) -> None:
+    """Show what a service refused at the fields it names; `fields` says which of the form are called otherwise."""
+    renamed = fields or {}
+    for problem in error.problems:
+        name = renamed.get(problem.field or "", problem.field)
+        form.add_error(name if name in form.fields else None, problem.reason)

@@ -11,12 +11,13 @@ from django.shortcuts import get_object_or_404, redirect
 from django.views.generic import TemplateView, View
 
 from accounts.actors import Actor
-from accounts.models import Authorization, Login, PersonalToken, TrustedDevice, User
-from accounts.pages.base import Page
+from accounts.models import Authorization, Login, PersonalToken, SSHKey, TrustedDevice, User
+from accounts.pages.base import Page, actor_of, signed_in
 from accounts.pages.remember import SESSION_KEY
-from accounts.services import access, tokens
+from accounts.services import access, security_questions, ssh_keys, tokens
 from accounts.services.external import identity_of
 from accounts.ssh_keys import parse_public_key
+from config.errors import Missing
 
 RECENT = 10
 """How many logins are shown."""
@@ -34,9 +35,14 @@ def tokens_of(user: User) -> QuerySet[PersonalToken]:
     return PersonalToken.objects.unexpired().filter(user=user).select_related("user")
 
 
+def keys_of(user: User) -> QuerySet[SSHKey]:
+    return SSHKey.objects.filter(user=user)
+
+
 REVOKE: dict[str, tuple[Callable[[User], QuerySet[Any]], Callable[[Actor, Any], None]]] = {
     "apps": (apps_of, access.revoke_app),
     "devices": (devices_of, access.revoke_device),
+    "ssh-keys": (keys_of, ssh_keys.remove),
     "tokens": (tokens_of, tokens.revoke_token),
 }
 """What can be ended here: whose it is, and the service that ends it."""
@@ -48,13 +54,14 @@ class HomeView(Page, LoginRequiredMixin, TemplateView):
     template_name = "home.html"
 
     def get_context_data(self, **kwargs: Any) -> dict[str, Any]:
-        user: User = self.request.user  # type: ignore[assignment] # LoginRequiredMixin has seen to it
-        keys = [(key.label, parse_public_key(key.ssh_key).fingerprint) for key in user.ssh_keys.all()]
+        user = signed_in(self.request)
         return super().get_context_data(
             apps=apps_of(user),
             devices=devices_of(user),
             tokens=tokens_of(user).order_by("pk"),
-            keys=keys,
+            keys=[(key, parse_public_key(key.ssh_key).fingerprint) for key in keys_of(user)],
+            questions_answered=security_questions.are_answered(actor_of(user)),
+            by_password=user.authentication_type == User.PASSWORD,
             logins=Login.objects.recent().filter(user=user)[:RECENT],
             provider=settings.OPENID,
             identity=identity_of(user),
@@ -64,16 +71,18 @@ class HomeView(Page, LoginRequiredMixin, TemplateView):
 
 
 class RevokeView(Page, LoginRequiredMixin, View):
-    """``/home/<kind>/<id>/revoke``: ends an app's access, forgets a browser, deletes a token."""
+    """``/home/<kind>/<id>/revoke``: ends an app's access, forgets a browser, deletes a token or an SSH key."""
 
     http_method_names = ["post"]
 
     def post(self, request: HttpRequest, kind: str, pk: int) -> HttpResponse:
-        user: User = request.user  # type: ignore[assignment] # as above
+        user = signed_in(request)
         if kind not in REVOKE:
             raise Http404
         mine, revoke = REVOKE[kind]
         found = get_object_or_404(mine(user), pk=pk)
-        # staff are on no account: nobody is told of theirs
-        revoke(Actor(user.account_id or 0, user.pk, user.username, user.restricted), found)
+        try:
+            revoke(actor_of(user), found)
+        except Missing as error:  # another request was first
+            raise Http404 from error
         return redirect("home")

@@ -14,6 +14,7 @@ from django.views.generic import FormView, TemplateView
 
 from accounts.models import TrustedDevice, User
 from accounts.pages.base import Page
+from accounts.pages.confirm import note_confirmed
 from accounts.pages.forms import CodeForm, LoginForm
 from accounts.pages.remember import REMEMBERED_FOR, SESSION_KEY, note_use, remember, remembered
 from accounts.pages.sessions import Backend
@@ -127,6 +128,7 @@ def enter(
     response, address = HttpResponseRedirect(target), address_of(request)
     request.session.pop(HALF, None)
     login(request, user, backend=BACKEND)
+    note_confirmed(request)
     logins.note(user, address)
     if device is not None:
         note_use(request, device, address)

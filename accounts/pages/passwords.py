@@ -1,23 +1,28 @@
-"""Choosing a password: after an invitation, or because the old one was forgotten."""
+"""Choosing a password: after an invitation, because the old one was forgotten, or to have another."""
 
 from typing import Any
 
 from django.conf import settings
+from django.contrib import messages
+from django.contrib.auth import update_session_auth_hash
 from django.contrib.auth import views as auth
+from django.contrib.auth.mixins import LoginRequiredMixin
 from django.db import transaction
 from django.db.models import Q
 from django.http import HttpRequest, HttpResponse
-from django.urls import reverse, reverse_lazy
+from django.shortcuts import redirect
+from django.urls import reverse
 from django.views.generic import FormView
 
-from accounts.actors import Actor
-from accounts.models import TrustedDevice, User
-from accounts.pages.base import Page
+from accounts.models import User
+from accounts.pages.base import Page, signed_in
+from accounts.pages.confirm import OwnPasswordMixin, note_confirmed
 from accounts.pages.external import INVITED, begin
-from accounts.pages.forms import ForgottenForm
-from accounts.services import attempts, external, outbox
-from accounts.services.events import notify
-from accounts.services.refs import profile_ref
+from accounts.pages.forms import ChangePasswordForm, ForgottenForm
+from accounts.pages.login import let_in
+from accounts.pages.remember import SESSION_KEY
+from accounts.pages.sessions import Backend
+from accounts.services import attempts, outbox, passwords
 from accounts.services.users import password_path
 from config.api.origins import network_of
 
@@ -29,7 +34,6 @@ class SetPasswordView(Page, auth.PasswordResetConfirmView):
     """``/password/…``: chooses a password, by the address in a mail. The address works once."""
 
     template_name = "set_password.html"
-    success_url = reverse_lazy("login")
 
     def post(self, request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponse:
         """Who may choose a password may choose the provider in its place."""
@@ -42,19 +46,34 @@ class SetPasswordView(Page, auth.PasswordResetConfirmView):
     def get_context_data(self, **kwargs: Any) -> dict[str, Any]:
         return super().get_context_data(provider=settings.OPENID, **kwargs)
 
-    @transaction.atomic
     def form_valid(self, form) -> HttpResponse:
-        """Sessions end by themselves, since they hold a part of the old hash; remembered browsers are forgotten,
-        and with them the provider that was used in place of a password."""
-        response = super().form_valid(form)
-        user = self.user
-        assert user is not None  # noqa: S101 - there was a form, so the address was good
-        external.forget(user)
-        TrustedDevice.objects.filter(user=user).delete()
-        if user.account_id is not None:
-            told = Actor(user.account_id, user.pk, user.username, user.restricted)
-            notify(told, "profile_update", profile_ref(user), message="A new password was set.")
-        return response
+        """Who has chosen the password is let in as by typing it on the login page: after the second factor where
+        there is one, which an address in a mail is no way around, and not where user or account are suspended."""
+        user = passwords.set_password(form.user, form.cleaned_data["new_password1"])
+        del self.request.session[auth.INTERNAL_RESET_SESSION_TOKEN]
+        if Backend().get_user(user.pk) is None:
+            messages.error(self.request, "Your password was set. This account is suspended.")
+            return redirect("login")
+        return let_in(self.request, user, reverse("home"), False)
+
+
+class ChangePasswordView(Page, LoginRequiredMixin, OwnPasswordMixin, FormView):
+    """``/home/password``: another password, by the one that there is. Ends all sessions but this one."""
+
+    template_name = "change_password.html"
+    form_class = ChangePasswordForm
+
+    def form_valid(self, form: ChangePasswordForm) -> HttpResponse:
+        device = self.request.session.get(SESSION_KEY)
+        user = passwords.set_password(form.user, form.cleaned_data["new_password1"], kept_device=device)
+        update_session_auth_hash(self.request, user)
+        note_confirmed(self.request)
+        messages.success(self.request, "Your password was changed. All your other sessions have ended.")
+        return redirect("home")
+
+    def get_context_data(self, **kwargs: Any) -> dict[str, Any]:
+        by_password = signed_in(self.request).authentication_type == User.PASSWORD
+        return super().get_context_data(provider=settings.OPENID, by_password=by_password, **kwargs)
 
 
 class ForgottenView(Page, FormView):

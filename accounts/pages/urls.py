@@ -3,7 +3,17 @@
 from django.urls import path
 from django.views.generic import RedirectView
 
-from accounts.pages import external, home, login, passwords
+from accounts.pages import (
+    confirm,
+    external,
+    home,
+    login,
+    passwords,
+    second_factor,
+    security_questions,
+    ssh_keys,
+    tokens,
+)
 
 urlpatterns = [
     path("", RedirectView.as_view(pattern_name="home")),  # who types the host's name alone looks for a page
@@ -16,6 +26,14 @@ urlpatterns = [
     path("password/forgotten", passwords.ForgottenView.as_view(), name="forgotten"),
     path("password/<uidb64>/<token>", passwords.SetPasswordView.as_view(), name="set-password"),
     path("home", home.HomeView.as_view(), name="home"),
+    path("home/confirm", confirm.ConfirmView.as_view(), name="confirm"),
+    path("home/tokens/new", tokens.NewTokenView.as_view(), name="new-token"),
+    path("home/ssh-keys/new", ssh_keys.NewSSHKeyView.as_view(), name="new-ssh-key"),
+    path("home/password", passwords.ChangePasswordView.as_view(), name="change-password"),
+    path("home/second-factor", second_factor.SecondFactorView.as_view(), name="second-factor"),
+    path("home/second-factor/begin", second_factor.BeginView.as_view(), name="second-factor-begin"),
+    path("home/second-factor/off", second_factor.OffView.as_view(), name="second-factor-off"),
+    path("home/security-questions", security_questions.SecurityQuestionsView.as_view(), name="security-questions"),
     path("home/external", external.TieView.as_view(), name="external-tie"),
     path("home/external/password", external.PasswordInsteadView.as_view(), name="external-untie"),
     path("home/<str:kind>/<int:pk>/revoke", home.RevokeView.as_view(), name="revoke"),

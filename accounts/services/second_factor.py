@@ -11,11 +11,11 @@ from django.utils.crypto import constant_time_compare
 from django.utils.timezone import now
 
 from accounts.actors import Actor
-from accounts.models import SecondFactor, SecurityAnswer, TrustedDevice, User
+from accounts.models import SecondFactor, TrustedDevice, User
 from accounts.services import attempts
 from accounts.services.events import notify
 from accounts.services.refs import profile_ref
-from accounts.services.security_questions import ANSWERED_AT_A_TIME
+from accounts.services.security_questions import are_answered
 from config.errors import Invalid
 from config.sealing import seal, unseal
 
@@ -35,15 +35,23 @@ QUESTIONS_FIRST = "Answer three security questions with /profile/security-questi
 def begin(actor: Actor) -> tuple[str, datetime]:
     """Make a secret for the actor's app. Nothing changes for its logins until `confirm`.
 
-    Returns the secret in base32, which nobody can read again, and when it expires. Raises `Invalid` where the three
-    security questions are not answered.
+    Returns the secret in base32, which the API shows this once, and when it expires. Raises `Invalid` where the
+    three security questions are not answered.
     """
-    if SecurityAnswer.objects.filter(user_id=actor.person).count() < ANSWERED_AT_A_TIME:
+    if not are_answered(actor):
         raise Invalid(QUESTIONS_FIRST)
     secret, until = pyotp.random_base32(), now() + SET_UP_WITHIN
     values = {"pending": seal({"secret": secret}), "pending_until": until}
     SecondFactor.objects.update_or_create(user_id=actor.person, defaults=values)
     return secret, until
+
+
+def pending_secret(actor: Actor) -> str | None:
+    """The secret that `begin` made, for the page that shows it until a code confirms it; None where there is none,
+    or it is too old."""
+    rows = SecondFactor.objects.filter(user_id=actor.person, pending__isnull=False, pending_until__gt=now())
+    found = rows.first()
+    return None if found is None else _secret(found.pending)
 
 
 def confirm(actor: Actor, code: str) -> str:
@@ -69,7 +77,8 @@ def confirm(actor: Actor, code: str) -> str:
         if not user.two_factor_auth:
             user.two_factor_auth = True
             user.save(update_fields=["two_factor_auth"])
-        notify(actor, "tfa_enabled", profile_ref(user))
+        if user.account_id is not None:  # staff are on no account: there is nobody to tell
+            notify(actor, "tfa_enabled", profile_ref(user))
     return scratch
 
 

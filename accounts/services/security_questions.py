@@ -45,6 +45,11 @@ def answered(actor: Actor) -> frozenset[int]:
     return frozenset(mine.values_list("question_id", flat=True))
 
 
+def are_answered(actor: Actor) -> bool:
+    """Whether the actor has answered as many as the second factor needs."""
+    return SecurityAnswer.objects.filter(user_id=actor.person).count() >= ANSWERED_AT_A_TIME
+
+
 def answer(actor: Actor, answers: Sequence[Answer]) -> None:
     """Keep these three answers, in place of all that were given before.
 
@@ -60,7 +65,8 @@ def answer(actor: Actor, answers: Sequence[Answer]) -> None:
         SecurityAnswer.objects.bulk_create(
             SecurityAnswer(user=user, question_id=key, response=response) for key, response in hashed.items()
         )
-        notify(actor, "profile_update", profile_ref(user), message="The security questions were answered.")
+        if user.account_id is not None:  # staff are on no account: there is nobody to tell
+            notify(actor, "profile_update", profile_ref(user), message="The security questions were answered.")
 
 
 def is_right(user: User, question_id: int, response: str) -> bool:

@@ -1,0 +1,88 @@
+"""The password once more, before what an unattended browser must not be enough for.
+
+Who has just signed in has confirmed it. Users of a provider have no password: they sign in there once more.
+"""
+
+import time
+from typing import Any
+from urllib.parse import urlencode
+
+from django.conf import settings
+from django.contrib.auth.mixins import LoginRequiredMixin
+from django.contrib.auth.views import RedirectURLMixin
+from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
+from django.urls import reverse
+from django.views.generic import FormView
+
+from accounts.models import User
+from accounts.pages.base import Page, signed_in
+from accounts.pages.forms import TOO_MANY_CODE, OwnPasswordForm
+
+SESSION_KEY = "confirmed"
+"""Where the session has when its user last gave a password or came from the provider, in seconds since 1970."""
+CONFIRMED_FOR = 600
+"""Seconds that this opens pages for."""
+FORM_OPEN_FOR = 1200
+"""Seconds that a form may stay open beyond these: what was typed into it is not lost."""
+
+
+def note_confirmed(request: HttpRequest) -> None:
+    """Note in the session that its user has shown just now who it is."""
+    request.session[SESSION_KEY] = time.time()
+
+
+def is_confirmed(request: HttpRequest) -> bool:
+    """Whether the user has shown recently enough who it is."""
+    good_for = CONFIRMED_FOR if request.method in ("GET", "HEAD") else CONFIRMED_FOR + FORM_OPEN_FOR
+    return time.time() - request.session.get(SESSION_KEY, 0) < good_for
+
+
+class Confirmed(LoginRequiredMixin):
+    """Mixed into a page behind `Page`: sends those who signed in a while ago to confirm it, and then back.
+
+    `confirm_first` names the page they come back to, where it is another than this one.
+    """
+
+    confirm_first: str | None = None
+
+    def dispatch(self, request: HttpRequest, *args: Any, **kwargs: Any) -> Any:
+        if request.user.is_authenticated and not is_confirmed(request):
+            back = reverse(self.confirm_first) if self.confirm_first else request.get_full_path()
+            return HttpResponseRedirect(f"{reverse('confirm')}?{urlencode({'next': back})}")
+        return super().dispatch(request, *args, **kwargs)
+
+
+class OwnPasswordMixin:
+    """Mixed into a `FormView` whose form asks for the password of who is signed in."""
+
+    request: HttpRequest
+
+    def get_form_kwargs(self) -> dict[str, Any]:
+        kwargs: dict[str, Any] = super().get_form_kwargs()  # type: ignore[misc] # FormView's
+        return {**kwargs, "user": signed_in(self.request)}
+
+    def form_invalid(self, form: OwnPasswordForm) -> HttpResponse:
+        response: HttpResponse = super().form_invalid(form)  # type: ignore[misc] # FormView's
+        if form.has_error("password", TOO_MANY_CODE):
+            response.status_code = 429
+        return response
+
+
+class ConfirmView(Page, LoginRequiredMixin, RedirectURLMixin, OwnPasswordMixin, FormView):
+    """``/home/confirm``: the password once more, then on to ``next``."""
+
+    template_name = "confirm.html"
+    form_class = OwnPasswordForm
+    next_page = "home"
+
+    def form_valid(self, form: OwnPasswordForm) -> HttpResponse:
+        note_confirmed(self.request)
+        return HttpResponseRedirect(self.get_success_url())
+
+    def get_context_data(self, **kwargs: Any) -> dict[str, Any]:
+        return super().get_context_data(
+            provider=settings.OPENID,
+            by_password=signed_in(self.request).authentication_type == User.PASSWORD,
+            next=self.get_redirect_url(),
+            **kwargs,
+        )

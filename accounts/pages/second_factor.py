@@ -1,0 +1,105 @@
+"""Turning the second factor on and off: questions, a picture for the app, a code of it, and a scratch code."""
+
+from typing import Any
+from urllib.parse import urlencode
+
+import pyotp
+import segno
+from django.contrib import messages
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import redirect, render
+from django.urls import reverse
+from django.utils.safestring import SafeString, mark_safe
+from django.views.generic import FormView, View
+
+from accounts.pages.base import CopyPage, Page, actor_of, signed_in
+from accounts.pages.confirm import Confirmed
+from accounts.pages.forms import CodeForm, add_problems
+from accounts.pages.remember import SESSION_KEY
+from accounts.services import attempts, second_factor, security_questions
+from config.errors import Invalid
+
+ISSUER = "Skerry"
+"""What apps file the secret under."""
+WRONG = "The code is not right. Wait for the next one, and see that the clock of your phone is right."
+BEGIN_AGAIN = "That took too long, or was begun anew elsewhere. Begin again."
+
+
+class SecondFactorView(CopyPage, Confirmed, FormView):
+    """``/home/second-factor``: how things are, the secret that is being set up, and the code that confirms it."""
+
+    template_name = "second_factor.html"
+    form_class = CodeForm
+
+    def form_valid(self, form: CodeForm) -> HttpResponse:
+        user = signed_in(self.request)
+        try:
+            scratch = second_factor.confirm(actor_of(user), form.cleaned_data["code"])
+        except Invalid as error:
+            return self._refused(form, error)
+        if self.request.session.pop(SESSION_KEY, None) is not None:
+            # Its row has gone with those of all other browsers, which would end this session at the next page.
+            # This browser has shown the code, so it stays in, until it is closed.
+            self.request.session.set_expiry(0)
+        return render(self.request, "scratch_code.html", {"scratch": scratch})
+
+    def _refused(self, form: CodeForm, error: Invalid) -> HttpResponse:
+        [problem] = error.problems
+        if problem.field is None:
+            messages.error(self.request, BEGIN_AGAIN)
+            return redirect("second-factor")
+        if problem.reason == second_factor.WRONG:
+            form.add_error("code", WRONG)
+            return self.form_invalid(form)
+        add_problems(form, error, {"tfa_code": "code"})
+        response = self.form_invalid(form)
+        response.status_code = 429 if problem.reason == attempts.TOO_MANY else 200
+        return response
+
+    def get_context_data(self, **kwargs: Any) -> dict[str, Any]:
+        user = signed_in(self.request)
+        secret = second_factor.pending_secret(actor_of(user))
+        picture = qr_code(setup_uri(user.username, secret)) if secret else None
+        answered = security_questions.are_answered(actor_of(user))
+        return super().get_context_data(secret=secret, picture=picture, questions_answered=answered, **kwargs)
+
+
+class BeginView(Page, Confirmed, View):
+    """``/home/second-factor/begin``: makes a secret, by way of the questions where these are not answered yet."""
+
+    http_method_names = ["post", "options"]
+    confirm_first = "second-factor"
+
+    def post(self, request: HttpRequest) -> HttpResponse:
+        try:
+            second_factor.begin(actor_of(signed_in(request)))
+        except Invalid:  # the questions are all that it can lack
+            back = urlencode({"next": reverse("second-factor")})
+            return redirect(f"{reverse('security-questions')}?{back}")
+        return redirect("second-factor")
+
+
+class OffView(Page, Confirmed, View):
+    """``/home/second-factor/off``."""
+
+    http_method_names = ["post", "options"]
+    confirm_first = "second-factor"
+
+    def post(self, request: HttpRequest) -> HttpResponse:
+        user = signed_in(request)
+        second_factor.disable(actor_of(user) if user.account_id is not None else None, user)
+        messages.success(request, "The second factor is off.")
+        return redirect("home")
+
+
+def setup_uri(username: str, secret: str) -> str:
+    """What an app reads from the picture: ``otpauth://totp/…``."""
+    return pyotp.TOTP(secret).provisioning_uri(name=username, issuer_name=ISSUER)
+
+
+def qr_code(text: str) -> SafeString:
+    """A picture for cameras, as SVG within the page: dark on light in both colour schemes, as readers want it."""
+    drawn = segno.make(text, micro=False, error="m").svg_inline(
+        omitsize=True, border=4, dark="#000", light="#fff", svgclass="qr", lineclass=None
+    )
+    return mark_safe(drawn)  # noqa: S308 - of segno's numbers alone: the text is in the pattern

@@ -1,0 +1,72 @@
+"""Answering the three security questions."""
+
+from typing import Any
+
+from django import forms
+from django.contrib import messages
+from django.contrib.auth.views import RedirectURLMixin
+from django.http import HttpResponse, HttpResponseRedirect
+from django.views.generic import FormView
+
+from accounts.pages.base import Page, actor_of, signed_in
+from accounts.pages.confirm import Confirmed
+from accounts.pages.forms import add_problems
+from accounts.services import security_questions as questions
+from config.errors import Invalid
+
+SHORTEST, LONGEST = 3, 17
+"""Characters of an answer."""
+NUMBERS = range(questions.ANSWERED_AT_A_TIME)
+
+
+class QuestionsForm(forms.Form):
+    """Three questions, each with an answer: ``question_0`` and ``response_0`` and so on."""
+
+    def __init__(self, *args: Any, **kwargs: Any):
+        super().__init__(*args, **kwargs)
+        for number in NUMBERS:
+            self.fields[f"question_{number}"] = forms.TypedChoiceField(
+                label=f"Question {number + 1}", choices=list(questions.QUESTIONS.items()), coerce=int
+            )
+            self.fields[f"response_{number}"] = forms.CharField(
+                label=f"Answer {number + 1}", min_length=SHORTEST, max_length=LONGEST,
+                widget=forms.TextInput(attrs={"autocomplete": "off", "spellcheck": "false"}),
+            )  # fmt: skip
+
+    def answers(self) -> list[questions.Answer]:
+        given = self.cleaned_data
+        return [questions.Answer(given[f"question_{number}"], given[f"response_{number}"]) for number in NUMBERS]
+
+
+FIELDS = {
+    f"security_questions[{number}].{theirs}": f"{ours}_{number}"
+    for number in NUMBERS
+    for theirs, ours in (("question_id", "question"), ("response", "response"))
+}
+"""What fields the service names, and how they are called in the form."""
+
+
+class SecurityQuestionsView(Page, Confirmed, RedirectURLMixin, FormView):
+    """``/home/security-questions``: then on to ``next``, or else home."""
+
+    template_name = "security_questions.html"
+    form_class = QuestionsForm
+    next_page = "home"
+
+    def get_initial(self) -> dict[str, Any]:
+        """The questions that are answered already, or else the first ones. Answers are never shown."""
+        answered = sorted(questions.answered(actor_of(signed_in(self.request))))
+        chosen = answered if len(answered) == len(NUMBERS) else list(questions.QUESTIONS)
+        return {f"question_{number}": chosen[number] for number in NUMBERS}
+
+    def form_valid(self, form: QuestionsForm) -> HttpResponse:
+        try:
+            questions.answer(actor_of(signed_in(self.request)), form.answers())
+        except Invalid as error:
+            add_problems(form, error, FIELDS)
+            return self.form_invalid(form)
+        messages.success(self.request, "Your answers were saved.")
+        return HttpResponseRedirect(self.get_success_url())
+
+    def get_context_data(self, **kwargs: Any) -> dict[str, Any]:
+        return super().get_context_data(next=self.get_redirect_url(), **kwargs)

@@ -1,0 +1,58 @@
+"""Adding SSH keys to one's profile."""
+
+from typing import Any
+
+from django import forms
+from django.contrib import messages
+from django.http import Http404, HttpRequest, HttpResponse
+from django.shortcuts import redirect
+from django.views.generic import FormView
+
+from accounts.models import SSHKey
+from accounts.pages.base import Page, actor_of, signed_in
+from accounts.pages.confirm import Confirmed
+from accounts.pages.forms import add_problems
+from accounts.services import ssh_keys
+from config.errors import Invalid
+
+LONGEST_LABEL = SSHKey._meta.get_field("label").max_length
+
+
+class SSHKeyForm(forms.Form):
+    """A public key, as in a file that ends in ``.pub``. What a key may be, the service says."""
+
+    ssh_key = forms.CharField(
+        required=False, label="Public key",
+        help_text="One line, such as in ~/.ssh/id_ed25519.pub. It begins with its type, such as ssh-ed25519.",
+        widget=forms.Textarea(
+            attrs={"rows": 4, "required": True, "autocomplete": "off", "spellcheck": "false", "class": "code"}
+        ),
+    )  # fmt: skip
+    label = forms.CharField(
+        required=False, max_length=LONGEST_LABEL, label="Label (optional)",
+        help_text="Left empty, it is the comment at the end of the key.",
+        widget=forms.TextInput(attrs={"autocomplete": "off"}),
+    )  # fmt: skip
+
+
+class NewSSHKeyView(Page, Confirmed, FormView):
+    """``/home/ssh-keys/new``."""
+
+    template_name = "ssh_key_new.html"
+    form_class = SSHKeyForm
+
+    def dispatch(self, request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponse:
+        """Staff are on no account, and have no instances that a key could go to."""
+        if request.user.is_authenticated and signed_in(request).account_id is None:
+            raise Http404
+        return super().dispatch(request, *args, **kwargs)
+
+    def form_valid(self, form: SSHKeyForm) -> HttpResponse:
+        given = form.cleaned_data
+        try:
+            key = ssh_keys.add(actor_of(signed_in(self.request)), given["ssh_key"], given["label"])
+        except Invalid as error:
+            add_problems(form, error)
+            return self.form_invalid(form)
+        messages.success(self.request, f"The key {key} was added.")
+        return redirect("home")

@@ -1,0 +1,116 @@
+"""Making personal access tokens. The one that was made is in the answer to its form, and nowhere else."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from datetime import UTC, date, datetime, time, timedelta
+from typing import Any
+
+from django import forms
+from django.conf import settings
+from django.http import Http404, HttpRequest, HttpResponse
+from django.shortcuts import render
+from django.utils.timezone import now
+from django.views.generic import FormView
+
+from accounts.oauth.scopes import describe
+from accounts.pages.base import CopyPage, actor_of, signed_in
+from accounts.pages.confirm import Confirmed
+from accounts.pages.forms import add_problems
+from accounts.scopes import ALL, FAMILIES, KNOWN, READ_ONLY, READ_WRITE, includes
+from accounts.services import tokens
+from config.errors import Denied, Invalid
+
+NEVER, ON_A_DAY = "never", "day"
+LIFETIMES = {
+    "1": "in a day",
+    "7": "in a week",
+    "30": "in 30 days",
+    "90": "in 90 days",
+    "365": "in a year",
+    ON_A_DAY: "at the end of a day that I choose",
+    NEVER: "never: until I revoke it",
+}
+"""Days that a token is good for, and what else can be chosen."""
+
+
+@dataclass(frozen=True, slots=True)
+class ScopeBox:
+    """A check box: a scope, what it means in plain words, and whether it is ticked."""
+
+    scope: str
+    meaning: str
+    ticked: bool
+
+
+class TokenForm(forms.Form):
+    """What a token is called, what it may do and until when. What a label and scopes may be, the service says."""
+
+    label = forms.CharField(
+        required=False, help_text="What will use it, so that you know it again.",
+        widget=forms.TextInput(attrs={"required": True, "maxlength": tokens.LONGEST_LABEL, "autocomplete": "off"}),
+    )  # fmt: skip
+    scopes = forms.MultipleChoiceField(required=False, choices=[(scope, scope) for scope in sorted(KNOWN)])
+    expires = forms.ChoiceField(label="It expires", choices=list(LIFETIMES.items()), initial="90")
+    until = forms.DateField(
+        required=False, label="Day", help_text="Such as 2030-12-31, in UTC; only for a day that you choose.",
+        widget=forms.DateInput(attrs={"type": "date"}, format="%Y-%m-%d"),
+    )  # fmt: skip
+
+    def clean(self) -> dict[str, Any]:
+        given = self.cleaned_data
+        if given.get("expires") == ON_A_DAY and given.get("until") is None and "until" not in self.errors:
+            self.add_error("until", "Choose a day.")
+        return given
+
+    def expiry(self) -> datetime | None:
+        """The moment at which the token ends; None where it does not."""
+        chosen = self.cleaned_data["expires"]
+        if chosen == NEVER:
+            return None
+        if chosen == ON_A_DAY:
+            day: date = self.cleaned_data["until"]
+            return datetime.combine(day, time(23, 59, 59), UTC)
+        return now() + timedelta(days=int(chosen))
+
+    def wanted_scopes(self) -> str:
+        """Those that were ticked, without those that another includes."""
+        ticked = self.cleaned_data["scopes"]
+        return " ".join(
+            scope for scope in ticked if not any(other != scope and includes([other], [scope]) for other in ticked)
+        )
+
+    def everything(self) -> ScopeBox:
+        return self._box(ALL)
+
+    def families(self) -> Iterator[tuple[str, list[ScopeBox]]]:
+        """The check boxes of each family of scopes."""
+        for family in FAMILIES:
+            yield family, [self._box(f"{family}:{level}") for level in (READ_ONLY, READ_WRITE)]
+
+    def _box(self, scope: str) -> ScopeBox:
+        return ScopeBox(scope, describe(scope), scope in (self["scopes"].value() or ()))
+
+
+class NewTokenView(CopyPage, Confirmed, FormView):
+    """``/home/tokens/new``."""
+
+    template_name = "token_new.html"
+    form_class = TokenForm
+
+    def dispatch(self, request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponse:
+        """Staff are on no account, so that a token of theirs would be good for nothing."""
+        if request.user.is_authenticated and signed_in(request).account_id is None:
+            raise Http404
+        return super().dispatch(request, *args, **kwargs)
+
+    def form_valid(self, form: TokenForm) -> HttpResponse:
+        user = signed_in(self.request)
+        try:
+            token, readable = tokens.create_token(
+                user, form.cleaned_data["label"], form.wanted_scopes(), form.expiry(), actor_of(user)
+            )
+        except (Invalid, Denied) as error:
+            add_problems(form, error, {"expiry": "until"})
+            return self.form_invalid(form)
+        made = {"token": token, "readable": readable, "site": settings.SITE_URL}
+        return render(self.request, "token_made.html", made)

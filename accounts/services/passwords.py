@@ -1,0 +1,28 @@
+"""The passwords with which users sign in."""
+
+from django.db import transaction
+
+from accounts.actors import Actor
+from accounts.models import TrustedDevice, User
+from accounts.services import external
+from accounts.services.events import notify
+from accounts.services.refs import profile_ref
+
+
+@transaction.atomic
+def set_password(user: User, password: str, kept_device: int | None = None) -> User:
+    """Give the user a password, which was checked against the rules before. Returns the row as it is now.
+
+    Sessions end by themselves, since they hold a part of the old hash; remembered browsers are forgotten, but for
+    the one of the id `kept_device`, and so is the provider that was used in place of a password.
+    """
+    user = User.objects.select_for_update(of=("self",)).select_related("account").get(pk=user.pk)
+    user.set_password(password)
+    user.save(update_fields=["password"])
+    external.forget(user)
+    devices = TrustedDevice.objects.filter(user=user)
+    (devices if kept_device is None else devices.exclude(pk=kept_device)).delete()
+    if user.account_id is not None:  # staff are on no account: there is nobody to tell
+        actor = Actor(user.account_id, user.pk, user.username, user.restricted)
+        notify(actor, "profile_update", profile_ref(user), message="A new password was set.")
+    return user

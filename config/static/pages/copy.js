@@ -1,0 +1,16 @@
+// Shows the copy buttons, which need this script, and lets each copy the text of the element that it names.
+for (const button of document.querySelectorAll("button[data-copy]")) {
+  const source = document.getElementById(button.dataset.copy);
+  const status = button.nextElementSibling;
+  button.addEventListener("click", async () => {
+    getSelection().selectAllChildren(source);
+    try {
+      await navigator.clipboard.writeText(source.textContent);
+      status.textContent = "Copied";
+    } catch {
+      // without HTTPS there is no clipboard, and a browser may deny it; what is selected goes the older way
+      status.textContent = document.execCommand("copy") ? "Copied" : "Selected: press Ctrl+C";
+    }
+  });
+  button.hidden = false;
+}
