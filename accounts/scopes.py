@@ -23,6 +23,7 @@ FAMILIES = {
 }
 """Families and what they are about, in plain words for the consent page."""
 
+NONE = "At least one scope is required"
 KNOWN = {ALL, *(f"{family}:{level}" for family in FAMILIES for level in (READ_ONLY, READ_WRITE))}
 
 
@@ -42,7 +43,7 @@ def parse_scopes(scopes: str) -> tuple[str, ...]:
         if scope not in KNOWN:
             raise ValueError(f"Unknown scope: {scope[:80]}")
     if not found:
-        raise ValueError("At least one scope is required")
+        raise ValueError(NONE)
     return (ALL,) if ALL in found else found
 
 

@@ -8,7 +8,7 @@ from typing import Any
 from urllib.parse import urlencode
 
 from django.conf import settings
-from django.contrib.auth.mixins import LoginRequiredMixin
+from django.contrib.auth.mixins import AccessMixin, LoginRequiredMixin
 from django.contrib.auth.views import RedirectURLMixin
 from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
 from django.urls import reverse
@@ -37,8 +37,11 @@ def is_confirmed(request: HttpRequest) -> bool:
     return time.time() - request.session.get(SESSION_KEY, 0) < good_for
 
 
-class Confirmed(LoginRequiredMixin):
+class Confirmed(AccessMixin):
     """Mixed into a page behind `Page`: sends those who signed in a while ago to confirm it, and then back.
+
+    Those who are not signed in are sent to do so here: `LoginRequiredMixin` as a base would come behind `View`, and
+    let everybody through, in a page that has `View` as a base of its own.
 
     `confirm_first` names the page they come back to, where it is another than this one.
     """
@@ -46,10 +49,12 @@ class Confirmed(LoginRequiredMixin):
     confirm_first: str | None = None
 
     def dispatch(self, request: HttpRequest, *args: Any, **kwargs: Any) -> Any:
-        if request.user.is_authenticated and not is_confirmed(request):
+        if not request.user.is_authenticated:
+            return self.handle_no_permission()
+        if not is_confirmed(request):
             back = reverse(self.confirm_first) if self.confirm_first else request.get_full_path()
             return HttpResponseRedirect(f"{reverse('confirm')}?{urlencode({'next': back})}")
-        return super().dispatch(request, *args, **kwargs)
+        return super().dispatch(request, *args, **kwargs)  # type: ignore[misc] # View has it
 
 
 class OwnPasswordMixin:

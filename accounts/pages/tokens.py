@@ -16,7 +16,7 @@ from accounts.oauth.scopes import describe
 from accounts.pages.base import CopyPage, actor_of, signed_in
 from accounts.pages.confirm import Confirmed
 from accounts.pages.forms import add_problems
-from accounts.scopes import ALL, FAMILIES, KNOWN, READ_ONLY, READ_WRITE, includes
+from accounts.scopes import ALL, FAMILIES, KNOWN, NONE, READ_ONLY, READ_WRITE, includes
 from accounts.services import tokens
 from config.errors import Denied, Invalid
 
@@ -43,13 +43,16 @@ class ScopeBox:
 
 
 class TokenForm(forms.Form):
-    """What a token is called, what it may do and until when. What a label and scopes may be, the service says."""
+    """What a token is called, what it may do and until when. It says what the service would, of all at once."""
 
     label = forms.CharField(
-        required=False, help_text="What will use it, so that you know it again.",
-        widget=forms.TextInput(attrs={"required": True, "maxlength": tokens.LONGEST_LABEL, "autocomplete": "off"}),
+        max_length=tokens.LONGEST_LABEL, help_text="What will use it, so that you know it again.",
+        error_messages={"required": tokens.WRONG_LABEL, "max_length": tokens.WRONG_LABEL},
+        widget=forms.TextInput(attrs={"autocomplete": "off"}),
     )  # fmt: skip
-    scopes = forms.MultipleChoiceField(required=False, choices=[(scope, scope) for scope in sorted(KNOWN)])
+    scopes = forms.MultipleChoiceField(
+        choices=[(scope, scope) for scope in sorted(KNOWN)], error_messages={"required": NONE}
+    )
     expires = forms.ChoiceField(label="It expires", choices=list(LIFETIMES.items()), initial="90")
     until = forms.DateField(
         required=False, label="Day", help_text="Such as 2030-12-31, in UTC; only for a day that you choose.",
@@ -58,8 +61,12 @@ class TokenForm(forms.Form):
 
     def clean(self) -> dict[str, Any]:
         given = self.cleaned_data
-        if given.get("expires") == ON_A_DAY and given.get("until") is None and "until" not in self.errors:
-            self.add_error("until", "Choose a day.")
+        day = given.get("until")
+        if given.get("expires") == ON_A_DAY and "until" not in self.errors:
+            if day is None:
+                self.add_error("until", "Choose a day.")
+            elif day < now().date():
+                self.add_error("until", "Choose a day that is still to come.")
         return given
 
     def expiry(self) -> datetime | None:

@@ -16,6 +16,7 @@ from config.errors import Denied, Missing, Problems
 BYTES = 32
 SHOWN = 16
 LONGEST_LABEL = 100
+WRONG_LABEL = f"Label must be 1-{LONGEST_LABEL} characters"
 
 
 @transaction.atomic
@@ -84,7 +85,7 @@ def token_ref(token: PersonalToken) -> EntityRef:
 
 def _check_label(problems: Problems, label: str) -> None:
     if not 1 <= len(label) <= LONGEST_LABEL:
-        problems.add("label", f"Label must be 1-{LONGEST_LABEL} characters")
+        problems.add("label", WRONG_LABEL)
 
 
 def _tell(actor: Actor | None, user: User, action: str, token: EntityRef) -> None:

@@ -342,7 +342,7 @@ class TestHome:
         for each in (
             "owner@example.com",
             "Dashboard",
-            "laptop: ",
+            "laptop",
             "SHA256:",
             "ci",
             "computes:read_only",
@@ -423,7 +423,10 @@ class TestStaff:
         assert browser.get("/admin/").status_code == 302
 
 
-@pytest.mark.parametrize("path", ["/login", "/password/forgotten", "/signed-out", "/home", "/login/code"])
+@pytest.mark.parametrize(
+    "path",
+    ["/login", "/password/forgotten", "/signed-out", "/home", "/home/password", "/home/confirm", "/login/code"],
+)
 def test_every_page_is_kept_by_no_cache_and_runs_nothing(path, factor):
     browser = Client()
     sign_in(browser) if path == "/login/code" else browser.force_login(UserFactory(username="somebody"))

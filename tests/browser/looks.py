@@ -1,5 +1,7 @@
 """What holds for every page, whatever is on it: it can be read and used by keyboard, on a phone, light and dark."""
 
+from importlib.resources import files
+
 from selenium.webdriver.common.keys import Keys
 
 from tests.browser.visitor import DESKTOP, PHONE, Visitor
@@ -40,7 +42,7 @@ for (const element of document.querySelectorAll('body *')) {
         const found = ratio(style.color, behind(element))
         if (found < (large ? 3 : 4.5)) faint.push(`${texts[0].data.trim()}: ${found.toFixed(2)}`)
     }
-    if (element.matches('input:not([type=hidden]):not([type=checkbox])')) {
+    if (element.matches('input:not([type=hidden]):not([type=checkbox]), select, textarea')) {
         const found = ratio(style.borderTopColor, behind(element.parentElement))
         if (found < 3) faint.push(`the border of ${element.id}: ${found.toFixed(2)}`)
     }
@@ -61,6 +63,12 @@ const style = getComputedStyle(element)
 const visible = style.outlineStyle !== 'none' && parseFloat(style.outlineWidth) >= 2
 return [element.outerHTML.slice(0, 200), visible]
 """
+AXE = (files("axe_core_python") / "axe.min.js").read_text()
+RUN_AXE = """
+const done = arguments[0]
+const words = found => `${found.id}: ${found.nodes.map(node => node.html.slice(0, 120)).join(' ')}`
+axe.run().then(({violations}) => done(violations.map(words)), error => done([String(error)]))
+"""
 MOST = 60
 
 
@@ -79,13 +87,22 @@ def check(visitor: Visitor) -> None:
         visitor.look(DESKTOP, dark=dark)
         faint = driver.execute_script(FAINT)
         assert not faint, f"too faint to read, {'dark' if dark else 'light'}: {faint}"
+        _check_with_axe(visitor)
     visitor.look(PHONE, dark=False)
     wide = driver.execute_script(WIDE, PHONE)
     assert not wide, f"wider than a phone: {wide}"
+    _check_with_axe(visitor)
     visitor.look(DESKTOP, dark=False)
     _check_focus(visitor)
     complaints = visitor.complaints()
     assert not complaints, complaints
+
+
+def _check_with_axe(visitor: Visitor) -> None:
+    """All rules of axe, those of good practice too."""
+    visitor.driver.execute_script(AXE)
+    found = visitor.driver.execute_async_script(RUN_AXE)
+    assert not found, f"axe found: {found}"
 
 
 def _check_focus(visitor: Visitor) -> None:

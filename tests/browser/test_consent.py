@@ -174,5 +174,5 @@ class TestAtHome:
         visitor.open("Revoke ci")
         assert call(token).status_code == 200
         visitor.press("Yes, revoke")
-        assert "The API makes them" in visitor.text
+        assert "With one, scripts and tools use the API as you." in visitor.text
         assert call(token).status_code == 401

@@ -2,10 +2,11 @@
 
 from collections.abc import Callable
 
+import pyotp
 import pytest
 from django.db import transaction
 
-from accounts.models import OAuthClient, SecondFactor, SSHKey, TrustedDevice, User
+from accounts.models import OAuthClient, SecondFactor, SecurityAnswer, SSHKey, TrustedDevice, User
 from accounts.services.access import note_authorization
 from accounts.services.users import password_path
 from config.sealing import seal
@@ -80,6 +81,81 @@ def _home(visitor: Visitor, user: User, client: OAuthClient) -> None:
     visitor.open(f"Revoke {LONG}")
 
 
+def _new_token(visitor: Visitor, user: User, client: OAuthClient) -> None:
+    _empty_home(visitor, user, client)
+    visitor.follow("Make a token")
+    visitor.type("Label", LONG)
+    visitor.choose("It expires", "at the end of a day that I choose")
+    visitor.press("Make the token")
+    assert visitor.problem == "At least one scope is required Choose a day."
+
+
+def _made_token(visitor: Visitor, user: User, client: OAuthClient) -> None:
+    _empty_home(visitor, user, client)
+    visitor.follow("Make a token")
+    visitor.type("Label", LONG)
+    visitor.tick("See, create, change and delete deployment scripts")
+    visitor.press("Make the token")
+    assert visitor.heading == "Your new token"
+
+
+def _new_ssh_key(visitor: Visitor, user: User, client: OAuthClient) -> None:
+    _empty_home(visitor, user, client)
+    visitor.follow("Add a key")
+    visitor.type("Public key", "none")
+    visitor.press("Add the key")
+
+
+def _security_questions(visitor: Visitor, user: User, client: OAuthClient) -> None:
+    _empty_home(visitor, user, client)
+    visitor.follow("Answer three questions")
+    for number in (1, 2, 3):
+        visitor.type(f"Answer {number}", "***")
+    visitor.press("Save the answers")
+
+
+def _second_factor_off(visitor: Visitor, user: User, client: OAuthClient) -> None:
+    _empty_home(visitor, user, client)
+    visitor.follow("Turn the second factor on")
+
+
+def _setting_up_the_second_factor(visitor: Visitor, user: User, client: OAuthClient) -> None:
+    SecurityAnswer.objects.bulk_create(SecurityAnswer(user=user, question_id=number) for number in (1, 2, 3))
+    _second_factor_off(visitor, user, client)
+    visitor.press("Show the picture")
+    visitor.type("Code that the app shows", "wrong")
+    visitor.press("Turn it on")
+
+
+def _scratch_code(visitor: Visitor, user: User, client: OAuthClient) -> None:
+    _setting_up_the_second_factor(visitor, user, client)
+    visitor.type("Code that the app shows", pyotp.TOTP(visitor.words_of("secret")).now())
+    visitor.press("Turn it on")
+
+
+def _second_factor_on(visitor: Visitor, user: User, client: OAuthClient) -> None:
+    _scratch_code(visitor, user, client)
+    visitor.follow("I have kept it: back home")
+    visitor.follow("Change the second factor")
+    visitor.open("Turn the second factor off")
+
+
+def _changing_the_password(visitor: Visitor, user: User, client: OAuthClient) -> None:
+    _empty_home(visitor, user, client)
+    visitor.follow("Change the password")
+    visitor.type("Password that you have now", "wrong")
+    visitor.type("New password", "short")
+    visitor.type("The same once more", "short")
+    visitor.press("Change it")
+
+
+def _confirming(visitor: Visitor, user: User, client: OAuthClient) -> None:
+    _empty_home(visitor, user, client)
+    visitor.visit("/home/confirm?next=/home/tokens/new")
+    visitor.type("Password", "wrong")
+    visitor.press("Go on")
+
+
 def _empty_home(visitor: Visitor, user: User, client: OAuthClient) -> None:
     visitor.visit("/login")
     visitor.sign_in()
@@ -108,8 +184,10 @@ def _open_for_too_long(visitor: Visitor, user: User, client: OAuthClient) -> Non
 
 
 PAGES: list[Callable] = [
-    _sign_in, _wrong_password, _second_factor, _forgotten, _mail_sent, _choosing_a_password, _used_address, _home,
-    _empty_home, _signed_out, _consent, _refused_consent, _open_for_too_long,
+    _sign_in, _wrong_password, _second_factor, _forgotten, _mail_sent, _choosing_a_password, _used_address,
+    _home, _empty_home, _new_token, _made_token, _new_ssh_key, _security_questions, _second_factor_off,
+    _setting_up_the_second_factor, _scratch_code, _second_factor_on, _changing_the_password, _confirming,
+    _signed_out, _consent, _refused_consent, _open_for_too_long,
 ]  # fmt: skip
 
 
@@ -141,4 +219,10 @@ class TestTheChecks:
         visitor.visit("/login")
         self.spoil(visitor, css)
         with pytest.raises(AssertionError, match=found):
+            check(visitor)
+
+    def test_are_those_of_axe_too(self, visitor):
+        visitor.visit("/login")
+        visitor.driver.execute_script("document.querySelector('header img').removeAttribute('alt')")
+        with pytest.raises(AssertionError, match=r"axe found.*image-alt"):
             check(visitor)

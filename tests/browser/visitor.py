@@ -12,6 +12,7 @@ from selenium.webdriver.common.action_chains import ActionChains
 from selenium.webdriver.common.by import By
 from selenium.webdriver.common.keys import Keys
 from selenium.webdriver.remote.webelement import WebElement
+from selenium.webdriver.support.select import Select
 from selenium.webdriver.support.wait import WebDriverWait
 
 from tests.ports import free_port
@@ -90,6 +91,10 @@ class Visitor:
         field.clear()
         field.send_keys(text)
 
+    def choose(self, label: str, words: str) -> None:
+        """Choose what is called so of a list."""
+        Select(self.field(label)).select_by_visible_text(words)
+
     def tick(self, label: str) -> None:
         self.field(label).click()
 
@@ -149,6 +154,10 @@ class Visitor:
     def text(self) -> str:
         """All that is to be read on the page."""
         return self.driver.find_element(By.TAG_NAME, "body").text
+
+    def words_of(self, name: str) -> str:
+        """What is to be read in the element of that id, where pages show what is to be copied."""
+        return self.driver.find_element(By.ID, name).text
 
     @property
     def problem(self) -> str:

@@ -1,0 +1,166 @@
+"""Personal access tokens are made on a page of their own, and shown there once."""
+
+import re
+import shlex
+from datetime import UTC, datetime, timedelta
+from html import unescape
+
+import pytest
+from django.test import Client
+from django.utils.timezone import now
+
+from accounts.models import Event, PersonalToken, User
+from accounts.scopes import KNOWN
+from tests.accounts.pages.browsers import careful, kept_in_sessions, problems, sign_in, signed_in_ago
+from tests.client import APIClient
+
+pytestmark = pytest.mark.django_db
+PAGE = "/home/tokens/new"
+GOOD = {"label": "ci", "scopes": ["computes:read_only"], "expires": "30"}
+
+
+def made(answer) -> str:
+    """The token that the page shows."""
+    assert answer.status_code == 200
+    return re.findall(r'<code id="token">([0-9a-f]{64})</code>', answer.content.decode())[0]
+
+
+class TestMakingOne:
+    def test_it_works_with_what_was_ticked_and_as_long_as_was_chosen(self, browser, owner):
+        readable = made(browser.post(PAGE, GOOD))
+        api = APIClient(readable)
+        assert api.get("/v4/profile").json()["username"] == "owner"
+        assert api.get("/v4/compute/instances").status_code == 200
+        assert api.get("/v4/domains").status_code == 403
+        token = PersonalToken.objects.get()
+        assert (token.user, token.label, token.scopes) == (owner, "ci", "computes:read_only")
+        assert timedelta(days=29) < token.expiry - now() <= timedelta(days=30)
+        assert [(event.action, event.username) for event in Event.objects.all()] == [("token_create", "owner")]
+
+    def test_it_is_shown_once_and_kept_nowhere_readable(self, browser):
+        answer = browser.post(PAGE, GOOD)
+        readable = made(answer)
+        assert "no-store" in answer["Cache-Control"]
+        assert readable not in browser.get("/home").content.decode()
+        assert readable not in browser.get(PAGE).content.decode()
+        assert readable not in kept_in_sessions()
+        assert readable not in str(PersonalToken.objects.values().get()) + str(list(Event.objects.values()))
+        assert readable not in str(browser.cookies)
+
+    def test_its_line_for_the_terminal_names_the_site_and_the_token(self, browser, settings):
+        settings.SITE_URL = "https://cloud.example.com"
+        page = browser.post(PAGE, GOOD)
+        line = unescape(re.findall(r'<code id="command">(.*?)</code>', page.content.decode())[0])
+        header = f"Authorization: Bearer {made(page)}"
+        assert shlex.split(line) == ["curl", "-sS", "-H", header, "https://cloud.example.com/v4/profile"]
+
+    @pytest.mark.parametrize(
+        ("ticked", "kept"),
+        [
+            (["*"], "*"),
+            (["computes:read_only", "*"], "*"),
+            (["computes:read_only", "computes:read_write", "volumes:read_only"],
+             "computes:read_write volumes:read_only"),
+        ],
+    )  # fmt: skip
+    def test_what_another_box_includes_is_left_out(self, browser, ticked, kept):
+        made(browser.post(PAGE, GOOD | {"scopes": ticked}))
+        assert PersonalToken.objects.get().scopes == kept
+
+    def test_every_scope_has_a_box_that_says_what_it_means(self, browser):
+        page = unescape(browser.get(PAGE).content.decode())
+        boxes = dict(
+            re.findall(r'<input type="checkbox" name="scopes" value="([^"]+)"[^>]*>\s*([^<]+?)</label>', page)
+        )
+        assert boxes.keys() == KNOWN
+        assert boxes["domains:read_only"] == "See domains and their records"
+        assert len(set(boxes.values())) == len(boxes)
+
+    def test_it_may_never_expire(self, browser):
+        assert "until you revoke it" in browser.post(PAGE, GOOD | {"expires": "never"}).content.decode()
+        assert PersonalToken.objects.get().expiry is None
+
+    def test_it_is_good_to_the_end_of_the_day_that_was_chosen(self, browser):
+        day = (now() + timedelta(days=400)).date()
+        made(browser.post(PAGE, GOOD | {"expires": "day", "until": day.isoformat()}))
+        assert PersonalToken.objects.get().expiry == datetime(day.year, day.month, day.day, 23, 59, 59, tzinfo=UTC)
+
+    def test_a_day_counts_only_where_one_is_to_be_chosen(self, browser):
+        made(browser.post(PAGE, GOOD | {"expires": "never", "until": "2001-01-01"}))
+        assert PersonalToken.objects.get().expiry is None
+
+    def test_that_of_a_restricted_user_is_as_restricted(self, restricted):
+        readable = made(sign_in("restricted", restricted).post(PAGE, GOOD | {"scopes": ["*"]}))
+        denied = APIClient(readable).post("/v4/domains", {"domain": "example.com", "type": "master"})
+        assert denied.status_code == 403
+
+
+@pytest.mark.parametrize(
+    ("wrong", "field", "reason"),
+    [
+        ({"label": ""}, "label", "Label must be 1-100 characters"),
+        ({"label": "   "}, "label", "Label must be 1-100 characters"),
+        ({"label": "x" * 101}, "label", "Label must be 1-100 characters"),
+        ({"label": "a\x00b"}, "label", "Null characters are not allowed."),
+        ({"scopes": []}, "scopes", "At least one scope is required"),
+        ({"scopes": ["computes:admin"]}, "scopes", "Select a valid choice."),
+        ({"expires": "day"}, "until", "Choose a day."),
+        ({"expires": "day", "until": "2001-01-01"}, "until", "Choose a day that is still to come."),
+        ({"expires": "day", "until": "soon"}, "until", "Enter a valid date."),
+        ({"expires": "-5"}, "expires", "Select a valid choice."),
+    ],
+)  # fmt: skip
+def test_what_is_wrong_is_said_at_the_field_and_nothing_is_made(browser, wrong, field, reason):
+    answer = browser.post(PAGE, GOOD | wrong)
+    assert reason in problems(answer, field)
+    assert not PersonalToken.objects.exists()
+    assert not Event.objects.exists()
+
+
+def test_all_that_is_wrong_is_said_at_once_and_the_rest_stays_as_it_was(browser):
+    given = {"label": "", "scopes": ["volumes:read_only"], "expires": "day", "until": "2001-01-01"}
+    answer = browser.post(PAGE, given)
+    assert problems(answer, "label")
+    assert problems(answer, "until")
+    assert 'value="volumes:read_only" checked' in answer.content.decode()
+
+
+class TestWhoMay:
+    def test_nobody_who_is_not_signed_in(self):
+        assert Client().get(PAGE)["Location"] == f"/login?next={PAGE}"
+        assert Client().post(PAGE, GOOD)["Location"].startswith("/login")
+        assert not PersonalToken.objects.exists()
+
+    def test_nobody_who_was_suspended_meanwhile(self, browser):
+        User.objects.update(is_active=False)
+        assert browser.post(PAGE, GOOD)["Location"].startswith("/login")
+        assert not PersonalToken.objects.exists()
+
+    def test_no_staff_whose_tokens_would_be_good_for_nothing(self, staff_browser):
+        assert staff_browser.get(PAGE).status_code == 404
+        assert staff_browser.post(PAGE, GOOD).status_code == 404
+        assert not PersonalToken.objects.exists()
+
+    def test_no_form_of_another_site(self, browser):
+        assert careful(browser).post(PAGE, GOOD).status_code == 403
+        assert not PersonalToken.objects.exists()
+
+    def test_no_browser_that_was_left_alone(self, browser):
+        signed_in_ago(browser, 601)
+        assert browser.get(PAGE)["Location"] == "/home/confirm?next=%2Fhome%2Ftokens%2Fnew"
+        signed_in_ago(browser, 1801)
+        assert browser.post(PAGE, GOOD)["Location"].startswith("/home/confirm")
+        assert not PersonalToken.objects.exists()
+
+    def test_but_a_form_may_stay_open_for_a_while(self, browser):
+        signed_in_ago(browser, 1700)
+        made(browser.post(PAGE, GOOD))
+
+
+def test_the_only_script_that_may_run_there_is_ours(browser):
+    page = browser.post(PAGE, GOOD)
+    assert page["Content-Security-Policy"].startswith("default-src 'none'")
+    assert "script-src 'self'" in page["Content-Security-Policy"]
+    assert re.findall(rb"<script[^>]*>", page.content) == [b'<script src="/static/pages/copy.js">']
+    assert b" hidden>Copy the token<" in page.content, "without scripts there is no button"
+    assert "script-src" not in browser.get("/home")["Content-Security-Policy"]
