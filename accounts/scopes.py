@@ -21,7 +21,7 @@ FAMILIES = {
     "stackscripts": "deployment scripts",
     "volumes": "volumes",
 }
-"""Families and what they are about, in plain words for the consent page."""
+"""Families and what they are about, in plain words for the pages."""
 
 NONE = "At least one scope is required"
 KNOWN = {ALL, *(f"{family}:{level}" for family in FAMILIES for level in (READ_ONLY, READ_WRITE))}

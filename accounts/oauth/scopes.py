@@ -1,4 +1,4 @@
-"""The contract's scopes, as the toolkit asks for them and as the consent page says them."""
+"""The contract's scopes, as the toolkit asks for them and as the pages say them: of consent, and of new tokens."""
 
 from collections.abc import Sequence
 
