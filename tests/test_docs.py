@@ -5,13 +5,11 @@ import subprocess
 from pathlib import Path
 
 import pytest
-from django.conf import settings
 
 from compute.jobs.catalogue import KINDS
+from tests.tours.pages import PAGES, ROOT
 
-ROOT = Path(settings.BASE_DIR)
 DOCS = ROOT / "docs"
-PAGES = {str(page.relative_to(ROOT)): page for page in [ROOT / "README.md", *sorted(DOCS.rglob("*.md"))]}
 LINK = re.compile(r"\]\(([^)#:]*)(?:#([^):]*))?\)")
 FILE = re.compile(r"`((?:accounts|compute|config|docs|managed|regions|tags|tests)/[\w/.]+)`")
 BASH = re.compile(r"^ *```bash\n(.*?)^ *```", re.MULTILINE | re.DOTALL)

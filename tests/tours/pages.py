@@ -1,0 +1,63 @@
+"""The blocks of the README and of docs that somebody is to type, and the commands that they are made of."""
+
+import re
+import subprocess
+import textwrap
+from dataclasses import dataclass
+from pathlib import Path
+
+from django.conf import settings
+
+ROOT = Path(settings.BASE_DIR)
+PAGES = {str(page.relative_to(ROOT)): page for page in [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]}
+BLOCK = re.compile(
+    r"^ *(?:<!-- not typed: (?P<reason>[^\n]*?) -->\n+ *)?```(?:bash|sh|console)\n(?P<text>.*?)^ *```$",
+    re.MULTILINE | re.DOTALL,
+)
+REFUSED = re.compile(r"\s# refused: (.*)$")
+ANSWERS = re.compile(r"\s# (\{.*\})")
+
+
+@dataclass(frozen=True)
+class Block:
+    """What stands between two fences. `not_typed` says why it is not typed as it stands, or is empty."""
+
+    text: str
+    not_typed: str
+
+
+@dataclass(frozen=True)
+class Command:
+    """One command, of one or several lines, and what its comment says: why it is refused, what the answer has.
+
+    A reason that is longer than its comment ends there with an ellipsis.
+    """
+
+    text: str
+    refused: str
+    answers: str
+
+
+def blocks(page: str) -> list[Block]:
+    """The blocks of a page for a shell (bash, sh, console), in its order."""
+    found = BLOCK.finditer(PAGES[page].read_text())
+    return [Block(textwrap.dedent(match["text"]), match["reason"] or "") for match in found]
+
+
+def commands(text: str) -> list[Command]:
+    """What a shell reads of a block between one prompt and the next."""
+    found, lines = [], ""
+    for line in text.splitlines(keepends=True):
+        lines += line
+        if _is_complete(lines):
+            refused, answers = REFUSED.search(line), ANSWERS.search(line)
+            found.append(Command(lines, refused[1] if refused else "", answers[1] if answers else ""))
+            lines = ""
+    assert not lines, f"a command without an end: {lines}"
+    return found
+
+
+def _is_complete(text: str) -> bool:
+    if text.endswith("\\\n"):
+        return False
+    return subprocess.run(["bash", "-n"], input=text, text=True, capture_output=True).returncode == 0

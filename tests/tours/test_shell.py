@@ -1,0 +1,130 @@
+"""The commands of docs/shell.sh, which the tours are typed with."""
+
+from datetime import UTC, datetime, timedelta
+
+import pytest
+
+from tests.ports import free_port
+from tests.tours.pages import ROOT
+from tests.tours.terminal import Terminal
+
+SOURCE = f". {ROOT}/docs/shell.sh"
+INSTANCE = (
+    '{"region": "us-east", "type": "g6-nanode-1", "image": "compute/debian11", '
+    '"root_pass": "correct-horse-7-battery", "booted": false}'
+)
+
+
+@pytest.fixture
+def shell(terminal, server) -> Terminal:
+    """One in which docs/shell.sh was read already, with the token that `make serve` prints."""
+    shell = terminal(T=server.token)
+    assert shell.type(f"{SOURCE}\n") == ("", 0)
+    return shell
+
+
+def say(shell: Terminal, command: str) -> str:
+    """What a command shows that goes well."""
+    shown, status = shell.type(f"{command}\n")
+    assert status == 0, shown
+    return shown.strip()
+
+
+def fail(shell: Terminal, command: str) -> str:
+    """What a command shows that fails."""
+    shown, status = shell.type(f"{command}\n")
+    assert status != 0, shown
+    assert "Traceback" not in shown
+    return shown.strip()
+
+
+def offline_instance(shell: Terminal) -> None:
+    """Have one, whose address is in I."""
+    say(shell, f"I=$A/compute/instances/$(api $A/compute/instances -d '{INSTANCE}' | field id)")
+    say(shell, "until_status $I offline")
+
+
+def test_it_is_read_in_any_folder_and_leaves_nothing_there(terminal, tmp_path):
+    elsewhere = tmp_path / "else where"
+    elsewhere.mkdir()
+    shell = terminal(elsewhere)
+    assert say(shell, SOURCE) == ""
+    assert say(shell, "api $A/profile | field username") == "owner"
+    assert list(elsewhere.iterdir()) == []
+
+
+def test_a_shell_makes_one_token_that_ends_the_same_day_and_takes_none_from_others(shell, terminal):
+    """Or within two hours, where the day is over before."""
+    count = "api $A/profile/tokens | field results"
+    before = int(say(shell, count))
+    one, other = terminal(), terminal()
+    say(one, SOURCE)
+    first = say(one, "echo $T")
+    say(one, SOURCE)
+    assert (say(one, "echo $T"), int(say(shell, count))) == (first, before + 1)
+
+    start = datetime.now(UTC).replace(tzinfo=None)
+    say(other, SOURCE)
+    latest = datetime.now(UTC).replace(tzinfo=None) + timedelta(hours=2)
+    assert (say(other, "echo $T") == first, int(say(shell, count))) == (False, before + 2)
+    assert say(one, "api $A/profile | field username") == "owner"
+    assert say(shell, f"api $A/profile/tokens | field data.{before}.label") == "docs/shell.sh"
+    expiry = datetime.fromisoformat(say(shell, f"api $A/profile/tokens | field data.{before + 1}.expiry"))
+    assert expiry.date() == start.date() or expiry <= latest
+
+
+def test_a_token_that_works_no_more_is_replaced(terminal):
+    shell = terminal(T="0" * 64)
+    assert say(shell, SOURCE) == ""
+    assert say(shell, "api $A/profile | field username") == "owner"
+
+
+def test_where_no_server_answers_it_says_how_to_name_another(terminal):
+    url = f"http://127.0.0.1:{free_port()}"
+    shown = fail(terminal(PORT=url.rpartition(":")[2]), SOURCE)
+    assert f"Nothing answers at {url}/v4. Start it with `make serve`, or say where it is: PORT=" in shown
+
+
+def test_a_state_that_is_not_the_servers_has_no_token_for_it(terminal, tmp_path):
+    shown = fail(terminal(STATE_DIR=str(tmp_path / "other")), SOURCE)
+    assert shown.startswith("No token was made that works at http://127.0.0.1:")
+    assert shown.endswith(
+        "Set STATE_DIR or DATABASE_URL as `make serve` has them, or T to the token that it prints."
+    )
+
+
+def test_a_field_that_is_not_there_is_told_with_the_reason_of_the_api(shell):
+    assert fail(shell, "api $A/volumes/999999 | field id") == "refused: Not found"
+    assert fail(shell, "api $A/volumes -d '{}' | field id") == "refused: label: label is required"
+    assert fail(shell, "api $A/profile | field nope").startswith('The answer has no nope: {"uid":')
+    assert fail(shell, "api $A/tickets/none | first").startswith("refused: ")
+    assert fail(shell, "echo | field id") == "There is no answer."
+    assert fail(shell, "echo '<html>' | field id") == "This is no answer of the API: <html>"
+
+
+def test_what_is_gone_is_not_waited_for(shell):
+    assert fail(shell, "until_status $A/volumes/999999 active") == "refused: Not found"
+    assert say(shell, "until_gone $A/volumes/999999") == ""
+
+
+def test_what_failed_is_not_waited_for(shell, server):
+    offline_instance(shell)
+    server.hypervisor.script("refuse", call="start", count=None)
+    try:
+        say(shell, "api -X POST $I/boot")
+        assert fail(shell, "until_status $I running").startswith("compute_boot failed: ")
+    finally:
+        server.hypervisor.clear_faults()
+    say(shell, "api -X DELETE $I && until_gone $I")
+
+
+def test_waiting_ends(shell, server):
+    offline_instance(shell)
+    with server.without_hypervisor():
+        say(shell, "PATIENCE=1; api -X POST $I/boot")
+        assert fail(shell, "until_status $I running").endswith("is still booting after 1 seconds.")
+        assert '"reason":"Compute busy."' in fail(shell, "when_free -X POST $I/reboot")
+        say(shell, "PATIENCE=600")
+    assert say(shell, "when_free -X POST $I/reboot") == "{}"
+    say(shell, "until_status $I running")
+    say(shell, "api -X DELETE $I && until_gone $I")
