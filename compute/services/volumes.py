@@ -305,9 +305,9 @@ def delete(actor: Actor, volume: Volume) -> None:
     Raises `Invalid` where it is attached, `Busy` while a job of it, or of a clone of it, lives.
     """
     held = _hold(volume)
+    _check_active(held, "delete")  # first: one that is being detached is shown as attached until that is done
     if held.instance_id is not None:
         raise Invalid("The volume is attached to a compute: detach it first.")
-    _check_active(held, "delete")
     _check_not_copied(held)
     told = open_event(
         username=actor.username, account_id=held.account_id, action="volume_delete", entity=volume_ref(held)

@@ -512,6 +512,14 @@ def test_a_volume_that_is_attached_is_not_deleted(api, world, off, driver):
     assert errors(api.delete(at(mine))) == reason
 
 
+def test_a_volume_that_is_being_detached_is_busy_and_can_be_deleted_afterwards(api, world, running, driver):
+    mine = volume_of(world, driver, instance=running)
+    api.post(at(mine, "detach"))
+    assert errors(api.delete(at(mine))) == {None: "Volume busy."}
+    work(Job.objects.get(kind="volume_detach"), driver)
+    assert api.delete(at(mine)).json() == {}
+
+
 # --- what becomes of it when something happens to its instance -------------------------------------------
 
 
