@@ -1,0 +1,100 @@
+"""The tables of an empty database, created as the migrations leave them (docs/decisions/fresh-database.md)."""
+
+from django.db import router
+from django.db.backends.base.base import BaseDatabaseWrapper
+from django.db.migrations import Migration, operations
+from django.db.migrations.graph import MigrationGraph
+from django.db.migrations.loader import MigrationLoader
+from django.db.migrations.recorder import MigrationRecorder
+
+Key = tuple[str, str]
+"""App and name of a migration."""
+
+# Any number will do, as long as nothing else in the database takes this advisory lock.
+LOCK = 0x736B65727279
+
+# Their whole effect is in the state that the migrations end with. Renaming is not among them: indexes, constraints
+# and sequences keep the names that the old name gave them.
+SCHEMA_OPERATIONS = (
+    operations.CreateModel,
+    operations.DeleteModel,
+    operations.AlterModelOptions,
+    operations.AlterModelManagers,
+    operations.AlterUniqueTogether,
+    operations.AddField,
+    operations.AlterField,
+    operations.RemoveField,
+    operations.AddIndex,
+    operations.RemoveIndex,
+    operations.AddConstraint,
+    operations.RemoveConstraint,
+)
+# Packages' functions that only rewrite rows of earlier releases. In our own migrations ``elidable=True`` says so.
+ROWS_ONLY: set[Key] = {
+    ("auth", "0011_update_proxy_permissions"),
+    ("contenttypes", "0002_remove_content_type_name"),
+    ("oauth2_provider", "0006_alter_application_client_secret"),
+    ("oauth2_provider", "0012_add_token_checksum"),
+    ("oauth2_provider", "0015_refreshtoken_token_checksum"),
+    ("oauth2_provider", "0019_application_registration_source"),
+}
+
+
+def create_tables(connection: BaseDatabaseWrapper) -> int:
+    """Create the tables of an empty database and record their migrations as applied; returns how many those are.
+
+    One transaction: all or nothing, and whoever comes at the same moment waits for it. Does nothing, and returns 0,
+    where the database has a table of ours or a migration, or where the migrations conflict. Migrations that do more
+    than shape tables, and those that depend on them, are left for ``migrate`` to apply one by one.
+    """
+    loader = MigrationLoader(connection)
+    if loader.applied_migrations or loader.detect_conflicts():
+        return 0
+    keys = at_once(loader)
+    state = loader.project_state(leaves(loader.graph, keys))
+    apps = state.apps
+    models = [
+        model
+        for model in (apps.get_model(*key) for key in state.models)
+        if model._meta.can_migrate(connection) and router.allow_migrate_model(connection.alias, model)
+    ]
+    with connection.schema_editor(atomic=True) as editor:
+        with connection.cursor() as cursor:
+            cursor.execute("SELECT pg_advisory_xact_lock(%s)", [LOCK])
+        if {model._meta.db_table for model in models} & set(connection.introspection.table_names()):
+            return 0
+        for model in models:
+            editor.create_model(model)
+        recorder = MigrationRecorder(connection)
+        recorder.ensure_schema()
+        # as Django's executor does it: one that was squashed stands beside those it replaces
+        done = [name for key in keys for name in (*loader.graph.nodes[key].replaces, key)]
+        recorder.migration_qs.bulk_create(recorder.Migration(app=app, name=name) for app, name in done)
+    return len(keys)
+
+
+def at_once(loader: MigrationLoader) -> list[Key]:
+    """The migrations whose effect is in the state they end with, in the order in which they would be applied."""
+    keys: list[Key] = []
+    for target in loader.graph.leaf_nodes():
+        for key in loader.graph.forwards_plan(target):
+            parents = {parent.key for parent in loader.graph.node_map[key].parents}
+            if key not in keys and parents <= set(keys) and shapes_tables(loader.graph.nodes[key]):
+                keys.append(key)
+    return keys
+
+
+def shapes_tables(migration: Migration) -> bool:
+    """Whether applying `migration` to a database without rows does nothing but shape tables."""
+    rows_only = (migration.app_label, migration.name) in ROWS_ONLY
+    return all(
+        type(operation) in SCHEMA_OPERATIONS
+        or (isinstance(operation, operations.RunPython) and (rows_only or operation.elidable))
+        for operation in migration.operations
+    )
+
+
+def leaves(graph: MigrationGraph, keys: list[Key]) -> list[Key]:
+    """Those of `keys` that no other one of them depends on."""
+    inner = {parent.key for key in keys for parent in graph.node_map[key].parents}
+    return [key for key in keys if key not in inner]
