@@ -12,7 +12,7 @@ from django.db.migrations.executor import MigrationExecutor
 from config.fresh_database import create_tables
 
 # What asks for something else than all migrations of all apps, each applied.
-PARTIAL = ("app_label", "migration_name", "plan", "check_unapplied", "fake", "fake_initial", "run_syncdb", "prune")
+PARTIAL = ("app_label", "migration_name", "plan", "check_unapplied", "fake", "fake_initial", "prune")
 
 
 class Command(migrate.Command):
