@@ -3,9 +3,7 @@
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
-# A bare Debian's python3 has no pip, and no ensurepip to make one: this one runs from its wheel.
-PIP = $(BIN)/python $(wildcard config/bootstrap/pip-*.whl)/pip
-INSTALL = $(PIP) --disable-pip-version-check --no-input install --require-hashes --only-binary=:all:
+INSTALL = $(BIN)/python config/bootstrap/install.py
 LOCK = $(BIN)/uv pip compile --universal --python-version 3.11 --generate-hashes --no-annotate --no-header --quiet
 GENERATED_OPENAPI = docs/openapi.yaml
 
@@ -14,8 +12,15 @@ ifeq ($(shell $(BIN)/python -c "" 2>/dev/null && echo works),)
 $(shell rm -f $(VENV)/.installed $(VENV)/.installed-dev)
 endif
 
+# What was installed lies in the environment as a copy of its lock file. The times of files say nothing: a checkout of
+# another commit changes them all.
+changed = $(shell cmp -s $(1) $(2) || echo FORCE)
+
+# Without bytecode each process compiles everything anew.
+export PYTHONDONTWRITEBYTECODE :=
+
 .DEFAULT_GOAL := help
-.PHONY: help serve test lint types bench lock openapi clean
+.PHONY: help serve test lint types bench lock openapi clean FORCE
 .DELETE_ON_ERROR:
 
 help:
@@ -62,12 +67,11 @@ $(BIN)/python:
 	@echo "Making the environment in $(VENV)"
 	@$(PYTHON) -m venv --clear --without-pip $(VENV)
 
-$(VENV)/.installed: requirements.lock | $(BIN)/python
-	@echo "Installing the dependencies (about 100 MB, once)"
-	@$(INSTALL) -r $<
-	@touch $@
+$(VENV)/.installed: $(call changed,requirements.lock,$(VENV)/.installed) | $(BIN)/python
+	@$(INSTALL) requirements.lock
+	@cp requirements.lock $@
 
-$(VENV)/.installed-dev: requirements-dev.lock | $(BIN)/python
-	@echo "Installing the dependencies and the tools for tests (about 150 MB, once)"
-	@$(INSTALL) -r $<
-	@touch $@ $(VENV)/.installed
+$(VENV)/.installed-dev: $(call changed,requirements-dev.lock,$(VENV)/.installed-dev) | $(BIN)/python
+	@$(INSTALL) requirements-dev.lock
+	@cp requirements-dev.lock $@
+	@cp requirements.lock $(VENV)/.installed

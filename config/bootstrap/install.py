@@ -1,0 +1,99 @@
+"""Install what a lock file names into the environment of this Python, and say how far that is.
+
+``python install.py LOCKFILE``. Runs before anything is installed, so it uses nothing but Python itself. pip is
+silent unless it fails: then all that it said is shown.
+"""
+
+import re
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import IO
+
+HERE = Path(__file__).resolve().parent
+# Back to the start of the line, and forget what stands there.
+REWRITE = "\r\x1b[K"
+# Where lines are not rewritten, a long installation still says so often, in seconds, how far it is.
+PLAIN_EVERY = 30.0
+INTERRUPTED = 130
+
+HINT = """
+pip failed, and all that it said stands above. The packages come from the index that pip is set up with:
+PIP_INDEX_URL names another one, PIP_PROXY a proxy, PIP_CERT the certificates of one. What was downloaded is kept.
+"""
+
+
+class Progress:
+    """One line that is rewritten on a terminal, and lines now and then elsewhere."""
+
+    def __init__(self, total: int, terminal: bool) -> None:
+        self.total = total
+        self.terminal = terminal
+        self.began = self.written = time.monotonic()
+
+    def show(self, text: str) -> None:
+        now = time.monotonic()
+        if self.terminal:
+            sys.stdout.write(f"{REWRITE}{text} ({now - self.began:.0f} s)")
+        elif now - self.written >= PLAIN_EVERY:
+            self.written = now
+            sys.stdout.write(f"{text} ({now - self.began:.0f} s)\n")
+        sys.stdout.flush()
+
+    def line(self, text: str) -> None:
+        """A line that stays."""
+        sys.stdout.write(f"{REWRITE if self.terminal else ''}{text}\n")
+        sys.stdout.flush()
+
+
+def main(lock: Path) -> int:
+    """Returns the exit code: that of pip."""
+    total = len(re.findall(r"^[A-Za-z0-9]", lock.read_text(), re.MULTILINE))
+    progress = Progress(total, sys.stdout.isatty())
+    progress.line(f"Installing {total} packages, once (about 100 MB, 150 with those for tests)")
+    said: list[str] = []
+    process = subprocess.Popen(  # noqa: S603
+        command(lock), stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True
+    )
+    try:
+        if process.stdout:
+            follow(process.stdout, progress, said)
+        code = process.wait()
+    except KeyboardInterrupt:
+        process.terminate()
+        process.wait()
+        progress.line("Stopped.")
+        return INTERRUPTED
+    if code:
+        progress.line("".join(said))
+        progress.line(HINT.strip())
+        return code
+    progress.line(f"Installed in {time.monotonic() - progress.began:.0f} s")
+    return 0
+
+
+def command(lock: Path) -> list[str]:
+    # A bare Debian's python3 has no pip, and no ensurepip to make one: this one runs from its wheel.
+    [pip] = HERE.glob("pip-*.whl")
+    return [
+        *(sys.executable, str(pip / "pip"), "--disable-pip-version-check", "--no-input", "--no-color", "install"),
+        *("--progress-bar", "off", "--root-user-action", "ignore"),
+        *("--require-hashes", "--only-binary=:all:", "-r", str(lock)),
+    ]
+
+
+def follow(output: IO[str], progress: Progress, said: list[str]) -> None:
+    """Read pip's `output` to its end, collect it in `said`, and show how many packages it has come to."""
+    found = 0
+    for line in output:
+        said.append(line)
+        if line.startswith(("Collecting ", "Requirement already satisfied: ", "Ignoring ")):
+            found += 1
+            progress.show(f"Downloading: {found} of {progress.total}")
+        elif line.startswith("Installing collected packages"):
+            progress.show("Unpacking")
+
+
+if __name__ == "__main__":
+    sys.exit(main(Path(sys.argv[1])))
