@@ -29,4 +29,7 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    main()
+    try:
+        main()
+    except KeyboardInterrupt:
+        sys.exit("Stopped.")  # Ctrl-C while this still starts, or in a command that does not end in its own way

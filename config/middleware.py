@@ -31,6 +31,7 @@ def request_id(respond: Respond) -> Respond:
     The client's own ``X-Request-ID`` is used if it is one short word, so that a line can be followed
     through a proxy. The line holds no query string, header or body: they may carry secrets, nor the part
     of a path that is one. A view may name the caller for it in ``request.actor_name``.
+    Whoever asks every few seconds whether all is well, and hears that it is, leaves no line.
     """
 
     def middleware(request: HttpRequest) -> HttpResponse:
@@ -41,7 +42,7 @@ def request_id(respond: Respond) -> Respond:
         current_id.set(identity)
         response = respond(request)
         response.headers["X-Request-ID"] = identity
-        if access.isEnabledFor(logging.INFO):
+        if access.isEnabledFor(logging.INFO) and not (request.path == "/healthz" and response.status_code == 200):
             _log_access(request, response, (perf_counter() - started) * 1000)
         return response
 

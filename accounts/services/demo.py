@@ -1,27 +1,48 @@
 """The demo account of ``make serve``."""
 
+import hashlib
+
 from django.db import transaction
 
-from accounts.models import Account, GlobalGrants, Level, User
+from accounts.models import Account, GlobalGrants, Level, PersonalToken, User
+from accounts.services.tokens import create_token
 
 OWNER, RESTRICTED, STAFF = "owner", "restricted", "staff"
+TOKEN_LABEL = "make serve"
 
 
 @transaction.atomic
-def ensure_demo(staff_password: str, owner_password: str) -> None:
+def ensure_demo(staff_password: str, owner_password: str, restricted_password: str) -> None:
     """Make what is not there yet: an account with an unrestricted and a restricted user, and a staff user.
 
-    What is there is left as it is, except that the two passwords are set if they do not fit.
+    What is there is left as it is, except that the passwords are set if they do not fit.
     """
     account, _ = Account.objects.get_or_create(company="Demo", defaults={"email": "demo@example.com"})
     owner = _user(OWNER, account=account)
     restricted = _user(RESTRICTED, account=account, restricted=True)
     GlobalGrants.objects.get_or_create(user=restricted, defaults={"account_access": Level.READ_ONLY})
     staff = _user(STAFF, is_staff=True, is_superuser=True)
-    for user, password in ((owner, owner_password), (staff, staff_password)):
+    passwords = ((owner, owner_password), (staff, staff_password), (restricted, restricted_password))
+    for user, password in passwords:
         if not user.check_password(password):
             user.set_password(password)
             user.save(update_fields=["password"])
+
+
+@transaction.atomic
+def ensure_token(username: str, readable: str) -> str:
+    """Return a token of the user with all scopes and no expiry: `readable` if it is one that works, else a new one.
+
+    A new one takes the place of those that earlier starts made for that user.
+    """
+    user = User.objects.get(username=username)
+    tokens = PersonalToken.objects.filter(user=user)
+    digest = hashlib.sha256(readable.encode()).hexdigest()
+    if tokens.filter(digest=digest, scopes="*", expiry=None).exists():
+        return readable
+    tokens.filter(label=TOKEN_LABEL).delete()
+    _, fresh = create_token(user, TOKEN_LABEL, scopes="*", expiry=None)
+    return fresh
 
 
 def _user(username: str, **fields) -> User:

@@ -1,7 +1,14 @@
 """What goes wrong with an embedded service, in words for the person at the terminal."""
 
+import errno
+import os
+import shutil
 from collections import deque
 from pathlib import Path
+
+NO_SPACE = os.strerror(errno.ENOSPC)
+# Two segments of PostgreSQL's log: with less than this it may have ended for want of space.
+LITTLE_SPACE = 32 * 1024**2
 
 
 class EmbeddedError(Exception):
@@ -15,3 +22,21 @@ def last_lines(log: Path, count: int = 12) -> str:
             return "".join(deque(lines, maxlen=count))
     except OSError:
         return ""
+
+
+def full_disk(folder: Path, said: str, log: Path | None = None) -> str | None:
+    """A sentence for an error that came of a full disk, or None for any other one.
+
+    `said` is the error's text. A server whose own log does not fit ends at once, and its clients hear only that it
+    has gone: then the end of its `log` says why.
+    """
+    try:
+        free = shutil.disk_usage(folder).free
+    except OSError:
+        return None
+    if NO_SPACE not in said and not (log and free < LITTLE_SPACE and NO_SPACE in last_lines(log)):
+        return None
+    left = f"{free // 1024**2} MB left"
+    return (
+        f"The disk that holds {folder} is full ({left}). Make room there, or set STATE_DIR to a folder elsewhere."
+    )

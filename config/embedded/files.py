@@ -3,9 +3,11 @@
 import importlib.util
 import os
 import socket
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
-from config.embedded.errors import EmbeddedError
+from config.embedded.errors import EmbeddedError, full_disk
 
 
 def private_folder(path: Path) -> Path:
@@ -22,6 +24,17 @@ def private_folder(path: Path) -> Path:
     if os.geteuid() not in (owner, 0):
         raise EmbeddedError(f"The folder {path} belongs to another user. Set STATE_DIR to one of your own.")
     return path
+
+
+@contextmanager
+def writing(path: Path) -> Iterator[None]:
+    """Raise `EmbeddedError` in place of what the system says while `path` is written."""
+    try:
+        yield
+    except OSError as error:
+        raise EmbeddedError(
+            full_disk(path.parent, str(error)) or f"Cannot write {path}: {error.strerror}."
+        ) from error
 
 
 def package_folder(name: str) -> Path:

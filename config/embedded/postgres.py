@@ -16,8 +16,8 @@ import psutil
 import psycopg
 
 from config.embedded.addresses import DATABASE, POSTGRES_PORT, USER, postgres_socket
-from config.embedded.errors import EmbeddedError, last_lines
-from config.embedded.files import answers, package_folder, private_folder
+from config.embedded.errors import EmbeddedError, full_disk, last_lines
+from config.embedded.files import answers, package_folder, private_folder, writing
 
 MAJOR_VERSION = "18"
 START_SECONDS = 60
@@ -73,8 +73,16 @@ class Postgres:
             if done.returncode == 0:
                 break
             if attempt == START_ATTEMPTS:
-                raise EmbeddedError(f"The embedded PostgreSQL does not start. {self.log}:\n{last_lines(self.log)}")
-        self._ensure_database()
+                raise EmbeddedError(
+                    self.full_disk(done.stdout)
+                    or f"The embedded PostgreSQL does not start. {self.log}:\n{last_lines(self.log)}"
+                )
+        try:
+            self._ensure_database()
+        except psycopg.OperationalError as error:
+            raise EmbeddedError(
+                self.full_disk(str(error)) or f"The embedded PostgreSQL cannot be used: {error}"
+            ) from error
 
     def stop(self) -> None:
         for mode in ("fast", "immediate"):
@@ -83,11 +91,16 @@ class Postgres:
                 return
         raise EmbeddedError(f"The embedded PostgreSQL at {self.socket} does not stop.")
 
+    def full_disk(self, said: str) -> str | None:
+        """The sentence for an error of the server, or of a client, that came of a full disk; else None."""
+        return full_disk(self.state, said, self.log)
+
     def _initialise(self) -> None:
         """Make the cluster in a folder of another name: half a cluster is never taken for one."""
         partial = self.data.with_suffix(".partial")
         shutil.rmtree(partial, ignore_errors=True)
-        partial.mkdir(mode=0o700)
+        with writing(partial):
+            partial.mkdir(mode=0o700)
         if os.geteuid() == 0:
             user = _unprivileged_user()
             os.chown(partial, user.pw_uid, user.pw_gid)
@@ -103,7 +116,10 @@ class Postgres:
             data=partial,
         )
         if done.returncode != 0:
-            raise EmbeddedError(f"The embedded PostgreSQL cannot be set up:\n{done.stdout}")
+            shutil.rmtree(partial, ignore_errors=True)  # on a full disk half a cluster is in the way
+            raise EmbeddedError(
+                self.full_disk(done.stdout) or f"The embedded PostgreSQL cannot be set up:\n{done.stdout}"
+            )
         partial.rename(self.data)
 
     def _check_version(self) -> None:
@@ -156,8 +172,11 @@ class Postgres:
         # PGPORT and the like are the shell's business with other servers.
         environment = {key: value for key, value in os.environ.items() if not key.startswith(("PG", "LC_"))}
         environment |= {"LC_ALL": "C", "PGPORT": POSTGRES_PORT}
-        with (self.state / "postgres.start").open("w+") as output:
-            # A file, not a pipe: the server inherits it and would keep a pipe open.
+        # A file, not a pipe: the server inherits it and would keep a pipe open.
+        path = self.state / "postgres.start"
+        with writing(path):
+            output = path.open("w+")
+        with output:
             done = subprocess.run(  # noqa: S603
                 command,
                 stdin=subprocess.DEVNULL,

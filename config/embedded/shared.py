@@ -5,8 +5,7 @@ import os
 from pathlib import Path
 from typing import Protocol
 
-from config.embedded.errors import EmbeddedError
-from config.embedded.files import private_folder
+from config.embedded.files import private_folder, writing
 
 CLOSED = -1
 
@@ -47,19 +46,13 @@ class Shared:
             try:
                 self._start_if_down()
             except BaseException:
-                self._leave()
+                self._stop_if_last()  # an error or Ctrl-C may have come when it was half started
                 raise
         return self
 
     def __exit__(self, *exc: object) -> None:
         with self._gate():
-            try:
-                fcntl.flock(self._users, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            except BlockingIOError:
-                pass  # somebody still uses it: the last one stops it
-            else:
-                self.server.stop()
-            self._leave()
+            self._stop_if_last()
 
     def revive(self) -> bool:
         """Start the server again if it died; says whether it had. Raises `EmbeddedError`."""
@@ -74,9 +67,15 @@ class Shared:
         self.server.start()
         return True
 
-    def _leave(self) -> None:
-        os.close(self._users)
-        self._users = CLOSED
+    def _stop_if_last(self) -> None:
+        try:
+            fcntl.flock(self._users, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            self.server.stop()
+        except BlockingIOError:
+            pass  # somebody still uses it: the last one stops it
+        finally:
+            os.close(self._users)
+            self._users = CLOSED
 
     def _gate(self) -> "_Gate":
         return _Gate(self._path("gate"))
@@ -99,7 +98,5 @@ class _Gate:
 
 
 def _open(path: Path) -> int:
-    try:
+    with writing(path):
         return os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
-    except OSError as error:
-        raise EmbeddedError(f"Cannot open {path}: {error.strerror}.") from error

@@ -7,7 +7,7 @@ import time
 from pathlib import Path
 
 from config.embedded.addresses import valkey_socket
-from config.embedded.errors import EmbeddedError, last_lines
+from config.embedded.errors import EmbeddedError, full_disk, last_lines
 from config.embedded.files import answers, package_folder, private_folder
 
 START_SECONDS = 60
@@ -51,7 +51,10 @@ class Valkey:
         except (OSError, subprocess.CalledProcessError) as error:
             raise EmbeddedError(f"The embedded Valkey does not start: {error}.") from error
         if not self._wait(until=True, seconds=START_SECONDS):
-            raise EmbeddedError(f"The embedded Valkey does not start. {self.log}:\n{last_lines(self.log)}")
+            raise EmbeddedError(
+                full_disk(self.state, "", self.log)
+                or f"The embedded Valkey does not start. {self.log}:\n{last_lines(self.log)}"
+            )
 
     def stop(self) -> None:
         try:

@@ -3,28 +3,39 @@
 import os
 import signal
 import socket
+import sys
 import time
 import urllib.error
 import urllib.request
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager, redirect_stdout
+from io import StringIO
 from typing import Any
 
 from celery import Celery
 from django.conf import settings
 from django.core.management import call_command
 from django.core.management.base import BaseCommand, CommandError, CommandParser
-from django.db import OperationalError, connections
+from django.db import InterfaceError, OperationalError, connections
 from kombu.exceptions import OperationalError as BrokerError
 from redis.exceptions import RedisError
 
 from config.celery import app
-from config.embedded import EmbeddedError, Shared, services
+from config.embedded import EmbeddedError, Postgres, Shared, services
+from config.management.commands.migrate import Command as Migrate
 from config.serving import demo
 from config.serving.children import children
+from config.serving.lock import Taken, database_locked, state_locked
+from config.serving.progress import Progress
 from config.serving.supervisor import Supervisor
 
-START_SECONDS = 60
+# For the API: a machine may be slow, and what ends by itself is said at once.
+START_SECONDS = 300
+WORKER_SECONDS = 60
 # Between attempts to start an embedded service that cannot be started.
 REVIVE_PAUSE = 5.0
+PORTS = range(1, 2**16)
+FIRST_UNPRIVILEGED = 1024
 
 
 class Command(BaseCommand):
@@ -32,64 +43,73 @@ class Command(BaseCommand):
     requires_migrations_checks = False
 
     def add_arguments(self, parser: CommandParser) -> None:
-        parser.add_argument("--port", type=int, default=os.environ.get("PORT") or 8000)
+        parser.add_argument("--port", help="in place of PORT, or 8000")
 
     def handle(self, *args: Any, **options: Any) -> None:
-        port = options["port"]
-        refuse_taken(port)
+        port = read_port(options["port"] or os.environ.get("PORT") or "8000")
+        os.environ["PORT"] = str(port)  # the children take the site's address from it
+        self.progress = Progress(sys.stdout)
         for number in (signal.SIGTERM, signal.SIGHUP):
             signal.signal(number, signal.default_int_handler)
         try:
-            self._serve(port)
+            with state_locked(settings.STATE_DIR, f"http://127.0.0.1:{port}"):
+                refuse_taken(port)
+                self._serve(port)
         except KeyboardInterrupt:
             pass
-        except EmbeddedError as error:
+        except (EmbeddedError, Taken) as error:
             raise CommandError(str(error)) from error
-        self._say("Stopped.")
+        self.progress.say("Stopped.")
 
     def _serve(self, port: int) -> None:
         postgres = not os.environ.get("DATABASE_URL")
         valkey = not os.environ.get("REDIS_URL")
-        self._say(f"PostgreSQL: {'the embedded one' if postgres else 'DATABASE_URL'}")
-        self._say(f"Redis: {'the embedded Valkey' if valkey else 'REDIS_URL'}")
-        with services(settings.STATE_DIR, postgres=postgres, valkey=valkey) as shared:
-            known = demo.passwords(settings.STATE_DIR)
-            token = self._prepare(known)
-            keeper = Keeper(shared, self._say)
-            with Supervisor(children(port), keeper.tend, self._say) as supervisor:
-                self._say("Starting the API, a worker and the clock")
-                ready = supervisor.run_until(lambda: serves(port), START_SECONDS)
-                if ready is False:
-                    raise CommandError(f"The API does not answer after {START_SECONDS} seconds.")
-                if ready:
-                    ready = supervisor.run_until(works, START_SECONDS)
-                if ready is False:
-                    self._say("No worker answers: what is begun waits for one. What ails it is said above.")
-                if ready is not None:
-                    self.stdout.write(demo.banner(port, token, known))
-                    self.stdout.flush()
-                    supervisor.run_until(lambda: False)
-                self._say("Stopping")
+        with ExitStack() as stack:
+            with self.progress.phase(starting(postgres, valkey)):
+                shared = stack.enter_context(services(settings.STATE_DIR, postgres=postgres, valkey=valkey))
+                if not postgres:
+                    with database_errors():
+                        stack.enter_context(database_locked())
+            with database_errors():
+                known = self._prepare()
+            self._run(port, known, Keeper(shared, self.progress.say))
 
-    def _prepare(self, known: demo.Passwords) -> str:
-        """Bring the database up to date; returns a fresh token."""
-        from accounts.services.demo import ensure_demo
-
+    def _prepare(self) -> demo.Logins:
+        """Bring the database up to date; returns the logins of the demo account."""
         try:
-            self._say("Database: migrating")
-            call_command("migrate", interactive=False, verbosity=0)
-            self._say("Database: catalogue and demo account")
-            call_command("seed", verbosity=0)
-            ensure_demo(staff_password=known.staff, owner_password=known.owner)
-            return demo.fresh_token()
-        except OperationalError as error:
-            raise CommandError(f"Cannot use the database: {error}") from error
+            migrating = "Migrating the database"
+            with self.progress.phase(migrating):
+                report = self._counter(migrating)
+                call_command(Migrate(report=report), interactive=False, verbosity=0)
+            with self.progress.phase("Seeding the catalogue and the demo account"):
+                with redirect_stdout(StringIO()):
+                    call_command("seed", verbosity=0)
+                known = demo.prepare(demo.logins(settings.STATE_DIR))
+                demo.keep(settings.STATE_DIR, known)
+            return known
         finally:
             connections.close_all()
 
-    def _say(self, line: str) -> None:
-        self.stdout.write(line)
-        self.stdout.flush()
+    def _counter(self, text: str) -> Callable[[int, int], None]:
+        return lambda applied, total: self.progress.count(f"{text}: {applied} of {total}")
+
+    def _run(self, port: int, known: demo.Logins, keeper: "Keeper") -> None:
+        say = self.progress.say
+        with Supervisor(children(port), keeper.tend, say) as supervisor:
+            # A line that stays, for from here on the children write to the terminal as well.
+            say("Starting the API, a worker and the clock")
+            ready = supervisor.run_until(lambda: serves(port), START_SECONDS)
+            if ready is False:
+                raise CommandError(f"The API does not answer after {START_SECONDS} seconds.")
+            if ready:
+                ready = supervisor.run_until(works, WORKER_SECONDS)
+            if ready is False:
+                say("No worker answers: what is begun waits for one. What ails it is said above.")
+            if ready is not None:
+                say(f"Ready after {self.progress.seconds():.1f} s")
+                say(demo.banner(port, known))
+                supervisor.run_until(lambda: False)
+            say("Stopping")
 
 
 class Keeper:
@@ -112,18 +132,46 @@ class Keeper:
                 self.next_try = time.monotonic() + REVIVE_PAUSE
 
 
+def read_port(text: str) -> int:
+    """The number of a port. Raises `CommandError`."""
+    if not text.strip().isascii() or not text.strip().isdigit() or int(text) not in PORTS:
+        raise CommandError(f"PORT: {text!r} is no port, which is a number from {PORTS[0]} to {PORTS[-1]}.")
+    return int(text)
+
+
 def refuse_taken(port: int) -> None:
     """Raise `CommandError` if something listens on `port`: several servers could share it unnoticed."""
     with socket.socket() as probe:
         probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         try:
             probe.bind(("127.0.0.1", port))
-        except OverflowError:
-            raise CommandError(f"{port} is no port.") from None
         except OSError as error:
+            other = port + 1 if port + 1 in PORTS and port >= FIRST_UNPRIVILEGED else 8000
             raise CommandError(
-                f"Port {port} cannot be used: {error.strerror}. Choose another one: make serve PORT={port + 1}"
+                f"Port {port} cannot be used: {error.strerror}. Choose another one: make serve PORT={other}"
             ) from error
+
+
+def starting(postgres: bool, valkey: bool) -> str:
+    """The line of the phase that starts the embedded services, which says what is used in the place of one."""
+    if postgres and valkey:
+        return "Starting PostgreSQL and Valkey"
+    if postgres:
+        return "Starting PostgreSQL (Redis is that of REDIS_URL)"
+    if valkey:
+        return "Starting Valkey (PostgreSQL is that of DATABASE_URL)"
+    return "Using the PostgreSQL of DATABASE_URL and the Redis of REDIS_URL"
+
+
+@contextmanager
+def database_errors() -> Iterator[None]:
+    """Raise `CommandError`, in one line, where the database cannot be used."""
+    try:
+        yield
+    except (OperationalError, InterfaceError) as error:
+        said = " ".join(str(error).split())
+        full = None if os.environ.get("DATABASE_URL") else Postgres(settings.STATE_DIR).full_disk(said)
+        raise CommandError(full or f"Cannot use the database: {said}") from error
 
 
 def works(app: Celery = app) -> bool:
@@ -135,9 +183,9 @@ def works(app: Celery = app) -> bool:
 
 
 def serves(port: int) -> bool:
-    """Whether the API answers. Asks for what needs no token but the database."""
+    """Whether the API answers, which it does when it reaches its database."""
     try:
-        with urllib.request.urlopen(f"http://127.0.0.1:{port}/v4/regions", timeout=5) as answer:
+        with urllib.request.urlopen(f"http://127.0.0.1:{port}/healthz", timeout=5) as answer:
             return answer.status == 200
     except (urllib.error.URLError, OSError):
         return False

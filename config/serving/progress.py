@@ -1,0 +1,58 @@
+"""How far the start is: one line for each phase, rewritten on a terminal and plain elsewhere."""
+
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import TextIO
+
+import psutil
+
+# Back to the start of the line, and forget what stands there.
+REWRITE = "\r\x1b[K"
+# Where lines are not rewritten, a long phase still says so often, in seconds, how far it is.
+PLAIN_EVERY = 10.0
+
+
+class Progress:
+    """Writes to `stream`, such as standard output.
+
+    On a terminal the line of a phase is rewritten as it goes on, and ends with the seconds that it took. Elsewhere
+    it is written when the phase begins, without control characters.
+    """
+
+    def __init__(self, stream: TextIO) -> None:
+        self.stream = stream
+        self.terminal = stream.isatty()
+        self._written = time.monotonic()
+
+    @contextmanager
+    def phase(self, text: str) -> Iterator[None]:
+        """A phase as long as the block. Its line ends whether or not the block succeeds."""
+        began = time.monotonic()
+        self._show(text)
+        took = ""
+        try:
+            yield
+            took = f" ({time.monotonic() - began:.1f} s)"
+        finally:
+            if self.terminal:
+                self.say(took)
+
+    def count(self, text: str) -> None:
+        """Show `text` in the place of the phase's line."""
+        if self.terminal or time.monotonic() - self._written >= PLAIN_EVERY:
+            self._show(text)
+
+    def say(self, line: str) -> None:
+        """Write a line that stays."""
+        self.stream.write(f"{line}\n")
+        self.stream.flush()
+
+    def seconds(self) -> float:
+        """Since this process was started, what it imported included."""
+        return time.time() - psutil.Process().create_time()
+
+    def _show(self, text: str) -> None:
+        self._written = time.monotonic()
+        self.stream.write(f"{REWRITE}{text}" if self.terminal else f"{text}\n")
+        self.stream.flush()

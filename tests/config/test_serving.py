@@ -1,0 +1,158 @@
+"""The parts of ``make serve`` that need no server."""
+
+import io
+import json
+import subprocess
+import sys
+
+import pytest
+from django.db import connection
+
+from config.bootstrap import install
+from config.embedded import EmbeddedError
+from config.embedded.errors import full_disk
+from config.serving import demo
+from config.serving.lock import Taken, database_locked, state_locked
+from config.serving.progress import Progress
+
+SITE = "http://127.0.0.1:8000"
+
+
+class Terminal(io.StringIO):
+    def isatty(self) -> bool:
+        return True
+
+
+def test_a_phase_is_a_line_that_is_rewritten_on_a_terminal():
+    progress = Progress(Terminal())
+    with progress.phase("Migrating"):
+        progress.count("Migrating: 1 of 2")
+        progress.count("Migrating: 2 of 2")
+    progress.say("Done")
+    *rewritten, done = progress.stream.getvalue().splitlines(keepends=True)
+    assert (
+        "".join(rewritten).replace("\r\x1b[K", "|").startswith("|Migrating|Migrating: 1 of 2|Migrating: 2 of 2 (")
+    )
+    assert done == "Done\n"
+
+
+def test_a_phase_that_fails_ends_its_line_on_a_terminal():
+    progress = Progress(Terminal())
+    with pytest.raises(KeyboardInterrupt), progress.phase("Migrating"):
+        raise KeyboardInterrupt
+    assert progress.stream.getvalue() == "\r\x1b[KMigrating\n"
+
+
+def test_a_phase_is_a_plain_line_elsewhere_and_a_long_one_a_few():
+    progress = Progress(io.StringIO())
+    with progress.phase("Migrating"):
+        for count in range(40):
+            progress.count(f"Migrating: {count} of 45")
+        progress._written -= 60  # a minute goes by
+        for count in range(40, 46):
+            progress.count(f"Migrating: {count} of 45")
+    assert progress.stream.getvalue() == "Migrating\nMigrating: 40 of 45\n"
+
+
+def test_a_state_folder_is_served_by_one_and_free_again_afterwards(tmp_path):
+    with state_locked(tmp_path, SITE):
+        with pytest.raises(Taken, match=f"runs at {SITE} and uses {tmp_path}"), state_locked(tmp_path, "other"):
+            raise AssertionError
+        with pytest.raises(Taken, match=f"runs at {SITE}"), state_locked(tmp_path, "other"):
+            raise AssertionError
+    with state_locked(tmp_path, "other"):
+        assert (tmp_path / "serve.lock").read_text() == "other"
+    assert (tmp_path / "serve.lock").read_text() == ""
+
+
+def test_who_is_killed_has_no_lock(tmp_path):
+    code = (
+        "import os, sys; from pathlib import Path; from config.serving.lock import state_locked\n"
+        f"with state_locked(Path(sys.argv[1]), {SITE!r}): os.kill(os.getpid(), 9)"
+    )
+    done = subprocess.run([sys.executable, "-c", code, str(tmp_path)], check=False)
+    assert done.returncode == -9
+    assert (tmp_path / "serve.lock").read_text() == SITE
+    with state_locked(tmp_path, "other"):
+        assert (tmp_path / "serve.lock").read_text() == "other"
+
+
+def test_a_file_is_no_state_folder(tmp_path):
+    path = tmp_path / "file"
+    path.touch()
+    with pytest.raises(EmbeddedError, match="Cannot use the folder"), state_locked(path, SITE):
+        raise AssertionError
+
+
+@pytest.mark.django_db(transaction=True)
+def test_a_database_is_served_by_one_and_free_again_afterwards():
+    with database_locked():
+        with pytest.raises(Taken, match="DATABASE_URL"), database_locked():
+            raise AssertionError
+        connection.close()
+        with pytest.raises(Taken), database_locked():
+            raise AssertionError
+    with database_locked():
+        pass
+
+
+def test_logins_stay_the_same(tmp_path):
+    known = demo.logins(tmp_path)
+    assert all((known.owner, known.staff, known.restricted))
+    assert len({known.owner, known.staff, known.restricted}) == 3
+    demo.keep(tmp_path, known)
+    assert demo.logins(tmp_path) == known
+
+
+def test_logins_of_an_earlier_release_are_kept(tmp_path):
+    (tmp_path / "demo.json").write_text(json.dumps({"owner": "for-owner", "staff": "for-staff"}))
+    known = demo.logins(tmp_path)
+    assert (known.owner, known.staff, known.owner_token) == ("for-owner", "for-staff", "")
+    assert known.restricted
+
+
+@pytest.mark.parametrize("text", ["", "{", "[]", "null", "\xff"])
+def test_logins_that_cannot_be_read_are_made_anew(tmp_path, text):
+    (tmp_path / "demo.json").write_bytes(text.encode("latin-1"))
+    assert demo.logins(tmp_path).owner
+
+
+def test_a_full_disk_is_told_from_other_errors(tmp_path):
+    said = full_disk(tmp_path, 'could not extend file "base/5/1": No space left on device HINT: …')
+    assert said is not None
+    assert said.startswith(f"The disk that holds {tmp_path} is full (")
+    assert full_disk(tmp_path, "connection refused") is None
+
+
+def test_pip_is_followed_in_silence_and_counted():
+    said: list[str] = []
+    progress = install.Progress(3, terminal=True)
+    out = io.StringIO()
+    lines = ["Ignoring a: markers\n", "Collecting b==1\n", "  Downloading b.whl\n", "Collecting c==1\n"]
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(sys, "stdout", out)
+        install.follow(iter([*lines, "WARNING: …\n"]), progress, said)
+    assert said == [*lines, "WARNING: …\n"]
+    shown = out.getvalue().split("\r\x1b[K")[1:]
+    assert [text.partition(" (")[0] for text in shown] == [f"Downloading: {count} of 3" for count in (1, 2, 3)]
+
+
+def test_what_pip_said_is_shown_where_it_fails(tmp_path):
+    lock = tmp_path / "requirements.lock"
+    lock.write_text("surely-no-such-package==1 \\\n    --hash=sha256:" + "0" * 64 + "\n")
+    command = [sys.executable, "-m", "config.bootstrap.install", str(lock)]
+    env = {"PIP_NO_INDEX": "1", "PATH": ""}
+    done = subprocess.run(command, env=env, capture_output=True, text=True, check=False)
+    assert done.returncode != 0
+    assert "No matching distribution found for surely-no-such-package" in done.stdout
+    assert "PIP_INDEX_URL" in done.stdout
+    assert "\x1b" not in done.stdout
+
+
+def test_pip_says_nothing_where_all_is_well(tmp_path):
+    lock = tmp_path / "requirements.lock"
+    lock.write_text("# nothing\n")
+    command = [sys.executable, "-m", "config.bootstrap.install", str(lock)]
+    done = subprocess.run(command, env={"PATH": ""}, capture_output=True, text=True, check=False)
+    assert done.returncode == 0
+    assert [line.split()[0] for line in done.stdout.splitlines()] == ["Installing", "Installed"]

@@ -1,0 +1,203 @@
+"""``make serve`` as its user meets it: real processes in a state folder of their own."""
+
+import fcntl
+import json
+import os
+import pty
+import re
+import signal
+import stat
+import subprocess
+import sys
+import urllib.error
+import urllib.request
+from collections.abc import Iterator
+from contextlib import suppress
+from pathlib import Path
+
+import pytest
+
+from tests.ports import free_port
+
+ROOT = Path(__file__).resolve().parent.parent.parent
+PATIENCE = 900
+"""Seconds that a start or a stop may take on whatever machine."""
+TOKEN = re.compile(r"^(restricted )?token: ([0-9a-f]{64})$", re.MULTILINE)
+
+
+def environment(state: Path) -> dict[str, str]:
+    """That of a shell where nothing is set: the embedded services, in `state`."""
+    ours = ("DATABASE_URL", "REDIS_URL", "PORT", "SITE_URL", "PRODUCTION")
+    return {name: value for name, value in os.environ.items() if name not in ours} | {"STATE_DIR": str(state)}
+
+
+class Server:
+    """One ``manage.py serve``, its output on a pipe or on a terminal."""
+
+    def __init__(self, state: Path, *, terminal: bool = False) -> None:
+        self.port = free_port()
+        self.text = ""
+        command = [sys.executable, "manage.py", "serve", "--port", str(self.port)]
+        self.output, out = pty.openpty() if terminal else os.pipe()
+        self.process = subprocess.Popen(
+            command, cwd=ROOT, env=environment(state), stdin=subprocess.DEVNULL, stdout=out, stderr=out,
+            start_new_session=True,
+        )  # fmt: skip
+        os.close(out)
+
+    def read(self, until: str | None = None) -> str:
+        """Everything it wrote, up to `until` or to its end. Its own limits end it where it does not get there."""
+        while until is None or until not in self.text:
+            try:
+                more = os.read(self.output, 65536)
+            except OSError:  # a terminal ends so
+                more = b""
+            if not more:
+                assert until is None, f"it ended without {until!r}:\n{self.text}"
+                break
+            self.text += more.decode()
+        return self.text
+
+    def ready(self) -> str:
+        return self.read(until="/account/users/restricted/grants")
+
+    def tokens(self) -> list[str]:
+        """Of owner and of restricted."""
+        return [token for _, token in TOKEN.findall(self.text.replace("\r\n", "\n"))]
+
+    def status(self, token: str) -> int:
+        """How the API answers that token."""
+        request = urllib.request.Request(
+            f"http://127.0.0.1:{self.port}/v4/account", headers={"Authorization": f"Bearer {token}"}
+        )
+        try:
+            with urllib.request.urlopen(request, timeout=PATIENCE) as answer:
+                return answer.status
+        except urllib.error.HTTPError as error:
+            return error.code
+
+    def stop(self) -> int:
+        if self.process.poll() is None:
+            self.process.send_signal(signal.SIGINT)
+        self.read()
+        os.close(self.output)
+        return self.process.wait(PATIENCE)
+
+
+@pytest.fixture
+def start(tmp_path) -> Iterator:
+    servers = []
+
+    def build(state: Path, **options) -> Server:
+        servers.append(Server(state, **options))
+        return servers[-1]
+
+    yield build
+    for server in servers:
+        if server.process.poll() is None:
+            server.process.kill()  # what it started goes with it
+            server.process.wait()
+
+
+def serve(state: Path, *arguments: str) -> subprocess.CompletedProcess:
+    """Run it to its end, for starts that are refused."""
+    return subprocess.run(
+        [sys.executable, "manage.py", "serve", *arguments],
+        cwd=ROOT, env=environment(state), capture_output=True, text=True, timeout=PATIENCE, check=False,
+    )  # fmt: skip
+
+
+def one_line(done: subprocess.CompletedProcess) -> str:
+    """What a start that was refused says on standard error."""
+    assert done.returncode != 0
+    assert done.stderr.count("\n") == 1, done.stderr
+    return done.stderr
+
+
+def test_a_start_says_little_a_second_takes_nothing_and_a_third_prints_the_same_tokens(start, tmp_path):
+    state = tmp_path / "a folder, of mine"
+    first = start(state)
+    text = first.ready()
+    phases = text.split("\nSkerry is running")[0].splitlines()
+    assert phases[:4] == [
+        "Starting PostgreSQL and Valkey",
+        "Migrating the database",
+        "Seeding the catalogue and the demo account",
+        "Starting the API, a worker and the clock",
+    ]
+    assert phases[-1].startswith("Ready after ")
+    assert text.isprintable() or set(filter(lambda character: not character.isprintable(), text)) == {"\n"}
+    assert "access:" not in text, "its own look at whether the API answers is not worth a line"
+    owner, restricted = first.tokens()
+    assert first.status(owner) == first.status(restricted) == 200
+
+    refused = one_line(serve(state, "--port", str(free_port())))
+    assert f"Another make serve runs at http://127.0.0.1:{first.port}" in refused
+    assert first.status(owner) == first.status(restricted) == 200
+
+    kept = state / "demo.json"
+    assert stat.S_IMODE(kept.stat().st_mode) == 0o600
+    passwords = [json.loads(kept.read_text())[name] for name in ("owner", "staff", "restricted")]
+    assert all(password in text for password in passwords)
+    assert first.stop() == 0
+    assert first.text.endswith("Stopped.\n")
+
+    again = start(state, terminal=True)
+    text = again.ready()
+    assert re.search(r"\r\x1b\[KMigrating the database: (\d+) of \1 \(\d+\.\d s\)\r\n", text)
+    assert "\x1b" not in text[text.index("Starting the API") :], "the children write there too"
+    assert again.tokens() == [owner, restricted]
+    assert again.status(owner) == 200
+    assert again.stop() == 0
+
+
+def test_ctrl_c_before_it_runs_ends_with_a_line_and_leaves_no_server(start, tmp_path):
+    server = start(tmp_path)
+    server.read(until="Starting PostgreSQL")
+    assert server.stop() == 0
+    assert server.text.endswith("Stopped.\n")
+    assert "Traceback" not in server.text
+    with (tmp_path / "postgres.users").open("a") as users:
+        fcntl.flock(users, fcntl.LOCK_EX | fcntl.LOCK_NB)  # nobody uses it
+    assert not (tmp_path / "postgres" / "postmaster.pid").exists()
+
+
+def test_ctrl_c_while_python_still_imports_ends_with_a_line(tmp_path):
+    (tmp_path / "environs.py").write_text("import os, signal\nos.kill(os.getpid(), signal.SIGINT)\n")
+    environ = environment(tmp_path) | {"PYTHONPATH": str(tmp_path)}
+    done = subprocess.run(
+        [sys.executable, "manage.py", "serve"],
+        cwd=ROOT, env=environ, capture_output=True, text=True, timeout=PATIENCE, check=False,
+    )  # fmt: skip
+    assert one_line(done) == "Stopped.\n"
+
+
+@pytest.mark.parametrize("port", ["abc", "0", "65536", "-1", "8000.5", "²"])
+def test_what_is_no_port_is_refused_in_a_line(tmp_path, port):
+    assert f"{port!r} is no port" in one_line(serve(tmp_path, f"--port={port}"))
+
+
+@pytest.fixture
+def small_disk(tmp_path) -> Iterator[Path]:
+    """A folder on a disk of 16 MB, which does not hold a database. Mounting one needs root, and the right to."""
+    folder = tmp_path / "small"
+    folder.mkdir()
+    mounted = subprocess.run(
+        ["mount", "-t", "tmpfs", "-o", "size=16m,mode=700", "tmpfs", str(folder)], capture_output=True, check=False
+    )
+    if mounted.returncode:
+        pytest.skip("this user may not mount a small disk here")
+    try:
+        yield folder
+    finally:
+        subprocess.run(["umount", "--lazy", str(folder)], check=True)
+
+
+@pytest.mark.parametrize("full", [False, True])
+def test_a_full_disk_is_named_in_a_line(small_disk, full):
+    serve(small_disk, "--port=0")  # refused, but the secret key is made by now
+    if full:
+        with (small_disk / "filling").open("wb", buffering=0) as filling, suppress(OSError):
+            while filling.write(bytes(65536)):
+                pass
+    assert f"The disk that holds {small_disk} is full" in one_line(serve(small_disk, f"--port={free_port()}"))
