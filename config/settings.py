@@ -428,6 +428,6 @@ CELERY_WORKER_PREFETCH_MULTIPLIER = 1
 CELERY_TASK_SOFT_TIME_LIMIT = JOB_SOFT_LIMIT
 CELERY_TASK_TIME_LIMIT = JOB_HARD_LIMIT
 # Keeps its times in memory: its entries are short intervals or crontabs, and a file is one more thing to break.
-CELERY_BEAT_SCHEDULER = "celery.beat:Scheduler"
+CELERY_BEAT_SCHEDULER = "compute.jobs.heartbeats:Clock"
 CELERY_BEAT_MAX_LOOP_INTERVAL = 5
 CELERY_TIMEZONE = TIME_ZONE

@@ -45,11 +45,27 @@ class Action(admin.SimpleListFilter):
         return queryset.filter(action__startswith=prefix) if prefix else queryset
 
 
+class Outcome(admin.SimpleListFilter):
+    """Sets what went wrong apart from what ended because a customer deleted what it was about."""
+
+    title = "outcome"
+    parameter_name = "outcome"
+
+    def lookups(self, request, model_admin):
+        return [("failed", "Failed"), ("superseded", "Superseded by a deletion")]
+
+    def queryset(self, request: HttpRequest, queryset: QuerySet[Event]) -> QuerySet[Event]:
+        if self.value() == "failed":
+            return queryset.failures()  # type: ignore[attr-defined] # the model's own queryset
+        superseded = queryset.filter(status=Event.Status.FAILED, message=Event.SUPERSEDED)
+        return superseded if self.value() == "superseded" else queryset
+
+
 @admin.register(Event)
 class EventPage(ReadOnlyPage):
     list_display = ("created", "action", "entity", "state", "account", "by", "message")
     list_select_related = ("account",)
-    list_filter = ("status", Since, Action)
+    list_filter = ("status", Outcome, Since, Action)
     ordering = ("-id",)
     sortable_by = ()
     fieldsets = (

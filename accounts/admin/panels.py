@@ -43,6 +43,8 @@ def staff(request: HttpRequest, account_id: int) -> Actor:
 
 def event_state(event: Event) -> SafeString:
     """The event's status and, while it is under way, its percent."""
+    if event.status == Event.Status.FAILED and event.message == Event.SUPERSEDED:
+        return pill("superseded", QUIET)
     state = pill(event.status, EVENT_TONES.get(event.status, QUIET))  # type: ignore[call-overload]
     if event.status != Event.Status.STARTED or event.percent_complete is None:
         return state

@@ -20,6 +20,10 @@ ACCOUNT_LEVEL = ("", "account", "entity_transfer", "oauth_client", "ticket")
 class EventQuerySet(models.QuerySet["Event"]):
     """Looks only at what compiled SQL leaves open of an actor, as `GrantedQuerySet` does."""
 
+    def failures(self) -> Self:
+        """What went wrong: what failed, but for changes that a deletion superseded."""
+        return self.filter(status=Event.Status.FAILED).exclude(message=Event.SUPERSEDED)
+
     def visible_to(self, actor: Actor) -> Self:
         """The account's events of the last 90 days.
 
@@ -59,6 +63,10 @@ class Event(models.Model):
     `percent_complete`; one that is instant is a ``notification`` with null percent and duration.
     The entity is named by value, since events outlive what they tell of.
     """
+
+    SUPERSEDED = "Superseded by the deletion of the compute."
+    """The message of a change that ended because what it was about is being deleted: ``failed`` to clients, and
+    nothing that staff have to look at."""
 
     class Status(models.TextChoices):
         SCHEDULED = "scheduled"

@@ -1,4 +1,7 @@
-"""What of this app needs attention: stuck jobs, failures, dry pools, hosts full or behind. Five queries."""
+"""What of this app needs attention: stuck jobs, failures, dry pools, hosts full or behind. A query for each.
+
+Hosts and processes that do not answer have a module of their own, `compute.admin.outages`.
+"""
 
 from collections.abc import Iterator
 from datetime import timedelta
@@ -40,12 +43,10 @@ def events(request: HttpRequest) -> Iterator[Notice]:
     if not request.user.has_perm("accounts.view_event"):
         return
     newest = Event.objects.order_by("-pk").values("pk")[:WINDOW]  # by its index: times have none
-    failed = Event.objects.filter(
-        pk__in=newest, status=Event.Status.FAILED, created__gt=now() - timedelta(hours=1)
-    ).count()
+    failed = Event.objects.failures().filter(pk__in=newest, created__gt=now() - timedelta(hours=1)).count()
     if failed:
         text = f"Failed in the last hour: {failed} event{'' if failed == 1 else 's'}"
-        yield Notice(text, list_of(Event, status__exact="failed", since="hour"))
+        yield Notice(text, list_of(Event, outcome="failed", since="hour"))
 
 
 @watcher

@@ -5,13 +5,14 @@ from typing import Any
 from django import forms
 from django.contrib import admin
 from django.db.models import Count, QuerySet
+from django.db.models.functions import Now
 from django.http import HttpRequest
 from django.utils.html import format_html
 
-from compute.models import Host, Instance, Reservation
+from compute.models import Host, Instance, Job, Reservation
 from compute.services import maintenance
 from compute.services.placement import PARTS
-from config.admin.display import BAD, BUSY, GOOD, QUIET, link, list_of, moment, pill
+from config.admin.display import BAD, BUSY, GOOD, NOTHING, QUIET, link, list_of, moment, pill, span
 from config.admin.pages import Page, Panel
 from config.admin.verbs import Verb
 
@@ -57,20 +58,34 @@ class HostForm(forms.ModelForm):
         return super().clean()
 
 
+class Answers(admin.SimpleListFilter):
+    title = "answers"
+    parameter_name = "answers"
+
+    def lookups(self, request, model_admin):
+        return [("yes", "Yes"), ("no", "No")]
+
+    def queryset(self, request: HttpRequest, queryset: QuerySet[Host]) -> QuerySet[Host]:
+        if self.value() not in ("yes", "no"):
+            return queryset
+        return queryset.filter(unreachable_since__isnull=self.value() == "yes")
+
+
 @admin.register(Host)
 class HostPage(Page):
     form = HostForm
-    list_display = ("label", "region", "state", "used", "instances_count", "uuid")
+    list_display = ("label", "region", "answers", "state", "used", "instances_count", "uuid")
     list_select_related = ("region",)
-    list_filter = ("region", "enabled")
+    list_filter = (Answers, "region", "enabled")
     search_fields = ("^label",)
     ordering = ("label",)
     fields = (
         ("label", "region"), "enabled", ("memory", "memory_used"), ("vcpus", "vcpus_used"), ("disk", "disk_used"),
-        "maintenance_since", "uuid", "instances_count", "created",
+        "answers", "answers_error", "maintenance_since", "uuid", ("instances_count", "live_jobs"), "created",
     )  # fmt: skip
     readonly_fields = (
-        "memory_used", "vcpus_used", "disk_used", "maintenance_since", "uuid", "instances_count", "created",
+        "memory_used", "vcpus_used", "disk_used", "answers", "answers_error", "maintenance_since", "uuid",
+        "instances_count", "live_jobs", "created",
     )  # fmt: skip
     fixed = ("region",)
     verbs = (
@@ -87,7 +102,7 @@ class HostPage(Page):
     )  # fmt: skip
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[Host]:
-        return super().get_queryset(request).annotate(instances_number=Count("instances"))
+        return super().get_queryset(request).annotate(instances_number=Count("instances"), clock=Now())
 
     def save_model(self, request: HttpRequest, obj: Host, form: forms.ModelForm, change: bool) -> None:
         """Write what was changed alone: what is used has changed since the row was read, perhaps."""
@@ -95,6 +110,28 @@ class HostPage(Page):
 
     def panels(self, request: HttpRequest, obj: Host) -> list[Panel]:
         return [reservations_panel(obj)]
+
+    @admin.display(description="Answers")
+    def answers(self, host: Host):
+        if host.unreachable_since is None:
+            return pill("yes", GOOD)
+        silence = span(host.clock - host.unreachable_since)  # type: ignore[attr-defined]
+        return pill(f"not for {silence}", BAD)
+
+    @admin.display(description="Last error")
+    def answers_error(self, host: Host):
+        """What the driver said of a host that does not answer."""
+        if host.unreachable_since is None:
+            return NOTHING
+        error = format_html('<span class="problem">{}</span>', host.unreachable_error)
+        return format_html("{} (since {})", error, moment(host.unreachable_since))
+
+    @admin.display(description="Jobs")
+    def live_jobs(self, host: Host):
+        """The way to the jobs that need the host now."""
+        if host.pk is None:
+            return NOTHING
+        return format_html('<a href="{}">live jobs</a>', list_of(Job, host=host.pk, now="live"))
 
     @admin.display(description="New instances")
     def state(self, host: Host):

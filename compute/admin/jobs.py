@@ -8,12 +8,13 @@ from django.http import HttpRequest
 from django.utils.html import format_html_join
 from django.utils.safestring import SafeString
 
+from accounts.models import Account, Event, User
 from compute.admin import standing
-from compute.admin.standing import Standing, with_standing
+from compute.admin.standing import Standing, needing, with_standing
 from compute.jobs import queue
 from compute.jobs.catalogue import KINDS
 from compute.jobs.ledger import LIVE
-from compute.models import Instance, Job
+from compute.models import Host, Instance, Job
 from config.admin.display import NOTHING, link, pretty
 from config.admin.pages import ReadOnlyPage, is_number
 from config.admin.verbs import Verb
@@ -70,21 +71,71 @@ class Now(admin.SimpleListFilter):
         return queryset.filter(chosen[1]()) if chosen else queryset
 
 
+class OnHost(admin.SimpleListFilter):
+    """Jobs of instances on a host and, while they live, all that need it."""
+
+    title = "host"
+    parameter_name = "host"
+    template = "admin/closed_filter.html"
+
+    def lookups(self, request, model_admin):
+        return list(Host.objects.order_by("label").values_list("pk", "label"))
+
+    def queryset(self, request: HttpRequest, queryset: QuerySet[Job]) -> QuerySet[Job]:
+        if not self.value():
+            return queryset
+        host = int(self.value() or "")
+        # a union, whose halves are found by their indexes, where a condition on both would read all jobs
+        on_it = Job.objects.filter(instance__host=host).order_by().values("pk")
+        return queryset.filter(pk__in=on_it.union(needing(host).order_by().values("pk")))
+
+
+class OfAccount(admin.SimpleListFilter):
+    """Jobs of an account, gone instances' included. Offers those with live jobs; there are too many to list."""
+
+    title = "account"
+    parameter_name = "account"
+    template = "admin/closed_filter.html"
+    OFFERED = 10
+
+    def lookups(self, request, model_admin):
+        busy = Event.objects.filter(pk__in=Job.objects.filter(standing.live()).values("event"))
+        accounts = Account.objects.filter(pk__in=busy.values("account")).order_by("pk")[: self.OFFERED]
+        offered = {account.pk: str(account) for account in accounts}
+        chosen = self.value() or ""
+        if is_number(chosen) and int(chosen) not in offered:
+            offered |= {account.pk: str(account) for account in Account.objects.filter(pk=int(chosen))}
+        return list(offered.items())
+
+    def has_output(self) -> bool:
+        return True  # also where none is offered, or a value would not count
+
+    def queryset(self, request: HttpRequest, queryset: QuerySet[Job]) -> QuerySet[Job]:
+        if not self.value():
+            return queryset
+        account = int(self.value() or "")
+        theirs = Job.objects.filter(instance__account=account).order_by().values("pk")
+        told = Job.objects.filter(event__account=account).order_by().values("pk")
+        return queryset.filter(pk__in=theirs.union(told))
+
+
 @admin.register(Job)
 class JobPage(ReadOnlyPage):
-    list_display = ("name", "instance_link", "standing", "details", "created")
-    list_filter = (Now, "state", Kind)
+    list_display = ("name", "instance_link", "account", "host", "standing", "details", "created")
+    list_filter = (Now, "state", OnHost, OfAccount, Kind)
     search_fields = ("=instance_id", "^instance__label")
-    search_help_text = "An instance's id, or how its label begins."
+    search_help_text = "Id of an instance or job, username, or how a label, company or account's email begins."
     ordering = ("-id",)
     secret = ("sealed",)
     sortable_by = ()
     fieldsets = (
-        (None, {"fields": ("instance_link", "standing", "plan", "step_of", "attempts", "said")}),
+        (None, {"fields": (
+            ("instance_link", "account"), "host", "standing", "plan", "step_of", "attempts", "said",
+        )}),
         ("Lease and times", {"fields": ("timing", "lease", "run_at", "rung_at", "deadline", "fence")}),
         ("What it was given", {"fields": ("by", "event_link", "pretty_data")}),
         ("Dates", {"fields": (("created", "finished_at"),)}),
-    )
+    )  # fmt: skip
     verbs = (
         Verb("run_now", "Run now", run_now, offered=lambda job: job.state in LIVE),
         Verb(
@@ -95,12 +146,17 @@ class JobPage(ReadOnlyPage):
     )  # fmt: skip
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[Job]:
-        return with_standing(super().get_queryset(request)).select_related("instance", "volume", "event")
+        return with_standing(super().get_queryset(request)).select_related(
+            "instance__account", "instance__host", "volume__account", "event__account"
+        )  # fmt: skip
 
     def matches(self, term: str) -> Q:
         if is_number(term):
             return Q(instance_id=int(term)) | Q(pk=int(term))
-        return Q(instance__in=Instance.objects.filter(label__istartswith=term))
+        owner = Account.objects.filter(Q(company__istartswith=term) | Q(email__istartswith=term))
+        user = User.objects.filter(username=term, account__isnull=False)
+        theirs = Q(account__in=owner) | Q(account__in=user.values("account"))
+        return Q(instance__in=Instance.objects.filter(theirs | Q(label__istartswith=term)))
 
     @admin.display(description="Job", ordering="-id")
     def name(self, job: Job) -> str:
@@ -113,6 +169,15 @@ class JobPage(ReadOnlyPage):
         if job.volume is not None:
             return link(job.volume, f"volume {job.volume}")
         return f"{job.event.entity_label} ({job.event.entity_id}), gone" if job.event else NOTHING
+
+    @admin.display(description="Account")
+    def account(self, job: Job):
+        about = job.instance or job.volume or job.event
+        return link(about.account) if about else NOTHING
+
+    @admin.display(description="Host")
+    def host(self, job: Job):
+        return link(job.instance.host) if job.instance is not None else NOTHING
 
     @admin.display(description="State")
     def standing(self, job: Job):

@@ -2,17 +2,19 @@
 
 from dataclasses import dataclass
 from datetime import datetime, timedelta
-from typing import cast
+from typing import Any, cast
 
 from django.conf import settings
-from django.db.models import Case, F, Q, QuerySet, Value, When
-from django.db.models.functions import Coalesce, Greatest, Now
+from django.db.models import Case, F, Func, OuterRef, Q, QuerySet, Subquery, TextField, Value, When
+from django.db.models.fields.json import KT, KeyTextTransform
+from django.db.models.functions import Cast, Coalesce, Greatest, Now
 from django.utils.html import format_html, format_html_join
 from django.utils.safestring import SafeString
 
+from accounts.models import Event
 from compute.jobs.catalogue import KINDS
 from compute.jobs.ledger import LIVE
-from compute.models import Job
+from compute.models import Host, Job
 from config.admin.display import BAD, BUSY, GOOD, QUIET, lines, pill, span
 
 HELD = "held"
@@ -60,13 +62,31 @@ def stuck() -> Q:
     return overdue() | retrying() | (live() & Q(deadline_at__lt=Now()))
 
 
+def needing(host: Any) -> QuerySet[Job]:
+    """The live jobs that need a host, by its key or an expression: of its instances, moves there, clones from it.
+
+    Reads only the small index of live jobs.
+    """
+    key = Cast(host if hasattr(host, "resolve_expression") else Value(host), TextField())
+    concerned = Q(instance__host=host) | Q(source__host=host) | Q(target=key)
+    return Job.objects.filter(live()).alias(target=KT("data__host")).filter(concerned)
+
+
+def counted(rows: QuerySet) -> QuerySet:
+    """How many there are, as the one row of a subquery."""
+    return rows.order_by().annotate(number=Func("pk", function="COUNT")).values("number")
+
+
 def with_standing(jobs: QuerySet[Job]) -> QuerySet[Job]:
-    """Add `standing`, whether it is `stuck`, since or until when it is `due`, and the database's `clock`.
+    """Add `standing`, whether it is `stuck`, since or until when it is `due`, the database's `clock`, and `target`:
+    the label of the host that a move goes to.
 
     Secrets stay in the database: the column is not read.
     """
+    hosts = Host.objects.alias(key=Cast("pk", TextField()))
     return jobs.defer("sealed").annotate(
         clock=Now(),
+        target=Subquery(hosts.filter(key=KeyTextTransform("host", OuterRef("data"))).values("label")[:1]),
         due=Greatest("run_at", Coalesce("lease_until", "run_at")),
         stuck=Case(When(stuck(), then=True), default=False),
         standing=Case(
@@ -94,8 +114,15 @@ class Standing:
     def live(self) -> bool:
         return self.job.state in LIVE
 
+    @property
+    def superseded(self) -> bool:
+        """Whether it ended because its instance is being deleted: no failure to look into."""
+        return self.job.state == Job.State.FAILED and self.job.error == Event.SUPERSEDED
+
     def state(self) -> SafeString:
         """Pills: stuck or not, what it is doing, and whether it goes backwards or was cancelled."""
+        if self.superseded:
+            return pill("superseded by the deletion", QUIET)
         standing: str = self.job.standing  # type: ignore[attr-defined]
         pills = [pill("stuck", BAD)] if self.stuck else []
         pills.append(pill(WORDS.get(standing, standing), TONES.get(standing, QUIET)))
@@ -125,6 +152,7 @@ class Standing:
         steps = self.steps()
         at = steps.index(self.job.step) if self.job.step in steps else -1
         here = {"done": "good", "failed": "bad", "undoing": "bad"}.get(self.job.state, "busy")
+        here = "quiet" if self.superseded else here
         tones = ["good" if n < at or self.job.state == "done" else here if n == at else "quiet"
                  for n in range(len(steps))]  # fmt: skip
         marks = {"good": "✓ ", "bad": "✗ ", "busy": "▸ ", "quiet": ""}
@@ -132,8 +160,24 @@ class Standing:
         return format_html('<ul class="steps">{}</ul>', format_html_join("", "<li>{}</li>", pills))
 
     def attempt(self) -> str:
-        """How often the current step was tried since the last progress."""
-        return f"{self.job.attempt} of {settings.JOB_ATTEMPTS}" if self.live else "–"
+        """How often the current step was tried since the last progress, and what that means for the job.
+
+        Undoing has no limit. Nor has the end of a job that was given up past the point of no return: it waits for
+        the host to say what is true.
+        """
+        if not self.live:
+            return "–"
+        number, limit = self.job.attempt, settings.JOB_ATTEMPTS
+        if self.job.state == Job.State.UNDOING:
+            return f"undoing, attempt {number}" if number else "undoing"
+        if number == limit:
+            return f"last attempt ({number} of {limit})"
+        return f"given up, ending it: attempt {number}" if number > limit else f"attempt {number} of {limit}"
+
+    def move(self) -> str:
+        """Where a live job moves its instance to; "" where it stays on its host."""
+        target: str | None = self.job.target  # type: ignore[attr-defined]
+        return target if self.live and target and self.job.data["host"] != self._host_id else ""
 
     def lease(self) -> str:
         if not self.live:
@@ -164,16 +208,24 @@ class Standing:
         return f"in {span(left)}" if left > timedelta(0) else f"passed {span(-left)} ago: it is given up"
 
     def error(self) -> SafeString:
-        return format_html('<span class="problem">{}</span>', self.job.error) if self.job.error else SafeString("")
+        if self.superseded or not self.job.error:
+            return SafeString("")  # its state says so
+        return format_html('<span class="problem">{}</span>', self.job.error)
 
     def details(self) -> SafeString:
         """Everything about a job in one cell of the timeline."""
         facts = [self.step()]
         if self.live and self.job.attempt:
-            facts.append(f"attempt {self.attempt()}")
+            facts.append(self.attempt())
         if self.live:
             facts.append(f"lease {self.lease()}")
+        if self.move():
+            facts.append(f"to host {self.move()}")
         return lines([" · ".join([*facts, self.timing()]), self.error()])
+
+    @property
+    def _host_id(self) -> int | None:
+        return self.job.instance.host_id if self.job.instance is not None else None
 
     @property
     def _clock(self) -> datetime:

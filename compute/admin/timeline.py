@@ -30,7 +30,7 @@ def story(kind: str, key: int, account_id: int, jobs: QuerySet[Job], buttons: Bu
     """
     told = {"entity_type": kind, "entity_id": key}
     events = Event.objects.filter(account_id=account_id, **told).order_by("-pk")[:MOST]
-    newest = with_standing(jobs).order_by("-pk")[:MOST]
+    newest = with_standing(jobs).select_related("instance").order_by("-pk")[:MOST]
     entries = [(job.created, 1, job.pk, _job_row(job, buttons)) for job in newest]
     entries += [(event.created, 0, event.pk, _event_row(event)) for event in events]
     entries.sort(key=lambda entry: entry[:3], reverse=True)

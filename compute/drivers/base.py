@@ -29,6 +29,19 @@ class Refused(DriverError):
     """The hypervisor will never do it, such as a boot from a disk that is not there. Retrying is pointless."""
 
 
+class Unreachable(DriverError):
+    """A host does not answer: no connection, or silence until the time limit. The call may succeed when it is back.
+
+    `host` is the host's name, as in `MachineSpec.host`; None where the driver cannot tell which it is. Staff see
+    the host as down from the first such error on until the watchdog's call is answered. An error that a host itself
+    returns is a plain `DriverError`.
+    """
+
+    def __init__(self, message: str, host: str | None = None):
+        super().__init__(message)
+        self.host = host
+
+
 class Power(StrEnum):
     ON = "on"
     OFF = "off"

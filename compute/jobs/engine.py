@@ -7,14 +7,16 @@ whole story.
 
 import logging
 import time
+from datetime import datetime, timedelta
 from functools import partial
 
 from django.conf import settings
 from django.db import transaction
 
+from accounts.models import Event
 from accounts.services.events import open_event
-from compute.drivers.base import Driver, DriverError, Power, Refused
-from compute.jobs import ledger
+from compute.drivers.base import Driver, DriverError, Power, Refused, Unreachable
+from compute.jobs import hosts, ledger
 from compute.jobs.bell import ring
 from compute.jobs.catalogue import KINDS
 from compute.jobs.drivers import driver as configured_driver
@@ -109,7 +111,7 @@ class Runner:
     def _hopeless(self) -> str:
         """Why an active job should not be tried any further, or an empty string."""
         if self.job.cancelled:
-            return "Cancelled."
+            return Event.SUPERSEDED if self._deletion_waits() else "Cancelled."
         if self.job.overdue:
             return "This took too long and was given up."
         if self.job.attempt > settings.JOB_ATTEMPTS:
@@ -183,7 +185,9 @@ class Runner:
             # an undo has no other way out than to succeed; staff see the error beside the job
             self._retry(DriverError(reason))
             return None
-        log.warning("job %s (%s) gives up at %s: %s", self.job.pk, self.kind.name, self.current.name, reason)
+        # a customer who deletes what is being made is no trouble
+        level = logging.INFO if reason == Event.SUPERSEDED else logging.WARNING
+        log.log(level, "%s gives up at %s: %s", self._name(), self.current.name, reason)
         if self.current.undo is None:
             self.job.error = reason
             self._end(Job.State.FAILED)
@@ -210,17 +214,28 @@ class Runner:
         """Leave the step for later, with what went wrong beside it."""
         expected = isinstance(error, DriverError)
         message = str(error) if expected else f"{UNEXPECTED}{type(error).__name__}: {error}"
-        log.warning(
-            "job %s (%s) failed at %s, attempt %s: %s",
-            self.job.pk, self.kind.name, self.current.name, self.job.attempt, message,
-            exc_info=None if expected else error,
-        )  # fmt: skip
         undoing = self.job.state == Job.State.UNDOING
         delay = min(2**self.job.attempt, 60) * settings.JOB_BACKOFF
         if not undoing and self.job.attempt == settings.JOB_ATTEMPTS:
             delay = 0.0  # the next claim turns round at once; where that fails as well, it waits like any other
         if ledger.postpone(self.job, delay, error=message, failed=True) and not delay:
             ring(self.job.pk)
+        asked = self._asked_after()
+        known = isinstance(error, Unreachable) and hosts.record_unreachable(error, self.job.instance_id, asked)
+        log.log(
+            logging.DEBUG if known else logging.WARNING,  # of the host it was said, once
+            "%s failed at %s, attempt %s: %s", self._name(), self.current.name, self.job.attempt, message,
+            exc_info=None if expected else error,
+        )  # fmt: skip
+
+    def _asked_after(self) -> datetime:
+        """When the lease was last taken, on the database's clock: the driver's calls since then came after it."""
+        assert self.job.lease_until is not None  # noqa: S101 - this worker holds the job
+        return self.job.lease_until - timedelta(seconds=settings.JOB_LEASE)
+
+    def _name(self) -> str:
+        """The job as the log names it: ``job 7 (boot) of web-1 (12)``."""
+        return f"job {self.job.pk} ({self.kind.name}) of {hosts.name_of(self.job.instance_id)}"
 
     # --- the end --------------------------------------------------------------------------------------
 
@@ -286,7 +301,7 @@ class Runner:
 
     def _end_superseded(self) -> None:
         """End without undoing anything: the deletion that waits takes everything away, whatever is there."""
-        reason = "Superseded by the deletion of the compute."
+        reason = Event.SUPERSEDED
         if self.kind.superseded:
             self.context.power()
         with transaction.atomic():

@@ -5,7 +5,8 @@ import time
 
 from django.conf import settings
 
-from compute.drivers.base import Driver, DriverError, FirewallSpec
+from compute.drivers.base import Driver, DriverError, FirewallSpec, Unreachable
+from compute.jobs import hosts
 from compute.jobs.drivers import driver as configured_driver
 from compute.jobs.run import machine_name
 from compute.services import packet_filters
@@ -58,8 +59,10 @@ def _tell(claimed: packet_filters.Claim, driver: Driver) -> bool:
 def _retry(claimed: packet_filters.Claim, error: Exception) -> None:
     expected = isinstance(error, DriverError)
     message = str(error) if expected else f"{INTERNAL}{type(error).__name__}: {error}"
-    log.warning(
-        "the host of instance %s was not told of its firewall, attempt %s: %s",
-        claimed.instance_id, claimed.attempt, message, exc_info=None if expected else error,
-    )  # fmt: skip
     packet_filters.postpone(claimed, message)
+    known = isinstance(error, Unreachable) and hosts.record_unreachable(error, claimed.instance_id, claimed.given)
+    log.log(
+        logging.DEBUG if known else logging.WARNING,
+        "the host of %s was not told of its firewall, attempt %s: %s",
+        hosts.name_of(claimed.instance_id), claimed.attempt, message, exc_info=None if expected else error,
+    )  # fmt: skip

@@ -3,14 +3,14 @@
 import logging
 from dataclasses import asdict
 
-from django.db import connection
 from django.utils.timezone import now
 
-from compute.drivers.base import Driver, DriverError
+from compute.drivers.base import Driver, DriverError, Unreachable
+from compute.jobs.database_clock import database_now
 from compute.jobs.drivers import driver as configured_driver
 from compute.jobs.run import machine_name
 from compute.models import Host, Instance
-from compute.services import alerts, sampling
+from compute.services import alerts, hosts, sampling
 
 log = logging.getLogger(__name__)
 
@@ -20,11 +20,14 @@ def sample(driver: Driver | None = None) -> int:
     driver = driver or configured_driver()
     taken = 0
     for host in Host.objects.order_by("pk"):
+        asked = database_now()
         try:
             taken += _sample_host(driver, host)
-        except DriverError as error:
+        except Unreachable as error:
             # its counters go on, and the next look counts what this one could not
-            log.warning("host %s tells nothing of its machines: %s", host.uuid, error)
+            hosts.record_unreachable(str(host.uuid), str(error), asked)
+        except DriverError as error:
+            log.warning("host %s tells nothing of its machines: %s", host, error)
     alerts.check(now())
     return taken
 
@@ -37,8 +40,4 @@ def _sample_host(driver: Driver, host: Host) -> int:
     known = {pk: usages[machine_name(pk)] for pk in ids if machine_name(pk) in usages}
     for counters in known.values():
         del counters["machine"]
-    with connection.cursor() as cursor:
-        # the clock of the database, which all workers share
-        cursor.execute("SELECT clock_timestamp()")
-        at = cursor.fetchone()[0]
-    return sampling.record(known, at)
+    return sampling.record(known, database_now())

@@ -5,7 +5,7 @@ from django.utils.timezone import now
 
 from compute.jobs import engine, packet_filters, sampling, watchdog
 from compute.jobs.bell import TASK
-from compute.services import backup_schedule, balancer_stats, images, maintenance, migrations, retention
+from compute.services import backup_schedule, balancer_stats, heartbeats, images, maintenance, migrations, retention
 from compute.services.packet_filters import TASK as APPLY_FIREWALL
 from compute.services.sampling import thin
 
@@ -78,5 +78,6 @@ def take_backups() -> None:
 
 @shared_task(name="compute.jobs.delete_old", ignore_result=True, expires=3600)
 def delete_old() -> None:
-    """Delete jobs that finished long ago: the events tell what they did."""
+    """Delete jobs that finished long ago, whose events tell what they did, and heartbeats of the long gone."""
     retention.delete_old()
+    heartbeats.delete_old()

@@ -1,19 +1,21 @@
 """The watchdog: notices instances that powered themselves off, and boots those that ask for it."""
 
 import logging
-from datetime import timedelta
+from datetime import datetime, timedelta
 
-from django.db import connection, transaction
+from django.db import transaction
 from django.db.models.functions import Now
 
 from accounts.actors import Actor
 from accounts.services.events import notify
-from compute.drivers.base import Driver, DriverError
+from compute.drivers.base import Driver, DriverError, Unreachable
+from compute.jobs.database_clock import database_now
 from compute.jobs.drivers import driver as configured_driver
 from compute.jobs.ledger import LIVE
 from compute.jobs.queue import enqueue
 from compute.jobs.run import machine_name
 from compute.models import Host, Instance, Job
+from compute.services import hosts
 from compute.services.boot import boot_config
 from compute.services.maintenance import check_may_boot
 from compute.services.refs import instance_ref
@@ -26,31 +28,39 @@ WITHIN = timedelta(minutes=15)
 
 
 def watch(driver: Driver | None = None) -> int:
-    """Look at every host once; returns how many instances were found off that should be running."""
+    """Look at every host once; returns how many instances were found off that should be running.
+
+    Also how it is known which hosts answer: what did not before and does now is recorded here alone.
+    """
     driver = driver or configured_driver()
     found = 0
-    for uuid in Host.objects.values_list("uuid", flat=True):
+    # those out of service as well: instances may still be there, and staff have to know
+    for host in Host.objects.order_by("pk"):
+        asked_at = database_now()
         try:
-            found += _watch_host(driver, str(uuid))
-        except DriverError as error:
+            off = driver.powered_off(str(host.uuid))
+        except Unreachable as error:
             # the next look comes soon; the other hosts must not wait for this one
-            log.warning("host %s does not answer the watchdog: %s", uuid, error)
+            hosts.record_unreachable(str(host.uuid), str(error), asked_at)
+            continue
+        except DriverError as error:
+            log.warning("host %s could not tell the watchdog what is off: %s", host, error)
+            continue
+        if host.unreachable_since is not None:
+            hosts.record_reachable(str(host.uuid), asked_at)
+        found += _look(host, off, asked_at)
     return found
 
 
-def _watch_host(driver: Driver, uuid: str) -> int:
-    with connection.cursor() as cursor:
-        cursor.execute("SELECT statement_timestamp()")
-        asked_at = cursor.fetchone()[0]
-    off = driver.powered_off(uuid)
+def _look(host: Host, off: frozenset[str], asked_at: datetime) -> int:
     if not off:
         return 0
-    running = Instance.objects.filter(host__uuid=uuid, status=Instance.Status.RUNNING, updated__lt=asked_at)
+    running = Instance.objects.filter(host=host, status=Instance.Status.RUNNING, updated__lt=asked_at)
     fallen = [instance for instance in running.iterator() if machine_name(instance.pk) in off]
     return sum(_note(instance, asked_at) for instance in fallen)
 
 
-def _note(instance: Instance, asked_at) -> bool:
+def _note(instance: Instance, asked_at: datetime) -> bool:
     """Write that the instance is off and, where the watchdog is on, put a boot on it.
 
     False where it is not so any more, or a job got hold of it in the same moment: the next look finds it again.
@@ -62,7 +72,7 @@ def _note(instance: Instance, asked_at) -> bool:
         return False
 
 
-def _write_off(instance: Instance, asked_at) -> bool:
+def _write_off(instance: Instance, asked_at: datetime) -> bool:
     # one that a job touched since the driver was asked is not what the driver spoke of
     still = Instance.objects.filter(pk=instance.pk, status=Instance.Status.RUNNING, updated__lt=asked_at).exclude(
         jobs__state__in=LIVE

@@ -11,6 +11,7 @@ from compute.models.balancers import (
 from compute.models.catalogue import Image, InstanceType, Kernel
 from compute.models.domains import Domain, DomainRecord
 from compute.models.firewalls import Firewall, FirewallDevice, PacketFilter
+from compute.models.heartbeats import Heartbeat
 from compute.models.hosts import Host, HostMigration, Reservation
 from compute.models.instances import Config, ConfigDevice, Disk, Instance
 from compute.models.jobs import Job
@@ -36,6 +37,7 @@ __all__ = [
     "DomainRecord",
     "Firewall",
     "FirewallDevice",
+    "Heartbeat",
     "Host",
     "HostMigration",
     "IPv6Range",

@@ -14,7 +14,7 @@ class Host(models.Model):
 
     Memory and disk in MB. What is used is the sum of the host's reservations, kept on the row so that taking some
     is one conditional UPDATE; the CHECK stands behind it. While `maintenance` is set its instances are
-    ``stopped``.
+    ``stopped``. Whether it answers is written only when that changes, by `compute.services.hosts`.
     """
 
     uuid = models.UUIDField(default=uuid.uuid4, unique=True, editable=False)
@@ -30,6 +30,13 @@ class Host(models.Model):
     memory_used = models.PositiveIntegerField(default=0, editable=False)
     vcpus_used = models.PositiveIntegerField(default=0, editable=False)
     disk_used = models.PositiveIntegerField(default=0, editable=False)
+    unreachable_since = models.DateTimeField(
+        null=True, blank=True, editable=False, help_text="Since when it has not answered; null while it does."
+    )
+    unreachable_error = models.TextField(blank=True, default="", db_default="", editable=False)
+    reachable_since = models.DateTimeField(
+        null=True, blank=True, editable=False, help_text="When it last answered again; null where it always did."
+    )
     created = models.DateTimeField(auto_now_add=True)
 
     class Meta:

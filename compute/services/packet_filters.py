@@ -8,6 +8,7 @@ one alone writes what came of it. See docs/firewalls.md.
 
 from collections.abc import Iterable
 from dataclasses import dataclass
+from datetime import datetime
 from functools import partial
 
 from django.conf import settings
@@ -33,6 +34,7 @@ class Claim:
     instance_id: int
     fence: int
     attempt: int
+    given: datetime
 
 
 _CHANGED = """
@@ -48,7 +50,7 @@ UPDATE compute_packetfilter
    SET lease_until = statement_timestamp() + %(lease)s::float8 * interval '1 second', attempt = attempt + 1,
        fence = fence + 1
  WHERE instance_id = %(id)s AND applied < wanted AND {FREE}
-RETURNING instance_id, fence, attempt
+RETURNING instance_id, fence, attempt, statement_timestamp()
 """  # noqa: S608 - of constants
 
 # Where the host has a higher number than was ever given here, our tables are older than it: they were restored

@@ -8,11 +8,15 @@ from django.http import HttpRequest
 
 @dataclass(frozen=True, slots=True)
 class Notice:
-    """One line of the panel: `text` leads to `address`, a list of what it is about."""
+    """One line of the panel: `text` leads to `address`, a list of what it is about.
+
+    The more `urgent` one is, the further up it stands; what is equally urgent stands as its apps were registered.
+    """
 
     text: str
     address: str
     tone: str = "bad"
+    urgent: int = 0
 
 
 Watcher = Callable[[HttpRequest], Iterable[Notice]]
@@ -27,4 +31,5 @@ def watcher(look: Watcher) -> Watcher:
 
 
 def notices(request: HttpRequest) -> list[Notice]:
-    return [notice for look in _watchers for notice in look(request)]
+    found = [notice for look in _watchers for notice in look(request)]
+    return sorted(found, key=lambda notice: -notice.urgent)

@@ -7,14 +7,27 @@ import pytest
 from django.contrib.admin.models import CHANGE, LogEntry
 from django.contrib.auth.models import Group, Permission
 from django.db import transaction
+from django.db.models.functions import Now
 from django.test import Client
 from django.utils.timezone import now
 
 from accounts.models import Authorization, Login, OAuthAccessToken, OAuthRefreshToken, User
 from accounts.services import outbox
+from compute.admin import outages
 from compute.jobs import engine, queue
-from compute.models import VLAN, Address, AddressPool, AddressShare, Backup, Instance, IPv6Range, Job, PacketFilter
-from compute.services import packet_filters
+from compute.models import (
+    VLAN,
+    Address,
+    AddressPool,
+    AddressShare,
+    Backup,
+    Heartbeat,
+    Instance,
+    IPv6Range,
+    Job,
+    PacketFilter,
+)
+from compute.services import heartbeats, packet_filters
 from tests.admin.managed import one_of_each
 from tests.compute.jobs.memory import MemoryDriver
 from tests.factories import (
@@ -73,6 +86,17 @@ def rung(monkeypatch) -> list[int]:
     monkeypatch.setattr(engine, "ring", heard.append)
     monkeypatch.setattr(packet_filters, "ring", lambda task, instance_id: None)
     return heard
+
+
+@pytest.fixture(autouse=True)
+def all_at_work(monkeypatch, request) -> None:
+    """A worker and a clock that run, however long the test takes, before staff who came long after them."""
+    monkeypatch.setattr(outages, "starting", lambda: False)
+    if "django_db" in request.keywords:
+        request.getfixturevalue("db")
+        for kind, queues in (("worker", ["celery", "clock"]), ("clock", [])):
+            heartbeats.record(heartbeats.Process(kind, "1.0"), queues)
+        Heartbeat.objects.update(seen=Now() + timedelta(hours=1))
 
 
 @pytest.fixture

@@ -20,6 +20,7 @@ from compute.drivers.base import (
     Power,
     Progress,
     Refused,
+    Unreachable,
     Usage,
     VolumeSpec,
 )
@@ -219,7 +220,8 @@ class SimulatedDriver:
         """Add a fault and return its id; see `Fault`.
 
         `call` is a method's name, `machine` a name in which ``*`` stands for any text. A host that is down is
-        ``script("fail", host=..., count=None)``. ValueError for an unknown action or call, or a missing amount.
+        ``script("unreachable", host=..., count=None)``. ValueError for an unknown action or call, or a missing
+        amount.
         """
         action = Action(action)
         if action in (Action.SLOW, Action.POWER_OFF) and amount is None:
@@ -334,9 +336,12 @@ class SimulatedDriver:
         try:
             (answer,) = self._session.execute(query, params)
         except psycopg.Error as error:
-            raise DriverError("The hypervisor cannot be reached.") from error
+            lost = error.sqlstate is None  # no server answered, as opposed to one that reports an error
+            raise (Unreachable if lost else DriverError)("The hypervisor cannot be reached.") from error
         if answer.outcome == "fail":
             raise DriverError(answer.detail or "The hypervisor failed.")
+        if answer.outcome == Action.UNREACHABLE:
+            raise Unreachable("The host does not answer.", answer.detail)
         if answer.outcome == "refuse":
             raise Refused(answer.detail or "The hypervisor refused.")
         if answer.outcome in (Action.CRASH, Action.CRASH_AFTER):

@@ -11,6 +11,8 @@ class Action(StrEnum):
     """Nothing is done; `DriverError`."""
     REFUSE = "refuse"
     """Nothing is done; `Refused`."""
+    UNREACHABLE = "unreachable"
+    """Nothing is done; `Unreachable`, with the name of the fault's host, or else of the machine's."""
     CRASH = "crash"
     """Nothing is done, and the calling process is killed (SIGKILL)."""
     CRASH_AFTER = "crash_after"

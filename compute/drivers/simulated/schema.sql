@@ -147,10 +147,11 @@ CREATE FUNCTION simulated.progress(
         (mb / nullif(extract(epoch FROM ends - began), 0))::double precision
 $$;
 
--- Counts this call on every fault that matches it, and tells what those that act now add up to.
+-- Counts this call on every fault that matches it, and tells what those that act now add up to. `detail` is the host
+-- that does not answer, where that is what blocks the call.
 CREATE FUNCTION simulated.strike(
     the_call text, machine_name text, host_name text,
-    OUT outcome text, OUT blocked boolean, OUT factor double precision, OUT halt double precision
+    OUT outcome text, OUT blocked boolean, OUT factor double precision, OUT halt double precision, OUT detail text
 ) LANGUAGE plpgsql AS $$
 DECLARE
     f simulated.fault;
@@ -178,6 +179,10 @@ BEGIN
             ELSE
                 IF outcome = 'ok' THEN
                     outcome := f.action;
+                    IF f.action = 'unreachable' THEN
+                        detail := coalesce(f.host, host_name,
+                            (SELECT m.host FROM simulated.machine m WHERE m.name = machine_name));
+                    END IF;
                 END IF;
         END CASE;
     END LOOP;
@@ -192,7 +197,7 @@ DECLARE
     there text;
 BEGIN
     IF hit.blocked THEN
-        RETURN simulated.simply(hit.outcome);
+        RETURN simulated.simply(hit.outcome, hit.detail);
     END IF;
     INSERT INTO simulated.machine AS m (name, host, memory, vcpus, mac)
     VALUES (machine_name, host_name, memory_mb, vcpu_count, mac_address)
@@ -203,7 +208,7 @@ BEGIN
     IF there <> host_name THEN
         RETURN simulated.simply('refuse', 'The machine is defined on another host.');
     END IF;
-    RETURN simulated.simply(hit.outcome);
+    RETURN simulated.simply(hit.outcome, hit.detail);
 END $$;
 
 CREATE FUNCTION simulated.undefine(machine_name text) RETURNS simulated.answer LANGUAGE plpgsql AS $$
@@ -213,7 +218,7 @@ BEGIN
     IF NOT hit.blocked THEN
         DELETE FROM simulated.machine WHERE name = machine_name;
     END IF;
-    RETURN simulated.simply(hit.outcome);
+    RETURN simulated.simply(hit.outcome, hit.detail);
 END $$;
 
 -- Whether a machine that is on has booted with the disk.
@@ -238,7 +243,7 @@ DECLARE
     copied boolean := from_archive IS NOT NULL OR from_disk IS NOT NULL;
 BEGIN
     IF hit.blocked THEN
-        RETURN simulated.simply(hit.outcome);
+        RETURN simulated.simply(hit.outcome, hit.detail);
     END IF;
     SELECT * INTO m FROM simulated.machine WHERE name = made.machine FOR UPDATE;
     IF NOT FOUND THEN
@@ -289,7 +294,7 @@ DECLARE
     at timestamptz;
 BEGIN
     IF hit.blocked THEN
-        RETURN simulated.simply(hit.outcome);
+        RETURN simulated.simply(hit.outcome, hit.detail);
     END IF;
     SELECT * INTO m FROM simulated.machine WHERE name = machine_name FOR UPDATE;
     IF m.moving_to IS NOT NULL THEN
@@ -324,7 +329,7 @@ DECLARE
     d simulated.disk;
 BEGIN
     IF hit.blocked THEN
-        RETURN simulated.simply(hit.outcome);
+        RETURN simulated.simply(hit.outcome, hit.detail);
     END IF;
     SELECT * INTO m FROM simulated.machine WHERE name = machine_name FOR UPDATE;
     IF m.moving_to IS NOT NULL THEN
@@ -341,7 +346,7 @@ BEGIN
         RETURN simulated.simply('refuse', 'The disk is in use by a machine that is on.');
     END IF;
     UPDATE simulated.disk SET root_hash = hash WHERE machine = machine_name AND name = disk_name;
-    RETURN simulated.simply(hit.outcome);
+    RETURN simulated.simply(hit.outcome, hit.detail);
 END $$;
 
 CREATE FUNCTION simulated.delete_disk(machine_name text, disk_name text)
@@ -351,7 +356,7 @@ DECLARE
     m simulated.machine;
 BEGIN
     IF hit.blocked THEN
-        RETURN simulated.simply(hit.outcome);
+        RETURN simulated.simply(hit.outcome, hit.detail);
     END IF;
     SELECT * INTO m FROM simulated.machine WHERE name = machine_name FOR UPDATE;
     IF m.moving_to IS NOT NULL THEN
@@ -361,7 +366,7 @@ BEGIN
         RETURN simulated.simply('fail', 'The disk is in use by a machine that is on.');
     END IF;
     DELETE FROM simulated.disk WHERE machine = machine_name AND name = disk_name;
-    RETURN simulated.simply(hit.outcome);
+    RETURN simulated.simply(hit.outcome, hit.detail);
 END $$;
 
 CREATE FUNCTION simulated.disks(machine_name text) RETURNS simulated.answer LANGUAGE plpgsql AS $$
@@ -369,7 +374,7 @@ DECLARE
     hit record := simulated.strike('disks', machine_name, NULL);
 BEGIN
     RETURN simulated.simply(
-        hit.outcome, NULL, ARRAY(SELECT name FROM simulated.disk WHERE machine = machine_name));
+        hit.outcome, hit.detail, ARRAY(SELECT name FROM simulated.disk WHERE machine = machine_name));
 END $$;
 
 -- Locks volumes, in one order, and tells why the machine cannot have them: a refusal, a failure, or nothing (null).
@@ -408,7 +413,7 @@ DECLARE
     lacking simulated.answer;
 BEGIN
     IF hit.blocked THEN
-        RETURN simulated.simply(hit.outcome);
+        RETURN simulated.simply(hit.outcome, hit.detail);
     END IF;
     SELECT * INTO m FROM simulated.machine WHERE name = machine_name FOR UPDATE;
     IF NOT FOUND THEN
@@ -461,12 +466,12 @@ DECLARE
     at timestamptz;
 BEGIN
     IF hit.blocked THEN
-        RETURN simulated.simply(hit.outcome);
+        RETURN simulated.simply(hit.outcome, hit.detail);
     END IF;
     SELECT * INTO m FROM simulated.machine WHERE name = machine_name FOR UPDATE;
     at := clock_timestamp();
     IF NOT FOUND OR simulated.is_off(m, at) THEN
-        RETURN simulated.simply(hit.outcome);
+        RETURN simulated.simply(hit.outcome, hit.detail);
     END IF;
     IF m.power = 'on' THEN
         UPDATE simulated.machine SET
@@ -494,7 +499,7 @@ DECLARE
     hit record := simulated.strike('set_firewall', machine_name, NULL);
 BEGIN
     IF hit.blocked THEN
-        RETURN simulated.simply(hit.outcome);
+        RETURN simulated.simply(hit.outcome, hit.detail);
     END IF;
     PERFORM simulated.renew_firewall(machine_name, version, ruleset);
     RETURN simulated.simply(hit.outcome, coalesce(
@@ -507,7 +512,7 @@ DECLARE
     off boolean;
 BEGIN
     IF hit.blocked THEN
-        RETURN simulated.simply(hit.outcome);
+        RETURN simulated.simply(hit.outcome, hit.detail);
     END IF;
     SELECT simulated.is_off(m, clock_timestamp()) INTO off FROM simulated.machine m WHERE name = machine_name;
     RETURN simulated.simply(hit.outcome, CASE off WHEN true THEN 'off' WHEN false THEN 'on' ELSE 'absent' END);
@@ -517,7 +522,7 @@ CREATE FUNCTION simulated.powered_off(host_name text) RETURNS simulated.answer L
 DECLARE
     hit record := simulated.strike('powered_off', NULL, host_name);
 BEGIN
-    RETURN simulated.simply(hit.outcome, NULL, ARRAY(
+    RETURN simulated.simply(hit.outcome, hit.detail, ARRAY(
         SELECT name FROM simulated.machine m WHERE host = host_name AND simulated.is_off(m, now())));
 END $$;
 
@@ -528,7 +533,7 @@ DECLARE
     at timestamptz := clock_timestamp();
 BEGIN
     IF hit.blocked THEN
-        RETURN simulated.simply(hit.outcome);
+        RETURN simulated.simply(hit.outcome, hit.detail);
     END IF;
     RETURN simulated.simply(hit.outcome, (
         SELECT json_agg(json_build_array(m.name, m.vcpus, simulated.been_on(m, at)))::text
@@ -545,7 +550,7 @@ DECLARE
     mb integer;
 BEGIN
     IF hit.blocked THEN
-        RETURN simulated.simply(hit.outcome);
+        RETURN simulated.simply(hit.outcome, hit.detail);
     END IF;
     SELECT * INTO m FROM simulated.machine WHERE name = machine_name FOR UPDATE;
     at := clock_timestamp();
@@ -556,7 +561,7 @@ BEGIN
     ELSIF m.host = host_name THEN
         -- it is here, or had set out and turns back: what was copied is dropped
         UPDATE simulated.machine SET moving_to = NULL, moved_by = NULL WHERE name = machine_name;
-        RETURN simulated.simply(hit.outcome);
+        RETURN simulated.simply(hit.outcome, hit.detail);
     END IF;
     SELECT coalesce(sum(used), 0) INTO mb FROM simulated.disk WHERE machine = machine_name;
     IF m.moving_to IS DISTINCT FROM host_name THEN
@@ -588,7 +593,7 @@ DECLARE
     at timestamptz;
 BEGIN
     IF hit.blocked THEN
-        RETURN simulated.simply(hit.outcome);
+        RETURN simulated.simply(hit.outcome, hit.detail);
     END IF;
     SELECT * INTO m FROM simulated.machine WHERE name = machine_name FOR UPDATE;
     IF m.moving_to IS NOT NULL THEN
@@ -620,7 +625,7 @@ DECLARE
     at timestamptz := clock_timestamp();
 BEGIN
     IF hit.blocked THEN
-        RETURN simulated.simply(hit.outcome);
+        RETURN simulated.simply(hit.outcome, hit.detail);
     END IF;
     INSERT INTO simulated.archive
     SELECT archive_name, used_mb, 'scrypt$00$00', '{}', NULL, at, at + make_interval(secs => seconds * hit.factor)
@@ -651,7 +656,7 @@ DECLARE
     at timestamptz := clock_timestamp();
 BEGIN
     IF hit.blocked THEN
-        RETURN simulated.simply(hit.outcome);
+        RETURN simulated.simply(hit.outcome, hit.detail);
     END IF;
     SELECT * INTO v FROM simulated.volume WHERE name = volume_name;
     IF NOT FOUND THEN
@@ -683,7 +688,7 @@ DECLARE
     at timestamptz;
 BEGIN
     IF hit.blocked THEN
-        RETURN simulated.simply(hit.outcome);
+        RETURN simulated.simply(hit.outcome, hit.detail);
     END IF;
     SELECT * INTO v FROM simulated.volume WHERE name = volume_name FOR UPDATE;
     at := clock_timestamp();
@@ -707,7 +712,7 @@ DECLARE
     hit record := simulated.strike('volume_size', NULL, NULL);
 BEGIN
     IF hit.blocked THEN
-        RETURN simulated.simply(hit.outcome);
+        RETURN simulated.simply(hit.outcome, hit.detail);
     END IF;
     RETURN simulated.simply(hit.outcome, (SELECT size::text FROM simulated.volume WHERE name = volume_name));
 END $$;
@@ -717,14 +722,14 @@ DECLARE
     hit record := simulated.strike('delete_volume', NULL, NULL);
 BEGIN
     IF hit.blocked THEN
-        RETURN simulated.simply(hit.outcome);
+        RETURN simulated.simply(hit.outcome, hit.detail);
     END IF;
     PERFORM FROM simulated.volume WHERE name = volume_name FOR UPDATE;
     IF simulated.is_plugged(volume_name, clock_timestamp()) THEN
         RETURN simulated.simply('fail', 'The volume is in use by a machine that is on.');
     END IF;
     DELETE FROM simulated.volume WHERE name = volume_name;
-    RETURN simulated.simply(hit.outcome);
+    RETURN simulated.simply(hit.outcome, hit.detail);
 END $$;
 
 CREATE FUNCTION simulated.plug(machine_name text, volume_name text, label text)
@@ -736,7 +741,7 @@ DECLARE
     lacking simulated.answer;
 BEGIN
     IF hit.blocked THEN
-        RETURN simulated.simply(hit.outcome);
+        RETURN simulated.simply(hit.outcome, hit.detail);
     END IF;
     SELECT * INTO m FROM simulated.machine WHERE name = machine_name FOR UPDATE;
     IF NOT FOUND THEN
@@ -749,7 +754,7 @@ BEGIN
     END IF;
     UPDATE simulated.machine SET plugged = plugged || jsonb_build_object(volume_name, label)
      WHERE name = machine_name AND NOT simulated.is_off(m, at);
-    RETURN simulated.simply(hit.outcome);
+    RETURN simulated.simply(hit.outcome, hit.detail);
 END $$;
 
 CREATE FUNCTION simulated.unplug(machine_name text, volume_name text)
@@ -760,7 +765,7 @@ BEGIN
     IF NOT hit.blocked THEN
         UPDATE simulated.machine SET plugged = plugged - volume_name WHERE name = machine_name;
     END IF;
-    RETURN simulated.simply(hit.outcome);
+    RETURN simulated.simply(hit.outcome, hit.detail);
 END $$;
 
 CREATE FUNCTION simulated.archive_size(archive_name text) RETURNS simulated.answer LANGUAGE plpgsql AS $$
@@ -768,7 +773,7 @@ DECLARE
     hit record := simulated.strike('archive_size', NULL, NULL);
 BEGIN
     IF hit.blocked THEN
-        RETURN simulated.simply(hit.outcome);
+        RETURN simulated.simply(hit.outcome, hit.detail);
     END IF;
     RETURN simulated.simply(hit.outcome, (
         SELECT used::text FROM simulated.archive WHERE name = archive_name AND ready_at <= clock_timestamp()));
@@ -781,5 +786,5 @@ BEGIN
     IF NOT hit.blocked THEN
         DELETE FROM simulated.archive WHERE name = archive_name;
     END IF;
-    RETURN simulated.simply(hit.outcome);
+    RETURN simulated.simply(hit.outcome, hit.detail);
 END $$;

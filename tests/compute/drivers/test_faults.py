@@ -5,7 +5,7 @@ import signal
 
 import pytest
 
-from compute.drivers.base import DriverError, FirewallSpec, Power, Refused
+from compute.drivers.base import DriverError, FirewallSpec, Power, Refused, Unreachable
 from compute.drivers.simulated import SimulatedDriver
 from compute.drivers.simulated.driver import CALLS
 from tests.compute.drivers.machines import (
@@ -23,6 +23,7 @@ from tests.compute.drivers.machines import (
     run_machine,
     volume_spec,
 )
+from tests.ports import free_port
 
 pytestmark = pytest.mark.django_db
 
@@ -110,9 +111,10 @@ def test_every_call_is_among_those_that_can_fail():
 @pytest.mark.parametrize("host", [HOST, "us-test-h2"])
 def test_a_move_fails_while_either_of_its_hosts_is_down(simulated, host):
     make_machine(simulated)
-    simulated.script("fail", host=host, count=None)
-    with pytest.raises(DriverError):
+    simulated.script("unreachable", host=host, count=None)
+    with pytest.raises(Unreachable) as caught:
         simulated.move(MACHINE, "us-test-h2")
+    assert caught.value.host == host
     simulated.clear_faults()
     assert simulated.powered_off(HOST) == {MACHINE}
 
@@ -241,20 +243,47 @@ def test_a_guest_powers_itself_off_now(simulated):
 def test_a_host_that_is_down_fails_every_call_for_its_machines(simulated):
     run_machine(simulated, "skerry-1")
     run_machine(simulated, "skerry-2", host="us-test-h2")
-    simulated.script("fail", host=HOST, count=None)
+    simulated.script("unreachable", host=HOST, count=None)
     for call in (
         lambda: simulated.power("skerry-1"),
+        lambda: simulated.disks("skerry-1"),
         lambda: simulated.stop("skerry-1"),
         lambda: simulated.undefine("skerry-1"),
         lambda: simulated.powered_off(HOST),
         lambda: simulated.define(machine_spec("skerry-3")),
     ):
-        with pytest.raises(DriverError):
+        with pytest.raises(Unreachable) as caught:
             call()
+        assert caught.value.host == HOST
     assert simulated.stop("skerry-2").done
     assert simulated.powered_off("us-test-h2") == {"skerry-2"}
     simulated.clear_faults()
     assert simulated.power("skerry-1") is Power.ON
+
+
+def test_where_no_host_answers_each_call_names_that_of_its_machine(simulated):
+    run_machine(simulated, "skerry-2", host="us-test-h2")
+    simulated.script("unreachable", count=None)
+    with pytest.raises(Unreachable) as caught:
+        simulated.stop("skerry-2")
+    assert caught.value.host == "us-test-h2"
+    with pytest.raises(Unreachable) as caught:
+        simulated.volume_size(VOLUME)
+    assert caught.value.host is None
+
+
+def test_an_error_that_a_host_itself_returns_does_not_call_it_unreachable(simulated):
+    simulated.script("fail", host=HOST, count=None)
+    with pytest.raises(DriverError) as caught:
+        simulated.powered_off(HOST)
+    assert not isinstance(caught.value, Unreachable)
+
+
+def test_a_hypervisor_that_nobody_can_connect_to_is_unreachable():
+    nowhere = SimulatedDriver(f"host=127.0.0.1 port={free_port()} dbname=none")
+    with pytest.raises(Unreachable) as caught:
+        nowhere.powered_off(HOST)
+    assert caught.value.host is None
 
 
 def test_a_trace_counts_calls_by_machine(simulated):

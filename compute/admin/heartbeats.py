@@ -1,0 +1,59 @@
+"""Workers and clocks: which run, and which fell silent."""
+
+from django.contrib import admin
+from django.db.models import BooleanField, ExpressionWrapper, QuerySet
+from django.db.models.functions import Now
+from django.http import HttpRequest
+
+from compute.models import Heartbeat
+from compute.services.heartbeats import alive
+from config.admin.display import BAD, GOOD, QUIET, pill, span
+from config.admin.pages import ReadOnlyPage
+
+
+class State(admin.SimpleListFilter):
+    title = "state"
+    parameter_name = "state"
+    CHOICES = {"runs": "Runs", "silent": "Fell silent", "stopped": "Stopped"}
+
+    def lookups(self, request, model_admin):
+        return list(self.CHOICES.items())
+
+    def queryset(self, request: HttpRequest, queryset: QuerySet[Heartbeat]) -> QuerySet[Heartbeat]:
+        if self.value() == "runs":
+            return queryset.filter(alive())
+        if self.value() == "silent":
+            return queryset.filter(stopped=None).exclude(alive())
+        return queryset.filter(stopped__isnull=False) if self.value() == "stopped" else queryset
+
+
+@admin.register(Heartbeat)
+class HeartbeatPage(ReadOnlyPage):
+    """Rows of processes that are gone stay for a day."""
+
+    list_display = ("name", "state", "hostname", "pid", "queues_text", "version", "started", "seen")
+    list_filter = ("kind", State)
+    search_fields = ("=pid", "^hostname")
+    search_help_text = "A process id, or how a machine's name begins."
+    ordering = ("-seen",)
+    sortable_by = ()
+    fields = ("kind", "state", "hostname", "pid", "queues_text", "version", "started", "seen", "stopped")
+
+    def get_queryset(self, request: HttpRequest) -> QuerySet[Heartbeat]:
+        flag = ExpressionWrapper(alive(), output_field=BooleanField())
+        return super().get_queryset(request).annotate(clock=Now(), alive=flag)
+
+    @admin.display(description="Process")
+    def name(self, row: Heartbeat) -> str:
+        return row.get_kind_display()
+
+    @admin.display(description="State")
+    def state(self, row: Heartbeat):
+        if row.stopped is not None:
+            return pill("stopped", QUIET)
+        silence = span(row.clock - row.seen)  # type: ignore[attr-defined]
+        return pill("runs", GOOD) if row.alive else pill(f"silent for {silence}", BAD)  # type: ignore[attr-defined]
+
+    @admin.display(description="Queues")
+    def queues_text(self, row: Heartbeat) -> str:
+        return ", ".join(row.queues)

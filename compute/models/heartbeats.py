@@ -1,0 +1,37 @@
+"""Heartbeats: which worker and clock processes run, as they say themselves."""
+
+import uuid
+
+from django.contrib.postgres.fields import ArrayField
+from django.db import models
+from django.db.models.functions import Now
+
+
+class Heartbeat(models.Model):
+    """One process of the installation, and when it last said that it does its work.
+
+    All times are on the database's clock. A process writes `seen` every few seconds, and `stopped` when it ends in
+    order; one that was killed falls silent. Written only by `compute.services.heartbeats`.
+    """
+
+    class Kind(models.TextChoices):
+        WORKER = "worker"
+        CLOCK = "clock"
+
+    id = models.UUIDField(primary_key=True, default=uuid.uuid4, editable=False)
+    kind = models.CharField(max_length=8, choices=Kind)
+    hostname = models.CharField(max_length=255, help_text="Of the machine that the process runs on.")
+    pid = models.PositiveIntegerField()
+    version = models.CharField(max_length=32)
+    queues = ArrayField(
+        models.CharField(max_length=64), default=list, blank=True, help_text="That a worker takes its tasks from."
+    )
+    started = models.DateTimeField(db_default=Now())
+    seen = models.DateTimeField(db_default=Now())
+    stopped = models.DateTimeField(null=True, blank=True, help_text="When it ended in order.")
+
+    class Meta:
+        ordering = ("-seen",)
+
+    def __str__(self):
+        return f"{self.kind} {self.pid} on {self.hostname}"

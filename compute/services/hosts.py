@@ -1,0 +1,72 @@
+"""Whether hosts answer: recorded when it changes, and logged then, once, however many workers find out."""
+
+import logging
+from datetime import datetime, timedelta
+
+from django.db import connection
+
+log = logging.getLogger(__name__)
+
+LONGEST_ERROR = 500
+
+# An answer that came after the call was made says more than the call's silence. The error is kept up to date.
+_UNREACHABLE = """
+WITH before AS (
+    SELECT id, unreachable_since FROM compute_host
+     WHERE uuid::text = %(host)s AND (reachable_since IS NULL OR reachable_since <= %(asked)s)
+       AND (unreachable_since IS NULL OR unreachable_error <> %(error)s)
+       FOR NO KEY UPDATE
+)
+UPDATE compute_host AS host
+   SET unreachable_since = COALESCE(host.unreachable_since, statement_timestamp()), unreachable_error = %(error)s
+  FROM before WHERE host.id = before.id
+RETURNING host.label, before.unreachable_since IS NULL AS begins, host.maintenance IS NOT NULL AS maintained
+"""
+
+_REACHABLE = """
+WITH before AS (
+    SELECT id, unreachable_since FROM compute_host
+     WHERE uuid::text = %(host)s AND unreachable_since <= %(asked)s FOR NO KEY UPDATE
+)
+UPDATE compute_host AS host
+   SET unreachable_since = NULL, unreachable_error = '', reachable_since = statement_timestamp()
+  FROM before WHERE host.id = before.id
+RETURNING host.label, statement_timestamp() - before.unreachable_since, host.maintenance IS NOT NULL
+"""
+
+
+def record_unreachable(host: str, error: str, asked: datetime) -> bool:
+    """Record that a call to the host (its uuid), made at `asked`, was not answered; True where that is news.
+
+    Nothing is written where that is known with this `error`, where the host answered somebody else after `asked`,
+    or where there is no such host any more. Times are on the database's clock.
+    """
+    with connection.cursor() as cursor:
+        cursor.execute(_UNREACHABLE, {"host": host, "error": error[:LONGEST_ERROR], "asked": asked})
+        row = cursor.fetchone()
+    if row is None or not row[1]:
+        return False
+    label, _, maintained = row
+    log.log(_level(maintained), "host %s does not answer: %s", label, error)
+    return True
+
+
+def record_reachable(host: str, asked: datetime) -> bool:
+    """Record that the host (its uuid) answered a call made at `asked`; True where it had not answered before.
+
+    An answer to a call from before it fell silent is no news.
+    """
+    with connection.cursor() as cursor:
+        cursor.execute(_REACHABLE, {"host": host, "asked": asked})
+        row = cursor.fetchone()
+    if row is None:
+        return False
+    label, silent, maintained = row
+    span = timedelta(seconds=round(silent.total_seconds()))
+    log.log(_level(maintained), "host %s answers again, after %s", label, span)
+    return True
+
+
+def _level(maintained: bool) -> int:
+    """A host in maintenance is switched off on purpose."""
+    return logging.INFO if maintained else logging.WARNING

@@ -1,0 +1,8 @@
+"""Which release this is, as pyproject.toml says."""
+
+import tomllib
+from pathlib import Path
+
+VERSION: str = tomllib.loads((Path(__file__).resolve().parent.parent / "pyproject.toml").read_text())["project"][
+    "version"
+]
