@@ -15,7 +15,7 @@ from compute.jobs import queue
 from compute.jobs.catalogue import KINDS
 from compute.jobs.ledger import LIVE
 from compute.models import Host, Instance, Job
-from config.admin.display import NOTHING, link, pretty
+from config.admin.display import NOTHING, lines, link, pretty
 from config.admin.pages import ReadOnlyPage, is_number
 from config.admin.verbs import Verb
 from config.errors import Invalid
@@ -41,6 +41,7 @@ def started(job: Job) -> str:
 class Kind(admin.SimpleListFilter):
     title = "kind"
     parameter_name = "kind"
+    template = "admin/closed_filter.html"
 
     def lookups(self, request, model_admin):
         return [(name, name) for name in KINDS]
@@ -71,6 +72,13 @@ class Now(admin.SimpleListFilter):
         return queryset.filter(chosen[1]()) if chosen else queryset
 
 
+def key_of(value: str | None) -> int:
+    """The key that a filter was given; ValueError where it is none."""
+    if not is_number(value or ""):
+        raise ValueError(value)
+    return int(value or "")
+
+
 class OnHost(admin.SimpleListFilter):
     """Jobs of instances on a host and, while they live, all that need it."""
 
@@ -84,7 +92,7 @@ class OnHost(admin.SimpleListFilter):
     def queryset(self, request: HttpRequest, queryset: QuerySet[Job]) -> QuerySet[Job]:
         if not self.value():
             return queryset
-        host = int(self.value() or "")
+        host = key_of(self.value())
         # a union, whose halves are found by their indexes, where a condition on both would read all jobs
         on_it = Job.objects.filter(instance__host=host).order_by().values("pk")
         return queryset.filter(pk__in=on_it.union(needing(host).order_by().values("pk")))
@@ -113,7 +121,7 @@ class OfAccount(admin.SimpleListFilter):
     def queryset(self, request: HttpRequest, queryset: QuerySet[Job]) -> QuerySet[Job]:
         if not self.value():
             return queryset
-        account = int(self.value() or "")
+        account = key_of(self.value())
         theirs = Job.objects.filter(instance__account=account).order_by().values("pk")
         told = Job.objects.filter(event__account=account).order_by().values("pk")
         return queryset.filter(pk__in=theirs.union(told))
@@ -121,7 +129,7 @@ class OfAccount(admin.SimpleListFilter):
 
 @admin.register(Job)
 class JobPage(ReadOnlyPage):
-    list_display = ("name", "instance_link", "account", "host", "standing", "details", "created")
+    list_display = ("name", "instance_link", "account", "host", "standing", "details", "began")
     list_filter = (Now, "state", OnHost, OfAccount, Kind)
     search_fields = ("=instance_id", "^instance__label")
     search_help_text = "Id of an instance or job, username, or how a label, company or account's email begins."
@@ -161,6 +169,11 @@ class JobPage(ReadOnlyPage):
     @admin.display(description="Job", ordering="-id")
     def name(self, job: Job) -> str:
         return f"{job.pk} {job.kind}"
+
+    @admin.display(description="Created")
+    def began(self, job: Job):
+        """The day above the time, so that the row fits."""
+        return lines([f"{job.created:%Y-%m-%d}", f"{job.created:%H:%M:%S}"])
 
     @admin.display(description="Instance")
     def instance_link(self, job: Job):

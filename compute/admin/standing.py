@@ -122,7 +122,7 @@ class Standing:
     def state(self) -> SafeString:
         """Pills: stuck or not, what it is doing, and whether it goes backwards or was cancelled."""
         if self.superseded:
-            return pill("superseded by the deletion", QUIET)
+            return pill("superseded", QUIET)
         standing: str = self.job.standing  # type: ignore[attr-defined]
         pills = [pill("stuck", BAD)] if self.stuck else []
         pills.append(pill(WORDS.get(standing, standing), TONES.get(standing, QUIET)))
@@ -208,8 +208,10 @@ class Standing:
         return f"in {span(left)}" if left > timedelta(0) else f"passed {span(-left)} ago: it is given up"
 
     def error(self) -> SafeString:
-        if self.superseded or not self.job.error:
-            return SafeString("")  # its state says so
+        if self.superseded:
+            return format_html('<span class="quiet">{}</span>', self.job.error)
+        if not self.job.error:
+            return SafeString("")
         return format_html('<span class="problem">{}</span>', self.job.error)
 
     def details(self) -> SafeString:
