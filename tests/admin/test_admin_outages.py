@@ -267,7 +267,8 @@ def test_attempts_beyond_the_limit_are_called_what_they_are(state, attempt, text
 def test_what_a_customer_deletes_while_it_is_made_is_no_failure(admin, world, driver):
     made = world.create()
     provision = made.jobs.get()
-    engine.run(provision.pk, failing(driver))
+    driver.before = failing_at(len(driver.calls) + 1, times=1)
+    engine.run(provision.pk, driver)
     made.refresh_from_db()
     deletion = instances.delete(world.actor, made)
     work(provision, driver)
@@ -284,18 +285,14 @@ def test_what_a_customer_deletes_while_it_is_made_is_no_failure(admin, world, dr
     assert not admin.get(list_address(Event), {"outcome": "failed"}).context["cl"].result_list
 
 
-def failing(driver):
-    driver.before = failing_at(len(driver.calls) + 1, times=1)
-    return driver
-
-
 def test_what_undoes_its_own_work_for_a_deletion_is_no_failure_either(admin, world, running, driver):
     """An image that is being made, which the deletion of its instance does not take away."""
     from compute.services.images import create_from_disk
 
     create_from_disk(world.actor, running.disks.earliest("pk").pk, label=None, description=None)
     saving = Job.objects.get(kind="imagize")
-    engine.run(saving.pk, failing(driver))
+    driver.before = failing_at(len(driver.calls), times=1)
+    engine.run(saving.pk, driver)
     deletion = instances.delete(world.actor, running)
     assert work(saving, driver).error == Event.SUPERSEDED
     work(deletion, driver)
