@@ -11,6 +11,7 @@ from django.db import close_old_connections
 from kombu.transport.redis import Channel
 
 from config.logging import current_id
+from config.starting import warn_at_start
 
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "config.settings")
 
@@ -32,6 +33,12 @@ Channel.do_restore = False
 def log_as_everywhere(**kwargs: Any) -> None:
     """Keep Celery from configuring logging its own way."""
     logging.config.dictConfig(settings.LOGGING)
+
+
+@signals.worker_init.connect
+@signals.beat_init.connect
+def warn(**kwargs: Any) -> None:
+    warn_at_start()
 
 
 @signals.task_prerun.connect

@@ -6,10 +6,12 @@ import os
 import django
 
 from config.handler import Handler
+from config.starting import warn_at_start
 
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "config.settings")
 django.setup(set_prefix=False)
 
+warn_at_start()
 application = Handler()
 
 # Everything imported so far lives as long as the process: keep the collector from walking it

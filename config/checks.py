@@ -1,0 +1,101 @@
+"""What is missing in the environment of a production, or would hurt it: a sentence each that names the variable.
+
+`manage.py check --deploy` and every other command say it, and each process at its start (config/starting.py).
+"""
+
+from collections.abc import Iterator
+from ipaddress import ip_address
+from urllib.parse import urlsplit
+
+from django.conf import settings
+from django.core.checks import CheckMessage, register
+from django.core.checks import Warning as Finding
+from django.http.request import validate_host
+
+from config.embedded import addresses
+
+SHORTEST_KEY = 32
+CONSOLE = "django.core.mail.backends.console.EmailBackend"
+
+
+@register()
+def production(app_configs, **kwargs) -> list[CheckMessage]:
+    """Says nothing outside of production: a laptop has none of this."""
+    return findings() if settings.PRODUCTION else []
+
+
+@register(deploy=True)
+def deployed(app_configs, **kwargs) -> list[CheckMessage]:
+    """With ``--deploy`` of what is not a production yet: what would be said of it."""
+    if settings.PRODUCTION:
+        return []
+    off = "PRODUCTION is not set: cookies travel without TLS, and keys are made up in STATE_DIR."
+    return [Finding(off, id="skerry.W001"), *findings()]
+
+
+def findings() -> list[CheckMessage]:
+    """All that is to be said of the settings as they are."""
+    said = (*_address(), *_secrets(), *_services())
+    return [Finding(sentence, id=f"skerry.{number}") for number, sentence in said]
+
+
+def _address() -> Iterator[tuple[str, str]]:
+    """Of how the outside reaches the installation."""
+    site = urlsplit(settings.SITE_URL)
+    host = site.hostname or ""
+    if _is_loopback(host):
+        yield (
+            "W002",
+            f"SITE_URL is {settings.SITE_URL}: links in mails lead their readers to their own machines.",
+        )
+    elif site.scheme != "https" and settings.SESSION_COOKIE_SECURE:
+        yield (
+            "W003",
+            f"SITE_URL is {settings.SITE_URL}, without https: SECURE_COOKIES keeps people from signing in.",
+        )
+    if "*" in settings.ALLOWED_HOSTS:
+        yield "W004", "ALLOWED_HOSTS is *: whoever asks by another name is answered with links to that name."
+    elif not _is_loopback(host) and not validate_host(host, settings.ALLOWED_HOSTS):
+        yield "W005", f"ALLOWED_HOSTS lacks {host}, the host of SITE_URL: its pages answer 400."
+    if not settings.NUM_PROXIES:
+        yield (
+            "W006",
+            (
+                "NUM_PROXIES is 0: behind a proxy all clients share its address in logins and limits, and a page "
+                "that was asked for by https is taken for one without."
+            ),
+        )
+    if not settings.SESSION_COOKIE_SECURE:
+        yield "W007", "SECURE_COOKIES is off: browsers send sessions over connections without TLS too."
+
+
+def _secrets() -> Iterator[tuple[str, str]]:
+    if settings.DEBUG:
+        yield "W008", "DEBUG is on: error pages show settings and source to whoever causes an error."
+    if len(settings.SECRET_KEY) < SHORTEST_KEY:
+        yield "W009", "SECRET_KEY is short enough to be guessed: `openssl rand -hex 32` makes one."
+    if settings.ENCRYPTION_KEYS == [settings.SECRET_KEY]:
+        yield (
+            "W010",
+            ("ENCRYPTION_KEYS is not set: SECRET_KEY encrypts what is kept, and cannot change without losing it."),
+        )
+    elif any(len(key) < SHORTEST_KEY for key in settings.ENCRYPTION_KEYS):
+        yield "W011", "ENCRYPTION_KEYS has a key short enough to be guessed: `openssl rand -hex 32` makes one."
+
+
+def _services() -> Iterator[tuple[str, str]]:
+    if settings.DATABASES["default"].get("HOST") == str(addresses.socket_folder(settings.STATE_DIR)):
+        yield "W012", "DATABASE_URL is not set: the embedded database is there for `make serve` and commands alone."
+    if addresses.redis_url(settings.STATE_DIR) == settings.REDIS_URL:
+        yield "W013", "REDIS_URL is not set: the embedded broker is there for `make serve` alone."
+    if settings.EMAIL_BACKEND == CONSOLE:
+        yield "W014", "EMAIL_URL is not set: invitations and password links go to the worker's log, not to people."
+    elif settings.DEFAULT_FROM_EMAIL.rstrip(">").endswith(".example"):
+        yield "W015", f"MAIL_FROM is {settings.DEFAULT_FROM_EMAIL}: mail servers take no mail from such a domain."
+
+
+def _is_loopback(host: str) -> bool:
+    try:
+        return ip_address(host).is_loopback
+    except ValueError:
+        return host == "localhost" or host.endswith(".localhost")

@@ -1,0 +1,23 @@
+"""What web processes, workers and the clock say when they start."""
+
+import logging
+import multiprocessing
+
+from django.conf import settings
+
+log = logging.getLogger(__name__)
+
+
+def warn_at_start() -> None:
+    """Log what is missing in a production's environment: once for a server, however many processes it spawns."""
+    if not settings.PRODUCTION or not _is_first():
+        return
+    from config.checks import findings  # Django's own checks want its apps to be there
+
+    for found in findings():
+        log.warning("%s (%s)", found.msg, found.id)
+
+
+def _is_first() -> bool:
+    """Whether this is the first process that its parent spawned, as granian does, or one that a shell started."""
+    return multiprocessing.current_process()._identity in ((), (1,))  # type: ignore[attr-defined]

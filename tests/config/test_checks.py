@@ -1,0 +1,121 @@
+"""What is said of a production's environment."""
+
+import logging
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from django.core.checks import run_checks
+
+from config import checks, starting
+from tests.config.test_environment import environment
+
+ROOT = Path(__file__).resolve().parents[2]
+
+
+@pytest.fixture
+def complete(settings):
+    """An installation of which there is nothing to say."""
+    settings.PRODUCTION = True
+    settings.DEBUG = False
+    settings.SITE_URL = "https://cloud.example.com"
+    settings.ALLOWED_HOSTS = ["cloud.example.com"]
+    settings.NUM_PROXIES = 1
+    settings.SESSION_COOKIE_SECURE = True
+    settings.SECRET_KEY, settings.ENCRYPTION_KEYS = "s" * 64, ["e" * 64]
+    settings.DATABASES = {"default": {**settings.DATABASES["default"], "HOST": "db.example.com"}}
+    settings.REDIS_URL = "redis://redis.example.com"
+    settings.EMAIL_BACKEND = "django.core.mail.backends.smtp.EmailBackend"
+    settings.DEFAULT_FROM_EMAIL = "Example <noreply@example.com>"
+    return settings
+
+
+SPAWN_TWO = """
+import multiprocessing, os
+os.environ["DJANGO_SETTINGS_MODULE"] = "config.settings"
+from config import starting
+
+def tell():
+    print(starting._is_first(), flush=True)
+
+for _ in range(2):
+    process = multiprocessing.get_context("fork").Process(target=tell)
+    process.start()
+    process.join()
+"""
+
+
+def said() -> list[str]:
+    return [str(found.msg) for found in checks.findings()]
+
+
+def test_nothing_is_said_of_a_complete_one(complete):
+    assert said() == []
+
+
+@pytest.mark.parametrize(
+    ("setting", "value", "sentence"),
+    [
+        ("SITE_URL", "http://127.0.0.1:8000", "SITE_URL is http://127.0.0.1:8000: links in mails lead"),
+        ("SITE_URL", "https://localhost", "SITE_URL is https://localhost: links in mails lead"),
+        ("SITE_URL", "http://cloud.example.com", "SITE_URL is http://cloud.example.com, without https"),
+        ("SITE_URL", "https://other.example.com", "ALLOWED_HOSTS lacks other.example.com"),
+        ("ALLOWED_HOSTS", ["*"], r"ALLOWED_HOSTS is \*"),
+        ("NUM_PROXIES", 0, "NUM_PROXIES is 0"),
+        ("SESSION_COOKIE_SECURE", False, "SECURE_COOKIES is off"),
+        ("DEBUG", True, "DEBUG is on"),
+        ("SECRET_KEY", "short", "SECRET_KEY is short"),
+        ("ENCRYPTION_KEYS", ["s" * 64], "ENCRYPTION_KEYS is not set"),
+        ("ENCRYPTION_KEYS", ["e" * 64, "short"], "ENCRYPTION_KEYS has a key short"),
+        ("EMAIL_BACKEND", checks.CONSOLE, "EMAIL_URL is not set"),
+        ("DEFAULT_FROM_EMAIL", "Skerry <noreply@skerry.example>", "MAIL_FROM is Skerry"),
+    ],
+)
+def test_each_shortcoming_is_a_sentence_that_names_its_variable(complete, setting, value, sentence):
+    setattr(complete, setting, value)
+    [only] = said()
+    assert re.match(sentence, only)
+    assert only.endswith(".")
+
+
+def test_embedded_services_are_no_production(complete):
+    from config.embedded import addresses
+
+    complete.DATABASES = {"default": addresses.database(complete.STATE_DIR)}
+    complete.REDIS_URL = addresses.redis_url(complete.STATE_DIR)
+    assert [sentence.split()[0] for sentence in said()] == ["DATABASE_URL", "REDIS_URL"]
+
+
+def test_a_laptop_is_left_alone_until_it_asks(settings):
+    assert [found for found in run_checks() if found.id.startswith("skerry.")] == []
+    asked = [found.id for found in run_checks(include_deployment_checks=True) if found.id.startswith("skerry.")]
+    assert asked[0] == "skerry.W001"
+    assert len(asked) > 4
+
+
+def test_every_command_says_it_in_production(complete):
+    complete.EMAIL_BACKEND = checks.CONSOLE
+    assert "skerry.W014" in [found.id for found in run_checks()]
+
+
+def test_only_the_first_process_of_a_server_says_it(complete, monkeypatch, caplog):
+    complete.NUM_PROXIES = 0
+    caplog.set_level(logging.WARNING, starting.log.name)
+    monkeypatch.setattr(starting, "_is_first", lambda: False)
+    starting.warn_at_start()
+    assert caplog.messages == []
+    monkeypatch.setattr(starting, "_is_first", lambda: True)
+    starting.warn_at_start()
+    [message] = caplog.messages
+    assert message.startswith("NUM_PROXIES is 0")
+    assert message.endswith("(skerry.W006)")
+
+
+def test_of_the_processes_that_a_server_spawns_one_is_the_first():
+    """As granian does: each imports the application anew, and knows nothing of the others."""
+    spawned = subprocess.run(
+        [sys.executable, "-c", SPAWN_TWO], cwd=ROOT, env=environment(), capture_output=True, text=True
+    )
+    assert (spawned.stdout.split(), spawned.stderr) == (["True", "False"], "")
