@@ -22,9 +22,10 @@ def main() -> None:
     except ImportError:
         use_project_environment()
         raise
+    from config.command_errors import one_line_errors
     from config.embedded.command_line import services_for
 
-    with services_for(sys.argv):
+    with one_line_errors(), services_for(sys.argv):
         execute_from_command_line(sys.argv)
 
 

@@ -6,7 +6,6 @@ class ComputeConfig(AppConfig):
 
     def ready(self):
         from accounts.entities import EntityKind, register
-        from compute.jobs import checks  # noqa: F401  (registers itself)
         from compute.models import VLAN, Domain, Firewall, Image, Instance, NodeBalancer, StackScript, Volume
         from tags.resources import show_with
 

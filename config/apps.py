@@ -5,6 +5,8 @@ from django.core.signals import request_finished, request_started
 from django.db import close_old_connections, connections, reset_queries
 from django.db.backends.signals import connection_created
 
+from config.environment import import_named
+
 
 class ConfigConfig(AppConfig):
     """Holds the commands that belong to the whole project: ``serve`` and ``rotate_keys``."""
@@ -16,6 +18,9 @@ class ConfigConfig(AppConfig):
 
         Django's own looks at every connection's age, twice, and at every cache: a tenth of a small request.
         """
+        from config import checks  # noqa: F401  (registers itself)
+
+        import_named("DRIVER", "RDNS_RESOLVER", "SMS_GATEWAY")
         request_started.disconnect(close_old_connections)
         request_finished.disconnect(close_old_connections)
         request_finished.disconnect(close_caches)

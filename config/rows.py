@@ -1,11 +1,12 @@
 """Changing a row that others may be changing at the same moment: hold it, see what differs, write that."""
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from typing import Any, TypeVar
 
+from django.core.exceptions import ValidationError
 from django.db.models import Model, QuerySet
 
-from config.errors import Missing
+from config.errors import Missing, Problems
 
 M = TypeVar("M", bound=Model)
 
@@ -32,3 +33,12 @@ def write(row: Model, values: Mapping[str, Any], *also: str) -> None:
     for name, value in values.items():
         setattr(row, name, value)
     row.save(update_fields=[*values, *also])
+
+
+def add_failing_fields(problems: Problems, row: Model, *, but: Collection[str] = ()) -> None:
+    """Note what the fields of a new row refuse by themselves (lengths, forms, choices), all `but` some."""
+    try:
+        row.clean_fields(exclude=set(but))
+    except ValidationError as error:
+        for name, messages in error.message_dict.items():
+            problems.add(name, " ".join(messages))

@@ -3,54 +3,77 @@
 Every variable is described in docs/operating.md.
 """
 
-import ipaddress
 import secrets
 from datetime import timedelta
+from itertools import pairwise
 from pathlib import Path
+from urllib.parse import urlsplit
 
 from celery.schedules import crontab
-from environs import Env, validate
 from kombu import Queue
 
 from config import openid
 from config.embedded import addresses
+from config.environment import LEVELS, BadVariable, Environment
 from config.logging import configuration
 
 BASE_DIR = Path(__file__).resolve().parent.parent
 
-env = Env()
+env = Environment()
 
 # The folder of everything kept outside of PostgreSQL: the embedded services, generated secrets.
-STATE_DIR = (BASE_DIR / env.str("STATE_DIR", ".state")).resolve()
+STATE_DIR = env.folder("STATE_DIR", Path(".state"))
 
 
 def _kept_secret(name: str) -> str:
     """A random secret kept in the state folder, made on first use and readable by its owner only."""
     path = STATE_DIR / name
-    if not path.exists():
-        path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-        fresh = path.with_suffix(f".{secrets.token_hex(4)}")
-        fresh.touch(mode=0o600)
+    try:
+        if not path.exists():
+            _make_secret(path)
+        return path.read_text().strip()
+    except OSError as error:
+        raise BadVariable("STATE_DIR", f"{error.filename or path} cannot be used: {error.strerror}") from None
+
+
+def _make_secret(path: Path) -> None:
+    path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+    fresh = path.with_suffix(f".{secrets.token_hex(4)}")
+    fresh.touch(mode=0o600)
+    try:
         fresh.write_text(secrets.token_hex(32))
-        try:
-            # a hard link fails where another process was first: all processes agree on one secret
-            path.hardlink_to(fresh)
-        except FileExistsError:
-            pass
-        finally:
-            fresh.unlink()
-    return path.read_text().strip()
+        # a hard link fails where another process was first: all processes agree on one secret
+        path.hardlink_to(fresh)
+    except FileExistsError:
+        pass
+    finally:
+        fresh.unlink()
 
 
-PRODUCTION = env.bool("PRODUCTION", False)
-DEBUG = env.bool("DEBUG", False)
-# A secret of its own on each host would leave jobs that another host cannot read: production has to name it.
-SECRET_KEY = env.str("SECRET_KEY") if PRODUCTION else env.str("SECRET_KEY", "") or _kept_secret("secret-key")
+def _secret_key() -> str:
+    """Production has to name it: one of its own on each host would leave jobs that another host cannot read."""
+    if given := env.text("SECRET_KEY"):
+        return given
+    if PRODUCTION:
+        advice = "is needed with PRODUCTION=1, the same on every host; `openssl rand -hex 32` makes one"
+        raise BadVariable("SECRET_KEY", advice)
+    return _kept_secret("secret-key")
+
+
+PRODUCTION = env.flag("PRODUCTION")
+DEBUG = env.flag("DEBUG")
+SECRET_KEY = _secret_key()
 # Of all that is kept encrypted (config/sealing.py): the first encrypts, all decrypt.
 # An empty one, as of a comma too many, would be a key that everybody knows.
-ENCRYPTION_KEYS = list(filter(None, map(str.strip, env.list("ENCRYPTION_KEYS", [])))) or [SECRET_KEY]
-ALLOWED_HOSTS = env.list("ALLOWED_HOSTS", ["*"])
-CSRF_TRUSTED_ORIGINS: list[str] = env.list("CSRF_TRUSTED_ORIGINS", [])
+ENCRYPTION_KEYS = env.words("ENCRYPTION_KEYS", [SECRET_KEY])
+ALLOWED_HOSTS = env.hosts("ALLOWED_HOSTS", ["*"])
+# How the outside names this installation: in mails, and where an answer holds an address of its own.
+_port = env.integer("PORT", 8000, 1, 65535)
+SITE_URL = env.site("SITE_URL", f"http://127.0.0.1:{_port}")
+# Behind a proxy that ends TLS a form comes from https:// to a server that was asked by http://. Its origin is ours.
+CSRF_TRUSTED_ORIGINS: list[str] = env.origins("CSRF_TRUSTED_ORIGINS")
+if urlsplit(SITE_URL).scheme == "https" and SITE_URL not in CSRF_TRUSTED_ORIGINS:
+    CSRF_TRUSTED_ORIGINS.append(SITE_URL)
 
 INSTALLED_APPS = [
     "config",
@@ -100,11 +123,11 @@ TEMPLATES = [
 ]
 STATIC_URL = "/static/"
 # Served by the web processes: from here where collectstatic has put them, else from where the packages have them.
-STATIC_ROOT = env.str("STATIC_ROOT", None)
+STATIC_ROOT = str(env.folder("STATIC_ROOT", Path())) if env.text("STATIC_ROOT") else None
 WHITENOISE_USE_FINDERS = True
 WHITENOISE_AUTOREFRESH = False
 
-LOGGING = configuration(production=PRODUCTION, level=env.str("LOG_LEVEL", "INFO"))
+LOGGING = configuration(production=PRODUCTION, level=env.choice("LOG_LEVEL", "INFO", LEVELS))
 
 AUTH_USER_MODEL = "accounts.User"
 PASSWORD_HASHERS = [
@@ -114,7 +137,7 @@ PASSWORD_HASHERS = [
 ]
 
 # --- PostgreSQL: DATABASE_URL, or the embedded one in the state folder --------------------------------------
-_database = env.dj_db_url("DATABASE_URL") if env.str("DATABASE_URL", "") else addresses.database(STATE_DIR)
+_database = env.database("DATABASE_URL") or addresses.database(STATE_DIR)
 DATABASES = {
     "default": {
         **_database,
@@ -129,9 +152,11 @@ DATABASES = {
 }
 
 # --- Redis: REDIS_URL, or the embedded server: broker, rate limits, caches ----------------------------------
-REDIS_URL = env.str("REDIS_URL", "") or addresses.redis_url(STATE_DIR)
+REDIS_URL = env.redis("REDIS_URL") or addresses.redis_url(STATE_DIR)
+if not (env.text("DATABASE_URL") and env.text("REDIS_URL")):
+    env.writable("STATE_DIR", STATE_DIR)
 # Before each key, so that several installations, or test runs, share one Redis.
-REDIS_PREFIX = env.str("REDIS_PREFIX", "skerry:")
+REDIS_PREFIX = env.text("REDIS_PREFIX", "skerry:")
 CACHES = {
     "default": {
         "BACKEND": "django.core.cache.backends.redis.RedisCache",
@@ -141,7 +166,7 @@ CACHES = {
 }
 
 # Tokens in the address of a redirect, for public clients of old (docs/signing-in.md says why not).
-OAUTH_IMPLICIT = env.bool("OAUTH_IMPLICIT", False)
+OAUTH_IMPLICIT = env.flag("OAUTH_IMPLICIT")
 OAUTH2_PROVIDER_APPLICATION_MODEL = "accounts.OAuthClient"
 OAUTH2_PROVIDER_GRANT_MODEL = "accounts.OAuthGrant"
 OAUTH2_PROVIDER_ACCESS_TOKEN_MODEL = "accounts.OAuthAccessToken"
@@ -171,9 +196,18 @@ OAUTH2_PROVIDER = {
     "COMPLIANT_BCP_RFC9700_ACCESS_TOKEN_TRANSPORT": True,
 }
 # The web pages' cookies (the API has none). HTTPS ends at a proxy, which says so in a header it always sets.
-SESSION_COOKIE_SECURE = CSRF_COOKIE_SECURE = env.bool("SECURE_COOKIES", PRODUCTION)
-if env.int("NUM_PROXIES", 0):
+SESSION_COOKIE_SECURE = CSRF_COOKIE_SECURE = env.flag("SECURE_COOKIES", PRODUCTION)
+# How many proxies stand before us and append to X-Forwarded-For: rate limits by address look behind them.
+NUM_PROXIES = env.integer("NUM_PROXIES", 0, 0, 16)
+if NUM_PROXIES:
     SECURE_PROXY_SSL_HEADER = ("HTTP_X_FORWARDED_PROTO", "https")
+SILENCED_SYSTEM_CHECKS = [
+    "security.W002", "security.W003",  # config.pages has what they look for, for the pages alone
+    "security.W004", "security.W008",  # TLS, redirects to it and HSTS are the proxy's (docs/nginx.conf)
+    "security.W009",  # skerry.W009 asks for a key as `openssl rand -hex 32` makes it
+    "oauth2_provider.W005",  # clients talk to one issuer, and take no answer for another's
+    "oauth2_provider.W008",  # apps on people's own machines come back to http://127.0.0.1 (RFC 8252)
+]  # fmt: skip
 AUTH_PASSWORD_VALIDATORS = [
     {"NAME": "django.contrib.auth.password_validation.UserAttributeSimilarityValidator"},
     {"NAME": "django.contrib.auth.password_validation.MinimumLengthValidator", "OPTIONS": {"min_length": 11}},
@@ -181,27 +215,26 @@ AUTH_PASSWORD_VALIDATORS = [
 ]
 # Managed monitoring: seconds between the checks of a service, how many a process has under way, and the networks
 # that are never checked besides those that never are, or are all the same.
-PROBE_EVERY = env.int("PROBE_EVERY", 60, validate=validate.Range(min=10, max=3600))
-PROBE_CONCURRENCY = env.int("PROBE_CONCURRENCY", 1000, validate=validate.Range(min=1))
-PROBE_SHARE = env.int("PROBE_SHARE", 200, validate=validate.Range(min=1))  # of one account, in all processes
-PROBE_FORBIDDEN = list(map(ipaddress.ip_network, env.list("PROBE_FORBIDDEN", [], subcast=str)))
-PROBE_ALLOWED = list(map(ipaddress.ip_network, env.list("PROBE_ALLOWED", [], subcast=str)))
+PROBE_EVERY = env.integer("PROBE_EVERY", 60, 10, 3600)
+PROBE_CONCURRENCY = env.integer("PROBE_CONCURRENCY", 1000, 1)
+PROBE_SHARE = env.integer("PROBE_SHARE", 200, 1)  # of one account, in all processes
+PROBE_FORBIDDEN = env.networks("PROBE_FORBIDDEN")
+PROBE_ALLOWED = env.networks("PROBE_ALLOWED")
 # The name servers that names of services are looked up with, in place of the system's, and for how many seconds.
-PROBE_NAMESERVERS = env.list("PROBE_NAMESERVERS", [], subcast=str)
-PROBE_DNS_TIMEOUT = env.float("PROBE_DNS_TIMEOUT", 5)
+PROBE_NAMESERVERS = env.name_servers("PROBE_NAMESERVERS")
+PROBE_DNS_TIMEOUT = env.number("PROBE_DNS_TIMEOUT", 5)
 # How many of each an account may have.
-MANAGED_SERVICES = env.int("MANAGED_SERVICES", 500)
-MANAGED_CONTACTS = env.int("MANAGED_CONTACTS", 100)
-MANAGED_CREDENTIALS = env.int("MANAGED_CREDENTIALS", 500)
+MANAGED_SERVICES = env.integer("MANAGED_SERVICES", 500)
+MANAGED_CONTACTS = env.integer("MANAGED_CONTACTS", 100)
+MANAGED_CREDENTIALS = env.integer("MANAGED_CREDENTIALS", 500)
+A_CENTURY = 36_500  # days
 # How long what checks measured is kept, in days: each of them, and the averages of hours.
-MEASUREMENTS_KEPT = timedelta(days=env.int("MEASUREMENTS_KEPT", 2, validate=validate.Range(min=1)))
-HOURLY_MEASUREMENTS_KEPT = timedelta(days=env.int("HOURLY_MEASUREMENTS_KEPT", 90, validate=validate.Range(min=1)))
+MEASUREMENTS_KEPT = timedelta(days=env.integer("MEASUREMENTS_KEPT", 2, 1, A_CENTURY))
+HOURLY_MEASUREMENTS_KEPT = timedelta(days=env.integer("HOURLY_MEASUREMENTS_KEPT", 90, 1, A_CENTURY))
 # How long events, logins and finished jobs are kept. Clients see 90 days of the first two.
-EVENTS_KEPT = timedelta(days=env.int("EVENTS_KEPT", 365, validate=validate.Range(min=90)))
-LOGINS_KEPT = timedelta(days=env.int("LOGINS_KEPT", 365, validate=validate.Range(min=90)))
-JOBS_KEPT = timedelta(days=env.int("JOBS_KEPT", 90, validate=validate.Range(min=1)))
-# How the outside names this installation: in mails, and where an answer holds an address of its own.
-SITE_URL = env.str("SITE_URL", f"http://127.0.0.1:{env.int('PORT', 8000)}").rstrip("/")
+EVENTS_KEPT = timedelta(days=env.integer("EVENTS_KEPT", 365, 90, A_CENTURY))
+LOGINS_KEPT = timedelta(days=env.integer("LOGINS_KEPT", 365, 90, A_CENTURY))
+JOBS_KEPT = timedelta(days=env.integer("JOBS_KEPT", 90, 1, A_CENTURY))
 LOGIN_URL, LOGIN_REDIRECT_URL, LOGOUT_REDIRECT_URL = "login", "home", "signed-out"
 CSRF_FAILURE_VIEW = "accounts.oauth.views.csrf_failure"
 AUTHENTICATION_BACKENDS = ["accounts.pages.sessions.Backend"]
@@ -256,27 +289,26 @@ REST_FRAMEWORK = {
     "DEFAULT_CONTENT_NEGOTIATION_CLASS": "config.api.parsers.JSONOnly",
     "DEFAULT_PERMISSION_CLASSES": [],
     "DEFAULT_SCHEMA_CLASS": "config.api.schema.ResourceSchema",
-    # How many proxies stand before us and append to X-Forwarded-For: rate limits by address look behind them.
-    "NUM_PROXIES": env.int("NUM_PROXIES", 0),
+    "NUM_PROXIES": NUM_PROXIES,
 }
 # Requests/seconds. The first two hold for every request, the others for the actions that name them.
 RATE_LIMITS = {
-    "overall": env.str("RATE_LIMIT_OVERALL", "1600/120"),
-    "endpoint": env.str("RATE_LIMIT_ENDPOINT", "800/60"),
-    "instance_create": env.str("RATE_LIMIT_INSTANCE_CREATE", "10/30"),
-    "stats": env.str("RATE_LIMIT_STATS", "100/60"),
-    "ticket_create": env.str("RATE_LIMIT_TICKET_CREATE", "2/60"),
-    "domain_import": env.str("RATE_LIMIT_DOMAIN_IMPORT", "6/60"),  # a name server that is slow holds a web process
+    "overall": env.rate("RATE_LIMIT_OVERALL", "1600/120"),
+    "endpoint": env.rate("RATE_LIMIT_ENDPOINT", "800/60"),
+    "instance_create": env.rate("RATE_LIMIT_INSTANCE_CREATE", "10/30"),
+    "stats": env.rate("RATE_LIMIT_STATS", "100/60"),
+    "ticket_create": env.rate("RATE_LIMIT_TICKET_CREATE", "2/60"),
+    "domain_import": env.rate("RATE_LIMIT_DOMAIN_IMPORT", "6/60"),  # a name server that is slow holds a web process
     # these count what is tried for a user, or from an address, whatever the token
-    "login_pause": env.str("RATE_LIMIT_LOGIN_PAUSE", "5/60"),
-    "login": env.str("RATE_LIMIT_LOGIN", "20/3600"),
-    "login_address": env.str("RATE_LIMIT_LOGIN_ADDRESS", "100/3600"),
-    "password_mail": env.str("RATE_LIMIT_PASSWORD_MAIL", "10/3600"),
-    "second_factor": env.str("RATE_LIMIT_SECOND_FACTOR", "10/600"),
-    "sms": env.str("RATE_LIMIT_SMS", "5/3600"),
+    "login_pause": env.rate("RATE_LIMIT_LOGIN_PAUSE", "5/60"),
+    "login": env.rate("RATE_LIMIT_LOGIN", "20/3600"),
+    "login_address": env.rate("RATE_LIMIT_LOGIN_ADDRESS", "100/3600"),
+    "password_mail": env.rate("RATE_LIMIT_PASSWORD_MAIL", "10/3600"),
+    "second_factor": env.rate("RATE_LIMIT_SECOND_FACTOR", "10/600"),
+    "sms": env.rate("RATE_LIMIT_SMS", "5/3600"),
     # failures alone, of a client from an address and of an address: who does nothing wrong is never slowed
-    "oauth_failures": env.str("RATE_LIMIT_OAUTH_FAILURES", "60/60"),
-    "oauth_failures_address": env.str("RATE_LIMIT_OAUTH_FAILURES_ADDRESS", "300/300"),
+    "oauth_failures": env.rate("RATE_LIMIT_OAUTH_FAILURES", "60/60"),
+    "oauth_failures_address": env.rate("RATE_LIMIT_OAUTH_FAILURES_ADDRESS", "300/300"),
 }
 # Browsers may call from any origin, without cookies.
 CORS_ALLOW_ALL_ORIGINS = True
@@ -317,67 +349,76 @@ ACCOUNT_CAPABILITIES = (
 
 # --- Mails and short messages -------------------------------------------------------------------------------------
 # A URL such as smtp+tls://user:password@mail.example.com:587; in development mails go to the log of the worker.
-_mail = env.dj_email_url("EMAIL_URL", "console:")
+_mail = env.mail_server("EMAIL_URL")
 EMAIL_BACKEND = _mail["EMAIL_BACKEND"]
 EMAIL_HOST, EMAIL_PORT = _mail["EMAIL_HOST"], _mail["EMAIL_PORT"]
 EMAIL_HOST_USER, EMAIL_HOST_PASSWORD = _mail["EMAIL_HOST_USER"], _mail["EMAIL_HOST_PASSWORD"]
 EMAIL_USE_TLS, EMAIL_USE_SSL = _mail["EMAIL_USE_TLS"], _mail["EMAIL_USE_SSL"]
 EMAIL_TIMEOUT = 20
-DEFAULT_FROM_EMAIL = env.str("MAIL_FROM", "Skerry <noreply@skerry.example>")
-SMS_GATEWAY = env.str("SMS_GATEWAY", "accounts.sms.console")
-SMS_HTTP_URL = env.str("SMS_HTTP_URL", "")
-SMS_HTTP_METHOD = env.str("SMS_HTTP_METHOD", "POST")
-SMS_HTTP_TYPE = env.str("SMS_HTTP_TYPE", "application/json")
-SMS_HTTP_BODY = env.str("SMS_HTTP_BODY", '{"to": "{number}", "text": "{text}"}')
-SMS_HTTP_HEADERS: dict[str, str] = env.dict("SMS_HTTP_HEADERS", {})
+DEFAULT_FROM_EMAIL = env.pattern(
+    "MAIL_FROM", "Skerry <noreply@skerry.example>", r"[^<>@\r\n]*<[^<>@\s]+@[^<>@\s]+>|[^<>@\s]+@[^<>@\s]+",
+    "a sender such as Skerry <noreply@example.com>",
+)  # fmt: skip
+SMS_GATEWAY = env.dotted_path("SMS_GATEWAY", "accounts.sms.console")
+SMS_HTTP_URL = env.address("SMS_HTTP_URL")
+SMS_HTTP_METHOD = env.choice("SMS_HTTP_METHOD", "POST", ("POST", "GET", "PUT", "PATCH"))
+SMS_HTTP_TYPE = env.pattern("SMS_HTTP_TYPE", "application/json", r"[\w.+-]+/[\w.+-]+(;.*)?", "a media type")
+SMS_HTTP_BODY = env.text("SMS_HTTP_BODY", '{"to": "{number}", "text": "{text}"}')
+SMS_HTTP_HEADERS: dict[str, str] = env.pairs("SMS_HTTP_HEADERS")
 SMS_HTTP_TIMEOUT = 20
-MESSAGE_ATTEMPTS = env.int("MESSAGE_ATTEMPTS", 24)  # the last of them after some 15 hours
+MESSAGE_ATTEMPTS = env.integer("MESSAGE_ATTEMPTS", 24, 1)  # the last of them after some 15 hours
 # Files sent along with tickets. Web processes share it; nothing serves it.
-ATTACHMENTS_DIR = (BASE_DIR / (env.str("ATTACHMENTS_DIR", "") or STATE_DIR / "attachments")).resolve()
-ATTACHMENT_LIMIT = env.int("ATTACHMENT_LIMIT", 5 * 1024**2)  # bytes
+ATTACHMENTS_DIR = env.folder("ATTACHMENTS_DIR", STATE_DIR / "attachments")
+ATTACHMENT_LIMIT = env.integer("ATTACHMENT_LIMIT", 5 * 1024**2, 1)  # bytes
 
 # --- Jobs -----------------------------------------------------------------------------------------------------
 # In seconds. A driver call must end before its task is told to stop, the task before it is killed, and all of
-# that before its lease runs out, else two workers could work on one job: compute.jobs.checks refuses other orders.
-JOB_DRIVER_TIMEOUT = env.float("JOB_DRIVER_TIMEOUT", 30)
-JOB_SOFT_LIMIT = env.float("JOB_SOFT_LIMIT", 60)
-JOB_HARD_LIMIT = env.float("JOB_HARD_LIMIT", 75)
-JOB_LEASE = env.float("JOB_LEASE", 90)
+# that before its lease runs out, else two workers could work on one job.
+JOB_DRIVER_TIMEOUT = env.number("JOB_DRIVER_TIMEOUT", 30)
+JOB_SOFT_LIMIT = env.number("JOB_SOFT_LIMIT", 60)
+JOB_HARD_LIMIT = env.number("JOB_HARD_LIMIT", 75)
+JOB_LEASE = env.number("JOB_LEASE", 90)
+for _shorter, _longer in pairwise(("JOB_DRIVER_TIMEOUT", "JOB_SOFT_LIMIT", "JOB_HARD_LIMIT", "JOB_LEASE")):
+    if globals()[_shorter] >= globals()[_longer]:
+        raise BadVariable(_longer, f"must be more than the {globals()[_shorter]:g} s of {_shorter}")
 # what a host that froze held locked is free when the lease of its jobs is
-TRANSACTION_IDLE_LIMIT = env.float("TRANSACTION_IDLE_LIMIT", JOB_LEASE)
-JOB_ATTEMPTS = env.int("JOB_ATTEMPTS", 5)
-JOB_BACKOFF = env.float("JOB_BACKOFF", 1)  # times 2, 4, 8 … up to 60
-JOB_SWEEP_EVERY = env.float("JOB_SWEEP_EVERY", 1)
-JOB_RING_PATIENCE = env.float("JOB_RING_PATIENCE", 10)  # before a due job's bell is rung again
-WATCHDOG_EVERY = env.float("WATCHDOG_EVERY", 10)
-MIGRATIONS_EVERY = env.float("MIGRATIONS_EVERY", 30)
-MAINTENANCE_EVERY = env.float("MAINTENANCE_EVERY", 10)
-BACKUPS_EVERY = env.float("BACKUPS_EVERY", 120)  # the clock looks whose backup is due
-BACKUPS_TRIES = env.int("BACKUPS_TRIES", 3)  # of one day's automatic backup, within its window
-BACKUPS_FAILED_KEPT = env.int("BACKUPS_FAILED_KEPT", 14)  # days that one that failed can still be read
+TRANSACTION_IDLE_LIMIT = env.number("TRANSACTION_IDLE_LIMIT", JOB_LEASE)
+JOB_ATTEMPTS = env.integer("JOB_ATTEMPTS", 5, 1)
+JOB_BACKOFF = env.number("JOB_BACKOFF", 1, zero=True)  # times 2, 4, 8 … up to 60
+JOB_SWEEP_EVERY = env.number("JOB_SWEEP_EVERY", 1)
+JOB_RING_PATIENCE = env.number("JOB_RING_PATIENCE", 10)  # before a due job's bell is rung again
+WATCHDOG_EVERY = env.number("WATCHDOG_EVERY", 10)
+MIGRATIONS_EVERY = env.number("MIGRATIONS_EVERY", 30)
+MAINTENANCE_EVERY = env.number("MAINTENANCE_EVERY", 10)
+BACKUPS_EVERY = env.number("BACKUPS_EVERY", 120)  # the clock looks whose backup is due
+BACKUPS_TRIES = env.integer("BACKUPS_TRIES", 3, 1)  # of one day's automatic backup, within its window
+BACKUPS_FAILED_KEPT = env.integer(
+    "BACKUPS_FAILED_KEPT", 14, 0, A_CENTURY
+)  # days that one that failed can still be read
 
-DRIVER = env.str("DRIVER", "compute.drivers.simulated.SimulatedDriver")
-DRIVER_CONNINFO = env.str("DRIVER_CONNINFO", "")  # empty: beside our own tables
-DRIVER_SCALE = env.float("DRIVER_SCALE", 1)  # of the simulated durations; 0 is instant
+DRIVER = env.dotted_path("DRIVER", "compute.drivers.simulated.SimulatedDriver")
+DRIVER_CONNINFO = env.conninfo("DRIVER_CONNINFO")  # empty: beside our own tables
+DRIVER_SCALE = env.number("DRIVER_SCALE", 1, zero=True)  # of the simulated durations; 0 is instant
 # The names of the servers that answer for customers' domains; the first is the primary one in their SOA records.
-DNS_NAMESERVERS = env.list("DNS_NAMESERVERS", ["ns1.skerry.example", "ns2.skerry.example"], subcast=str)
-PLATFORM_DOMAIN = env.str("PLATFORM_DOMAIN", "ip.skerry.example")
+DNS_NAMESERVERS = env.host_names("DNS_NAMESERVERS", ["ns1.skerry.example", "ns2.skerry.example"])
+PLATFORM_DOMAIN = env.host_name("PLATFORM_DOMAIN", "ip.skerry.example")
 # Whether a reverse name needs a forward record that leads to its address, and who looks that up, in seconds.
-RDNS_CHECK = env.bool("RDNS_CHECK", False)
-RDNS_RESOLVER = env.str("RDNS_RESOLVER", "compute.services.rdns.system_resolver")
-RDNS_TIMEOUT = env.float("RDNS_TIMEOUT", 5)
-IPV6_RANGES = env.int("IPV6_RANGES", 10)  # of an account in one region
-NODEBALANCERS = env.int("NODEBALANCERS", 25)  # of an account in one region
+RDNS_CHECK = env.flag("RDNS_CHECK")
+RDNS_RESOLVER = env.dotted_path("RDNS_RESOLVER", "compute.services.rdns.system_resolver")
+RDNS_TIMEOUT = env.number("RDNS_TIMEOUT", 5)
+IPV6_RANGES = env.integer("IPV6_RANGES", 10)  # of an account in one region
+NODEBALANCERS = env.integer("NODEBALANCERS", 25)  # of an account in one region
 # On hosts that balance: where the exporter writes, HAProxy's socket for it, and what reloads HAProxy.
-BALANCER_DIR = (BASE_DIR / (env.str("BALANCER_DIR", "") or STATE_DIR / "balancers")).resolve()
-BALANCER_SOCKET = env.str("BALANCER_SOCKET", "")  # empty: in that folder
-BALANCER_USER = env.str("BALANCER_USER", "")  # whom HAProxy becomes when it is started as root
-BALANCER_HAPROXY = env.str("BALANCER_HAPROXY", "haproxy")
-BALANCER_RELOAD = env.str("BALANCER_RELOAD", "systemctl reload haproxy")
+BALANCER_DIR = env.folder("BALANCER_DIR", STATE_DIR / "balancers")
+BALANCER_SOCKET = env.text("BALANCER_SOCKET")  # empty: in that folder
+# Whom HAProxy becomes when it is started as root.
+BALANCER_USER = env.pattern("BALANCER_USER", "", r"|[a-z_][a-z0-9_-]*", "the name of a user")
+BALANCER_HAPROXY = env.text("BALANCER_HAPROXY", "haproxy")
+BALANCER_RELOAD = env.command("BALANCER_RELOAD", "systemctl reload haproxy")
 # Where uploaded images lie until a worker has taken them in. Web and workers share it; nothing serves it.
-UPLOADS_DIR = (BASE_DIR / (env.str("UPLOADS_DIR", "") or STATE_DIR / "uploads")).resolve()
-UPLOAD_LIMIT = env.int("UPLOAD_LIMIT", 5 * 1024**3)  # bytes of the file
-UPLOAD_LIMIT_RAW = env.int("UPLOAD_LIMIT_RAW", 6 * 1024**3)  # bytes of the image in it
+UPLOADS_DIR = env.folder("UPLOADS_DIR", STATE_DIR / "uploads")
+UPLOAD_LIMIT = env.integer("UPLOAD_LIMIT", 5 * 1024**3, 1)  # bytes of the file
+UPLOAD_LIMIT_RAW = env.integer("UPLOAD_LIMIT_RAW", 6 * 1024**3, 1)  # bytes of the image in it
 
 CELERY_BEAT_SCHEDULE = {
     "sweep": {"task": "compute.jobs.sweep", "schedule": JOB_SWEEP_EVERY},

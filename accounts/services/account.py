@@ -9,8 +9,8 @@ from accounts.actors import Actor
 from accounts.models import Account
 from accounts.services.events import notify
 from accounts.services.refs import account_ref, settings_ref
-from config.errors import Invalid
-from config.rows import differing, write
+from config.errors import Invalid, Problems
+from config.rows import add_failing_fields, differing, write
 
 MANAGED_ALREADY = "Managed is enabled on this account already."
 
@@ -22,6 +22,27 @@ def hold_account(account_id: int) -> Account:
     inserted meanwhile.
     """
     return Account.objects.select_for_update(no_key=True).get(pk=account_id)
+
+
+@transaction.atomic
+def create(values: dict[str, Any]) -> Account:
+    """Open an account; `values` are column values of the customer, ``company`` and ``email`` among them.
+
+    Nobody is told: it has no users yet. Raises `Invalid` with every failing field.
+    """
+    problems = Problems()
+    for name in ("company", "email"):
+        if not values.get(name, "").strip():
+            problems.add(name, f"{name} is required")
+    try:
+        values = {**values, "country": country_of(values.get("country", ""))}
+    except Invalid as error:
+        problems.add("country", str(error))
+    account = Account(**values)
+    add_failing_fields(problems, account, but=[name for name, value in values.items() if not value])
+    problems.raise_any()
+    account.save()
+    return account
 
 
 @transaction.atomic

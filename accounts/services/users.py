@@ -1,6 +1,10 @@
 """The users of an account: invited, changed, restricted, removed."""
 
+import re
+
+from django.contrib.auth.password_validation import validate_password
 from django.contrib.auth.tokens import default_token_generator
+from django.core.exceptions import ValidationError
 from django.db import transaction
 from django.urls import reverse
 from django.utils.encoding import force_bytes
@@ -19,13 +23,15 @@ from accounts.models import (
     TicketReply,
     User,
 )
-from accounts.models.users import TAKEN
+from accounts.models.users import NAME, TAKEN
 from accounts.services import outbox
 from accounts.services.events import notify
 from accounts.services.refs import user_ref
-from config.errors import Invalid
-from config.rows import hold
+from config.errors import Invalid, Problems
+from config.rows import add_failing_fields, hold
 
+NAME_RULE = "A username has 3 to 32 letters and digits, and between them single dashes and underscores."
+LONGEST_NAME = 32
 LAST = "An account needs at least one unrestricted user."
 
 
@@ -40,9 +46,60 @@ def invite(actor: Actor, username: str, email: str, restricted: bool = True) -> 
     user = User.objects.create_user(username, email, account_id=actor.account_id, restricted=restricted)
     if restricted:
         GlobalGrants.objects.create(user=user)
-    outbox.mail(user, "invitation", {"inviter": actor.username, "path": password_path(user)})
+    _mail_invitation(user, actor.username)
     notify(actor, "user_create", user_ref(user))
     return user
+
+
+@transaction.atomic
+def create(
+    username: str, email: str, account: Account | None, *, restricted: bool = False, password: str | None = None
+) -> User:
+    """Make a user of an account or, of none, a staff user who may do everything in the admin. For the operator.
+
+    Without a password they are sent a mail with an address at which to choose one. The account is told that the
+    platform did it. Raises `Invalid` with every failing field.
+    """
+    user = User(
+        username=username, email=User.objects.normalize_email(email), account=account, restricted=restricted
+    )
+    user.is_staff = user.is_superuser = account is None
+    _check_new(user, password)
+    user.set_password(password)
+    user.save()
+    if restricted:
+        GlobalGrants.objects.create(user=user)
+    if password is None:
+        _mail_invitation(user)
+    if account is not None:
+        notify(Actor.platform(account.pk), "user_create", user_ref(user))
+    return user
+
+
+def problem_with_name(username: str) -> str | None:
+    """What keeps a new user from having this name, or None."""
+    if len(username) > LONGEST_NAME or not re.fullmatch(NAME, username):
+        return NAME_RULE
+    return TAKEN if User.objects.filter(username__iexact=username).exists() else None
+
+
+def _check_new(user: User, password: str | None) -> None:
+    problems = Problems()
+    if problem := problem_with_name(user.username):
+        problems.add("username", problem)
+    add_failing_fields(problems, user, but=["username", "password"])
+    if user.restricted and user.account is None:
+        problems.add("restricted", "Only users of an account are restricted: staff have permissions in the admin.")
+    if password is not None:
+        try:
+            validate_password(password, user)
+        except ValidationError as error:
+            problems.add("password", " ".join(error.messages))
+    problems.raise_any()
+
+
+def _mail_invitation(user: User, inviter: str = "") -> None:
+    outbox.mail(user, "invitation", {"inviter": inviter, "path": password_path(user)})
 
 
 @transaction.atomic

@@ -6,6 +6,7 @@ from django.utils.timezone import is_naive, make_aware
 
 from accounts.models import User
 from accounts.services.tokens import create_token
+from config.command_errors import refused
 from config.errors import Invalid
 
 
@@ -21,13 +22,13 @@ class Command(BaseCommand):
     def handle(self, *, username, scopes, expiry, label, **options):
         user = User.objects.filter(username=username).first()
         if user is None:
-            raise CommandError(f"There is no user {username!r}.")
+            raise CommandError(f"username: There is no user {username!r}.")
         if user.account_id is None:
-            raise CommandError(f"{username!r} belongs to no account, so a token would be good for nothing.")
+            raise CommandError(f"username: {username!r} belongs to no account: a token would be good for nothing.")
         try:
             _, readable = create_token(user, label, scopes, _moment(expiry))
         except Invalid as error:
-            raise CommandError("; ".join(problem.reason for problem in error.problems)) from error
+            raise refused(error) from error
         self.stdout.write(readable)
 
 
@@ -40,5 +41,5 @@ def _moment(text):
     except ValueError:
         moment = None
     if moment is None:
-        raise CommandError(f"{text!r} is not a time such as 2030-01-31T12:00:00.")
+        raise CommandError(f"expiry: {text!r} is not a time such as 2030-01-31T12:00:00.")
     return make_aware(moment) if is_naive(moment) else moment

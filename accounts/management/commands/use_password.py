@@ -6,6 +6,7 @@ from django.core.management.base import BaseCommand, CommandError
 from accounts.actors import Actor
 from accounts.models import User
 from accounts.services.external import untie
+from config.command_errors import refused
 from config.errors import Invalid
 
 
@@ -21,10 +22,10 @@ class Command(BaseCommand):
     def handle(self, *, username, **options):
         user = User.objects.filter(username=username).first()
         if user is None:
-            raise CommandError(f"There is no user {username!r}.")
+            raise CommandError(f"username: There is no user {username!r}.")
         actor = Actor.platform(user.account_id) if user.account_id is not None else None
         try:
             path = untie(actor, user)
         except Invalid as error:
-            raise CommandError(str(error)) from error
+            raise refused(error) from error
         self.stdout.write(settings.SITE_URL + path)

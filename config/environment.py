@@ -1,0 +1,296 @@
+"""Reads the variables of the environment. One that cannot be used ends the process with a line that names it.
+
+An empty variable counts as none, except where a text is asked for.
+"""
+
+import importlib.util
+import ipaddress
+import math
+import os
+import re
+import shlex
+from pathlib import Path
+from typing import Any, NoReturn
+from urllib.parse import SplitResult, urlsplit
+
+import dj_database_url
+import dj_email_url
+import psycopg
+from django.utils.module_loading import import_string
+from psycopg.conninfo import conninfo_to_dict
+from redis.connection import parse_url
+
+Network = ipaddress.IPv4Network | ipaddress.IPv6Network
+
+YES, NO = {"1", "true", "yes", "on"}, {"0", "false", "no", "off"}
+HOST_NAME = re.compile(r"(?!-)[a-z0-9_-]{1,63}(?<!-)(\.(?!-)[a-z0-9_-]{1,63}(?<!-))*\.?", re.IGNORECASE | re.ASCII)
+ALLOWED_HOST = re.compile(r"\*|\.?[a-z0-9_.-]+|\[[0-9a-f:.]+\]", re.IGNORECASE | re.ASCII)
+RATE = re.compile(r"[1-9][0-9]*/[1-9][0-9]*", re.ASCII)
+LARGEST = 1_000_000
+"""Of numbers of seconds: some eleven days. PostgreSQL takes milliseconds of no more than twice that."""
+LEVELS = ("DEBUG", "INFO", "WARNING", "ERROR", "CRITICAL")
+
+
+class BadVariable(SystemExit):
+    """A variable that cannot be used: ``NAME: what is wrong``.
+
+    An exit, since whichever program reads the settings (manage.py, celery, a web server) then prints the line, no
+    traceback, and ends with code 1. The line never repeats a value that may hold a password.
+    """
+
+    def __init__(self, name: str, problem: str):
+        super().__init__(f"{name}: {problem}")
+
+
+class Environment:
+    """The variables by the type of their values. Each method raises `BadVariable`."""
+
+    def text(self, name: str, default: str = "") -> str:
+        """As it is, an empty one too."""
+        return os.environ.get(name, default)
+
+    def choice(self, name: str, default: str, choices: tuple[str, ...]) -> str:
+        """One of some words in capitals, written in any case."""
+        found = self._given(name).upper() or default
+        return found if found in choices else _fail(name, f"{found!r} is none of {', '.join(choices)}")
+
+    def pattern(self, name: str, default: str, pattern: str, meaning: str) -> str:
+        found = self._given(name) or default
+        return found if re.fullmatch(pattern, found, re.ASCII) else _fail(name, f"{found!r} is not {meaning}")
+
+    def flag(self, name: str, default: bool = False) -> bool:
+        found = self._given(name).lower()
+        if not found:
+            return default
+        if found not in YES | NO:
+            _fail(name, f"{found!r} is neither on (1, true, yes, on) nor off (0, false, no, off)")
+        return found in YES
+
+    def integer(self, name: str, default: int, least: int = 0, most: int | None = None) -> int:
+        found = self._given(name)
+        if not found:
+            return default
+        try:
+            number = int(found)
+        except ValueError:
+            _fail(name, f"{found!r} is not a whole number")
+        return int(_within(name, number, least, most))
+
+    def number(self, name: str, default: float, *, zero: bool = False) -> float:
+        """Mostly seconds: more than 0, or also 0 where `zero`."""
+        found = self._given(name)
+        if not found:
+            return default
+        try:
+            number = float(found)
+        except ValueError:
+            _fail(name, f"{found!r} is not a number")
+        if not math.isfinite(number) or not 0 <= number <= LARGEST or not (number or zero):
+            _fail(name, f"must be {'from' if zero else 'more than'} 0 to {LARGEST}, not {found}")
+        return number
+
+    def words(self, name: str, default: list[str] | None = None) -> list[str]:
+        """Separated by commas, without the empty ones of a comma too many."""
+        given = self._given(name)
+        found = _split(given)
+        if given and not found:
+            _fail(name, "is a list with nothing in it")
+        return found or list(default or [])
+
+    def hosts(self, name: str, default: list[str]) -> list[str]:
+        """Patterns of Django's ALLOWED_HOSTS."""
+        found = self.words(name, default)
+        for each in found:
+            if not ALLOWED_HOST.fullmatch(each):
+                _fail(name, f"{each!r} is not the name of a host, without https:// or a port")
+        return found
+
+    def host_names(self, name: str, default: list[str]) -> list[str]:
+        found = self.words(name, default)
+        for each in found:
+            if not HOST_NAME.fullmatch(each):
+                _fail(name, f"{each!r} is not the name of a host such as ns1.example.com")
+        return found
+
+    def host_name(self, name: str, default: str) -> str:
+        found = self._given(name) or default
+        return found if HOST_NAME.fullmatch(found) else _fail(name, f"{found!r} is not a name such as example.com")
+
+    def origins(self, name: str) -> list[str]:
+        found = self.words(name)
+        for each in found:
+            if not _is_site(_split_url(each)):
+                _fail(name, f"{each!r} is not an origin such as https://cloud.example.com")
+        return [each.rstrip("/") for each in found]
+
+    def site(self, name: str, default: str) -> str:
+        """How an address begins: scheme, host, port, and no path."""
+        found = self._given(name) or default
+        if not _is_site(_split_url(found)):
+            _fail(name, f"{found!r} is not an address without a path, such as https://cloud.example.com")
+        return found.rstrip("/")
+
+    def address(self, name: str) -> str:
+        """An address of HTTP, or none."""
+        found = self._given(name)
+        parts = _split_url(found)
+        if found and not (parts and parts.scheme in ("http", "https") and parts.hostname):
+            _fail(name, "is not an address such as https://sms.example.com/send")
+        return found
+
+    def networks(self, name: str) -> list[Network]:
+        found = []
+        for each in self.words(name):
+            try:
+                found.append(ipaddress.ip_network(each))
+            except ValueError as error:
+                _fail(name, f"{error}; a network is written 192.0.2.0/24")
+        return found
+
+    def name_servers(self, name: str) -> list[str]:
+        found = self.words(name)
+        for each in found:
+            address, at, port = each.partition("@")
+            try:
+                ipaddress.ip_address(address)
+                right = not at or 0 < int(port) < 65536
+            except ValueError:
+                right = False
+            if not right:
+                _fail(name, f"{each!r} is not an address such as 192.0.2.1 or 192.0.2.1@5353")
+        return found
+
+    def pairs(self, name: str) -> dict[str, str]:
+        """``key=value``, separated by commas. Values may be secrets."""
+        split = [each.partition("=") for each in self.words(name)]
+        if not all(key.strip() and equals for key, equals, _ in split):
+            _fail(name, "is not a list such as Name=value,Other=value")
+        return {key.strip(): value for key, _, value in split}
+
+    def rate(self, name: str, default: str) -> str:
+        found = self._given(name) or default
+        return (
+            found if RATE.fullmatch(found) else _fail(name, f"{found!r} is not requests/seconds, such as {default}")
+        )
+
+    def dotted_path(self, name: str, default: str) -> str:
+        """Of something in a module. The module is looked for, but not imported: settings are not complete yet."""
+        found = self._given(name) or default
+        module, dot, attribute = found.rpartition(".")
+        if not (dot and all(part.isidentifier() for part in found.split("."))):
+            _fail(name, f"{found!r} is not a dotted path such as {default}")
+        try:
+            there = importlib.util.find_spec(module)
+        except ImportError:
+            there = None
+        return found if there else _fail(name, f"there is no module {module!r} to have {attribute!r}")
+
+    def command(self, name: str, default: str) -> str:
+        found = self._given(name) or default
+        try:
+            shlex.split(found)
+        except ValueError as error:
+            _fail(name, f"{found!r} is not a command: {str(error).lower()}")
+        return found
+
+    def folder(self, name: str, default: Path) -> Path:
+        """An absolute path, where a folder is or can be made."""
+        try:
+            found = (Path(__file__).resolve().parent.parent / (self._given(name) or default)).resolve()
+            nearest = next(each for each in (found, *found.parents) if each.exists())
+        except (OSError, RuntimeError) as error:  # too long, or a circle of links
+            _fail(name, f"no folder can be there: {getattr(error, 'strerror', None) or error}")
+        return found if nearest.is_dir() else _fail(name, f"{nearest} is not a folder")
+
+    def writable(self, name: str, folder: Path) -> Path:
+        """The folder of the variable, where this user can write or make it."""
+        nearest = next(each for each in (folder, *folder.parents) if each.exists())
+        if not os.access(nearest, os.W_OK | os.X_OK):
+            _fail(name, f"{nearest} is not this user's to write to")
+        return folder
+
+    def database(self, name: str) -> dict[str, Any] | None:
+        """An entry of Django's DATABASES, or none."""
+        found = self._given(name)
+        if not found:
+            return None
+        advice = "is not an address such as postgres://user:password@host/name"
+        try:
+            parsed: dict[str, Any] = dict(dj_database_url.parse(found))
+        except ValueError:
+            _fail(name, f"{advice}; in a password, # / @ and : are written %23 %2F %40 and %3A")
+        if parsed["ENGINE"] != "django.db.backends.postgresql" or not parsed["NAME"]:
+            _fail(name, advice)
+        return parsed
+
+    def conninfo(self, name: str) -> str:
+        found = self._given(name)
+        try:
+            conninfo_to_dict(found)
+        except psycopg.ProgrammingError:
+            _fail(name, "is not a connection string of PostgreSQL, such as host=db dbname=hypervisor")
+        return found
+
+    def redis(self, name: str) -> str:
+        found = self._given(name)
+        try:
+            if found:
+                parse_url(found)
+        except ValueError:
+            _fail(name, "is not an address such as redis://host:6379/0")
+        return found
+
+    def mail_server(self, name: str) -> dict[str, Any]:
+        """Django's ``EMAIL_…`` settings; mails go to the console where there is none."""
+        advice = "is not an address such as smtp+tls://user:password@mail.example.com:587"
+        try:
+            parsed: dict[str, Any] = dict(dj_email_url.parse(self._given(name) or "console:"))
+        except ValueError:
+            _fail(name, f"{advice}; in a password, # / @ and : are written %23 %2F %40 and %3A")
+        return parsed if "EMAIL_BACKEND" in parsed else _fail(name, advice)
+
+    def _given(self, name: str) -> str:
+        return os.environ.get(name, "").strip()
+
+
+def import_named(*names: str) -> None:
+    """Import what these variables name by dotted paths, as far as they are set: once all models are there.
+
+    Raises `BadVariable` where the module has no such thing.
+    """
+    for name in names:
+        if found := os.environ.get(name, "").strip():
+            try:
+                import_string(found)
+            except ImportError as error:
+                _fail(name, str(error))
+
+
+def _fail(name: str, problem: str) -> NoReturn:
+    raise BadVariable(name, problem) from None
+
+
+def _within(name: str, number: int, least: int, most: int | None) -> int:
+    if number < least or (most is not None and number > most):
+        bounds = f"{least} or more" if most is None else f"from {least} to {most}"
+        _fail(name, f"must be {bounds}, not {number}")
+    return number
+
+
+def _split(text: str) -> list[str]:
+    return [word for each in text.split(",") if (word := each.strip())]
+
+
+def _split_url(text: str) -> SplitResult | None:
+    """The parts, or None of what is no URL. Its port is looked at too, which is split off later."""
+    try:
+        parts = urlsplit(text)
+        return parts if parts.port != 0 and not re.search(r"\s", text) else None
+    except ValueError:
+        return None
+
+
+def _is_site(parts: SplitResult | None) -> bool:
+    if parts is None or parts.scheme not in ("http", "https") or not parts.hostname or parts.username:
+        return False
+    return parts.path in ("", "/") and not parts.query and not parts.fragment

@@ -1,0 +1,221 @@
+"""What becomes of a variable that cannot be used: one line that names it, whatever program was started."""
+
+import json
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from config.environment import BadVariable, Environment
+from tests.ports import free_port
+
+ROOT = Path(__file__).resolve().parents[2]
+VARIABLE = re.compile(r'env\.\w+\(\s*"([A-Z_0-9]+)"')
+SOURCE = "".join((ROOT / "config" / name).read_text() for name in ("settings.py", "openid.py"))
+FREE = {"BALANCER_SOCKET", "BALANCER_HAPROXY", "REDIS_PREFIX", "SMS_HTTP_BODY"}
+"""Any text is good for these."""
+PROVIDER = {"OIDC_ISSUER": "https://id.example.com", "OIDC_CLIENT_ID": "skerry", "OIDC_CLIENT_SECRET": "s3cret"}
+
+NUMBERS = re.findall(
+    r"\w+",
+    """
+    PORT NUM_PROXIES PROBE_EVERY PROBE_CONCURRENCY PROBE_SHARE PROBE_DNS_TIMEOUT MANAGED_SERVICES MANAGED_CONTACTS
+    MANAGED_CREDENTIALS MEASUREMENTS_KEPT HOURLY_MEASUREMENTS_KEPT EVENTS_KEPT LOGINS_KEPT JOBS_KEPT
+    MESSAGE_ATTEMPTS ATTACHMENT_LIMIT JOB_DRIVER_TIMEOUT JOB_SOFT_LIMIT JOB_HARD_LIMIT JOB_LEASE
+    TRANSACTION_IDLE_LIMIT JOB_ATTEMPTS JOB_BACKOFF JOB_SWEEP_EVERY JOB_RING_PATIENCE WATCHDOG_EVERY
+    MIGRATIONS_EVERY MAINTENANCE_EVERY BACKUPS_EVERY BACKUPS_TRIES BACKUPS_FAILED_KEPT DRIVER_SCALE RDNS_TIMEOUT
+    IPV6_RANGES NODEBALANCERS UPLOAD_LIMIT UPLOAD_LIMIT_RAW OIDC_TIMEOUT
+    """,
+)
+FLAGS = ["PRODUCTION", "DEBUG", "OAUTH_IMPLICIT", "SECURE_COOKIES", "RDNS_CHECK"]
+RATES = sorted(set(re.findall(r"RATE_LIMIT_\w+", SOURCE)))
+FOLDERS = ["STATE_DIR", "STATIC_ROOT", "ATTACHMENTS_DIR", "BALANCER_DIR", "UPLOADS_DIR"]
+BAD = [
+    *((name, value) for name in NUMBERS for value in ("abc", "-1", "1e99", "nan")),
+    *((name, "perhaps") for name in FLAGS),
+    *((name, value) for name in RATES for value in ("many", "5", "0/60", "5/0")),
+    *((name, value) for name in FOLDERS for value in (__file__, f"{__file__}/below")),
+    *(("PORT", value) for value in ("0", "65536")),
+    *(("EVENTS_KEPT", value) for value in ("89", "99999999999")),
+    *(
+        ("DATABASE_URL", value)
+        for value in (
+            "nonsense",
+            "sqlite:///here",
+            "postgres://host",
+            "postgres://host:port/name",
+            "postgres://user:pass#word@host/name",
+        )
+    ),
+    *(("REDIS_URL", value) for value in ("nonsense", "http://host", "redis://host:port")),
+    *(
+        ("SITE_URL", value)
+        for value in ("cloud.example.com", "https://", "ftp://x", "https://x/v4", "https://x:y", "https://a b")
+    ),
+    *(("CSRF_TRUSTED_ORIGINS", value) for value in ("cloud.example.com", "https://x,y", ",")),
+    *(("ALLOWED_HOSTS", value) for value in ("https://cloud.example.com", "cloud.example.com:443", "a b")),
+    *(("EMAIL_URL", value) for value in ("nonsense", "foo://x", "smtp+tls://u:p@mail:port", "smtp+tls:///")),
+    ("MAIL_FROM", "nobody"),
+    ("SECRET_KEY", ""),
+    ("ENCRYPTION_KEYS", " , "),
+    ("LOG_LEVEL", "LOUD"),
+    *((name, value) for name in ("PROBE_FORBIDDEN", "PROBE_ALLOWED") for value in ("all", "192.0.2.1/24")),
+    *(("PROBE_NAMESERVERS", value) for value in ("ns.example.com", "192.0.2.1@dns", "192.0.2.1@0")),
+    ("DNS_NAMESERVERS", "ns1.example.com,two words"),
+    ("PLATFORM_DOMAIN", "https://example.com"),
+    *(
+        (name, value)
+        for name in ("DRIVER", "RDNS_RESOLVER", "SMS_GATEWAY")
+        for value in ("nonsense", "no.such.Thing", "compute.no_such.Thing", "compute.jobs.NoSuchThing", "a b.c")
+    ),
+    ("DRIVER_CONNINFO", "what is this"),
+    ("SMS_HTTP_URL", "sms.example.com"),
+    ("SMS_HTTP_METHOD", "TEXT"),
+    ("SMS_HTTP_TYPE", "json"),
+    ("SMS_HTTP_HEADERS", "Authorization"),
+    ("BALANCER_USER", "two words"),
+    ("BALANCER_RELOAD", "echo 'reloaded"),
+    *((name, "") for name in PROVIDER),
+    *(("OIDC_ISSUER", value) for value in ("id.example.com", "http://id.example.com", "https://[x")),
+    ("OIDC_SCOPES", "profile"),
+    ("OIDC_AUTHENTICATION_TYPE", "password"),
+    *((name, " ") for name in ("OIDC_NAME", "OIDC_CLAIM")),
+]
+FOR_ALL = {"PRODUCTION": "1", "SECRET_KEY": "x" * 40, **PROVIDER}
+
+# Each is one process for many values: what a program does with the settings it cannot read is the same for all.
+READ_ALL = """
+import importlib, json, os, sys
+import config.apps, config.environment
+first = dict(os.environ)
+for name, value in json.load(sys.stdin):
+    os.environ.clear()
+    os.environ.update(first, **{name: value})
+    for module in ("config.settings", "config.openid"):
+        sys.modules.pop(module, None)
+    try:
+        importlib.import_module("config.settings")
+        if name in ("DRIVER", "RDNS_RESOLVER", "SMS_GATEWAY"):
+            config.environment.import_named(name)
+    except SystemExit as end:
+        print(json.dumps([name, value, end.code]))
+    else:
+        print(json.dumps([name, value, None]))
+"""
+
+
+def environment(**variables: str) -> dict[str, str]:
+    """That of the tests, without what they were started with for themselves."""
+    ours = set(VARIABLE.findall(SOURCE)) | {"OIDC_CLIENT_ID"}
+    return {name: value for name, value in os.environ.items() if name not in ours} | variables
+
+
+def test_every_variable_has_a_bad_value_here():
+    known = set(VARIABLE.findall(SOURCE)) | set(PROVIDER)
+    assert {name for name, _ in BAD} | FREE == known
+
+
+def test_a_bad_value_is_said_in_one_line_that_names_the_variable(tmp_path):
+    given = environment(**FOR_ALL, STATE_DIR=str(tmp_path))
+    run = subprocess.run(
+        [sys.executable, "-c", READ_ALL], cwd=ROOT, env=given, input=json.dumps(BAD), capture_output=True, text=True
+    )
+    assert run.returncode == 0, run.stderr
+    answers = [json.loads(line) for line in run.stdout.splitlines()]
+    assert [tuple(answer[:2]) for answer in answers] == BAD
+    for name, value, said in answers:
+        assert said, f"{name}={value!r} was taken"
+        # of several that belong together, whichever is less than it has to be may be the one named
+        names = {name} | ({"JOB_SOFT_LIMIT", "JOB_HARD_LIMIT"} if name.startswith("JOB_") else set())
+        assert said.partition(":")[0] in names, said
+        assert "\n" not in said
+        assert "pass#word" not in said
+
+
+def test_with_nothing_set_nothing_is_wrong(tmp_path):
+    given = environment(STATE_DIR=str(tmp_path / "fresh"))
+    run = subprocess.run([sys.executable, "-c", "import config.settings"], cwd=ROOT, env=given)
+    assert run.returncode == 0
+
+
+def test_times_that_would_let_two_workers_hold_one_job_are_refused(tmp_path):
+    given = environment(STATE_DIR=str(tmp_path), JOB_LEASE="70")
+    run = subprocess.run(
+        [sys.executable, "manage.py", "check"], cwd=ROOT, env=given, capture_output=True, text=True
+    )
+    assert (run.returncode, run.stderr) == (1, "JOB_LEASE: must be more than the 75 s of JOB_HARD_LIMIT\n")
+
+
+PROGRAMS = {
+    "manage.py": ["manage.py", "migrate"],
+    "worker": ["-m", "celery", "-A", "config", "worker"],
+    "clock": ["-m", "celery", "-A", "config", "beat"],
+    "web": ["-m", "granian", "--interface", "wsgi", "--log-level", "critical", "config.wsgi:application"],
+}
+
+
+@pytest.mark.parametrize("program", PROGRAMS)
+@pytest.mark.parametrize("variable", ["DATABASE_URL=nonsense", "DRIVER=compute.jobs.Nothing"])
+def test_every_program_ends_with_that_line(program, variable, tmp_path):
+    name, _, value = variable.partition("=")
+    given = environment(STATE_DIR=str(tmp_path), **{name: value})
+    command = [sys.executable, *PROGRAMS[program]]
+    if program == "web":
+        command[-1:-1] = ["--port", str(free_port())]
+    run = subprocess.run(command, cwd=ROOT, env=given, capture_output=True, text=True, timeout=300)
+    assert run.returncode == 1
+    assert "Traceback" not in run.stderr
+    assert [line for line in run.stderr.splitlines() if line.startswith(f"{name}: ")], run.stderr
+
+
+def test_a_state_folder_that_cannot_be_made_is_said_in_one_line(tmp_path):
+    given = environment(STATE_DIR="/proc/nothing/here")
+    run = subprocess.run(
+        [sys.executable, "manage.py", "migrate"], cwd=ROOT, env=given, capture_output=True, text=True
+    )
+    assert run.returncode == 1
+    assert run.stderr.startswith("STATE_DIR: ")
+    assert run.stderr.count("\n") == 1
+
+
+def test_a_database_that_does_not_answer_is_said_in_one_line(tmp_path):
+    address = f"postgres://someone:se%23cret@127.0.0.1:{free_port()}/somewhere"
+    given = environment(STATE_DIR=str(tmp_path), DATABASE_URL=address)
+    run = subprocess.run(
+        [sys.executable, "manage.py", "migrate"], cwd=ROOT, env=given, capture_output=True, text=True
+    )
+    assert run.returncode == 1
+    assert run.stderr.startswith("DATABASE_URL: connection failed")
+    assert run.stderr.count("\n") == 1
+    assert "cret" not in run.stderr
+
+
+def test_an_empty_variable_is_none(monkeypatch):
+    env = Environment()
+    for name in ("FLAG", "NUMBER", "LIST", "RATE"):
+        monkeypatch.setenv(name, "")
+    assert (env.flag("FLAG", True), env.integer("NUMBER", 7), env.words("LIST", ["a"])) == (True, 7, ["a"])
+    assert env.rate("RATE", "5/60") == "5/60"
+
+
+@pytest.mark.parametrize(
+    ("text", "value"), [("On", True), ("1", True), ("TRUE", True), ("no", False), ("0", False)]
+)
+def test_flags_are_words_in_any_case(monkeypatch, text, value):
+    monkeypatch.setenv("FLAG", text)
+    assert Environment().flag("FLAG", not value) is value
+
+
+def test_a_list_may_have_a_comma_too_many(monkeypatch):
+    monkeypatch.setenv("LIST", "one, two,,")
+    assert Environment().words("LIST") == ["one", "two"]
+
+
+def test_what_is_wrong_ends_a_program(monkeypatch):
+    monkeypatch.setenv("NUMBER", "seven")
+    with pytest.raises(SystemExit, match="NUMBER: 'seven' is not a whole number"):
+        Environment().integer("NUMBER", 7)
+    assert issubclass(BadVariable, SystemExit)
