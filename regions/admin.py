@@ -1,22 +1,74 @@
 """Regions: where services are offered."""
 
+from ipaddress import ip_address
+from typing import Any
+
+from django import forms
 from django.contrib import admin
 from django.http import HttpRequest
 from django.utils.html import format_html_join
 
-from config.admin.display import BAD, GOOD, NOTHING, pill
+from config.admin.display import BAD, GOOD, NOTHING, QUIET, pill
 from config.admin.pages import Page
-from regions.models import Region
+from regions.models import CAPABILITIES, Region
+
+
+class RegionForm(forms.ModelForm):
+    """Capabilities are chosen, not typed: one that is spelt otherwise would be offered to nobody."""
+
+    capabilities = forms.MultipleChoiceField(
+        required=False,
+        widget=forms.CheckboxSelectMultiple,
+        help_text="What clients may create here, and what they read the region offers.",
+    )
+
+    class Meta:
+        model = Region
+        fields = ("id", "country", "status", "retired", "capabilities", "resolvers_ipv4", "resolvers_ipv6")
+
+    def __init__(self, *args: Any, **kwargs: Any):
+        super().__init__(*args, **kwargs)
+        # what an earlier release let staff type is offered too, so that saving the page does not take it away
+        own = [name for name in self.instance.capabilities if name not in CAPABILITIES]
+        field: forms.MultipleChoiceField = self.fields["capabilities"]  # type: ignore[assignment]
+        field.choices = [(name, name) for name in (*CAPABILITIES, *own)]
+
+    def clean_country(self) -> str:
+        country = self.cleaned_data["country"].lower()
+        if not (len(country) == 2 and country.isascii() and country.isalpha()):
+            raise forms.ValidationError("Two letters of ISO 3166, such as no.")
+        return country
+
+    def clean_resolvers_ipv4(self) -> str:
+        return _addresses(self.cleaned_data["resolvers_ipv4"], 4)
+
+    def clean_resolvers_ipv6(self) -> str:
+        return _addresses(self.cleaned_data["resolvers_ipv6"], 6)
+
+
+def _addresses(text: str, version: int) -> str:
+    """Comma-separated addresses in their usual form."""
+    found = []
+    for each in filter(None, map(str.strip, text.split(","))):
+        try:
+            address = ip_address(each)
+        except ValueError as error:
+            raise forms.ValidationError(f"{each} is not an address.") from error
+        if address.version != version:
+            raise forms.ValidationError(f"{each} is not an address of IPv{version}.")
+        found.append(str(address))
+    return ",".join(found)
 
 
 @admin.register(Region)
 class RegionPage(Page):
-    list_display = ("id", "country", "state", "offers")
-    list_filter = ("status", "country")
+    form = RegionForm
+    list_display = ("id", "country", "state", "takes_new", "offers")
+    list_filter = ("status", "retired", "country")
     search_fields = ("^id",)
     fixed = ("id",)
     fieldsets = (
-        (None, {"fields": ("id", "country", "status", "capabilities")}),
+        (None, {"fields": ("id", "country", "status", "retired", "capabilities")}),
         ("Resolvers", {"fields": ("resolvers_ipv4", "resolvers_ipv6")}),
     )
 
@@ -27,6 +79,10 @@ class RegionPage(Page):
     @admin.display(description="Status")
     def state(self, region: Region):
         return pill(region.status, GOOD if region.status == Region.Status.OK else BAD)
+
+    @admin.display(description="Takes new")
+    def takes_new(self, region: Region):
+        return pill("retired", QUIET) if region.retired else pill("open", GOOD)
 
     @admin.display(description="Offers")
     def offers(self, region: Region):

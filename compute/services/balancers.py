@@ -99,8 +99,8 @@ def _check_region(region_id: str, problems: Problems) -> None:
     region = Region.objects.filter(pk=region_id).first()
     if region is None:
         problems.add("region", "region is not valid")
-    elif CAPABILITY not in region.capabilities:
-        problems.add("region", f"This region does not offer {CAPABILITY}.")
+    elif refusal := region.refusal(CAPABILITY):
+        problems.add("region", refusal)
 
 
 def _make(actor: Actor, spec: BalancerSpec) -> NodeBalancer:

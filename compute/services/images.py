@@ -48,8 +48,11 @@ def create_from_disk(actor: Actor, disk_id: int, *, label: str | None, descripti
 @transaction.atomic
 def begin_upload(actor: Actor, *, label: str, description: str | None, region: str) -> Image:
     """Make an image that waits for its file (`compute.services.uploads`); its event ends when that was taken in."""
-    if not Region.objects.filter(pk=region).exists():
+    found = Region.objects.filter(pk=region).first()
+    if found is None:
         raise Invalid("region is not valid", "region")
+    if refusal := found.refusal():
+        raise Invalid(refusal, "region")
     image = _insert(actor, Image.Status.PENDING_UPLOAD, label, description)
     open_event(
         username=actor.username, account_id=actor.account_id, action="image_upload", entity=own_image_ref(image)

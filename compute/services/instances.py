@@ -28,6 +28,7 @@ from compute.services.interfaces import check_interfaces
 from compute.services.offer import find_offer
 from compute.services.parts import archives_of, draw_part_keys, parts_of, vlans_kept
 from compute.services.placement import FULL, place
+from compute.services.places import capability_of
 from compute.services.refs import backup_ref, image_ref, instance_ref
 from compute.services.restores import check_place, hold_backup
 from compute.services.scripts import count_deployment
@@ -37,8 +38,6 @@ from config.inserts import draw_keys
 from config.rows import differing, hold, write
 from regions.models import Region
 from tags.services import check_tags, retag, set_tags
-
-CAPABILITY = {"gpu": "GPU Computes", "metal": "Bare Metal"}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -167,12 +166,10 @@ def _check(actor: Actor, spec: InstanceSpec) -> _Plan:
         problems.add("type", "type is not valid")
     if region is None:
         problems.add("region", "region is not valid")
-    if plan_type and region:
-        needs = CAPABILITY.get(plan_type.type_class, "Computes")
-        if needs not in region.capabilities:
-            problems.add("region", f"This region does not offer {needs}.")
-        elif not offer.room:
-            problems.add("region", FULL)
+    elif refusal := region.refusal(capability_of(plan_type)):
+        problems.add("region", refusal)
+    elif plan_type and not offer.room:
+        problems.add("region", FULL)
     if plan_type and image and is_available(image):
         _check_room(spec, image, plan_type, problems)
     deploy = check_deploy(actor, _to_deploy(spec, problems), image, problems)

@@ -10,14 +10,17 @@ VLANS = "Vlans"
 """The capability of next-generation-network regions, the only ones with VLANs."""
 
 
+def capability_of(plan: InstanceType | None) -> str | None:
+    """What a region has to offer for instances of the type."""
+    return CAPABILITY.get(plan.type_class, "Computes") if plan else None
+
+
 def check_region(region: Region | None, plan: InstanceType | None, problems: Problems) -> None:
-    """Note on ``region`` that there is no such region, or that it does not offer what the type needs."""
+    """Note on ``region`` that there is no such region, or that it takes nothing new, or not of this type."""
     if region is None:
         problems.add("region", "region is not valid")
-    elif plan is not None:
-        needs = CAPABILITY.get(plan.type_class, "Computes")
-        if needs not in region.capabilities:
-            problems.add("region", f"This region does not offer {needs}.")
+    elif refusal := region.refusal(capability_of(plan)):
+        problems.add("region", refusal)
 
 
 def slaac_in(region_id: str, instance_id: int) -> str | None:

@@ -9,7 +9,7 @@ from compute.jobs.queue import enqueue
 from compute.models import Disk, Instance, InstanceType, Job
 from compute.services.boot import boot_config
 from compute.services.placement import grow, place
-from compute.services.places import CAPABILITY
+from compute.services.places import capability_of
 from compute.services.room import hold_idle, taken
 from config.errors import Invalid, Problems
 
@@ -32,7 +32,7 @@ def resize(actor: Actor, instance: Instance, type_id: str, auto_disk_resize: boo
         problems.add("type", "This type is no longer offered.")
     if plan == held.type:
         problems.add("type", "The compute is of this type already.")
-    needs = CAPABILITY.get(plan.type_class, "Computes")
+    needs = capability_of(plan)
     if needs not in held.region.capabilities:
         problems.add("type", f"The compute's region does not offer {needs}.")
     problems.raise_any()

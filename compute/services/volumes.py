@@ -105,10 +105,12 @@ def clone(actor: Actor, volume: Volume, label: str) -> Volume:
     """Copy a volume, byte for byte, into a new one of the same size and region, which is attached nowhere.
 
     The original may be in use: the copy is then as a power cut would have left it. Raises `Invalid` unless it is
-    active, `Busy` while a job of it lives.
+    active, and where its region is retired, `Busy` while a job of it lives.
     """
     held = _hold(volume)
     _check_active(held, "clone")
+    if refusal := held.region.refusal():
+        raise Invalid(refusal)
     (key,) = draw_keys(Volume)
     copy = Volume(
         pk=key,
@@ -363,6 +365,6 @@ def _region(spec: VolumeSpec, instance: Instance | None, problems: Problems) -> 
             problems.add("region", "region is not valid")
         elif instance and instance.region_id != region.pk:
             problems.add("region", "The compute is in another region.")
-    if region and BLOCK_STORAGE not in region.capabilities:
-        problems.add("region", f"This region does not offer {BLOCK_STORAGE}.")
+    if region and (refusal := region.refusal(BLOCK_STORAGE)):
+        problems.add("region", refusal)
     return region

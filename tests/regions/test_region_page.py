@@ -1,0 +1,117 @@
+"""The page of a region in the admin, and what it means to retire one."""
+
+import pytest
+from django.test import Client
+
+from compute.models import Instance
+from compute.services import balancers, clones, images, instances, migrations, volumes
+from config.errors import Invalid
+from regions.models import CAPABILITIES, RETIRED, Region
+from tests.factories import InstanceFactory, VolumeFactory
+from tests.world import World, world
+
+__all__ = ["world"]
+
+pytestmark = pytest.mark.django_db
+GIVEN = {
+    "id": "no-osl", "country": "NO", "status": "ok", "capabilities": ["Computes", "Block Storage"],
+    "resolvers_ipv4": "192.0.2.53, 192.0.2.54", "resolvers_ipv6": "2001:db8:0::53",
+}  # fmt: skip
+
+
+@pytest.fixture
+def admin(staff) -> Client:
+    client = Client()
+    client.force_login(staff)
+    return client
+
+
+def save(admin: Client, address: str = "add/", **changes) -> dict[str, list[str]]:
+    """Send the form; returns the errors beside its fields."""
+    answer = admin.post(f"/admin/regions/region/{address}", GIVEN | changes)
+    return {} if answer.status_code == 302 else dict(answer.context["adminform"].form.errors)
+
+
+def test_staff_add_a_region(admin):
+    assert save(admin) == {}
+    region = Region.objects.get()
+    assert (region.pk, region.country, region.capabilities) == ("no-osl", "no", ["Computes", "Block Storage"])
+    assert (region.resolvers_ipv4, region.resolvers_ipv6) == ("192.0.2.53,192.0.2.54", "2001:db8::53")
+
+
+def test_every_capability_is_a_box_to_tick(admin):
+    page = admin.get("/admin/regions/region/add/").content.decode()
+    assert page.count('type="checkbox" name="capabilities"') == len(CAPABILITIES)
+
+
+@pytest.mark.parametrize(
+    ("field", "value"),
+    [
+        ("capabilities", ["Computers"]),
+        ("country", "n1"),
+        ("resolvers_ipv4", "192.0.2.53,dns.example.com"),
+        ("resolvers_ipv4", "2001:db8::53"),
+        ("resolvers_ipv6", "192.0.2.53"),
+        ("id", "two words"),
+    ],
+)
+def test_what_cannot_be_is_refused_at_its_field(admin, field, value):
+    assert list(save(admin, **{field: value})) == [field]
+    assert not Region.objects.exists()
+
+
+def test_a_capability_typed_before_there_were_boxes_is_not_lost(admin):
+    Region.objects.create(id="no-osl", country="no", capabilities=["Computes", "Own thing"])
+    assert save(admin, "no-osl/change/", capabilities=["Own thing"]) == {}
+    assert Region.objects.get().capabilities == ["Own thing"]
+
+
+def at_rest(world: World) -> Instance:
+    """An instance that no job works on."""
+    fields = {"account": world.account, "region": world.region, "host": world.host, "type": world.type}
+    return InstanceFactory(**fields, status="offline")
+
+
+def retire(region: Region) -> None:
+    Region.objects.filter(pk=region.pk).update(
+        retired=True, capabilities=["Computes", "Block Storage", "NodeBalancers", "Vlans"]
+    )
+
+
+def test_a_region_is_retired_in_the_admin(admin, world):
+    page = f"{world.region.pk}/change/"
+    assert save(admin, page, retired="on") == {}
+    assert Region.objects.get(pk=world.region.pk).retired
+    assert "retired" in admin.get("/admin/regions/region/").content.decode()
+    assert save(admin, page) == {}
+    assert not Region.objects.get(pk=world.region.pk).retired
+
+
+def test_a_retired_region_takes_nothing_new(world: World):
+    kept, other = at_rest(world), Region.objects.create(id="us-other", country="us", capabilities=["Computes"])
+    volume = VolumeFactory(account=world.account, region=world.region)
+    retire(world.region)
+    retire(other)
+    refused = {
+        "instance": lambda: world.create(),
+        "volume": lambda: volumes.create(world.actor, volumes.VolumeSpec(label="new", region=world.region.pk)),
+        "volume's copy": lambda: volumes.clone(world.actor, volume, "copy"),
+        "balancer": lambda: balancers.create(world.actor, balancers.BalancerSpec(region=world.region.pk)),
+        "upload": lambda: images.begin_upload(world.actor, label="mine", description=None, region=world.region.pk),
+        "clone": lambda: clones.clone(world.actor, kept, clones.CloneSpec(region=world.region.pk)),
+        "arrival": lambda: migrations.migrate(world.actor, kept, other.pk),
+    }
+    for what, begin in refused.items():
+        with pytest.raises(Invalid) as caught:
+            begin()
+        assert RETIRED in {problem.reason for problem in caught.value.problems}, what
+
+
+def test_what_is_in_a_retired_region_goes_on(world: World, client):
+    instance = at_rest(world)
+    retire(world.region)
+    instance.refresh_from_db()
+    changes = instances.InstanceChanges({"label": "renamed"})
+    assert instances.update(world.actor, instance, changes).label == "renamed"
+    assert "retired" not in client.get(f"/v4/regions/{world.region.pk}").json()
+    assert [region["id"] for region in client.get("/v4/regions").json()["data"]] == [world.region.pk]
