@@ -8,7 +8,7 @@ from compute.models.balancers import (
     NodeBalancerConfig,
     NodeBalancerNode,
 )
-from compute.models.catalogue import Image, InstanceType, Kernel
+from compute.models.catalogue import Image, InstanceType, Kernel, SeededRow
 from compute.models.domains import Domain, DomainRecord
 from compute.models.firewalls import Firewall, FirewallDevice, PacketFilter
 from compute.models.heartbeats import Heartbeat
@@ -53,6 +53,7 @@ __all__ = [
     "PacketFilter",
     "Reservation",
     "Sample",
+    "SeededRow",
     "StackScript",
     "Transfer",
     "Volume",

@@ -138,3 +138,24 @@ class Image(models.Model):
     def source(self) -> str:
         """What a driver deploys it from: an official image by its id, another by its archive."""
         return self.pk if self.number is None else image_archive(self.number)
+
+
+class SeededRow(models.Model):
+    """What `seed` brought in once, whether or not it is still there: what staff deleted does not come back."""
+
+    class Kind(models.TextChoices):
+        REGION = "region"
+        TYPE = "type"
+        KERNEL = "kernel"
+        IMAGE = "image"
+        HOST = "host"
+        POOL = "pool"
+
+    kind = models.CharField(max_length=8, choices=Kind)
+    key = models.CharField(max_length=64, help_text="The row's id, a host's label, or a pool's network.")
+
+    class Meta:
+        constraints = [models.UniqueConstraint(fields=("kind", "key"), name="seeded_row")]
+
+    def __str__(self):
+        return f"{self.kind} {self.key}"

@@ -1,15 +1,15 @@
-"""The catalogue a fresh installation offers: regions, types, kernels, images, hosts and address pools."""
+"""The catalogue a fresh installation offers, types, kernels and images, and places to try things out."""
 
 import json
 from collections.abc import Iterable, Iterator
 from datetime import UTC, datetime
-from ipaddress import IPv4Network, IPv6Network
+from ipaddress import IPv4Network, IPv6Network, ip_network
 from pathlib import Path
 from typing import Any
 
-from django.db import models, transaction
+from django.db import connection, models, transaction
 
-from compute.models import AddressPool, Host, Image, InstanceType, Kernel
+from compute.models import AddressPool, Host, Image, InstanceType, Kernel, SeededRow
 from compute.models.addresses import LINK_LOCAL_GATEWAY
 from compute.services.pools import fill_pool
 from regions.models import Region
@@ -25,21 +25,23 @@ SLAAC = IPv6Network("2001:db8:1000::/36")
 ROUTED, ROUTED_PREFIX = IPv6Network("2001:db8:2000::/36"), 44
 
 
-def seed(update: bool = False) -> dict[str, int]:
-    """Bring in what is missing, in one transaction, and return the number of new rows by table.
+def seed(update: bool = False, demo: bool = False) -> dict[str, int]:
+    """Bring in the types, kernels and images that are missing, in one transaction; returns the new rows by table.
 
-    Rows that exist are left as staff keep them; with `update` they get the file's values again.
+    With `demo` also regions, with two hosts and address pools of nowhere in each. Rows that exist are left as staff
+    keep them; with `update` those of the file get its values again. What was brought in before and is gone was
+    deleted, and stays so.
     """
     data = json.loads(CATALOGUE.read_text())
     with transaction.atomic():
+        with connection.cursor() as cursor:  # two who seed at once: the second finds what the first brought in
+            cursor.execute(f"LOCK TABLE {SeededRow._meta.db_table} IN SHARE ROW EXCLUSIVE MODE")
         before = _counts()
-        regions = [_region(item) for item in data["regions"]]
-        _insert(regions, update)
-        _insert(map(_type, data["types"]), update)
-        _insert(map(_kernel, data["kernels"]), update)
-        _insert(map(_image, data["images"]), update)
-        _add_hosts(regions)
-        _add_pools(regions)
+        _bring(SeededRow.Kind.TYPE, map(_type, data["types"]), update)
+        _bring(SeededRow.Kind.KERNEL, map(_kernel, data["kernels"]), update)
+        _bring(SeededRow.Kind.IMAGE, map(_image, data["images"]), update)
+        if demo:
+            _bring_places([_region(item) for item in data["regions"]], update)
         return {name: count - before[name] for name, count in _counts().items()}
 
 
@@ -48,14 +50,31 @@ def _counts() -> dict[str, int]:
     return {str(table._meta.verbose_name_plural): table._default_manager.count() for table in tables}
 
 
-def _insert(rows: Iterable[models.Model], update: bool) -> None:
+def _unseeded(kind: str, keys: Iterable[str]) -> set[str]:
+    """Those of the keys that were never brought in; from now on they were."""
+    fresh = set(keys) - set(SeededRow.objects.filter(kind=kind).values_list("key", flat=True))
+    SeededRow.objects.bulk_create(SeededRow(kind=kind, key=key) for key in sorted(fresh))
+    return fresh
+
+
+def _bring(kind: str, rows: Iterable[models.Model], update: bool) -> None:
     rows = list(rows)
     table = type(rows[0])
-    if not update:
-        table._default_manager.bulk_create(rows, ignore_conflicts=True)
-        return
-    columns = [field.name for field in table._meta.concrete_fields if not field.primary_key]
-    table._default_manager.bulk_create(rows, update_conflicts=True, unique_fields=["id"], update_fields=columns)
+    there = set(table._default_manager.values_list("pk", flat=True))
+    fresh = _unseeded(kind, (row.pk for row in rows)) - there
+    if table is InstanceType:
+        _drop_successors(rows, there | fresh)
+    table._default_manager.bulk_create(row for row in rows if row.pk in fresh)
+    known = [row for row in rows if row.pk in there]
+    if update and known:
+        table._default_manager.bulk_update(known, _COLUMNS[table])
+
+
+def _drop_successors(types: list[Any], there: set[str]) -> None:
+    """A type whose successor staff deleted has none."""
+    for each in types:
+        if each.successor_id not in there:
+            each.successor_id = None
 
 
 def _moment(text: str) -> datetime:
@@ -104,14 +123,34 @@ def _image(item: dict[str, Any]) -> Image:
     )
 
 
+_COLUMNS: dict[type[models.Model], list[str]] = {
+    Region: ["country", "capabilities", "status", "resolvers_ipv4", "resolvers_ipv6"],
+    InstanceType: [field.name for field in InstanceType._meta.concrete_fields if not field.primary_key],
+    Kernel: [field.name for field in Kernel._meta.concrete_fields if not field.primary_key],
+    Image: ["label", "vendor", "size", "deprecated", "is_public", "created", "updated", "eol"],
+}
+"""What `update` brings back to the file's values. A region that was retired stays so."""
+
+
+# --- Places to try things out -----------------------------------------------------------------------------
+
+
+def _bring_places(regions: list[Region], update: bool) -> None:
+    _bring(SeededRow.Kind.REGION, regions, update)
+    there = set(Region.objects.values_list("pk", flat=True))
+    _add_hosts([region for region in regions if region.pk in there])
+    _add_pools(regions, there)
+
+
 def _add_hosts(regions: list[Region]) -> None:
-    """Two hosts for each region that has none yet."""
+    """Two hosts for each region that has none of staff's own."""
+    wanted = {f"{region.pk}-h{number}": region for region in regions for number in (1, 2)}
+    fresh = _unseeded(SeededRow.Kind.HOST, wanted)
     inhabited = set(Host.objects.values_list("region_id", flat=True))
     Host.objects.bulk_create(
-        Host(label=f"{region.pk}-h{number}", region=region)
-        for region in regions
-        if region.pk not in inhabited
-        for number in (1, 2)
+        Host(label=label, region=region)
+        for label, region in wanted.items()
+        if label in fresh and region.pk not in inhabited
     )
 
 
@@ -131,10 +170,17 @@ def _networks(
         yield region, AddressPool.Kind.PUBLIC, public
 
 
-def _add_pools(regions: list[Region]) -> None:
-    known = set(AddressPool.objects.values_list("network", flat=True))
-    for region, kind, network in _networks(regions):
-        if str(network) not in known:
+def _add_pools(regions: list[Region], there: set[str]) -> None:
+    """The pools of the regions that are there, but where staff have one that overlaps."""
+    wanted = [each for each in _networks(regions) if each[0].pk in there]
+    fresh = _unseeded(SeededRow.Kind.POOL, (str(network) for _, _, network in wanted))
+    known = [ip_network(network) for network in AddressPool.objects.values_list("network", flat=True)]
+    for region, kind, network in wanted:
+        if str(network) in fresh and not any(_overlap(network, other) for other in known):
             gateway = LINK_LOCAL_GATEWAY if kind == AddressPool.Kind.ROUTED else str(network[1])
             pool = AddressPool.objects.create(region=region, kind=kind, network=str(network), gateway=gateway)
             fill_pool(pool)
+
+
+def _overlap(one: IPv4Network | IPv6Network, other: IPv4Network | IPv6Network) -> bool:
+    return one.version == other.version and one.overlaps(other)  # type: ignore[arg-type] # of one version

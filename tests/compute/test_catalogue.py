@@ -1,11 +1,15 @@
 """The seeded catalogue: what a fresh installation offers, over HTTP and in its pools."""
 
+import io
 import json
+from importlib import import_module
 from ipaddress import ip_address, ip_network
 
 import pytest
+from django.apps import apps
+from django.core.management import call_command
 
-from compute.models import Address, AddressPool, Host, Image, InstanceType
+from compute.models import Address, AddressPool, Host, Image, InstanceType, Kernel, SeededRow
 from compute.services import catalogue
 from compute.services.catalogue import CATALOGUE, seed
 from compute.services.pools import fill_pool
@@ -23,7 +27,7 @@ def small(monkeypatch):
 
 @pytest.fixture
 def seeded(small, db):
-    return seed()
+    return seed(demo=True)
 
 
 def test_everything_of_the_catalogue_is_there(seeded, client):
@@ -83,18 +87,95 @@ def test_an_image_shows_all_its_fields(seeded, client):
 def test_seeding_again_adds_nothing_and_keeps_what_staff_changed(seeded):
     Region.objects.filter(pk="us-east").update(status="outage")
     addresses = Address.objects.count()
-    assert not any(seed().values())
+    assert not any(seed(demo=True).values())
     assert Region.objects.get(pk="us-east").status == "outage"
     assert Address.objects.count() == addresses
 
 
-def test_seeding_with_update_brings_the_file_back(seeded):
-    Region.objects.filter(pk="us-east").update(status="outage")
+def test_without_demo_there_are_no_places(db):
+    added = {name for name, count in seed().items() if count}
+    assert added == {"instance types", "kernels", "images"}
+    assert not Region.objects.exists()
+
+
+def test_places_may_come_later(small, db):
+    seed()
+    assert {name for name, count in seed(demo=True).items() if count} == {"regions", "hosts", "address pools"}
+
+
+@pytest.mark.parametrize("update", [False, True])
+def test_what_was_deleted_stays_deleted(seeded, update):
+    gone = [
+        Host.objects.filter(region="us-east"),
+        AddressPool.objects.filter(region="us-west"),
+        InstanceType.objects.filter(pk__in=("g6-nanode-1", "g6-standard-6")),
+        Image.objects.filter(pk="compute/debian11"),
+        Kernel.objects.filter(pk="compute/latest-64bit"),
+    ]
+    for rows in gone:
+        assert rows.delete()[0]
+    assert not any(seed(update, demo=True).values())
+    assert not any(rows.exists() for rows in gone)
+    assert not Host.objects.filter(region="us-east").exists()
+
+
+def test_seeding_with_update_resets_what_exists_but_no_retirement(seeded):
+    Region.objects.filter(pk="us-east").update(status="outage", retired=True)
     Image.objects.filter(pk="compute/debian11").update(label="Changed")
-    InstanceType.objects.filter(pk="g6-nanode-1").delete()
-    assert seed(update=True)["instance types"] == 1
-    assert Region.objects.get(pk="us-east").status == "ok"
+    seed(update=True)
     assert Image.objects.get(pk="compute/debian11").label == "Debian 11"
+    assert Region.objects.get(pk="us-east").status == "outage", "without --demo regions are staff's alone"
+    seed(update=True, demo=True)
+    region = Region.objects.get(pk="us-east")
+    assert (region.status, region.retired) == ("ok", True)
+
+
+def test_what_staff_made_by_the_same_names_is_left_to_them(small, db):
+    """Their region gets neither hosts beside theirs, nor a pool over their addresses."""
+    region = Region.objects.create(id="us-east", country="no", capabilities=["Computes"])
+    Host.objects.create(label="metal-1", region=region)
+    AddressPool.objects.create(region=region, kind="public", network="198.18.0.0/24", gateway="198.18.0.1")
+    seed(demo=True)
+    assert Region.objects.get(pk="us-east").country == "no"
+    assert [host.label for host in Host.objects.filter(region=region)] == ["metal-1"]
+    networks = [ip_network(network) for network in AddressPool.objects.values_list("network", flat=True)]
+    assert sum(network.overlaps(ip_network("198.18.0.0/24")) for network in networks if network.version == 4) == 1
+
+
+def test_a_database_seeded_by_an_earlier_release_keeps_what_was_deleted_deleted(seeded):
+    """It has the rows, and no notes of them, until the migration writes those."""
+    remember = import_module("compute.migrations.0002_seeded_rows").remember
+    noted = set(SeededRow.objects.exclude(kind="pool").values_list("kind", "key"))
+    SeededRow.objects.all().delete()
+    Host.objects.filter(region="us-east").delete()
+    Image.objects.filter(pk="compute/debian11").delete()
+
+    remember(apps, None)
+
+    assert set(SeededRow.objects.exclude(kind="pool").values_list("kind", "key")) == noted
+    assert not any(seed(demo=True)[name] for name in ("hosts", "images", "regions"))
+
+
+def test_the_pools_of_an_earlier_release_are_those_that_the_migration_notes():
+    networks = import_module("compute.migrations.0002_seeded_rows").networks
+    regions = [Region(id=item["id"]) for item in DATA["regions"]]
+    assert set(networks(len(regions))) == {network for _, _, network in catalogue._networks(regions)}
+
+
+def test_a_fresh_database_has_nothing_noted(db):
+    import_module("compute.migrations.0002_seeded_rows").remember(apps, None)
+    assert not SeededRow.objects.exists()
+
+
+def test_the_command_says_what_it_added(small, db):
+    def said(*arguments: str) -> list[str]:
+        out = io.StringIO()
+        call_command("seed", *arguments, stdout=out)
+        return out.getvalue().splitlines()
+
+    assert said() == ["37 instance types", "40 kernels", "40 images"]
+    assert said("--demo") == ["11 regions", "22 hosts", "46 address pools"]
+    assert said("--demo", "--update") == ["nothing to add"]
 
 
 def test_every_region_can_take_an_instance(seeded):

@@ -1,4 +1,7 @@
-"""``manage.py seed``: bring in the catalogue, hosts and address pools."""
+"""``manage.py seed``: bring in types, kernels and images; with ``--demo`` also regions, hosts and address pools."""
+
+from argparse import ArgumentParser
+from typing import Any
 
 from django.core.management.base import BaseCommand
 
@@ -6,15 +9,25 @@ from compute.services.catalogue import seed
 
 
 class Command(BaseCommand):
-    help = "Add the regions, types, kernels, images, hosts and address pools that are missing."
+    help = (
+        "Add the types, kernels and images that are missing. What exists stays as it is, and what was deleted "
+        "stays deleted."
+    )
 
-    def add_arguments(self, parser):
-        parser.add_argument("--update", action="store_true", help="also reset existing rows to the catalogue")
+    def add_arguments(self, parser: ArgumentParser) -> None:
+        parser.add_argument(
+            "--update", action="store_true", help="also reset what exists of the catalogue to its values"
+        )
+        parser.add_argument(
+            "--demo", action="store_true", help="also regions, with made-up hosts and addresses that lead nowhere"
+        )
 
-    def handle(self, *args, update: bool = False, **options):
-        added = seed(update)
-        for table, count in added.items():
-            if count:
+    def handle(
+        self, *args: Any, update: bool = False, demo: bool = False, verbosity: int = 1, **options: Any
+    ) -> None:
+        added = {table: count for table, count in seed(update, demo).items() if count}
+        if verbosity:
+            for table, count in added.items():
                 self.stdout.write(f"{count} {table}")
-        if not any(added.values()):
-            self.stdout.write("nothing to add")
+            if not added:
+                self.stdout.write("nothing to add")

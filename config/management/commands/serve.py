@@ -83,7 +83,7 @@ class Command(BaseCommand):
                 call_command(Migrate(report=report), interactive=False, verbosity=0)
             with self.progress.phase("Seeding the catalogue and the demo account"):
                 with redirect_stdout(StringIO()):
-                    call_command("seed", verbosity=0)
+                    call_command("seed", demo=True, verbosity=0)
                 known = demo.prepare(demo.logins(settings.STATE_DIR))
                 demo.keep(settings.STATE_DIR, known)
             return known
