@@ -2,10 +2,12 @@
 
 import base64
 import binascii
+import logging
 import math
 import re
 from urllib.parse import urlencode, urlsplit
 
+from django.conf import settings
 from django.contrib.auth.mixins import LoginRequiredMixin
 from django.core.exceptions import BadRequest, SuspiciousOperation
 from django.db import transaction
@@ -38,6 +40,8 @@ from accounts.pages.base import POLICY, Page
 from accounts.services import attempts
 from accounts.services.access import note_authorization
 from config.api.origins import network_of
+
+log = logging.getLogger(__name__)
 
 
 class AuthorizeView(Page, LoginRequiredMixin, OAuthLibMixin, TemplateResponseMixin, View):
@@ -126,11 +130,31 @@ def _reason(error: FatalClientError) -> str:
 def csrf_failure(request: HttpRequest, reason: str = "") -> HttpResponse:
     """A form that is not of this session: mostly of a page that was open while somebody signed in or out elsewhere.
 
-    It leads back to the page, with all that an app asked for in its address, and so to a new form.
+    It leads back to the page, with all that an app asked for in its address, and so to a new form. One that comes
+    from another site is mostly of this one, whose operator has not said how browsers name it: page and log say how.
     """
+    if reason.startswith(OTHER_SITE):
+        return _refuse_origin(request)
     view = getattr(request.resolver_match.func, "view_class", None) if request.resolver_match else None
     again = request.get_full_path() if view is None or hasattr(view, "get") else reverse("home")
     response = render(request, "expired.html", {"again": again}, status=403)
+    response["Content-Security-Policy"] = POLICY
+    return response
+
+
+OTHER_SITE = ("Origin checking failed", "Referer checking failed")
+"""How Django's reasons begin for what came from a page that is not known to be ours."""
+
+
+def _refuse_origin(request: HttpRequest) -> HttpResponse:
+    seen = request.META.get("HTTP_ORIGIN") or request.META.get("HTTP_REFERER") or "no page at all"
+    expected = {f"{request.scheme}://{request.get_host()}", *settings.CSRF_TRUSTED_ORIGINS}
+    log.warning(
+        "a form from %r was refused: expected %s. Where that is this site, set SITE_URL to how browsers reach it, "
+        "and NUM_PROXIES to the number of proxies that set X-Forwarded-Proto (CSRF_TRUSTED_ORIGINS: further ones)",
+        seen[:200], " or ".join(sorted(expected)),
+    )  # fmt: skip
+    response = render(request, "other_origin.html", status=403)
     response["Content-Security-Policy"] = POLICY
     return response
 

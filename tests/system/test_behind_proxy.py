@@ -1,0 +1,297 @@
+"""README's *For real* as it is typed, behind the nginx of docs/nginx.conf: only paths, ports and secrets differ."""
+
+import email
+import email.policy
+import os
+import re
+import shutil
+import signal
+import socket
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+import requests
+import urllib3.util.connection
+
+from accounts.models import Event, Login, User
+from config.embedded import addresses, services
+from tests.certificates import certificate, new_key, pem
+from tests.ports import free_port
+from tests.system.conftest import wait_for
+
+pytestmark = pytest.mark.django_db(transaction=True)
+
+ROOT = Path(__file__).resolve().parents[2]
+NAME = "cloud.example.com"
+CLIENT = "127.0.0.5"
+"""Where the client comes from: another address of the machine than nginx's own."""
+PASSWORD = "correct-horse-7-battery"
+BLOCK = re.compile(r"^```bash\n(.*?)^```", re.MULTILINE | re.DOTALL)
+NGINX = """
+pid {folder}/nginx.pid;
+error_log {folder}/error.log;
+worker_processes 1;
+events {{}}
+http {{
+    access_log off;
+    client_body_temp_path {folder}/body;
+    proxy_temp_path {folder}/proxy;
+    fastcgi_temp_path {folder}/fastcgi;
+    uwsgi_temp_path {folder}/uwsgi;
+    scgi_temp_path {folder}/scgi;
+    include {folder}/site.conf;
+}}
+"""
+
+
+def nginx() -> str:
+    found = shutil.which("nginx", path=f"{os.environ.get('PATH', '')}:/usr/sbin:/sbin")
+    if found is None:
+        assert not os.environ.get("CI"), "nginx is not installed"
+        pytest.skip("nginx is not installed")
+    return found
+
+
+def replaced(text: str, others: dict[str, str]) -> str:
+    """The text with each of these in place of what is there, which has to be there."""
+    for old, new in others.items():
+        assert old in text, f"{old!r} is not there any more"
+        text = text.replace(old, new)
+    return text
+
+
+class Installation:
+    """An operator's machine: the blocks of README typed into one shell, and nginx before it."""
+
+    def __init__(self, folder: Path, env: dict[str, str]):
+        self.folder, self.env = folder, env
+        self.web, self.plain, self.tls = free_port(), free_port(), free_port()
+        self.url = f"https://{NAME}:{self.tls}"
+        self.ca = folder / "ca.pem"
+        self.mails = folder / "mails"
+        self.typed = (folder / "typed").open("w+")
+        self.processes: list[subprocess.Popen] = []
+
+    def start_nginx(self) -> None:
+        key = new_key()
+        self.ca.write_text(certificate(key, NAME, NAME))
+        (self.folder / "key.pem").write_text(pem(key))
+        site = replaced(
+            (ROOT / "docs" / "nginx.conf").read_text(),
+            {
+                "/etc/letsencrypt/live/cloud.example.com/fullchain.pem": str(self.ca),
+                "/etc/letsencrypt/live/cloud.example.com/privkey.pem": str(self.folder / "key.pem"),
+                "listen 443 ssl": f"listen 127.0.0.1:{self.tls} ssl",
+                "listen 80;": f"listen 127.0.0.1:{self.plain};",
+                "server 127.0.0.1:8000;": f"server 127.0.0.1:{self.web};",
+            },
+        )
+        (self.folder / "site.conf").write_text(site)
+        (self.folder / "nginx.conf").write_text(NGINX.format(folder=self.folder))
+        command = [nginx(), "-c", str(self.folder / "nginx.conf"), "-p", str(self.folder), "-e", "stderr"]
+        checked = subprocess.run([*command, "-t"], capture_output=True, text=True)
+        assert checked.returncode == 0, checked.stderr
+        assert "[warn]" not in checked.stderr
+        self._start([*command, "-g", "daemon off;"])
+
+    def type_readme(self) -> None:
+        """Type the blocks of *For real*, one after the other, into one shell."""
+        readme = (ROOT / "README.md").read_text()
+        blocks = BLOCK.findall(readme[readme.index("## For real") : readme.index("## Read on")])
+        assert len(blocks) == 3
+        typed = replaced(
+            "\n".join(blocks),
+            {
+                "SITE_URL=https://cloud.example.com": f"SITE_URL={self.url}",
+                "SECRET_KEY=…": f"SECRET_KEY={'5e' * 32}",
+                "ENCRYPTION_KEYS=…": f"ENCRYPTION_KEYS={'e4' * 32}",
+                "postgres://user:password@host/name": f"'{self.env['DATABASE_URL']}'",
+                "redis://host:6379/0": f"'{self.env['REDIS_URL']}'",
+                "smtp+tls://user:password@mail.example.com:587": f"file://{self.mails}",
+                "\ncurl ": f"\n{WAIT.format(port=self.web)}\ncurl ",
+            },
+        )
+        (self.folder / ".curlrc").write_text(f'cacert = "{self.ca}"\nresolve = "{NAME}:{self.tls}:127.0.0.1"\n')
+        given = self.env | {"GRANIAN_PORT": str(self.web), "CURL_HOME": str(self.folder)}
+        self._start(["bash", "-e", "-c", f"{typed}\necho T=$T ACCOUNT=$ACCOUNT\nwait"], env=given)
+
+    def output(self) -> str:
+        return (self.folder / "typed").read_text()
+
+    def wait_for_output(self, pattern: str) -> str:
+        wait_for(lambda: re.search(pattern, self.output()) or self._ended())
+        found = re.search(pattern, self.output())
+        assert found, self.output()
+        return found[1]
+
+    def _ended(self) -> bool:
+        return any(process.poll() is not None for process in self.processes)
+
+    def _start(self, command: list[str], env: dict[str, str] | None = None) -> None:
+        self.processes.append(
+            subprocess.Popen(
+                command, cwd=ROOT, env=env, start_new_session=True, stdin=subprocess.DEVNULL,
+                stdout=self.typed, stderr=self.typed,
+            )
+        )  # fmt: skip
+
+    def browser(self) -> requests.Session:
+        session = requests.Session()
+        session.verify, session.trust_env = (
+            str(self.ca),
+            False,
+        )  # no other certificates, whatever the environment has
+        return session
+
+    def post_form(self, browser: requests.Session, address: str, **fields: str) -> requests.Response:
+        """Load a page and send its form as a browser does."""
+        page = browser.get(address)
+        assert page.status_code == 200, page.text
+        token = re.search(r'name="csrfmiddlewaretoken" value="(\w+)"', page.text)
+        assert token, page.text
+        headers = {"Origin": self.url, "Referer": page.url}
+        return browser.post(
+            page.url, {"csrfmiddlewaretoken": token[1], **fields}, headers=headers, allow_redirects=False
+        )
+
+    def stop(self) -> None:
+        for process in self.processes:
+            try:
+                os.killpg(process.pid, signal.SIGKILL)
+            except ProcessLookupError:
+                continue
+            finally:
+                process.wait()
+
+
+WAIT = "while ! curl -sSf -o /dev/null http://127.0.0.1:{port}/v4/regions 2>/dev/null; do sleep 0.2; done"
+"""What a person does who types the last line by hand: the processes have begun to answer by then."""
+
+
+@pytest.fixture
+def installation(transactional_db, process_env, tmp_path) -> Iterator[Installation]:
+    nginx()
+    ours = re.findall(r'env\.\w+\(\s*"([A-Z_0-9]+)"', (ROOT / "config" / "settings.py").read_text())
+    env = {name: value for name, value in process_env.items() if name not in ours}
+    env |= {"DATABASE_URL": process_env["DATABASE_URL"], "STATE_DIR": str(tmp_path / "state")}
+    with services(tmp_path, valkey=True):
+        env["REDIS_URL"] = addresses.redis_url(tmp_path)
+        installation = Installation(tmp_path, env)
+        try:
+            yield installation
+        finally:
+            installation.stop()
+            sys.stdout.write(installation.output()[-20_000:])
+
+
+@pytest.fixture
+def dns(monkeypatch, installation):
+    """The name leads to this machine, and the client comes from an address of its own."""
+    connect = urllib3.util.connection.create_connection
+
+    def to_this_machine(address, *args, **kwargs):
+        kwargs["source_address"] = (CLIENT, 0)
+        return connect(("127.0.0.1", address[1]), *args, **kwargs)
+
+    monkeypatch.setattr(urllib3.util.connection, "create_connection", to_this_machine)
+
+
+def listens(port: int) -> bool:
+    with socket.socket() as probe:
+        return probe.connect_ex(("127.0.0.1", port)) == 0
+
+
+def link_mailed_to(installation: Installation, username: str) -> str:
+    """The address in the invitation, when a worker has sent it."""
+
+    def invitation() -> str | None:
+        for path in sorted(installation.mails.glob("*.log")) if installation.mails.exists() else ():
+            for part in path.read_text().split("-" * 79):
+                mail = email.message_from_string(part.strip(), policy=email.policy.default)
+                body = mail.get_body(("plain",)) if mail["Subject"] else None
+                if body is not None and f"Hello {username}," in body.get_content():
+                    return body.get_content()
+        return None
+
+    wait_for(invitation)
+    [link] = re.findall(r"https?://\S+", invitation() or "")
+    return link
+
+
+def test_what_the_readme_says_works_behind_tls(installation: Installation, dns):
+    installation.start_nginx()
+    wait_for(lambda: listens(installation.tls))
+    installation.type_readme()
+    token = installation.wait_for_output(r"T=([0-9a-f]{64}) ACCOUNT=\d+")
+
+    # nothing was missing, so nothing was said
+    assert "skerry.W" not in installation.output()
+    assert '"company":"Example"' in installation.output().replace('": "', '":"')
+
+    link = link_mailed_to(installation, "first-user")
+    assert link.startswith(f"{installation.url}/password/")
+    browser = installation.browser()
+    chosen = installation.post_form(browser, link, new_password1=PASSWORD, new_password2=PASSWORD)
+    assert chosen.status_code == 302, chosen.text
+
+    browser = installation.browser()
+    entered = installation.post_form(browser, f"{installation.url}/login", username="first-user", password=PASSWORD)
+    assert (entered.status_code, entered.headers["Location"]) == (302, "/home"), entered.text
+    assert all(cookie.secure for cookie in browser.cookies)
+    assert "first-user" in browser.get(f"{installation.url}/home").text
+
+    # whatever a client claims of itself, the address that nginx saw counts
+    browser.headers["X-Forwarded-For"] = "203.0.113.9"
+    installation.post_form(browser, f"{installation.url}/password/forgotten", name="nobody")
+    api = installation.browser()
+    api.headers |= {"Authorization": f"Bearer {token}", "X-Forwarded-For": "203.0.113.9"}
+    assert api.get(f"{installation.url}/v4/account").json()["company"] == "Example"
+    assert {login.ip for login in Login.objects.all()} == {CLIENT}
+
+    # headers of 64 KB pass, bodies in chunks come whole, and http leads to https
+    filter_ = '{"+or": [' + ", ".join(['{"label": "x"}'] * 3500) + "]}"
+    assert 50_000 < len(filter_) < 65_536
+    assert api.get(f"{installation.url}/v4/images", headers={"X-Filter": filter_}).status_code in (200, 400)
+    in_chunks = api.post(f"{installation.url}/v4/profile/tokens", data=iter([b'{"label": ', b'"chunked"}']))
+    assert in_chunks.status_code in (200, 415), in_chunks.text
+    moved = installation.browser().get(f"http://{NAME}:{installation.plain}/login", allow_redirects=False)
+    assert (moved.status_code, moved.headers["Location"]) == (301, f"https://{NAME}/login")
+
+    # the staff user of the block gets into the admin
+    staff = installation.browser()
+    link = link_mailed_to(installation, "admin-1")
+    installation.post_form(staff, link, new_password1=PASSWORD, new_password2=PASSWORD)
+    staff = installation.browser()
+    installation.post_form(staff, f"{installation.url}/login", username="admin-1", password=PASSWORD)
+    assert "Needs attention" in staff.get(f"{installation.url}/admin/").text
+    assert User.objects.get(username="admin-1").is_superuser
+    assert {event.action for event in Event.objects.all()} >= {"user_create", "token_create"}
+
+
+def test_a_form_from_an_address_that_is_not_known_says_what_to_set(installation: Installation, dns):
+    """SITE_URL is not what the browser asks for, and the proxy is not counted."""
+    installation.start_nginx()
+    wait_for(lambda: listens(installation.tls))
+    given = {"SITE_URL": "https://elsewhere.example.com", "SECRET_KEY": "5e" * 32, "PRODUCTION": "1"}
+    installation._start(
+        [
+            str(ROOT / ".venv/bin/granian"), "--interface", "wsgi", "--port", str(installation.web),
+            "config.wsgi:application",
+        ],
+        env=installation.env | given,
+    )  # fmt: skip
+    wait_for(lambda: listens(installation.web))
+    answer = installation.post_form(
+        installation.browser(), f"{installation.url}/login", username="nobody", password=PASSWORD
+    )
+    assert answer.status_code == 403
+    for name in ("SITE_URL", "NUM_PROXIES", "CSRF_TRUSTED_ORIGINS"):
+        assert name in answer.text
+    assert "elsewhere" not in answer.text
+    wait_for(lambda: "was refused" in installation.output())
+    said = next(line for line in installation.output().splitlines() if "was refused: expected" in line)
+    assert installation.url in said
+    assert f"http://{NAME}:{installation.tls} or https://elsewhere.example.com" in said
