@@ -14,7 +14,7 @@ from typing import Any, NoReturn
 from urllib.parse import SplitResult, urlsplit
 
 import dj_database_url
-import dj_email_url
+import dj_email_url  # type: ignore[import-untyped]
 import psycopg
 from django.utils.module_loading import import_string
 from psycopg.conninfo import conninfo_to_dict
@@ -243,8 +243,10 @@ class Environment:
     def mail_server(self, name: str) -> dict[str, Any]:
         """Django's ``EMAIL_…`` settings; mails go to the console where there is none."""
         advice = "is not an address such as smtp+tls://user:password@mail.example.com:587"
+        found = self._given(name) or "console:"
         try:
-            parsed: dict[str, Any] = dict(dj_email_url.parse(self._given(name) or "console:"))
+            parsed: dict[str, Any] = dict(dj_email_url.parse(found))
+            parsed["EMAIL_FILE_PATH"] = urlsplit(found).path or None  # the parser's lacks the slash it begins with
         except ValueError:
             _fail(name, f"{advice}; in a password, # / @ and : are written %23 %2F %40 and %3A")
         return parsed if "EMAIL_BACKEND" in parsed else _fail(name, advice)

@@ -354,7 +354,7 @@ EMAIL_BACKEND = _mail["EMAIL_BACKEND"]
 EMAIL_HOST, EMAIL_PORT = _mail["EMAIL_HOST"], _mail["EMAIL_PORT"]
 EMAIL_HOST_USER, EMAIL_HOST_PASSWORD = _mail["EMAIL_HOST_USER"], _mail["EMAIL_HOST_PASSWORD"]
 EMAIL_USE_TLS, EMAIL_USE_SSL = _mail["EMAIL_USE_TLS"], _mail["EMAIL_USE_SSL"]
-EMAIL_FILE_PATH = _mail["EMAIL_FILE_PATH"] or None  # of a URL file:///folder, where each mail becomes a file
+EMAIL_FILE_PATH = _mail["EMAIL_FILE_PATH"]  # of file:///folder, where mails become files
 EMAIL_TIMEOUT = 20
 DEFAULT_FROM_EMAIL = env.pattern(
     "MAIL_FROM", "Skerry <noreply@skerry.example>", r"[^<>@\r\n]*<[^<>@\s]+@[^<>@\s]+>|[^<>@\s]+@[^<>@\s]+",

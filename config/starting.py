@@ -20,4 +20,4 @@ def warn_at_start() -> None:
 
 def _is_first() -> bool:
     """Whether this is the first process that its parent spawned, as granian does, or one that a shell started."""
-    return multiprocessing.current_process()._identity in ((), (1,))  # type: ignore[attr-defined]
+    return multiprocessing.current_process()._identity in ((), (1,))

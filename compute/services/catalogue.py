@@ -183,4 +183,4 @@ def _add_pools(regions: list[Region], there: set[str]) -> None:
 
 
 def _overlap(one: IPv4Network | IPv6Network, other: IPv4Network | IPv6Network) -> bool:
-    return one.version == other.version and one.overlaps(other)  # type: ignore[arg-type] # of one version
+    return one.version == other.version and one.overlaps(other)

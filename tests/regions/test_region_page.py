@@ -5,10 +5,11 @@ from django.test import Client
 
 from compute.models import Instance
 from compute.services import balancers, clones, images, instances, migrations, volumes
+from compute.services.catalogue import seed
 from config.errors import Invalid
 from regions.models import CAPABILITIES, RETIRED, Region
 from tests.factories import InstanceFactory, VolumeFactory
-from tests.world import World, world
+from tests.world import STRONG, World, world
 
 __all__ = ["world"]
 
@@ -42,6 +43,20 @@ def test_staff_add_a_region(admin):
 def test_every_capability_is_a_box_to_tick(admin):
     page = admin.get("/admin/regions/region/add/").content.decode()
     assert page.count('type="checkbox" name="capabilities"') == len(CAPABILITIES)
+
+
+def test_a_region_a_host_and_a_pool_are_all_that_a_first_instance_needs(admin, owner, client_for):
+    """The three forms of docs/operating.md, on an installation that was seeded without demo."""
+    seed()
+    assert save(admin) == {}
+    host = {"label": "metal-1", "region": "no-osl", "enabled": "on", "memory": 65536, "vcpus": 32, "disk": 2048000}
+    pool = {"region": "no-osl", "kind": "public", "network": "203.0.113.0/28", "gateway": "203.0.113.1"}
+    for page, given in (("host", host), ("addresspool", pool)):
+        answer = admin.post(f"/admin/compute/{page}/add/", given)
+        assert answer.status_code == 302, answer.context["adminform"].form.errors
+    wish = {"region": "no-osl", "type": "g6-nanode-1", "image": "compute/debian11", "root_pass": STRONG}
+    made = client_for(owner).post("/v4/compute/instances", wish).json()
+    assert (made["region"], made["status"], made["ipv4"]) == ("no-osl", "provisioning", ["203.0.113.2"])
 
 
 @pytest.mark.parametrize(
