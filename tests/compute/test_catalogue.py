@@ -144,7 +144,7 @@ def test_what_staff_made_by_the_same_names_is_left_to_them(small, db):
 
 def test_a_database_seeded_by_an_earlier_release_keeps_what_was_deleted_deleted(seeded):
     """It has the rows, and no notes of them, until the migration writes those."""
-    remember = import_module("compute.migrations.0002_seeded_rows").remember
+    remember = import_module("compute.migrations.0003_seeded_rows").remember
     noted = set(SeededRow.objects.exclude(kind="pool").values_list("kind", "key"))
     SeededRow.objects.all().delete()
     Host.objects.filter(region="us-east").delete()
@@ -157,13 +157,13 @@ def test_a_database_seeded_by_an_earlier_release_keeps_what_was_deleted_deleted(
 
 
 def test_the_pools_of_an_earlier_release_are_those_that_the_migration_notes():
-    networks = import_module("compute.migrations.0002_seeded_rows").networks
+    networks = import_module("compute.migrations.0003_seeded_rows").networks
     regions = [Region(id=item["id"]) for item in DATA["regions"]]
     assert set(networks(len(regions))) == {network for _, _, network in catalogue._networks(regions)}
 
 
 def test_a_fresh_database_has_nothing_noted(db):
-    import_module("compute.migrations.0002_seeded_rows").remember(apps, None)
+    import_module("compute.migrations.0003_seeded_rows").remember(apps, None)
     assert not SeededRow.objects.exists()
 
 

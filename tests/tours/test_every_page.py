@@ -13,8 +13,10 @@ from tests.tours.server import LiveServer
 from tests.tours.terminal import Terminal
 
 IN_A_BROWSER = "what a browser is sent back with, when somebody has pressed Give access"
+FOR_REAL = "by a test of its own, behind nginx"
+"""tests/system/test_behind_proxy.py types README's *For real*."""
 NOT_TYPED = {
-    "README.md": ["on hosts, with a PostgreSQL and a Redis of their own"],
+    "README.md": [FOR_REAL] * 3,
     "docs/balancers.md": ["as root, on a host that balances"],
     "docs/scripts.md": ["a script, which guests run"],
     "docs/signing-in.md": ["for a provider of your own", IN_A_BROWSER],
