@@ -1,5 +1,6 @@
 """The pages on which people sign in, and what they see there."""
 
+import logging
 import re
 import time
 from concurrent.futures import ThreadPoolExecutor
@@ -442,3 +443,30 @@ def test_the_address_alone_leads_to_the_home_page():
     came = Client().get("/", follow=True)
     assert came.redirect_chain == [("/home", 302), ("/login?next=/home", 302)]
     assert came.status_code == 200
+
+
+@pytest.mark.parametrize("said", [{"HTTP_ORIGIN": "https://evil.example"}, {"HTTP_ORIGIN": "null"}])
+def test_a_form_from_another_origin_is_told_which_variables_say_what_ours_is(db, said, settings, caplog):
+    settings.CSRF_TRUSTED_ORIGINS = ["https://cloud.example.com"]
+    caplog.set_level(logging.WARNING, "accounts.oauth.views")
+    answer = Client(enforce_csrf_checks=True).post("/login", {"username": "owner", "password": "x"}, **said)
+    assert answer.status_code == 403
+    page = answer.content.decode()
+    assert all(name in page for name in ("SITE_URL", "NUM_PROXIES", "CSRF_TRUSTED_ORIGINS"))
+    assert said["HTTP_ORIGIN"] not in page
+    assert "cloud.example.com" not in page
+    [line] = [record.getMessage() for record in caplog.records if record.name == "accounts.oauth.views"]
+    assert line.startswith(
+        f"a form from {said['HTTP_ORIGIN']!r} was refused: expected http://testserver or https://cloud.example.com."
+    )
+
+
+def test_a_form_by_https_from_no_page_at_all_is_told_likewise(db):
+    answer = Client(enforce_csrf_checks=True).post("/login", {"username": "owner"}, secure=True)
+    assert "SITE_URL" in answer.content.decode()
+
+
+def test_a_form_that_lost_its_cookie_is_still_only_out_of_date(db):
+    answer = Client(enforce_csrf_checks=True).post("/login", {"username": "owner"})
+    assert "open for too long" in answer.content.decode()
+    assert "SITE_URL" not in answer.content.decode()

@@ -12,6 +12,7 @@ from django.core.checks import run_checks
 from config import checks, starting
 from tests.config.test_environment import environment
 
+pytestmark = pytest.mark.filterwarnings("ignore:Overriding setting DATABASES")
 ROOT = Path(__file__).resolve().parents[2]
 
 
