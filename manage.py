@@ -23,7 +23,7 @@ def main() -> None:
         use_project_environment()
         raise
     from config.command_errors import one_line_errors
-    from config.embedded.command_line import services_for
+    from config.laptop.embedded.command_line import services_for
 
     with one_line_errors(), services_for(sys.argv):
         execute_from_command_line(sys.argv)

@@ -9,7 +9,7 @@ from rest_framework.exceptions import AuthenticationFailed
 
 from accounts.actors import Actor
 from accounts.scopes import split_scopes
-from config.api.prepared import fetch
+from config.db.prepared import fetch
 
 INVALID = "Invalid Token"
 PERSONAL = re.compile(r"[0-9a-f]{64}")

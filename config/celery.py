@@ -19,7 +19,7 @@ app = Celery("skerry")
 app.config_from_object("django.conf:settings", namespace="CELERY")
 app.autodiscover_tasks(["accounts", "compute.jobs", "managed"])
 # By name: it needs Django's models, which are not there yet.
-app.steps["consumer"].add("compute.jobs.heartbeats:WorkerHeartbeat")
+app.steps["consumer"].add("compute.worker.heartbeats:WorkerHeartbeat")
 # Celery closes each task's database connection, and opening one costs more than most steps. Connections live as
 # long as they are good instead, as in the web processes: `begin_task` drops one that is not.
 app.conf["CELERY_DB_REUSE_MAX"] = sys.maxsize

@@ -12,7 +12,7 @@ from django.core.checks import CheckMessage, register
 from django.core.checks import Warning as Finding
 from django.http.request import validate_host
 
-from config.embedded import addresses
+from config.laptop.embedded import addresses
 
 SHORTEST_KEY = 32
 CONSOLE = "django.core.mail.backends.console.EmailBackend"

@@ -13,8 +13,8 @@ from celery.schedules import crontab
 from kombu import Queue
 
 from config import openid
-from config.embedded import addresses
 from config.environment import LEVELS, BadVariable, Environment
+from config.laptop.embedded import addresses
 from config.logging import configuration
 
 BASE_DIR = Path(__file__).resolve().parent.parent
@@ -63,7 +63,7 @@ def _secret_key() -> str:
 PRODUCTION = env.flag("PRODUCTION")
 DEBUG = env.flag("DEBUG")
 SECRET_KEY = _secret_key()
-# Of all that is kept encrypted (config/sealing.py): the first encrypts, all decrypt.
+# Of all that is kept encrypted (config/encryption.py): the first encrypts, all decrypt.
 # An empty one, as of a comma too many, would be a key that everybody knows.
 ENCRYPTION_KEYS = env.words("ENCRYPTION_KEYS", [SECRET_KEY])
 ALLOWED_HOSTS = env.hosts("ALLOWED_HOSTS", ["*"])
@@ -405,7 +405,7 @@ DNS_NAMESERVERS = env.host_names("DNS_NAMESERVERS", ["ns1.skerry.example", "ns2.
 PLATFORM_DOMAIN = env.host_name("PLATFORM_DOMAIN", "ip.skerry.example")
 # Whether a reverse name needs a forward record that leads to its address, and who looks that up, in seconds.
 RDNS_CHECK = env.flag("RDNS_CHECK")
-RDNS_RESOLVER = env.dotted_path("RDNS_RESOLVER", "compute.services.rdns.system_resolver")
+RDNS_RESOLVER = env.dotted_path("RDNS_RESOLVER", "compute.services.networking.rdns.system_resolver")
 RDNS_TIMEOUT = env.number("RDNS_TIMEOUT", 5)
 IPV6_RANGES = env.integer("IPV6_RANGES", 10)  # of an account in one region
 NODEBALANCERS = env.integer("NODEBALANCERS", 25)  # of an account in one region
@@ -470,6 +470,6 @@ CELERY_WORKER_PREFETCH_MULTIPLIER = 1
 CELERY_TASK_SOFT_TIME_LIMIT = JOB_SOFT_LIMIT
 CELERY_TASK_TIME_LIMIT = JOB_HARD_LIMIT
 # Keeps its times in memory: its entries are short intervals or crontabs, and a file is one more thing to break.
-CELERY_BEAT_SCHEDULER = "compute.jobs.heartbeats:Clock"
+CELERY_BEAT_SCHEDULER = "compute.worker.heartbeats:Clock"
 CELERY_BEAT_MAX_LOOP_INTERVAL = 5
 CELERY_TIMEZONE = TIME_ZONE

@@ -4,7 +4,7 @@ from typing import Any
 
 from celery import shared_task, signals
 
-from config.bell import ring
+from config.notify import ring
 from managed.prober import loop
 from managed.services import probing
 

@@ -12,7 +12,7 @@ import pytest
 from django.contrib.auth.hashers import Argon2PasswordHasher
 
 from accounts.models import Account, User
-from config.api import throttles
+from config import limits
 from tests.client import APIClient
 from tests.factories import AccountFactory, GlobalGrantsFactory, StaffFactory, UserFactory, token_of
 
@@ -45,13 +45,13 @@ def _plenty() -> None:
     """
     from django.conf import settings
 
-    throttles.CONNECT_WITHIN = throttles.ANSWER_WITHIN = 120
+    limits.CONNECT_WITHIN = limits.ANSWER_WITHIN = 120
 
     settings.RATE_LIMITS = dict.fromkeys(settings.RATE_LIMITS, "1000000/60")
     settings.TRANSACTION_IDLE_LIMIT = 3600  # a test is one transaction, and may wait for processes
     # no test asks the name servers of the machine it runs on
     settings.PROBE_NAMESERVERS, settings.PROBE_DNS_TIMEOUT = ["127.0.0.1@9"], 0.1
-    throttles.forget()
+    limits.forget()
 
 
 @pytest.fixture(scope="session", autouse=True)

@@ -45,9 +45,9 @@ from compute.models import (
     StackScript,
     Volume,
 )
-from compute.services.script_fields import read_fields
+from compute.services.stackscripts.fields import read_fields
+from config.encryption import seal
 from config.errors import Problems
-from config.sealing import seal
 from managed.models import Contact, Credential, Issue, Service
 from regions.models import Region
 

@@ -40,7 +40,7 @@ def pytest_configure(config: pytest.Config) -> None:
 
 
 def _start(config: pytest.Config, state: Path) -> None:
-    from config.embedded import EmbeddedError, services
+    from config.laptop.embedded import EmbeddedError, services
 
     stack = ExitStack()
     try:

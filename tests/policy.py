@@ -49,9 +49,9 @@ from compute.models import (
     StackScript,
     Volume,
 )
-from compute.services import zone_import
-from compute.services.sampling import COUNTERS
-from config.sealing import seal
+from compute.services.domains import zone_import
+from compute.services.stats.sampling import COUNTERS
+from config.encryption import seal
 from managed.models import Contact, Credential, Issue, Service
 from regions.models import Region
 from tags.services import set_tags

@@ -8,7 +8,7 @@ from django.utils.timezone import now
 from accounts.actors import Actor
 from accounts.models import Account, User
 from compute.models import Address, AddressPool, Host, Image, InstanceType, Kernel
-from compute.services.instances import InstanceSpec, create
+from compute.services.instances.instances import InstanceSpec, create
 from regions.models import Region
 
 STRONG = "correct-horse-7-battery"

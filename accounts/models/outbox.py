@@ -3,7 +3,7 @@
 from django.db import models
 from django.db.models.functions import Now
 
-from config.sealing import SealedField
+from config.encryption import SealedField
 
 
 class Message(models.Model):

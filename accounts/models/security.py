@@ -3,7 +3,7 @@
 from django.db import models
 
 from accounts.models.users import User
-from config.sealing import SealedField
+from config.encryption import SealedField
 
 
 class SecondFactor(models.Model):

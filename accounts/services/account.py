@@ -9,8 +9,8 @@ from accounts.actors import Actor
 from accounts.models import Account
 from accounts.services.events import notify
 from accounts.services.refs import account_ref, settings_ref
+from config.db.rows import add_failing_fields, differing, write
 from config.errors import Invalid, Problems
-from config.rows import add_failing_fields, differing, write
 
 MANAGED_ALREADY = "Managed is enabled on this account already."
 

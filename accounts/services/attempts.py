@@ -1,7 +1,7 @@
 """How often something may be tried: guesses at codes and passwords, and messages that cost money."""
 
-from config.api.throttles import limits
 from config.errors import Invalid
+from config.limits import limits
 
 TOO_MANY = "Too many attempts. Try again later."
 

@@ -8,7 +8,7 @@ from django.utils.timezone import now
 
 from accounts.actors import Actor
 from accounts.models import Event
-from config.inserts import insert
+from config.db.inserts import insert
 
 
 @dataclass(frozen=True, slots=True)

@@ -16,8 +16,8 @@ from accounts.redirects import check_redirect_uri
 from accounts.services.access import end_tokens
 from accounts.services.events import notify
 from accounts.services.refs import client_ref
+from config.db.rows import differing, hold
 from config.errors import Invalid, Missing
-from config.rows import differing, hold
 
 THUMBNAIL = 128
 """Pixels, at most, of a thumbnail's sides."""

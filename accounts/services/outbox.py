@@ -19,9 +19,9 @@ from django.template.loader import render_to_string
 from django.utils.module_loading import import_string
 
 from accounts.models import Message, User
-from config.bell import ring
+from config.encryption import seal, unseal
 from config.errors import Missing
-from config.sealing import seal, unseal
+from config.notify import ring
 
 log = logging.getLogger(__name__)
 

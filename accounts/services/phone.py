@@ -15,8 +15,8 @@ from accounts.models import PhoneVerification, User
 from accounts.services import attempts, outbox
 from accounts.services.events import notify
 from accounts.services.refs import profile_ref
+from config.encryption import seal, unseal
 from config.errors import Invalid
-from config.sealing import seal, unseal
 
 VALID_FOR = timedelta(minutes=10)
 GUESSES = 5

@@ -11,8 +11,8 @@ from accounts.services import second_factor, users
 from accounts.services.events import notify
 from accounts.services.refs import profile_ref
 from accounts.ssh_keys import parse_public_key
+from config.db.rows import differing, write
 from config.errors import Denied, Problems
-from config.rows import differing, write
 
 
 @transaction.atomic

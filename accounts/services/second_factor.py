@@ -16,8 +16,8 @@ from accounts.services import attempts
 from accounts.services.events import notify
 from accounts.services.refs import profile_ref
 from accounts.services.security_questions import are_answered
+from config.encryption import seal, unseal
 from config.errors import Invalid
-from config.sealing import seal, unseal
 
 STEP = 30
 """Seconds that a code is shown for."""

@@ -17,8 +17,8 @@ from accounts.models import Ticket, TicketAttachment, TicketReply, User
 from accounts.services import outbox
 from accounts.services.events import EntityRef, notify
 from accounts.services.refs import ticket_ref
+from config.db.rows import hold
 from config.errors import Invalid, Problems
-from config.rows import hold
 
 ABOUT = {
     "compute_id": "compute",

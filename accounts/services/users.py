@@ -27,8 +27,8 @@ from accounts.models.users import NAME, TAKEN
 from accounts.services import outbox
 from accounts.services.events import notify
 from accounts.services.refs import user_ref
+from config.db.rows import add_failing_fields, hold
 from config.errors import Invalid, Problems
-from config.rows import add_failing_fields, hold
 
 NAME_RULE = "A username has 3 to 32 letters and digits, and between them single dashes and underscores."
 LONGEST_NAME = 32

@@ -3,7 +3,6 @@
 from compute.admin import (
     attention,
     backups,
-    balancers,
     catalogue,
     domains,
     firewalls,
@@ -11,11 +10,12 @@ from compute.admin import (
     hosts,
     instances,
     jobs,
-    migrations,
+    moves,
+    nodebalancers,
     outages,
     pools,
     ranges,
-    scripts,
+    stackscripts,
     vlans,
     volumes,
 )

@@ -13,10 +13,10 @@ from django.utils.timezone import now
 from accounts.models import Event
 from compute.admin.firewalls import PATIENCE, behind
 from compute.admin.hosts import FULL
+from compute.admin.job_status import live, overdue, retrying, stuck
 from compute.admin.pools import counted, is_scarce
-from compute.admin.standing import live, overdue, retrying, stuck
 from compute.models import Address, AddressPool, Host, Job, PacketFilter
-from compute.services.placement import PARTS
+from compute.services.hosts.placement import PARTS
 from config.admin.attention import Notice, watcher
 from config.admin.display import list_of
 

@@ -6,7 +6,7 @@ from django.utils.safestring import SafeString
 
 from accounts.admin.panels import staff
 from compute.models import Backup, Instance
-from compute.services import backups
+from compute.services.backups import backups
 from config.admin.display import BAD, BUSY, GOOD, QUIET, link, list_of, moment, pill
 from config.admin.pages import Panel, ReadOnlyPage
 from config.admin.verbs import Verb

@@ -9,8 +9,8 @@ from accounts.admin.panels import MOST, account_panel, staff
 from accounts.models import Account
 from compute.admin.timeline import story
 from compute.models import Domain, Job
-from compute.services import domains, zone_files
-from compute.services.domains import DomainSpec
+from compute.services.domains import domains, zone_files
+from compute.services.domains.domains import DomainSpec
 from config.admin.display import GOOD, NOTHING, link, list_of, moment, pill
 from config.admin.pages import Panel, ReadOnlyPage
 from config.admin.verbs import Verb

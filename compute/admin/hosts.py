@@ -10,8 +10,8 @@ from django.http import HttpRequest
 from django.utils.html import format_html
 
 from compute.models import Host, Instance, Job, Reservation
-from compute.services import maintenance
-from compute.services.placement import PARTS
+from compute.services.hosts import maintenance
+from compute.services.hosts.placement import PARTS
 from config.admin.display import BAD, BUSY, GOOD, NOTHING, QUIET, link, list_of, moment, pill, span
 from config.admin.pages import Page, Panel
 from config.admin.verbs import Verb

@@ -9,12 +9,12 @@ from django.utils.html import format_html_join
 from django.utils.safestring import SafeString
 
 from accounts.models import Account, Event, User
-from compute.admin import standing
-from compute.admin.standing import Standing, needing, with_standing
+from compute.admin import job_status as standing
+from compute.admin.job_status import Standing, needing, with_standing
 from compute.jobs import queue
-from compute.jobs.catalogue import KINDS
-from compute.jobs.ledger import LIVE
+from compute.jobs.store import LIVE
 from compute.models import Host, Instance, Job
+from compute.worker.kinds import KINDS
 from config.admin.display import NOTHING, lines, link, pretty
 from config.admin.pages import ReadOnlyPage, is_number
 from config.admin.verbs import Verb

@@ -14,7 +14,7 @@ from redis import Redis
 from redis.exceptions import RedisError
 
 from compute.admin.hosts import Answers
-from compute.admin.standing import counted, needing
+from compute.admin.job_status import counted, needing
 from compute.models import Heartbeat, Host, Job, Reservation
 from compute.services.heartbeats import SILENCE, alive
 from config.admin.attention import Notice, watcher

@@ -10,7 +10,7 @@ from django.http import HttpRequest
 from django.utils.html import format_html
 
 from compute.models import Address, AddressPool, IPv6Range
-from compute.services import pools
+from compute.services.networking import pools
 from config.admin.display import BAD, GOOD, NOTHING, QUIET, link, list_of, pill
 from config.admin.pages import Page, ReadOnlyPage, is_number
 from config.admin.verbs import Verb

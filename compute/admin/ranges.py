@@ -9,7 +9,7 @@ from django.http import HttpRequest
 
 from accounts.admin.panels import staff
 from compute.models import AddressShare, IPv6Range
-from compute.services import ranges
+from compute.services.networking import ranges
 from config.admin.display import NOTHING, link
 from config.admin.pages import Page, ReadOnlyPage, is_number
 from config.admin.verbs import Verb

@@ -8,7 +8,7 @@ from django.db.models import QuerySet
 
 from accounts.admin.panels import event_state
 from accounts.models import Event
-from compute.admin.standing import Standing, with_standing
+from compute.admin.job_status import Standing, with_standing
 from compute.models import Instance, Job
 from config.admin.display import lines, link, list_of, moment, span
 from config.admin.pages import Panel, Row

@@ -11,7 +11,7 @@ from compute.admin.jobs import job_buttons, started
 from compute.admin.timeline import story
 from compute.models import Instance, Volume, VolumeDevice
 from compute.models.volumes import volume_name
-from compute.services import volumes
+from compute.services.volumes import volumes
 from config.admin.display import BUSY, GOOD, NOTHING, link, list_of, moment, page_of, pill
 from config.admin.pages import Panel, ReadOnlyPage
 from config.admin.verbs import Verb

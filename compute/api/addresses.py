@@ -6,9 +6,9 @@ from django.conf import settings
 from drf_spectacular.utils import extend_schema_field
 from rest_framework.serializers import BooleanField, CharField, ChoiceField, IntegerField, IPAddressField, ListField
 
-from compute.services.addresses import default_rdns
-from compute.services.domain_names import LONGEST
-from compute.services.ranges import SIZES
+from compute.services.common.dns_names import LONGEST
+from compute.services.networking.addresses import default_rdns
+from compute.services.networking.ranges import SIZES
 from config.api.fields import Computed, Constant
 from config.api.serializers import Resource
 

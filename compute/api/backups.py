@@ -8,8 +8,8 @@ from accounts.actors import Actor
 from compute.api.instances import READ, WRITE
 from compute.api.nested import its_instance
 from compute.models import Backup, Disk, Instance
-from compute.services import backups
-from compute.services.restores import restore
+from compute.services.backups import backups
+from compute.services.backups.restores import restore
 from config.api.access import READ_ONLY, READ_WRITE
 from config.api.fields import Computed
 from config.api.responses import JSONResponse

@@ -8,7 +8,7 @@ from accounts.actors import Actor
 from compute.api.instances import WRITE
 from compute.api.resources import InstanceResource, LabelField
 from compute.models import Instance
-from compute.services.clones import CloneSpec, clone
+from compute.services.instances.clones import CloneSpec, clone
 from config.api.responses import JSONResponse
 from config.api.serializers import Resource
 from config.api.views import ResourceViewSet

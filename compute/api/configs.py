@@ -14,14 +14,14 @@ from compute.api.instances import READ, WRITE
 from compute.api.nested import its_instance
 from compute.api.resources import LARGEST, InterfacesField
 from compute.models import Config, ConfigDevice, Instance, VolumeDevice
-from compute.services import configs
-from compute.services.configs import ConfigChanges
-from config.api import queries
+from compute.services.instances import configs
+from compute.services.instances.configs import ConfigChanges
 from config.api.access import READ_ONLY, READ_WRITE
 from config.api.fields import Annotated, Constant
 from config.api.responses import JSONResponse
 from config.api.serializers import Resource
 from config.api.views import ResourceViewSet
+from config.db import compiled
 
 ROOT_DEVICE = r"[A-Za-z0-9/_-]+"
 MOST_COMMENTS = 65535
@@ -182,5 +182,5 @@ class ConfigViewSet(ResourceViewSet[Actor, Config]):
     def shown(self, config: Config) -> JSONResponse:
         """The profile as it is in the tables: what is in its slots stands in two others."""
         path = {**self.kwargs, "id": config.pk}
-        (row,) = self.statement("retrieve").run(queries.bindings(self.viewer, path))
+        (row,) = self.statement("retrieve").run(compiled.bindings(self.viewer, path))
         return JSONResponse(self.resource.shape().one(row))

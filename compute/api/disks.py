@@ -7,7 +7,7 @@ from compute.api.instances import READ, WRITE, spec_fields
 from compute.api.nested import its_instance
 from compute.api.resources import LARGEST, DeployRequest, DiskResource
 from compute.models import Disk
-from compute.services import disks, root_passwords
+from compute.services.instances import disks, root_passwords
 from config.api.access import READ_ONLY, READ_WRITE
 from config.api.responses import JSONResponse
 from config.api.serializers import Resource

@@ -7,8 +7,8 @@ from rest_framework.serializers import IPAddressField as Address
 
 from accounts.actors import Actor
 from compute.models import Domain, DomainRecord
-from compute.services import domain_records, domains, zone_files, zone_import
-from compute.services.domains import DomainSpec
+from compute.services.domains import domains, records, zone_files, zone_import
+from compute.services.domains.domains import DomainSpec
 from config.api.access import READ_ONLY, READ_WRITE
 from config.api.fields import Constant
 from config.api.responses import JSONResponse
@@ -158,13 +158,13 @@ class RecordViewSet(ResourceViewSet[Actor, DomainRecord]):
 
     def create(self, request, domain_id) -> JSONResponse:
         """Add a record."""
-        return self.answer(domain_records.create(self.actor, self.get_parent(), self.validated()))
+        return self.answer(records.create(self.actor, self.get_parent(), self.validated()))
 
     def update(self, request, domain_id, id) -> JSONResponse:
         """Change what is given of a record, but its type."""
-        return self.answer(domain_records.update(self.actor, self.get_entity(), self.validated(partial=True)))
+        return self.answer(records.update(self.actor, self.get_entity(), self.validated(partial=True)))
 
     def destroy(self, request, domain_id, id) -> JSONResponse:
         """Delete a record."""
-        domain_records.delete(self.actor, self.get_entity())
+        records.delete(self.actor, self.get_entity())
         return JSONResponse()

@@ -8,8 +8,8 @@ from rest_framework.serializers import CharField, ChoiceField, DateTimeField, In
 from accounts.actors import Actor
 from compute.api.nested import its_instance
 from compute.models import Firewall, FirewallDevice, Instance
-from compute.services import firewalls
-from compute.services.firewall_rules import MOST_ADDRESSES, MOST_RULES
+from compute.services.firewalls import firewalls
+from compute.services.firewalls.rules import MOST_ADDRESSES, MOST_RULES
 from config.api.access import READ_ONLY, READ_WRITE
 from config.api.fields import Computed, Constant
 from config.api.rendering import fragment

@@ -5,7 +5,7 @@ from rest_framework.serializers import BooleanField, CharField, ChoiceField, Dat
 
 from accounts.actors import Actor
 from compute.models import Image
-from compute.services import images, uploads
+from compute.services.images import images, uploads
 from config.api.access import ANYONE, READ_ONLY, READ_WRITE, Scope, holds
 from config.api.responses import JSONResponse
 from config.api.serializers import Resource

@@ -10,7 +10,7 @@ from compute.api.resources import (
     InstanceResource,
 )
 from compute.models import Instance
-from compute.services import instances, power
+from compute.services.instances import instances, power
 from config.api.access import READ_ONLY, READ_WRITE
 from config.api.responses import JSONResponse
 from config.api.views import ResourceViewSet

@@ -13,8 +13,8 @@ from compute.api.addresses import (
 )
 from compute.api.nested import its_instance
 from compute.models import Address, Instance
-from compute.services import ips
-from compute.services.networking import find, networking
+from compute.services.networking import assign
+from compute.services.networking.overview import find, networking
 from config.api.access import READ_ONLY, READ_WRITE
 from config.api.responses import JSONResponse
 from config.api.views import ResourceViewSet
@@ -67,7 +67,7 @@ class NetworkingViewSet(ResourceViewSet[Actor, Instance]):
 
         The guest is told of it when it boots.
         """
-        made = ips.add(self.actor, self.get_parent(), public=self.validated()["public"])
+        made = assign.add(self.actor, self.get_parent(), public=self.validated()["public"])
         return JSONResponse(shown([made])[0])
 
 
@@ -98,9 +98,9 @@ class InstanceAddressViewSet(ResourceViewSet[Actor, Address]):
 
     def rename(self, request, compute_id, id) -> JSONResponse:
         """Set the reverse name of a public IPv4 address, or restore the platform's with null."""
-        return self.answer(ips.rename(self.actor, self.get_entity(), self.validated()["rdns"]))
+        return self.answer(assign.rename(self.actor, self.get_entity(), self.validated()["rdns"]))
 
     def destroy(self, request, compute_id, id) -> JSONResponse:
         """Delete an IPv4 address of the instance, but its last public one."""
-        ips.delete(self.actor, self.get_entity())
+        assign.delete(self.actor, self.get_entity())
         return JSONResponse()

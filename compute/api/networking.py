@@ -15,7 +15,8 @@ from compute.api.addresses import (
     route_target,
 )
 from compute.models import Address, IPv6Range
-from compute.services import ips, ranges, sharing
+from compute.services.networking import assign as ips
+from compute.services.networking import ranges, reassign
 from config.api.access import READ_ONLY, READ_WRITE, Scope
 from config.api.responses import JSONResponse
 from config.api.views import ResourceViewSet
@@ -76,8 +77,8 @@ class MoveViewSet(ResourceViewSet[Actor, Address]):
         Instances may swap theirs. Each keeps at least one public IPv4 address, and has at most one private one.
         """
         given = self.validated()
-        moves = [sharing.Assignment(each["address"], each["compute_id"]) for each in given["assignments"]]
-        sharing.assign(self.actor, given["region"], moves)
+        moves = [reassign.Assignment(each["address"], each["compute_id"]) for each in given["assignments"]]
+        reassign.assign(self.actor, given["region"], moves)
         return JSONResponse()
 
     def share(self, request) -> JSONResponse:
@@ -86,7 +87,7 @@ class MoveViewSet(ResourceViewSet[Actor, Address]):
         What is not named is shared with it no longer.
         """
         given = self.validated()
-        sharing.share(self.actor, given["compute_id"], given["ips"])
+        reassign.share(self.actor, given["compute_id"], given["ips"])
         return JSONResponse()
 
 

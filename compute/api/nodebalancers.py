@@ -18,11 +18,12 @@ from rest_framework.serializers import (
 )
 
 from accounts.actors import Actor
-from compute.api.balancer_configs import READ, WRITE, NewBalancerConfig, wish_of
 from compute.api.nested import its_instance
+from compute.api.nodebalancer_configs import READ, WRITE, NewBalancerConfig, wish_of
 from compute.models import BalancerTransfer, NodeBalancer, NodeBalancerNode
-from compute.services import balancer_stats, balancers
-from compute.services.balancers import BalancerSpec
+from compute.services.nodebalancers import nodebalancers
+from compute.services.nodebalancers import stats as balancer_stats
+from compute.services.nodebalancers.nodebalancers import BalancerSpec
 from config.api.access import READ_ONLY, READ_WRITE
 from config.api.fields import Annotated
 from config.api.responses import JSONResponse
@@ -148,19 +149,21 @@ class NodeBalancerViewSet(ResourceViewSet[Actor, NodeBalancer]):
         """Create a load balancer, also with configs and their nodes."""
         given: dict[str, Any] = self.validated()
         configs = tuple(map(wish_of, given.pop("configs", ())))
-        return self.retrieve(request, id=balancers.create(self.actor, BalancerSpec(**given, configs=configs)).pk)
+        return self.retrieve(
+            request, id=nodebalancers.create(self.actor, BalancerSpec(**given, configs=configs)).pk
+        )
 
     def update(self, request, id) -> JSONResponse:
         """Change label, throttle or tags."""
         balancer = self.get_entity()
         given = self.validated(partial=True)
         tags = given.pop("tags", None)
-        balancers.update(self.actor, balancer, given, tags)
+        nodebalancers.update(self.actor, balancer, given, tags)
         return self.retrieve(request, id=id)
 
     def destroy(self, request, id) -> JSONResponse:
         """Delete a load balancer with its configs and nodes, and give its address back."""
-        balancers.delete(self.actor, self.get_entity())
+        nodebalancers.delete(self.actor, self.get_entity())
         return JSONResponse()
 
     def stats(self, request, id) -> JSONResponse:

@@ -5,7 +5,7 @@ from compute.api.configs import Devices
 from compute.api.instances import WRITE
 from compute.api.resources import InstanceResource
 from compute.models import Instance
-from compute.services.rescue import rescue
+from compute.services.instances.rescue import rescue
 from config.api.access import READ_WRITE
 from config.api.responses import JSONResponse
 from config.api.serializers import Resource

@@ -4,7 +4,7 @@ from rest_framework.serializers import BooleanField, CharField, DateTimeField, I
 
 from accounts.actors import Actor
 from compute.models import StackScript
-from compute.services import scripts
+from compute.services.stackscripts import stackscripts
 from config.api.access import READ_ONLY, READ_WRITE, Scope
 from config.api.responses import JSONResponse
 from config.api.serializers import Resource
@@ -88,17 +88,17 @@ class StackScriptViewSet(ResourceViewSet[Actor, StackScript]):
 
     def create(self, request) -> JSONResponse:
         """Create a script. What it asks for is read out of its UDF tags."""
-        made = scripts.create(self.actor, self.validated())
+        made = stackscripts.create(self.actor, self.validated())
         # once more for what comes with a row of the list: the author's picture among it
         return self.answer(StackScript.objects.for_api(self.actor).get(pk=made.pk))
 
     def update(self, request, id) -> JSONResponse:
         """Change a script of the account. A public one cannot be made private again."""
         script = self.get_entity()
-        scripts.update(self.actor, script, self.validated(partial=True))
+        stackscripts.update(self.actor, script, self.validated(partial=True))
         return self.answer(script)
 
     def destroy(self, request, id) -> JSONResponse:
         """Delete a script of the account. Disks deployed with it stay as they are."""
-        scripts.delete(self.actor, self.get_entity())
+        stackscripts.delete(self.actor, self.get_entity())
         return JSONResponse()

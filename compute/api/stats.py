@@ -9,8 +9,8 @@ from rest_framework.serializers import CharField, FloatField, IntegerField, List
 from accounts.actors import Actor
 from accounts.models import Account
 from compute.models import Instance
-from compute.services import stats, transfer
-from compute.services.months import FIRST_YEAR, LAST_YEAR
+from compute.services.common.months import FIRST_YEAR, LAST_YEAR
+from compute.services.stats import stats, transfer
 from config.api.access import ACCOUNT_READ, READ_ONLY
 from config.api.fields import Absent
 from config.api.responses import JSONResponse

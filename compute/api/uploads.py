@@ -3,7 +3,7 @@
 from django.http import HttpRequest, HttpResponse
 from django.views.decorators.csrf import csrf_exempt
 
-from compute.services import uploads
+from compute.services.images import uploads
 from config.api import exceptions, reasons
 from config.api.responses import JSONResponse, error_response
 

@@ -3,8 +3,6 @@
 from django.urls import path
 
 from compute.api.backups import BackupListViewSet, BackupViewSet
-from compute.api.balancer_configs import BalancerConfigViewSet
-from compute.api.balancer_nodes import BalancerNodeViewSet
 from compute.api.catalogue import KernelViewSet, TypeViewSet
 from compute.api.clones import CloneViewSet
 from compute.api.configs import ConfigViewSet
@@ -19,13 +17,15 @@ from compute.api.firewalls import (
 from compute.api.images import ImageViewSet
 from compute.api.instances import InstanceViewSet
 from compute.api.ips import InstanceAddressViewSet, NetworkingViewSet
-from compute.api.migrations import MigrateViewSet
+from compute.api.moves import MigrateViewSet
 from compute.api.networking import AddressViewSet, IPv6PoolViewSet, IPv6RangeViewSet, MoveViewSet
+from compute.api.nodebalancer_configs import BalancerConfigViewSet
+from compute.api.nodebalancer_nodes import BalancerNodeViewSet
 from compute.api.nodebalancers import InstanceNodeBalancerViewSet, NodeBalancerViewSet
 from compute.api.notices import MaintenanceViewSet, NotificationViewSet
-from compute.api.rebuilding import RebuildViewSet
+from compute.api.rebuild import RebuildViewSet
 from compute.api.rescue import RescueViewSet
-from compute.api.resizing import ResizeViewSet
+from compute.api.resize import ResizeViewSet
 from compute.api.stackscripts import StackScriptViewSet
 from compute.api.stats import AccountTransferViewSet, StatsViewSet, TransferViewSet
 from compute.api.vlans import VLANViewSet

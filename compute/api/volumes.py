@@ -9,8 +9,8 @@ from rest_framework.serializers import BooleanField, CharField, ChoiceField, Dat
 from accounts.actors import Actor
 from compute.api.nested import its_instance
 from compute.models import Volume
-from compute.services import volumes
-from compute.services.volumes import Place, VolumeSpec
+from compute.services.volumes import volumes
+from compute.services.volumes.volumes import Place, VolumeSpec
 from config.api.access import READ_ONLY, READ_WRITE
 from config.api.fields import Computed
 from config.api.responses import JSONResponse

@@ -12,15 +12,15 @@ from django.utils.timezone import now
 from accounts.actors import Actor
 from accounts.models import Event
 from accounts.services.events import EntityRef, draft_event, open_event
-from compute.jobs.bell import ring
-from compute.jobs.catalogue import KINDS
-from compute.jobs.kinds import Kind
-from compute.jobs.ledger import LIVE
+from compute.jobs.definition import Kind
+from compute.jobs.notify import ring
+from compute.jobs.store import LIVE
 from compute.models import Instance, Job, Volume
-from compute.services.refs import instance_ref
+from compute.refs import instance_ref
+from compute.worker.kinds import KINDS
+from config.db.inserts import insert, insert_together
+from config.encryption import seal
 from config.errors import Busy, Invalid, Missing
-from config.inserts import insert, insert_together
-from config.sealing import seal
 
 
 def enqueue(

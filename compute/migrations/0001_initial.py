@@ -2,7 +2,7 @@
 
 import compute.models.firewalls
 import compute.models.instances
-import config.sealing
+import config.encryption
 import django.contrib.postgres.fields
 import django.contrib.postgres.indexes
 import django.core.validators
@@ -515,7 +515,7 @@ class Migration(migrations.Migration):
                 ('proxy_protocol', models.CharField(choices=[('none', 'None'), ('v1', 'V1'), ('v2', 'V2')], default='none', max_length=4)),
                 ('cipher_suite', models.CharField(choices=[('recommended', 'Recommended'), ('legacy', 'Legacy')], default='recommended', max_length=11)),
                 ('ssl_cert', models.TextField(blank=True, help_text='The certificate and its chain, as PEM.', null=True)),
-                ('sealed', config.sealing.SealedField(null=True)),
+                ('sealed', config.encryption.SealedField(null=True)),
                 ('ssl_commonname', models.CharField(blank=True, default='', max_length=255)),
                 ('ssl_fingerprint', models.CharField(blank=True, default='', help_text='SHA-256.', max_length=95)),
                 ('created', models.DateTimeField(auto_now_add=True)),
@@ -658,7 +658,7 @@ class Migration(migrations.Migration):
                 ('state', models.CharField(choices=[('queued', 'Queued'), ('active', 'Active'), ('undoing', 'Undoing'), ('done', 'Done'), ('failed', 'Failed')], default='active', max_length=8)),
                 ('step', models.CharField(max_length=32)),
                 ('data', models.JSONField(default=dict, help_text='What the steps need; never a secret.')),
-                ('sealed', config.sealing.SealedField(help_text='Encrypted secrets, gone when the job ends.', null=True)),
+                ('sealed', config.encryption.SealedField(help_text='Encrypted secrets, gone when the job ends.', null=True)),
                 ('error', models.TextField(blank=True)),
                 ('cancelled', models.BooleanField(default=False)),
                 ('attempt', models.PositiveIntegerField(default=0)),

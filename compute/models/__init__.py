@@ -1,13 +1,5 @@
 from compute.models.addresses import Address, AddressPool
 from compute.models.backups import Backup
-from compute.models.balancers import (
-    BalancerMeter,
-    BalancerSample,
-    BalancerTransfer,
-    NodeBalancer,
-    NodeBalancerConfig,
-    NodeBalancerNode,
-)
 from compute.models.catalogue import Image, InstanceType, Kernel, SeededRow
 from compute.models.domains import Domain, DomainRecord
 from compute.models.firewalls import Firewall, FirewallDevice, PacketFilter
@@ -16,7 +8,15 @@ from compute.models.hosts import Host, HostMigration, Reservation
 from compute.models.instances import Config, ConfigDevice, Disk, Instance
 from compute.models.jobs import Job
 from compute.models.networks import VLAN, AddressShare, IPv6Range
-from compute.models.scripts import StackScript
+from compute.models.nodebalancers import (
+    BalancerMeter,
+    BalancerSample,
+    BalancerTransfer,
+    NodeBalancer,
+    NodeBalancerConfig,
+    NodeBalancerNode,
+)
+from compute.models.stackscripts import StackScript
 from compute.models.stats import Alert, Meter, Sample, Transfer
 from compute.models.volumes import Volume, VolumeDevice
 

@@ -78,7 +78,7 @@ class Backup(models.Model):
 
     @property
     def content(self) -> dict[str, Any]:
-        """What it holds, as `compute.services.parts` makes rows of it."""
+        """What it holds, as `compute.services.backups.content` makes rows of it."""
         return {"disks": self.disks, "profiles": self.profiles}
 
     @property

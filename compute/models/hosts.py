@@ -14,7 +14,7 @@ class Host(models.Model):
 
     Memory and disk in MB. What is used is the sum of the host's reservations, kept on the row so that taking some
     is one conditional UPDATE; the CHECK stands behind it. While `maintenance` is set its instances are
-    ``stopped``. Whether it answers is written only when that changes, by `compute.services.hosts`.
+    ``stopped``. Whether it answers is written only when that changes, by `compute.services.hosts.reachability`.
     """
 
     uuid = models.UUIDField(default=uuid.uuid4, unique=True, editable=False)
@@ -52,7 +52,7 @@ class Host(models.Model):
 
 
 class Reservation(models.Model):
-    """What one instance holds of one host; two while it moves. Written only by `compute.services.placement`."""
+    """What one instance holds of one host; two while it moves. Written only by `compute.services.hosts.placement`."""
 
     host = models.ForeignKey(Host, on_delete=models.PROTECT, related_name="reservations")
     instance = models.ForeignKey("compute.Instance", on_delete=models.CASCADE, related_name="reservations")

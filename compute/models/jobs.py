@@ -6,13 +6,13 @@ from django.db.models.functions import Now
 
 from accounts.models import Event
 from compute.models.instances import Instance
-from config.sealing import SealedField
+from config.encryption import SealedField
 
 
 class Job(models.Model):
     """One piece of work on one instance, on a volume, on a volume of an instance, or on neither.
 
-    Only the engine (`compute.jobs.engine`) writes these rows, and always by a conditional UPDATE:
+    Only the engine (`compute.worker.engine`) writes these rows, and always by a conditional UPDATE:
 
     - a runner holds a job while `lease_until` is ahead of the database's clock, and every result it writes is
       conditional on the `fence` it was handed, so one that lost its lease changes nothing;

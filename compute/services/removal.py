@@ -5,9 +5,13 @@ from django.utils.timezone import now
 
 from accounts.services.grants import forget_entity
 from compute.models import Image, Instance, IPv6Range
-from compute.services import attachments, firewalls, keeping, transfer, vlans
-from compute.services.addresses import release_all
-from compute.services.placement import release
+from compute.services.backups import records
+from compute.services.firewalls import firewalls
+from compute.services.hosts.placement import release
+from compute.services.networking import vlans
+from compute.services.networking.addresses import release_all
+from compute.services.stats import transfer
+from compute.services.volumes import attachments
 from tags.services import untag
 
 
@@ -20,7 +24,7 @@ def remove(instance: Instance) -> None:
     # before its addresses: whoever is just giving it one holds the row, and is waited for
     Instance.objects.filter(pk=instance.pk).select_for_update().first()
     release_all(instance)
-    keeping.discard_all(instance)
+    records.discard_all(instance)
     attachments.release_all(instance)
     firewalls.leave(instance)
     vlans.leave(instance)

@@ -9,8 +9,9 @@ from django.views.decorators.http import require_safe
 from drf_spectacular.generators import SchemaGenerator
 from drf_spectacular.renderers import OpenApiJsonRenderer, OpenApiYamlRenderer
 
-from config.api import prepared, reasons
+from config.api import reasons
 from config.api.responses import JSONResponse, error_response
+from config.db import prepared
 
 RENDERERS = {
     "json": (OpenApiJsonRenderer, "application/json"),

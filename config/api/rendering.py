@@ -21,7 +21,7 @@ from rest_framework import serializers
 from config.api import fields
 
 if TYPE_CHECKING:
-    from config.api.prepared import Rows
+    from config.db.prepared import Rows
 
 
 class Naive(Func):

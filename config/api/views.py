@@ -22,12 +22,14 @@ from rest_framework.request import Request
 from rest_framework.views import APIView
 from rest_framework.viewsets import ViewSetMixin
 
-from config.api import access, exceptions, pagination, queries, throttles
+from config import limits as throttles
+from config.api import access, exceptions, pagination
 from config.api.filters import Filter, read_header, read_query
 from config.api.origins import network_of
 from config.api.parsers import JSONOnly, JSONParser
 from config.api.responses import Headers, JSONResponse, add_headers, prepared
 from config.api.serializers import Resource
+from config.db import compiled as queries
 from config.errors import Denied, Missing
 
 NO_STORE = "private, max-age=0, no-store"

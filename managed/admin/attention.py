@@ -6,7 +6,7 @@ from django.http import HttpRequest
 
 from config.admin.attention import Notice, watcher
 from config.admin.display import list_of
-from managed.admin.standing import PATIENCE, Status, late
+from managed.admin.service_status import PATIENCE, Status, late
 from managed.models import Service
 
 

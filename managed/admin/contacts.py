@@ -7,7 +7,7 @@ from django.http import HttpRequest
 from accounts.models import Account
 from config.admin.display import link, moment
 from config.admin.pages import Panel, ReadOnlyPage, is_number
-from managed.admin.standing import status_pill
+from managed.admin.service_status import status_pill
 from managed.models import Contact, Service
 
 SHOWN = 50

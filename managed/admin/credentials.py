@@ -16,7 +16,7 @@ from config.admin.display import NOTHING, link, moment
 from config.admin.pages import Panel, ReadOnlyPage, is_number
 from managed.admin.display import TARGET
 from managed.admin.reveal import LABEL, Revealed, RevealPage, decryptions_panel, reveal_address
-from managed.admin.standing import status_pill
+from managed.admin.service_status import status_pill
 from managed.models import Credential, Decryption
 from managed.services import credentials
 

@@ -11,7 +11,7 @@ from accounts.models import Account
 from config.admin.display import BAD, QUIET, link, moment, pill, span
 from config.admin.pages import Panel, ReadOnlyPage, Row, is_number
 from managed.admin.display import TARGET, ticket_link
-from managed.admin.standing import status_pill
+from managed.admin.service_status import status_pill
 from managed.models import Issue, Service
 
 _AMONG = Func(

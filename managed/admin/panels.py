@@ -9,7 +9,7 @@ from accounts.models import Account
 from config.admin.display import BAD, link, list_of, moment, pill
 from config.admin.pages import Panel, Row
 from managed.admin.display import TARGET
-from managed.admin.standing import Status, status_pill
+from managed.admin.service_status import Status, status_pill
 from managed.models import ComputeSettings, Contact, Credential, Decryption, Issue, KeyPair, Service
 
 OFF = "Managed is off for this account."

@@ -19,13 +19,13 @@ from config.admin.display import NOTHING, lines, link, list_of, moment, page_of,
 from config.admin.pages import ClosedFilter, Panel, ReadOnlyPage, is_number
 from config.admin.verbs import Verb
 from config.errors import Invalid
-from managed.admin import history, standing
+from managed.admin import history, service_status
 from managed.admin.chart import Chart, draw
 from managed.admin.credentials import credential_rows, reveal_link
 from managed.admin.display import TARGET, ago, moment_ago, ticket_link
 from managed.admin.history import History
 from managed.admin.keys import address, ssh
-from managed.admin.standing import Standing, Status
+from managed.admin.service_status import Standing, Status
 from managed.models import Issue, KeyPair, Measurement, Service
 from managed.services import services, targets
 from managed.services.incidents import whom_to_tell
@@ -54,10 +54,10 @@ class RightNow(admin.SimpleListFilter):
     parameter_name = "now"
     CHOICES = {
         "problem": ("Down", lambda: Q(status=Status.PROBLEM)),
-        "shaky": ("The last check failed", standing.shaky),
-        "late": ("Late: waits for a check", standing.late),
-        "held": ("Being checked", standing.held),
-        "watched": ("All that are watched", standing.watched),
+        "shaky": ("The last check failed", service_status.shaky),
+        "late": ("Late: waits for a check", service_status.late),
+        "held": ("Being checked", service_status.held),
+        "watched": ("All that are watched", service_status.watched),
     }
 
     def lookups(self, request, model_admin):
@@ -272,7 +272,7 @@ def issues_panel(service: Service) -> Panel:
         ("Issue", "State", "Opened", "Closed", "Ticket"),
         (
             (
-                link(issue), pill("closed") if issue.closed else pill("open", standing.BAD), moment(issue.created),
+                link(issue), pill("closed") if issue.closed else pill("open", service_status.BAD), moment(issue.created),
                 moment(issue.closed), ticket_link(issue.ticket),
             )
             for issue in found.select_related("ticket").order_by("-pk")[:SHOWN]

@@ -4,7 +4,7 @@ from django.db import models
 from django.db.models import Q
 
 from accounts.models import Account
-from config.sealing import SealedField
+from config.encryption import SealedField
 from managed.models.owned import OwnedQuerySet
 
 

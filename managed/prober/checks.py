@@ -1,6 +1,6 @@
 """One check of one service, over the network.
 
-The address is looked up once, held against `config.reach.guard`, and connected to as it was looked up: a name
+The address is looked up once, held against `config.egress.guard`, and connected to as it was looked up: a name
 that stands for something else a moment later changes nothing. The same for each address it redirects to.
 """
 
@@ -18,10 +18,10 @@ import aiohttp
 from aiohttp.abc import AbstractResolver, ResolveResult
 from yarl import URL
 
+from config.egress import guard
+from config.egress.guard import Address
+from config.egress.resolver import Unresolved, resolve_async
 from config.errors import Invalid
-from config.reach import guard
-from config.reach.guard import Address
-from config.reach.names import Unresolved, resolve_async
 from managed.models import Service
 from managed.prober.connections import Connector
 from managed.prober.text import Search, Unreadable, charset_of

@@ -17,7 +17,7 @@ from django.conf import settings
 from django.db import InterfaceError, OperationalError, close_old_connections, connection
 from psycopg.errors import LockNotAvailable
 
-from config.reach import guard
+from config.egress import guard
 from managed.prober.checks import Stalled, check
 from managed.services import probing
 from managed.services.probing import Outcome, Probe

@@ -9,8 +9,8 @@ from django.db import connection, transaction
 from accounts.actors import Actor
 from accounts.services.events import notify
 from compute.models import Instance
+from config.db.rows import differing, hold
 from config.errors import Invalid
-from config.rows import differing, hold
 from managed.models import ComputeSettings
 from managed.services.refs import settings_ref
 

@@ -6,11 +6,11 @@ from django.db import transaction
 
 from accounts.actors import Actor
 from accounts.services.events import notify
+from config.db.rows import differing, hold, write
 from config.errors import Missing
-from config.rows import differing, hold, write
 from managed.models import Contact
+from managed.services.quotas import check_room
 from managed.services.refs import contact_ref
-from managed.services.room import check_room
 
 ACTION = "account_settings_update"
 """What events about contacts, credentials and changes of services are: the contract's enum has nothing closer."""

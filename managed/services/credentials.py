@@ -8,14 +8,14 @@ from django.utils.timezone import now
 
 from accounts.actors import Actor
 from accounts.services.events import notify
+from config.db.rows import hold, write
+from config.encryption import seal, unseal
 from config.errors import Invalid, Missing
-from config.rows import hold, write
-from config.sealing import seal, unseal
 from managed.models import Credential
 from managed.services import decryptions
 from managed.services.contacts import ACTION
+from managed.services.quotas import check_room
 from managed.services.refs import credential_ref
-from managed.services.room import check_room
 
 
 @dataclass(frozen=True, slots=True)

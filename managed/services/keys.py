@@ -8,9 +8,9 @@ from django.db import transaction
 from accounts.actors import Actor
 from accounts.services.account import hold_account
 from accounts.services.events import notify
+from config.db.rows import hold
+from config.encryption import seal, unseal
 from config.errors import Invalid
-from config.rows import hold
-from config.sealing import seal, unseal
 from managed.models import KeyPair
 from managed.services import decryptions
 from managed.services.contacts import ACTION

@@ -9,15 +9,15 @@ from django.db.models.functions import Least, Now
 from accounts.actors import Actor
 from accounts.services.account import hold_account
 from accounts.services.events import notify
+from config.db.rows import differing, hold, write
+from config.egress import guard, resolver
 from config.errors import Invalid, Problems
-from config.reach import guard, names
-from config.rows import differing, hold, write
 from managed.models import Credential, Service
 from managed.services import targets
 from managed.services.contacts import ACTION
 from managed.services.incidents import leave
+from managed.services.quotas import check_room
 from managed.services.refs import service_ref
-from managed.services.room import check_room
 from regions.models import Region
 
 TARGET = ("service_type", "address", "region_id")
@@ -193,8 +193,8 @@ def _check_target(target: targets.Target, private: bool, problems: Problems) -> 
     """Refuse what will never be checked. A name that stands for nothing yet is taken: it may, some day."""
     literal = target.literal
     try:
-        addresses = [literal] if literal is not None else names.resolve(target.host)
-    except names.Unresolved:
+        addresses = [literal] if literal is not None else resolver.resolve(target.host)
+    except resolver.Unresolved:
         return
     refusal = guard.refusal(addresses, private)
     if refusal is not None:

@@ -5,9 +5,9 @@ import re
 from dataclasses import dataclass
 from urllib.parse import SplitResult, urlsplit, urlunsplit
 
-from compute.services.domain_names import is_alias
+from compute.services.common.dns_names import is_alias
+from config.egress.guard import Address
 from config.errors import Invalid
-from config.reach.guard import Address
 from managed.models import Service
 
 PORTS = {"http": 80, "https": 443}

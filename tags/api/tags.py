@@ -11,10 +11,10 @@ from accounts.entities import kind_of
 from accounts.models import Grant
 from config.api import pagination
 from config.api.access import ANYONE, UNRESTRICTED
-from config.api.queries import Statement, SymbolicPath, bindings, page_of
 from config.api.responses import JSONResponse
 from config.api.serializers import Resource
 from config.api.views import ResourceViewSet
+from config.db.compiled import Statement, SymbolicPath, bindings, page_of
 from config.middleware import tidied
 from tags import resources
 from tags.models import Tag, Tagging

@@ -12,7 +12,7 @@ from django.test import Client
 from accounts import openid
 from accounts.models import Login, User
 from accounts.services import external, outbox, second_factor
-from config.api import throttles
+from config import limits as throttles
 from tests.oidc_provider import subject_of
 
 PASSWORD, NEW = "correct-horse-7-battery", "Tall-ships.sail-at-9"

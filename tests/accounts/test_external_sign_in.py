@@ -12,8 +12,8 @@ from django.utils.timezone import now
 
 from accounts.models import Event, ExternalIdentity, Login, Message, SecondFactor, TrustedDevice, User
 from accounts.services import external
+from config.encryption import seal
 from config.errors import Invalid
-from config.sealing import seal
 from tests.accounts.providers import BACK, sign_in_there
 from tests.accounts.signing_in import NEW, PASSWORD, SECRET, code, come_in, is_in, path_in_mail, start, tie, words
 from tests.factories import UserFactory

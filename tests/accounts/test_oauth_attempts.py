@@ -3,7 +3,7 @@
 import pytest
 from django.test import Client
 
-from config.api import throttles
+from config import limits as throttles
 from tests.accounts.apps import App
 
 pytestmark = pytest.mark.django_db

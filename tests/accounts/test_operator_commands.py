@@ -10,7 +10,7 @@ from django.core.management import CommandError, call_command
 from django.test import Client
 
 from accounts.models import Account, Event, GlobalGrants, Message, User
-from config.sealing import unseal
+from config.encryption import unseal
 from tests.client import APIClient
 
 pytestmark = pytest.mark.django_db

@@ -15,8 +15,8 @@ from django.utils.timezone import now
 
 from accounts.models import Event, Login, Message, SecondFactor, SSHKey, TrustedDevice, User
 from accounts.services import outbox
-from config.api import throttles
-from config.sealing import seal
+from config import limits as throttles
+from config.encryption import seal
 from tests.accounts.apps import call
 from tests.accounts.signing_in import SECRET, code
 from tests.factories import UserFactory, token_of

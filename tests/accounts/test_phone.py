@@ -15,8 +15,8 @@ from django.utils.timezone import now
 from accounts import sms
 from accounts.models import Event, Message, PhoneVerification
 from accounts.services import outbox, phone
-from config.api import throttles
-from config.sealing import unseal
+from config import limits
+from config.encryption import unseal
 
 SEND, VERIFY = "/v4/profile/phone-number", "/v4/profile/phone-number/verify"
 NUMBER = {"iso_code": "NO", "phone_number": "406 12 345"}
@@ -93,10 +93,10 @@ def test_guesses_are_limited(api):
 
 def test_messages_are_limited(api, settings):
     settings.RATE_LIMITS = {**settings.RATE_LIMITS, "sms": "2/3600"}
-    throttles.forget()
+    limits.forget()
     assert [api.post(SEND, NUMBER).status_code for _ in range(3)] == [200, 200, 400]
     assert len(sent()) == 2
-    throttles.forget()
+    limits.forget()
 
 
 def test_a_verified_number_has_to_go_before_another_comes(api):

@@ -21,9 +21,9 @@ from accounts.models import (
 )
 from accounts.services import access, retention
 from accounts.tasks import delete_old
-from compute.jobs import tasks
 from compute.models import Job
-from config.sealing import seal
+from compute.worker import tasks
+from config.encryption import seal
 from tests.factories import EventFactory, OAuthClientFactory, TrustedDeviceFactory
 
 pytestmark = pytest.mark.django_db

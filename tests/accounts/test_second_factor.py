@@ -9,7 +9,7 @@ from django.utils.timezone import now
 
 from accounts.models import Event, SecondFactor, SecurityAnswer, TrustedDevice
 from accounts.services import second_factor
-from config.api import throttles
+from config import limits
 from tests.accounts.signing_in import SECRET, code
 from tests.factories import TrustedDeviceFactory
 
@@ -81,7 +81,7 @@ def test_without_a_secret_there_is_nothing_to_confirm(api):
 
 def test_guessing_at_codes_is_limited(api, settings):
     settings.RATE_LIMITS = {**settings.RATE_LIMITS, "second_factor": "3/600"}
-    throttles.forget()
+    limits.forget()
     api.post(ENABLE)
     for _ in range(3):
         api.post(CONFIRM, {"tfa_code": "000000"})
@@ -89,7 +89,7 @@ def test_guessing_at_codes_is_limited(api, settings):
     assert answer.json()["errors"] == [
         {"field": "tfa_code", "reason": "Too many attempts. Try again later."},
     ]
-    throttles.forget()
+    limits.forget()
 
 
 def test_no_code_lets_in_twice(api, owner):

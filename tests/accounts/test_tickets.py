@@ -10,7 +10,7 @@ from accounts.models import Account, Event, Message, Ticket, TicketAttachment, T
 from accounts.services import outbox, tickets
 from accounts.services.tickets import path_of
 from compute.models import VLAN, Instance
-from config.api import throttles
+from config import limits
 from regions.models import Region
 from tests.client import File
 from tests.factories import (
@@ -186,10 +186,10 @@ def test_bad_values_are_refused_by_name(api, body, fields):
 
 def test_two_are_opened_a_minute(api, settings):
     settings.RATE_LIMITS = {**settings.RATE_LIMITS, "ticket_create": "2/60"}
-    throttles.forget()
+    limits.forget()
     assert [api.post(PATH, BODY).status_code for _ in range(3)] == [200, 200, 429]
     assert Ticket.objects.count() == 2
-    throttles.forget()
+    limits.forget()
 
 
 class TestAttachments:

@@ -15,8 +15,8 @@ from accounts.actors import Actor
 from accounts.models import Event, GlobalGrants, Grant, Message, PersonalToken, User
 from accounts.services import outbox, users
 from accounts.services.grants import set_grants
+from config.encryption import unseal
 from config.errors import Invalid, Missing
-from config.sealing import unseal
 from tests.compute.test_gone_meanwhile import held_up
 from tests.factories import (
     EventFactory,

@@ -14,7 +14,7 @@ from django.utils.timezone import now
 from accounts.models import Authorization, Login, OAuthAccessToken, OAuthRefreshToken, User
 from accounts.services import outbox
 from compute.admin import outages
-from compute.jobs import engine, queue
+from compute.jobs import queue
 from compute.models import (
     VLAN,
     Address,
@@ -27,7 +27,9 @@ from compute.models import (
     Job,
     PacketFilter,
 )
-from compute.services import heartbeats, packet_filters
+from compute.services import heartbeats
+from compute.services.firewalls import delivery
+from compute.worker import engine
 from tests.admin.managed import one_of_each
 from tests.compute.jobs.memory import MemoryDriver
 from tests.factories import (
@@ -84,7 +86,7 @@ def rung(monkeypatch) -> list[int]:
     heard: list[int] = []
     monkeypatch.setattr(queue, "ring", heard.append)
     monkeypatch.setattr(engine, "ring", heard.append)
-    monkeypatch.setattr(packet_filters, "ring", lambda task, instance_id: None)
+    monkeypatch.setattr(delivery, "ring", lambda task, instance_id: None)
     return heard
 
 

@@ -8,7 +8,7 @@ from django.utils.timezone import now
 from accounts.actors import Actor
 from accounts.models import Account
 from compute.models import Instance
-from config.sealing import unseal
+from config.encryption import unseal
 from managed.models import ComputeSettings, Contact, Credential, Decryption, Issue, KeyPair, Measurement, Service
 from managed.services import keys
 from tests.factories import ContactFactory, CredentialFactory, IssueFactory, ServiceFactory

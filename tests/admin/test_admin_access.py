@@ -9,9 +9,9 @@ from django.test.utils import CaptureQueriesContext
 from django.urls import reverse
 
 from accounts.models import Account, PersonalToken, User
-from compute.jobs import engine
 from compute.models import Address, Instance, Job, Volume
-from compute.services import power
+from compute.services.instances import power
+from compute.worker import engine
 from tests.factories import VolumeFactory
 
 pytestmark = pytest.mark.django_db

@@ -6,7 +6,7 @@ from django.test.utils import CaptureQueriesContext
 
 from accounts.models import Event
 from compute.models import Address, NodeBalancer, NodeBalancerConfig
-from config.sealing import seal
+from config.encryption import seal
 from tests.admin.conftest import messages_of
 from tests.admin.test_admin_access import list_address, page_address
 from tests.factories import NodeBalancerConfigFactory, NodeBalancerFactory, NodeBalancerNodeFactory

@@ -7,9 +7,9 @@ from django.urls import reverse
 
 from accounts.models import Event
 from compute.admin.firewalls import PATIENCE
-from compute.jobs import packet_filters
 from compute.models import Firewall, PacketFilter
-from compute.services import firewalls
+from compute.services.firewalls import firewalls
+from compute.worker import packet_filters
 from tests.admin.conftest import messages_of
 from tests.admin.test_admin_access import list_address, page_address
 from tests.admin.test_admin_instances import do

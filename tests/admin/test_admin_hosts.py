@@ -3,9 +3,9 @@
 import pytest
 from django.contrib.admin.models import LogEntry
 
-from compute.jobs import engine
 from compute.models import Host, Job
-from compute.services import maintenance
+from compute.services.hosts import maintenance
+from compute.worker import engine
 from tests.admin.conftest import messages_of
 from tests.admin.test_admin_access import list_address, page_address
 from tests.admin.test_admin_instances import do

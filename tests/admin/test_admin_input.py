@@ -9,7 +9,7 @@ from django.urls import reverse
 
 from accounts.models import User
 from compute.models import IPv6Range
-from compute.services import ranges
+from compute.services.networking import ranges
 from config.errors import Invalid
 from tests.admin.test_admin_access import list_address, page_address
 

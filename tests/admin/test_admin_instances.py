@@ -7,9 +7,9 @@ from django.contrib.admin.models import LogEntry
 from django.db.models.functions import Now
 
 from accounts.models import Event
-from compute.jobs import engine
 from compute.models import VLAN, Instance, Job, VolumeDevice
-from compute.services import power
+from compute.services.instances import power
+from compute.worker import engine
 from tests.admin.conftest import messages_of
 from tests.admin.test_admin_access import list_address, page_address
 from tests.compute.jobs.memory import failing_at

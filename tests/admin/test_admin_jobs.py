@@ -7,10 +7,10 @@ from django.contrib.admin.models import LogEntry
 from django.db.models.functions import Now
 from django.urls import reverse
 
-from compute.admin.standing import Standing, with_standing
-from compute.jobs import engine
+from compute.admin.job_status import Standing, with_standing
 from compute.models import Job
-from compute.services import instances, power
+from compute.services.instances import instances, power
+from compute.worker import engine
 from tests.admin.conftest import messages_of
 from tests.admin.test_admin_access import list_address, page_address
 from tests.admin.test_admin_instances import do

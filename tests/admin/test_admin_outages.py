@@ -10,11 +10,12 @@ from django.test.utils import CaptureQueriesContext
 
 from accounts.models import Account, Event
 from compute.admin import outages
-from compute.admin.standing import Standing, with_standing
-from compute.jobs import engine
+from compute.admin.job_status import Standing, with_standing
 from compute.models import Heartbeat, Host, Job, Reservation
-from compute.services import heartbeats, instances, power
+from compute.services import heartbeats
 from compute.services.heartbeats import SILENCE, Process
+from compute.services.instances import instances, power
+from compute.worker import engine
 from tests.admin.test_admin_access import list_address, page_address
 from tests.compute.jobs.memory import failing_at
 from tests.compute.jobs.work import work
@@ -287,7 +288,7 @@ def test_what_a_customer_deletes_while_it_is_made_is_no_failure(admin, world, dr
 
 def test_what_undoes_its_own_work_for_a_deletion_is_no_failure_either(admin, world, running, driver):
     """An image that is being made, which the deletion of its instance does not take away."""
-    from compute.services.images import create_from_disk
+    from compute.services.images.images import create_from_disk
 
     create_from_disk(world.actor, running.disks.earliest("pk").pk, label=None, description=None)
     saving = Job.objects.get(kind="imagize")

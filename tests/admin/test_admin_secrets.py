@@ -28,7 +28,7 @@ from accounts.models import (
 from accounts.services import phone, second_factor, security_questions, users
 from accounts.services.security_questions import Answer
 from compute.models import Job
-from config.sealing import unseal
+from config.encryption import unseal
 from managed.models import Contact, Credential, Decryption, KeyPair, Service
 from tests.admin.managed import one_of_each
 from tests.admin.test_admin_access import list_address, page_address

@@ -19,7 +19,7 @@ from accounts.models import (
 )
 from accounts.services import external, security_questions
 from accounts.services.security_questions import QUESTIONS, Answer
-from config.api import throttles
+from config import limits
 from tests.admin.conftest import messages_of
 from tests.admin.test_admin_access import list_address, page_address
 from tests.admin.test_admin_instances import do
@@ -136,11 +136,11 @@ class TestSigningIn:
         )
 
         settings.RATE_LIMITS = {**settings.RATE_LIMITS, "second_factor": "1/600"}
-        throttles.forget()
+        limits.forget()
         do(admin, owner, "check-answer", question=1, response="Rex")
         late = do(admin, owner, "check-answer", question=1, response="Bergen").content.decode()
         assert "Too many attempts." in late
-        throttles.forget()
+        limits.forget()
 
     def test_the_second_factor_is_turned_off_with_a_reason(self, admin, owner):
         SecondFactor.objects.create(user=owner, sealed=b"x")

@@ -27,7 +27,7 @@ def backends() -> Iterator[Databases]:
 
     Afterwards DATABASE_URL names the database of this run, and every process started inherits it.
     """
-    from config.embedded import addresses, services
+    from config.laptop.embedded import addresses, services
 
     state = (BASE_DIR / os.environ.get("STATE_DIR", ".state") / "bench").resolve()
     postgres, valkey = "DATABASE_URL" not in os.environ, "REDIS_URL" not in os.environ

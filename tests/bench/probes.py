@@ -18,7 +18,7 @@ import psutil
 from django.db import connection
 
 from accounts.models import Account
-from config.bell import ring
+from config.notify import ring
 from managed.models import Measurement, Service
 from managed.services.probing import GOLDEN, TASK
 from tests.bench import watched

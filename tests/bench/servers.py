@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
-from config.serving.children import children
+from config.laptop.serving.children import children
 from tests.bench.errors import BenchError
 from tests.ports import free_port
 

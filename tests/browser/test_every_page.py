@@ -9,7 +9,7 @@ from django.db import transaction
 from accounts.models import OAuthClient, SecondFactor, SecurityAnswer, SSHKey, TrustedDevice, User
 from accounts.services.access import note_authorization
 from accounts.services.users import password_path
-from config.sealing import seal
+from config.encryption import seal
 from tests.browser.looks import check
 from tests.browser.site import AppSite
 from tests.browser.visitor import Visitor

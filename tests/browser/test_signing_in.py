@@ -10,7 +10,7 @@ from selenium.webdriver.common.keys import Keys
 
 from accounts.models import SecondFactor, TrustedDevice, User
 from accounts.services import outbox, second_factor
-from config.sealing import seal
+from config.encryption import seal
 from tests.browser.visitor import PASSWORD
 from tests.client import APIClient
 from tests.factories import token_of

@@ -2,8 +2,9 @@
 
 import pytest
 
-from compute.jobs import engine, queue
-from compute.services import packet_filters
+from compute.jobs import queue
+from compute.services.firewalls import delivery
+from compute.worker import engine
 from tests.compute.jobs.memory import MemoryDriver
 from tests.world import world
 
@@ -21,7 +22,7 @@ def rung(monkeypatch) -> list[int]:
     heard: list[int] = []
     monkeypatch.setattr(queue, "ring", heard.append)
     monkeypatch.setattr(engine, "ring", heard.append)
-    monkeypatch.setattr(packet_filters, "ring", lambda task, instance_id: None)
+    monkeypatch.setattr(delivery, "ring", lambda task, instance_id: None)
     return heard
 
 

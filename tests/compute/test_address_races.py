@@ -6,7 +6,7 @@ from django.test import Client
 
 from accounts.models import Event, User
 from compute.models import Address, AddressPool, AddressShare, Instance, IPv6Range
-from compute.services import ips, ranges, sharing
+from compute.services.networking import assign, ranges, reassign
 from compute.services.removal import remove
 from config.errors import DomainError
 from tests.compute.test_races import RACERS, race
@@ -43,7 +43,7 @@ def test_of_racing_additions_as_many_get_through_as_the_account_may_have(world):
     world.account.extra_ipv4 = 4
     world.account.save()
 
-    results = race(lambda number: ips.add(world.actor, instances[number % 3], public=True))
+    results = race(lambda number: assign.add(world.actor, instances[number % 3], public=True))
 
     assert len(done(results)) == 4
     assert all("ask support" in str(each) for each in results if isinstance(each, DomainError))
@@ -55,7 +55,7 @@ def test_of_racing_additions_as_many_get_through_as_the_account_may_have(world):
 def test_of_racing_private_additions_one_gets_through(world):
     instance = settled(world, "one")
 
-    assert len(done(race(lambda number: ips.add(world.actor, instance, public=False)))) == 1
+    assert len(done(race(lambda number: assign.add(world.actor, instance, public=False)))) == 1
     sound()
 
 
@@ -66,7 +66,7 @@ def test_of_racing_deletions_one_public_address_is_left(world):
     mine = list(instance.addresses.order_by("pk"))
 
     def act(number: int) -> bool:
-        ips.delete(world.actor, mine[number % 3])
+        assign.delete(world.actor, mine[number % 3])
         return True
 
     results = race(act)
@@ -87,7 +87,7 @@ def test_racing_assignments_leave_every_instance_with_an_address(world):
             [("198.18.0.2", second.pk)],
             [("198.18.0.3", first.pk), ("10.0.0.2", second.pk)],
         ][number % 4]
-        sharing.assign(world.actor, "us-test", [sharing.Assignment(*move) for move in moves])
+        reassign.assign(world.actor, "us-test", [reassign.Assignment(*move) for move in moves])
         return True
 
     results = race(act)
@@ -107,13 +107,13 @@ def test_assigning_sharing_and_deleting_at_once_neither_deadlock_nor_break_anyth
     def act(number: int) -> bool:
         to, address = targets[number % 3], f"198.18.0.{2 + (number + 1) % 3}"
         if number % 4 == 0:
-            sharing.share(world.actor, to, [address])
+            reassign.share(world.actor, to, [address])
         elif number % 4 == 1:
-            sharing.assign(world.actor, "us-test", [sharing.Assignment(address, to)])
+            reassign.assign(world.actor, "us-test", [reassign.Assignment(address, to)])
         elif number % 4 == 2:
-            ips.add(world.actor, Instance.objects.get(pk=to), public=True)
+            assign.add(world.actor, Instance.objects.get(pk=to), public=True)
         else:
-            ips.delete(world.actor, Address.objects.get(address=address))
+            assign.delete(world.actor, Address.objects.get(address=address))
         return True
 
     for _ in range(3):
@@ -135,7 +135,7 @@ def test_an_instance_that_goes_takes_no_address_with_it(world):
             with transaction.atomic():
                 remove(Instance.objects.get(pk=instance.pk))
         else:
-            ips.add(world.actor, instance, public=True)
+            assign.add(world.actor, instance, public=True)
         return True
 
     results = race(act)

@@ -7,10 +7,11 @@ from django.db import connection, transaction
 
 from accounts.models import Event
 from compute.models import Address, NodeBalancer, NodeBalancerConfig, NodeBalancerNode
-from compute.services import balancer_configs, balancer_nodes, balancers, ips
-from compute.services.balancer_configs import ConfigWish
-from compute.services.balancer_nodes import NodeWish
-from compute.services.balancers import BalancerSpec
+from compute.services.networking import assign
+from compute.services.nodebalancers import configs, nodebalancers, nodes
+from compute.services.nodebalancers.configs import ConfigWish
+from compute.services.nodebalancers.nodebalancers import BalancerSpec
+from compute.services.nodebalancers.nodes import NodeWish
 from compute.services.removal import remove
 from regions.models import Region
 from tests.compute.test_address_races import done, settled
@@ -23,18 +24,18 @@ pytestmark = pytest.mark.django_db(transaction=True)
 @pytest.fixture
 def balancer(world) -> NodeBalancer:
     Region.objects.update(capabilities=["Computes", "NodeBalancers"])
-    return balancers.create(world.actor, BalancerSpec(region=world.region.pk, configs=(ConfigWish(),)))
+    return nodebalancers.create(world.actor, BalancerSpec(region=world.region.pk, configs=(ConfigWish(),)))
 
 
 def add(world, config: NodeBalancerConfig, address: str) -> NodeBalancerNode:
-    return balancer_nodes.create(world.actor, config, NodeWish(label="node", address=address))
+    return nodes.create(world.actor, config, NodeWish(label="node", address=address))
 
 
 def test_every_balancer_and_instance_has_an_address_of_its_own(world, balancer):
     def act(number: int) -> str:
         if number % 2:
             return world.create(label=f"one-{number}").ipv4[0]
-        return balancers.create(world.actor, BalancerSpec(region=world.region.pk)).ipv4
+        return nodebalancers.create(world.actor, BalancerSpec(region=world.region.pk)).ipv4
 
     taken = done(race(act))
 
@@ -44,7 +45,7 @@ def test_every_balancer_and_instance_has_an_address_of_its_own(world, balancer):
 
 def test_a_region_never_has_more_than_it_may(world, balancer, settings):
     settings.NODEBALANCERS = 3
-    made = done(race(lambda number: balancers.create(world.actor, BalancerSpec(region=world.region.pk))))
+    made = done(race(lambda number: nodebalancers.create(world.actor, BalancerSpec(region=world.region.pk))))
     assert len(made) == 2
 
 
@@ -55,7 +56,7 @@ def test_no_node_is_added_for_an_address_that_is_going(world, balancer):
 
     def act(number: int):
         if number == 5:
-            return ips.delete(world.actor, address) or "deleted"
+            return assign.delete(world.actor, address) or "deleted"
         return add(world, config, f"{address.address}:{8000 + number}")
 
     assert "deleted" in done(race(act))
@@ -84,13 +85,13 @@ def test_a_node_that_has_moved_on_does_not_go_with_its_old_address(world, balanc
 
     def give_back() -> None:
         try:
-            ips.delete(world.actor, address)
+            assign.delete(world.actor, address)
         finally:
             connection.close()
 
     giving = threading.Thread(target=give_back)
     with transaction.atomic():
-        balancer_nodes.update(world.actor, node, NodeWish(address=f"{two.ipv4[1]}:80"))
+        nodes.update(world.actor, node, NodeWish(address=f"{two.ipv4[1]}:80"))
         giving.start()
         assert held_up(), "it waits for the load balancer"
     giving.join()
@@ -107,8 +108,8 @@ def test_every_change_moves_the_version_on(world, balancer):
         if number % 3 == 0:
             return add(world, config, f"{ip}:{8000 + number}")
         if number % 3 == 1:
-            return balancer_configs.create(world.actor, balancer, ConfigWish({"port": 1000 + number}))
-        return balancer_configs.update(world.actor, config, ConfigWish({"check_interval": 100 + number}))
+            return configs.create(world.actor, balancer, ConfigWish({"port": 1000 + number}))
+        return configs.update(world.actor, config, ConfigWish({"check_interval": 100 + number}))
 
     changes = done(race(act))
 
@@ -117,5 +118,5 @@ def test_every_change_moves_the_version_on(world, balancer):
 
 
 def test_one_port_is_given_once(world, balancer):
-    made = done(race(lambda number: balancer_configs.create(world.actor, balancer, ConfigWish({"port": 443}))))
+    made = done(race(lambda number: configs.create(world.actor, balancer, ConfigWish({"port": 443}))))
     assert len(made) == 1

@@ -16,10 +16,6 @@ from django.core.management import CommandError, call_command
 from django.db import OperationalError
 
 from accounts.models import User
-from compute.balancing import export, haproxy
-from compute.balancing.export import Exporter
-from compute.balancing.haproxy import HAProxyError
-from compute.balancing.render import quoted
 from compute.management.commands import balance
 from compute.models import (
     Address,
@@ -30,8 +26,13 @@ from compute.models import (
     NodeBalancerConfig,
     NodeBalancerNode,
 )
+from compute.services.nodebalancers.haproxy import export
+from compute.services.nodebalancers.haproxy import socket as haproxy
+from compute.services.nodebalancers.haproxy.export import Exporter
+from compute.services.nodebalancers.haproxy.render import quoted
+from compute.services.nodebalancers.haproxy.socket import HAProxyError
 from compute.services.removal import remove
-from config.sealing import seal
+from config.encryption import seal
 from regions.models import Region
 from tests.certificates import certificate, new_key, pem
 from tests.compute.balancing import Client, LineServer, Proxy, WebServer, needs_haproxy, proxy, until

@@ -10,9 +10,9 @@ from django.apps import apps
 from django.core.management import call_command
 
 from compute.models import Address, AddressPool, Host, Image, InstanceType, Kernel, SeededRow
-from compute.services import catalogue
-from compute.services.catalogue import CATALOGUE, seed
-from compute.services.pools import fill_pool
+from compute.services import seed as catalogue
+from compute.services.networking.pools import fill_pool
+from compute.services.seed import CATALOGUE, seed
 from regions.models import Region
 
 DATA = json.loads(CATALOGUE.read_text())

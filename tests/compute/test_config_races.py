@@ -5,13 +5,13 @@ import threading
 import pytest
 from django.db import connection, transaction
 
-from compute.jobs import engine
 from compute.models import VLAN, Config, Instance, Job
-from compute.services import configs, power
-from compute.services.clones import CloneSpec, clone
-from compute.services.configs import ConfigChanges
-from compute.services.rebuilding import RebuildSpec, rebuild
-from compute.services.vlans import MOST, vlans_of
+from compute.services.instances import configs, power
+from compute.services.instances.clones import CloneSpec, clone
+from compute.services.instances.configs import ConfigChanges
+from compute.services.instances.rebuild import RebuildSpec, rebuild
+from compute.services.networking.vlans import MOST, vlans_of
+from compute.worker import engine
 from config.errors import Busy, DomainError
 from regions.models import Region
 from tests.compute.jobs.stages import deployed

@@ -8,8 +8,11 @@ from django.db import connection, transaction
 
 from accounts.models import Event
 from compute.models import Image, Instance, IPv6Range, StackScript
-from compute.services import images, instances, pools, ranges, scripts
-from compute.services.instances import InstanceChanges
+from compute.services.images import images
+from compute.services.instances import instances
+from compute.services.instances.instances import InstanceChanges
+from compute.services.networking import pools, ranges
+from compute.services.stackscripts import stackscripts
 from config.errors import DomainError, Invalid, Missing
 from tags.models import Tagging
 from tests.compute.test_races import RACERS, race
@@ -62,7 +65,7 @@ def test_of_racing_deletions_of_a_script_one_is_told(world):
     script = StackScriptFactory(account=world.account)
 
     def delete(number: int) -> bool:
-        scripts.delete(world.actor, script)
+        stackscripts.delete(world.actor, script)
         return True
 
     assert len(refused(race(delete))) == RACERS - 1
@@ -74,7 +77,7 @@ def test_a_script_is_deployed_or_deleted_first(world):
 
     def act(number: int):
         if number == RACERS // 2:
-            scripts.delete(world.actor, script)
+            stackscripts.delete(world.actor, script)
             return True
         return world.create(label=f"racer-{number}", stackscript_id=script.pk)
 

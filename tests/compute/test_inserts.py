@@ -4,7 +4,7 @@ import pytest
 from django.utils.timezone import now
 
 from compute.models import ConfigDevice, Disk, Instance, Job
-from config.inserts import insert
+from config.db.inserts import insert
 
 pytestmark = pytest.mark.django_db
 

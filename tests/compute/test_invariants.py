@@ -16,12 +16,12 @@ from django.db.models.functions import Now
 
 from accounts.models import Event, User
 from compute.drivers.base import DriverError, Refused
-from compute.jobs import engine
-from compute.jobs.ledger import LIVE
+from compute.jobs.store import LIVE
 from compute.models import VLAN, Backup, Config, Disk, Host, Image, Instance, InstanceType, Job, Volume
 from compute.models.volumes import volume_name
-from compute.services.room import taken
-from compute.services.vlans import vlans_of
+from compute.services.common.disk_space import taken
+from compute.services.networking.vlans import vlans_of
+from compute.worker import engine
 from regions.models import Region
 from tests.client import APIClient
 from tests.compute.jobs.memory import MemoryDriver, WorkerDied

@@ -9,11 +9,12 @@ from django.db import connection
 
 from accounts.models import Event
 from compute.drivers.base import Progress
-from compute.jobs import engine
 from compute.models import Address, Disk, Image, Instance, Job
-from compute.services import disks, images, instances, power
-from compute.services.rebuilding import RebuildSpec, rebuild
-from compute.services.room import taken
+from compute.services.common.disk_space import taken
+from compute.services.images import images
+from compute.services.instances import disks, instances, power
+from compute.services.instances.rebuild import RebuildSpec, rebuild
+from compute.worker import engine
 from config.errors import DomainError
 from tests.compute.jobs.memory import MemoryDriver
 from tests.compute.jobs.stages import deployed, with_disk

@@ -10,8 +10,8 @@ from django.db import transaction
 from django.utils.timezone import now
 
 from accounts.models import User
-from compute.jobs.catalogue import KINDS
 from compute.models import Backup, Disk, HostMigration, Instance, InstanceType, Volume
+from compute.worker.kinds import KINDS
 from regions.models import Region
 from tests.client import APIClient
 from tests.factories import (
@@ -40,7 +40,7 @@ answers `busy`, but `delete`, which waits for it or ends it.
 hypervisor says: `running` or `offline`, or `stopped` while its host is in maintenance.
 
 Written by `pytest tests/compute/test_states.py --write-baselines` from what the API really answers, and held
-against it by the tests; the kinds themselves are in [compute/jobs/catalogue.py](../compute/jobs/catalogue.py).
+against it by the tests; the kinds themselves are in [compute/worker/kinds.py](../compute/worker/kinds.py).
 
 """
 

@@ -82,7 +82,7 @@ def test_each_shortcoming_is_a_sentence_that_names_its_variable(complete, settin
 
 
 def test_embedded_services_are_no_production(complete):
-    from config.embedded import addresses
+    from config.laptop.embedded import addresses
 
     complete.DATABASES = {"default": addresses.database(complete.STATE_DIR)}
     complete.REDIS_URL = addresses.redis_url(complete.STATE_DIR)

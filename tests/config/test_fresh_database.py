@@ -11,7 +11,7 @@ from django.db.migrations import Migration, RunPython, RunSQL
 from django.db.migrations.loader import MigrationLoader
 from django.db.migrations.recorder import MigrationRecorder
 
-from config.fresh_database import at_once, create_tables, leaves
+from config.db.fresh_database import at_once, create_tables, leaves
 from config.management.commands.migrate import Command
 
 COLUMNS = """

@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from config.reach import guard
-from config.reach.guard import FORBIDDEN, NEEDS_REGION, NO_REGION, is_forbidden, is_open, is_private, refusal
+from config.egress import guard
+from config.egress.guard import FORBIDDEN, NEEDS_REGION, NO_REGION, is_forbidden, is_open, is_private, refusal
 
 OURS = {
     "this host": ("0.0.0.0", "0.1.2.3", "::"),

@@ -13,9 +13,9 @@ from django.db import models
 
 from accounts.models import Message, SecondFactor
 from compute.models import Job
-from config import sealing
+from config import encryption
+from config.encryption import seal, unseal
 from config.management.commands import rotate_keys
-from config.sealing import seal, unseal
 from tests.factories import UserFactory
 
 pytestmark = pytest.mark.django_db
@@ -57,7 +57,7 @@ def test_batches_leave_none_out(sealed, monkeypatch):
 
 
 def test_it_goes_on_where_it_was_interrupted(sealed, monkeypatch):
-    real, calls = sealing.reseal, []
+    real, calls = encryption.reseal, []
 
     def interrupted(value):
         calls.append(value)
@@ -84,7 +84,7 @@ def test_check_counts_and_changes_nothing(sealed):
 
 def test_what_is_written_meanwhile_stays(sealed, monkeypatch):
     """A request that seals something new between our reading and our writing wins."""
-    real = sealing.reseal
+    real = encryption.reseal
 
     def overtaken(value):
         SecondFactor.objects.update(sealed=seal({"secret": "newer"}))
@@ -133,6 +133,6 @@ def test_no_secret_is_kept_in_a_plain_column():
         f"{model._meta.label}.{field.name}"
         for model in apps.get_models()
         for field in model._meta.local_fields
-        if isinstance(field, models.BinaryField) and not isinstance(field, sealing.SealedField)
+        if isinstance(field, models.BinaryField) and not isinstance(field, encryption.SealedField)
     }
     assert plain == {"accounts.OAuthClient.thumbnail"}

@@ -4,8 +4,8 @@ import pytest
 from django.db import OperationalError, connection, transaction
 
 from accounts.models import Account
+from config.db.rows import differing, hold, write
 from config.errors import Missing
-from config.rows import differing, hold, write
 from tests.factories import AccountFactory, UserFactory
 
 

@@ -9,11 +9,11 @@ import pytest
 from django.db import connection
 
 from config.bootstrap import install
-from config.embedded import EmbeddedError
-from config.embedded.errors import full_disk
-from config.serving import demo
-from config.serving.lock import Taken, database_locked, state_locked
-from config.serving.progress import Progress
+from config.laptop.embedded import EmbeddedError
+from config.laptop.embedded.errors import full_disk
+from config.laptop.serving import demo
+from config.laptop.serving.lock import Taken, database_locked, state_locked
+from config.laptop.serving.progress import Progress
 
 SITE = "http://127.0.0.1:8000"
 
@@ -67,7 +67,7 @@ def test_a_state_folder_is_served_by_one_and_free_again_afterwards(tmp_path):
 
 def test_who_is_killed_has_no_lock(tmp_path):
     code = (
-        "import os, sys; from pathlib import Path; from config.serving.lock import state_locked\n"
+        "import os, sys; from pathlib import Path; from config.laptop.serving.lock import state_locked\n"
         f"with state_locked(Path(sys.argv[1]), {SITE!r}): os.kill(os.getpid(), 9)"
     )
     done = subprocess.run([sys.executable, "-c", code, str(tmp_path)], check=False)

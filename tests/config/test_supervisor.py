@@ -15,7 +15,7 @@ ROOT = Path(__file__).resolve().parent.parent.parent
 
 PROGRAM = """
 import sys
-from config.serving.supervisor import Child, Supervisor
+from config.laptop.serving.supervisor import Child, Supervisor
 from pathlib import Path
 folder = Path(sys.argv[1])
 script = (

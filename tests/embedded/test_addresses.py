@@ -3,7 +3,7 @@ from pathlib import Path
 import pytest
 import redis
 
-from config.embedded import addresses
+from config.laptop.embedded import addresses
 
 
 def test_sockets_are_in_the_state_folder():

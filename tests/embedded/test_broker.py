@@ -16,7 +16,7 @@ from kombu.connection import Connection
 from kombu.exceptions import OperationalError
 
 from config.celery import app
-from config.embedded import addresses, services
+from config.laptop.embedded import addresses, services
 from config.management.commands.serve import works
 from tests.embedded.noting import NAME
 

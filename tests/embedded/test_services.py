@@ -10,14 +10,14 @@ import psycopg
 import pytest
 import redis
 
-from config.embedded import EmbeddedError, Postgres, Shared, Valkey, addresses, services
+from config.laptop.embedded import EmbeddedError, Postgres, Shared, Valkey, addresses, services
 
 ROOT = Path(__file__).resolve().parent.parent.parent
 
 HOLD = """
 import sys
 from pathlib import Path
-from config.embedded import services
+from config.laptop.embedded import services
 with services(Path(sys.argv[1]), postgres=True, durable=False):
     print("up", flush=True)
     sys.stdin.readline()

@@ -6,7 +6,7 @@ from collections.abc import Callable
 import pytest
 
 from accounts.models import Account
-from config.reach import names
+from config.egress import resolver
 
 
 @pytest.fixture
@@ -28,10 +28,10 @@ def name_is(monkeypatch) -> Callable[..., None]:
     """Let a name stand for addresses: ``name_is("web.example.com", "203.0.113.7")``."""
     known: dict[str, list[str]] = {}
 
-    def resolve(host: str) -> list[names.Address]:
+    def resolve(host: str) -> list[resolver.Address]:
         if host not in known:
-            raise names.Unresolved(f"the name {host} was not found")
+            raise resolver.Unresolved(f"the name {host} was not found")
         return [ipaddress.ip_address(address) for address in known[host]]
 
-    monkeypatch.setattr(names, "resolve", resolve)
+    monkeypatch.setattr(resolver, "resolve", resolve)
     return lambda host, *addresses: known.__setitem__(host, list(addresses))

@@ -14,7 +14,7 @@ from hypothesis import given
 from hypothesis import settings as hypothesis_settings
 from hypothesis import strategies as st
 
-from config.reach import names
+from config.egress import resolver as names
 from managed.prober import checks
 from managed.prober.checks import Stalled, check
 from managed.prober.text import PREFIX, Search, charset_of, codec

@@ -5,8 +5,8 @@ import pytest
 from accounts.actors import Actor
 from accounts.models import Account, Event, User
 from compute.models import Address, Instance
-from compute.services import ips
-from compute.services.sharing import Assignment, assign
+from compute.services.networking import assign as ips
+from compute.services.networking.reassign import Assignment, assign
 from managed.models import ComputeSettings
 from tests.compute.jobs.memory import MemoryDriver
 from tests.compute.jobs.stages import staged

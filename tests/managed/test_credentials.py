@@ -8,8 +8,8 @@ from django.db import connection
 
 from accounts.actors import Actor
 from accounts.models import Event
+from config.encryption import unseal
 from config.errors import Invalid, Missing
-from config.sealing import unseal
 from managed.models import Credential, Decryption, KeyPair
 from managed.services import credentials, keys
 from tests.factories import CredentialFactory, ServiceFactory

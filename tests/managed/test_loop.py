@@ -13,7 +13,7 @@ from django.db import connection, transaction
 
 from accounts.actors import Actor
 from accounts.services.account import hold_account
-from config.reach import guard
+from config.egress import guard
 from managed import tasks
 from managed.models import Measurement, Service
 from managed.prober import loop

@@ -4,8 +4,8 @@ import pytest
 
 from accounts.actors import Actor
 from accounts.models import Event, Ticket
+from config.egress import resolver
 from config.errors import Invalid
-from config.reach import names
 from managed.models import Issue, Service
 from managed.services.services import ServiceSpec, update
 from regions.models import Region
@@ -260,6 +260,6 @@ def test_what_is_given_of_the_target_fits_what_it_is_put_beside(account, owner):
 
 def test_a_new_label_looks_no_name_up(account, owner, monkeypatch):
     service = ServiceFactory(account=account, **{**URL, "address": "https://web.example.com/up"})
-    monkeypatch.setattr(names, "resolve", lambda host: pytest.fail(f"{host} was looked up"))
+    monkeypatch.setattr(resolver, "resolve", lambda host: pytest.fail(f"{host} was looked up"))
     update(Actor(account.pk, owner.pk, "owner"), service, ServiceSpec({"label": "another"}))
     assert Service.objects.get().label == "another"

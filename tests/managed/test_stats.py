@@ -6,7 +6,7 @@ import pytest
 from django.utils.timezone import now
 
 from compute.models import Sample
-from compute.services.sampling import COUNTERS
+from compute.services.stats.sampling import COUNTERS
 from tests.factories import InstanceFactory
 
 pytestmark = pytest.mark.django_db

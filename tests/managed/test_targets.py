@@ -7,8 +7,8 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 from yarl import URL
 
+from config.egress import guard, resolver
 from config.errors import Invalid
-from config.reach import guard, names
 from managed.services.targets import LONGEST, PORTS, normalised, parse
 
 GOOD = [
@@ -133,7 +133,7 @@ def test_tcp_is_kept_as_it_was_written():
 def test_localhost_is_this_machine_whatever_name_servers_say(name, settings):
     settings.PROBE_NAMESERVERS = ["192.0.2.1"]
     settings.PROBE_DNS_TIMEOUT = 0.1
-    found = names.resolve(parse("url", f"http://{name}/").host)
+    found = resolver.resolve(parse("url", f"http://{name}/").host)
     assert guard.refusal(found, private=False) == guard.FORBIDDEN
     assert guard.refusal(found, private=True) == guard.FORBIDDEN
 

@@ -4,8 +4,12 @@ import pytest
 from django.test import Client
 
 from compute.models import Instance
-from compute.services import balancers, clones, images, instances, migrations, volumes
-from compute.services.catalogue import seed
+from compute.services.hosts import moves
+from compute.services.images import images
+from compute.services.instances import clones, instances
+from compute.services.nodebalancers import nodebalancers
+from compute.services.seed import seed
+from compute.services.volumes import volumes
 from config.errors import Invalid
 from regions.models import CAPABILITIES, RETIRED, Region
 from tests.factories import InstanceFactory, VolumeFactory
@@ -111,10 +115,10 @@ def test_a_retired_region_takes_nothing_new(world: World):
         "instance": lambda: world.create(),
         "volume": lambda: volumes.create(world.actor, volumes.VolumeSpec(label="new", region=world.region.pk)),
         "volume's copy": lambda: volumes.clone(world.actor, volume, "copy"),
-        "balancer": lambda: balancers.create(world.actor, balancers.BalancerSpec(region=world.region.pk)),
+        "balancer": lambda: nodebalancers.create(world.actor, nodebalancers.BalancerSpec(region=world.region.pk)),
         "upload": lambda: images.begin_upload(world.actor, label="mine", description=None, region=world.region.pk),
         "clone": lambda: clones.clone(world.actor, kept, clones.CloneSpec(region=world.region.pk)),
-        "arrival": lambda: migrations.migrate(world.actor, kept, other.pk),
+        "arrival": lambda: moves.migrate(world.actor, kept, other.pk),
     }
     for what, begin in refused.items():
         with pytest.raises(Invalid) as caught:

@@ -14,7 +14,7 @@ from pathlib import Path
 import psutil
 import pytest
 
-from config.embedded import addresses, services
+from config.laptop.embedded import addresses, services
 from tests.ports import free_port
 from tests.world import world
 

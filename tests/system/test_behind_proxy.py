@@ -17,7 +17,7 @@ import requests
 import urllib3.util.connection
 
 from accounts.models import Event, Login, User
-from config.embedded import addresses, services
+from config.laptop.embedded import addresses, services
 from tests.certificates import certificate, new_key, pem
 from tests.ports import free_port
 from tests.system.conftest import wait_for

@@ -12,10 +12,11 @@ import pytest
 from django.db.models import F
 
 from accounts.models import Event
-from compute.jobs.drivers import driver as configured_driver
-from compute.jobs.run import disk_name, machine_name
 from compute.models import Address, AddressPool, Instance, Job, PacketFilter
-from compute.services import firewalls, instances, power
+from compute.services.firewalls import firewalls
+from compute.services.instances import instances, power
+from compute.worker.drivers import driver as configured_driver
+from compute.worker.run import disk_name, machine_name
 from tests.system.conftest import Fleet, wait_for
 from tests.world import STRONG, World
 
@@ -145,7 +146,7 @@ def token(world: World) -> str:
 
 
 def enough_addresses(world: World, count: int) -> None:
-    from compute.services.pools import fill_pool
+    from compute.services.networking.pools import fill_pool
 
     pool = AddressPool.objects.create(
         region=world.region, kind="public", network="198.19.0.0/20", gateway="198.19.0.1"

@@ -10,8 +10,8 @@ from django.test.utils import CaptureQueriesContext
 from accounts.actors import Actor
 from accounts.models import Event
 from compute.models import Domain, Instance
-from compute.services import domains
-from compute.services.domains import DomainSpec
+from compute.services.domains import domains
+from compute.services.domains.domains import DomainSpec
 from config.errors import Busy, Missing
 from tags.models import Tag, Tagging
 from tags.services import labels

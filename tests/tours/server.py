@@ -15,7 +15,7 @@ from django.conf import settings
 from psycopg.conninfo import make_conninfo
 
 from compute.drivers.simulated import SimulatedDriver
-from config.embedded import addresses
+from config.laptop.embedded import addresses
 from tests.ports import free_port
 
 ROOT = Path(settings.BASE_DIR)

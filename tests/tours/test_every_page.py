@@ -17,8 +17,8 @@ FOR_REAL = "by a test of its own, behind nginx"
 """tests/system/test_behind_proxy.py types README's *For real*."""
 NOT_TYPED = {
     "README.md": [FOR_REAL] * 3,
-    "docs/balancers.md": ["as root, on a host that balances"],
-    "docs/scripts.md": ["a script, which guests run"],
+    "docs/nodebalancers.md": ["as root, on a host that balances"],
+    "docs/stackscripts.md": ["a script, which guests run"],
     "docs/signing-in.md": ["for a provider of your own", IN_A_BROWSER],
     "docs/stats.md": ["an answer that it takes ten minutes to have"],
     "docs/volumes.md": ["in the guest"],

@@ -10,7 +10,7 @@ from typing import Any
 from django.core.management.base import BaseCommand, CommandError
 from django.db import OperationalError, close_old_connections
 
-from compute.services.zone_export import Exported, export
+from compute.services.domains.zone_export import Exported, export
 
 
 class Command(BaseCommand):

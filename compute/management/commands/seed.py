@@ -5,7 +5,7 @@ from typing import Any
 
 from django.core.management.base import BaseCommand
 
-from compute.services.catalogue import seed
+from compute.services.seed import seed
 
 
 class Command(BaseCommand):

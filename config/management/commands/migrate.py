@@ -9,7 +9,7 @@ from django.db import connections
 from django.db.migrations import Migration
 from django.db.migrations.executor import MigrationExecutor
 
-from config.fresh_database import create_tables
+from config.db.fresh_database import create_tables
 
 # What asks for something else than all migrations of all apps, each applied.
 PARTIAL = ("app_label", "migration_name", "plan", "check_unapplied", "fake", "fake_initial", "prune")

@@ -12,7 +12,7 @@ from django.apps import apps
 from django.core.management.base import BaseCommand, CommandError
 from django.db.models import Model
 
-from config.sealing import SealedField, reseal
+from config.encryption import SealedField, reseal
 
 BATCH = 200
 

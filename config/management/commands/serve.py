@@ -21,13 +21,13 @@ from kombu.exceptions import OperationalError as BrokerError
 from redis.exceptions import RedisError
 
 from config.celery import app
-from config.embedded import EmbeddedError, Postgres, Shared, services
+from config.laptop.embedded import EmbeddedError, Postgres, Shared, services
+from config.laptop.serving import demo
+from config.laptop.serving.children import children
+from config.laptop.serving.lock import Taken, database_locked, state_locked
+from config.laptop.serving.progress import Progress
+from config.laptop.serving.supervisor import Supervisor
 from config.management.commands.migrate import Command as Migrate
-from config.serving import demo
-from config.serving.children import children
-from config.serving.lock import Taken, database_locked, state_locked
-from config.serving.progress import Progress
-from config.serving.supervisor import Supervisor
 
 # For the API: a machine may be slow, and what ends by itself is said at once.
 START_SECONDS = 300

@@ -4,7 +4,7 @@ import pytest
 from django.test import Client
 
 from accounts.models import Event, Login, SecondFactor, TrustedDevice, User
-from config.sealing import seal
+from config.encryption import seal
 from tests.accounts.pages.browsers import careful, problems, sign_in
 from tests.accounts.signing_in import NEW, PASSWORD, SECRET, code, is_in, path_in_mail, tie, words
 from tests.client import APIClient

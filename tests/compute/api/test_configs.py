@@ -6,7 +6,7 @@ from django.db.models.functions import Now
 from accounts.models import Event, Grant, User
 from compute.jobs.queue import enqueue
 from compute.models import Config, Disk, Instance, Job, VolumeDevice
-from compute.services import power
+from compute.services.instances import power
 from tests.compute.jobs.stages import deployed, volume_of
 from tests.compute.jobs.work import work
 from tests.factories import ConfigFactory, DiskFactory, InstanceFactory, RegionFactory, VolumeFactory

@@ -16,8 +16,9 @@ from django.utils.timezone import now
 
 from accounts.models import Event, GlobalGrants, Grant, User
 from compute.models import Image, Job
-from compute.services import image_files, uploads
-from compute.services.images import expire_uploads
+from compute.services.images import files as image_files
+from compute.services.images import uploads
+from compute.services.images.images import expire_uploads
 from config.errors import Invalid, Missing
 from tests.compute.jobs.memory import failing_at
 from tests.compute.jobs.work import work

@@ -4,7 +4,7 @@ import pytest
 
 from accounts.models import Event, GlobalGrants, Grant, User
 from compute.models import Image, Instance, Job
-from compute.services.images import delete
+from compute.services.images.images import delete
 from config.errors import Invalid
 from tests.compute.jobs.memory import failing_at
 from tests.compute.jobs.work import work

@@ -9,9 +9,9 @@ from django.test.utils import CaptureQueriesContext
 
 from accounts.models import Event, User
 from compute.models import Address, AddressPool, AddressShare, Instance, IPv6Range, NodeBalancerNode
-from compute.services import rdns
+from compute.services.networking import rdns
 from compute.services.removal import remove
-from config.reach import names
+from config.egress import resolver as names
 from tests.compute.api.test_instances import errors
 from tests.factories import GlobalGrantsFactory, GrantFactory, NodeBalancerFactory
 from tests.managed.servers import NameServer

@@ -7,7 +7,7 @@ import pytest
 
 from accounts.models import Event
 from compute.models import AddressPool, Instance, IPv6Range
-from compute.services.ranges import cut, give_pool
+from compute.services.networking.ranges import cut, give_pool
 from compute.services.removal import remove
 from config.errors import Invalid
 from tests.compute.api.test_instances import errors

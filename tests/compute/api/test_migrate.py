@@ -8,8 +8,6 @@ from django.utils.timezone import now
 
 from accounts.models import Event, Grant, User
 from compute.drivers.base import DriverError, Progress
-from compute.jobs import engine
-from compute.jobs.run import machine_name
 from compute.models import (
     VLAN,
     Address,
@@ -27,7 +25,10 @@ from compute.models import (
     Reservation,
     Volume,
 )
-from compute.services import instances, migrations, power
+from compute.services.hosts import moves
+from compute.services.instances import instances, power
+from compute.worker import engine
+from compute.worker.run import machine_name
 from config.errors import Invalid
 from regions.models import Region
 from tests.compute.jobs.memory import MemoryDriver, failing_at
@@ -141,7 +142,7 @@ def test_a_scheduled_migration_can_be_started_before_its_time(api, running, othe
 
 def test_without_one_a_region_has_to_be_named(api, running, other_host):
     assert "region" in refused(api, running)
-    migrations.cancel(HostMigrationFactory(instance=running))
+    moves.cancel(HostMigrationFactory(instance=running))
     assert "region" in refused(api, running)
 
 
@@ -259,23 +260,23 @@ def test_the_clock_starts_what_is_due_and_nothing_else(world, driver, other_host
     HostMigrationFactory(instance=due, when=now() - timedelta(seconds=1))
     HostMigrationFactory(instance=later, when=now() + timedelta(hours=1))
 
-    assert migrations.start_due() == 1
+    assert moves.start_due() == 1
 
     statuses = {instance.pk: instance.status for instance in Instance.objects.all()}
     assert statuses == {due.pk: "migrating", later.pk: "running"}
     assert Event.objects.get(action="compute_migrate").username == ""
-    assert migrations.start_due() == 0
+    assert moves.start_due() == 0
 
 
 def test_one_whose_instance_is_busy_waits_its_turn(world, running, driver, other_host):
     migration = HostMigrationFactory(instance=running)
     power.reboot(world.actor, running)
 
-    assert migrations.start_due() == 0
+    assert moves.start_due() == 0
     migration.refresh_from_db()
     assert migration.status == "pending"
     finish(running, driver)
-    assert migrations.start_due() == 1
+    assert moves.start_due() == 1
 
 
 def test_one_that_cannot_start_does_not_hold_up_the_others(world, driver, other_host):
@@ -284,7 +285,7 @@ def test_one_that_cannot_start_does_not_hold_up_the_others(world, driver, other_
         HostMigrationFactory(instance=instance)
     Config.objects.filter(instance=stuck).delete()
 
-    assert migrations.start_due() == 1
+    assert moves.start_due() == 1
     assert HostMigration.objects.get(instance=other).status == "started"
 
 
@@ -312,7 +313,7 @@ def test_one_that_made_way_for_a_deletion_that_failed_is_pending_again(api, worl
     work(deletion, driver)
     assert deletion.state == "failed"
 
-    migrations.start_due()
+    moves.start_due()
 
     migration.refresh_from_db()
     assert migration.status == "pending"
@@ -329,7 +330,7 @@ def test_only_a_pending_one_can_be_cancelled(api, running, other_host):
     migration = HostMigrationFactory(instance=running)
     move(api, running)
     with pytest.raises(Invalid):
-        migrations.cancel(migration)
+        moves.cancel(migration)
 
 
 # --- to another region -----------------------------------------------------------------------------------

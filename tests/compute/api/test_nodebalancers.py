@@ -12,7 +12,7 @@ from compute.models import (
     NodeBalancerConfig,
     NodeBalancerNode,
 )
-from compute.services.balancer_configs import key_of
+from compute.services.nodebalancers.configs import key_of
 from compute.services.removal import remove
 from regions.models import Region
 from tests.certificates import bent, certificate, huge_key, new_key, pem

@@ -4,12 +4,13 @@ import pytest
 
 from accounts.models import Event, Grant, User
 from compute.drivers.base import DriverError
-from compute.jobs import watchdog
-from compute.jobs.run import disk_name, machine_name
 from compute.models import Config, Host, Instance, Job
-from compute.services import maintenance, migrations, power
-from compute.services.clones import CloneSpec, clone
-from compute.services.rescue import rescue
+from compute.services.hosts import maintenance, moves
+from compute.services.instances import power
+from compute.services.instances.clones import CloneSpec, clone
+from compute.services.instances.rescue import rescue
+from compute.worker import watchdog
+from compute.worker.run import disk_name, machine_name
 from tests.compute.jobs.memory import MemoryDriver, failing_at
 from tests.compute.jobs.stages import deployed, volume_of
 from tests.compute.jobs.work import work
@@ -282,7 +283,7 @@ def test_the_boot_after_maintenance_leaves_the_rescue(rescued, driver, world):
 def test_a_move_leaves_the_rescue(rescued, driver, world):
     other = HostFactory(region=world.region)
     HostMigrationFactory(instance=rescued)
-    work(migrations.migrate(world.actor, rescued), driver)
+    work(moves.migrate(world.actor, rescued), driver)
     rescued.refresh_from_db()
     assert rescued.host == Host.objects.get(pk=other.pk)
     assert not boot_of(rescued, driver).rescue

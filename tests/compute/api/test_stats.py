@@ -6,8 +6,8 @@ import pytest
 from django.utils.timezone import now
 
 from compute.models import Sample
-from compute.services.sampling import COUNTERS
-from config.api import throttles
+from compute.services.stats.sampling import COUNTERS
+from config import limits
 from tests.factories import InstanceFactory
 
 
@@ -91,9 +91,9 @@ def test_a_month_that_is_none_is_refused_by_name(api, path, when, fields):
 
 def test_a_hundred_may_be_asked_for_in_a_minute(api, path, settings):
     settings.RATE_LIMITS = {**settings.RATE_LIMITS, "stats": "2/60"}
-    throttles.forget()
+    limits.forget()
     assert [api.get(each).status_code for each in (path, f"{path}/2026/3", path)] == [400, 400, 429]
-    throttles.forget()
+    limits.forget()
 
 
 def test_those_of_others_are_not_there(client_for, stranger, restricted, path):

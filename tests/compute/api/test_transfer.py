@@ -5,9 +5,9 @@ from datetime import UTC, date, datetime
 import pytest
 
 from compute.models import Instance, Transfer
-from compute.services import transfer
-from compute.services.months import month_of, next_month, share_of
+from compute.services.common.months import month_of, next_month, share_of
 from compute.services.removal import remove
+from compute.services.stats import transfer
 from tests.factories import InstanceFactory, InstanceTypeFactory
 
 GB = 10**9

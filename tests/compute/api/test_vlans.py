@@ -6,11 +6,11 @@ from django.test.utils import CaptureQueriesContext
 
 from accounts.models import Event, Grant, User
 from compute.models import VLAN, Backup, Instance
-from compute.services.clones import CloneSpec, clone
-from compute.services.migrations import migrate
-from compute.services.rebuilding import RebuildSpec, rebuild
+from compute.services.backups.restores import restore
+from compute.services.hosts.moves import migrate
+from compute.services.instances.clones import CloneSpec, clone
+from compute.services.instances.rebuild import RebuildSpec, rebuild
 from compute.services.removal import remove
-from compute.services.restores import restore
 from regions.models import Region
 from tests.compute.jobs.memory import failing_at
 from tests.compute.jobs.stages import backed_up, deployed

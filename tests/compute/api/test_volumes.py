@@ -4,11 +4,11 @@ import pytest
 
 from accounts.models import Event, Grant, User
 from compute.drivers.base import DriverError
-from compute.jobs.run import machine_name
 from compute.models import Instance, Job, Volume, VolumeDevice
 from compute.models.volumes import volume_name
-from compute.services import instances, power, rebuilding
-from compute.services.rebuilding import RebuildSpec
+from compute.services.instances import instances, power, rebuild
+from compute.services.instances.rebuild import RebuildSpec
+from compute.worker.run import machine_name
 from regions.models import Region
 from tags.models import Tagging
 from tests.compute.jobs.memory import failing_at
@@ -545,7 +545,7 @@ def test_deleting_the_instance_ends_an_attachment_that_is_under_way(api, world, 
 def test_a_rebuild_keeps_the_volumes_of_the_profiles_in_the_new_one(world, running, driver):
     mine = volume_of(world, driver, instance=running)
     running.refresh_from_db()
-    rebuilding.rebuild(world.actor, running, RebuildSpec(image=world.image.pk, root_pass=STRONG))
+    rebuild.rebuild(world.actor, running, RebuildSpec(image=world.image.pk, root_pass=STRONG))
     assert finish(driver).state == "done"
     assert slots(running) == {"sdc": mine.pk}
     assert plugged(driver, running) == {volume_name(mine.pk)}

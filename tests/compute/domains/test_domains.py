@@ -6,7 +6,7 @@ import pytest
 
 from accounts.models import Event, Grant
 from compute.models import Domain, DomainRecord
-from compute.services.domain_records import MOST
+from compute.services.domains.records import MOST
 from tags.models import Tagging
 from tests.factories import DomainFactory, GlobalGrantsFactory, GrantFactory, RecordFactory
 

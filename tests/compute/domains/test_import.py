@@ -18,9 +18,9 @@ import pytest
 
 from accounts.models import Event
 from compute.models import Domain
-from compute.services import zone_import
-from config.api import throttles
-from config.reach import names
+from compute.services.domains import zone_import
+from config import limits
+from config.egress import resolver
 
 pytestmark = pytest.mark.django_db
 PATH = "/v4/domains/import"
@@ -185,7 +185,7 @@ def test_a_zone_that_is_too_large_is_given_up(api, primary, monkeypatch):
 def test_silence_is_waited_for_once_however_many_addresses_a_name_has(api, primary, monkeypatch):
     monkeypatch.setattr(zone_import, "TIMEOUT", 0.4)
     server = primary([])
-    monkeypatch.setattr(names, "resolve", lambda host: [ipaddress.ip_address("127.0.0.1")] * 5)
+    monkeypatch.setattr(resolver, "resolve", lambda host: [ipaddress.ip_address("127.0.0.1")] * 5)
     wish = {"domain": "example.com", "remote_nameserver": server.place.replace("127.0.0.1", "ns.example.net")}
     assert "does not transfer" in refused(api.post(PATH, wish))
     with socket.create_connection(server.server_address) as last:
@@ -197,7 +197,7 @@ def test_silence_is_waited_for_once_however_many_addresses_a_name_has(api, prima
 def test_the_second_address_is_asked_where_the_first_refuses(api, primary, monkeypatch):
     server = primary(whole())
     pair = [ipaddress.ip_address("127.0.0.2"), ipaddress.ip_address("127.0.0.1")]
-    monkeypatch.setattr(names, "resolve", lambda host: pair)
+    monkeypatch.setattr(resolver, "resolve", lambda host: pair)
     wish = {"domain": "example.com", "remote_nameserver": server.place.replace("127.0.0.1", "ns.example.net")}
     assert api.post(PATH, wish).status_code == 200
 
@@ -230,7 +230,7 @@ def test_what_is_no_transfer_is_refused(api, primary, messages, monkeypatch):
 
 def test_imports_are_counted(api, primary, settings):
     settings.RATE_LIMITS = {**settings.RATE_LIMITS, "domain_import": "2/60"}
-    throttles.forget()
+    limits.forget()
     server = primary(whole())
     assert [ask(api, server).status_code for _ in range(3)] == [200, 400, 429]
-    throttles.forget()
+    limits.forget()

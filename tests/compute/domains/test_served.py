@@ -20,8 +20,8 @@ from django.core.management import CommandError, call_command
 
 from accounts.models import Event
 from compute.models import Domain, DomainRecord
-from compute.services import domain_records
-from compute.services.zone_export import export
+from compute.services.domains import records as domain_records
+from compute.services.domains.zone_export import export
 from tests.factories import DomainFactory, RecordFactory
 from tests.ports import free_port
 

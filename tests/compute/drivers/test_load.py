@@ -5,7 +5,7 @@ import itertools
 import pytest
 
 from compute.drivers.simulated import load
-from compute.services.sampling import COUNTERS
+from compute.services.stats.sampling import COUNTERS
 
 DAY, STEP = 86400, 300
 

@@ -8,20 +8,21 @@ import io
 from collections.abc import Callable
 from datetime import UTC, datetime
 
-from compute.jobs.catalogue import KINDS
 from compute.jobs.queue import enqueue
 from compute.models import Backup, Config, Disk, Host, Image, Instance, InstanceType, Job, Volume
-from compute.services import disks, root_passwords, volumes
-from compute.services.backup_schedule import take_due
-from compute.services.backups import cancel, enable, snapshot
-from compute.services.clones import CloneSpec, clone
-from compute.services.images import begin_upload, create_from_disk, delete
-from compute.services.migrations import migrate
-from compute.services.rebuilding import RebuildSpec, rebuild
-from compute.services.rescue import rescue
-from compute.services.resizing import mutate, resize
-from compute.services.restores import restore
-from compute.services.uploads import receive, sign
+from compute.services.backups.backups import cancel, enable, snapshot
+from compute.services.backups.restores import restore
+from compute.services.backups.schedule import take_due
+from compute.services.hosts.moves import migrate
+from compute.services.images.images import begin_upload, create_from_disk, delete
+from compute.services.images.uploads import receive, sign
+from compute.services.instances import disks, root_passwords
+from compute.services.instances.clones import CloneSpec, clone
+from compute.services.instances.rebuild import RebuildSpec, rebuild
+from compute.services.instances.rescue import rescue
+from compute.services.instances.resize import mutate, resize
+from compute.services.volumes import volumes
+from compute.worker.kinds import KINDS
 from tests.compute.jobs.memory import MemoryDriver
 from tests.compute.jobs.work import work
 from tests.factories import (

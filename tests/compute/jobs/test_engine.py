@@ -9,11 +9,12 @@ from django.db.models.functions import Now
 from accounts.actors import Actor
 from accounts.models import Event
 from compute.drivers.base import DriverError, Power, Progress
-from compute.jobs import engine, ledger
+from compute.jobs import store
 from compute.jobs.queue import cancel, enqueue, run_now
-from compute.jobs.run import machine_name
 from compute.models import Address, Instance, Job
-from compute.services import instances, power
+from compute.services.instances import instances, power
+from compute.worker import engine
+from compute.worker.run import machine_name
 from config.errors import Busy, Invalid
 from tests.compute.jobs.memory import MemoryDriver, failing_at
 from tests.compute.jobs.work import clock, work
@@ -45,16 +46,16 @@ def live(instance: Instance) -> Job:
 def test_only_one_of_two_runners_gets_the_job(world):
     job = world.create().jobs.get()
 
-    assert ledger.claim(job.pk) is not None
-    assert ledger.claim(job.pk) is None
+    assert store.claim(job.pk) is not None
+    assert store.claim(job.pk) is None
 
 
 def test_a_job_whose_lease_ran_out_is_claimed_anew_with_a_higher_fence(world):
     job = world.create().jobs.get()
-    first = ledger.claim(job.pk)
+    first = store.claim(job.pk)
     Job.objects.filter(pk=job.pk).update(lease_until=Now() - timedelta(seconds=1))
 
-    second = ledger.claim(job.pk)
+    second = store.claim(job.pk)
 
     assert second.fence == first.fence + 1
     assert second.attempt == 2
@@ -71,29 +72,29 @@ def test_a_clock_that_was_set_back_holds_no_job_up(written_ahead, world, rung):
     engine.sweep()
 
     assert rung == [job.pk]
-    assert ledger.claim(job.pk) is not None
+    assert store.claim(job.pk) is not None
 
 
 def test_no_wait_is_longer_than_what_tells_a_clock_that_was_set_back(world):
-    job = ledger.claim(world.create().jobs.get().pk)
+    job = store.claim(world.create().jobs.get().pk)
 
-    ledger.postpone(job, timedelta(days=3).total_seconds())
+    store.postpone(job, timedelta(days=3).total_seconds())
 
     job.refresh_from_db()
     assert job.run_at < clock() + timedelta(hours=1)
-    assert ledger.claim(job.pk) is None
+    assert store.claim(job.pk) is None
 
 
 def test_a_runner_that_lost_its_lease_changes_nothing(world):
     job = world.create().jobs.get()
-    slow = ledger.claim(job.pk)
+    slow = store.claim(job.pk)
     Job.objects.filter(pk=job.pk).update(lease_until=None)
-    ledger.claim(job.pk)
+    store.claim(job.pk)
     before = Job.objects.filter(pk=job.pk).values().get()
 
-    assert ledger.advance(slow, "boot", "active", percent=99) is None
-    assert ledger.postpone(slow, 0) is None
-    assert ledger.finish(slow, state="done", message="", error="", status="running", during="provisioning") is None
+    assert store.advance(slow, "boot", "active", percent=99) is None
+    assert store.postpone(slow, 0) is None
+    assert store.finish(slow, state="done", message="", error="", status="running", during="provisioning") is None
 
     assert Job.objects.filter(pk=job.pk).values().get() == before
     assert Instance.objects.get(pk=job.instance_id).status == "provisioning"
@@ -120,7 +121,7 @@ def test_a_job_is_not_run_before_its_time(world):
     job = world.create().jobs.get()
     Job.objects.filter(pk=job.pk).update(run_at=Now() + timedelta(seconds=60))
 
-    assert ledger.claim(job.pk) is None
+    assert store.claim(job.pk) is None
 
 
 def test_a_finished_job_is_deaf_to_bells(running, driver):
@@ -345,7 +346,7 @@ def test_the_database_itself_keeps_no_secret_of_a_finished_job(running):
 def test_a_deletion_waits_for_the_job_it_displaces(world, driver):
     instance = world.create()
     provision = instance.jobs.get()
-    claimed = ledger.claim(provision.pk)
+    claimed = store.claim(provision.pk)
 
     delete = instances.delete(world.actor, instance)
 
@@ -353,7 +354,7 @@ def test_a_deletion_waits_for_the_job_it_displaces(world, driver):
     assert instance.status == "deleting"
     delete.refresh_from_db()
     assert delete.state == "queued"
-    assert ledger.claim(delete.pk) is None, "the two must not work on the machine at the same time"
+    assert store.claim(delete.pk) is None, "the two must not work on the machine at the same time"
 
 
 def test_a_displaced_job_ends_without_undoing_and_the_deletion_takes_everything(world, driver):
@@ -466,7 +467,7 @@ def test_the_sweep_rings_what_a_deaf_broker_missed_but_not_again_and_again(world
 
 def test_the_sweep_takes_up_the_job_of_a_dead_worker(world, rung):
     job = world.create().jobs.get()
-    ledger.claim(job.pk)
+    store.claim(job.pk)
     assert engine.sweep() == 0
     Job.objects.filter(pk=job.pk).update(lease_until=Now() - timedelta(seconds=1), rung_at=None)
 

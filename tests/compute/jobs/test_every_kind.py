@@ -10,13 +10,13 @@ from django.db.models import Sum
 
 from accounts.models import Event, Grant
 from compute.drivers.base import DriverError, Power, Refused
-from compute.jobs import steps
-from compute.jobs.catalogue import KINDS
-from compute.jobs.run import disk_name, machine_name
 from compute.models import Address, Backup, Config, Disk, Host, Image, Instance, Job, Volume, VolumeDevice
 from compute.models.volumes import volume_name
-from compute.services import image_files
+from compute.services.images import files
 from compute.services.removal import remove
+from compute.worker import steps
+from compute.worker.kinds import KINDS
+from compute.worker.run import disk_name, machine_name
 from tests.compute.jobs.memory import MemoryDriver, dying_once_at, failing_at
 from tests.compute.jobs.stages import staged
 from tests.compute.jobs.work import work
@@ -50,7 +50,7 @@ def assert_sound(job: Job, driver: MemoryDriver, instance_id: int | None) -> Non
     assert job.sealed is None
     assert not Event.objects.filter(status__in=["scheduled", "started"]).exists()
     assert archives_kept() <= driver.archives.keys() <= archives_kept() | archives_going()
-    assert not image_files.numbers()
+    assert not files.numbers()
     assert_volumes_sound(driver)
     assert driver.machines.keys() == {machine_name(pk) for pk in Instance.objects.values_list("pk", flat=True)}
     for host in Host.objects.all():
@@ -174,7 +174,7 @@ def test_a_lasting_failure_at_any_effect_leaves_nothing_behind(kind, moment, err
 @pytest.mark.parametrize("kind", KINDS)
 def test_every_step_and_every_undo_may_run_twice(kind, world, driver):
     """Each step's `do` runs twice, then each `undo` twice: the second time finds its effect there, or gone."""
-    from compute.jobs.run import Run
+    from compute.worker.run import Run
 
     job = staged(kind, world, driver)
     instance_id = job.instance_id

@@ -6,8 +6,8 @@ from datetime import datetime
 from django.db import connection
 from django.db.models.functions import Now
 
-from compute.jobs import engine
 from compute.models import Job
+from compute.worker import engine
 from tests.compute.jobs.memory import MemoryDriver, WorkerDied
 
 ROUNDS = 40

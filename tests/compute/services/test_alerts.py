@@ -10,8 +10,8 @@ from django.db import connection
 from accounts.models import Event, Message
 from accounts.services import outbox
 from compute.models import Alert, Sample, Transfer
-from compute.services.alerts import check
-from compute.services.sampling import COUNTERS
+from compute.services.stats.alerts import check
+from compute.services.stats.sampling import COUNTERS
 from tests.factories import InstanceFactory, UserFactory
 
 NOON = datetime(2026, 3, 10, 12, tzinfo=UTC)

@@ -12,9 +12,9 @@ from django.db.models.functions import Now
 from accounts.models import Event
 from compute.drivers.base import DriverError
 from compute.models import Backup, Instance, Job
-from compute.services import maintenance
-from compute.services.backup_schedule import choose_schedules, due, look, take_due
-from compute.services.backups import cancel, enable, snapshot
+from compute.services.backups.backups import cancel, enable, snapshot
+from compute.services.backups.schedule import choose_schedules, due, look, take_due
+from compute.services.hosts import maintenance
 from tests.compute.jobs.memory import MemoryDriver, failing_at
 from tests.compute.jobs.stages import deployed
 from tests.compute.jobs.work import work

@@ -4,10 +4,10 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from compute.jobs.tasks import thin_samples
 from compute.models import BalancerMeter, BalancerSample, BalancerTransfer, NodeBalancer, NodeBalancerNode
-from compute.services.balancer_stats import Growth, record, see, thin
-from compute.services.months import month_of
+from compute.services.common.months import month_of
+from compute.services.nodebalancers.stats import Growth, record, see, thin
+from compute.worker.tasks import thin_samples
 from tests.factories import NodeBalancerFactory, NodeBalancerNodeFactory
 
 pytestmark = pytest.mark.django_db

@@ -9,16 +9,17 @@ import pytest
 from django.db import connection
 
 from compute.drivers.base import DriverError, Unreachable
-from compute.jobs import engine, packet_filters, sampling, watchdog
 from compute.models import Host, PacketFilter
-from compute.services import hosts, power
+from compute.services.hosts import reachability
+from compute.services.instances import power
+from compute.worker import engine, packet_filters, sampling, watchdog
 from tests.compute.jobs.memory import MemoryDriver, failing_at
 from tests.compute.jobs.stages import deployed
 from tests.compute.jobs.work import clock
 
 pytestmark = pytest.mark.django_db
 SECOND = timedelta(seconds=1)
-LOGGERS = ("compute.services.hosts", "compute.jobs")
+LOGGERS = ("compute.services.hosts.reachability", "compute.jobs")
 
 
 @pytest.fixture
@@ -134,33 +135,33 @@ def test_in_maintenance_it_is_no_warning(host, driver, said):
 
 @pytest.mark.parametrize("name", ["9da0f136-59df-4d37-b600-8fb7679d392b", "no uuid at all"])
 def test_a_host_that_was_deleted_is_no_news(name, db):
-    assert not hosts.record_unreachable(name, "Silence.", clock())
-    assert not hosts.record_reachable(name, clock())
+    assert not reachability.record_unreachable(name, "Silence.", clock())
+    assert not reachability.record_reachable(name, clock())
 
 
 def test_a_new_error_is_kept_but_no_news(host):
-    assert hosts.record_unreachable(str(host.uuid), "Silence.", clock())
+    assert reachability.record_unreachable(str(host.uuid), "Silence.", clock())
     host.refresh_from_db()
     since = host.unreachable_since
-    assert not hosts.record_unreachable(str(host.uuid), "No route to host.", clock())
+    assert not reachability.record_unreachable(str(host.uuid), "No route to host.", clock())
     host.refresh_from_db()
     assert (host.unreachable_since, host.unreachable_error) == (since, "No route to host.")
 
 
 def test_a_call_that_hung_since_before_the_host_answered_takes_nothing_back(host):
     asked = clock()
-    hosts.record_unreachable(str(host.uuid), "Silence.", asked)
-    assert hosts.record_reachable(str(host.uuid), clock())
-    assert not hosts.record_unreachable(str(host.uuid), "Silence.", asked)
+    reachability.record_unreachable(str(host.uuid), "Silence.", asked)
+    assert reachability.record_reachable(str(host.uuid), clock())
+    assert not reachability.record_unreachable(str(host.uuid), "Silence.", asked)
     host.refresh_from_db()
     assert host.unreachable_since is None
-    assert hosts.record_unreachable(str(host.uuid), "Silence.", clock()), "it fell silent anew"
+    assert reachability.record_unreachable(str(host.uuid), "Silence.", clock()), "it fell silent anew"
 
 
 def test_an_answer_from_before_it_fell_silent_is_none(host):
-    hosts.record_unreachable(str(host.uuid), "Silence.", clock())
+    reachability.record_unreachable(str(host.uuid), "Silence.", clock())
     host.refresh_from_db()
-    assert not hosts.record_reachable(str(host.uuid), host.unreachable_since - SECOND)
+    assert not reachability.record_reachable(str(host.uuid), host.unreachable_since - SECOND)
 
 
 @pytest.mark.django_db(transaction=True)
@@ -185,5 +186,5 @@ def test_of_workers_that_find_out_at_once_one_logs_it(host):
             thread.join()
         return sorted(news)
 
-    assert race(lambda: hosts.record_unreachable(str(host.uuid), "Silence.", asked)) == [False] * 5 + [True]
-    assert race(lambda: hosts.record_reachable(str(host.uuid), clock())) == [False] * 5 + [True]
+    assert race(lambda: reachability.record_unreachable(str(host.uuid), "Silence.", asked)) == [False] * 5 + [True]
+    assert race(lambda: reachability.record_reachable(str(host.uuid), clock())) == [False] * 5 + [True]

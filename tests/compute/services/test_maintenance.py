@@ -3,10 +3,11 @@
 import pytest
 
 from accounts.models import Event
-from compute.jobs import watchdog
-from compute.jobs.run import machine_name
 from compute.models import Host, Instance, Job
-from compute.services import maintenance, power
+from compute.services.hosts import maintenance
+from compute.services.instances import power
+from compute.worker import watchdog
+from compute.worker.run import machine_name
 from config.errors import Invalid
 from tests.compute.jobs.memory import MemoryDriver
 from tests.compute.jobs.stages import deployed

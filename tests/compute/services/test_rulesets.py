@@ -15,7 +15,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from compute.services.rulesets import interface_name, merged_ports, render
+from compute.services.firewalls.nftables import interface_name, merged_ports, render
 
 MACHINE, INTERFACE = "skerry-7", interface_name(7)
 EVERYWHERE = {"ipv4": ["0.0.0.0/0"], "ipv6": ["::/0"]}

@@ -7,9 +7,9 @@ import pytest
 from django.db import connection
 
 from compute.drivers.base import DriverError, Usage
-from compute.jobs.sampling import sample
 from compute.models import Meter, Sample, Transfer
-from compute.services.sampling import COUNTERS, SPAN, record, thin
+from compute.services.stats.sampling import COUNTERS, SPAN, record, thin
+from compute.worker.sampling import sample
 from tests.compute.jobs.memory import MemoryDriver
 from tests.factories import HostFactory, InstanceFactory
 

@@ -7,8 +7,8 @@ import time
 import pytest
 
 from accounts.actors import Actor
-from compute.services.script_fields import read_fields, read_values
-from compute.services.scripts import ANY, PLACE, count_deployment, resolve
+from compute.services.stackscripts.fields import read_fields, read_values
+from compute.services.stackscripts.stackscripts import ANY, PLACE, count_deployment, resolve
 from config.errors import Problems
 from tests.factories import GrantFactory, StackScriptFactory
 

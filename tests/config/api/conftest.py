@@ -7,16 +7,16 @@ from django.test import Client
 
 from accounts.models import User
 from accounts.services.tokens import create_token
-from config.api import throttles
+from config import limits
 from tests.world import world  # noqa: F401 - a fixture
 
 
 @pytest.fixture(autouse=True)
 def _read_anew():
     """No test goes by the rate limits that another one has set."""
-    throttles.forget()
+    limits.forget()
     yield
-    throttles.forget()
+    limits.forget()
 
 
 @pytest.fixture

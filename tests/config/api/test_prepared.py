@@ -8,8 +8,8 @@ import pytest
 from django.db import DataError, OperationalError, connection, transaction
 
 from accounts.models import User
-from config.api import prepared
-from config.api.prepared import numbered
+from config.db import prepared
+from config.db.prepared import numbered
 from tests.config.api.routes import routes
 
 pytestmark = pytest.mark.django_db(transaction=True)

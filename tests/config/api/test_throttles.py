@@ -8,8 +8,8 @@ import pytest
 import redis
 from django.conf import settings as django_settings
 
-from config.api import throttles
-from config.api.throttles import Limit, Limiter, MemoryStore, RedisStore
+from config import limits as throttles
+from config.limits import Limit, Limiter, MemoryStore, RedisStore
 
 TWO = (Limit("overall", 5, 7200), Limit("endpoint", 3, 3600, per_endpoint=True))
 

@@ -1,0 +1,234 @@
+"""Where a job stands, told on the database's clock, which is the one that leases and timers go by."""
+
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from typing import Any, cast
+
+from django.conf import settings
+from django.db.models import Case, F, Func, OuterRef, Q, QuerySet, Subquery, TextField, Value, When
+from django.db.models.fields.json import KT, KeyTextTransform
+from django.db.models.functions import Cast, Coalesce, Greatest, Now
+from django.utils.html import format_html, format_html_join
+from django.utils.safestring import SafeString
+
+from accounts.models import Event
+from compute.jobs.store import LIVE
+from compute.models import Host, Job
+from compute.worker.kinds import KINDS
+from config.admin.display import BAD, BUSY, GOOD, QUIET, lines, pill, span
+
+HELD = "held"
+OVERDUE = "overdue"
+RETRYING = "retrying"
+WAITING = "waiting"
+DUE = "due"
+
+TONES = {
+    HELD: BUSY, OVERDUE: BAD, RETRYING: BAD, WAITING: QUIET, DUE: QUIET,
+    Job.State.QUEUED: QUIET, Job.State.DONE: GOOD, Job.State.FAILED: BAD,
+}  # fmt: skip
+WORDS = {HELD: "at work", DUE: "due now"}
+PATIENCE = 3
+"""Rings of the bell that a due job may miss before it counts as overdue."""
+
+
+def live() -> Q:
+    return Q(state__in=LIVE)
+
+
+def held() -> Q:
+    """A worker holds the lease."""
+    return live() & Q(lease_until__gte=Now())
+
+
+def overdue() -> Q:
+    """Due for long, and no worker took it: workers or broker are down, or all workers are busy."""
+    late = Now() - Value(timedelta(seconds=PATIENCE * settings.JOB_RING_PATIENCE))
+    return live() & Q(run_at__lt=late) & (Q(lease_until=None) | Q(lease_until__lt=late))
+
+
+def retrying() -> Q:
+    """The last run of its step ended in an error, or with its worker. It may be at work again right now."""
+    return live() & (~Q(error="") | Q(attempt__gt=1))
+
+
+def waiting() -> Q:
+    """The step is under way on the host; the job looks again at its time."""
+    return live() & Q(lease_until=None, run_at__gt=Now()) & ~retrying()
+
+
+def stuck() -> Q:
+    """What staff should look at."""
+    return overdue() | retrying() | (live() & Q(deadline_at__lt=Now()))
+
+
+def needing(host: Any) -> QuerySet[Job]:
+    """The live jobs that need a host, by its key or an expression: of its instances, moves there, clones from it.
+
+    Reads only the small index of live jobs.
+    """
+    key = Cast(host if hasattr(host, "resolve_expression") else Value(host), TextField())
+    concerned = Q(instance__host=host) | Q(source__host=host) | Q(target=key)
+    return Job.objects.filter(live()).alias(target=KT("data__host")).filter(concerned)
+
+
+def counted(rows: QuerySet) -> QuerySet:
+    """How many there are, as the one row of a subquery."""
+    return rows.order_by().annotate(number=Func("pk", function="COUNT")).values("number")
+
+
+def with_standing(jobs: QuerySet[Job]) -> QuerySet[Job]:
+    """Add `standing`, whether it is `stuck`, since or until when it is `due`, the database's `clock`, and `target`:
+    the label of the host that a move goes to.
+
+    Secrets stay in the database: the column is not read.
+    """
+    hosts = Host.objects.alias(key=Cast("pk", TextField()))
+    return jobs.defer("sealed").annotate(
+        clock=Now(),
+        target=Subquery(hosts.filter(key=KeyTextTransform("host", OuterRef("data"))).values("label")[:1]),
+        due=Greatest("run_at", Coalesce("lease_until", "run_at")),
+        stuck=Case(When(stuck(), then=True), default=False),
+        standing=Case(
+            When(~live(), then=F("state")),
+            When(held(), then=Value(HELD)),
+            When(overdue(), then=Value(OVERDUE)),
+            When(retrying(), then=Value(RETRYING)),
+            When(waiting(), then=Value(WAITING)),
+            default=Value(DUE),
+        ),
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class Standing:
+    """The same in words, from a row of `with_standing`."""
+
+    job: Job
+
+    @property
+    def stuck(self) -> bool:
+        return self.job.stuck  # type: ignore[attr-defined]
+
+    @property
+    def live(self) -> bool:
+        return self.job.state in LIVE
+
+    @property
+    def superseded(self) -> bool:
+        """Whether it ended because its instance is being deleted: no failure to look into."""
+        return self.job.state == Job.State.FAILED and self.job.error == Event.SUPERSEDED
+
+    def state(self) -> SafeString:
+        """Pills: stuck or not, what it is doing, and whether it goes backwards or was cancelled."""
+        if self.superseded:
+            return pill("superseded", QUIET)
+        standing: str = self.job.standing  # type: ignore[attr-defined]
+        pills = [pill("stuck", BAD)] if self.stuck else []
+        pills.append(pill(WORDS.get(standing, standing), TONES.get(standing, QUIET)))
+        if self.job.state == Job.State.UNDOING:
+            pills.append(pill("undoing", BAD))
+        if self.job.cancelled:
+            pills.append(pill("cancelled"))
+        return format_html_join(" ", "{}", ((each,) for each in pills))
+
+    def step(self) -> str:
+        """Where in its plan it stands: ``2/3 disks``."""
+        steps = self.steps()
+        if self.job.step not in steps:
+            return self.job.step
+        return f"{steps.index(self.job.step) + 1}/{len(steps)} {self.job.step}"
+
+    def steps(self) -> list[str]:
+        """The names of the plan's steps; none for a kind that this release does not know, or unreadable data."""
+        kind = KINDS.get(self.job.kind)
+        try:
+            return [step.name for step in kind.plan(self.job.data)] if kind else []
+        except LookupError:
+            return []  # another release wrote it; the engine says so in the job's error
+
+    def plan(self) -> SafeString:
+        """All steps in order, coloured by what became of each."""
+        steps = self.steps()
+        at = steps.index(self.job.step) if self.job.step in steps else -1
+        here = {"done": "good", "failed": "bad", "undoing": "bad"}.get(self.job.state, "busy")
+        here = "quiet" if self.superseded else here
+        tones = ["good" if n < at or self.job.state == "done" else here if n == at else "quiet"
+                 for n in range(len(steps))]  # fmt: skip
+        marks = {"good": "✓ ", "bad": "✗ ", "busy": "▸ ", "quiet": ""}
+        pills = ((pill(f"{marks[tone]}{name}", tone),) for name, tone in zip(steps, tones, strict=True))
+        return format_html('<ul class="steps">{}</ul>', format_html_join("", "<li>{}</li>", pills))
+
+    def attempt(self) -> str:
+        """How often the current step was tried since the last progress, and what that means for the job.
+
+        Undoing has no limit. Nor has the end of a job that was given up past the point of no return: it waits for
+        the host to say what is true.
+        """
+        if not self.live:
+            return "–"
+        number, limit = self.job.attempt, settings.JOB_ATTEMPTS
+        if self.job.state == Job.State.UNDOING:
+            return f"undoing, attempt {number}" if number else "undoing"
+        if number == limit:
+            return f"last attempt ({number} of {limit})"
+        return f"given up, ending it: attempt {number}" if number > limit else f"attempt {number} of {limit}"
+
+    def move(self) -> str:
+        """Where a live job moves its instance to; "" where it stays on its host."""
+        target: str | None = self.job.target  # type: ignore[attr-defined]
+        return target if self.live and target and self.job.data["host"] != self._host_id else ""
+
+    def lease(self) -> str:
+        if not self.live:
+            return "–"
+        if self.job.lease_until is None:
+            return "free"
+        if self.job.lease_until >= self._clock:
+            return f"held until {self.job.lease_until:%H:%M:%S} ({span(self.job.lease_until - self._clock)} left)"
+        return f"lost {span(self._clock - self.job.lease_until)} ago"
+
+    def timing(self) -> str:
+        """When it runs next, or how long it took."""
+        if self.job.finished_at is not None:
+            return f"took {span(self.job.finished_at - self.job.created)}"
+        if self.job.state == Job.State.QUEUED:
+            return f"queued for {span(self._clock - self.job.created)}, behind the live job"
+        if self.job.lease_until is not None and self.job.lease_until >= self._clock:
+            return f"at work, {span(self._clock - self.job.created)} old"
+        due: datetime = self.job.due  # type: ignore[attr-defined]
+        if due <= self._clock:
+            return f"due since {span(self._clock - due)}"
+        return f"runs in {span(due - self._clock)}"
+
+    def deadline(self) -> str:
+        if not self.live:
+            return "–"
+        left = self.job.deadline_at - self._clock
+        return f"in {span(left)}" if left > timedelta(0) else f"passed {span(-left)} ago: it is given up"
+
+    def error(self) -> SafeString:
+        if self.superseded:
+            return format_html('<span class="quiet">{}</span>', self.job.error)
+        if not self.job.error:
+            return SafeString("")
+        return format_html('<span class="problem">{}</span>', self.job.error)
+
+    def details(self) -> SafeString:
+        """Everything about a job in one cell of the timeline."""
+        facts = [self.step()]
+        if self.live and self.job.attempt:
+            facts.append(self.attempt())
+        if self.live:
+            facts.append(f"lease {self.lease()}")
+        if self.move():
+            facts.append(f"to host {self.move()}")
+        return lines([" · ".join([*facts, self.timing()]), self.error()])
+
+    @property
+    def _host_id(self) -> int | None:
+        return self.job.instance.host_id if self.job.instance is not None else None
+
+    @property
+    def _clock(self) -> datetime:
+        return cast(datetime, self.job.clock)  # type: ignore[attr-defined]

@@ -1,0 +1,125 @@
+"""Host migrations: scheduled here, told to the owner, started by either or by the clock."""
+
+from typing import Any
+
+from django import forms
+from django.contrib import admin
+from django.db.models import QuerySet
+from django.http import HttpRequest
+from django.urls import reverse
+from django.utils.html import format_html
+from django.utils.http import urlencode
+from django.utils.safestring import SafeString
+
+from accounts.admin.panels import staff
+from compute.models import HostMigration, Instance
+from compute.services.hosts import moves
+from config.admin.display import BUSY, GOOD, QUIET, link, list_of, moment, pill
+from config.admin.pages import Page, Panel
+from config.admin.verbs import Verb
+from config.errors import Invalid
+
+Status = HostMigration.Status
+TONES = {Status.PENDING: BUSY, Status.STARTED: BUSY, Status.DONE: GOOD, Status.CANCELLED: QUIET}
+
+
+def start(request: HttpRequest, migration: HostMigration) -> str:
+    if migration.status != Status.PENDING:
+        raise Invalid("Only a migration that is pending can be started.")
+    job = moves.migrate(staff(request, migration.instance.account_id), migration.instance)
+    return f"job {job.pk} is on its way."
+
+
+def cancel(request: HttpRequest, migration: HostMigration) -> str:
+    moves.cancel(migration)
+    return "it is not going to happen."
+
+
+def is_pending(migration: HostMigration) -> bool:
+    return migration.status == Status.PENDING
+
+
+def status_pill(migration: HostMigration) -> SafeString:
+    return pill(migration.status, TONES.get(migration.status, QUIET))  # type: ignore[call-overload]
+
+
+class MigrationForm(forms.ModelForm):
+    """Names the instance as what is wrong where it has one already; a form leaves conditional constraints out."""
+
+    class Meta:
+        model = HostMigration
+        fields = ("instance", "when", "reason")
+
+    def clean_instance(self) -> Instance:
+        instance: Instance = self.cleaned_data["instance"]
+        if instance.host_migrations.filter(status__in=(Status.PENDING, Status.STARTED)).exists():
+            raise forms.ValidationError("A migration of this compute is scheduled already.")
+        return instance
+
+
+@admin.register(HostMigration)
+class HostMigrationPage(Page):
+    """Migrations are added and cancelled, never changed: they may start at any moment as they are."""
+
+    form = MigrationForm
+    list_display = ("instance_link", "state", "due", "reason", "created")
+    list_display_links = ("due",)
+    list_select_related = ("instance",)
+    list_filter = ("status",)
+    search_fields = ("=instance_id", "^instance__label")
+    search_help_text = "An instance's id, or how its label begins."
+    ordering = ("-id",)
+    sortable_by = ()
+    autocomplete_fields = ("instance",)
+    verbs = (
+        Verb(
+            "start", "Start now", start, offered=is_pending,
+            confirm="What runs is shut down, moved to another host of its region, and booted again there.",
+        ),
+        Verb("cancel", "Cancel", cancel, danger=True, offered=is_pending),
+    )  # fmt: skip
+
+    def get_queryset(self, request: HttpRequest) -> QuerySet[HostMigration]:
+        return super().get_queryset(request).select_related("instance")
+
+    def get_fields(self, request: HttpRequest, obj: HostMigration | None = None):
+        asked = ("instance", "when", "reason")
+        return asked if obj is None else ("instance_link", "state", "due", "reason", "created")
+
+    def get_readonly_fields(self, request: HttpRequest, obj: Any = None) -> tuple[Any, ...]:
+        return () if obj is None else self.get_fields(request, obj)
+
+    def has_change_permission(self, request: HttpRequest, obj: HostMigration | None = None) -> bool:
+        return False
+
+    def has_delete_permission(self, request: HttpRequest, obj: HostMigration | None = None) -> bool:
+        """They stay to be read; one that is not to happen is cancelled."""
+        return False
+
+    @admin.display(description="Instance")
+    def instance_link(self, migration: HostMigration):
+        return link(migration.instance)
+
+    @admin.display(description="Status")
+    def state(self, migration: HostMigration):
+        return status_pill(migration)
+
+    @admin.display(description="When", ordering="when")
+    def due(self, migration: HostMigration):
+        return moment(migration.when)
+
+
+def migrations_panel(instance: Instance) -> Panel:
+    """The instance's host migrations, on its page, and the way to schedule one."""
+    rows = instance.host_migrations.order_by("-pk")[:5]
+    found: list[tuple[Any, ...]] = [
+        (link(row, f"{row.pk}"), status_pill(row), moment(row.when), row.reason) for row in rows
+    ]
+    address = f"{reverse('admin:compute_hostmigration_add')}?{urlencode({'instance': instance.pk})}"
+    found.append((format_html('<a href="{}">schedule one</a>', address), "", "", ""))
+    return Panel.of(
+        "Host migrations",
+        ("Id", "Status", "When", "Reason"),
+        found,
+        more=list_of(HostMigration, instance__id__exact=instance.pk),
+    )

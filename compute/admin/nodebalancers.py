@@ -1,0 +1,140 @@
+"""Load balancers: where their traffic goes, and what of it is up."""
+
+from django.contrib import admin
+from django.db.models import Count, Prefetch, Q, QuerySet
+from django.http import HttpRequest
+from django.utils.html import format_html_join
+from django.utils.safestring import SafeString
+
+from accounts.admin.panels import MOST, account_panel, staff
+from accounts.models import Account
+from compute.admin.instances import addresses, ipv4
+from compute.models import NodeBalancer, NodeBalancerConfig, NodeBalancerNode
+from compute.services.nodebalancers import nodebalancers
+from config.admin.display import BAD, GOOD, NOTHING, QUIET, link, list_of, moment, pill
+from config.admin.pages import Panel, ReadOnlyPage
+from config.admin.verbs import Verb
+
+Status = NodeBalancerNode.Status
+TONES: dict[str, str] = {Status.UP: GOOD, Status.DOWN: BAD, Status.UNKNOWN: QUIET}
+
+
+def counted(rows: QuerySet[NodeBalancer]) -> QuerySet[NodeBalancer]:
+    """Add how many nodes there are, and how many of them are up and down."""
+    nodes = "configs__nodes"
+    return rows.annotate(
+        nodes=Count(nodes),
+        up=Count(nodes, filter=Q(configs__nodes__status=Status.UP)),
+        down=Count(nodes, filter=Q(configs__nodes__status=Status.DOWN)),
+    )
+
+
+def health(balancer: NodeBalancer) -> SafeString:
+    """Pills of a row of `counted`: what is up, what is down."""
+    number, up, down = balancer.nodes, balancer.up, balancer.down  # type: ignore[attr-defined]
+    if not number:
+        return pill("no nodes", QUIET)
+    pills = [pill(f"{up} up", GOOD)] if up else []
+    pills += [pill(f"{down} down", BAD)] if down else []
+    pills += [pill(f"{number - up - down} unknown", QUIET)] if up + down < number else []
+    return format_html_join(" ", "{}", ((each,) for each in pills))
+
+
+def delete(request: HttpRequest, balancer: NodeBalancer) -> str:
+    nodebalancers.delete(staff(request, balancer.account_id), balancer)
+    return "deleted, and its address given back."
+
+
+def configs_panel(configs: list[NodeBalancerConfig]) -> Panel:
+    return Panel.of(
+        "Configs",
+        ("Port", "Protocol", "Algorithm", "Stickiness", "Check", "PROXY protocol", "Certificate of"),
+        (
+            (
+                config.port, config.protocol, config.algorithm, config.stickiness, check_text(config),
+                config.proxy_protocol, config.ssl_commonname or NOTHING,
+            )
+            for config in configs
+        ),
+    )  # fmt: skip
+
+
+def check_text(config: NodeBalancerConfig) -> str:
+    if not config.watched:
+        return config.check_type
+    down = f"down after {config.check_attempts}"
+    if config.check_type == NodeBalancerConfig.Check.NONE:
+        return f"by traffic, {down}, tried again every {config.check_interval} s"
+    passive = ", and by traffic" if config.check_passive else ""
+    return f"{config.check_type} {config.check_path} every {config.check_interval} s, {down}{passive}"
+
+
+def nodes_panel(configs: list[NodeBalancerConfig]) -> Panel:
+    return Panel.of(
+        "Nodes",
+        ("Port", "Label", "Address", "Instance", "Mode", "Weight", "Status"),
+        (
+            (
+                config.port, node.label, addresses([node.address]), link(node.instance), node.mode, node.weight,
+                pill(node.status, TONES[node.status]),
+            )
+            for config in configs
+            for node in config.nodes.all()
+        ),
+    )  # fmt: skip
+
+
+@admin.register(NodeBalancer)
+class NodeBalancerPage(ReadOnlyPage):
+    """Load balancers come into being and change by their owners. Keys of certificates are shown to nobody."""
+
+    list_display = ("id", "label", "account", "ipv4", "region", "state", "created")
+    list_display_links = ("id", "label")
+    list_select_related = ("account", "region")
+    list_filter = ("region",)
+    link_filters = ("account__id__exact",)
+    search_fields = ("=pk", "^label")
+    search_help_text = "Id, IPv4 address, or how a label begins."
+    ordering = ("-id",)
+    sortable_by = ("id",)
+    verbs = (
+        Verb(
+            "delete", "Delete", delete, danger=True, permission="delete",
+            confirm="What comes in on their addresses is served no more. This cannot be undone.",
+        ),
+    )  # fmt: skip
+    fields = (
+        "label", "account", "region", "hostname", "ipv4", "ipv6", "client_conn_throttle", "state", "tags",
+        "version", "created", "updated",
+    )  # fmt: skip
+
+    def get_queryset(self, request: HttpRequest) -> QuerySet[NodeBalancer]:
+        return counted(super().get_queryset(request)).select_related("account", "region")
+
+    def matches(self, term: str) -> Q:
+        address = ipv4(term)
+        return Q(ipv4=address) if address else super().matches(term)
+
+    def panels(self, request: HttpRequest, obj: NodeBalancer) -> list[Panel]:
+        nodes = Prefetch("nodes", NodeBalancerNode.objects.select_related("instance").order_by("pk"))
+        configs = list(obj.configs.order_by("port").prefetch_related(nodes))
+        return [configs_panel(configs), nodes_panel(configs)]
+
+    @admin.display(description="Nodes")
+    def state(self, balancer: NodeBalancer) -> SafeString:
+        return health(balancer)
+
+
+@account_panel
+def balancers_panel(account: Account) -> Panel:
+    """The account's newest load balancers, on its page."""
+    rows = counted(NodeBalancer.objects.filter(account=account)).order_by("-pk")[:MOST]
+    return Panel.of(
+        "Load balancers",
+        ("Label", "Id", "Region", "IPv4", "Nodes", "Created"),
+        (
+            (link(row), row.pk, row.region_id, addresses([row.ipv4]), health(row), moment(row.created))
+            for row in rows
+        ),
+        more=list_of(NodeBalancer, account__id__exact=account.pk),
+    )

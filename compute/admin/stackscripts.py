@@ -1,0 +1,46 @@
+"""Deployment scripts. Their text is their authors'; staff choose which public ones stand out, or are so no more."""
+
+from django.contrib import admin
+from django.db import transaction
+from django.http import HttpRequest
+
+from accounts.actors import Actor
+from accounts.services.events import notify
+from compute.models import StackScript
+from compute.refs import script_ref
+from config.admin.pages import Page
+
+
+@admin.register(StackScript)
+class StackScriptPage(Page):
+    """Scripts come into being and go by their owners; staff may take a public one back."""
+
+    list_display = ("id", "label", "account", "username", "is_public", "ordinal", "deployments_total", "updated")
+    list_select_related = ("account",)
+    list_filter = ("is_public",)
+    search_fields = ("=id", "^label", "username")
+    search_help_text = "A script's id, how its label begins, or its author."
+    link_filters = ("account__id__exact",)
+    fieldsets = (
+        (None, {"fields": ("label", "account", "username", "description", ("is_public", "ordinal"), "logo_url")}),
+        ("What it runs", {"fields": ("images", "rev_note", "script", "user_defined_fields")}),
+        ("Use", {"fields": ("deployments_total", "created", "updated")}),
+    )
+    readonly_fields = (
+        "label", "account", "username", "description", "images", "rev_note", "script", "user_defined_fields",
+        "deployments_total", "created", "updated",
+    )  # fmt: skip
+
+    def has_add_permission(self, request: HttpRequest) -> bool:
+        return False
+
+    def has_delete_permission(self, request: HttpRequest, obj: StackScript | None = None) -> bool:
+        return False
+
+    def save_model(self, request: HttpRequest, obj: StackScript, form, change: bool) -> None:
+        """Write what staff changed, and tell its account when others see it no more, or now do."""
+        with transaction.atomic():
+            obj.save(update_fields=[*form.changed_data, "updated"])
+            if "is_public" in form.changed_data:
+                action = "stackscript_publicize" if obj.is_public else "stackscript_update"
+                notify(Actor.platform(obj.account_id), action, script_ref(obj))

@@ -1,0 +1,44 @@
+"""Moving an instance to another host or region."""
+
+from rest_framework.serializers import BooleanField, CharField
+
+from accounts.actors import Actor
+from compute.api.instances import WRITE
+from compute.api.resources import InstanceResource
+from compute.models import Instance
+from compute.services.hosts.moves import migrate
+from config.api.access import READ_WRITE
+from config.api.responses import JSONResponse
+from config.api.serializers import Resource
+from config.api.views import ResourceViewSet
+
+
+class MigrateRequest(Resource):
+    """The body of a migration: with a `region` to there, without to another host."""
+
+    region = CharField(required=False)
+    upgrade = BooleanField(default=False)
+
+
+class MigrateViewSet(ResourceViewSet[Actor, Instance]):
+    """Migrations of an instance."""
+
+    resource = InstanceResource
+    requests = {"migrate": MigrateRequest}
+    scopes = {"migrate": WRITE}
+    grants = {"migrate": READ_WRITE}
+
+    @staticmethod
+    def objects(actor, path):
+        return Instance.objects.visible_to(actor)
+
+    def migrate(self, request, id) -> JSONResponse:
+        """Start the host migration that is scheduled for an instance, or move it to another region.
+
+        With `region` it moves there, with its disks and profiles; its addresses, the names set on them and its IPv6
+        ranges stay behind, and a scheduled host migration is cancelled. A running instance is shut down and booted
+        again at the end. `upgrade` also gives it the newer type that replaces a deprecated one.
+        """
+        given = self.validated()
+        migrate(self.actor, self.get_entity(), given.get("region"), given["upgrade"])
+        return JSONResponse()

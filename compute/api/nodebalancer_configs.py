@@ -1,0 +1,186 @@
+"""The configs of a load balancer, one for each port."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from django.core.validators import RegexValidator
+from django.db.models import Count, OuterRef, Subquery
+from django.db.models.functions import Coalesce, JSONObject
+from rest_framework.serializers import BooleanField, CharField, ChoiceField, IntegerField
+
+from accounts.actors import Actor
+from compute.api.nodebalancer_nodes import READ, WRITE, BalancerNodeResource, RebuiltNode, its_balancer, node_wish
+from compute.models import NodeBalancer, NodeBalancerConfig, NodeBalancerNode
+from compute.services.nodebalancers import configs
+from compute.services.nodebalancers.certificates import LONGEST
+from compute.services.nodebalancers.configs import REDACTED, ConfigWish
+from config.api.access import READ_ONLY, READ_WRITE
+from config.api.fields import Annotated, Computed
+from config.api.responses import JSONResponse
+from config.api.serializers import Resource
+from config.api.views import ResourceViewSet
+from config.errors import Denied
+
+Config = NodeBalancerConfig
+PATH = RegexValidator(r"\A[a-zA-Z0-9/\-%?&=.]*\Z", "check_path is not valid")
+PRINTABLE = RegexValidator(r"\A[^\x00-\x1f\x7f]*\Z", "check_body is not valid")
+LONGEST_INTERVAL = 3600
+
+
+def _count(status: str) -> Coalesce:
+    nodes = NodeBalancerNode.objects.filter(config=OuterRef("pk"), status=status).order_by().values("config")
+    return Coalesce(Subquery(nodes.annotate(number=Count("pk")).values("number")), 0)
+
+
+def redacted(fingerprint: str) -> str | None:
+    """What stands for a certificate or a key, if there is one."""
+    return REDACTED if fingerprint else None
+
+
+def pem(what: str) -> CharField:
+    return CharField(
+        max_length=LONGEST, allow_null=True, allow_blank=True, required=False,
+        help_text=f"{what}, as PEM. Needed with https; in answers `{REDACTED}`, which sent back changes nothing.",
+    )  # fmt: skip
+
+
+class NodesStatus(Resource):
+    """How many nodes are up and down. The others' status is not known."""
+
+    up = IntegerField(read_only=True)
+    down = IntegerField(read_only=True)
+
+
+class BalancerConfigRequest(Resource):
+    """What is written of a config."""
+
+    port = IntegerField(min_value=1, max_value=65535, required=False, help_text="By default 80.")
+    protocol = ChoiceField(Config.Protocol.choices, required=False)
+    algorithm = ChoiceField(Config.Algorithm.choices, required=False)
+    stickiness = ChoiceField(
+        Config.Stickiness.choices, required=False, help_text="http_cookie not with the protocol tcp."
+    )
+    check = ChoiceField(Config.Check.choices, source="check_type", required=False)
+    check_interval = IntegerField(
+        min_value=1, max_value=LONGEST_INTERVAL, required=False, help_text="Seconds. By default 31."
+    )
+    check_timeout = IntegerField(
+        min_value=1, max_value=30, required=False, help_text="Seconds. By default 30, at most the interval."
+    )
+    check_attempts = IntegerField(
+        min_value=1, max_value=30, required=False, help_text="Failures in a row until a node is DOWN. By default 3."
+    )
+    check_path = CharField(max_length=255, allow_blank=True, required=False, validators=[PATH])
+    check_body = CharField(
+        max_length=255, allow_blank=True, trim_whitespace=False, required=False, validators=[PRINTABLE],
+        help_text="Text that the answer has to contain. Needed with http_body.",
+    )  # fmt: skip
+    check_passive = BooleanField(
+        required=False,
+        help_text="Whether as many bad answers to clients as check_attempts make a node DOWN, also without check: "
+        "then it is UP again once it takes a connection, which is tried every check_interval.",
+    )  # fmt: skip
+    proxy_protocol = ChoiceField(Config.ProxyProtocol.choices, required=False)
+    cipher_suite = ChoiceField(Config.CipherSuite.choices, required=False)
+    ssl_cert = pem("The certificate with its chain")
+    ssl_key = pem("The private key, not encrypted")
+
+
+class NewBalancerConfig(BalancerConfigRequest):
+    nodes = BalancerNodeResource(many=True)
+
+
+class BalancerConfigCreate(BalancerConfigRequest):
+    nodes = BalancerNodeResource(many=True, required=False)
+
+
+class BalancerConfigRebuild(BalancerConfigRequest):
+    nodes = RebuiltNode(many=True)
+
+
+class BalancerConfigResource(Resource):
+    id = IntegerField(read_only=True)
+    port = IntegerField(min_value=1, max_value=65535)
+    protocol = ChoiceField(Config.Protocol.choices)
+    algorithm = ChoiceField(Config.Algorithm.choices)
+    stickiness = ChoiceField(Config.Stickiness.choices)
+    check = ChoiceField(Config.Check.choices, source="check_type")
+    check_interval = IntegerField()
+    check_timeout = IntegerField()
+    check_attempts = IntegerField()
+    check_path = CharField()
+    check_body = CharField()
+    check_passive = BooleanField()
+    proxy_protocol = ChoiceField(Config.ProxyProtocol.choices)
+    cipher_suite = ChoiceField(Config.CipherSuite.choices)
+    nodebalancer_id = IntegerField(read_only=True)
+    ssl_commonname = CharField(read_only=True)
+    ssl_fingerprint = CharField(read_only=True, help_text="SHA-256 of the certificate.")
+    ssl_cert = Computed(CharField(allow_null=True), redacted, "ssl_fingerprint", allow_null=True)
+    ssl_key = Computed(CharField(allow_null=True), redacted, "ssl_fingerprint", allow_null=True)
+    nodes_status = Annotated(NodesStatus(), JSONObject(up=_count("UP"), down=_count("DOWN")))
+
+
+def wish_of(given: Mapping[str, Any]) -> ConfigWish:
+    """What the service takes, from a validated body."""
+    fields = dict(given)
+    cert, key = (_new_text(fields.pop(name, None)) for name in ("ssl_cert", "ssl_key"))
+    nodes = tuple(map(node_wish, fields.pop("nodes", ())))
+    return ConfigWish(fields, cert, key, nodes)
+
+
+def _new_text(text: str | None) -> str | None:
+    """None for what says nothing new."""
+    return None if text in (None, "", REDACTED) else text
+
+
+class BalancerConfigViewSet(ResourceViewSet[Actor, NodeBalancerConfig]):
+    """Configs of a load balancer: what it does on each of its ports."""
+
+    resource = BalancerConfigResource
+    requests = {
+        "create": BalancerConfigCreate, "update": BalancerConfigRequest, "rebuild": BalancerConfigRebuild,
+    }  # fmt: skip
+    responses = {"rebuild": BalancerConfigResource}
+    scopes = {
+        "list": READ, "retrieve": READ, "create": WRITE, "update": WRITE, "destroy": WRITE, "rebuild": WRITE,
+    }  # fmt: skip
+    grants = {
+        "list": READ_ONLY, "retrieve": READ_ONLY, "create": READ_WRITE, "update": READ_WRITE, "destroy": READ_WRITE,
+        "rebuild": "add_nodebalancers",
+    }  # fmt: skip
+    parent = staticmethod(its_balancer)
+    related = ("nodebalancer",)
+
+    @staticmethod
+    def objects(actor, path):
+        return Config.objects.filter(nodebalancer__in=its_balancer(actor, path).values("pk"))
+
+    def check_level(self, entity) -> None:
+        """A rebuild needs what a create does, and on top of it what every change of this load balancer does."""
+        super().check_level(entity)
+        if self.action == "rebuild" and not NodeBalancer.objects.writable_by(self.actor).filter(pk=entity.pk):
+            raise Denied
+
+    def create(self, request, nodebalancer_id) -> JSONResponse:
+        """Have a load balancer listen on one more port."""
+        config = configs.create(self.actor, self.get_parent(), wish_of(self.validated()))
+        return self.retrieve(request, nodebalancer_id=nodebalancer_id, id=config.pk)
+
+    def update(self, request, nodebalancer_id, id) -> JSONResponse:
+        """Change what is given of a config."""
+        configs.update(self.actor, self.get_entity(), wish_of(self.validated(partial=True)))
+        return self.retrieve(request, nodebalancer_id=nodebalancer_id, id=id)
+
+    def destroy(self, request, nodebalancer_id, id) -> JSONResponse:
+        """Close a port, and drop its nodes."""
+        configs.delete(self.actor, self.get_entity())
+        return JSONResponse()
+
+    def rebuild(self, request, nodebalancer_id, id) -> JSONResponse:
+        """Replace a config and its nodes as a whole: what is not given has its default.
+
+        Nodes named by their `id` stay. The certificate and its key stay too where none are given.
+        """
+        configs.rebuild(self.actor, self.get_entity(), wish_of(self.validated()))
+        return self.retrieve(request, nodebalancer_id=nodebalancer_id, id=id)

@@ -1,0 +1,100 @@
+"""The nodes of a load balancer's config."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from django.core.validators import RegexValidator
+from django.db import models
+from django.db.models import QuerySet
+from rest_framework.serializers import CharField, ChoiceField, IntegerField
+
+from accounts.actors import Actor
+from compute.models import NodeBalancer, NodeBalancerConfig, NodeBalancerNode
+from compute.services.nodebalancers import nodes
+from compute.services.nodebalancers.nodes import NodeWish
+from config.api.access import READ_ONLY, READ_WRITE
+from config.api.responses import JSONResponse
+from config.api.serializers import Resource
+from config.api.views import ResourceViewSet
+
+READ = "nodebalancers:read_only"
+WRITE = "nodebalancers:read_write"
+
+LABEL = RegexValidator(r"\A[a-zA-Z0-9\-_.]*\Z", "label is not valid")
+MOST_WEIGHT = 255
+STATUSES = [*NodeBalancerNode.Status.values, "unknown"]
+"""The contract's schema has the last for the first, which is what the published service answers."""
+
+
+class BalancerNodeResource(Resource):
+    id = IntegerField(read_only=True)
+    address = CharField(max_length=21, help_text="A private IPv4 address of a compute in the region, and a port.")
+    label = CharField(min_length=3, max_length=32, validators=[LABEL])
+    status = ChoiceField(STATUSES, read_only=True, help_text="Unknown where nobody looked yet, or nothing does.")
+    weight = IntegerField(
+        min_value=1, max_value=MOST_WEIGHT, required=False, help_text="By default 50: its share among the others."
+    )
+    mode = ChoiceField(
+        NodeBalancerNode.Mode.choices, required=False,
+        help_text="reject sends it nothing, drain only clients that stick to it, backup all when no other is up.",
+    )  # fmt: skip
+    config_id = IntegerField(read_only=True)
+    nodebalancer_id = IntegerField(source="config.nodebalancer_id", read_only=True)
+
+
+class RebuiltNode(Resource):
+    """A node as a rebuild takes it: with an `id` one that is there, changed by what else is given."""
+
+    id = IntegerField(required=False, allow_null=True, min_value=1, max_value=models.BigIntegerField.MAX_BIGINT)
+    address = CharField(max_length=21, required=False)
+    label = CharField(min_length=3, max_length=32, required=False, validators=[LABEL])
+    weight = IntegerField(min_value=1, max_value=MOST_WEIGHT, required=False)
+    mode = ChoiceField(NodeBalancerNode.Mode.choices, required=False)
+
+
+def node_wish(given: Mapping[str, Any]) -> NodeWish:
+    """What the service takes, from a validated body."""
+    return NodeWish(**given)
+
+
+def its_balancer(actor, path) -> QuerySet[NodeBalancer]:
+    """The load balancer that the path names, if it exists for the actor."""
+    return NodeBalancer.objects.visible_to(actor).filter(pk=path["nodebalancer_id"])
+
+
+def its_config(actor, path) -> QuerySet[NodeBalancerConfig]:
+    """The config that the path names, if its load balancer exists for the actor."""
+    mine = its_balancer(actor, path).values("pk")
+    return NodeBalancerConfig.objects.filter(nodebalancer__in=mine, pk=path["config_id"])
+
+
+class BalancerNodeViewSet(ResourceViewSet[Actor, NodeBalancerNode]):
+    """Nodes of a config: where its traffic goes."""
+
+    resource = BalancerNodeResource
+    # the contract asks for read_write to retrieve one
+    scopes = {"list": READ, "retrieve": WRITE, "create": WRITE, "update": WRITE, "destroy": WRITE}
+    grants = {
+        "list": READ_ONLY, "retrieve": READ_ONLY, "create": READ_WRITE, "update": READ_WRITE, "destroy": READ_WRITE,
+    }  # fmt: skip
+    parent = staticmethod(its_config)
+    related = ("config__nodebalancer",)
+
+    @staticmethod
+    def objects(actor, path):
+        return NodeBalancerNode.objects.filter(config__in=its_config(actor, path).values("pk"))
+
+    def create(self, request, nodebalancer_id, config_id) -> JSONResponse:
+        """Add a node to a config."""
+        config: NodeBalancerConfig = self.get_parent()
+        return self.answer(nodes.create(self.actor, config, node_wish(self.validated())))
+
+    def update(self, request, nodebalancer_id, config_id, id) -> JSONResponse:
+        """Change what is given of a node."""
+        node = self.get_entity()
+        return self.answer(nodes.update(self.actor, node, node_wish(self.validated(partial=True))))
+
+    def destroy(self, request, nodebalancer_id, config_id, id) -> JSONResponse:
+        """Take a node out of a config."""
+        nodes.delete(self.actor, self.get_entity())
+        return JSONResponse()

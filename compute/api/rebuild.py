@@ -1,0 +1,58 @@
+"""Making an instance anew from an image, and getting into one whose password is lost."""
+
+from rest_framework.serializers import BooleanField, CharField
+
+from accounts.actors import Actor
+from compute.api.instances import WRITE, spec_fields
+from compute.api.resources import DeployRequest, InstanceResource
+from compute.models import Instance
+from compute.services.instances import root_passwords
+from compute.services.instances.rebuild import RebuildSpec, rebuild
+from config.api.access import READ_WRITE
+from config.api.responses import JSONResponse
+from config.api.serializers import Resource
+from config.api.views import ResourceViewSet
+
+
+class RebuildRequest(DeployRequest):
+    """The body of a rebuild."""
+
+    image = CharField()
+    root_pass = CharField(min_length=7, max_length=128, trim_whitespace=False, write_only=True)
+    booted = BooleanField(default=True, write_only=True)
+
+
+class PasswordRequest(Resource):
+    """The body of a new root password."""
+
+    root_pass = CharField(trim_whitespace=False, write_only=True)
+
+
+class RebuildViewSet(ResourceViewSet[Actor, Instance]):
+    """Rebuilds and root passwords of instances."""
+
+    resource = InstanceResource
+    requests = {"rebuild": RebuildRequest, "password": PasswordRequest}
+    responses = {"rebuild": InstanceResource}
+    scopes = {"rebuild": WRITE, "password": WRITE}
+    grants = {"rebuild": READ_WRITE, "password": READ_WRITE}
+
+    @staticmethod
+    def objects(actor, path):
+        return Instance.objects.visible_to(actor)
+
+    def rebuild(self, request, id) -> JSONResponse:
+        """Delete all disks and profiles of an instance and deploy an image, as on a new one. Cannot be undone.
+
+        It shows `rebuilding`, then `running`, or `offline` with `booted` false. It keeps its addresses, label, type
+        and backups.
+        """
+        return self.answer(rebuild(self.actor, self.get_entity(), RebuildSpec(**spec_fields(self.validated()))))
+
+    def password(self, request, id) -> JSONResponse:
+        """Set root's password on an instance that is off and has only one disk that is not swap.
+
+        With several, use the `password` of the disk. The event `password_reset` tells when it is set.
+        """
+        root_passwords.reset(self.actor, self.get_entity(), self.validated()["root_pass"])
+        return JSONResponse()

@@ -1,0 +1,54 @@
+"""Giving an instance another type."""
+
+from rest_framework.serializers import BooleanField, CharField
+
+from accounts.actors import Actor
+from compute.api.instances import WRITE
+from compute.api.resources import InstanceResource
+from compute.models import Instance
+from compute.services.instances.resize import mutate, resize
+from config.api.access import READ_WRITE
+from config.api.responses import JSONResponse
+from config.api.serializers import Resource
+from config.api.views import ResourceViewSet
+
+
+class MutateRequest(Resource):
+    """The body of an upgrade."""
+
+    allow_auto_disk_resize = BooleanField(default=True)
+
+
+class ResizeRequest(Resource):
+    """The body of a resize."""
+
+    type = CharField()
+    allow_auto_disk_resize = BooleanField(default=True)
+
+
+class ResizeViewSet(ResourceViewSet[Actor, Instance]):
+    """Changes of an instance's type."""
+
+    resource = InstanceResource
+    requests = {"resize": ResizeRequest, "mutate": MutateRequest}
+    scopes = {"resize": WRITE, "mutate": WRITE}
+    grants = {"resize": READ_WRITE, "mutate": READ_WRITE}
+
+    @staticmethod
+    def objects(actor, path):
+        return Instance.objects.visible_to(actor)
+
+    def resize(self, request, id) -> JSONResponse:
+        """Give an instance another type. It shows `migrating`, and is booted again at the end if it ran.
+
+        Its disks must fit the type. With `allow_auto_disk_resize`, an instance that has just one ext3 or ext4 disk
+        and one swap disk has the first resized so that both fill the type.
+        """
+        given = self.validated()
+        resize(self.actor, self.get_entity(), given["type"], given["allow_auto_disk_resize"])
+        return JSONResponse()
+
+    def mutate(self, request, id) -> JSONResponse:
+        """Upgrade an instance of a deprecated type to the type that replaces it, as a resize does."""
+        mutate(self.actor, self.get_entity(), self.validated()["allow_auto_disk_resize"])
+        return JSONResponse()

@@ -1,0 +1,122 @@
+"""What a kind of job is made of. The kinds themselves stand in `compute.worker.kinds`."""
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from datetime import timedelta
+from typing import TYPE_CHECKING, Any
+
+from compute.drivers.base import Power
+
+if TYPE_CHECKING:
+    from compute.worker.run import Run
+
+
+class Fail(Exception):
+    """Raised by a step that can never succeed: the job unwinds at once. The text is shown to the customer."""
+
+
+@dataclass(frozen=True, slots=True)
+class Wait:
+    """The step is under way: run it again in `seconds`. `percent` is how far this step has come.
+
+    One that copies data may tell its `rate`, in MB a second, and how many seconds are `remaining`.
+    """
+
+    seconds: float
+    percent: int = 0
+    rate: float | None = None
+    remaining: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Again:
+    """One effect of several is done: run the same step again at once, for the next. `percent` as in `Wait`."""
+
+    percent: int = 0
+
+
+Outcome = Wait | Again | None
+Action = Callable[["Run"], Outcome]
+Record = Callable[["Run"], None]
+
+
+def nothing(run: "Run") -> None:
+    """The undo of a step that leaves nothing behind which a later undo does not take away."""
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """One external effect.
+
+    `do` and `undo` run with no transaction open, may each run any number of times, and `undo` must accept that
+    `do` never happened. `record` writes what is now true into our own tables, in the transaction that settles the
+    step. ``undo=None`` marks the point of no return: from here on a failure ends the job where it stands.
+    `event` opens an event of its own when the step is reached. `when` (of the job's data) may skip the step.
+    """
+
+    name: str
+    do: Action
+    undo: Action | None
+    record: Record | None = None
+    event: str | None = None
+    when: Callable[[Mapping[str, Any]], bool] = lambda data: True
+
+
+@dataclass(frozen=True, slots=True)
+class Kind:
+    """A kind of job: which statuses it starts from, what holds during it, and its steps from first to last.
+
+    The status afterwards is not written here: it is asked from the driver; `off` is what a machine that is off
+    shows, where the job's data has no ``off`` of its own. Without `during` the instance shows what it showed: the
+    job works on a disk or takes a backup. `verb` completes "Cannot … a compute that is running." `done` and
+    `unwound` write our tables in the last settle: when all went well, or when every effect was undone.
+    `supersedes` lets it end another live job of the instance in order to run. That one is not undone, since all
+    the instance has is about to go, unless it has effects `outside` the instance's machine, or would leave a disk
+    half-made if the deletion came to nothing; and `superseded` writes what concerns these, in place of `unwound`.
+    """
+
+    name: str
+    verb: str
+    event: str
+    during: str | None
+    steps: tuple[Step, ...]
+    starts_from: frozenset[str] = frozenset()
+    supersedes: bool = False
+    goal: Power | None = None
+    off: str = "offline"
+    done: Record | None = None
+    unwound: Record | None = None
+    superseded: Record | None = None
+    outside: bool = False
+    deadline: timedelta = timedelta(hours=1)
+
+    def plan(self, data: Mapping[str, Any]) -> tuple[Step, ...]:
+        """The steps that a job with this data takes, in order; never empty."""
+        return tuple(step for step in self.steps if step.when(data))
+
+    def position(self, name: str, data: Mapping[str, Any]) -> int:
+        """Where the step called `name` stands in the plan."""
+        return [step.name for step in self.plan(data)].index(name)
+
+    def percent(self, position: int, within: int, data: Mapping[str, Any]) -> int:
+        """Percent of the current event, with the step at `position` come `within` percent far.
+
+        A chapter is the run of steps that share an event; every step of it weighs the same. Below 100: only the
+        last settle says 100.
+        """
+        plan = self.plan(data)
+        start = max(i for i in range(position + 1) if i == 0 or plan[i].event)
+        end = next((i for i in range(position + 1, len(plan)) if plan[i].event), len(plan))
+        return min(99, int((position - start + within / 100) * 100 / (end - start)))
+
+
+def registry(kinds: Iterable[Kind]) -> dict[str, Kind]:
+    """Kinds by name. Names are written in rows: renaming a kind or a step strands live jobs."""
+    table: dict[str, Kind] = {}
+    for kind in kinds:
+        if table.setdefault(kind.name, kind) is not kind:
+            raise ValueError(f"{kind.name}: two kinds have this name")
+        names = [step.name for step in kind.steps]
+        if len(names) != len(set(names)) or not names:
+            raise ValueError(f"{kind.name}: step names must be unique")
+    return table

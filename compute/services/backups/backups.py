@@ -1,0 +1,176 @@
+"""The backups of an instance: enabling and cancelling them, snapshots, and what there is to restore from."""
+
+from dataclasses import dataclass
+from datetime import date
+from typing import Any
+
+from django.db import transaction
+from django.db.models.functions import Now
+
+from accounts.actors import Actor
+from accounts.services.events import notify, open_event
+from compute.jobs.queue import enqueue
+from compute.jobs.store import LIVE
+from compute.models import Backup, Host, Instance, Job
+from compute.refs import backup_ref, instance_ref
+from compute.services.backups.content import content_of
+from compute.services.backups.records import discard, refresh_available
+from compute.services.backups.settings import NOT_OFFERED, OFF, is_offered, switch_on
+from compute.worker.steps.backups import RESTORING
+from config.db.inserts import draw_keys
+from config.db.rows import hold
+from config.errors import Busy, Invalid
+
+S = Backup.Status
+Type = Backup.Type
+NOT_ENABLED = "Backups are not enabled for this compute."
+
+
+@dataclass(frozen=True, slots=True)
+class Listing:
+    """What an instance has of backups. Those that failed are in none of these, and are found by their id."""
+
+    automatic: list[Backup]
+    current: Backup | None
+    in_progress: Backup | None
+
+
+def listing(instance: Instance) -> Listing:
+    """The backups of an instance, the oldest first. One query.
+
+    The snapshot in progress does not take the place of the current one before it is complete.
+    """
+    there = list(Backup.objects.filter(instance=instance).exclude(status__in=Backup.GIVEN_UP).order_by("pk"))
+    snapshots = [backup for backup in there if backup.type == Type.SNAPSHOT]
+    complete = [backup for backup in snapshots if backup.status == S.SUCCESSFUL]
+    under_way = [backup for backup in snapshots if backup.status in Backup.IN_PROGRESS]
+    return Listing(
+        automatic=[backup for backup in there if backup.type == Type.AUTOMATIC],
+        current=complete[-1] if complete else None,
+        in_progress=under_way[-1] if under_way else None,
+    )
+
+
+# --- enabling and cancelling --------------------------------------------------------------------------
+
+
+@transaction.atomic
+def enable(actor: Actor, instance: Instance) -> None:
+    """Let the instance have backups; no change where it has. Raises `Invalid` for a type without them."""
+    held = hold_any(instance)
+    if held.backups_enabled:
+        return
+    if not is_offered(held.type):
+        raise Invalid(NOT_OFFERED)
+    held.save(update_fields=[*switch_on(held), "updated"])
+    notify(actor, "backups_enable", instance_ref(held))
+
+
+@transaction.atomic
+def cancel(actor: Actor, instance: Instance) -> None:
+    """End the backups of the instance and delete all there are, those that failed too. Its schedule is forgotten.
+
+    One that is being made is given up by its job. Raises `Busy` while the instance, or another one from a backup of
+    it, is being restored; `Invalid` where backups are not enabled.
+    """
+    held = hold_any(instance)
+    if not held.backups_enabled:
+        raise Invalid(NOT_ENABLED)
+    backups = list(Backup.objects.filter(instance=held).select_for_update().order_by("pk"))
+    if held.status == Instance.Status.RESTORING or _is_read(backups):
+        raise Busy
+    Instance.objects.filter(pk=held.pk).update(**OFF, updated=Now())
+    finished = [backup for backup in backups if backup.status not in Backup.IN_PROGRESS]
+    if not any(backup.archives for backup in finished):
+        discard(finished, actor)
+        notify(actor, "backups_cancel", instance_ref(held))
+        return
+    told = open_event(
+        username=actor.username,
+        account_id=held.account_id,
+        action="backups_cancel",
+        entity=instance_ref(held),
+    )
+    discard(finished, actor, told)
+
+
+@transaction.atomic
+def delete(actor: Actor, backup: Backup) -> None:
+    """Delete one backup with what is kept of it: for staff. Raises `Invalid` while it is being made."""
+    held = hold_any(backup.instance)
+    found = hold(Backup.objects.filter(pk=backup.pk), to_delete=True)
+    if found.status in Backup.IN_PROGRESS:
+        raise Invalid("The backup is being made: cancel its job instead.")
+    ref = backup_ref(found)
+    discard([found], actor)
+    refresh_available(held)
+    notify(actor, "compute_update", instance_ref(held), ref, message="A backup was deleted by the platform.")
+
+
+def _is_read(backups: list[Backup]) -> bool:
+    """Whether a restore from one of these lives. Their rows are locked: none begins meanwhile."""
+    ids = [backup.pk for backup in backups]
+    return Job.objects.filter(kind__in=RESTORING, state__in=LIVE, data__backup__in=ids).exists()
+
+
+# --- taking one ---------------------------------------------------------------------------------------
+
+
+@transaction.atomic
+def snapshot(actor: Actor, instance: Instance, label: str) -> Backup:
+    """Take a backup now, which replaces the snapshot before it when it is complete.
+
+    Raises `Invalid` where backups are not enabled, there is nothing to keep or the host is under maintenance;
+    `Busy` while another job of the instance lives.
+    """
+    held = hold_any(instance)
+    if not held.backups_enabled:
+        raise Invalid(NOT_ENABLED)
+    return take(actor, held, "snapshot", type=Type.SNAPSHOT, label=label)
+
+
+def take(actor: Actor, held: Instance, kind: str, **fields: Any) -> Backup:
+    """Insert a backup of what the held instance is now, and the job of this `kind` that makes it.
+
+    `fields` are columns of the backup. Raises as `snapshot` does. In the caller's transaction.
+    """
+    if Host.objects.filter(pk=held.host_id, maintenance__isnull=False).exists():
+        raise Invalid("The compute's host is under maintenance. Try again when that is over.")
+    (key,) = draw_keys(Backup)
+    backup = Backup(pk=key, instance=held, account_id=held.account_id, region_id=held.region_id, **fields)
+    disks = list(held.disks.order_by("pk"))
+    content = content_of(held, disks, key)
+    backup.disks, backup.profiles = content["disks"], content["profiles"]
+    backup.configs = [profile["label"] for profile in backup.profiles]
+    # first, since it refuses while another job lives, one that makes a disk for instance
+    data = {"backup": key, "disks": [disk.pk for disk in disks]}
+    enqueue(kind, held, actor, data=data, secondary=backup_ref(backup))
+    if not backup.archives:
+        raise Invalid("This compute has no disks to back up.")
+    backup.save(force_insert=True)
+    return backup
+
+
+def take_automatic(instance: Instance, day: date, window: str) -> Backup | None:
+    """Take the automatic backup of a day; None where the instance has that one, or another schedule, by now.
+
+    On the weekday of the schedule it is the weekly one. Raises as `snapshot` does. In the caller's transaction.
+    """
+    held = hold_any(instance)
+    todays = Backup.objects.filter(instance=held, type=Type.AUTOMATIC, day=day).exclude(status__in=Backup.GIVEN_UP)
+    if not held.backups_enabled or held.backups_window != window or todays.exists():
+        return None
+    weekly = held.backups_day == WEEKDAYS[day.weekday()]
+    rotation = Backup.Rotation.WEEKLY if weekly else Backup.Rotation.DAILY
+    platform = Actor.platform(held.account_id)
+    return take(platform, held, "backup", type=Type.AUTOMATIC, rotation=rotation, day=day)
+
+
+D = Instance.Day
+WEEKDAYS = (D.MONDAY, D.TUESDAY, D.WEDNESDAY, D.THURSDAY, D.FRIDAY, D.SATURDAY, D.SUNDAY)
+"""As `date.weekday` counts them."""
+
+
+def hold_any(instance: Instance) -> Instance:
+    """The instance read anew, its row locked."""
+    return hold(Instance.objects.filter(pk=instance.pk).select_related("type", "host", "region"))

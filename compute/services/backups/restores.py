@@ -1,0 +1,91 @@
+"""Restoring backups into an instance that is there."""
+
+from typing import Any
+
+from django.db import transaction
+from django.db.models import QuerySet
+
+from accounts.actors import Actor
+from accounts.services.account import hold_account
+from compute.jobs.queue import enqueue
+from compute.models import Backup, Disk, Instance, Job
+from compute.refs import backup_ref
+from compute.services.backups.content import archives_of, draw_part_keys, lay_out, vlans_kept
+from compute.services.common.disk_space import hold_idle, left
+from compute.services.networking.vlans import bring_vlans, check_vlans, tell, vlans_of
+from config.errors import Denied, Invalid, Problems
+
+Status = Instance.Status
+NOT_AVAILABLE = "The backup is not available."
+
+
+@transaction.atomic
+def restore(actor: Actor, backup: Backup, compute_id: int, overwrite: bool = False) -> Job:
+    """Add the disks and profiles of a backup to an instance of the account; with `overwrite` in place of its own.
+
+    One that runs goes on running, unless it is overwritten: then it is shut down, and `offline` afterwards. Raises
+    `Invalid` on ``compute_id`` where there is no such instance, it is in another region than the backup, or has no
+    room; `Denied` there if the actor may only read it; `Busy` while a job of it lives.
+    """
+    hold_account(actor.account_id)  # before the instance, for the VLANs that the profiles may bring
+    target = hold_idle(_target(actor, compute_id))
+    kept = hold_backup(Backup.objects.filter(pk=backup.pk))
+    if kept is None:
+        raise Invalid(NOT_AVAILABLE)
+    problems = Problems()
+    room = target.type.disk if overwrite else left(target)
+    if kept.size > room:
+        problems.add("compute_id", f"The backup needs {kept.size} MB, and the compute has {room} MB for it.")
+    check_place(kept, target.region_id, "compute_id", problems)
+    check_vlans(target.account_id, target.region, vlans_kept(kept.content), "compute_id", problems)
+    problems.raise_any()
+    # also where the profiles come later: they count from now on
+    bring_vlans(target.account_id, target.region_id, vlans_kept(kept.content))
+    keys = draw_part_keys(kept.content)
+    data: dict[str, Any] = {
+        "backup": kept.pk,
+        "content": kept.content,
+        "keys": keys,
+        "archives": archives_of(kept.content, keys),
+        "overwrite": overwrite,
+    }
+    if overwrite:
+        # what is booted again should it fail before anything is lost, and what is to go
+        data |= {
+            "running": target.status == Status.RUNNING,
+            "booted": target.booted_config_id,
+            "old": list(target.disks.values_list("pk", flat=True)),
+            "old_configs": list(target.configs.values_list("pk", flat=True)),
+        }
+    elif target.status == Status.STOPPED:
+        data["off"] = Status.STOPPED
+    job = enqueue("restore", target, actor, data=data, secondary=backup_ref(kept))
+    if overwrite:
+        # the new rows come to be when the last of these is gone: together they might not fit the type
+        target.disks.update(status=Disk.Status.DELETING)
+    else:
+        before = vlans_of(target.configs.all())
+        tell(actor, target, before, before | vlans_kept(kept.content))
+        lay_out(kept.content, target, keys)
+    return job
+
+
+def _target(actor: Actor, compute_id: int) -> Instance:
+    seen = Instance.objects.visible_to(actor).filter(pk=compute_id).first()
+    if seen is None:
+        raise Invalid("compute_id is not valid", "compute_id")
+    if not Instance.objects.writable_by(actor).filter(pk=seen.pk).exists():
+        raise Denied(field="compute_id")
+    return seen
+
+
+def hold_backup(backups: QuerySet[Backup]) -> Backup | None:
+    """The only one of these backups, if it is complete, locked: it is not discarded in this transaction's time."""
+    found = backups.select_for_update(of=("self",)).first()
+    return found if found and found.status == Backup.Status.SUCCESSFUL else None
+
+
+def check_place(backup: Backup, region_id: str, field: str, problems: Problems) -> None:
+    """Note on `field` that the backup cannot be restored in this region."""
+    if backup.region_id != region_id:
+        problems.add(field, f"The backup can be restored in the region {backup.region_id} only.")

@@ -1,0 +1,182 @@
+"""Domains: zones that the platform's name servers answer for."""
+
+import ipaddress
+import time
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from django.db import transaction
+from django.db.models import F, Value
+from django.db.models.functions import Greatest
+
+from accounts.actors import Actor
+from accounts.services.events import notify
+from accounts.services.grants import forget_entity, grant_creator
+from compute.models import Domain, DomainRecord
+from compute.refs import domain_ref
+from compute.services.common.dns_names import is_mailbox, is_name, is_suffix, is_zone, seconds
+from config.db.rows import hold
+from config.egress import guard
+from config.errors import Problems
+from tags.services import check_tags, differing_tags, set_tags, untag
+
+TIMES = ("retry_sec", "refresh_sec", "expire_sec", "ttl_sec")
+LISTS = ("master_ips", "axfr_ips")
+LONGEST_LIST = 1000
+"""Characters of all addresses of a list together."""
+BATCH = 1000
+"""Records of one statement, which has 65,535 parameters at most."""
+
+
+@dataclass(frozen=True, slots=True)
+class DomainSpec:
+    """The fields of a request that were given; `values` are of columns, `tags` None when not given."""
+
+    values: Mapping[str, Any]
+    tags: Sequence[str] | None = None
+
+
+@transaction.atomic
+def create(actor: Actor, spec: DomainSpec) -> Domain:
+    """Make a domain. Raises `Invalid` with every field that is wrong; who makes it may change it."""
+    domain = Domain(account_id=actor.account_id, serial=_now())
+    _apply(actor, domain, spec)
+    domain.save(force_insert=True)
+    _tag(actor, domain, spec.tags)
+    grant_creator(actor, "domain", domain.pk)
+    notify(actor, "dns_zone_create", domain_ref(domain))
+    return domain
+
+
+@transaction.atomic
+def update(actor: Actor, domain: Domain, spec: DomainSpec) -> Domain:
+    """Write what differs, and one event when anything does. Returns the domain as it is then."""
+    held = hold_domain(domain.pk)
+    before = {field.attname: getattr(held, field.attname) for field in Domain._meta.concrete_fields}
+    _apply(actor, held, spec)
+    changed = [name for name, value in before.items() if getattr(held, name) != value]
+    if changed:
+        held.serial = next_serial(held)
+        held.save(update_fields=[*changed, "serial", "updated"])
+    if _tag(actor, held, spec.tags) or changed:
+        notify(actor, "dns_zone_update", domain_ref(held))
+    return held
+
+
+@transaction.atomic
+def delete(actor: Actor, domain: Domain) -> None:
+    """Delete a domain with its records, its grants and its tags."""
+    held = hold_domain(domain.pk)
+    forget_entity("domain", held.pk)
+    untag("domain", held.pk)
+    notify(actor, "dns_zone_delete", domain_ref(held))
+    held.delete()
+
+
+@transaction.atomic
+def clone(actor: Actor, source: Domain, name: str) -> Domain:
+    """Make a domain of another name with all that the source has: its records, its times and its tags."""
+    held = hold_domain(source.pk)
+    problems = Problems()
+    _check_names(held, name.lower(), problems)
+    problems.raise_any()
+    copied = ("type", "status", "group", "description", "soa_email", *LISTS, *TIMES)
+    tags = held.tags if not actor.restricted else ()
+    made = create(actor, DomainSpec({"label": name, **{key: getattr(held, key) for key in copied}}, tags or None))
+    add_records(made, held.records.all())
+    return made
+
+
+def add_records(domain: Domain, records: Iterable[DomainRecord]) -> None:
+    """Give a domain copies of these records, in their order."""
+    copies = []
+    for record in records:
+        values = {
+            f.attname: getattr(record, f.attname) for f in DomainRecord._meta.concrete_fields if f.name != "id"
+        }
+        copies.append(DomainRecord(**{**values, "domain_id": domain.pk}))
+    DomainRecord.objects.bulk_create(copies, batch_size=BATCH)
+
+
+def hold_domain(pk: int) -> Domain:
+    """Lock a domain, which all who change it or its records do first. Raises `Missing` where it is gone."""
+    return hold(Domain.objects.filter(pk=pk))
+
+
+def touch(domain: Domain) -> None:
+    """What is served of the zone changed: its serial grows, and secondary servers will ask for it."""
+    serial = Greatest(F("serial") + 1, Value(_now()))
+    Domain.objects.filter(pk=domain.pk).update(serial=serial)
+
+
+def next_serial(domain: Domain) -> int:
+    """Seconds since 1970, or one more than before, whichever is larger: it grows whatever the clock does."""
+    return max(domain.serial + 1, _now())
+
+
+def _now() -> int:
+    return int(time.time())
+
+
+def _apply(actor: Actor, domain: Domain, spec: DomainSpec) -> None:
+    """Set the given fields on the row, checked against each other and against what is there."""
+    problems = Problems()
+    label, masters = domain.label, set(domain.master_ips)
+    for name, value in spec.values.items():
+        setattr(domain, name, value)
+    if domain.label.lower() != label:
+        _check_label(actor, domain, problems)
+    domain.label = domain.label.lower()
+    for name in TIMES:
+        setattr(domain, name, seconds(getattr(domain, name)))
+    if domain.type == Domain.Type.MASTER and not domain.soa_email:
+        problems.add("soa_email", "soa_email is required of a master domain")
+    if domain.soa_email and not is_mailbox(domain.soa_email):
+        problems.add("soa_email", "soa_email is not valid")
+    if domain.type == Domain.Type.SLAVE and not domain.master_ips:
+        problems.add("master_ips", "master_ips is required of a slave domain")
+    for address in domain.master_ips:
+        if address not in masters and not guard.is_open(ipaddress.ip_address(address)):
+            problems.add("master_ips", f"The platform does not ask {address}.")
+    for name in LISTS:
+        if sum(map(len, getattr(domain, name))) > LONGEST_LIST:
+            problems.add(name, f"{name} must be at most {LONGEST_LIST} characters together")
+        setattr(domain, name, list(dict.fromkeys(getattr(domain, name))))
+    if domain.pk and domain.type == Domain.Type.SLAVE and domain.records.exists():
+        problems.add("type", "A domain with records cannot be a slave: delete them first.")
+    if (tags := differing_tags(spec.tags, domain.tags)) is not None:
+        check_tags(actor, tags, problems)
+    problems.raise_any()
+
+
+def _check_label(actor: Actor, domain: Domain, problems: Problems) -> None:
+    """A name that the domain has not had. Nobody gets names out of a domain that another account has."""
+    if not is_zone(domain.label):
+        problems.add("domain", "domain is not valid")
+        return
+    if is_suffix(domain.label):
+        problems.add("domain", "Everybody can register names below this one.")
+    label = domain.label.lower()
+    parts = label.split(".")
+    above = [".".join(parts[at:]) for at in range(1, len(parts))]
+    if Domain.objects.filter(label__in=above).exclude(account_id=actor.account_id).exists():
+        problems.add("domain", "This domain is below one of another account.")
+    if domain.pk:
+        _check_names(domain, label, problems)
+
+
+def _check_names(domain: Domain, label: str, problems: Problems) -> None:
+    """Whether the domain's records can be below another name: one of them might be too long then."""
+    names = domain.records.exclude(name="").values_list("name", flat=True)
+    if not all(is_name(f"{name}.{label}") for name in names):
+        problems.add("domain", "A record of the domain cannot be below this name.")
+
+
+def _tag(actor: Actor, domain: Domain, labels: Sequence[str] | None) -> bool:
+    tags = differing_tags(labels, domain.tags)
+    if tags is None:
+        return False
+    domain.tags = set_tags(actor.account_id, "domain", domain.pk, tags)
+    domain.save(update_fields=["tags", "updated"])
+    return True

@@ -1,0 +1,198 @@
+"""The records of a domain, and what each type of them has to be."""
+
+import ipaddress
+import re
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from django.db import transaction
+
+from accounts.actors import Actor
+from accounts.services.events import notify
+from compute.models import Domain, DomainRecord
+from compute.refs import domain_ref, record_ref
+from compute.services.common.dns_names import LONGEST_LABEL, is_alias, is_host, is_name, relative, seconds
+from compute.services.domains.domains import hold_domain, touch
+from config.errors import Invalid, Missing, Problems
+
+Type = DomainRecord.Type
+LONGEST_TEXT = 4096
+"""Characters of a TXT record. Zone files split it into the strings of 255 that the DNS has."""
+MOST = 12_000
+"""Records of one domain."""
+LONGEST_NAME = 100
+"""Characters of a name below its zone."""
+DATA = {Type.MX: ("priority",), Type.SRV: ("priority", "weight", "port"), Type.CAA: ("tag",)}
+"""What else than the target tells records of one name and type apart, for the DNS has each once."""
+_SERVICE = re.compile(r"_?[A-Za-z0-9](?:[A-Za-z0-9-]{0,60}[A-Za-z0-9])?", re.ASCII)
+_CA = re.compile(r"[!#-:<-~]*(?:\s*;\s*[\w-]+=[!#-:<-~]*)*\s*;?", re.ASCII)
+_REPORT = re.compile(r"(?:mailto:[^\s@]+@[^\s@]+|https?://[!-~]+)", re.ASCII)
+
+
+@transaction.atomic
+def create(actor: Actor, domain: Domain, values: Mapping[str, Any]) -> DomainRecord:
+    """Add a record to a master domain. Raises `Invalid` with every field that is wrong."""
+    held = hold_domain(domain.pk)
+    if held.type != Domain.Type.MASTER:
+        raise Invalid("A slave domain has the records of its masters, and none of its own.")
+    if held.records.count() >= MOST:
+        raise Invalid(f"A domain has at most {MOST} records.")
+    record = DomainRecord(domain=held)
+    _apply(record, held, values)
+    record.save(force_insert=True)
+    touch(held)
+    notify(actor, "dns_record_create", domain_ref(held), record_ref(record))
+    return record
+
+
+@transaction.atomic
+def update(actor: Actor, record: DomainRecord, values: Mapping[str, Any]) -> DomainRecord:
+    """Write what differs. A record keeps its type. Returns it as it is then."""
+    domain = hold_domain(record.domain_id)
+    held = DomainRecord.objects.filter(pk=record.pk).first()
+    if held is None:
+        raise Missing
+    before = {field.attname: getattr(held, field.attname) for field in DomainRecord._meta.concrete_fields}
+    _apply(held, domain, {name: value for name, value in values.items() if name != "type"})
+    changed = [name for name, value in before.items() if getattr(held, name) != value]
+    if changed:
+        held.save(update_fields=[*changed, "updated"])
+        touch(domain)
+        notify(actor, "dns_record_update", domain_ref(domain), record_ref(held))
+    return held
+
+
+@transaction.atomic
+def delete(actor: Actor, record: DomainRecord) -> None:
+    """Delete a record. Raises `Missing` where another request was first."""
+    domain, ref = hold_domain(record.domain_id), record_ref(record)
+    if not DomainRecord.objects.filter(pk=record.pk).delete()[0]:
+        raise Missing
+    touch(domain)
+    notify(actor, "dns_record_delete", domain_ref(domain), ref)
+
+
+def _apply(record: DomainRecord, domain: Domain, values: Mapping[str, Any]) -> None:
+    for name, value in values.items():
+        setattr(record, name, value)
+    problems = check(record, domain.label)
+    if not problems:
+        _beside(record, domain, problems)
+    problems.raise_any()
+
+
+def check(record: DomainRecord, zone: str) -> Problems:
+    """What is wrong with a record by itself, whose fields are brought to the form that they are kept in."""
+    problems = Problems()
+    record.ttl_sec = seconds(record.ttl_sec)
+    record.target = record.target.strip() if record.type != Type.TXT else record.target
+    record.name = relative(record.name, zone)
+    CHECKS[Type(record.type)](record, problems)
+    if record.name and not is_name(f"{record.name}.{zone}"):
+        problems.add("name", "name is not valid")
+    return problems
+
+
+def _beside(record: DomainRecord, domain: Domain, problems: Problems) -> None:
+    """Look whether another record forbids this one."""
+    others = domain.records.filter(name=record.name).exclude(pk=record.pk)
+    if record.type == Type.CNAME:
+        if not record.name:
+            problems.add("name", "A CNAME record needs a name below the domain.")
+        elif others.exists():
+            problems.add("name", "There are records of this name, beside which a CNAME cannot be.")
+    elif others.filter(type=Type.CNAME).exists():
+        problems.add("name", "There is a CNAME of this name, beside which no other record can be.")
+    data = {field: getattr(record, field) for field in ("target", *DATA.get(Type(record.type), ()))}
+    if others.filter(type=record.type, **data).exists():
+        problems.add("target", "There is such a record already.")
+
+
+# --- types --------------------------------------------------------------------------------------------------
+
+
+def _address(version: int) -> Callable[[DomainRecord, Problems], None]:
+    def check(record: DomainRecord, problems: Problems) -> None:
+        try:
+            address = ipaddress.ip_address(record.target)
+        except ValueError:
+            address = None
+        if address is None or address.version != version or "%" in record.target:
+            problems.add("target", f"target must be an IPv{version} address")
+        else:
+            record.target = str(address)
+
+    return check
+
+
+def _host(record: DomainRecord, problems: Problems) -> None:
+    if not is_host(record.target):
+        problems.add("target", "target must be a host name")
+    record.target = record.target.lower()
+
+
+def _alias(record: DomainRecord, problems: Problems) -> None:
+    """A CNAME may lead to names that no host has, such as ``_acme-challenge``."""
+    if not is_alias(record.target):
+        problems.add("target", "target must be a name")
+    record.target = record.target.lower()
+
+
+def _mail(record: DomainRecord, problems: Problems) -> None:
+    """An MX without a target says that the domain takes no mail (RFC 7505)."""
+    if record.target in ("", "."):
+        record.target = ""
+    else:
+        _host(record, problems)
+
+
+def _text(record: DomainRecord, problems: Problems) -> None:
+    if not 0 < len(record.target) <= LONGEST_TEXT:
+        problems.add("target", f"target must be 1-{LONGEST_TEXT} characters")
+    elif any(character < " " for character in record.target):
+        problems.add("target", "target must not hold control characters")
+
+
+def _service(record: DomainRecord, problems: Problems) -> None:
+    """An SRV record's name is made of its service and its protocol. What an imported one has behind them stays."""
+    below = record.name.split(".")[2:] if record.name.startswith("_") else []
+    for field in ("service", "protocol"):
+        value = getattr(record, field) or ""
+        if not _SERVICE.fullmatch(value) or len(value.removeprefix("_")) > LONGEST_LABEL - 1:
+            problems.add(field, f"{field} is not valid" if value else f"{field} is required")
+        setattr(record, field, f"_{value.removeprefix('_').lower()}")
+    if not problems:
+        record.name = ".".join((f"{record.service}.{record.protocol}", *below))
+        if len(record.name) > LONGEST_NAME:
+            problems.add("service", f"service and protocol make a name of more than {LONGEST_NAME} characters")
+    if record.target == ".":
+        return  # the service is not there (RFC 2782)
+    _host(record, problems)
+
+
+def _authority(record: DomainRecord, problems: Problems) -> None:
+    """CAA (RFC 8659): who may issue certificates, or where to report who tried."""
+    if not record.tag:
+        problems.add("tag", "tag is required")
+    elif record.tag == DomainRecord.Tag.IODEF:
+        if not _REPORT.fullmatch(record.target):
+            problems.add("target", "target must begin with mailto:, http:// or https://")
+    else:
+        issuer, _, _ = record.target.partition(";")
+        known = not issuer.strip() or is_host(issuer.strip())
+        if not record.target or not known or not _CA.fullmatch(record.target):
+            problems.add("target", "target must be the domain of an authority, or ; for none")
+
+
+CHECKS: dict[DomainRecord.Type, Callable[[DomainRecord, Problems], None]] = {
+    Type.A: _address(4),
+    Type.AAAA: _address(6),
+    Type.NS: _host,
+    Type.MX: _mail,
+    Type.CNAME: _alias,
+    Type.TXT: _text,
+    Type.SRV: _service,
+    Type.PTR: _host,
+    Type.CAA: _authority,
+}
+"""What the target and the other fields of each type have to be."""

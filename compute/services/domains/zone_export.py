@@ -1,0 +1,152 @@
+"""Zones for a name server (Knot DNS): one file for each master, and the list of all of them.
+
+A directory holds ``zones/<id>.zone`` and ``zones.conf``, which the server's own configuration includes. What is
+there is brought up to what the tables say: whole files at a time, each by a rename, so that the server never reads
+half of one; only those whose serial or name is another than when it was last written. The transferred copy of a
+slave, ``zones/<id>.slave``, is the name server's to write, and taken away here.
+"""
+
+import json
+import os
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from django.conf import settings
+
+from compute.models import Domain
+from compute.services.domains import zone_files
+
+CONFIGURATION, MANIFEST, ZONES = "zones.conf", "manifest.json", "zones"
+BATCH = 500
+State = list[Any]
+"""A zone's serial, name and type."""
+
+
+@dataclass(frozen=True, slots=True)
+class Exported:
+    """What one run changed: zones written, zones taken away, and whether the list is another.
+
+    `turned` are zones left out of the list until the next run, which has to come after the server has read it.
+    """
+
+    written: int
+    removed: int
+    listed: bool
+    turned: int
+
+    def __bool__(self) -> bool:
+        return bool(self.written or self.removed or self.listed)
+
+
+def export(directory: Path) -> Exported:
+    """Bring the directory up to the tables. May be interrupted anywhere, and run again."""
+    (directory / ZONES).mkdir(parents=True, exist_ok=True)
+    known, servers = _manifest(directory)
+    served = {str(pk): [serial, label, kind] for pk, serial, label, kind in _served()}
+    turned = _turned(known, served)
+    for pk in turned:
+        del served[pk]
+    renewed = servers != settings.DNS_NAMESERVERS
+    stale = [pk for pk, state in served.items() if renewed or known.get(pk) != state]
+    masters = [int(pk) for pk in stale if served[pk][2] == Domain.Type.MASTER]
+    for domain in _domains(masters):
+        # the serial in the file may be newer than the manifest's: then it is written once more, which is no harm
+        _write(directory / ZONES / f"{domain.pk}.zone", "\n".join(zone_files.lines(domain)) + "\n")
+    listed = _write(directory / CONFIGURATION, "\n".join(_configuration(directory, served)) + "\n")
+    gone = [path for path in (directory / ZONES).glob("[0-9]*") if path.stem not in served]
+    for path in gone:
+        path.unlink(missing_ok=True)
+    _write(directory / MANIFEST, json.dumps({"servers": settings.DNS_NAMESERVERS, "zones": served}))
+    return Exported(len(masters), len({path.stem for path in gone}), listed, len(turned))
+
+
+def _turned(known: Mapping[str, State], served: Mapping[str, State]) -> list[str]:
+    """The zones that have the name of what was another domain's, or another type or name than they had.
+
+    The server would go on with what it has of that name, or in that file, and ask masters only for a later serial.
+    It forgets what is not in its list.
+    """
+    had = {label: (pk, kind) for pk, (_, label, kind) in known.items()}
+    return [
+        pk
+        for pk, (_, label, kind) in served.items()
+        if had.get(label, (pk, kind)) != (pk, kind) or (pk in known and known[pk][1] != label)
+    ]
+
+
+def _served():
+    active = Domain.objects.filter(status=Domain.Status.ACTIVE, account__is_active=True)
+    return active.order_by("pk").values_list("pk", "serial", "label", "type")
+
+
+def _domains(keys: list[int]) -> Iterator[Domain]:
+    for at in range(0, len(keys), BATCH):
+        yield from Domain.objects.filter(pk__in=keys[at : at + BATCH]).order_by("pk").prefetch_related("records")
+
+
+def _manifest(directory: Path) -> tuple[dict[str, State], list[str]]:
+    """What each zone was when it was last written, and the platform's name servers in all of them."""
+    try:
+        manifest = json.loads((directory / MANIFEST).read_text())
+    except (FileNotFoundError, json.JSONDecodeError):
+        return {}, []  # everything is written anew
+    return manifest["zones"], manifest["servers"]
+
+
+def _configuration(directory: Path, served: Iterable[str]) -> Iterator[str]:
+    """The zones as Knot's configuration has them. Nothing in it is a customer's text but names and addresses."""
+    zones = list(Domain.objects.filter(pk__in=list(served)).order_by("pk"))
+    yield "# Written by manage.py export_zones: changes are lost."
+    yield "remote:"
+    for domain in zones:
+        if domain.type == Domain.Type.SLAVE:
+            yield f"  - id: masters-{domain.pk}"
+            yield f"    address: [{_list(domain.master_ips)}]"
+    yield "acl:"
+    for domain in zones:
+        if domain.axfr_ips:
+            yield f"  - id: transfer-{domain.pk}"
+            yield f"    address: [{_list(domain.axfr_ips)}]"
+            yield "    action: transfer"
+        if domain.type == Domain.Type.SLAVE:
+            yield f"  - id: notify-{domain.pk}"
+            yield f"    address: [{_list(domain.master_ips)}]"
+            yield "    action: notify"
+    yield "zone:"
+    for domain in zones:
+        yield from _zone(directory, domain)
+
+
+def _zone(directory: Path, domain: Domain) -> Iterator[str]:
+    allowed = [f"transfer-{domain.pk}"] if domain.axfr_ips else []
+    yield f'  - domain: "{domain.label}."'
+    if domain.type == Domain.Type.SLAVE:
+        allowed.append(f"notify-{domain.pk}")
+        yield f"    master: masters-{domain.pk}"
+        yield f'    file: "{directory}/{ZONES}/{domain.pk}.slave"'
+    else:
+        yield f'    file: "{directory}/{ZONES}/{domain.pk}.zone"'
+        yield "    zonefile-sync: -1"
+        yield "    zonefile-load: whole"
+        yield "    journal-content: none"
+    if allowed:
+        yield f"    acl: [{', '.join(allowed)}]"
+
+
+def _list(addresses: list[str]) -> str:
+    return ", ".join(f'"{address}"' for address in addresses)
+
+
+def _write(path: Path, text: str) -> bool:
+    """Put `text` there whole, unless it is there already; whether it was not."""
+    if path.exists() and path.read_text() == text:
+        return False
+    beside = path.with_name(f".{path.name}.{os.getpid()}")
+    with beside.open("w") as file:
+        file.write(text)
+        file.flush()
+        os.fsync(file.fileno())
+    beside.replace(path)
+    return True

@@ -1,0 +1,192 @@
+"""Importing a zone from the name server that has it now (AXFR)."""
+
+import ipaddress
+import time
+from collections.abc import Iterable, Iterator
+from typing import Any
+
+import dns.exception
+import dns.message
+import dns.name
+import dns.query
+import dns.rdatatype
+import dns.zone
+from django.core.exceptions import ValidationError
+from django.core.validators import validate_email
+from django.db import transaction
+
+from accounts.actors import Actor
+from accounts.services.events import notify
+from compute.models import Domain, DomainRecord
+from compute.refs import domain_ref
+from compute.services.common.dns_names import is_host, is_mailbox, is_zone, relative
+from compute.services.domains import domains
+from compute.services.domains.domains import DomainSpec
+from compute.services.domains.records import LONGEST_NAME, LONGEST_TEXT, MOST, check
+from config.egress import guard, resolver
+from config.errors import Invalid
+
+FIELD = "remote_nameserver"
+PORT = 53
+TIMEOUT = 10
+"""Seconds of the whole transfer, from however many addresses: a web process waits for it."""
+LARGEST = 16 << 20
+"""Bytes of the whole transfer."""
+HIGHEST_PRIORITY = 255
+Type = DomainRecord.Type
+
+
+def import_zone(actor: Actor, name: str, server: str) -> Domain:
+    """Make a master domain of what `server` (``ns1.example.com``, ``192.0.2.1:53``) transfers of it.
+
+    Records that could not be written here are left out, and the event says how many. So are the zone's own name
+    servers, whose place the platform's take. The transfer ends before the transaction begins.
+
+    Raises `Invalid` on ``domain``, and on ``remote_nameserver`` where that is not reached or does not transfer.
+    """
+    name = name.strip().lower().removesuffix(".")
+    if not is_zone(name):
+        raise Invalid("domain is not valid", "domain")
+    zone = _transfer(name, server)
+    records, left = _read(zone, name)
+    spec = DomainSpec({"label": name, "type": Domain.Type.MASTER, **_authority(zone, name)})
+    with transaction.atomic():
+        domain = domains.create(actor, spec)
+        domains.add_records(domain, records)
+        message = f"{len(records)} records were imported." + (f" {left} were left out." if left else "")
+        notify(actor, "dns_zone_import", domain_ref(domain), message=message)
+    return domain
+
+
+def _transfer(name: str, server: str) -> dns.zone.Zone:
+    host, port = _place(server)
+    addresses = _addresses(host)
+    deadline = time.monotonic() + TIMEOUT
+    failure: Exception | None = None
+    for address in addresses:
+        left = deadline - time.monotonic()
+        if left <= 0:
+            break
+        try:
+            return _ask(name, address, port, left)
+        except (dns.exception.DNSException, OSError, EOFError) as error:
+            failure = error
+    raise Invalid("The name server does not transfer this domain to us.", FIELD) from failure
+
+
+def _ask(name: str, address: str, port: int, left: float) -> dns.zone.Zone:
+    answer = dns.query.xfr(address, name, port=port, lifetime=left, timeout=left, relativize=False)
+    return dns.zone.from_xfr(_bounded(answer), relativize=False)
+
+
+def _bounded(messages: Iterable[dns.message.Message]) -> Iterator[dns.message.Message]:
+    """The messages of a transfer, given up where it is of more records than a domain may have."""
+    received = size = 0
+    for message in messages:
+        received += sum(map(len, message.answer))
+        size += len(message.wire or b"")
+        if received > MOST or size > LARGEST:
+            raise Invalid(f"A domain has at most {MOST} records, in {LARGEST >> 20} MiB.", FIELD)
+        yield message
+
+
+def _place(server: str) -> tuple[str, int]:
+    """The host and port of ``host``, ``host:port``, ``2001:db8::1`` or ``[2001:db8::1]:port``."""
+    server = server.strip()
+    host, colon, port = server.rpartition(":")
+    if not colon or (":" in host and not host.endswith("]")):
+        return server.strip("[]"), PORT
+    if not (port.isascii() and port.isdigit() and 0 < int(port) < 65536):
+        raise Invalid(f"{FIELD} is not valid", FIELD)
+    return host.strip("[]"), int(port)
+
+
+def _addresses(host: str) -> list[str]:
+    """The addresses of the server, of which none may be the platform's own or a private one."""
+    try:
+        found = [ipaddress.ip_address(host)]
+    except ValueError:
+        if not is_host(host):
+            raise Invalid(f"{FIELD} is not valid", FIELD) from None
+        try:
+            found = resolver.resolve(host)
+        except resolver.Unresolved as error:
+            raise Invalid(f"{error}.", FIELD) from error
+    if not all(map(guard.is_open, found)):
+        raise Invalid("The platform does not ask this name server.", FIELD)
+    return [str(address) for address in found]
+
+
+def _authority(zone: dns.zone.Zone, name: str) -> dict[str, Any]:
+    """What the zone's SOA record says, as a domain has it. Where that is no address, hostmaster's (RFC 2142)."""
+    soa = zone.get_soa()
+    user, *host = (label.decode("ascii", "replace") for label in soa.rname.labels)
+    email = f"{user}@{'.'.join(host).removesuffix('.')}"
+    return {
+        "soa_email": email if _is_email(email) else f"hostmaster@{name.removeprefix('*.')}",
+        "refresh_sec": soa.refresh,
+        "retry_sec": soa.retry,
+        "expire_sec": soa.expire,
+        "ttl_sec": soa.minimum,
+    }
+
+
+def _is_email(text: str) -> bool:
+    try:
+        validate_email(text)
+    except ValidationError:
+        return False
+    return is_mailbox(text)
+
+
+def _read(zone: dns.zone.Zone, name: str) -> tuple[list[DomainRecord], int]:
+    """The records that can be kept, in the order of the zone, and the number of those that cannot."""
+    records: list[DomainRecord] = []
+    left = 0
+    for owner, ttl, data in zone.iterate_rdatas():
+        kind = dns.rdatatype.to_text(data.rdtype)
+        below = relative(owner.to_text(), name)
+        if kind == "SOA" or (kind == Type.NS and not below):
+            continue
+        made = _record(kind, below, ttl, data) if kind in Type.values else None
+        if made is not None and _fits(made, name):
+            records.append(made)
+        else:
+            left += 1
+    return records, left
+
+
+def _fits(record: DomainRecord, zone: str) -> bool:
+    """Whether this could be written here, and is the same then."""
+    name = record.name
+    small = len(name) <= LONGEST_NAME and len(record.target) <= LONGEST_TEXT
+    known = record.priority <= HIGHEST_PRIORITY and (record.tag is None or record.tag in DomainRecord.Tag.values)
+    return small and known and not check(record, zone) and record.name == name
+
+
+def _record(kind: str, name: str, ttl: int, data: Any) -> DomainRecord | None:
+    """One record as the zone has it, or None where its text is none."""
+    record = DomainRecord(type=kind, name=name, ttl_sec=max(ttl, 1))  # 0 is the default here, which is a day
+    match kind:
+        case Type.A | Type.AAAA:
+            record.target = data.address
+        case Type.NS | Type.CNAME | Type.PTR:
+            record.target = _host(data.target)
+        case Type.MX:
+            record.priority, record.target = data.preference, _host(data.exchange)
+        case Type.SRV:
+            record.priority, record.weight, record.port = data.priority, data.weight, data.port
+            record.target = _host(data.target) or "."
+            record.service, _, rest = name.partition(".")
+            record.protocol = rest.partition(".")[0]
+        case Type.TXT | Type.CAA:
+            try:
+                record.target = (b"".join(data.strings) if kind == Type.TXT else data.value).decode()
+            except UnicodeDecodeError:
+                return None
+            record.tag = data.tag.decode() if kind == Type.CAA else None
+    return record
+
+
+def _host(name: dns.name.Name) -> str:
+    return name.to_text(omit_final_dot=True).lower() if name != dns.name.root else ""

@@ -1,0 +1,248 @@
+"""Firewalls: made, changed, deleted, put on instances and taken off.
+
+Whatever changes what an instance is to be filtered by notes it for its host in the same transaction
+(`compute.services.firewalls.delivery`). Locked is the firewall first, then the instances it is on in the order of their
+keys.
+"""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from django.db import transaction
+from django.db.models import QuerySet
+
+from accounts.actors import Actor
+from accounts.services.events import notify, notify_all
+from accounts.services.grants import forget_entity, grant_creator
+from compute.models import Firewall, FirewallDevice, Instance
+from compute.models.firewalls import open_rules
+from compute.refs import firewall_ref, instance_ref
+from compute.services.firewalls import delivery
+from compute.services.firewalls.rules import checked
+from compute.services.networking.assign import writable
+from config.db.rows import hold
+from config.errors import Busy, Invalid, Missing, Problems
+from tags.services import check_tags, differing_tags, set_tags, untag
+
+ENABLED = Firewall.Status.ENABLED
+ANOTHER = "The compute has an enabled firewall already."
+
+
+@dataclass(frozen=True, slots=True)
+class FirewallSpec:
+    """What a client wants of a new firewall."""
+
+    label: str
+    rules: Mapping[str, Any]
+    computes: Sequence[int] = ()
+    tags: Sequence[str] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class FirewallChanges:
+    """The fields of a PUT that were given."""
+
+    label: str | None = None
+    status: str | None = None
+    tags: Sequence[str] | None = None
+
+
+@transaction.atomic
+def create(actor: Actor, spec: FirewallSpec) -> Firewall:
+    """Make a firewall, which is enabled, and put it on the instances that are named.
+
+    Raises `Invalid` with every failing field, `Denied` on an instance that the actor may only read.
+    """
+    problems = Problems()
+    rules = checked(spec.rules, open_rules(), problems, within="rules.")
+    if spec.tags:
+        check_tags(actor, spec.tags, problems)
+    held = _named(actor, spec.computes, problems)
+    problems.raise_any()
+    firewall = Firewall(account_id=actor.account_id, label=spec.label, rules=rules)
+    firewall.save(force_insert=True)
+    if spec.tags:
+        firewall.tags = set_tags(actor.account_id, "firewall", firewall.pk, list(spec.tags))
+        firewall.save(update_fields=["tags"])
+    grant_creator(actor, "firewall", firewall.pk)
+    notify(actor, "firewall_create", firewall_ref(firewall))
+    _put(actor, firewall, held)
+    delivery.changed(instance.pk for instance in held)
+    return firewall
+
+
+@transaction.atomic
+def update(actor: Actor, firewall: Firewall, given: FirewallChanges) -> Firewall:
+    """Write what differs, with an event for another status and one for the rest. Returns the firewall anew.
+
+    Raises `Invalid` on ``status`` where an instance it is on has another one that is enabled.
+    """
+    held = _hold(firewall)
+    label = given.label if given.label != held.label else None
+    status = given.status if given.status != held.status else None
+    tags = differing_tags(given.tags, held.tags)
+    problems = Problems()
+    if tags is not None:
+        check_tags(actor, tags, problems)
+    instances = _lock(held.devices.values("instance")) if status else []
+    if status == ENABLED and _filtered(instances):
+        problems.add("status", "A compute it is on has an enabled firewall already.")
+    problems.raise_any()
+    if label is not None or tags is not None:
+        held.label = held.label if label is None else label
+        held.tags = held.tags if tags is None else set_tags(held.account_id, "firewall", held.pk, tags)
+        held.save(update_fields=["label", "tags", "updated"])
+        notify(actor, "firewall_update", firewall_ref(held))
+    if status is not None:
+        _turn(actor, held, status, instances)
+    return held
+
+
+@transaction.atomic
+def set_rules(actor: Actor, firewall: Firewall, given: Mapping[str, Any]) -> Firewall:
+    """Put the given lists and policies in place of those there are. Returns the firewall anew.
+
+    Raises `Invalid` with everything that is wrong with the rules.
+    """
+    held = _hold(firewall)
+    problems = Problems()
+    rules = checked(given, held.rules, problems)
+    problems.raise_any()
+    if rules != held.rules:
+        held.rules = rules
+        held.save(update_fields=["rules", "updated"])
+        notify(actor, "firewall_update", firewall_ref(held))
+        _tell_hosts(held)
+    return held
+
+
+@transaction.atomic
+def delete(actor: Actor, firewall: Firewall) -> None:
+    """Delete a firewall with its grants and tags. What it was on is filtered no more."""
+    held = _hold(firewall)
+    _tell_hosts(held)
+    forget_entity("firewall", held.pk)
+    untag("firewall", held.pk)
+    notify(actor, "firewall_delete", firewall_ref(held))
+    held.delete()
+
+
+@transaction.atomic
+def add_device(actor: Actor, firewall: Firewall, instance_id: int) -> FirewallDevice:
+    """Put a firewall on an instance that the actor may change, whatever job runs there.
+
+    Raises `Invalid` on ``id``: no such instance, this firewall is on it, or, where it is enabled, another one that
+    is. `Denied` where the actor may only read the instance, `Busy` while it goes.
+    """
+    held = _hold(firewall)
+    instance = next(iter(_lock(writable(actor, [instance_id], "id"))), None)
+    if instance is None:
+        raise Invalid("id is not valid", "id")
+    _check_stays(instance)
+    if held.devices.filter(instance=instance).exists():
+        raise Invalid("The firewall is on this compute already.", "id")
+    if held.status == ENABLED and _filtered([instance]):
+        raise Invalid(ANOTHER, "id")
+    (device,) = _put(actor, held, [instance])
+    if device.enabled:
+        delivery.changed([instance.pk])
+    return device
+
+
+@transaction.atomic
+def remove_device(actor: Actor, device: FirewallDevice) -> None:
+    """Take a firewall off an instance, which the actor must be allowed to change."""
+    firewall = _hold(device.firewall)
+    writable(actor, [device.instance_id])
+    instance = next(iter(_lock([device.instance_id])), None)
+    held = FirewallDevice.objects.filter(pk=device.pk).first()
+    if instance is None or held is None:
+        raise Missing
+    held.delete()
+    notify(actor, "firewall_device_remove", firewall_ref(firewall), instance_ref(instance))
+    if held.enabled:
+        delivery.changed([instance.pk])
+
+
+def leave(instance: Instance) -> None:
+    """Take every firewall off an instance that is being taken away; its host forgets it with the machine."""
+    devices = FirewallDevice.objects.filter(instance=instance)
+    held = list(devices.select_related("firewall").order_by("pk"))
+    gone = instance_ref(instance), "The compute was deleted."
+    notify_all(
+        Actor.platform(instance.account_id), "firewall_device_remove",
+        ((firewall_ref(device.firewall), *gone) for device in held),
+    )  # fmt: skip
+    devices.delete()
+
+
+@transaction.atomic
+def tell_again(instance_id: int) -> None:
+    """Have the host of an instance told once more what it has been told already, for staff."""
+    delivery.changed(instance.pk for instance in _lock([instance_id]))
+
+
+def _hold(firewall: Firewall) -> Firewall:
+    """The firewall, locked and read anew: only one at a time writes what belongs to it."""
+    return hold(Firewall.objects.filter(pk=firewall.pk))
+
+
+def _lock(instance_ids: Iterable[int] | QuerySet) -> list[Instance]:
+    """Those of the instances that are still there, locked in one order."""
+    rows = Instance.objects.filter(pk__in=instance_ids)
+    return list(rows.order_by("pk").select_for_update(no_key=True))
+
+
+def _filtered(instances: Iterable[Instance]) -> set[int]:
+    """Which of these instances, which are locked, have an enabled firewall."""
+    devices = FirewallDevice.objects.filter(instance__in=instances, enabled=True)
+    return set(devices.values_list("instance_id", flat=True))
+
+
+def _tell_hosts(firewall: Firewall) -> int:
+    """Note for all instances that a held firewall filters that this is to be told to their hosts."""
+    instances = _lock(firewall.devices.filter(enabled=True).values("instance"))
+    delivery.changed(instance.pk for instance in instances)
+    return len(instances)
+
+
+def _turn(actor: Actor, firewall: Firewall, status: str, instances: Iterable[Instance]) -> None:
+    """Enable or disable a firewall, on the instances that are held."""
+    firewall.status = status
+    firewall.save(update_fields=["status", "updated"])
+    firewall.devices.update(enabled=status == ENABLED)
+    action = "firewall_enable" if status == ENABLED else "firewall_disable"
+    notify(actor, action, firewall_ref(firewall))
+    delivery.changed(instance.pk for instance in instances)
+
+
+def _put(actor: Actor, firewall: Firewall, instances: Sequence[Instance]) -> list[FirewallDevice]:
+    """Put a firewall on instances that are held."""
+    enabled = firewall.status == ENABLED
+    devices = FirewallDevice.objects.bulk_create(
+        FirewallDevice(firewall=firewall, instance=instance, enabled=enabled) for instance in instances
+    )
+    added = firewall_ref(firewall)
+    notify_all(actor, "firewall_device_add", ((added, instance_ref(instance), "") for instance in instances))
+    return devices
+
+
+def _named(actor: Actor, computes: Sequence[int], problems: Problems) -> list[Instance]:
+    """The instances that are named in a create, locked, without an enabled firewall so far."""
+    field = "devices.computes"
+    held = {instance.pk: instance for instance in _lock(writable(actor, computes, field))}
+    filtered = _filtered(held.values())
+    for index, pk in enumerate(computes):
+        if pk not in held:
+            problems.add(f"{field}[{index}]", f"{pk} is not valid")
+        elif pk in filtered:
+            problems.add(f"{field}[{index}]", ANOTHER)
+    for instance in held.values():
+        _check_stays(instance)
+    return list(held.values())
+
+
+def _check_stays(instance: Instance) -> None:
+    if instance.status == Instance.Status.DELETING:
+        raise Busy

@@ -1,0 +1,76 @@
+"""Maintenance of hosts: what runs on one is stopped, kept so, and booted again when it is over."""
+
+import logging
+
+from django.db import transaction
+from django.db.models import QuerySet
+from django.db.models.functions import Now
+
+from accounts.actors import Actor
+from compute.jobs.queue import enqueue
+from compute.models import Host, Instance
+from compute.services.common.boot_profile import boot_config
+from config.errors import DomainError, Invalid
+
+log = logging.getLogger(__name__)
+
+Status = Instance.Status
+MOST_AT_ONCE = 200
+"""How many instances of each kind one look takes; the next comes soon."""
+
+
+def begin(host: Host) -> int:
+    """Put a host into maintenance: it takes no instances, and `keep_up` stops what runs there, which it counts.
+
+    Not here: hosts are locked after instances. Raises `Invalid` when it is in maintenance already.
+    """
+    if not Host.objects.filter(pk=host.pk, maintenance=None).update(maintenance=Now()):
+        raise Invalid("The host is in maintenance already.")
+    return Instance.objects.filter(host=host, status=Status.RUNNING).count()
+
+
+def end(host: Host) -> int:
+    """End the maintenance of a host; `keep_up` boots what it stopped there, which it counts.
+
+    Raises `Invalid` when it is not in maintenance.
+    """
+    if not Host.objects.filter(pk=host.pk, maintenance__isnull=False).update(maintenance=None):
+        raise Invalid("The host is not in maintenance.")
+    return Instance.objects.filter(host=host, status=Status.STOPPED).count()
+
+
+def keep_up() -> int:
+    """Stop what runs on hosts in maintenance, and boot what was stopped on others; returns how many jobs began.
+
+    Runs every few seconds, and looks at what is so, not at what was to be done: who is busy waits its turn, and an
+    instance that came to run meanwhile is stopped like the others.
+    """
+    running = Instance.objects.filter(host__maintenance__isnull=False, status=Status.RUNNING)
+    stopped = Instance.objects.filter(host__maintenance=None, status=Status.STOPPED)
+    return _each("host_stop", running) + _each("boot", stopped)
+
+
+def check_may_boot(instance: Instance) -> None:
+    """Raise `Invalid` while the instance's host is in maintenance.
+
+    A boot that comes between is no harm: `keep_up` stops the instance again.
+    """
+    if Host.objects.filter(pk=instance.host_id, maintenance__isnull=False).exists():
+        raise Invalid("The compute's host is under maintenance. Try again when that is over.")
+
+
+def _each(kind: str, instances: QuerySet[Instance]) -> int:
+    return sum(_try(kind, instance) for instance in instances.order_by("updated", "pk")[:MOST_AT_ONCE])
+
+
+def _try(kind: str, instance: Instance) -> bool:
+    """Enqueue the job unless the instance is busy, or has nothing to boot any more."""
+    platform = Actor.platform(instance.account_id)
+    try:
+        with transaction.atomic():
+            data = {"config": boot_config(instance).pk} if kind == "boot" else None
+            enqueue(kind, instance, platform, data=data)
+    except DomainError as error:
+        log.info("no %s of %s yet: %s", kind, instance.pk, error)
+        return False
+    return True

@@ -1,0 +1,62 @@
+"""What changes in our tables when an instance that moves has arrived, or stays where it was.
+
+Both run in the transaction that settles what made it true, and may run twice. Hosts' rows are locked last.
+"""
+
+from datetime import timedelta
+from typing import Any
+
+from django.db.models import QuerySet
+from django.db.models.functions import Now
+
+from compute import listeners
+from compute.models import Address, AddressShare, Disk, Host, HostMigration, Instance, InstanceType, IPv6Range
+from compute.services.hosts.placement import settle
+from compute.services.networking.addresses import release
+
+TRY_AGAIN = timedelta(hours=1)
+"""When a host migration that failed is tried again."""
+
+
+def arrive(instance: Instance, data: dict[str, Any]) -> None:
+    """Put the instance on its new host, with its new type, and in another region with its new addresses.
+
+    `data` is the job's. What it held of the old host is given back.
+    """
+    host = Host.objects.get(pk=data["host"])
+    plan = InstanceType.objects.get(pk=data["type"])
+    changes: dict[str, Any] = {"host": host, "type": plan}
+    if data.get("region"):
+        changes |= {"region_id": data["region"], "ipv4": data["ipv4"], "ipv6": data["ipv6"]}
+    Instance.objects.filter(pk=instance.pk).update(**changes, updated=Now())
+    if data.get("region"):
+        _leave(instance, data["region"])
+    if disk := data.get("disk"):
+        # resized along with the type
+        Disk.objects.filter(pk=disk["id"], instance=instance).update(size=disk["size"], updated=Now())
+    _scheduled(data).update(status=HostMigration.Status.DONE)
+    settle(instance, host, plan)
+
+
+def stay(instance: Instance, data: dict[str, Any]) -> None:
+    """Give back what was held of the other host and region. A host migration is tried again later."""
+    if data.get("region"):
+        release(Address.objects.filter(instance=instance, region_id=data["region"]))
+    started = _scheduled(data).filter(status=HostMigration.Status.STARTED)
+    started.update(status=HostMigration.Status.PENDING, when=Now() + TRY_AGAIN)
+    settle(instance, Host.objects.get(pk=data["from"]), InstanceType.objects.get(pk=data["was"]))
+
+
+def _leave(instance: Instance, region_id: str) -> None:
+    """Give back what belongs to the region that the instance has left: nothing of it would lead to it any more."""
+    AddressShare.objects.filter(instance=instance).delete()
+    release(Address.objects.filter(instance=instance).exclude(region_id=region_id))
+    IPv6Range.objects.filter(instance=instance).exclude(region_id=region_id).delete()
+    listeners.addresses_changed([instance.pk])
+
+
+def _scheduled(data: dict[str, Any]) -> QuerySet[HostMigration]:
+    """The host migration that the job carries out, if it carries out one."""
+    if not data.get("migration"):
+        return HostMigration.objects.none()
+    return HostMigration.objects.filter(pk=data["migration"])

@@ -1,0 +1,156 @@
+"""Moving instances: to another host of their region, as staff schedule it, and to another region."""
+
+import logging
+from typing import Any
+
+from django.db import transaction
+from django.db.models.functions import Now
+
+from accounts.actors import Actor
+from accounts.services.account import hold_account
+from compute.jobs.queue import enqueue
+from compute.models import AddressShare, HostMigration, Instance, InstanceType, IPv6Range, Job
+from compute.services.common.boot_profile import boot_config
+from compute.services.common.disk_space import hold_idle, taken
+from compute.services.common.regions import VLANS, check_region, slaac_in
+from compute.services.hosts.placement import place
+from compute.services.networking import addresses
+from compute.services.networking.vlans import bring_vlans, check_vlans, vlans_of
+from config.errors import DomainError, Invalid, Problems
+from regions.models import Region
+
+log = logging.getLogger(__name__)
+
+Status = HostMigration.Status
+MOST_AT_ONCE = 100
+"""How many due migrations one look starts; the others are not late by much."""
+
+
+@transaction.atomic
+def migrate(actor: Actor, instance: Instance, region_id: str | None = None, upgrade: bool = False) -> Job:
+    """Move the instance to another region, or without `region_id` start the host migration scheduled for it.
+
+    A running instance is shut down for it and booted again where it arrives. With `upgrade` it also gets the newer
+    type that replaces its deprecated one. A move to a region cancels a scheduled one. Raises `Invalid` with every
+    failing field, and without a `region_id` where nothing is scheduled; `Busy` while another job lives.
+    """
+    if region_id is not None:
+        hold_account(actor.account_id)  # before the instance, for the VLANs that its profiles may bring
+    held = hold_idle(instance)
+    if region_id is None:
+        return _to_host(actor, held, upgrade)
+    return _to_region(actor, held, region_id, upgrade)
+
+
+def _to_host(actor: Actor, instance: Instance, upgrade: bool) -> Job:
+    pending = HostMigration.objects.filter(instance=instance, status=Status.PENDING)
+    migration = pending.select_for_update().first()
+    problems = Problems()
+    if migration is None:
+        problems.add("region", "No migration of this compute is scheduled: name the region to move it to.")
+    plan = _plan(instance, upgrade, problems)
+    problems.raise_any()
+    assert migration is not None  # noqa: S101 - or else there were problems
+    host = place(instance, plan, instance.region_id, avoid=instance.host)
+    HostMigration.objects.filter(pk=migration.pk).update(status=Status.STARTED)
+    return enqueue("migrate", instance, actor, data=_data(instance, host.pk, plan, migration=migration.pk))
+
+
+def _to_region(actor: Actor, instance: Instance, region_id: str, upgrade: bool) -> Job:
+    problems = Problems()
+    region = Region.objects.filter(pk=region_id).first()
+    plan = _plan(instance, upgrade, problems)
+    check_region(region, plan, problems)
+    if region:
+        _check_may_leave(instance, region, problems)
+    problems.raise_any()
+    HostMigration.objects.filter(instance=instance, status=Status.PENDING).update(status=Status.CANCELLED)
+    bring_vlans(instance.account_id, region_id, vlans_of(instance.configs.all()))
+    ipv4, ipv6 = _take_addresses(instance, region_id), slaac_in(region_id, instance.pk)
+    host = place(instance, plan, region_id)
+    data = _data(instance, host.pk, plan, region=region_id, ipv4=ipv4, ipv6=ipv6)
+    return enqueue("migrate_region", instance, actor, data=data)
+
+
+def _plan(instance: Instance, upgrade: bool, problems: Problems) -> InstanceType:
+    """The type the instance has when it arrives."""
+    plan = instance.type
+    if not upgrade:
+        return plan
+    if not plan.deprecated or plan.successor is None:
+        problems.add("upgrade", "There is no free upgrade of this compute's type.")
+        return plan
+    used = taken(instance)
+    if used > plan.successor.disk:
+        problems.add("upgrade", f"Its disks need {used} MB, and the newer type has {plan.successor.disk} MB.")
+    return plan.successor
+
+
+def _check_may_leave(instance: Instance, region: Region, problems: Problems) -> None:
+    """Note on ``region`` what ties the instance to the region it is in."""
+    if region.pk == instance.region_id:
+        problems.add("region", "The compute is in this region already.")
+    if instance.volumes.exists():
+        problems.add("region", "Volumes are attached to the compute: detach them first.")
+    check_vlans(instance.account_id, region, vlans_of(instance.configs.all()), "region", problems)
+    if VLANS not in region.capabilities:
+        return
+    advice = "Choose another region or contact support."
+    if IPv6Range.objects.filter(instance=instance, kind=IPv6Range.Kind.POOL).exists():
+        problems.add("region", f"The compute has IPv6 /116 pools, which this region does not have. {advice}")
+    shares = AddressShare.objects
+    if shares.filter(instance=instance).exists() or shares.filter(address__instance=instance).exists():
+        problems.add("region", f"The compute has IP failover enabled, which this region does not have. {advice}")
+
+
+def _take_addresses(instance: Instance, region_id: str) -> list[str]:
+    """As many addresses of the new region as the instance has: it holds both until it has arrived.
+
+    Lists show those of the region that the instance is in.
+    """
+    held = instance.addresses.order_by("pk").values_list("public", flat=True)
+    kinds = sorted(held, reverse=True) or [True]
+    return [addresses.take(region_id, instance.pk, public=public) for public in kinds]
+
+
+def _data(instance: Instance, host_id: int, plan: InstanceType, **rest: Any) -> dict[str, Any]:
+    running = instance.status == Instance.Status.RUNNING
+    return {
+        "running": running,
+        "config": boot_config(instance).pk if running else None,
+        # what the maintenance of its host stopped goes on waiting to be booted, wherever it is
+        "off": instance.status if instance.status == Instance.Status.STOPPED else Instance.Status.OFFLINE,
+        "from": instance.host_id,
+        "host": host_id,
+        "was": instance.type_id,
+        "type": plan.pk,
+        **rest,
+    }
+
+
+# --- host migrations: for staff and the clock ---------------------------------------------------------
+
+
+def cancel(migration: HostMigration) -> None:
+    """Take back a migration that has not begun. Raises `Invalid` when it has, or is over."""
+    pending = HostMigration.objects.filter(pk=migration.pk, status=Status.PENDING)
+    if not pending.update(status=Status.CANCELLED):
+        raise Invalid("Only a migration that is pending can be cancelled.")
+    migration.status = Status.CANCELLED
+
+
+def start_due() -> int:
+    """Start the migrations whose time has come; returns how many. One whose instance is busy waits its turn."""
+    due = HostMigration.objects.filter(status=Status.PENDING, when__lte=Now()).select_related("instance")
+    return sum(_start(migration) for migration in due.order_by("when", "pk")[:MOST_AT_ONCE])
+
+
+def _start(migration: HostMigration) -> bool:
+    instance = migration.instance
+    try:
+        migrate(Actor.platform(instance.account_id), instance)
+    except DomainError as error:
+        # the next look comes soon; the others must not wait for this one
+        log.info("%s cannot start yet: %s", migration, error)
+        return False
+    return True

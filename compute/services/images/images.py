@@ -1,0 +1,162 @@
+"""An account's own images: made from a disk or uploaded, changed, deleted."""
+
+from collections.abc import Mapping
+from datetime import timedelta
+from functools import partial
+from typing import Any
+
+from django.db import transaction
+from django.utils.timezone import now
+
+from accounts.actors import Actor
+from accounts.models import Event
+from accounts.services.events import notify, open_event
+from accounts.services.grants import grant_creator
+from compute.jobs.queue import enqueue, enqueue_alone
+from compute.models import Disk, Image, Instance
+from compute.refs import image_ref, own_image_ref
+from compute.services.images import files
+from compute.services.removal import remove_image
+from config.db.inserts import draw_keys
+from config.db.rows import differing, hold, write
+from config.errors import Invalid, Missing
+from regions.models import Region
+
+UPLOADED_WITHIN = timedelta(hours=24)
+UNFINISHED = "The image is still being made."
+
+
+@transaction.atomic
+def create_from_disk(actor: Actor, disk_id: int, *, label: str | None, description: str | None) -> Image:
+    """Keep what is on a disk that the actor may see as an image; it is `creating` until the job has done so.
+
+    Raises `Missing` where there is no such disk or its instance is being deleted, `Invalid` while the disk is not
+    ready, `Busy` while another job of the instance lives.
+    """
+    seen = Instance.objects.visible_to(actor)
+    disk = Disk.objects.select_related("instance").filter(pk=disk_id, instance__in=seen).first()
+    if disk is None or disk.instance.status == Instance.Status.DELETING:
+        raise Missing
+    if disk.status != Disk.Status.READY:
+        raise Invalid("The disk is not ready.", "disk_id")
+    image = _insert(actor, Image.Status.CREATING, label or disk.label, description)
+    data = {"image": image.number, "disk": disk.pk}
+    enqueue("imagize", disk.instance, actor, data=data, secondary=image_ref(image))
+    return image
+
+
+@transaction.atomic
+def begin_upload(actor: Actor, *, label: str, description: str | None, region: str) -> Image:
+    """Make an image that waits for its file (`compute.services.images.uploads`); its event ends when that was taken in."""
+    found = Region.objects.filter(pk=region).first()
+    if found is None:
+        raise Invalid("region is not valid", "region")
+    if refusal := found.refusal():
+        raise Invalid(refusal, "region")
+    image = _insert(actor, Image.Status.PENDING_UPLOAD, label, description)
+    open_event(
+        username=actor.username, account_id=actor.account_id, action="image_upload", entity=own_image_ref(image)
+    )
+    return image
+
+
+@transaction.atomic
+def update(actor: Actor, image: Image, given: Mapping[str, Any]) -> Image:
+    """Write what differs, with one ``image_update`` event when anything does. Returns the image as it is then.
+
+    Raises `Missing` when it went away meanwhile, or is about to.
+    """
+    held = hold(Image.objects.filter(pk=image.pk).exclude(status=Image.Status.DELETING))
+    wanted = differing(held, given)
+    if wanted:
+        write(held, {**wanted, "updated": now()})
+        notify(actor, "image_update", own_image_ref(held))
+    return held
+
+
+@transaction.atomic
+def delete(actor: Actor, image: Image) -> None:
+    """Take an image away. What was deployed from it stays.
+
+    One that waits for its upload is gone at once, one that is kept somewhere when the job has deleted its archive;
+    nobody sees it meanwhile. Raises `Invalid` while it is being made, and while a disk is being made from it.
+    """
+    if image.status == Image.Status.PENDING_UPLOAD:
+        give_up_upload(image, "The image was deleted.")
+        notify(actor, "image_delete", own_image_ref(image))
+        return
+    # whichever of two deletions comes second finds it deleting already
+    kept = Image.objects.filter(pk=image.pk, status=Image.Status.AVAILABLE)
+    if not kept.update(status=Image.Status.DELETING):
+        raise Invalid(UNFINISHED)
+    # looked at only now: who just deploys it held the row, and was waited for
+    making = Disk.objects.filter(image=image, status=Disk.Status.NOT_READY).exists()
+    if making or Instance.objects.filter(image=image, status=Instance.Status.REBUILDING).exists():
+        raise Invalid("A disk is being deployed from this image.")
+    told = open_event(
+        username=actor.username, account_id=actor.account_id, action="image_delete", entity=own_image_ref(image)
+    )
+    enqueue_alone("delete_image", actor, told, {"image": image.number})
+
+
+def give_up_upload(image: Image, reason: str) -> None:
+    """Delete the row and files of an image that waits for its upload, whose event fails. In a transaction.
+
+    Raises `Invalid` where the upload came in meanwhile.
+    """
+    waiting = Image.objects.select_for_update().filter(pk=image.pk, status=Image.Status.PENDING_UPLOAD)
+    if waiting.first() is None or image.number is None:
+        raise Invalid(UNFINISHED)
+    opened = upload_event(image)
+    if opened is not None:
+        opened.status, opened.message = Event.Status.FAILED, reason
+        opened.save(update_fields=["status", "message"])
+    remove_image(image.number)
+    # the files last: one of a transaction that fails is needed yet, one that outlives it is found by the clock
+    transaction.on_commit(partial(files.drop, image.number), robust=True)
+
+
+def upload_event(image: Image) -> Event | None:
+    """The event that waits for the upload of this image."""
+    events = Event.objects.filter(action="image_upload", entity_type="image", entity_id=image.number)
+    return events.filter(status=Event.Status.SCHEDULED).first()
+
+
+def expire_uploads() -> int:
+    """Give up the uploads that did not come in time, and delete files that no image waits for; returns how many."""
+    late = Image.objects.filter(status=Image.Status.PENDING_UPLOAD, created__lt=now() - UPLOADED_WITHIN)
+    given_up = 0
+    for image in late:
+        with transaction.atomic():
+            # an upload that just came in, or another clock that was first, has the row: it is no longer ours
+            mine = late.filter(pk=image.pk).select_for_update(skip_locked=True)
+            if mine.first() is not None:
+                give_up_upload(image, "The upload did not come in time.")
+                given_up += 1
+    unfinished = (Image.Status.PENDING_UPLOAD, Image.Status.CREATING)
+    # the folder is read first: a file whose row is not there then belongs to none
+    found = files.numbers()
+    needed = Image.objects.filter(number__in=found, status__in=unfinished).values_list("number", flat=True)
+    for number in found - set(needed):
+        files.drop(number)
+    return given_up
+
+
+def _insert(actor: Actor, status: Image.Status, label: str, description: str | None) -> Image:
+    # a number of the events' sequence: unlike the highest one so far plus one, it is never given twice, so that no
+    # grant, event or archive of an image that is gone is taken for this one's
+    (number,) = draw_keys(Event)
+    image = Image(
+        id=f"private/{number}",
+        number=number,
+        account_id=actor.account_id,
+        label=label,
+        description=description or None,
+        status=status,
+        created=now(),
+        updated=now(),
+        created_by=actor.username,
+    )
+    image.save(force_insert=True)
+    grant_creator(actor, "image", number)
+    return image

@@ -1,0 +1,302 @@
+"""Cloning an instance: into a new one, or into one that is there."""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any, TypeVar
+
+from django.db import transaction
+from django.db.models import Model
+from django.db.models.functions import Now
+
+from accounts.actors import Actor
+from accounts.models import Event
+from accounts.services.account import hold_account
+from accounts.services.grants import grant_creator
+from compute.jobs.queue import begin, enqueue
+from compute.jobs.store import LIVE
+from compute.models import Config, ConfigDevice, Disk, Instance, InstanceType, Job
+from compute.refs import instance_ref
+from compute.services.backups.content import PROFILE
+from compute.services.backups.settings import NOT_OFFERED, is_offered, switch_on
+from compute.services.common.disk_space import left
+from compute.services.common.regions import check_region, slaac_in
+from compute.services.hosts.placement import place
+from compute.services.networking import addresses
+from compute.services.networking.vlans import bring_vlans, check_vlans, tell, vlans_of
+from config.db.inserts import draw_keys, insert_together
+from config.errors import Busy, Denied, Invalid, Missing, Problems
+from regions.models import Region
+from tags.services import set_tags
+
+MOST_CLONES = 5
+"""How many clones of one instance run at once."""
+KEPT = ("watchdog_enabled", "alert_io", "alert_network_in", "alert_network_out", "alert_transfer_quota")
+
+Part = TypeVar("Part", bound=Model)
+
+
+@dataclass(frozen=True, slots=True)
+class CloneSpec:
+    """What a client asks for; None where it says nothing.
+
+    With `compute_id` the clone goes into that instance of the account, else a new one is made. `configs` None means
+    all profiles but a rescue's; the disks they boot with come along, and `disks` names further ones.
+    """
+
+    region: str | None = None
+    type: str | None = None
+    compute_id: int | None = None
+    label: str | None = None
+    group: str | None = None
+    backups_enabled: bool | None = None
+    disks: Sequence[int] | None = None
+    configs: Sequence[int] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class _Chosen:
+    """What is to be cloned of the source."""
+
+    configs: list[Config]
+    disks: list[Disk]
+
+    @property
+    def size(self) -> int:
+        """MB."""
+        return sum(disk.size for disk in self.disks)
+
+
+@dataclass(frozen=True, slots=True)
+class _Copies:
+    """The rows of the clones, in the order they are inserted, and what the job has to know of them."""
+
+    rows: list[Model]
+    data: dict[str, Any]
+
+
+@transaction.atomic
+def clone(actor: Actor, source: Instance, spec: CloneSpec) -> Instance:
+    """Copy disks and profiles of `source`, which shows ``cloning`` until the last clone of it has ended.
+
+    Returns the target, which shows ``provisioning``. Volumes in the profiles' slots stay where they are. Raises
+    `Invalid` with every failing field (``disks[0]``), or with no field where five clones of the source run already;
+    `Denied` on ``compute_id`` where the actor may only read that instance; `Busy` where another job has the source
+    or the target. Everything is written, or nothing.
+    """
+    hold_account(actor.account_id)  # before the instances, for the VLANs that the profiles may bring
+    problems = Problems()
+    source, target = _hold(source, _target(actor, source, spec, problems))
+    chosen = _choose(source, spec, problems)
+    if spec.compute_id is None:
+        _check_new(source, spec, chosen, problems)
+    elif target:
+        _check_target(target, spec, chosen, problems)
+    problems.raise_any()
+    _check_free(source)
+    source_off = _source_off(source)
+    Instance.objects.filter(pk=source.pk).update(status=Instance.Status.CLONING, updated=Now())
+    if target:
+        return _fill(actor, source, target, chosen, {"source_off": source_off, "off": _off(target)})
+    return _make(actor, source, spec, chosen, {"source_off": source_off})
+
+
+# --- the two rows -------------------------------------------------------------------------------------
+
+
+def _target(actor: Actor, source: Instance, spec: CloneSpec, problems: Problems) -> Instance | None:
+    """The instance to clone into, if one is named that the actor may change."""
+    if spec.compute_id is None:
+        return None
+    target = Instance.objects.visible_to(actor).filter(pk=spec.compute_id).first()
+    if target is None or target.pk == source.pk:
+        problems.add("compute_id", "compute_id is not valid")
+        return None
+    if not Instance.objects.writable_by(actor).filter(pk=target.pk).exists():
+        raise Denied(field="compute_id")
+    return target
+
+
+def _hold(source: Instance, target: Instance | None) -> tuple[Instance, Instance | None]:
+    """Lock the rows, in the order of their keys, and read them anew."""
+    wanted = [source.pk] if target is None else [source.pk, target.pk]
+    rows = Instance.objects.filter(pk__in=wanted).select_related("type", "host", "region")
+    locked = rows.order_by("pk").select_for_update(no_key=True, of=("self",))
+    held = {row.pk: row for row in locked}
+    if len(held) < len(wanted):
+        raise Missing
+    return held[source.pk], held[target.pk] if target else None
+
+
+def _check_free(source: Instance) -> None:
+    """Raise unless another clone of the held source may begin."""
+    if source.status == Instance.Status.CLONING:
+        if Job.objects.filter(source=source, state__in=LIVE).count() >= MOST_CLONES:
+            raise Invalid(f"At most {MOST_CLONES} clones of a compute run at once.")
+    elif source.status not in Instance.SETTLED or Job.objects.filter(instance=source, finished_at=None).exists():
+        raise Busy
+
+
+def _off(instance: Instance) -> str:
+    """What a settled instance shows afterwards if it is off: `stopped` goes on waiting for its host."""
+    stopped = Instance.Status.STOPPED
+    return stopped if instance.status == stopped else Instance.Status.OFFLINE
+
+
+def _source_off(source: Instance) -> str:
+    """The same of the source, which the clones that run already know where it shows ``cloning``."""
+    if source.status != Instance.Status.CLONING:
+        return _off(source)
+    running = Job.objects.filter(source=source, state__in=LIVE).order_by("pk").values_list("data", flat=True)
+    return running[0]["source_off"]
+
+
+# --- what is asked for --------------------------------------------------------------------------------
+
+
+def _choose(source: Instance, spec: CloneSpec, problems: Problems) -> _Chosen:
+    """The profiles and disks that are named, and those disks that belong to the profiles."""
+    configs = list(source.configs.order_by("pk").prefetch_related("devices"))
+    if spec.configs is None:
+        configs = [config for config in configs if not config.rescue]
+    else:
+        configs = _named(configs, spec.configs, "configs", problems)
+    disks = list(source.disks.order_by("pk"))
+    wanted = {device.disk_id for config in configs for device in config.devices.all()}
+    wanted |= {disk.pk for disk in _named(disks, spec.disks or (), "disks", problems)}
+    return _Chosen(configs, [disk for disk in disks if disk.pk in wanted])
+
+
+def _named(parts: list[Part], ids: Sequence[int], field: str, problems: Problems) -> list[Part]:
+    """The parts with these ids, once each, in their own order; unknown ids are noted as ``field[0]``."""
+    known = {part.pk for part in parts}
+    for index, pk in enumerate(ids):
+        if pk not in known:
+            problems.add(f"{field}[{index}]", f"{field} is not valid")
+    return [part for part in parts if part.pk in ids]
+
+
+def _check_new(source: Instance, spec: CloneSpec, chosen: _Chosen, problems: Problems) -> None:
+    """Check what is asked of a clone that makes a new instance."""
+    plan, region = _plan(source, spec), _region(source, spec)
+    if plan is None:
+        problems.add("type", "type is not valid")
+    elif chosen.size > plan.disk:
+        problems.add("type", f"The disks to clone need {chosen.size} MB, which this type does not have.")
+    check_region(region, plan, problems)
+    if region:
+        check_vlans(source.account_id, region, vlans_of(chosen.configs), "region", problems)
+    if spec.backups_enabled and plan and not is_offered(plan):
+        problems.add("backups_enabled", NOT_OFFERED)
+
+
+def _check_target(target: Instance, spec: CloneSpec, chosen: _Chosen, problems: Problems) -> None:
+    """Check what is asked of a clone into an instance that is there and keeps what it has."""
+    for name, own in (("region", target.region_id), ("type", target.type_id)):
+        if getattr(spec, name) not in (None, own):
+            problems.add(name, f"The compute to clone into keeps its {name}.")
+    for name in ("label", "group", "backups_enabled"):
+        if getattr(spec, name) is not None:
+            problems.add(name, f"{name} is only for a clone that makes a new compute.")
+    there = left(target)
+    if chosen.size > there:
+        problems.add("compute_id", f"The disks to clone need {chosen.size} MB, and it has {there} MB left.")
+    check_vlans(target.account_id, target.region, vlans_of(chosen.configs), "compute_id", problems)
+
+
+def _plan(source: Instance, spec: CloneSpec) -> InstanceType | None:
+    return source.type if spec.type is None else InstanceType.objects.filter(pk=spec.type).first()
+
+
+def _region(source: Instance, spec: CloneSpec) -> Region | None:
+    return source.region if spec.region is None else Region.objects.filter(pk=spec.region).first()
+
+
+# --- writing ------------------------------------------------------------------------------------------
+
+
+def _make(actor: Actor, source: Instance, spec: CloneSpec, chosen: _Chosen, data: dict[str, Any]) -> Instance:
+    """Make the new instance with all its rows and the job that copies."""
+    plan, region = _plan(source, spec), _region(source, spec)
+    assert plan is not None  # noqa: S101 - or else there were problems
+    assert region is not None  # noqa: S101
+    key, *event_and_job = draw_keys(Instance, Event, Job)
+    target = Instance(id=key, account_id=source.account_id, region=region, type=plan, image_id=source.image_id)
+    target.label = spec.label or f"compute{target.pk}"
+    target.group = source.group if spec.group is None else spec.group
+    for name in KEPT:
+        setattr(target, name, getattr(source, name))
+    target.alert_cpu = source.alert_cpu if plan == source.type else 90 * plan.vcpus
+    target.ipv4 = [addresses.take(region.pk, target.pk, public=True)]
+    target.ipv6 = slaac_in(region.pk, target.pk)
+    wanted = source.account.backups_enabled if spec.backups_enabled is None else spec.backups_enabled
+    if wanted and is_offered(plan):
+        switch_on(target)
+    if source.tags and not actor.restricted:  # whom adding tags is not for
+        target.tags = set_tags(source.account_id, "compute", target.pk, source.tags)
+    grant_creator(actor, "compute", target.pk)
+    target.host = place(target, plan, region.pk)
+    copies = _copies(target, chosen)
+    begin(
+        "clone",
+        target,
+        actor,
+        keys=(event_and_job[0], event_and_job[1]),
+        along=(target, *copies.rows),
+        data={**copies.data, **data},
+        secrets={},
+        secondary=instance_ref(target),
+        source=source,
+    )
+    tell(actor, target, set(), vlans_of(chosen.configs))
+    return target
+
+
+def _fill(actor: Actor, source: Instance, target: Instance, chosen: _Chosen, data: dict[str, Any]) -> Instance:
+    """Add the rows to an instance that is there, and the job that copies."""
+    copies = _copies(target, chosen)
+    data = {**copies.data, **data}
+    enqueue("clone_into", target, actor, data=data, secondary=instance_ref(target), source=source)
+    tell(actor, target, vlans_of(target.configs.all()), vlans_of([*target.configs.all(), *chosen.configs]))
+    if copies.rows:
+        insert_together(*copies.rows)
+    return target
+
+
+def _copies(target: Instance, chosen: _Chosen) -> _Copies:
+    """Rows like the chosen ones, under keys of their own: disks, then profiles, then what is in their slots.
+
+    The VLANs that the profiles name come into being here, where the target's region has none of the name.
+    """
+    bring_vlans(target.account_id, target.region_id, vlans_of(chosen.configs))
+    disk_of = dict(zip((disk.pk for disk in chosen.disks), _keys(Disk, len(chosen.disks)), strict=True))
+    disks = [_like(disk, disk_of[disk.pk], target) for disk in chosen.disks]
+    configs, devices = [], []
+    for original, key in zip(chosen.configs, _keys(Config, len(chosen.configs)), strict=True):
+        config = Config(pk=key, instance=target, **{name: getattr(original, name) for name in PROFILE})
+        configs.append(config)
+        devices += [(config, device.slot, disk_of[device.disk_id]) for device in original.devices.all()]
+    slots = [
+        ConfigDevice(pk=key, config=config, slot=slot, disk_id=disk)
+        for key, (config, slot, disk) in zip(_keys(ConfigDevice, len(devices)), devices, strict=True)
+    ]
+    data = {
+        "copies": {str(copy): original for original, copy in disk_of.items()},
+        "configs": [config.pk for config in configs],
+    }
+    return _Copies([*disks, *configs, *slots], data)
+
+
+def _like(disk: Disk, key: int, target: Instance) -> Disk:
+    """The row of a copy that is not there yet."""
+    return Disk(
+        pk=key,
+        instance=target,
+        label=disk.label,
+        size=disk.size,
+        filesystem=disk.filesystem,
+        image_id=disk.image_id,
+    )
+
+
+def _keys(model: type[Model], count: int) -> Iterable[int]:
+    return draw_keys(*[model] * count) if count else ()

@@ -1,0 +1,170 @@
+"""Configuration profiles: making, changing and deleting them.
+
+What is written here holds from the next boot on. All of it works whatever job runs on the instance, but a profile
+that a job is about to boot stays.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from django.db import transaction
+from django.db.models import QuerySet
+
+from accounts.actors import Actor
+from accounts.services.account import hold_account
+from accounts.services.events import notify
+from compute.models import Config, Instance, Job, Kernel
+from compute.models.instances import default_helpers
+from compute.refs import config_ref, instance_ref
+from compute.services.instances.devices import DeviceMap, check_devices, devices_of, write_devices
+from compute.services.networking.interfaces import check_interfaces
+from compute.services.networking.vlans import bring_vlans, check_vlans, tell, vlans_in, vlans_of
+from config.db.rows import differing, hold
+from config.errors import Busy, Missing, Problems
+
+
+@dataclass(frozen=True, slots=True)
+class ConfigChanges:
+    """What a client says of a profile. `fields` are column values; None where it says nothing of the others.
+
+    `helpers` may name some only; `devices` and `interfaces` are all there are to be.
+    """
+
+    fields: dict[str, Any] = field(default_factory=dict)
+    helpers: Mapping[str, bool] | None = None
+    devices: DeviceMap | None = None
+    interfaces: list[dict[str, Any]] | None = None
+
+
+@transaction.atomic
+def create(actor: Actor, instance: Instance, given: ConfigChanges) -> Config:
+    """Make a profile; what is not given has the model's defaults. Raises `Invalid` with every failing field."""
+    held = _hold(actor, instance.pk, given)
+    config = Config(instance=held)
+    before = vlans_of(held.configs.all())
+    _apply(actor, config, given, before)
+    tell(actor, held, before, before | vlans_of([config]))
+    notify(actor, "compute_config_create", instance_ref(held), config_ref(config))
+    return config
+
+
+@transaction.atomic
+def update(actor: Actor, config: Config, given: ConfigChanges) -> Config:
+    """Write what differs, with an event if anything does. Returns the profile anew.
+
+    Raises `Invalid` with every failing field; what is as it was is not checked again, so that what was once got
+    can be put back whatever has changed around it.
+    """
+    held = _hold(actor, config.instance_id, given)
+    others = list(_profiles(held))
+    found = next((each for each in others if each.pk == config.pk), None)
+    if found is None:
+        raise Missing
+    before = vlans_of(others)
+    if _apply(actor, found, given, before):
+        tell(actor, held, before, vlans_of(others))
+        notify(actor, "compute_config_update", instance_ref(held), config_ref(found))
+    return found
+
+
+@transaction.atomic
+def delete(actor: Actor, config: Config) -> None:
+    """Delete a profile, also the one that a running instance has booted: it runs on.
+
+    Raises `Busy` while a job lives that boots it.
+    """
+    held = _hold(actor, config.instance_id, ConfigChanges())
+    others = list(_profiles(held))
+    found = next((each for each in others if each.pk == config.pk), None)
+    if found is None:
+        raise Missing
+    # the instance is held, so that no request makes a job to boot it meanwhile; the platform's own finds it gone
+    if Job.objects.filter(instance=held, finished_at=None, data__config=found.pk).exists():
+        raise Busy
+    tell(actor, held, vlans_of(others), vlans_of(each for each in others if each is not found))
+    notify(actor, "compute_config_delete", instance_ref(held), config_ref(found))
+    found.delete()
+
+
+def _hold(actor: Actor, instance_id: int, given: ConfigChanges) -> Instance:
+    """As `hold_alive`; and before the instance the account, where VLANs may come into being."""
+    if vlans_in(given.interfaces or ()):
+        hold_account(actor.account_id)
+    return hold_alive(instance_id)
+
+
+def _profiles(instance: Instance) -> QuerySet[Config]:
+    """The profiles of a held instance, locked: a rebuild, whose job holds no instance, must not take them away."""
+    return instance.configs.order_by("pk").select_for_update(no_key=True)
+
+
+def hold_alive(instance_id: int) -> Instance:
+    """The instance with its type and region, locked and read anew: only one at a time writes its profiles.
+
+    Raises `Missing` when it went away, `Busy` while it goes.
+    """
+    held = hold(Instance.objects.filter(pk=instance_id).select_related("type", "region"))
+    if held.status == Instance.Status.DELETING:
+        raise Busy
+    return held
+
+
+def _apply(actor: Actor, config: Config, given: ConfigChanges, vlans: set[str]) -> bool:
+    """Check and write what differs; returns whether anything did. `vlans` are those the instance is on."""
+    problems = Problems()
+    new = config.pk is None
+    present = None if new else devices_of(config)
+    wanted = dict(given.fields) if new else differing(config, given.fields)
+    _check_fields(config.instance, wanted, problems)
+    if given.helpers is not None or new:
+        helpers = {**(_first_helpers(config.instance) if new else config.helpers), **(given.helpers or {})}
+        wanted |= {"helpers": helpers} if helpers != config.helpers else {}
+    if given.interfaces is not None and given.interfaces != config.interfaces:
+        interfaces = _interfaces(config.instance, given.interfaces, vlans, problems)
+        wanted |= {"interfaces": interfaces} if interfaces != config.interfaces else {}
+    devices = None
+    if given.devices is not None:
+        devices = check_devices(actor, config.instance, given.devices, problems, present)
+    problems.raise_any()
+    for name, value in wanted.items():
+        setattr(config, name, value)
+    if new:
+        config.save(force_insert=True)
+    elif wanted or (devices is not None and devices != present):
+        config.save(update_fields=[*wanted, "updated"])
+    else:
+        return False
+    if devices is not None and devices != present:
+        write_devices(actor, config, devices)
+    if "interfaces" in wanted:
+        bring_vlans(config.instance.account_id, config.instance.region_id, vlans_of([config]))
+    return True
+
+
+def _first_helpers(instance: Instance) -> dict[str, bool]:
+    """The helpers of a new profile that says nothing of them: all on, but for what the account's settings say."""
+    return {**default_helpers(), "network": instance.account.network_helper}
+
+
+def _check_fields(instance: Instance, wanted: dict[str, Any], problems: Problems) -> None:
+    if "kernel_id" in wanted and not Kernel.objects.filter(pk=wanted["kernel_id"]).exists():
+        problems.add("kernel", "kernel is not valid")
+    if not 0 <= wanted.get("memory_limit", 0) <= instance.type.memory:
+        problems.add("memory_limit", f"Memory limit must be 0-{instance.type.memory}")
+
+
+def _interfaces(
+    instance: Instance, given: list[dict[str, Any]], vlans: set[str], problems: Problems
+) -> list[dict[str, str]]:
+    """The interfaces as they are kept, checked, with the VLANs that they name."""
+    found = Problems()
+    kept = check_interfaces(given, instance.region, found)
+    problems.extend(found)
+    labels = vlans_in(kept)
+    if labels - vlans and instance.status == Instance.Status.MIGRATING:
+        # it brought its VLANs to where it goes when it left; one more could be one too many there
+        raise Busy
+    if not found:
+        check_vlans(instance.account_id, instance.region, labels, "interfaces", problems)
+    return kept

@@ -1,0 +1,111 @@
+"""What sits in the slots of a configuration profile: disks of its instance, and volumes of its account."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from accounts.actors import Actor
+from compute.models import Config, ConfigDevice, Disk, Instance, Volume, VolumeDevice
+from compute.services.volumes.attachments import attach_named
+from config.errors import Busy, Denied, Problems
+
+DeviceMap = Mapping[str, Mapping[str, int | None] | None]
+"""Slot (``sda``) to ``disk_id`` or ``volume_id``; None, or no slot, is an empty one."""
+
+
+@dataclass(frozen=True, slots=True)
+class Devices:
+    """Keys by slot."""
+
+    disks: dict[str, int] = field(default_factory=dict)
+    volumes: dict[str, int] = field(default_factory=dict)
+
+
+def devices_of(config: Config) -> Devices:
+    """What sits in the profile's slots now."""
+    disks = ConfigDevice.objects.filter(config=config).values_list("slot", "disk_id")
+    volumes = VolumeDevice.objects.filter(config=config).values_list("slot", "volume_id")
+    return Devices(dict(disks), dict(volumes))
+
+
+def check_devices(
+    actor: Actor, instance: Instance, wanted: DeviceMap, problems: Problems, present: Devices | None = None
+) -> Devices:
+    """Check a whole map of devices, and return it by kind; good only where there are no problems.
+
+    They are noted under ``devices.sda.disk_id`` and the like.
+    A disk is one of this instance. A volume is one that the actor may change, of the instance's region and attached
+    to no other; those that are `present` in the profile already are taken as they are. Neither is used twice. What
+    is named is locked, so that it is still there when the slots are written; the instance's row is held. Raises
+    `Denied` on a volume that the actor may only read, `Busy` where a free one is named of an instance that moves.
+    """
+    filled = {slot: device for slot, device in wanted.items() if device is not None}
+    named = {slot: (device.get("disk_id"), device.get("volume_id")) for slot, device in filled.items()}
+    for slot, (disk, volume) in named.items():
+        if (disk is None) == (volume is None):
+            problems.add(f"devices.{slot}", "Exactly one of disk_id and volume_id is needed.")
+    disks = {slot: disk for slot, (disk, volume) in named.items() if disk is not None and volume is None}
+    volumes = {slot: volume for slot, (disk, volume) in named.items() if volume is not None and disk is None}
+    kept = set(present.volumes.values()) if present else set()
+    _check_each(disks, _disks(instance, disks), "disk_id", problems)
+    _check_each(volumes, _volumes(actor, instance, volumes, kept, problems), "volume_id", problems)
+    return Devices(disks, volumes)
+
+
+def write_devices(actor: Actor, config: Config, devices: Devices) -> None:
+    """Let exactly these sit in the profile's slots. Volumes that are attached nowhere are attached by that."""
+    ConfigDevice.objects.filter(config=config).delete()
+    VolumeDevice.objects.filter(config=config).delete()
+    ConfigDevice.objects.bulk_create(
+        ConfigDevice(config=config, slot=slot, disk_id=disk) for slot, disk in devices.disks.items()
+    )
+    VolumeDevice.objects.bulk_create(
+        VolumeDevice(config=config, slot=slot, volume_id=volume) for slot, volume in devices.volumes.items()
+    )
+    attach_named(actor, config.instance, devices.volumes.values())
+
+
+def _check_each(named: dict[str, int], known: set[int], name: str, problems: Problems) -> None:
+    seen: dict[int, str] = {}
+    for slot, pk in named.items():
+        if pk not in known:
+            problems.add(f"devices.{slot}.{name}", f"{name} is not valid")
+        elif pk in seen:
+            problems.add(f"devices.{slot}.{name}", f"It is in {seen[pk]} already.")
+        seen.setdefault(pk, slot)
+
+
+def _disks(instance: Instance, named: dict[str, int]) -> set[int]:
+    """Those of the disks that are the instance's and stay."""
+    if not named:
+        return set()
+    rows = Disk.objects.filter(instance=instance, pk__in=set(named.values())).exclude(status=Disk.Status.DELETING)
+    return {disk.pk for disk in rows.order_by("pk").select_for_update(no_key=True)}
+
+
+def _volumes(
+    actor: Actor, instance: Instance, named: dict[str, int], kept: set[int], problems: Problems
+) -> set[int]:
+    """Those of the volumes that exist for the actor, or are there already."""
+    if not named:
+        return set()
+    wanted = set(named.values())
+    rows = Volume.objects.filter(account=instance.account_id, pk__in=wanted)
+    held = {volume.pk: volume for volume in rows.order_by("pk").select_for_update(no_key=True)}
+    visible = set(Volume.objects.visible_to(actor).filter(pk__in=wanted).values_list("pk", flat=True))
+    writable = set(Volume.objects.writable_by(actor).filter(pk__in=wanted).values_list("pk", flat=True))
+    for slot, pk in named.items():
+        if pk in kept or pk not in held or pk not in visible:
+            continue
+        where = f"devices.{slot}.volume_id"
+        if pk not in writable:
+            raise Denied(field=where)
+        if held[pk].region_id != instance.region_id:
+            problems.add(where, "The volume is in another region.")
+        elif held[pk].instance_id not in (None, instance.pk):
+            problems.add(where, "The volume is attached to another compute.")
+        elif held[pk].status == Volume.Status.CREATING:
+            problems.add(where, "The volume is still being created.")
+        elif held[pk].instance_id is None and instance.status == Instance.Status.MIGRATING:
+            # it may be on its way to another region, where it cannot have the volume
+            raise Busy
+    return (visible | kept) & held.keys()

@@ -1,0 +1,171 @@
+"""The disks of an instance: making, changing and deleting one. Sizes in MB."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from django.db import transaction
+from django.db.models.functions import Now
+
+from accounts.actors import Actor
+from accounts.services.events import notify
+from compute.jobs.queue import enqueue
+from compute.models import Disk, Instance
+from compute.refs import disk_ref, instance_ref
+from compute.services.common.disk_space import hold_idle, shortage
+from compute.services.instances.deploy import DeploySpec, check_deploy, find_image, is_available
+from compute.services.stackscripts.stackscripts import count_deployment
+from config.db.inserts import draw_keys
+from config.db.rows import differing
+from config.errors import Invalid, Missing, Problems
+
+DEPLOYED = Disk.Filesystem.EXT4
+NOT_READY = "The disk is not ready."
+IN_USE = "The compute runs with this disk: shut it down first, or reboot it with a profile that leaves it out."
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DiskSpec(DeploySpec):
+    """What a client asks for: an empty disk, or with an image one that it is deployed to."""
+
+    size: int
+    label: str | None = None
+    filesystem: str | None = None
+
+
+@transaction.atomic
+def create(actor: Actor, instance: Instance, spec: DiskSpec) -> Disk:
+    """Add a disk, which is `not ready` until its job has made it. No profile names it yet.
+
+    Raises `Invalid` with every failing field, `Busy` while another job lives. The sum of the disks never exceeds
+    what the type has.
+    """
+    held = hold_idle(instance)
+    problems = Problems()
+    image = find_image(actor, spec.image) if spec.image else None
+    lacking = shortage(held, spec.size)
+    if lacking:
+        problems.add("size", lacking)
+    if image and is_available(image) and spec.size < image.size:
+        problems.add("size", f"The image needs {image.size} MB.")
+    if spec.image and spec.filesystem not in (None, DEPLOYED):
+        problems.add("filesystem", f"A disk that is deployed from an image has {DEPLOYED}.")
+    deploy = check_deploy(actor, spec, image, problems)
+    problems.raise_any()
+    disk = Disk(
+        instance=held,
+        label=spec.label or _default_label(spec, image.label if image else None),
+        size=spec.size,
+        filesystem=spec.filesystem or DEPLOYED,
+        image=image,
+        stackscript=deploy.script.script if deploy.script else None,
+    )
+    disk.save(force_insert=True)
+    if deploy.script:
+        count_deployment(deploy.script.script)
+    enqueue("disk_create", held, actor, data={"disk": disk.pk}, secrets=deploy.secrets, secondary=disk_ref(disk))
+    return disk
+
+
+@transaction.atomic
+def clone(actor: Actor, disk: Disk) -> Disk:
+    """Copy a disk byte for byte into a new one of the same instance, which needs room for it.
+
+    Raises `Invalid` where that is lacking or the disk is not ready, `Busy` while another job lives.
+    """
+    held, original = _hold(disk)
+    _check_ready(original)
+    lacking = shortage(held, original.size)
+    if lacking:
+        raise Invalid(lacking)
+    copy = Disk(
+        pk=draw_keys(Disk)[0],
+        instance=held,
+        label=f"Copy of {original.label}"[:48],
+        size=original.size,
+        filesystem=original.filesystem,
+        image_id=original.image_id,
+    )
+    copy.save(force_insert=True)
+    data = {"disk": copy.pk, "copy_of": original.pk}
+    enqueue("disk_clone", held, actor, data=data, secondary=disk_ref(copy))
+    return copy
+
+
+@transaction.atomic
+def update(actor: Actor, disk: Disk, given: Mapping[str, Any]) -> Disk:
+    """Write what differs of label and filesystem, and let a job make a `size` that does true, as `resize` does.
+
+    The filesystem is what the disk is said to hold: nothing is formatted. While a job lives on the instance only
+    the label may differ. Returns the disk as it is then.
+    """
+    wanted = differing(disk, given)
+    if "size" in wanted or "filesystem" in wanted:
+        _, disk = _hold(disk)
+        _check_ready(disk)
+    size = wanted.pop("size", None)
+    if wanted:
+        if not Disk.objects.filter(pk=disk.pk).update(**wanted, updated=Now()):
+            raise Missing
+        disk.refresh_from_db()
+        notify(actor, "disk_update", instance_ref(disk.instance), disk_ref(disk))
+    return disk if size is None else resize(actor, disk, size)
+
+
+@transaction.atomic
+def resize(actor: Actor, disk: Disk, size: int) -> Disk:
+    """Let a job give the disk another size, which it shows when that is done.
+
+    Whether it is in use or its files need more is for the hypervisor to say: the job then fails. Raises `Invalid`
+    on ``size`` where the type has no room for it, `Busy` while another job lives.
+    """
+    held, disk = _hold(disk)
+    _check_ready(disk)
+    lacking = shortage(held, size - disk.size)
+    if lacking and size > disk.size:
+        raise Invalid(lacking, "size")
+    data = {"disk": {"id": disk.pk, "was": disk.size, "size": size}}
+    enqueue("disk_resize", held, actor, data=data, secondary=disk_ref(disk))
+    _show(disk, Disk.Status.NOT_READY)
+    return disk
+
+
+@transaction.atomic
+def delete(actor: Actor, disk: Disk) -> None:
+    """Delete a disk, whatever it shows; it leaves the profiles that name it. Cannot be undone.
+
+    Raises `Invalid` where the instance runs with it, `Busy` while another job lives.
+    """
+    held, disk = _hold(disk)
+    running = held.status == Instance.Status.RUNNING
+    if running and disk.devices.filter(config=held.booted_config_id).exists():
+        raise Invalid(IN_USE)
+    data = {"disk": disk.pk, "was": disk.status}
+    enqueue("disk_delete", held, actor, data=data, secondary=disk_ref(disk))
+    _show(disk, Disk.Status.DELETING)
+
+
+def _hold(disk: Disk) -> tuple[Instance, Disk]:
+    """The instance, held, and the disk as it is then."""
+    held = hold_idle(disk.instance)
+    found = held.disks.filter(pk=disk.pk).first()
+    if found is None:
+        raise Missing
+    return held, found
+
+
+def _check_ready(disk: Disk) -> None:
+    """Raise for one that is half-made or half-deleted: it can only be deleted."""
+    if disk.status != Disk.Status.READY:
+        raise Invalid(NOT_READY)
+
+
+def _show(disk: Disk, status: str) -> None:
+    Disk.objects.filter(pk=disk.pk).update(status=status, updated=Now())
+    disk.refresh_from_db(fields=["status", "updated"])
+
+
+def _default_label(spec: DiskSpec, image: str | None) -> str:
+    if image is not None:
+        return f"{image} Disk"[:48]
+    return f"{spec.size}MB {'Swap Image' if spec.filesystem == Disk.Filesystem.SWAP else 'Disk'}"

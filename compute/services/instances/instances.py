@@ -1,0 +1,273 @@
+"""Creating, changing and deleting instances."""
+
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from django.db import transaction
+from django.db.models import Model
+
+from accounts.actors import Actor
+from accounts.models import Event
+from accounts.services.account import hold_account
+from accounts.services.events import EntityRef, notify
+from accounts.services.grants import grant_creator
+from compute.jobs.queue import begin, enqueue
+from compute.models import Backup, Config, Image, Instance, InstanceType, Job
+from compute.refs import backup_ref, image_ref, instance_ref
+from compute.services.backups.content import archives_of, draw_part_keys, parts_of, vlans_kept
+from compute.services.backups.restores import check_place, hold_backup
+from compute.services.backups.settings import NOT_OFFERED, is_offered, scheduled, switch_on
+from compute.services.common.regions import capability_of
+from compute.services.hosts.placement import FULL, place
+from compute.services.instances.deploy import (
+    DEFAULT_SWAP,
+    Deploy,
+    DeploySpec,
+    check_deploy,
+    fill_plan,
+    find_image,
+    is_available,
+)
+from compute.services.instances.lookups import find_offer
+from compute.services.networking import addresses
+from compute.services.networking.interfaces import check_interfaces
+from compute.services.networking.vlans import bring_vlans, check_vlans, tell, vlans_in, vlans_of
+from compute.services.stackscripts.stackscripts import count_deployment
+from config.db.inserts import draw_keys
+from config.db.rows import differing, hold, write
+from config.errors import Problems
+from regions.models import Region
+from tags.services import check_tags, retag, set_tags
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class InstanceSpec(DeploySpec):
+    """What a client asks for. Sizes in MB. With `backup_id` what only an image deploy needs has no effect."""
+
+    region: str
+    type: str
+    label: str | None = None
+    booted: bool = True
+    swap_size: int = DEFAULT_SWAP
+    private_ip: bool = False
+    interfaces: tuple[dict[str, Any], ...] = ()
+    group: str = ""
+    tags: tuple[str, ...] = ()
+    backup_id: int | None = None
+    backups_enabled: bool | None = None
+    """None: as the account's setting has it."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Plan:
+    """What a spec names, found and checked."""
+
+    type: InstanceType
+    region: Region
+    network: str | None
+    deploy: Deploy
+    backups: bool
+    network_helper: bool
+    interfaces: tuple[dict[str, str], ...]
+    backup: Backup | None
+
+
+@transaction.atomic
+def create(actor: Actor, spec: InstanceSpec) -> Instance:
+    """Make an instance of the actor's account and the job that provisions it.
+
+    Reports every failing field at once (`Invalid`); a label that another instance of the account has is refused
+    by the database's own constraint. Everything is written, or nothing.
+    """
+    plan = _check(actor, spec)
+    # all keys first: label, addresses and machine name derive from the instance's, and one statement inserts all
+    key, *event_and_job = draw_keys(Instance, Event, Job)
+    instance = Instance(id=key, account_id=actor.account_id, region=plan.region, type=plan.type)
+    instance.label = spec.label or f"compute{instance.pk}"
+    instance.image = plan.deploy.image
+    instance.group = spec.group
+    instance.alert_cpu = 90 * plan.type.vcpus
+    instance.ipv4 = [addresses.take(plan.region.pk, instance.pk, public=True)]
+    if spec.private_ip:
+        instance.ipv4.append(addresses.take(plan.region.pk, instance.pk, public=False))
+    if plan.network:
+        instance.ipv6 = f"{addresses.slaac_address(plan.network, instance.pk)}/128"
+    if spec.tags:
+        instance.tags = set_tags(actor.account_id, "compute", instance.pk, list(spec.tags))
+    if plan.backups:
+        switch_on(instance)
+    first = _from_backup(instance, plan.backup) if plan.backup else _from_image(instance, plan, spec)
+    vlans = vlans_of(first.configs)
+    bring_vlans(actor.account_id, plan.region.pk, vlans)
+    grant_creator(actor, "compute", instance.pk)
+    if plan.deploy.script:
+        count_deployment(plan.deploy.script.script)
+    # last: all creates in the region want the row of one of its few hosts, and hold it until they commit
+    instance.host = place(instance, plan.type, plan.region.pk)
+    boots = first.boots if spec.booted else None
+    begin(
+        first.kind,
+        instance,
+        actor,
+        keys=(event_and_job[0], event_and_job[1]),
+        along=(instance, *first.rows),
+        data={"boot": boots is not None, "config": first.boots and first.boots.pk, **first.data},
+        secrets=plan.deploy.secrets,
+        secondary=first.secondary,
+    )
+    tell(actor, instance, set(), vlans)
+    return instance
+
+
+@dataclass(frozen=True, slots=True)
+class _First:
+    """What a new instance has on it at first: its rows, and the job that makes the disks."""
+
+    kind: str
+    rows: list[Model]
+    configs: list[Config]
+    boots: Config | None
+    secondary: EntityRef | None
+    data: dict[str, Any] = field(default_factory=dict)
+
+
+def _from_image(instance: Instance, plan: _Plan, spec: InstanceSpec) -> _First:
+    """The disks and the profile of an image deploy, or nothing without an image."""
+    image = plan.deploy.image
+    if image is None:
+        return _First("provision", [], [], None, None)
+    config, rows = fill_plan(
+        instance, plan.deploy, spec.swap_size, plan.interfaces, network_helper=plan.network_helper
+    )
+    return _First("provision", rows, [config], config, image_ref(image))
+
+
+def _from_backup(instance: Instance, backup: Backup) -> _First:
+    """Disks and profiles as they were when the backup was taken, root's password included."""
+    instance.status = Instance.Status.RESTORING
+    keys = draw_part_keys(backup.content)
+    parts = parts_of(backup.content, instance, keys)
+    instance.image_id = parts.image
+    data = {"backup": backup.pk, "archives": archives_of(backup.content, keys)}
+    secondary = backup_ref(backup)
+    return _First("provision_from_backup", parts.rows, parts.configs, parts.boots, secondary, data)
+
+
+# --- checks -------------------------------------------------------------------------------------------
+
+
+def _check(actor: Actor, spec: InstanceSpec) -> _Plan:
+    problems = Problems()
+    offer = find_offer(actor, spec.type, spec.region, spec.image)
+    plan_type, region, image = offer.type, offer.region, offer.image
+    if image and not image.is_public:
+        image = find_image(actor, image.pk)  # an account's own may be deleted meanwhile: locked
+    if plan_type is None:
+        problems.add("type", "type is not valid")
+    if region is None:
+        problems.add("region", "region is not valid")
+    elif refusal := region.refusal(capability_of(plan_type)):
+        problems.add("region", refusal)
+    elif plan_type and not offer.room:
+        problems.add("region", FULL)
+    if plan_type and image and is_available(image):
+        _check_room(spec, image, plan_type, problems)
+    deploy = check_deploy(actor, _to_deploy(spec, problems), image, problems)
+    interfaces = _check_interfaces(actor, spec, region, problems)
+    backup = _check_backup(actor, spec, plan_type, region, problems)
+    if spec.backups_enabled and plan_type and not is_offered(plan_type):
+        problems.add("backups_enabled", NOT_OFFERED)
+    if spec.tags:
+        check_tags(actor, spec.tags, problems)
+    problems.raise_any()
+    assert plan_type is not None  # noqa: S101 - or else there were problems
+    assert region is not None  # noqa: S101
+    backups = offer.backups and is_offered(plan_type) if spec.backups_enabled is None else spec.backups_enabled
+    return _Plan(plan_type, region, offer.network, deploy, backups, offer.network_helper, interfaces, backup)
+
+
+def _to_deploy(spec: InstanceSpec, problems: Problems) -> DeploySpec:
+    """What is to be deployed: no image beside a backup, and no script."""
+    if spec.backup_id is None:
+        return spec
+    for name in ("image", "stackscript_id"):
+        if getattr(spec, name) is not None:
+            problems.add(name, f"{name} cannot be combined with backup_id.")
+    return replace(spec, image=None, stackscript_id=None)
+
+
+def _check_backup(
+    actor: Actor, spec: InstanceSpec, plan: InstanceType | None, region: Region | None, problems: Problems
+) -> Backup | None:
+    """The backup that is named, locked: of an instance that the actor sees, in this region, fitting the type."""
+    if spec.backup_id is None:
+        return None
+    hold_account(actor.account_id)  # before the backup, for the VLANs that its profiles may bring
+    seen = Instance.objects.visible_to(actor).values("pk")
+    backup = hold_backup(Backup.objects.filter(pk=spec.backup_id, instance__in=seen))
+    if backup is None:
+        problems.add("backup_id", "backup_id is not valid")
+        return None
+    if plan and backup.size > plan.disk:
+        problems.add("type", f"The backup needs {backup.size} MB, and this type has {plan.disk} MB.")
+    if region:
+        check_place(backup, region.pk, "region", problems)
+        check_vlans(actor.account_id, region, vlans_kept(backup.content), "region", problems)
+    return backup
+
+
+def _check_room(spec: InstanceSpec, image: Image, plan: InstanceType, problems: Problems) -> None:
+    """Whether the type's disk holds the image beside the swap disk."""
+    if plan.disk - spec.swap_size < image.size:
+        problems.add(
+            "swap_size" if plan.disk >= image.size else "type",
+            f"The image needs {image.size} MB, which this type does not have beside {spec.swap_size} MB of swap.",
+        )
+
+
+def _check_interfaces(
+    actor: Actor, spec: InstanceSpec, region: Region | None, problems: Problems
+) -> tuple[dict[str, str], ...]:
+    """The interfaces as the profile is to have them. Without an image there is no profile, and no VLAN is named."""
+    found = Problems()
+    interfaces = check_interfaces(spec.interfaces, region, found)
+    problems.extend(found)
+    vlans = vlans_in(interfaces)
+    if vlans and region and spec.image and not found:
+        hold_account(actor.account_id)
+        check_vlans(actor.account_id, region, vlans, "interfaces", problems)
+    return tuple(interfaces)
+
+
+# --- changing and deleting ----------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class InstanceChanges:
+    """The fields of a PUT that were given; `fields` are column values, `tags` None when not given."""
+
+    fields: dict[str, Any]
+    tags: tuple[str, ...] | None = None
+
+
+@transaction.atomic
+def update(actor: Actor, instance: Instance, changes: InstanceChanges) -> Instance:
+    """Write what differs, and one ``compute_update`` event when anything does. Works whatever job runs.
+
+    Returns the instance as it is then. Raises `Missing` when it went away meanwhile.
+    """
+    # locked, so that of two who change its tags the later one's are in both tables
+    held = hold(Instance.objects.filter(pk=instance.pk).select_related("type", "host"))
+    wanted = differing(held, scheduled(held, changes.fields))
+    wanted |= retag(actor, "compute", held, changes.tags)
+    if wanted:
+        write(held, wanted, "updated")
+        notify(actor, "compute_update", instance_ref(held))
+    return held
+
+
+@transaction.atomic
+def delete(actor: Actor, instance: Instance) -> Job:
+    """Give the instance up, with its disks, profiles and addresses. Ends another job that may be running,
+    except a clone's or a restore's, which refuse."""
+    return enqueue("delete", instance, actor)

@@ -1,0 +1,70 @@
+"""Rebuilding an instance: all its disks and profiles go, and an image is deployed as on a new one."""
+
+from dataclasses import dataclass
+
+from django.db import transaction
+
+from accounts.actors import Actor
+from compute.jobs.queue import enqueue
+from compute.models import Disk, Instance
+from compute.refs import image_ref
+from compute.services.common.disk_space import hold_idle
+from compute.services.hosts.maintenance import check_may_boot
+from compute.services.instances.deploy import (
+    DEFAULT_SWAP,
+    DeploySpec,
+    check_deploy,
+    draw_plan_keys,
+    find_image,
+    is_available,
+)
+from compute.services.stackscripts.stackscripts import count_deployment
+from config.errors import Problems
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RebuildSpec(DeploySpec):
+    """What a client asks for; `image` and `root_pass` are needed."""
+
+    booted: bool = True
+
+
+@transaction.atomic
+def rebuild(actor: Actor, instance: Instance, spec: RebuildSpec) -> Instance:
+    """Deploy an image in place of all that is on the instance, which keeps its id, addresses and settings.
+
+    Raises `Invalid` with every failing field, `Busy` while another job lives. One that runs is shut down before its
+    disks are deleted. What fails before that leaves all as it was; what fails later, an instance without disks.
+    """
+    held = hold_idle(instance)
+    problems = Problems()
+    image = find_image(actor, spec.image)
+    if image and is_available(image) and held.type.disk - DEFAULT_SWAP < image.size:
+        needs = f"The image needs {image.size} MB"
+        problems.add("image", f"{needs}, which the type does not have beside {DEFAULT_SWAP} MB of swap.")
+    deploy = check_deploy(actor, spec, image, problems)
+    problems.raise_any()
+    assert image is not None  # noqa: S101 - or else there were problems
+    if spec.booted:
+        check_may_boot(held)
+    if deploy.script:
+        count_deployment(deploy.script.script)
+    keys = draw_plan_keys()
+    data = {
+        "running": held.status == Instance.Status.RUNNING,
+        "stopped": held.status == Instance.Status.STOPPED,
+        "boot": spec.booted,
+        "booted": held.booted_config_id,
+        "old": dict(held.disks.values_list("pk", "status")),
+        "image": image.pk,
+        "image_was": held.image_id,
+        "script": deploy.script.script.pk if deploy.script else None,
+        "keys": keys,
+        "config": keys[0],
+        "disks": [keys[1], keys[3]],
+    }
+    enqueue("rebuild", held, actor, data=data, secrets=deploy.secrets, secondary=image_ref(image))
+    held.disks.update(status=Disk.Status.DELETING)
+    held.image = image
+    held.save(update_fields=["image", "updated"])
+    return held

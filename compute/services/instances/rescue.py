@@ -1,0 +1,48 @@
+"""Rescue: booting an instance from the platform's own system, with its disks at hand to be mended."""
+
+from django.db import transaction
+
+from accounts.actors import Actor
+from compute.jobs.queue import enqueue
+from compute.models import Config, ConfigDevice, Disk, Instance, Job
+from compute.refs import config_ref
+from compute.services.common.disk_space import hold_idle
+from compute.services.hosts.maintenance import check_may_boot
+from compute.services.instances.devices import DeviceMap, Devices, check_devices, write_devices
+from config.errors import Problems
+
+SLOTS = ConfigDevice.SLOTS[:-1]
+ROOT = "/dev/sdh"
+"""The slot left to the rescue system itself."""
+
+
+@transaction.atomic
+def rescue(actor: Actor, instance: Instance, devices: DeviceMap | None = None) -> Job:
+    """Boot an instance in any settled status into rescue, which lasts until its next boot. `Busy` in others.
+
+    `devices` None gives it all its disks in order, as far as there are slots; with an empty map it has none. The
+    profile is one of the instance's, and takes the place of an earlier rescue's when it has booted. Raises
+    `Invalid` with every failing field (``devices.sda.disk_id``).
+    """
+    held = hold_idle(instance)
+    check_may_boot(held)
+    problems = Problems()
+    chosen = _all_disks(held) if devices is None else check_devices(actor, held, devices, problems)
+    problems.raise_any()
+    config = Config.objects.create(instance=held, label="Rescue", root_device=ROOT, rescue=True)
+    write_devices(actor, config, chosen)
+    status = Instance.Status
+    data = {
+        "config": config.pk,
+        "running": held.status == status.RUNNING,
+        # what the maintenance of its host stopped goes on waiting to be booted, where this fails
+        "off": held.status if held.status == status.STOPPED else status.OFFLINE,
+    }
+    return enqueue("rescue", held, actor, data=data, secondary=config_ref(config))
+
+
+def _all_disks(instance: Instance) -> Devices:
+    """Its disks in the order they were made, those that are being deleted left out."""
+    rows = Disk.objects.filter(instance=instance).exclude(status=Disk.Status.DELETING).order_by("pk")
+    disks = rows.select_for_update(no_key=True)[: len(SLOTS)]
+    return Devices(dict(zip(SLOTS, (disk.pk for disk in disks), strict=False)))

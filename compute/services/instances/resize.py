@@ -1,0 +1,86 @@
+"""Giving an instance another type: one that the customer asks for, or the one that replaces a deprecated one."""
+
+from typing import Any
+
+from django.db import transaction
+
+from accounts.actors import Actor
+from compute.jobs.queue import enqueue
+from compute.models import Disk, Instance, InstanceType, Job
+from compute.services.common.boot_profile import boot_config
+from compute.services.common.disk_space import hold_idle, taken
+from compute.services.common.regions import capability_of
+from compute.services.hosts.placement import grow, place
+from config.errors import Invalid, Problems
+
+DATA = (Disk.Filesystem.EXT3, Disk.Filesystem.EXT4)
+
+
+@transaction.atomic
+def resize(actor: Actor, instance: Instance, type_id: str, auto_disk_resize: bool = True) -> Job:
+    """Give the instance the type `type_id`; one that runs is shut down for it and booted again.
+
+    With `auto_disk_resize` its disk fills the new type beside its swap disk, where it has just these two. Raises
+    `Invalid` on ``type`` where that cannot be had or has no room for its disks; `Busy` while another job lives.
+    """
+    held = hold_idle(instance)
+    plan = InstanceType.objects.filter(pk=type_id).first()
+    if plan is None:
+        raise Invalid("type is not valid", "type")
+    problems = Problems()
+    if plan.deprecated:
+        problems.add("type", "This type is no longer offered.")
+    if plan == held.type:
+        problems.add("type", "The compute is of this type already.")
+    needs = capability_of(plan)
+    if needs not in held.region.capabilities:
+        problems.add("type", f"The compute's region does not offer {needs}.")
+    problems.raise_any()
+    return _change("resize", actor, held, plan, auto_disk_resize, "type")
+
+
+@transaction.atomic
+def mutate(actor: Actor, instance: Instance, auto_disk_resize: bool = True) -> Job:
+    """Give an instance of a deprecated type the one that replaces it, as `resize` does.
+
+    Raises `Invalid` where there is none, and as `resize` without naming a field.
+    """
+    held = hold_idle(instance)
+    if not held.type.deprecated or held.type.successor is None:
+        raise Invalid("There is no upgrade of this compute's type.")
+    return _change("mutate", actor, held, held.type.successor, auto_disk_resize, None)
+
+
+def _change(
+    kind: str, actor: Actor, instance: Instance, plan: InstanceType, auto_disk_resize: bool, field: str | None
+) -> Job:
+    """Take the room for the new type, on another host where the present one has none, and enqueue the job."""
+    disks = list(instance.disks.order_by("pk"))
+    auto = _automatic(disks, plan) if auto_disk_resize else None
+    used = taken(instance)
+    if auto is None and used > plan.disk:
+        raise Invalid(f"The compute's disks need {used} MB, and the new type has {plan.disk} MB.", field)
+    running = instance.status == Instance.Status.RUNNING
+    data: dict[str, Any] = {
+        "running": running,
+        "config": boot_config(instance).pk if running else None,
+        "was": instance.type_id,
+        "type": plan.pk,
+        "disk": auto,
+        "off": Instance.Status.STOPPED if instance.status == Instance.Status.STOPPED else Instance.Status.OFFLINE,
+        "from": instance.host_id,
+    }
+    host = instance.host
+    if not grow(instance, plan):
+        host = place(instance, plan, instance.region_id, avoid=host, field=field)
+    return enqueue(kind, instance, actor, data={**data, "host": host.pk})
+
+
+def _automatic(disks: list[Disk], plan: InstanceType) -> dict[str, int] | None:
+    """The disk that is resized along with the type, with its sizes: of a data and a swap disk, the first."""
+    data = [disk for disk in disks if disk.filesystem in DATA]
+    swap = [disk for disk in disks if disk.filesystem == Disk.Filesystem.SWAP]
+    if len(disks) != 2 or len(data) != 1 or len(swap) != 1 or plan.disk <= swap[0].size:
+        return None
+    size = plan.disk - swap[0].size
+    return {"id": data[0].pk, "was": data[0].size, "size": size} if size != data[0].size else None

@@ -1,0 +1,128 @@
+"""The addresses of one instance: adding, deleting and naming them."""
+
+from collections.abc import Iterable
+
+from django.db import transaction
+from django.db.models import BigIntegerField, Count, F
+
+from accounts.actors import Actor
+from accounts.models import Account
+from accounts.services.account import hold_account
+from accounts.services.events import notify
+from compute import listeners
+from compute.models import Address, Instance
+from compute.refs import address_ref, instance_ref
+from compute.services.networking import rdns
+from compute.services.networking.addresses import list_addresses, release, take
+from config.errors import Busy, Denied, Invalid, Missing
+
+MOVING = (Instance.Status.MIGRATING, Instance.Status.DELETING)
+"""While an instance is in one of these, the job that runs on it decides about its addresses."""
+
+
+@transaction.atomic
+def add(actor: Actor, instance: Instance, *, public: bool) -> Address:
+    """Give the instance another IPv4 address; the guest is told of it when it boots.
+
+    Raises `Invalid` without a field: for a second private address, for a public one beyond what the account may
+    have (`Account.extra_ipv4` more than its instances), and where the region has none left. `Busy` while the
+    instance moves or goes.
+    """
+    # the account's row first: of two who take its last extra address the second counts the first's
+    account = hold_account(actor.account_id)
+    held = hold_all([instance.pk])[instance.pk]
+    if public:
+        _check_extra(account)
+    elif Address.objects.filter(instance=held, public=False).exists():
+        raise Invalid("A compute has at most one private IPv4 address.")
+    try:
+        taken = take(held.region_id, held.pk, public=public)
+    except Invalid as empty:
+        raise Invalid(str(empty)) from empty
+    list_addresses([held.pk])
+    notify(actor, "compute_addip", instance_ref(held), address_ref(taken))
+    return Address.objects.get(address=taken)
+
+
+@transaction.atomic
+def delete(actor: Actor, address: Address) -> None:
+    """Give an address back. Refused for IPv6, which comes with the region, and for the last public IPv4."""
+    hold_account(actor.account_id)
+    held, row = _hold_with(address, "IPv6 addresses cannot be deleted.")
+    if row.public and not Address.objects.filter(instance=held, public=True).exclude(pk=row.pk).exists():
+        raise Invalid("The last public IPv4 address of a compute cannot be deleted.")
+    release(Address.objects.filter(pk=row.pk))
+    list_addresses([held.pk])
+    listeners.address_removed([held.pk])
+    notify(actor, "compute_deleteip", instance_ref(held), address_ref(row.address))
+
+
+def rename(actor: Actor, address: Address, name: str | None) -> Address:
+    """Set the reverse name of a public IPv4 address; None restores the platform's. Returns the address anew.
+
+    Raises `Invalid` on ``rdns``: where the name is no host name, or the setting RDNS_CHECK asks for a forward
+    record and there is none that matches. That is asked before the transaction, which so waits for no name server.
+    """
+    if name is not None:
+        name = rdns.checked(name, address.address)
+    return _write_name(actor, address, name)
+
+
+@transaction.atomic
+def _write_name(actor: Actor, address: Address, name: str | None) -> Address:
+    held, row = _hold_with(address, "The rdns of IPv6 addresses cannot be set.", "rdns")
+    if not row.public and name is not None:
+        raise Invalid("The rdns of private addresses cannot be set.", "rdns")
+    if row.rdns != name:
+        row.rdns = name
+        row.save(update_fields=["rdns"])
+        notify(actor, "ipaddress_update", instance_ref(held), address_ref(row.address))
+    return row
+
+
+# --- for all services that deal with addresses --------------------------------------------------------------
+
+
+def hold_all(instance_ids: Iterable[int]) -> dict[int, Instance]:
+    """Lock these instances, always in one order, and read them anew.
+
+    Raises `Missing` where one went away meanwhile, and `Busy` where one moves or goes.
+    """
+    wanted = set(instance_ids)
+    rows = Instance.objects.filter(pk__in=wanted).order_by("pk").select_for_update(no_key=True)
+    found = {row.pk: row for row in rows}
+    if set(found) != wanted:
+        raise Missing
+    if any(row.status in MOVING for row in found.values()):
+        raise Busy
+    return found
+
+
+def writable(actor: Actor, instance_ids: Iterable[int], field: str | None = None) -> dict[int, Instance]:
+    """Those of the instances that exist for the actor. Raises `Denied` where it may only read one of them."""
+    wanted = {pk for pk in instance_ids if 0 < pk <= BigIntegerField.MAX_BIGINT}
+    found = {row.pk: row for row in Instance.objects.visible_to(actor).filter(pk__in=wanted)}
+    if actor.restricted and Instance.objects.writable_by(actor).filter(pk__in=wanted).count() < len(found):
+        raise Denied(field=field)
+    return found
+
+
+def _hold_with(address: Address, reason: str, field: str | None = None) -> tuple[Instance, Address]:
+    """Lock the instance that has the address, and read the address anew. `reason` refuses an IPv6 one."""
+    if ":" in address.address:
+        raise Invalid(reason, field)
+    if address.instance_id is None:
+        raise Missing
+    held = hold_all([address.instance_id])[address.instance_id]
+    row = Address.objects.filter(pk=address.pk, instance=held).first()
+    if row is None:
+        raise Missing
+    return held, row
+
+
+def _check_extra(account: Account) -> None:
+    """Refuse one more public address where the account has as many as it may."""
+    mine = Address.objects.filter(instance__account=account, public=True, region=F("instance__region"))
+    counted = mine.aggregate(addresses=Count("pk"), instances=Count("instance", distinct=True))
+    if counted["addresses"] - counted["instances"] >= account.extra_ipv4:
+        raise Invalid("Additional public IPv4 addresses are given on request: ask support by a ticket.")

@@ -1,0 +1,64 @@
+"""What an instance's addresses look like together."""
+
+import ipaddress
+from dataclasses import dataclass
+
+from compute.models import Address, Instance, IPv6Range
+from compute.models.addresses import LINK_LOCAL_GATEWAY
+from compute.services.networking.addresses import interface_id
+
+
+@dataclass(frozen=True, slots=True)
+class Networking:
+    """The addresses of an instance.
+
+    `shared` are others' that it may take over; `reserved` are kept for it in the region that it is moving to.
+    `slaac` and `link_local` are no rows of the table.
+    """
+
+    public: list[Address]
+    private: list[Address]
+    shared: list[Address]
+    reserved: list[Address]
+    slaac: Address | None
+    link_local: Address
+    ranges: list[IPv6Range]
+
+
+def networking(instance: Instance) -> Networking:
+    """Everything at a glance. Three queries."""
+    held = list(Address.objects.of(Instance.objects.filter(pk=instance.pk)).order_by("pk"))
+    order = {address: place for place, address in enumerate(instance.ipv4)}
+    ipv4 = sorted(
+        (row for row in held if ":" not in row.address), key=lambda row: order.get(row.address, len(held))
+    )
+    here = [row for row in ipv4 if row.region_id == instance.region_id]
+    return Networking(
+        public=[row for row in here if row.public],
+        private=[row for row in here if not row.public],
+        shared=list(Address.objects.filter(shares__instance=instance).order_by("pk")),
+        reserved=[row for row in ipv4 if row.region_id != instance.region_id],
+        slaac=next((row for row in held if ":" in row.address), None),
+        link_local=link_local(instance),
+        ranges=list(IPv6Range.objects.filter(instance=instance).select_related("instance").order_by("pk")),
+    )
+
+
+def find(instance: Instance, address: str) -> Address | None:
+    """The address of the instance, in its usual spelling; None where it has no such address."""
+    own = link_local(instance)
+    if own.address == address:
+        return own
+    return Address.objects.of(Instance.objects.filter(pk=instance.pk)).filter(address=address).first()
+
+
+def link_local(instance: Instance) -> Address:
+    """The address that the instance has on its own link only."""
+    return Address(
+        address=str(ipaddress.IPv6Network("fe80::/64")[interface_id(instance.pk)]),
+        region_id=instance.region_id,
+        prefix=64,
+        gateway=LINK_LOCAL_GATEWAY,
+        public=False,
+        instance_id=instance.pk,
+    )

@@ -1,0 +1,155 @@
+"""IPv6 ranges: cutting them out of the routed pools of a region, and giving them back."""
+
+import ipaddress
+from dataclasses import dataclass
+
+from django.conf import settings
+from django.db import connection, transaction
+
+from accounts.actors import Actor
+from accounts.services.account import hold_account
+from accounts.services.events import notify
+from compute.models import AddressPool, Instance, IPv6Range
+from compute.refs import address_ref, instance_ref
+from compute.services.networking.assign import hold_all, writable
+from config.errors import Invalid, Missing, Problems
+
+SIZES = (56, 64)
+"""Prefix lengths of the ranges that clients may ask for."""
+POOL_SIZE = 116
+"""The prefix length of the pools that staff give."""
+
+# A block of the wanted size can start where the pool does, or at the first multiple of its size past the end of a
+# range that is taken; it is free if the next range begins after its end. So the lowest free block is found by one
+# look at the ranges in order, whatever their sizes, and gaps that were given back are filled first.
+_LOWEST = """
+WITH taken AS (
+    SELECT NULL::inet AS first, NULL::inet AS last
+     UNION ALL
+    SELECT range, host(broadcast(set_masklen(range, prefix)))::inet
+      FROM compute_ipv6range WHERE pool_id = %(pool)s
+), gaps AS (
+    SELECT CASE WHEN last IS NULL THEN host(network(%(network)s::inet))::inet
+                WHEN last >= host(broadcast(%(network)s::inet))::inet THEN NULL
+                WHEN last = host(broadcast(set_masklen(last, %(prefix)s::int)))::inet THEN last + 1
+                ELSE host(broadcast(set_masklen(last, %(prefix)s::int)))::inet + 1 END AS start,
+           lead(first) OVER (ORDER BY first NULLS FIRST) AS following
+      FROM taken
+)
+SELECT host(start) FROM gaps
+ WHERE set_masklen(start, %(prefix)s::int) <<= %(network)s::inet
+   AND (following IS NULL OR following > host(broadcast(set_masklen(start, %(prefix)s::int)))::inet)
+ ORDER BY start LIMIT 1
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class RangeSpec:
+    """What a client asks for: one of `SIZES`, and an instance or the SLAAC address of one, not both."""
+
+    prefix_length: int
+    compute_id: int | None = None
+    route_target: str | None = None
+
+
+@transaction.atomic
+def create(actor: Actor, spec: RangeSpec) -> IPv6Range:
+    """Give the account a range that is routed to one of its instances.
+
+    Raises `Invalid` on what does not name one, and without a field where the account has as many ranges in the
+    region as the setting IPV6_RANGES allows, or the region has none of that size left.
+    """
+    instance = _target(actor, spec)
+    account = hold_account(actor.account_id)
+    instance = hold_all([instance.pk])[instance.pk]
+    mine = IPv6Range.objects.filter(account=account, region=instance.region_id, kind=IPv6Range.Kind.RANGE)
+    if mine.count() >= settings.IPV6_RANGES:
+        raise Invalid(
+            f"An account has at most {settings.IPV6_RANGES} IPv6 ranges in a region: ask support for more."
+        )
+    made = cut(instance.region_id, spec.prefix_length)
+    made.account, made.instance = account, instance
+    made.save(force_insert=True)
+    notify(actor, "compute_addip", instance_ref(instance), address_ref(str(made)))
+    return made
+
+
+def _target(actor: Actor, spec: RangeSpec) -> Instance:
+    problems = Problems()
+    if spec.compute_id is None and spec.route_target is None:
+        problems.add("compute_id", "compute_id or route_target is required")
+    if spec.compute_id is not None and spec.route_target is not None:
+        problems.add("route_target", "Give either compute_id or route_target.")
+    problems.raise_any()
+    field = "compute_id" if spec.compute_id is not None else "route_target"
+    found = _named(actor, spec, field)
+    if found is None:
+        raise Invalid(f"{field} is not valid", field)
+    if found.ipv6 is None:
+        raise Invalid("This compute has no IPv6 address that a range could be routed to.", field)
+    return found
+
+
+def _named(actor: Actor, spec: RangeSpec, field: str) -> Instance | None:
+    """The instance that a spec names, if there is one that the actor may change."""
+    wanted = spec.compute_id
+    if spec.route_target is not None:
+        try:
+            address = ipaddress.IPv6Address(spec.route_target)
+        except ValueError:
+            return None
+        holders = Instance.objects.filter(account_id=actor.account_id, ipv6=f"{address}/128")
+        wanted = holders.values_list("pk", flat=True).first()
+    return None if wanted is None else writable(actor, [wanted], field).get(wanted)
+
+
+def cut(region_id: str, prefix: int) -> IPv6Range:
+    """The lowest free range of this size in the region, not saved yet and with no account.
+
+    Locks the pools it looks into, in order, so that of two who cut the second sees what the first took. Raises
+    `Invalid` where there is none.
+    """
+    pools = AddressPool.objects.filter(region_id=region_id, kind=AddressPool.Kind.ROUTED).order_by("pk")
+    for pool in pools.select_for_update(no_key=True):
+        with connection.cursor() as cursor:
+            cursor.execute(_LOWEST, {"pool": pool.pk, "network": pool.network, "prefix": prefix})
+            found = cursor.fetchone()
+        if found:
+            return IPv6Range(region_id=region_id, pool=pool, range=found[0], prefix=prefix)
+    raise Invalid("No IPv6 ranges of this size are left in this region.")
+
+
+@transaction.atomic
+def delete(actor: Actor, held: IPv6Range) -> None:
+    """Give a range back; its addresses lead nowhere from then on. `Busy` while its instance moves or goes."""
+    hold_account(actor.account_id)
+    row = IPv6Range.objects.filter(pk=held.pk).first()
+    if row is None:
+        raise Missing
+    instance = hold_all([row.instance_id])[row.instance_id] if row.instance_id is not None else None
+    row.delete()
+    notify(actor, "compute_deleteip", instance_ref(instance) if instance else None, address_ref(str(held)))
+
+
+@transaction.atomic
+def give_pool(held: IPv6Range, actor: Actor) -> None:
+    """Staff give an account a /116 pool, routed to one of its instances or to no one in particular yet.
+
+    `held` has its account and region. Raises as `prepare_pool`.
+    """
+    prepare_pool(held)
+    held.save(force_insert=True)
+    entity = instance_ref(held.instance) if held.instance else None
+    notify(actor, "compute_addip", entity, address_ref(str(held)))
+
+
+def prepare_pool(held: IPv6Range) -> None:
+    """Find the network of a pool that is to be given, or raise `Invalid` with all that is wrong. Locks as `cut`."""
+    problems = Problems()
+    if held.instance is not None and held.instance.account_id != held.account_id:
+        problems.add("instance", "This compute is of another account.")
+    if held.instance is not None and held.instance.region_id != held.region_id:
+        problems.add("instance", "This compute is in another region.")
+    problems.raise_any()
+    free = cut(held.region_id, POOL_SIZE)
+    held.pool, held.range, held.prefix, held.kind = free.pool, free.range, POOL_SIZE, IPv6Range.Kind.POOL

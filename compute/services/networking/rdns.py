@@ -1,0 +1,47 @@
+"""Reverse names: whether a text is one, and whether it leads back to the address."""
+
+from collections.abc import Callable
+
+from django.conf import settings
+from django.utils.module_loading import import_string
+
+from compute.services.common.dns_names import is_host
+from config.egress import resolver as names
+from config.errors import Invalid
+
+Resolver = Callable[[str, float], frozenset[str]]
+
+
+class Unresolved(Exception):
+    """No name server could say, in time, what a name stands for."""
+
+
+def checked(name: str, address: str) -> str:
+    """Return `name`, or raise `Invalid` on ``rdns``.
+
+    It has to be a host name with a dot in it; where the setting RDNS_CHECK is on, also one that leads to `address`.
+    """
+    if not is_host(name) or "." not in name or name.endswith("."):
+        raise Invalid("rdns is not valid", "rdns")
+    if settings.RDNS_CHECK and address not in _addresses_of(name):
+        raise Invalid(f"There is no forward record of this name that leads to {address}.", "rdns")
+    return name
+
+
+def _addresses_of(name: str) -> frozenset[str]:
+    resolver: Resolver = import_string(settings.RDNS_RESOLVER)
+    try:
+        return resolver(name, settings.RDNS_TIMEOUT)
+    except Unresolved:
+        raise Invalid("The name could not be looked up in time: try again later.", "rdns") from None
+
+
+def system_resolver(name: str, timeout: float) -> frozenset[str]:
+    """All addresses of a name, by the name servers of the setting PROBE_NAMESERVERS or the system's; none
+    where there is no such name. Raises `Unresolved` where no server could say in `timeout` seconds."""
+    try:
+        return frozenset(map(str, names.resolve(name, timeout)))
+    except names.Unanswered as error:
+        raise Unresolved from error
+    except names.Unresolved:
+        return frozenset()

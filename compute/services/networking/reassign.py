@@ -1,0 +1,238 @@
+"""Addresses between the instances of an account: assigning them anew, and sharing them."""
+
+import ipaddress
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+
+from django.db import transaction
+from django.db.models import F
+
+from accounts.actors import Actor
+from accounts.services.account import hold_account
+from accounts.services.events import notify
+from compute.models import Address, AddressShare, Instance, IPv6Range, NodeBalancerNode
+from compute.refs import address_ref, instance_ref
+from compute.services.networking.addresses import list_addresses
+from compute.services.networking.assign import hold_all, writable
+from config.errors import Busy, Problems
+from regions.models import Region
+
+MOST = 100
+"""How many addresses one request moves or shares."""
+
+
+@dataclass(frozen=True, slots=True)
+class Assignment:
+    """An IPv4 address, or an IPv6 range with or without its prefix length, and the instance it is to go to."""
+
+    address: str
+    instance_id: int
+
+
+@dataclass(frozen=True, slots=True)
+class _Move:
+    """Something of the account's and who is to have it."""
+
+    held: Address | IPv6Range
+    target: int
+
+    @property
+    def name(self) -> str:
+        return str(self.held)
+
+
+@dataclass(slots=True)
+class _Plan:
+    """What the assignments of a request mean, as far as they mean anything."""
+
+    moves: list[_Move] = field(default_factory=list)
+
+    @property
+    def changes(self) -> list[_Move]:
+        return [move for move in self.moves if move.held.instance_id != move.target]
+
+    @property
+    def instances(self) -> set[int]:
+        """All that give or take."""
+        holders = {move.held.instance_id for move in self.moves if move.held.instance_id is not None}
+        return holders | {move.target for move in self.moves}
+
+
+# --- assigning ----------------------------------------------------------------------------------------------
+
+
+@transaction.atomic
+def assign(actor: Actor, region_id: str, assignments: Sequence[Assignment]) -> None:
+    """Give addresses of the account to other instances of it, all or none; two may swap theirs.
+
+    Everything has to be in the region. Afterwards each of the instances has a public address and at most one
+    private one. Raises `Invalid` with every failing field (``assignments[0].address``), `Denied` where the actor
+    may only read one of the instances, `Busy` while one of them moves or goes.
+    """
+    # one assignment after the other: what the checks below find stays so until it is written
+    hold_account(actor.account_id)
+    plan = _read(actor, region_id, assignments)
+    locked = hold_all(plan.instances)
+    _check_unmoved(plan)
+    changes = plan.changes
+    _check_outcome(changes)
+    for move in changes:
+        _carry_out(move)
+    touched = {move.held.instance_id for move in changes if move.held.instance_id} | {m.target for m in changes}
+    list_addresses(touched)
+    for move in changes:
+        if move.held.instance_id is not None:
+            notify(actor, "compute_deleteip", instance_ref(locked[move.held.instance_id]), address_ref(move.name))
+        notify(actor, "compute_addip", instance_ref(locked[move.target]), address_ref(move.name))
+
+
+def _read(actor: Actor, region_id: str, assignments: Sequence[Assignment]) -> _Plan:
+    problems = Problems()
+    if not Region.objects.filter(pk=region_id).exists():
+        problems.add("region", "region is not valid")
+    if len(assignments) > MOST:
+        problems.add("assignments", f"Assignments must be at most {MOST} items")
+    problems.raise_any()
+    targets = writable(actor, (each.instance_id for each in assignments), "assignments")
+    found = _find(actor, [each.address for each in assignments])
+    plan, seen = _Plan(), set()
+    for index, each in enumerate(assignments):
+        where, held, target = f"assignments[{index}]", found.get(each.address), targets.get(each.instance_id)
+        if held is None:
+            problems.add(f"{where}.address", "address is not valid")
+        elif held.region_id != region_id:
+            problems.add(f"{where}.address", "This address is in another region.")
+        elif str(held) in seen:
+            problems.add(f"{where}.address", "This address is named twice.")
+        if target is None:
+            problems.add(f"{where}.compute_id", "compute_id is not valid")
+        elif target.region_id != region_id:
+            problems.add(f"{where}.compute_id", "This compute is in another region.")
+        if held is not None and target is not None:
+            seen.add(str(held))
+            plan.moves.append(_Move(held, target.pk))
+    problems.raise_any()
+    writable(actor, plan.instances, "assignments")
+    return plan
+
+
+def _find(actor: Actor, texts: Iterable[str]) -> dict[str, Address | IPv6Range]:
+    """What of the actor's each of the texts names: IPv4 addresses, and IPv6 ranges by their first address."""
+    networks = {text: network for text in texts if (network := _network(text)) is not None}
+    firsts = {str(network.network_address) for network in networks.values()}
+    instances = Instance.objects.visible_to(actor).values("pk")
+    rows = Address.objects.filter(address__in=firsts, instance__in=instances)
+    ranges = IPv6Range.objects.visible_to(actor).filter(range__in=firsts, kind=IPv6Range.Kind.RANGE)
+    known: dict[str, Address | IPv6Range] = {row.address: row for row in rows}
+    known |= {row.range: row for row in ranges}
+    found = {}
+    for text, network in networks.items():
+        held = known.get(str(network.network_address))
+        bare = "/" not in text and isinstance(held, IPv6Range)
+        if held is not None and (bare or network.prefixlen == (32 if isinstance(held, Address) else held.prefix)):
+            found[text] = held
+    return found
+
+
+def _network(text: str) -> ipaddress.IPv4Network | ipaddress.IPv6Network | None:
+    try:
+        return ipaddress.ip_network(text)
+    except ValueError:
+        return None
+
+
+def _check_unmoved(plan: _Plan) -> None:
+    """Refuse where a job took something away between the look at it and the locks; the client tries again."""
+    for model in (Address, IPv6Range):
+        before = {move.held.pk: move.held.instance_id for move in plan.moves if isinstance(move.held, model)}
+        now = model._default_manager.filter(pk__in=before).values_list("pk", "instance_id")
+        if dict(now) != before:
+            raise Busy
+
+
+def _check_outcome(changes: Iterable[_Move]) -> None:
+    """Refuse where an instance would end up without a public address, or with two private ones."""
+    moves = {move.held.pk: move for move in changes if isinstance(move.held, Address)}
+    concerned = {move.held.instance_id for move in moves.values()} | {move.target for move in moves.values()}
+    public: Counter[int] = Counter()
+    private: Counter[int] = Counter()
+    rows = Address.objects.filter(instance__in=concerned, region=F("instance__region"))
+    for pk, holder, is_public in rows.values_list("pk", "instance_id", "public"):
+        owner = moves[pk].target if pk in moves else holder
+        (public if is_public else private)[owner] += 1
+    problems = Problems()
+    for pk in sorted(pk for pk in concerned if pk is not None):
+        if not public[pk]:
+            problems.add("assignments", f"Compute {pk} would be left without a public IPv4 address.")
+        if private[pk] > 1:
+            problems.add("assignments", f"Compute {pk} would have {private[pk]} private IPv4 addresses.")
+    problems.raise_any()
+
+
+def _carry_out(move: _Move) -> None:
+    if isinstance(move.held, IPv6Range):
+        IPv6Range.objects.filter(pk=move.held.pk).update(instance=move.target, route_target=None)
+        return
+    Address.objects.filter(pk=move.held.pk).update(instance=move.target)
+    # it is its own now
+    AddressShare.objects.filter(address=move.held.pk, instance=move.target).delete()
+    nodes = NodeBalancerNode.objects.filter(instance=move.held.instance_id, address__startswith=f"{move.name}:")
+    nodes.update(instance=move.target)
+
+
+# --- sharing ------------------------------------------------------------------------------------------------
+
+
+@transaction.atomic
+def share(actor: Actor, instance_id: int, texts: Sequence[str]) -> None:
+    """Let an instance answer for these public IPv4 addresses of others as well (IP failover), and for no more.
+
+    Raises `Invalid` with every failing field (``ips[0]``), `Denied` where the actor may only read one of the
+    instances, `Busy` while one of them moves or goes.
+    """
+    hold_account(actor.account_id)
+    rows = _read_shared(actor, instance_id, texts)
+    locked = hold_all({instance_id, *(row.instance_id for row in rows if row.instance_id is not None)})
+    wanted = {row.pk for row in rows}
+    still = Address.objects.filter(pk__in=wanted).values_list("pk", "instance_id")
+    if dict(still) != {row.pk: row.instance_id for row in rows}:
+        raise Busy
+    shares = AddressShare.objects.filter(instance=instance_id)
+    before = set(shares.values_list("address_id", flat=True))
+    if wanted == before:
+        return
+    shares.exclude(address__in=wanted).delete()
+    AddressShare.objects.bulk_create(
+        AddressShare(address_id=pk, instance_id=instance_id) for pk in sorted(wanted - before)
+    )
+    changed = Address.objects.filter(pk__in=wanted ^ before).order_by("pk")
+    for row in changed:
+        notify(actor, "ipaddress_update", instance_ref(locked[instance_id]), address_ref(row.address))
+
+
+def _read_shared(actor: Actor, instance_id: int, texts: Sequence[str]) -> list[Address]:
+    problems = Problems()
+    target = writable(actor, [instance_id], "compute_id").get(instance_id)
+    if target is None:
+        problems.add("compute_id", "compute_id is not valid")
+    if len(texts) > MOST:
+        problems.add("ips", f"Ips must be at most {MOST} items")
+        problems.raise_any()
+    found = _find(actor, texts)
+    rows: dict[int, Address] = {}
+    for index, text in enumerate(texts):
+        row = found.get(text)
+        if not isinstance(row, Address):
+            problems.add(f"ips[{index}]", "ips is not valid")
+        elif not row.public:
+            problems.add(f"ips[{index}]", "Only public addresses can be shared.")
+        elif row.instance_id == instance_id:
+            problems.add(f"ips[{index}]", "The compute has this address itself.")
+        elif target is not None and row.region_id != target.region_id:
+            problems.add(f"ips[{index}]", "This address is in another region.")
+        else:
+            rows[row.pk] = row
+    problems.raise_any()
+    writable(actor, (row.instance_id for row in rows.values() if row.instance_id is not None), "ips")
+    return list(rows.values())

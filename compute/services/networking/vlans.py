@@ -1,0 +1,97 @@
+"""VLANs: which there are, and which instances are on them, follows from the configuration profiles that name them.
+
+A VLAN comes into being when a profile of the account first names it in the region, and is gone when none does any
+more: its row may stay until the account's next VLAN is counted. Whoever lets profiles name VLANs holds the row of
+the account until the end (`hold_account`, before any instance's): of two who bring the tenth, the second counts the
+first's.
+"""
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from django.db.models import Exists, F, OuterRef
+from django.db.models.fields.json import KeyTextTransform
+
+from accounts.actors import Actor
+from accounts.services.events import EntityRef, notify_all
+from compute.models import VLAN, Config, Instance, Job
+from compute.models.networks import naming
+from compute.refs import instance_ref
+from compute.services.common.regions import VLANS
+from config.errors import Problems
+from regions.models import Region
+
+MOST = 10
+"""Of an account in one region."""
+GONE = "The compute was deleted."
+
+
+def vlans_of(configs: Iterable[Config]) -> set[str]:
+    """The labels of the VLANs that these profiles have interfaces on."""
+    return {label for config in configs for label in vlans_in(config.interfaces)}
+
+
+def vlans_in(interfaces: Iterable[Mapping[str, Any]]) -> set[str]:
+    """The labels of the VLANs among the interfaces of one profile."""
+    return {interface.get("label", "") for interface in interfaces if interface["purpose"] == "vlan"}
+
+
+def check_vlans(account_id: int, region: Region, labels: set[str], field: str, problems: Problems) -> None:
+    """Note on `field` that these VLANs cannot be in the region: it has none, or the account no more.
+
+    The account's row is held. VLANs that no profile names any more make room.
+    """
+    if not labels:
+        return
+    if VLANS not in region.capabilities:
+        advice = "Choose another region or contact support."
+        problems.add(field, f"The compute is attached to a VLAN, and this region has none. {advice}")
+        return
+    _forget_unnamed(account_id, region.pk)
+    if len(labels | _labels(account_id, region.pk)) > MOST:
+        problems.add(field, f"An account has at most {MOST} VLANs in a region.")
+
+
+def bring_vlans(account_id: int, region_id: str, labels: set[str]) -> None:
+    """Let VLANs that `check_vlans` found no fault with come into being, as far as they are not there."""
+    if labels:
+        new = sorted(labels - _labels(account_id, region_id))
+        VLAN.objects.bulk_create(VLAN(account_id=account_id, region_id=region_id, label=label) for label in new)
+
+
+def leave(instance: Instance) -> None:
+    """Tell that an instance which is being taken away is off its VLANs."""
+    tell(Actor.platform(instance.account_id), instance, vlans_of(instance.configs.all()), set(), GONE)
+
+
+def tell(actor: Actor, instance: Instance, before: set[str], after: set[str], message: str = "") -> None:
+    """One event for each VLAN that the instance is on now and was not, or was on and is no more."""
+    for action, labels in (("vlan_attach", after - before), ("vlan_detach", before - after)):
+        vlans = (EntityRef("vlan", label, label, "/v4/networking/vlans") for label in sorted(labels))
+        notify_all(actor, action, ((instance_ref(instance), vlan, message) for vlan in vlans))
+
+
+def _forget_unnamed(account_id: int, region_id: str) -> None:
+    here = naming().filter(instance__region=OuterRef("region"))
+    # an instance on its way here has brought them, and arrives whatever happens meanwhile
+    jobs = {"instance__jobs__kind": "migrate_region", "instance__jobs__finished_at": None}
+    coming = naming().filter(**jobs).annotate(to=KeyTextTransform("region", F("instance__jobs__data")))
+    coming = coming.filter(to=OuterRef("region"))
+    unnamed = VLAN.objects.filter(~Exists(here), ~Exists(coming), account=account_id, region=region_id)
+    unnamed.exclude(label__in=_restoring(account_id, region_id)).delete()
+
+
+def _restoring(account_id: int, region_id: str) -> set[str]:
+    """The VLANs of backups that are being restored: their profiles come when what they replace is gone."""
+    jobs = Job.objects.filter(kind="restore", finished_at=None)
+    contents = jobs.filter(instance__account=account_id, instance__region=region_id).values_list("data", flat=True)
+    return {
+        label
+        for data in contents
+        for profile in data["content"]["profiles"]
+        for label in vlans_in(profile["interfaces"])
+    }
+
+
+def _labels(account_id: int, region_id: str) -> set[str]:
+    return set(VLAN.objects.filter(account=account_id, region=region_id).values_list("label", flat=True))

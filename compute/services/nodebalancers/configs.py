@@ -1,0 +1,253 @@
+"""The configs of load balancers: what each port takes in, and how it is shared out among its nodes."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from cryptography.fernet import InvalidToken
+from django.db import transaction
+
+from accounts.actors import Actor
+from accounts.services.events import notify
+from compute.models import NodeBalancer, NodeBalancerConfig, NodeBalancerNode
+from compute.refs import balancer_config_ref, balancer_ref
+from compute.services.nodebalancers.certificates import read_pair
+from compute.services.nodebalancers.nodes import (
+    MOST_NODES,
+    Holders,
+    NodeWish,
+    check_distinct,
+    draft,
+    hold_config,
+    hold_instances,
+    moved_on,
+)
+from config.db.rows import hold
+from config.encryption import seal, unseal
+from config.errors import Invalid, Problems
+
+MOST_CONFIGS = 50
+"""Of a load balancer."""
+REDACTED = "<REDACTED>"
+"""What stands in answers for a certificate and its key. Sent back, it means the ones that are there."""
+TAKEN = "Port must be unique among the configs of a nodebalancer"
+SETTINGS = (
+    "port", "protocol", "algorithm", "stickiness", "check_type", "check_interval", "check_timeout",
+    "check_attempts", "check_path", "check_body", "check_passive", "proxy_protocol", "cipher_suite",
+)  # fmt: skip
+CERTIFICATE = ("ssl_cert", "sealed", "ssl_commonname", "ssl_fingerprint")
+
+Config = NodeBalancerConfig
+Draft = tuple[NodeBalancerConfig, list[NodeBalancerNode]]
+
+
+@dataclass(frozen=True, slots=True)
+class ConfigWish:
+    """What a client says of a config: columns, and `cert` and `key` as PEM, None where they stay as they are."""
+
+    fields: Mapping[str, Any] = field(default_factory=dict)
+    cert: str | None = field(default=None, repr=False)
+    key: str | None = field(default=None, repr=False)
+    nodes: Sequence[NodeWish] = ()
+
+
+@transaction.atomic
+def create(actor: Actor, balancer: NodeBalancer, wish: ConfigWish) -> Config:
+    """Add a config, with its nodes where some are given. Raises `Invalid` with every failing field."""
+    holders = hold_instances(actor, balancer.region_id, wish.nodes)
+    held = hold(NodeBalancer.objects.filter(pk=balancer.pk))
+    ports = list(held.configs.values_list("port", flat=True))
+    if len(ports) >= MOST_CONFIGS:
+        raise Invalid(f"A nodebalancer has at most {MOST_CONFIGS} configs.")
+    problems = Problems()
+    config, nodes = _draft(wish, holders, problems)
+    if config.port in ports:
+        problems.add("port", TAKEN)
+    problems.raise_any()
+    insert_config(held, config, nodes)
+    moved_on(held)
+    notify(actor, "nodebalancer_config_create", balancer_ref(held), balancer_config_ref(config))
+    return config
+
+
+@transaction.atomic
+def update(actor: Actor, config: Config, wish: ConfigWish) -> Config:
+    """Write what differs, with an event if anything does. Returns the config anew."""
+    balancer, held = hold_config(config)
+    problems = Problems()
+    changed = _apply(held, wish, problems)
+    _check_port(held, problems)
+    problems.raise_any()
+    if changed:
+        _save(held, changed)
+        moved_on(balancer)
+        notify(actor, "nodebalancer_config_update", balancer_ref(balancer), balancer_config_ref(held))
+    return held
+
+
+@transaction.atomic
+def rebuild(actor: Actor, config: Config, wish: ConfigWish) -> Config:
+    """Put a config and its nodes in place of what is there: what is not given has its default.
+
+    Nodes that are named by their `id` stay, changed by what is given of them; the others are deleted. The
+    certificate stays where none is given, since nobody can read it to send it again. One event for all of it.
+    """
+    holders = hold_instances(actor, config.nodebalancer.region_id, wish.nodes)
+    balancer, held = hold_config(config)
+    problems = Problems()
+    blank = Config()
+    defaults = {name: getattr(blank, name) for name in SETTINGS}
+    changed = _apply(held, ConfigWish({**defaults, **wish.fields}, wish.cert, wish.key), problems)
+    _check_port(held, problems)
+    present = {node.pk: node for node in held.nodes.all()}
+    for index, each in enumerate(wish.nodes):
+        if each.id is not None and each.id not in present:
+            problems.add(f"nodes[{index}].id", "id is not valid")
+    named = [each.id for each in wish.nodes if each.id in present]
+    if len(set(named)) < len(named):
+        problems.add("nodes", "A node is named twice.")
+    begun = [present.get(each.id or 0) or NodeBalancerNode() for each in wish.nodes]
+    nodes = _draft_nodes(begun, wish.nodes, holders, problems)
+    problems.raise_any()
+    _save(held, changed)
+    _replace_nodes(held, nodes)
+    moved_on(balancer)
+    message = f"Rebuilt with {len(nodes)} node{'' if len(nodes) == 1 else 's'}."
+    entities = balancer_ref(balancer), balancer_config_ref(held)
+    notify(actor, "nodebalancer_config_update", *entities, message=message)
+    return held
+
+
+@transaction.atomic
+def delete(actor: Actor, config: Config) -> None:
+    """Close a port, and drop its nodes. Raises `Missing` where another request was first."""
+    balancer, held = hold_config(config)
+    moved_on(balancer)
+    notify(actor, "nodebalancer_config_delete", balancer_ref(balancer), balancer_config_ref(held))
+    held.delete()
+
+
+# --- for the service of balancers ---------------------------------------------------------------------------
+
+
+def check_configs(wishes: Sequence[ConfigWish], holders: Holders, problems: Problems) -> list[Draft]:
+    """The rows that a new load balancer's configs and nodes are to be, with problems as ``configs[0].port``."""
+    drafts: list[Draft] = []
+    ports: set[int] = set()
+    for index, wish in enumerate(wishes):
+        config, nodes = _draft(wish, holders, problems, f"configs[{index}].")
+        if config.port in ports:
+            problems.add(f"configs[{index}].port", TAKEN)
+        ports.add(config.port)
+        drafts.append((config, nodes))
+    return drafts
+
+
+def insert_config(balancer: NodeBalancer, config: Config, nodes: list[NodeBalancerNode]) -> None:
+    """Insert what was drafted, under a load balancer that is held or new."""
+    config.nodebalancer = balancer
+    config.save(force_insert=True)
+    for node in nodes:
+        node.config = config
+    NodeBalancerNode.objects.bulk_create(nodes)
+
+
+# --- checks -------------------------------------------------------------------------------------------------
+
+
+def _draft(wish: ConfigWish, holders: Holders, problems: Problems, path: str = "") -> Draft:
+    config = Config()
+    _apply(config, wish, problems, path)
+    return config, _draft_nodes([NodeBalancerNode() for _ in wish.nodes], wish.nodes, holders, problems, path)
+
+
+def _draft_nodes(
+    nodes: list[NodeBalancerNode],
+    wishes: Sequence[NodeWish],
+    holders: Holders,
+    problems: Problems,
+    path: str = "",
+) -> list[NodeBalancerNode]:
+    if len(wishes) > MOST_NODES:
+        problems.add(f"{path}nodes", f"A config has at most {MOST_NODES} nodes.")
+        return nodes
+    for index, (node, wish) in enumerate(zip(nodes, wishes, strict=True)):
+        draft(node, wish, holders, problems, f"{path}nodes[{index}].")
+    check_distinct(nodes, problems, f"{path}nodes[{{}}].address")
+    return nodes
+
+
+def _apply(config: Config, wish: ConfigWish, problems: Problems, path: str = "") -> list[str]:
+    """Set what is given on a config, checked against the rest of it; returns the columns that differ now."""
+    before = {name: getattr(config, name) for name in (*SETTINGS, *CERTIFICATE)}
+    for name, value in wish.fields.items():
+        setattr(config, name, value)
+    if config.protocol == Config.Protocol.TCP and config.stickiness == Config.Stickiness.HTTP_COOKIE:
+        problems.add(f"{path}stickiness", "A cookie needs the protocol http or https.")
+    if config.check_type == Config.Check.HTTP_BODY and not config.check_body:
+        problems.add(f"{path}check_body", "check_body is required")
+    _apply_certificate(config, wish, problems, path)
+    return [name for name, value in before.items() if getattr(config, name) != value]
+
+
+def _apply_certificate(config: Config, wish: ConfigWish, problems: Problems, path: str) -> None:
+    """Keep a certificate and its key with https, and with nothing else. Either may be replaced alone."""
+    if config.protocol != Config.Protocol.HTTPS:
+        config.ssl_cert = config.sealed = None
+        config.ssl_commonname = config.ssl_fingerprint = ""
+        return
+    if config.ssl_cert and wish.cert is None and wish.key is None:
+        return
+    kept = key_of(config)
+    cert, key = wish.cert or config.ssl_cert, wish.key or kept
+    for name, value in (("ssl_cert", cert), ("ssl_key", key)):
+        if not value:
+            problems.add(path + name, f"{name} is required")
+    if not cert or not key:
+        return
+    pair = read_pair(cert, key, problems, path)
+    if pair is None:
+        return
+    config.ssl_cert, config.ssl_commonname, config.ssl_fingerprint = pair.cert, pair.common_name, pair.fingerprint
+    if pair.key != kept:
+        config.sealed = seal({"key": pair.key})
+
+
+def key_of(config: Config) -> str | None:
+    """The private key of a config's certificate, None where there is none, or none of our keys opens it."""
+    if config.sealed is None:
+        return None
+    try:
+        return unseal(config.sealed)["key"]
+    except InvalidToken:
+        return None
+
+
+def _check_port(config: Config, problems: Problems) -> None:
+    others = Config.objects.filter(nodebalancer=config.nodebalancer_id, port=config.port).exclude(pk=config.pk)
+    if others.exists():
+        problems.add("port", TAKEN)
+
+
+def _save(config: Config, changed: list[str]) -> None:
+    """Write what differs of a config that was there: a key that is just sealed anew stays so, where it is the same.
+
+    Where nothing looks at its nodes any more, nothing is known of them.
+    """
+    config.save(update_fields=[*changed, "updated"])
+    if not config.watched:
+        config.nodes.update(status=NodeBalancerNode.Status.UNKNOWN)
+
+
+def _replace_nodes(config: Config, nodes: list[NodeBalancerNode]) -> None:
+    """Write these nodes, and delete all others: first, and with none of the old addresses left in between."""
+    kept = [node for node in nodes if node.pk is not None]
+    config.nodes.exclude(pk__in=[node.pk for node in kept]).delete()
+    # two that swap their addresses would meet in the unique constraint, which is asked after each row
+    NodeBalancerNode.objects.filter(pk__in=[node.pk for node in kept]).delete()
+    for node in nodes:
+        node.config = config
+        if not config.watched:
+            node.status = NodeBalancerNode.Status.UNKNOWN
+    NodeBalancerNode.objects.bulk_create(kept)
+    NodeBalancerNode.objects.bulk_create([node for node in nodes if node.pk is None])

@@ -1,0 +1,249 @@
+"""Bringing HAProxy up to what the tables say, and what it tells into the tables."""
+
+import fcntl
+import logging
+import os
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+
+from django.conf import settings
+from django.db.models import Prefetch, QuerySet
+from django.utils.timezone import now
+
+from compute.models import NodeBalancer, NodeBalancerConfig, NodeBalancerNode
+from compute.services.nodebalancers import stats
+from compute.services.nodebalancers.configs import key_of
+from compute.services.nodebalancers.haproxy import socket as haproxy
+from compute.services.nodebalancers.haproxy.render import (
+    Places,
+    Rendered,
+    listeners,
+    listeners_of,
+    proxy_name,
+    render,
+)
+from compute.services.nodebalancers.haproxy.socket import HAProxyError, Seen
+
+log = logging.getLogger(__name__)
+
+RELOAD_PATIENCE = 15.0
+"""Seconds after which a reload that HAProxy did not follow is tried again."""
+COUNT_EVERY = 60.0
+"""Seconds between two looks at what went through."""
+BIND_AGAIN = 60.0
+"""Seconds after which it is tried again to listen where nobody could."""
+NAME = "haproxy.cfg"
+
+Versions = Mapping[int, int]
+
+
+class Exporter:
+    """The load balancers of some regions on this host; of all regions where none is named.
+
+    HAProxy goes on with what it has whatever becomes of this, or of the database.
+    """
+
+    def __init__(self, regions: Sequence[str] = (), *, reload: bool = True):
+        folder = Path(settings.BALANCER_DIR)
+        socket = Path(settings.BALANCER_SOCKET) if settings.BALANCER_SOCKET else folder / "haproxy.sock"
+        self.places = Places(folder, socket, settings.BALANCER_USER)
+        self.regions = regions
+        self.reloads = reload
+        self.revision = ""
+        self.refused: dict[int, int] = {}
+        self.unbindable: set[str] = set()
+        self._tried_at = 0.0
+        self._versions: Versions | None = None
+        self._reloaded_at = 0.0
+        self._before: Seen | None = None
+        self._counted_at = 0.0
+        self._statuses: dict[tuple[int, str], str] = {}
+
+    @property
+    def config(self) -> Path:
+        return self.places.folder / NAME
+
+    @contextmanager
+    def alone(self) -> Iterator[None]:
+        """Hold the folder. Raises `BlockingIOError` where another exporter has it."""
+        self.places.folder.mkdir(parents=True, exist_ok=True)
+        self.places.certificates.mkdir(mode=0o700, exist_ok=True)
+        # nobody else's to open: whoever reads it may lock it too
+        with os.fdopen(os.open(self.places.folder / "lock", os.O_WRONLY | os.O_CREAT, 0o600), "w") as lock:
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            yield
+
+    def look(self) -> bool:
+        """Export what is new and report what is seen; returns whether there was anything new."""
+        changed = self.export()
+        self.report()
+        return changed
+
+    # --- from the tables ------------------------------------------------------------------------------------
+
+    def export(self) -> bool:
+        """Write the configuration and reload HAProxy, where any load balancer has another version than before.
+
+        The versions are read first: what changes while the rest is read has another one at the next look. Raises
+        `HAProxyError` where HAProxy refuses even what is left without the load balancers that it refuses alone.
+        """
+        versions = dict(self._balancers().values_list("pk", "version"))
+        again = self.unbindable and time.monotonic() - self._tried_at >= BIND_AGAIN
+        if versions == self._versions and not again:
+            return False
+        balancers = list(self._balancers().prefetch_related(_configs()).order_by("pk"))
+        self._try_to_bind(balancers)
+        rendered = self._accepted(balancers, versions)
+        written = self._write(rendered)
+        if written and self.reloads:
+            self.reload()
+        # only now: whatever failed is tried again at the next look
+        self._versions = versions
+        return written
+
+    def _balancers(self) -> QuerySet[NodeBalancer]:
+        rows = NodeBalancer.objects.order_by()
+        return rows.filter(region__in=self.regions) if self.regions else rows
+
+    def _try_to_bind(self, balancers: list[NodeBalancer]) -> None:
+        """Find out where nobody can listen: on ports that the host uses itself, on addresses that it has not got.
+
+        What the file has already was tried before, so what HAProxy listens on is never taken from it.
+        """
+        present = listeners_of(self.config.read_text()) if self.config.exists() else set()
+        wanted = {each for balancer in balancers for config in balancer.configs.all()
+                  for each in listeners(balancer, config)}  # fmt: skip
+        self.unbindable = {each for each in sorted(wanted - present) if not haproxy.bindable(each)}
+        self._tried_at = time.monotonic()
+
+    def _accepted(self, balancers: list[NodeBalancer], versions: Versions) -> Rendered:
+        """The configuration that HAProxy accepts: of all, or without those it refuses, so that one customer's
+        mishap holds up nobody else's changes."""
+        keys = _keys(balancers)
+        self.refused = {pk: version for pk, version in self.refused.items() if versions.get(pk) == version}
+        asked = [balancer for balancer in balancers if balancer.pk not in self.refused]
+        rendered = render(asked, keys, self.places, self.unbindable)
+        self._store(rendered)
+        try:
+            self._check(rendered)
+        except HAProxyError as error:
+            log.warning("HAProxy refuses the configuration, looking for the load balancer: %s", error)
+        else:
+            return rendered
+        good = [balancer for balancer in asked if self._accepts(balancer, keys)]
+        rendered = render(good, keys, self.places, self.unbindable)
+        self._check(rendered)
+        self.refused |= {balancer.pk: balancer.version for balancer in asked if balancer not in good}
+        return rendered
+
+    def _accepts(self, balancer: NodeBalancer, keys: dict[int, str]) -> bool:
+        try:
+            self._check(render([balancer], keys, self.places, self.unbindable))
+        except HAProxyError as error:
+            log.error("load balancer %s (%s) is left out: %s", balancer.pk, balancer.label, error)
+            return False
+        return True
+
+    def _check(self, rendered: Rendered) -> None:
+        path = self.config.with_suffix(".new")
+        _write_whole(path, rendered.text)
+        haproxy.check(settings.BALANCER_HAPROXY, path)
+
+    def _store(self, rendered: Rendered) -> None:
+        """Write the certificates. Their names tell what is in them, so those in use are never written over."""
+        if not self.places.states.exists():
+            _write_whole(self.places.states, haproxy.NO_STATES)
+        for path, pem in rendered.certificates.items():
+            if not path.exists():
+                _write_whole(path, pem)
+
+    def _write(self, rendered: Rendered) -> bool:
+        """Put the checked configuration in place; returns whether it is another one. Old certificates go."""
+        self.revision = rendered.revision
+        new = not self.config.exists() or self.config.read_text() != rendered.text
+        if new:
+            os.replace(self.config.with_suffix(".new"), self.config)
+        # also those of load balancers that are left out, or of one who was stopped in between
+        for path in set(self.places.certificates.iterdir()) - set(rendered.certificates):
+            path.unlink()
+        return new
+
+    def reload(self) -> None:
+        """Reload, with what is known of servers handed on: a node that is down gets nothing meanwhile."""
+        self._reloaded_at = time.monotonic()
+        try:
+            self.report_now(count=True)
+            self._keep_states()
+        except HAProxyError as error:
+            log.info("nothing to hand on to the next HAProxy: %s", error)
+        haproxy.reload(settings.BALANCER_RELOAD)
+        log.info("reloaded HAProxy with %s", self.revision)
+
+    def _keep_states(self) -> None:
+        unwatched = {"check_type": NodeBalancerConfig.Check.NONE, "check_passive": False}
+        watched = NodeBalancerConfig.objects.exclude(**unwatched)
+        backends = {proxy_name(*pair) for pair in watched.values_list("nodebalancer_id", "pk")}
+        states = haproxy.states_of(haproxy.ask(self.places.socket, "show servers state"), backends)
+        _write_whole(self.places.states, states)
+
+    # --- into the tables ------------------------------------------------------------------------------------
+
+    def report(self) -> None:
+        """As `report_now`, and reload again where HAProxy did not follow. One that does not answer is logged."""
+        try:
+            seen = self.report_now()
+        except HAProxyError as error:
+            log.warning("HAProxy does not answer: %s", error)
+            return
+        late = time.monotonic() - self._reloaded_at > RELOAD_PATIENCE
+        if self.reloads and seen.revision != self.revision and late:
+            log.error("HAProxy runs %s and not %s: its log says why", seen.revision or "nothing", self.revision)
+            self.reload()
+
+    def report_now(self, *, count: bool = False) -> Seen:
+        """Write what HAProxy sees: statuses of nodes at once, and each minute, or with `count`, what went through.
+
+        The first look only starts the counting: what was before it, another exporter may have counted.
+        """
+        seen = haproxy.look(self.places.socket)
+        due = count or time.monotonic() - self._counted_at >= COUNT_EVERY
+        if due or seen.statuses != self._statuses:
+            stats.see(seen.statuses)
+            self._statuses = seen.statuses
+        if self._before is not None and due:
+            stats.record(haproxy.grown(self._before, seen), now())
+        if self._before is None or due:
+            self._before, self._counted_at = seen, time.monotonic()
+        return seen
+
+    def follows(self) -> bool:
+        """Whether HAProxy runs what was exported last. Raises `HAProxyError` where it does not answer."""
+        return haproxy.look(self.places.socket).revision == self.revision
+
+
+def _configs() -> Prefetch:
+    nodes = Prefetch("nodes", NodeBalancerNode.objects.order_by("pk"))
+    return Prefetch("configs", NodeBalancerConfig.objects.order_by("pk").prefetch_related(nodes))
+
+
+def _keys(balancers: list[NodeBalancer]) -> dict[int, str]:
+    """The private keys of all configs that have one. Those that no key of ours opens are logged."""
+    keys: dict[int, str] = {}
+    for config in (config for balancer in balancers for config in balancer.configs.all() if config.sealed):
+        if key := key_of(config):
+            keys[config.pk] = key
+        else:
+            log.error("no key opens the private key of config %s, which is left out", config.pk)
+    return keys
+
+
+def _write_whole(path: Path, text: str) -> None:
+    """Write a file that nobody else may read, so that it is there whole or as it was."""
+    part = path.with_name(f".{path.name}.part")
+    with os.fdopen(os.open(part, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "w") as file:
+        file.write(text)
+        file.flush()
+        os.fsync(file.fileno())
+    os.replace(part, path)

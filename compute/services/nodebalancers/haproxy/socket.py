@@ -1,0 +1,150 @@
+"""The running HAProxy: checking a configuration, reloading it, and asking it over its socket."""
+
+import csv
+import logging
+import shlex
+import socket
+import subprocess
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from compute.models import NodeBalancerNode
+from compute.services.nodebalancers.haproxy.render import balancer_of, node_of
+from compute.services.nodebalancers.stats import Growth
+
+log = logging.getLogger(__name__)
+
+SECONDS = 5.0
+"""The longest that the socket may take."""
+PATIENCE = 60.0
+"""The longest that a check or a reload may take."""
+UNCHECKED = "INI"
+"""What HAProxy has for the result of a check that has not been yet."""
+NO_STATES = "1\n"
+"""A file of servers' states with none in it."""
+
+Status = NodeBalancerNode.Status
+
+
+class HAProxyError(Exception):
+    """HAProxy does not answer, or refuses."""
+
+
+@dataclass(frozen=True, slots=True)
+class Seen:
+    """What one look tells: which process it was, its counters by proxy, and the status of each node's address."""
+
+    process: str
+    revision: str
+    counters: dict[str, Growth]
+    statuses: dict[tuple[int, str], str]
+
+
+def check(program: str, path: Path) -> None:
+    """Have HAProxy read a configuration without running it. Raises `HAProxyError` with what it says."""
+    _run([program, "-c", "-q", "-f", str(path)])
+
+
+def reload(command: str) -> None:
+    """Run the operator's command. Raises `HAProxyError` where it fails."""
+    _run(shlex.split(command))
+
+
+def bindable(listener: str) -> bool:
+    """Whether this host can listen there. Nothing does: whoever listens already gets all connections still.
+
+    HAProxy does not look before it takes a configuration up, and takes none up with one such listener in it.
+    """
+    address, _, port = listener.rpartition(":")
+    try:
+        with socket.socket(socket.AF_INET6 if "[" in address else socket.AF_INET) as trial:
+            # as HAProxy, which on a reload listens along with the process before
+            trial.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+            trial.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEPORT, 1)
+            trial.bind((address.strip("[]"), int(port)))
+    except PermissionError:
+        # HAProxy is another user, then
+        return True
+    except OSError as error:
+        log.warning("%s: %s", listener, error)
+        return False
+    return True
+
+
+def _run(command: list[str]) -> None:
+    try:
+        done = subprocess.run(  # noqa: S603 - the operator's own
+            command, capture_output=True, text=True, timeout=PATIENCE, check=False
+        )
+    except (OSError, subprocess.TimeoutExpired) as error:
+        raise HAProxyError(f"{command[0]}: {error}") from error
+    if done.returncode:
+        raise HAProxyError(f"{shlex.join(command)}: {(done.stderr or done.stdout).strip()}")
+
+
+def ask(path: Path, command: str) -> str:
+    """What HAProxy answers to a command on its socket. Raises `HAProxyError`.
+
+    It quotes what nodes answered to checks, which may be any bytes.
+    """
+    try:
+        with socket.socket(socket.AF_UNIX) as connection:
+            connection.settimeout(SECONDS)
+            connection.connect(str(path))
+            connection.sendall(f"{command}\n".encode())
+            return b"".join(iter(lambda: connection.recv(65536), b"")).decode(errors="replace")
+    except OSError as error:
+        raise HAProxyError(f"{path}: {error}") from error
+
+
+def look(path: Path) -> Seen:
+    """Ask for everything at once. Raises `HAProxyError`."""
+    info, _, stats = ask(path, "show info; show stat -1 7 -1").partition("# pxname")
+    told = dict(line.split(": ", 1) for line in info.splitlines() if ": " in line)
+    counters: dict[str, Growth] = {}
+    statuses: dict[tuple[int, str], str] = {}
+    for row in _ours(stats):
+        if row["svname"] == "FRONTEND":
+            counters[row["pxname"]] = Growth(int(row["stot"]), int(row["bin"]), int(row["bout"]))
+        elif row["svname"] != "BACKEND" and (status := _status(row)):
+            statuses[node_of(row["svname"])] = status
+    return Seen(told.get("Pid", ""), told.get("description", ""), counters, statuses)
+
+
+def _ours(stats: str) -> Iterator[dict[str, str]]:
+    # a row ends where HAProxy ends it: `splitlines` would at some of what nodes may have written into it, too
+    for row in csv.DictReader(f"pxname{stats}".split("\n")):
+        if row["pxname"].startswith("nb"):
+            yield row
+
+
+def _status(row: dict[str, str]) -> str | None:
+    """What the API calls it; None where a check is still to come."""
+    if row["status"] == "no check":
+        return Status.UNKNOWN
+    if row["check_status"].lstrip("* ") == UNCHECKED:
+        return None
+    # DRAIN is one that is up and has no weight; UP 1/3 and DOWN 1/2 are on the way to the other
+    return Status.DOWN if row["status"].startswith("DOWN") else Status.UP
+
+
+def grown(before: Seen, now: Seen) -> dict[int, Growth]:
+    """By how much the counters of each load balancer grew; another process has begun at 0."""
+    total: dict[int, Growth] = {}
+    for proxy, counted in now.counters.items():
+        was = before.counters.get(proxy, Growth()) if before.process == now.process else Growth()
+        if counted.connections < was.connections:
+            # somebody cleared them
+            was = Growth()
+        by = Growth(counted.connections - was.connections, counted.received - was.received, counted.sent - was.sent)
+        balancer = balancer_of(proxy)
+        total[balancer] = total.get(balancer, Growth()) + by
+    return total
+
+
+def states_of(answer: str, backends: set[str]) -> str:
+    """What ``show servers state`` answered, of these backends only: the others' servers are checked no more."""
+    version, names, *rows = answer.strip().splitlines()
+    kept = [row for row in rows if len(row.split()) > 1 and row.split()[1] in backends]
+    return "\n".join((version, names, *kept)) + "\n"

@@ -1,0 +1,131 @@
+"""Load balancers: making, changing and deleting them.
+
+Every write of one, of its configs or of its nodes locks its row and moves its version on.
+"""
+
+import ipaddress
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from django.conf import settings
+from django.db import transaction
+
+from accounts.actors import Actor
+from accounts.services.account import hold_account
+from accounts.services.events import notify
+from accounts.services.grants import forget_entity, grant_creator
+from compute.models import Address, AddressPool, NodeBalancer
+from compute.refs import balancer_config_ref, balancer_ref
+from compute.services.networking.addresses import release, take_for_balancer
+from compute.services.nodebalancers.configs import MOST_CONFIGS, ConfigWish, check_configs, insert_config
+from compute.services.nodebalancers.nodes import hold_instances
+from config.db.inserts import draw_keys
+from config.db.rows import differing, hold, write
+from config.errors import Invalid, Problems
+from regions.models import Region
+from tags.services import check_tags, retag, set_tags, untag
+
+CAPABILITY = "NodeBalancers"
+IPV6_MARK = 0x6E62
+"""The first 16 of the lower 64 bits of balancers' IPv6 addresses: instances' begin otherwise (`interface_id`)."""
+
+
+@dataclass(frozen=True, slots=True)
+class BalancerSpec:
+    """What a client asks for; None where it says nothing."""
+
+    region: str
+    label: str | None = None
+    client_conn_throttle: int | None = None
+    tags: Sequence[str] | None = None
+    configs: Sequence[ConfigWish] = field(default=())
+
+
+@transaction.atomic
+def create(actor: Actor, spec: BalancerSpec) -> NodeBalancer:
+    """Make a load balancer, with its configs and their nodes, and an address of its own.
+
+    Raises `Invalid` with every failing field (``configs[0].nodes[1].address``), without a field where the account
+    has as many in the region as the setting NODEBALANCERS allows. Everything is written, or nothing.
+    """
+    account = hold_account(actor.account_id)
+    instances = hold_instances(actor, spec.region, [node for wish in spec.configs for node in wish.nodes])
+    problems = Problems()
+    _check_region(spec.region, problems)
+    if spec.tags:
+        check_tags(actor, spec.tags, problems)
+    if len(spec.configs) > MOST_CONFIGS:
+        problems.add("configs", f"A nodebalancer has at most {MOST_CONFIGS} configs.")
+    drafts = check_configs(spec.configs[:MOST_CONFIGS], instances, problems)
+    problems.raise_any()
+    if NodeBalancer.objects.filter(account=account, region=spec.region).count() >= settings.NODEBALANCERS:
+        raise Invalid(
+            f"An account has at most {settings.NODEBALANCERS} nodebalancers in a region: ask support for more."
+        )
+    balancer = _make(actor, spec)
+    notify(actor, "nodebalancer_create", balancer_ref(balancer))
+    for config, nodes in drafts:
+        insert_config(balancer, config, nodes)
+        notify(actor, "nodebalancer_config_create", balancer_ref(balancer), balancer_config_ref(config))
+    return balancer
+
+
+@transaction.atomic
+def update(
+    actor: Actor, balancer: NodeBalancer, given: dict[str, Any], tags: Sequence[str] | None = None
+) -> NodeBalancer:
+    """Write what differs of `given` columns and `tags`, with an event if anything does. Returns the row anew."""
+    held = hold(NodeBalancer.objects.filter(pk=balancer.pk))
+    wanted = differing(held, given) | retag(actor, "nodebalancer", held, tags)
+    if wanted:
+        write(held, {**wanted, "version": held.version + 1}, "updated")
+        notify(actor, "nodebalancer_update", balancer_ref(held))
+    return held
+
+
+@transaction.atomic
+def delete(actor: Actor, balancer: NodeBalancer) -> None:
+    """Give a load balancer up, with its configs, nodes and address. Raises `Missing` when it is gone."""
+    held = hold(NodeBalancer.objects.filter(pk=balancer.pk))
+    release(Address.objects.filter(nodebalancer=held))
+    forget_entity("nodebalancer", held.pk)
+    untag("nodebalancer", held.pk)
+    notify(actor, "nodebalancer_delete", balancer_ref(held))
+    held.delete()
+
+
+def _check_region(region_id: str, problems: Problems) -> None:
+    region = Region.objects.filter(pk=region_id).first()
+    if region is None:
+        problems.add("region", "region is not valid")
+    elif refusal := region.refusal(CAPABILITY):
+        problems.add("region", refusal)
+
+
+def _make(actor: Actor, spec: BalancerSpec) -> NodeBalancer:
+    """The row with its address: the key is drawn first, for the label and for who takes the address."""
+    (key,) = draw_keys(NodeBalancer)
+    ipv4 = take_for_balancer(spec.region, key)
+    balancer = NodeBalancer(
+        pk=key,
+        account_id=actor.account_id,
+        label=spec.label or f"balancer{key}",
+        region_id=spec.region,
+        hostname=f"{ipv4}.{settings.PLATFORM_DOMAIN}",
+        ipv4=ipv4,
+        ipv6=_ipv6_in(spec.region, key),
+        client_conn_throttle=spec.client_conn_throttle or 0,
+    )
+    if spec.tags:
+        balancer.tags = set_tags(actor.account_id, "nodebalancer", key, list(spec.tags))
+    balancer.save(force_insert=True)
+    grant_creator(actor, "nodebalancer", key)
+    return balancer
+
+
+def _ipv6_in(region_id: str, balancer_id: int) -> str | None:
+    """The balancer's address in the region's /64, which follows from its id; None where the region has no IPv6."""
+    pools = AddressPool.objects.filter(region_id=region_id, kind=AddressPool.Kind.SLAAC)
+    network = pools.order_by("pk").values_list("network", flat=True).first()
+    return None if network is None else str(ipaddress.IPv6Network(network)[IPV6_MARK << 48 | balancer_id])

@@ -1,0 +1,178 @@
+"""The nodes of load balancers: the private addresses and ports that traffic is sent to."""
+
+import ipaddress
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from django.db import transaction
+
+from accounts.actors import Actor
+from accounts.services.events import notify
+from compute.models import Address, Instance, NodeBalancer, NodeBalancerConfig, NodeBalancerNode
+from compute.refs import balancer_ref, node_ref
+from config.db.rows import hold
+from config.errors import Invalid, Missing, Problems
+
+MOST_NODES = 255
+"""Of a config."""
+FIELDS = ("label", "address", "weight", "mode")
+ELSEWHERE = "The address has to be a private IPv4 address of a compute of the account in this region."
+
+Holders = Mapping[str, int]
+"""Private addresses, each with the instance that has it."""
+
+
+@dataclass(frozen=True, slots=True)
+class NodeWish:
+    """What a client says of a node, None where it says nothing. `id` names one that is there (rebuild)."""
+
+    label: str | None = None
+    address: str | None = None
+    weight: int | None = None
+    mode: str | None = None
+    id: int | None = None
+
+    @property
+    def given(self) -> dict[str, Any]:
+        """The columns that are given, the address in its usual spelling where it is one."""
+        values = {name: getattr(self, name) for name in FIELDS if getattr(self, name) is not None}
+        if spelled := _spelled(self.address):
+            values["address"] = spelled
+        return values
+
+
+@transaction.atomic
+def create(actor: Actor, config: NodeBalancerConfig, wish: NodeWish) -> NodeBalancerNode:
+    """Add a node. Raises `Invalid` on ``address`` where it is no compute's, or a node of the config already."""
+    holders = hold_instances(actor, config.nodebalancer.region_id, [wish])
+    balancer, config = hold_config(config)
+    present = list(config.nodes.all())
+    if len(present) >= MOST_NODES:
+        raise Invalid(f"A config has at most {MOST_NODES} nodes.")
+    problems = Problems()
+    node = draft(NodeBalancerNode(config=config), wish, holders, problems)
+    check_distinct([*present, node], problems)
+    problems.raise_any()
+    node.save(force_insert=True)
+    moved_on(balancer)
+    notify(actor, "nodebalancer_node_create", balancer_ref(balancer), node_ref(node))
+    return node
+
+
+@transaction.atomic
+def update(actor: Actor, node: NodeBalancerNode, wish: NodeWish) -> NodeBalancerNode:
+    """Write what differs, with an event if anything does. Returns the node anew.
+
+    An address that stays is not looked at again. A new one begins with an unknown status.
+    """
+    holders = hold_instances(actor, node.config.nodebalancer.region_id, [wish])
+    balancer, config = hold_config(node.config)
+    present = list(config.nodes.all())
+    held = next((each for each in present if each.pk == node.pk), None)
+    if held is None:
+        raise Missing
+    held.config = config
+    before = {name: getattr(held, name) for name in (*FIELDS, "instance_id", "status")}
+    problems = Problems()
+    draft(held, wish, holders, problems)
+    check_distinct(present, problems)
+    problems.raise_any()
+    # a status that is just reported stays, where this says nothing of it
+    changed = [name for name, value in before.items() if getattr(held, name) != value]
+    if changed:
+        held.save(update_fields=[*changed, "updated"])
+        moved_on(balancer)
+        notify(actor, "nodebalancer_node_update", balancer_ref(balancer), node_ref(held))
+    return held
+
+
+@transaction.atomic
+def delete(actor: Actor, node: NodeBalancerNode) -> None:
+    """Send a node no more traffic. Raises `Missing` where another request was first."""
+    balancer, config = hold_config(node.config)
+    if not config.nodes.filter(pk=node.pk).exists():
+        raise Missing
+    moved_on(balancer)
+    notify(actor, "nodebalancer_node_delete", balancer_ref(balancer), node_ref(node))
+    node.delete()
+
+
+# --- for the services of configs and balancers --------------------------------------------------------------
+
+
+def hold_instances(actor: Actor, region_id: str, wishes: Iterable[NodeWish]) -> Holders:
+    """Who has the private addresses that are named, of the instances in the region that the actor sees.
+
+    The instances are locked, before any load balancer is: none of the addresses is given back meanwhile.
+    """
+    named = {spelled.partition(":")[0] for wish in wishes if (spelled := _spelled(wish.address))}
+    if not named:
+        return {}
+    seen = Instance.objects.visible_to(actor).filter(region=region_id).values("pk")
+    rows = Address.objects.filter(address__in=named, public=False, region=region_id, instance__in=seen)
+    wanted = rows.order_by().values("instance")
+    list(Instance.objects.filter(pk__in=wanted).order_by("pk").select_for_update(no_key=True).values("pk"))
+    return dict(rows.order_by().values_list("address", "instance_id"))
+
+
+def hold_config(config: NodeBalancerConfig) -> tuple[NodeBalancer, NodeBalancerConfig]:
+    """The config, read anew with its load balancer locked. Raises `Missing` where either is gone."""
+    balancer = hold(NodeBalancer.objects.filter(pk=config.nodebalancer_id))
+    held = NodeBalancerConfig.objects.filter(pk=config.pk, nodebalancer=balancer).first()
+    if held is None:
+        raise Missing
+    held.nodebalancer = balancer
+    return balancer, held
+
+
+def moved_on(balancer: NodeBalancer) -> None:
+    """Note that something of the held load balancer is new."""
+    balancer.version += 1
+    balancer.save(update_fields=["version", "updated"])
+
+
+def draft(
+    node: NodeBalancerNode, wish: NodeWish, holders: Holders, problems: Problems, path: str = ""
+) -> NodeBalancerNode:
+    """Set what is given on a node, and note what is wrong with it or lacks, its fields behind `path`."""
+    given = wish.given
+    for name in ("label", "address"):
+        if node.pk is None and name not in given:
+            problems.add(path + name, f"{name} is required")
+    if given.get("address", node.address) != node.address:
+        spelled = _spelled(wish.address)
+        holder = holders.get(spelled.partition(":")[0]) if spelled else None
+        if spelled is None:
+            problems.add(f"{path}address", "address is not valid")
+        elif holder is None:
+            problems.add(f"{path}address", ELSEWHERE)
+        else:
+            node.instance_id = holder
+            node.status = NodeBalancerNode.Status.UNKNOWN
+    for name, value in given.items():
+        setattr(node, name, value)
+    if node.mode == NodeBalancerNode.Mode.REJECT:
+        # nobody looks at it
+        node.status = NodeBalancerNode.Status.UNKNOWN
+    return node
+
+
+def check_distinct(nodes: Sequence[NodeBalancerNode], problems: Problems, path: str = "address") -> None:
+    """Note where nodes of one config have the same address; `path` may name their position as ``{}``."""
+    known: set[str] = set()
+    for index, node in enumerate(nodes):
+        if node.address and node.address in known:
+            problems.add(path.format(index), "Address must be unique among the nodes of a config")
+        known.add(node.address)
+
+
+def _spelled(address: str | None) -> str | None:
+    """``10.0.0.2:80`` as it is kept, None where the text is no IPv4 address and port."""
+    ip, colon, port = (address or "").strip().partition(":")
+    if not (colon and port.isascii() and port.isdecimal() and len(port) <= 5 and 0 < int(port) < 65536):
+        return None
+    try:
+        return f"{ipaddress.IPv4Address(ip)}:{int(port)}"
+    except ValueError:
+        return None

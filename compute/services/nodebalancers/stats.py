@@ -1,0 +1,129 @@
+"""What load balancers did: counted by the hosts that balance, kept as samples of five minutes and monthly sums."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+from django.db import transaction
+from django.db.models import F
+from django.utils.timezone import now
+
+from compute.models import BalancerMeter, BalancerSample, BalancerTransfer, NodeBalancer, NodeBalancerNode
+from compute.services.common.months import month_of
+from config.errors import Invalid
+
+SPAN = 300
+"""Seconds of a sample."""
+KEPT = timedelta(hours=48)
+BITS = 8
+NONE_YET = "Stats are unavailable at this time."
+
+Status = NodeBalancerNode.Status
+
+
+@dataclass(frozen=True, slots=True)
+class Growth:
+    """By how much a load balancer's counters grew: connections, and bytes from clients and to them."""
+
+    connections: int = 0
+    received: int = 0
+    sent: int = 0
+
+    def __add__(self, other: "Growth") -> "Growth":
+        pairs = (self.connections, other.connections), (self.received, other.received), (self.sent, other.sent)
+        return Growth(*map(sum, pairs))
+
+
+@transaction.atomic
+def record(grown: Mapping[int, Growth], at: datetime) -> None:
+    """Count what load balancers, by their ids, did on one host since it last told. Several hosts may tell at once.
+
+    The first to tell in the next five minutes writes the sample of those that are over.
+    """
+    rows = NodeBalancer.objects.filter(pk__in=grown).order_by("pk").select_for_update(no_key=True)
+    ids = list(rows.values_list("pk", flat=True))
+    BalancerMeter.objects.bulk_create(
+        [BalancerMeter(nodebalancer_id=pk, since=at) for pk in ids], ignore_conflicts=True
+    )
+    meters = BalancerMeter.objects.in_bulk(ids)
+    samples = [sample for meter in meters.values() if (sample := _sample(meter, at))]
+    BalancerSample.objects.bulk_create(samples, ignore_conflicts=True)
+    for sample in samples:
+        meter = meters[sample.nodebalancer_id]
+        meter.since, meter.connections, meter.received, meter.sent = at, 0, 0, 0
+    for pk, meter in meters.items():
+        meter.connections += grown[pk].connections
+        meter.received += grown[pk].received
+        meter.sent += grown[pk].sent
+    BalancerMeter.objects.bulk_update(meters.values(), ["since", "connections", "received", "sent"], batch_size=500)
+    _count_transfer({pk: grown[pk] for pk in ids}, at)
+
+
+def _sample(meter: BalancerMeter, at: datetime) -> BalancerSample | None:
+    """The sample of the meter's five minutes, if they are over."""
+    bucket = int(meter.since.timestamp()) // SPAN
+    if int(at.timestamp()) // SPAN <= bucket:
+        return None
+    seconds = (at - meter.since).total_seconds()
+    return BalancerSample(
+        nodebalancer_id=meter.pk,
+        at=datetime.fromtimestamp(bucket * SPAN, UTC),
+        connections=meter.connections / seconds,
+        traffic_in=meter.received * BITS / seconds,
+        traffic_out=meter.sent * BITS / seconds,
+    )
+
+
+def _count_transfer(grown: Mapping[int, Growth], at: datetime) -> None:
+    """Add to the sums of the month, which are there from the first time on."""
+    month = month_of(at)
+    BalancerTransfer.objects.bulk_create(
+        [BalancerTransfer(nodebalancer_id=pk, month=month) for pk in grown], ignore_conflicts=True
+    )
+    counted = BalancerTransfer.objects.filter(nodebalancer__in=grown, month=month)
+    rows = {row.nodebalancer_id: row for row in counted}
+    changed = []
+    for pk, growth in grown.items():
+        if growth.received or growth.sent:
+            rows[pk].received = F("received") + growth.received
+            rows[pk].sent = F("sent") + growth.sent
+            changed.append(rows[pk])
+    BalancerTransfer.objects.bulk_update(changed, ["received", "sent"], batch_size=500)
+
+
+def thin(at: datetime) -> None:
+    """Drop samples that no answer shows any more."""
+    BalancerSample.objects.filter(at__lt=at - KEPT).delete()
+
+
+def see(seen: Mapping[tuple[int, str], str]) -> int:
+    """Write the statuses that a host sees, by node and the address it looked at; returns how many are new.
+
+    A node that has another address meanwhile is not the one that was looked at. This is no change of the load
+    balancer: neither its version nor `updated` tell of it.
+    """
+    known = NodeBalancerNode.objects.filter(pk__in={pk for pk, _ in seen}).values_list("pk", "address", "status")
+    new = {pk: seen[pk, address] for pk, address, status in known if seen.get((pk, address), status) != status}
+    written = 0
+    for pk, address, _ in known:
+        if pk in new:
+            written += NodeBalancerNode.objects.filter(pk=pk, address=address).update(status=new[pk])
+    return written
+
+
+def of_last_day(balancer: NodeBalancer) -> dict[str, Any]:
+    """The samples of the last 24 hours, as charts want them. Raises `Invalid` where there are none."""
+    taken = BalancerSample.objects.filter(nodebalancer=balancer, at__gte=now() - timedelta(hours=24)).order_by("at")
+    rows = list(taken.values_list("at", "connections", "traffic_in", "traffic_out"))
+    if not rows:
+        raise Invalid(NONE_YET)
+    charts: tuple[list[list[float]], ...] = ([], [], [])
+    for at, *values in rows:
+        for chart, value in zip(charts, values, strict=True):
+            chart.append([int(at.timestamp() * 1000), round(value, 2)])
+    connections, received, sent = charts
+    return {
+        "title": f"{balancer.label} ({balancer.pk}), last 24 hours, 5 minute averages",
+        "data": {"connections": connections, "traffic": {"in": received, "out": sent}},
+    }

@@ -1,0 +1,186 @@
+"""The catalogue a fresh installation offers, types, kernels and images, and places to try things out."""
+
+import json
+from collections.abc import Iterable, Iterator
+from datetime import UTC, datetime
+from ipaddress import IPv4Network, IPv6Network, ip_network
+from pathlib import Path
+from typing import Any
+
+from django.db import connection, models, transaction
+
+from compute.models import AddressPool, Host, Image, InstanceType, Kernel, SeededRow
+from compute.models.addresses import LINK_LOCAL_GATEWAY
+from compute.services.networking.pools import fill_pool
+from regions.models import Region
+
+CATALOGUE = Path(__file__).resolve().parent.parent / "data" / "catalogue.json"
+
+# Nothing here is routed anywhere: the benchmark range, the documentation ranges and private space. The
+# documentation range 198.51.100.0/24 and 2001:db8:1::/48 to :b::/48 belong to the regions' resolvers.
+PUBLIC = list(IPv4Network("198.18.0.0/15").subnets(new_prefix=20))
+EXTRA_PUBLIC = [IPv4Network("192.0.2.0/24"), IPv4Network("203.0.113.0/24")]
+PRIVATE, PRIVATE_PREFIX = IPv4Network("10.0.0.0/8"), 20
+SLAAC = IPv6Network("2001:db8:1000::/36")
+ROUTED, ROUTED_PREFIX = IPv6Network("2001:db8:2000::/36"), 44
+
+
+def seed(update: bool = False, demo: bool = False) -> dict[str, int]:
+    """Bring in the types, kernels and images that are missing, in one transaction; returns the new rows by table.
+
+    With `demo` also regions, with two hosts and address pools of nowhere in each. Rows that exist are left as staff
+    keep them; with `update` those of the file get its values again. What was brought in before and is gone was
+    deleted, and stays so.
+    """
+    data = json.loads(CATALOGUE.read_text())
+    with transaction.atomic():
+        with connection.cursor() as cursor:  # two who seed at once: the second finds what the first brought in
+            cursor.execute(f"LOCK TABLE {SeededRow._meta.db_table} IN SHARE ROW EXCLUSIVE MODE")
+        before = _counts()
+        _bring(SeededRow.Kind.TYPE, map(_type, data["types"]), update)
+        _bring(SeededRow.Kind.KERNEL, map(_kernel, data["kernels"]), update)
+        _bring(SeededRow.Kind.IMAGE, map(_image, data["images"]), update)
+        if demo:
+            _bring_places([_region(item) for item in data["regions"]], update)
+        return {name: count - before[name] for name, count in _counts().items()}
+
+
+def _counts() -> dict[str, int]:
+    tables = (Region, InstanceType, Kernel, Image, Host, AddressPool)
+    return {str(table._meta.verbose_name_plural): table._default_manager.count() for table in tables}
+
+
+def _unseeded(kind: str, keys: Iterable[str]) -> set[str]:
+    """Those of the keys that were never brought in; from now on they were."""
+    fresh = set(keys) - set(SeededRow.objects.filter(kind=kind).values_list("key", flat=True))
+    SeededRow.objects.bulk_create(SeededRow(kind=kind, key=key) for key in sorted(fresh))
+    return fresh
+
+
+def _bring(kind: str, rows: Iterable[models.Model], update: bool) -> None:
+    rows = list(rows)
+    table = type(rows[0])
+    there = set(table._default_manager.values_list("pk", flat=True))
+    fresh = _unseeded(kind, (row.pk for row in rows)) - there
+    if table is InstanceType:
+        _drop_successors(rows, there | fresh)
+    table._default_manager.bulk_create(row for row in rows if row.pk in fresh)
+    known = [row for row in rows if row.pk in there]
+    if update and known:
+        table._default_manager.bulk_update(known, _COLUMNS[table])
+
+
+def _drop_successors(types: list[Any], there: set[str]) -> None:
+    """A type whose successor staff deleted has none."""
+    for each in types:
+        if each.successor_id not in there:
+            each.successor_id = None
+
+
+def _moment(text: str) -> datetime:
+    return datetime.fromisoformat(text).replace(tzinfo=UTC)
+
+
+def _region(item: dict[str, Any]) -> Region:
+    return Region(
+        id=item["id"],
+        country=item["country"],
+        capabilities=item["capabilities"],
+        status=item["status"],
+        resolvers_ipv4=item["resolvers"]["ipv4"],
+        resolvers_ipv6=item["resolvers"]["ipv6"],
+    )
+
+
+def _type(item: dict[str, Any]) -> InstanceType:
+    price, backup_price = item["price"], item["backup_price"] or {}
+    plain = ("id", "label", "memory", "disk", "vcpus", "gpus", "transfer", "network_out", "deprecated")
+    return InstanceType(
+        **{name: item[name] for name in plain},
+        type_class=item["class"],
+        price_hourly=price["hourly"],
+        price_monthly=price["monthly"],
+        backup_price_hourly=backup_price.get("hourly"),
+        backup_price_monthly=backup_price.get("monthly"),
+        successor_id=item["successor"],
+    )
+
+
+def _kernel(item: dict[str, Any]) -> Kernel:
+    plain = ("id", "label", "version", "kvm", "architecture", "pvops", "deprecated")
+    built = _moment(item["built"]) if item["built"] else None
+    return Kernel(**{name: item[name] for name in plain}, xen=not item["kvm"], built=built)
+
+
+def _image(item: dict[str, Any]) -> Image:
+    plain = ("id", "label", "vendor", "size", "deprecated")
+    return Image(
+        **{name: item[name] for name in plain},
+        is_public=True,
+        created=_moment(item["created"]),
+        updated=_moment(item["created"]),
+        eol=_moment(item["eol"]) if item["eol"] else None,
+    )
+
+
+_COLUMNS: dict[type[models.Model], list[str]] = {
+    Region: ["country", "capabilities", "status", "resolvers_ipv4", "resolvers_ipv6"],
+    InstanceType: [field.name for field in InstanceType._meta.concrete_fields if not field.primary_key],
+    Kernel: [field.name for field in Kernel._meta.concrete_fields if not field.primary_key],
+    Image: ["label", "vendor", "size", "deprecated", "is_public", "created", "updated", "eol"],
+}
+"""What `update` brings back to the file's values. A region that was retired stays so."""
+
+
+# --- Places to try things out -----------------------------------------------------------------------------
+
+
+def _bring_places(regions: list[Region], update: bool) -> None:
+    _bring(SeededRow.Kind.REGION, regions, update)
+    there = set(Region.objects.values_list("pk", flat=True))
+    _add_hosts([region for region in regions if region.pk in there])
+    _add_pools(regions, there)
+
+
+def _add_hosts(regions: list[Region]) -> None:
+    """Two hosts for each region that has none of staff's own."""
+    wanted = {f"{region.pk}-h{number}": region for region in regions for number in (1, 2)}
+    fresh = _unseeded(SeededRow.Kind.HOST, wanted)
+    inhabited = set(Host.objects.values_list("region_id", flat=True))
+    Host.objects.bulk_create(
+        Host(label=label, region=region)
+        for label, region in wanted.items()
+        if label in fresh and region.pk not in inhabited
+    )
+
+
+def _networks(
+    regions: list[Region],
+) -> Iterator[tuple[Region, AddressPool.Kind, IPv4Network | IPv6Network]]:
+    """Which networks each region starts with; they follow from its place in the catalogue."""
+    private = PRIVATE.subnets(new_prefix=PRIVATE_PREFIX)
+    slaac = SLAAC.subnets(new_prefix=64)
+    routed = ROUTED.subnets(new_prefix=ROUTED_PREFIX)
+    for region, public in zip(regions, PUBLIC, strict=False):
+        yield region, AddressPool.Kind.PUBLIC, public
+        yield region, AddressPool.Kind.PRIVATE, next(private)
+        yield region, AddressPool.Kind.SLAAC, next(slaac)
+        yield region, AddressPool.Kind.ROUTED, next(routed)
+    for region, public in zip(regions, EXTRA_PUBLIC, strict=False):
+        yield region, AddressPool.Kind.PUBLIC, public
+
+
+def _add_pools(regions: list[Region], there: set[str]) -> None:
+    """The pools of the regions that are there, but where staff have one that overlaps."""
+    wanted = [each for each in _networks(regions) if each[0].pk in there]
+    fresh = _unseeded(SeededRow.Kind.POOL, (str(network) for _, _, network in wanted))
+    known = [ip_network(network) for network in AddressPool.objects.values_list("network", flat=True)]
+    for region, kind, network in wanted:
+        if str(network) in fresh and not any(_overlap(network, other) for other in known):
+            gateway = LINK_LOCAL_GATEWAY if kind == AddressPool.Kind.ROUTED else str(network[1])
+            pool = AddressPool.objects.create(region=region, kind=kind, network=str(network), gateway=gateway)
+            fill_pool(pool)
+
+
+def _overlap(one: IPv4Network | IPv6Network, other: IPv4Network | IPv6Network) -> bool:
+    return one.version == other.version and one.overlaps(other)

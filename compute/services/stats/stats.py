@@ -1,0 +1,63 @@
+"""What an instance did: the samples of a day or of a month, as charts want them."""
+
+from datetime import date, datetime, timedelta
+from typing import Any
+
+from compute.models import Instance, Sample
+from compute.services.common.months import next_month, start_of
+from compute.services.stats.sampling import COUNTERS
+from config.errors import Invalid
+
+NONE_YET = "Stats are unavailable at this time."
+TITLES = {
+    Sample.Span.FIVE_MINUTES: "5 minute averages",
+    Sample.Span.HOUR: "hourly averages",
+    Sample.Span.DAY: "daily averages",
+}
+
+
+def of_last_day(instance: Instance, at: datetime) -> dict[str, Any]:
+    """The samples of the 24 hours before `at`. Raises `Invalid` where there are none. One query."""
+    since = at - timedelta(hours=24)
+    rows = _rows(instance, since, at, Sample.Span.FIVE_MINUTES)
+    if not rows:
+        raise Invalid(NONE_YET)
+    return _charts(instance, "last 24 hours", Sample.Span.FIVE_MINUTES, rows)
+
+
+def of_month(instance: Instance, month: date) -> dict[str, Any]:
+    """The samples of a month: of its hours, or of its days where those are gone, or of its first minutes.
+
+    Raises `Invalid` without any.
+    """
+    since, until = start_of(month), start_of(next_month(month))
+    for span in (Sample.Span.HOUR, Sample.Span.DAY, Sample.Span.FIVE_MINUTES):
+        if rows := _rows(instance, since, until, span):
+            return _charts(instance, f"{month:%Y-%m}", span, rows)
+    raise Invalid(NONE_YET)
+
+
+def _rows(instance: Instance, since: datetime, until: datetime, span: int) -> list[tuple]:
+    taken = Sample.objects.filter(instance=instance, span=span, at__gte=since, at__lt=until)
+    return list(taken.order_by("at").values_list("at", *COUNTERS))
+
+
+def _charts(instance: Instance, when: str, span: int, rows: list[tuple]) -> dict[str, Any]:
+    series: dict[str, list[list[float]]] = {name: [] for name in COUNTERS}
+    for at, *values in rows:
+        moment = int(at.timestamp() * 1000)
+        for name, value in zip(COUNTERS, values, strict=True):
+            series[name].append([moment, round(value, 2)])
+    return {
+        "title": f"{instance.label} ({instance.pk}), {when}, {TITLES[Sample.Span(span)]}",
+        "data": {
+            "cpu": series["cpu"],
+            "io": {"io": series["io"], "swap": series["swap"]},
+            "netv4": _network(series, "v4"),
+            "netv6": _network(series, "v6"),
+        },
+    }
+
+
+def _network(series: dict[str, list[list[float]]], family: str) -> dict[str, list[list[float]]]:
+    return {name: series[f"{family}_{name}"] for name in ("in", "out", "private_in", "private_out")}

@@ -1,0 +1,74 @@
+"""Which instance has a volume, and in which slots of its profiles it is: what is written of that.
+
+A volume that is in a profile is attached to the profile's instance, always. All of this runs in the transaction
+of the change that makes it true. The instance's row is locked before its volumes, and these in the order of their
+keys.
+"""
+
+from collections.abc import Iterable, Sequence
+
+from django.db.models.functions import Now
+
+from accounts.actors import Actor
+from accounts.services.events import notify, notify_all
+from accounts.services.grants import forget_entity
+from compute.models import Config, ConfigDevice, Instance, Volume, VolumeDevice
+from compute.refs import instance_ref, volume_ref
+from tags.services import untag
+
+
+def attach_named(actor: Actor, instance: Instance, volume_ids: Iterable[int]) -> None:
+    """Attach those of the volumes that are attached nowhere, since a profile of the held instance names them now.
+
+    A machine that is on is left as it is: profiles are for the next boot.
+    """
+    free = Volume.objects.filter(pk__in=set(volume_ids), instance=None)
+    for volume in free.order_by("pk").select_for_update(no_key=True):
+        Volume.objects.filter(pk=volume.pk).update(instance=instance, updated=Now())
+        notify(actor, "volume_attach", volume_ref(volume), instance_ref(instance))
+
+
+def free_slots(config: Config) -> list[str]:
+    """The slots of the profile that nothing is in, in order."""
+    taken = {
+        *ConfigDevice.objects.filter(config=config).values_list("slot", flat=True),
+        *VolumeDevice.objects.filter(config=config).values_list("slot", flat=True),
+    }
+    return [slot for slot in ConfigDevice.SLOTS if slot not in taken]
+
+
+def fill_slots(config: Config, volume_ids: Iterable[int]) -> None:
+    """Put volumes of the instance into free slots of its profile, as far as there are any."""
+    VolumeDevice.objects.bulk_create(
+        VolumeDevice(config=config, slot=slot, volume_id=pk)
+        for slot, pk in zip(free_slots(config), volume_ids, strict=False)
+    )
+
+
+def volumes_in_profiles(instance: Instance) -> list[int]:
+    """The keys of the volumes that any profile of the instance but a rescue's names, in order."""
+    named = VolumeDevice.objects.filter(config__instance=instance, config__rescue=False)
+    return sorted(set(named.values_list("volume_id", flat=True)))
+
+
+def release(instance: Instance, volume_ids: Sequence[int]) -> None:
+    """Let the instance have these volumes no more; they leave its profiles."""
+    VolumeDevice.objects.filter(config__instance=instance, volume__in=volume_ids).delete()
+    Volume.objects.filter(pk__in=volume_ids, instance=instance).update(instance=None, updated=Now())
+
+
+def release_all(instance: Instance) -> None:
+    """Detach all volumes of an instance that is being taken away, whose machine is gone."""
+    held = list(Volume.objects.filter(instance=instance).order_by("pk").select_for_update(no_key=True))
+    release(instance, [volume.pk for volume in held])
+    gone = instance_ref(instance), "The compute was deleted."
+    notify_all(
+        Actor.platform(instance.account_id), "volume_detach", ((volume_ref(volume), *gone) for volume in held)
+    )
+
+
+def remove_volume(volume_id: int) -> None:
+    """Delete a volume's row, which leaves its profiles, with the grants and tags on it."""
+    forget_entity("volume", volume_id)
+    untag("volume", volume_id)
+    Volume.objects.filter(pk=volume_id).delete()

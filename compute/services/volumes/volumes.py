@@ -1,0 +1,370 @@
+"""Volumes: making, attaching, growing, cloning and deleting them. Sizes in GB.
+
+One thing is done to a volume at a time: while a job of it lives, another is refused as ``Volume busy.``
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from django.db import transaction
+
+from accounts.actors import Actor
+from accounts.services.events import notify, open_event
+from accounts.services.grants import grant_creator
+from compute.jobs.queue import enqueue, enqueue_alone
+from compute.models import Config, ConfigDevice, Instance, Job, Volume, VolumeDevice
+from compute.refs import instance_ref, volume_ref
+from compute.services.common.boot_profile import boot_config
+from compute.services.common.disk_space import hold_idle
+from compute.services.volumes import attachments
+from config.db.inserts import draw_keys
+from config.db.rows import differing, hold, write
+from config.errors import Busy, Denied, Invalid, Missing, Problems
+from regions.models import Region
+from tags.services import check_tags, retag, set_tags
+
+BLOCK_STORAGE = "Block Storage"
+NVME = "Block Storage Migrations"
+"""The capability of regions that have moved to NVMe: volumes are made on that there, elsewhere on hard disks."""
+MOST_DEVICES = len(ConfigDevice.SLOTS)
+NOT_ATTACHED = "The volume is not attached to a compute."
+IN_USE = "The compute runs from this volume: shut it down first."
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Place:
+    """Where a volume is to be attached: to an instance and, to stay there, in one of its profiles.
+
+    `config_id` None is the profile that boots next. Without `persist_across_boots` it is in none.
+    """
+
+    compute_id: int
+    config_id: int | None = None
+    persist_across_boots: bool = True
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class VolumeSpec:
+    """What a client asks for: attached where there is a `compute_id`, whose region it has then."""
+
+    label: str
+    size: int = 20
+    region: str | None = None
+    compute_id: int | None = None
+    config_id: int | None = None
+    tags: tuple[str, ...] = ()
+
+    @property
+    def place(self) -> Place | None:
+        return None if self.compute_id is None else Place(compute_id=self.compute_id, config_id=self.config_id)
+
+
+# --- making -------------------------------------------------------------------------------------------
+
+
+@transaction.atomic
+def create(actor: Actor, spec: VolumeSpec) -> Volume:
+    """Make a volume, which is `creating` until its job is done; with a `compute_id` it is attached there at once.
+
+    Raises `Invalid` with every failing field, `Denied` on ``compute_id`` where the actor may only read the
+    instance, `Busy` while a job of that lives.
+    """
+    problems = Problems()
+    place = spec.place
+    instance = _instance(actor, place.compute_id, problems) if place else None
+    config = _profile(instance, place, problems) if instance and place else None
+    if spec.config_id is not None and place is None:
+        problems.add("config_id", "config_id is for a volume that is attached: compute_id is missing.")
+    region = _region(spec, instance, problems)
+    if spec.tags:
+        check_tags(actor, spec.tags, problems)
+    problems.raise_any()
+    assert region is not None  # noqa: S101 - or else there were problems
+    (key,) = draw_keys(Volume)
+    volume = Volume(
+        pk=key,
+        account_id=actor.account_id,
+        label=spec.label,
+        size=spec.size,
+        region=region,
+        hardware_type=hardware_in(region),
+        instance=instance,
+        tags=set_tags(actor.account_id, "volume", key, spec.tags) if spec.tags else [],
+    )
+    volume.save(force_insert=True)
+    grant_creator(actor, "volume", key)
+    if config:
+        attachments.fill_slots(config, [key])
+    _begin("volume_create", actor, volume, instance, {"attach": instance is not None})
+    return volume
+
+
+@transaction.atomic
+def clone(actor: Actor, volume: Volume, label: str) -> Volume:
+    """Copy a volume, byte for byte, into a new one of the same size and region, which is attached nowhere.
+
+    The original may be in use: the copy is then as a power cut would have left it. Raises `Invalid` unless it is
+    active, and where its region is retired, `Busy` while a job of it lives.
+    """
+    held = _hold(volume)
+    _check_active(held, "clone")
+    if refusal := held.region.refusal():
+        raise Invalid(refusal)
+    (key,) = draw_keys(Volume)
+    copy = Volume(
+        pk=key,
+        account_id=held.account_id,
+        label=label,
+        size=held.size,
+        region_id=held.region_id,
+        hardware_type=held.hardware_type,
+    )
+    copy.save(force_insert=True)
+    grant_creator(actor, "volume", key)
+    told = open_event(
+        username=actor.username,
+        account_id=actor.account_id,
+        action="volume_clone",
+        entity=volume_ref(held),
+        secondary=volume_ref(copy),
+    )
+    enqueue_alone("volume_clone", actor, told, {"volume": key, "copy_of": held.pk}, volume=copy)
+    return copy
+
+
+def hardware_in(region: Region) -> str:
+    """What the volumes of a region are made on."""
+    return Volume.Hardware.NVME if NVME in region.capabilities else Volume.Hardware.HDD
+
+
+# --- attaching ----------------------------------------------------------------------------------------
+
+
+@transaction.atomic
+def attach(actor: Actor, volume: Volume, place: Place) -> Volume:
+    """Attach a volume to an instance of its region, running or not; its job plugs it into a machine that is on.
+
+    It is shown there at once, and is again attached nowhere should the job fail. Raises as `create`, and `Invalid`
+    where it is attached already.
+    """
+    problems = Problems()
+    instance = _instance(actor, place.compute_id, problems)
+    if instance is None:
+        problems.raise_any()
+        raise Missing
+    held = _hold(volume)
+    if held.instance_id is not None:
+        which = "this" if held.instance_id == instance.pk else "another"
+        raise Invalid(f"The volume is attached to {which} compute already.")
+    _check_active(held, "attach")
+    if instance.region_id != held.region_id:
+        problems.add("compute_id", "The compute is in another region than the volume.")
+    config = _profile(instance, place, problems)
+    problems.raise_any()
+    held.instance = instance
+    held.save(update_fields=["instance", "updated"])
+    if config:
+        attachments.fill_slots(config, [held.pk])
+    _begin("volume_attach", actor, held, instance, {})
+    return held
+
+
+@transaction.atomic
+def detach(actor: Actor, volume: Volume) -> Job:
+    """Take a volume from its instance and out of its profiles; a machine that is on loses it while it runs.
+
+    It is shown as attached until the job is done. Raises `Invalid` where it is attached nowhere, or the instance
+    runs from it; `Denied` if the actor may not change the instance; `Busy` while a job of either lives.
+    """
+    instance = Instance.objects.filter(volumes=volume.pk).first()
+    if instance is None:
+        raise Invalid(NOT_ATTACHED)
+    if not Instance.objects.writable_by(actor).filter(pk=instance.pk).exists():
+        raise Denied
+    try:
+        held_instance = hold_idle(instance)
+    except Missing:  # it was deleted just now, and the volume detached with that
+        raise Invalid(NOT_ATTACHED) from None
+    held = _hold(volume)
+    if held.instance_id != held_instance.pk:
+        raise Invalid(NOT_ATTACHED)
+    _check_active(held, "detach")
+    if held_instance.status == Instance.Status.RUNNING and _is_root(held_instance, held):
+        raise Invalid(IN_USE)
+    return _begin("volume_detach", actor, held, held_instance, {})
+
+
+def _instance(actor: Actor, compute_id: int, problems: Problems) -> Instance | None:
+    """The instance of this number, held, if it exists for the actor.
+
+    Raises `Denied` where it may only read it, `Busy` while a job of it lives.
+    """
+    seen = Instance.objects.visible_to(actor).filter(pk=compute_id).first()
+    if seen is None:
+        problems.add("compute_id", "compute_id is not valid")
+        return None
+    if not Instance.objects.writable_by(actor).filter(pk=seen.pk).exists():
+        raise Denied(field="compute_id")
+    try:
+        return hold_idle(seen)
+    except Missing:  # it was deleted just now
+        problems.add("compute_id", "compute_id is not valid")
+        return None
+
+
+def _profile(instance: Instance, place: Place, problems: Problems) -> Config | None:
+    """The profile of the held instance that the volume goes into; None for none, or where there are problems.
+
+    An instance has eight slots: what sits in the profile and what else is attached are at most eight devices. So
+    they are, while it runs, with the profile that it has booted.
+    """
+    config = None
+    if place.persist_across_boots:
+        config = _choose(instance, place.config_id, problems)
+    elif place.config_id is not None:
+        problems.add("config_id", "config_id is for a volume that persists across boots.")
+    elif instance.status != Instance.Status.RUNNING:
+        problems.add("persist_across_boots", "The compute is off: a volume can only be attached to stay.")
+    profiles = {config}
+    if instance.status == Instance.Status.RUNNING:
+        profiles.add(instance.booted_config)
+    if max(_devices(instance, each) for each in profiles) >= MOST_DEVICES:
+        problems.add("compute_id", f"The compute has {MOST_DEVICES} devices, which is as many as it can have.")
+    return config
+
+
+def _devices(instance: Instance, config: Config | None) -> int:
+    """How many devices the instance has with this profile: what is in its slots, and what is attached beside it."""
+    attached = Volume.objects.filter(instance=instance)
+    if config is None:
+        return attached.count()
+    taken = MOST_DEVICES - len(attachments.free_slots(config))
+    return taken + attached.exclude(devices__config=config).count()
+
+
+def _choose(instance: Instance, config_id: int | None, problems: Problems) -> Config | None:
+    """The profile that is named, else the one that boots next. An instance without any is attached to as it is."""
+    own = Config.objects.filter(instance=instance, rescue=False)
+    if config_id is None and not own.exists():
+        return None
+    if config_id is not None and not own.filter(pk=config_id).exists():
+        problems.add("config_id", "config_id is not valid")
+        return None
+    try:
+        return boot_config(instance, config_id)
+    except Invalid as error:
+        problems.add("config_id", str(error))
+        return None
+
+
+def _is_root(instance: Instance, volume: Volume) -> bool:
+    """Whether the profile that the instance has booted has its root on the volume."""
+    named = VolumeDevice.objects.filter(config=instance.booted_config_id, volume=volume).select_related("config")
+    return any(device.config.root_device == f"/dev/{device.slot}" for device in named)
+
+
+# --- changing and deleting ----------------------------------------------------------------------------
+
+
+@transaction.atomic
+def update(actor: Actor, volume: Volume, fields: Mapping[str, Any], tags: tuple[str, ...] | None = None) -> Volume:
+    """Write what differs of the label and, unless None, of the tags; one ``volume_update`` when anything does.
+
+    Works whatever job runs. A guest finds the volume by a new label from its next boot on. Returns the volume as it
+    is then; raises `Missing` when it went away meanwhile.
+    """
+    held = _hold(volume)
+    wanted = differing(held, fields) | retag(actor, "volume", held, tags)
+    if wanted:
+        write(held, wanted, "updated")
+        notify(actor, "volume_update", volume_ref(held))
+    return held
+
+
+@transaction.atomic
+def resize(actor: Actor, volume: Volume, size: int) -> Volume:
+    """Let a volume grow, attached or not; it shows the new size when that is true.
+
+    Raises `Invalid` on ``size`` where that is not larger, without a field unless it is active; `Busy` while a job
+    of it lives.
+    """
+    held = _hold(volume)
+    _check_active(held, "resize")
+    _check_not_copied(held)
+    if size <= held.size:
+        raise Invalid(f"Volumes can only be made larger: it has {held.size} GB.", "size")
+    held.status = Volume.Status.RESIZING
+    held.save(update_fields=["status", "updated"])
+    _begin("volume_resize", actor, held, None, {"size": size})
+    return held
+
+
+@transaction.atomic
+def delete(actor: Actor, volume: Volume) -> None:
+    """Delete a volume that is attached nowhere: it is gone at once, and what is on it when the job is done.
+
+    Raises `Invalid` where it is attached, `Busy` while a job of it, or of a clone of it, lives.
+    """
+    held = _hold(volume)
+    _check_active(held, "delete")  # first: one that is being detached is shown as attached until that is done
+    if held.instance_id is not None:
+        raise Invalid("The volume is attached to a compute: detach it first.")
+    _check_not_copied(held)
+    told = open_event(
+        username=actor.username, account_id=held.account_id, action="volume_delete", entity=volume_ref(held)
+    )
+    enqueue_alone("volume_delete", actor, told, {"volume": held.pk})
+    attachments.remove_volume(held.pk)
+
+
+# --- all of these -------------------------------------------------------------------------------------
+
+
+def _hold(volume: Volume) -> Volume:
+    """The volume read anew, its row locked, after that of the instance where that is locked as well."""
+    return hold(Volume.objects.filter(pk=volume.pk).select_related("instance", "region"))
+
+
+def _check_active(held: Volume, verb: str) -> None:
+    """Raise unless the held volume is active and no job of it lives."""
+    if held.status != Volume.Status.ACTIVE:
+        raise Invalid(f"Cannot {verb} a volume that is {held.status}.")
+    if Job.objects.filter(volume=held, finished_at=None).exists():
+        raise Busy("Volume busy.")
+
+
+def _check_not_copied(held: Volume) -> None:
+    """Raise while a clone of the held volume is being made: what it copies stays, and as large as the copy."""
+    copies = Job.objects.filter(kind="volume_clone", finished_at=None, data__copy_of=held.pk)
+    if copies.exists():
+        raise Busy("Volume busy.")
+
+
+def _begin(kind: str, actor: Actor, volume: Volume, instance: Instance | None, data: dict[str, Any]) -> Job:
+    """Enqueue a job of the volume: of the held instance if there is one, else of none."""
+    data = {"volume": volume.pk, **data}
+    if instance is not None:
+        secondary = instance_ref(instance)
+        return enqueue(
+            kind, instance, actor, data=data, volume=volume, about=volume_ref(volume), secondary=secondary
+        )
+    told = open_event(username=actor.username, account_id=volume.account_id, action=kind, entity=volume_ref(volume))
+    return enqueue_alone(kind, actor, told, data, volume=volume)
+
+
+def _region(spec: VolumeSpec, instance: Instance | None, problems: Problems) -> Region | None:
+    """The region that is named, or that of the instance, which both have to be the same."""
+    if spec.region is None:
+        if spec.place is None:
+            problems.add("region", "region is required")
+        region = instance.region if instance else None
+    else:
+        region = Region.objects.filter(pk=spec.region).first()
+        if region is None:
+            problems.add("region", "region is not valid")
+        elif instance and instance.region_id != region.pk:
+            problems.add("region", "The compute is in another region.")
+    if region and (refusal := region.refusal(BLOCK_STORAGE)):
+        problems.add("region", refusal)
+    return region

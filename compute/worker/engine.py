@@ -1,0 +1,337 @@
+"""The engine: claims a due job, runs its steps one by one, settles each under the fence.
+
+A step runs with no transaction open. Its outcome is written by one conditional UPDATE, so that a crash at any
+point leaves a job that another worker takes up at the same step when the lease runs out. docs/jobs.md tells the
+whole story.
+"""
+
+import logging
+import time
+from datetime import datetime, timedelta
+from functools import partial
+
+from django.conf import settings
+from django.db import transaction
+
+from accounts.models import Event
+from accounts.services.events import open_event
+from compute.drivers.base import Driver, DriverError, Power, Refused, Unreachable
+from compute.jobs import store
+from compute.jobs.definition import Again, Fail, Kind, Outcome, Step, Wait
+from compute.jobs.notify import ring
+from compute.models import Instance, Job
+from compute.refs import config_ref, instance_ref
+from compute.services.common.boot_profile import boot_config
+from compute.worker import reachability
+from compute.worker.drivers import driver as configured_driver
+from compute.worker.kinds import KINDS
+from compute.worker.run import Run
+
+log = logging.getLogger(__name__)
+
+INTERNAL = "The platform could not complete this. Staff can see why."
+UNEXPECTED = "Unexpected "
+UNKNOWN_SECONDS = 15.0
+
+
+def run(job_id: int, driver: Driver | None = None) -> None:
+    """Claim the job and work on it until it ends, waits, fails for now, or the task's time is used up.
+
+    Does nothing where there is nothing to do: a bell may be late, repeated or about a finished job.
+    """
+    started = time.monotonic()
+    job = store.claim(job_id)
+    while job is not None:
+        if time.monotonic() - started > settings.JOB_SOFT_LIMIT - settings.JOB_DRIVER_TIMEOUT:
+            # no time for another driver call within this task's limits: hand over to a fresh one
+            store.postpone(job, 0)
+            ring(job.pk)
+            return
+        runner = _runner(job, driver)
+        if runner is None:
+            return
+        job = runner.step()
+
+
+def _runner(job: Job, driver: Driver | None) -> "Runner | None":
+    """Who runs the claimed job; None where this worker cannot, which was written beside it.
+
+    The attempt does not count: nothing was tried, and a worker of another release may do better.
+    """
+    try:
+        if _known(job):
+            return Runner(job, driver or configured_driver())
+        # a worker of an older release; one that knows the kind will come by, and staff see why it waits
+        error = f"This worker knows no step {job.step} of {job.kind}."
+        log.error("job %s: %s", job.pk, error)
+    except Exception as raised:
+        # data that another release wrote, or a driver that cannot be made
+        error = f"{UNEXPECTED}{type(raised).__name__}: {raised}"
+        log.exception("job %s (%s) cannot be run by this worker", job.pk, job.kind)
+    store.postpone(job, UNKNOWN_SECONDS, error=error)
+    return None
+
+
+def _known(job: Job) -> bool:
+    """Whether this release has the job's kind, and in it the step the job stands at."""
+    kind = KINDS.get(job.kind)
+    return kind is not None and job.step in [step.name for step in kind.plan(job.data)]
+
+
+class Runner:
+    """Runs the current step of one claimed job and settles it."""
+
+    def __init__(self, job: Job, driver: Driver):
+        self.job = job
+        self.kind: Kind = KINDS[job.kind]
+        self.plan = self.kind.plan(job.data)
+        self.at = self.kind.position(job.step, job.data)
+        self.context = Run(job, self.kind, driver)
+
+    @property
+    def current(self) -> Step:
+        return self.plan[self.at]
+
+    def step(self) -> Job | None:
+        """Do one thing. Returns the job while the lease is held and there is more to do, else None."""
+        try:
+            if self.job.state == Job.State.UNDOING:
+                return self._undo()
+            if reason := self._hopeless():
+                return self._give_up(reason)
+            return self._do()
+        except (Fail, Refused) as error:
+            return self._give_up(str(error))
+        except Exception as error:  # noqa: BLE001 - whatever it was, the job must stay due
+            # whatever it was, the job stays due; soft time limits arrive here as well
+            self._retry(error)
+            return None
+
+    # --- forwards -------------------------------------------------------------------------------------
+
+    def _hopeless(self) -> str:
+        """Why an active job should not be tried any further, or an empty string."""
+        if self.job.cancelled:
+            return Event.SUPERSEDED if self._deletion_waits() else "Cancelled."
+        if self.job.overdue:
+            return "This took too long and was given up."
+        if self.job.attempt > settings.JOB_ATTEMPTS:
+            # the last attempts left no outcome at all: the worker died with them
+            return self.job.error or INTERNAL
+        return ""
+
+    def _do(self) -> Job | None:
+        outcome: Outcome = self.current.do(self.context)
+        if isinstance(outcome, Wait):
+            self._wait(outcome)
+            return None
+        if isinstance(outcome, Again):
+            return self._settle(self.at, outcome.percent)
+        if self.at + 1 < len(self.plan):
+            return self._settle(self.at + 1, 0)
+        self._finish(Job.State.DONE)
+        return None
+
+    def _wait(self, outcome: Wait) -> None:
+        percent = self.kind.percent(self.at, outcome.percent, self.job.data)
+        waits = store.postpone(
+            self.job, outcome.seconds, percent=percent, rate=outcome.rate, remaining=outcome.remaining
+        )
+        if waits and not outcome.seconds:
+            ring(self.job.pk)
+
+    def _settle(self, position: int, within: int) -> Job | None:
+        """Write that the step's effect is there, and stand at `position`."""
+        target = self.plan[position]
+        opens = target.event if position != self.at else None
+        percent = None if opens else self.kind.percent(position, within, self.job.data)
+        move = partial(store.advance, self.job, target.name, Job.State.ACTIVE, percent=percent)
+        if not (self.current.record or opens):
+            return move()
+        with transaction.atomic():
+            job = move()
+            if job is not None:
+                if self.current.record:
+                    store.hold_instances(job)
+                    self.current.record(self.context)
+                if opens:
+                    self._open_chapter(job, opens)
+        return job
+
+    def _open_chapter(self, job: Job, action: str) -> None:
+        """Finish the event told so far and open the next one, about the same instance."""
+        told = job.event
+        store.close_chapter(job.event_id)
+        if told is None:
+            return
+        event = open_event(
+            username=told.username,
+            account_id=told.account_id,
+            action=action,
+            entity=instance_ref(self.context.instance),
+            secondary=config_ref(boot_config(self.context.instance, self.job.data.get("config"))),
+            started=True,
+        )
+        job.event = event
+        job.save(update_fields=["event"])
+
+    # --- backwards ------------------------------------------------------------------------------------
+
+    def _give_up(self, reason: str) -> Job | None:
+        """Turn round: undo from this very step, whose effect may be half there."""
+        if self._moot():
+            self._end_superseded()
+            return None
+        if self.job.state == Job.State.UNDOING:
+            # an undo has no other way out than to succeed; staff see the error beside the job
+            self._retry(DriverError(reason))
+            return None
+        # a customer who deletes what is being made is no trouble
+        level = logging.INFO if reason == Event.SUPERSEDED else logging.WARNING
+        log.log(level, "%s gives up at %s: %s", self._name(), self.current.name, reason)
+        if self.current.undo is None:
+            self.job.error = reason
+            self._end(Job.State.FAILED)
+            return None
+        data = {**self.job.data, "reason": reason}
+        return store.advance(self.job, self.current.name, Job.State.UNDOING, data=data)
+
+    def _undo(self) -> Job | None:
+        if self._moot():
+            self._end_superseded()
+            return None
+        if self.current.undo is not None:
+            outcome = self.current.undo(self.context)
+            if isinstance(outcome, Wait):
+                store.postpone(self.job, outcome.seconds)
+                return None
+        if self.at > 0 and self.plan[self.at - 1].undo is not None:
+            return store.advance(self.job, self.plan[self.at - 1].name, Job.State.UNDOING)
+        self.job.error = self.job.data.get("reason", "")
+        self._finish(Job.State.FAILED, unwound=self.at == 0)
+        return None
+
+    def _retry(self, error: Exception) -> None:
+        """Leave the step for later, with what went wrong beside it."""
+        expected = isinstance(error, DriverError)
+        message = str(error) if expected else f"{UNEXPECTED}{type(error).__name__}: {error}"
+        undoing = self.job.state == Job.State.UNDOING
+        delay = min(2**self.job.attempt, 60) * settings.JOB_BACKOFF
+        if not undoing and self.job.attempt == settings.JOB_ATTEMPTS:
+            delay = 0.0  # the next claim turns round at once; where that fails as well, it waits like any other
+        if store.postpone(self.job, delay, error=message, failed=True) and not delay:
+            ring(self.job.pk)
+        asked = self._asked_after()
+        known = isinstance(error, Unreachable) and reachability.record_unreachable(
+            error, self.job.instance_id, asked
+        )
+        log.log(
+            logging.DEBUG if known else logging.WARNING,  # of the host it was said, once
+            "%s failed at %s, attempt %s: %s", self._name(), self.current.name, self.job.attempt, message,
+            exc_info=None if expected else error,
+        )  # fmt: skip
+
+    def _asked_after(self) -> datetime:
+        """When the lease was last taken, on the database's clock: the driver's calls since then came after it."""
+        assert self.job.lease_until is not None  # noqa: S101 - this worker holds the job
+        return self.job.lease_until - timedelta(seconds=settings.JOB_LEASE)
+
+    def _name(self) -> str:
+        """The job as the log names it: ``job 7 (boot) of web-1 (12)``."""
+        return f"job {self.job.pk} ({self.kind.name}) of {reachability.name_of(self.job.instance_id)}"
+
+    # --- the end --------------------------------------------------------------------------------------
+
+    def _end(self, state: str) -> None:
+        """Finish, or try again later when the driver cannot say what is true."""
+        try:
+            self._finish(state)
+        except Exception as error:  # noqa: BLE001 - whatever it was, the job must stay due
+            self._retry(error)
+
+    def _finish(self, state: str, unwound: bool = False) -> None:
+        """The last settle: job, event and instance in one transaction, with what the driver says is true."""
+        power = self.context.power()
+        if power == self.kind.goal:
+            state = Job.State.DONE
+        done = state == Job.State.DONE
+        record = self.kind.done if done else self.kind.unwound if unwound else None
+        last = self.current.record if done else None
+        message = "" if done else self.job.error or INTERNAL
+        # going forward, what is on was booted by the job's last step, also where the job failed in it
+        forward = self.job.state == Job.State.ACTIVE
+        close = partial(
+            store.finish, self.job, state=state, message=self._public(message), error=message,
+            status=self._status(power), during=self.kind.during,
+            booted=self.job.data.get("config") if power == Power.ON and forward else None,
+        )  # fmt: skip
+        if not (record or last or self.kind.superseded):
+            finished = close()
+        else:
+            with transaction.atomic():
+                finished = close()
+                if finished is not None:
+                    store.hold_instances(finished)
+                    if last:
+                        last(self.context)
+                    # an unwinding that deletes the instance must leave it to a deletion that waits for it
+                    if not done and finished.cancelled and self._deletion_waits():
+                        record = self.kind.superseded
+                    if record:
+                        record(self.context)
+        if finished is not None and finished.cancelled:
+            ring_promoted()
+
+    def _status(self, power: Power) -> str | None:
+        """What the instance shows from now on; None where this kind does not change it."""
+        if self.kind.during is None:
+            return None
+        return Instance.Status.RUNNING if power == Power.ON else self.job.data.get("off") or self.kind.off
+
+    def _public(self, message: str) -> str:
+        """What customers may read: the driver's and our own sentences, not those of a bug."""
+        return INTERNAL if message.startswith(UNEXPECTED) else message
+
+    def _deletion_waits(self) -> bool:
+        """Whether a job that supersedes this one waits for it to get out of the way."""
+        waiting = Job.objects.filter(state=Job.State.QUEUED)
+        mine = waiting.filter(instance_id=self.job.instance_id)  # type: ignore[misc] # the stubs know no None here
+        return mine.exists()
+
+    def _moot(self) -> bool:
+        """Whether there is no point in undoing: a deletion waits that takes away all this job has made."""
+        return self.job.cancelled and not self.kind.outside and self._deletion_waits()
+
+    def _end_superseded(self) -> None:
+        """End without undoing anything: the deletion that waits takes everything away, whatever is there."""
+        reason = Event.SUPERSEDED
+        if self.kind.superseded:
+            self.context.power()
+        with transaction.atomic():
+            finished = store.finish(
+                self.job,
+                state=Job.State.FAILED,
+                message=reason,
+                error=reason,
+                status=None,
+                during=self.kind.during,
+            )
+            if finished and self.kind.superseded:
+                store.hold_instances(finished)
+                self.kind.superseded(self.context)
+        ring_promoted()
+
+
+def ring_promoted() -> None:
+    """Wake the queued jobs that became live."""
+    for job_id in store.promote():
+        ring(job_id)
+
+
+def sweep() -> int:
+    """Ring every job that may be due. Runs every second or so; any number of sweepers is harmless."""
+    ring_promoted()
+    due = store.due()
+    for job_id in due:
+        ring(job_id)
+    return len(due)

@@ -1,0 +1,70 @@
+"""Telling hosts what they are to filter: no job of an instance, so that none has to wait for another."""
+
+import logging
+import time
+
+from django.conf import settings
+
+from compute.drivers.base import Driver, DriverError, FirewallSpec, Unreachable
+from compute.services.firewalls import delivery
+from compute.worker import reachability
+from compute.worker.drivers import driver as configured_driver
+from compute.worker.run import machine_name
+
+log = logging.getLogger(__name__)
+
+INTERNAL = "Unexpected "
+
+
+def apply(instance_id: int, driver: Driver | None = None) -> None:
+    """Tell the host of an instance what is wanted, until it has the last of it; nothing where nothing is due.
+
+    What fails is tried again, for ever: staff see it under Needs attention.
+    """
+    driver = driver or configured_driver()
+    started = time.monotonic()
+    while claimed := delivery.claim(instance_id):
+        try:
+            more = _tell(claimed, driver)
+        except Exception as error:  # noqa: BLE001 - whatever it was, it must stay due
+            _retry(claimed, error)
+            return
+        if not more:
+            return
+        if time.monotonic() - started > settings.JOB_SOFT_LIMIT - settings.JOB_DRIVER_TIMEOUT:
+            # no time for another call within this task's limits: hand over to a fresh one
+            delivery.ring_all([instance_id])
+            return
+
+
+def sweep() -> int:
+    """Ring for every instance whose host is still to be told: lost bells, retries and dead workers in one."""
+    found = delivery.due()
+    delivery.ring_all(found)
+    return len(found)
+
+
+def _tell(claimed: delivery.Claim, driver: Driver) -> bool:
+    """One call of the driver, and what came of it; True where there is something newer to tell."""
+    machine = machine_name(claimed.instance_id)
+    wanted = delivery.read(claimed.instance_id, machine)
+    if wanted is None:
+        return False  # it went away meanwhile, with the instance
+    version, ruleset = wanted
+    held = driver.set_firewall(machine, FirewallSpec(version, ruleset))
+    # a machine that is not there yet boots with what is wanted then
+    return delivery.settle(claimed, held or version)
+
+
+def _retry(claimed: delivery.Claim, error: Exception) -> None:
+    expected = isinstance(error, DriverError)
+    message = str(error) if expected else f"{INTERNAL}{type(error).__name__}: {error}"
+    delivery.postpone(claimed, message)
+    known = isinstance(error, Unreachable) and reachability.record_unreachable(
+        error, claimed.instance_id, claimed.given
+    )
+    log.log(
+        logging.DEBUG if known else logging.WARNING,
+        "the host of %s was not told of its firewall, attempt %s: %s",
+        reachability.name_of(claimed.instance_id), claimed.attempt, message, exc_info=None if expected else error,
+    )  # fmt: skip

@@ -1,0 +1,31 @@
+"""Which host it was that did not answer a call, and how jobs and hosts are named in the log."""
+
+from datetime import datetime
+
+from compute.drivers.base import Unreachable
+from compute.models import Instance
+from compute.services.hosts import reachability
+
+
+def record_unreachable(error: Unreachable, instance_id: int | None, asked: datetime) -> bool:
+    """Record that a call for an instance, made at `asked` by the database's clock, was not answered.
+
+    The host is that which the driver names, or else the instance's. False where there is neither: whoever called
+    then has to log the error, which is otherwise logged once for the host.
+    """
+    host = error.host
+    if host is None and instance_id is not None:
+        uuid = Instance.objects.filter(pk=instance_id).values_list("host__uuid", flat=True).first()
+        host = None if uuid is None else str(uuid)
+    if host is None:
+        return False
+    reachability.record_unreachable(host, str(error), asked)
+    return True
+
+
+def name_of(instance_id: int | None) -> str:
+    """An instance as the log names it: ``web-1 (12)``; one query. Only the id where it is gone."""
+    if instance_id is None:
+        return "no instance"
+    label = Instance.objects.filter(pk=instance_id).values_list("label", flat=True).first()
+    return f"({instance_id})" if label is None else f"{label} ({instance_id})"

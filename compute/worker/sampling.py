@@ -1,0 +1,44 @@
+"""Reading what machines have used off their hosts."""
+
+import logging
+from dataclasses import asdict
+
+from django.utils.timezone import now
+
+from compute.drivers.base import Driver, DriverError, Unreachable
+from compute.models import Host, Instance
+from compute.services.hosts import reachability
+from compute.services.stats import alerts, sampling
+from compute.worker.drivers import driver as configured_driver
+from compute.worker.run import machine_name
+from config.db.clock import database_now
+
+log = logging.getLogger(__name__)
+
+
+def sample(driver: Driver | None = None) -> int:
+    """Take a sample of every instance on every host, and look at the alerts; returns how many were written."""
+    driver = driver or configured_driver()
+    taken = 0
+    for host in Host.objects.order_by("pk"):
+        asked = database_now()
+        try:
+            taken += _sample_host(driver, host)
+        except Unreachable as error:
+            # its counters go on, and the next look counts what this one could not
+            reachability.record_unreachable(str(host.uuid), str(error), asked)
+        except DriverError as error:
+            log.warning("host %s tells nothing of its machines: %s", host, error)
+    alerts.check(now())
+    return taken
+
+
+def _sample_host(driver: Driver, host: Host) -> int:
+    usages = {usage.machine: asdict(usage) for usage in driver.usage(str(host.uuid))}
+    if not usages:
+        return 0
+    ids = Instance.objects.filter(host=host).values_list("pk", flat=True)
+    known = {pk: usages[machine_name(pk)] for pk in ids if machine_name(pk) in usages}
+    for counters in known.values():
+        del counters["machine"]
+    return sampling.record(known, database_now())

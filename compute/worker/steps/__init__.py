@@ -1,0 +1,9 @@
+"""What the steps of the kinds do: one external effect each, described in our own ids.
+
+The names of machines and disks derive from ids that exist before the first call, so that a step which runs twice
+asks for the same thing twice. `basic` has what several kinds are made of; each other module serves one area.
+"""
+
+from compute.worker.steps.basic import define, disk_made, forget, make_disk, start, stop, undefine, unmake_disks
+
+__all__ = ["define", "disk_made", "forget", "make_disk", "start", "stop", "undefine", "unmake_disks"]

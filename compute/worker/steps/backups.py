@@ -1,0 +1,179 @@
+"""The steps of backups: saving disks, deleting what is kept, and making disks of it again."""
+
+from collections.abc import Iterable, Sequence
+
+from accounts.actors import Actor
+from compute.drivers.base import DiskSpec, Refused
+from compute.jobs.definition import Again, Fail, Outcome, Wait
+from compute.jobs.store import LIVE
+from compute.models import Backup, Config, Disk, Instance, Job
+from compute.services.backups import records
+from compute.services.backups.content import lay_out
+from compute.services.networking.vlans import tell, vlans_of
+from compute.worker.run import Run, disk_name
+from compute.worker.steps.basic import start_profile
+
+RESTORING = ("restore", "provision_from_backup")
+"""The kinds that read archives of the backup which their data names."""
+READ_AGAIN = 10.0
+
+# --- taking one ---------------------------------------------------------------------------------------
+
+
+def under_way(run: Run) -> None:
+    """Note that the backup is being made."""
+    pending = Backup.objects.filter(pk=run.data["backup"], status=Backup.Status.PENDING)
+    pending.update(status=Backup.Status.RUNNING)
+
+
+def save(run: Run) -> Outcome:
+    """Keep the first disk that is not kept yet; again, until all are. Stops where backups were cancelled."""
+    if not run.instance.backups_enabled:
+        raise Fail("The backups of the compute were cancelled.")
+    backup = _backup(run)
+    wanted = [position for position, disk in enumerate(backup.disks) if disk["archive"]]
+    missing = [position for position in wanted if not backup.disks[position]["saved"]]
+    if not missing:
+        return None
+    disk = disk_name(run.job.instance_id, run.data["disks"][missing[0]])
+    progress = run.driver.save_disk(run.machine, disk, backup.disks[missing[0]]["archive"])
+    run.made = missing[0] if progress.done else None
+    percent = ((len(wanted) - len(missing)) * 100 + progress.percent) // len(wanted)
+    if not progress.done:
+        return Wait(progress.wait, percent, rate=progress.rate, remaining=progress.remaining)
+    return Again(percent) if len(missing) > 1 else None
+
+
+def saved(run: Run) -> None:
+    """Note that the disk which `save` finished is kept."""
+    if run.made is None:
+        return
+    backup = _backup(run)
+    backup.disks[run.made]["saved"] = True
+    backup.save(update_fields=["disks", "updated"])
+
+
+def unsave(run: Run) -> None:
+    """Delete what is kept of the backup so far."""
+    _delete(run, _backup(run).archives)
+
+
+def keep(run: Run) -> None:
+    records.keep(_backup(run))
+
+
+def give_up(run: Run) -> None:
+    records.give_up(_backup(run), run.job.error, run.job.cancelled)
+
+
+# --- deleting -----------------------------------------------------------------------------------------
+
+
+def delete(run: Run) -> Outcome:
+    """Delete all that is kept of backups whose rows are gone, when no restore reads them any more."""
+    reading = Job.objects.filter(kind__in=RESTORING, state__in=LIVE, data__backup__in=run.data["backups"])
+    if reading.exists():
+        return Wait(READ_AGAIN)
+    _delete(run, run.data["archives"])
+    return None
+
+
+def _delete(run: Run, archives: Sequence[str]) -> None:
+    for archive in archives:
+        run.driver.delete_archive(archive)
+
+
+# --- restoring ----------------------------------------------------------------------------------------
+
+
+def come_back(run: Run) -> Outcome:
+    """See which disks are left; boot what was shut down for the restore if it still has all of them.
+
+    The first step of a restore that overwrites is undone last: what is seen here is what `stay` writes. What cannot
+    boot any more stays off.
+    """
+    run.present = run.driver.disks(run.machine)
+    if not run.data["running"] or not _names(run, run.data["old"]) <= run.present:
+        return None
+    try:
+        return start_profile(run, run.data["booted"])
+    except (Fail, Refused):
+        return None
+
+
+def clear(run: Run) -> Outcome:
+    """Delete the first disk that has to make room; again, until none is left."""
+    old = list(Disk.objects.filter(pk__in=run.data["old"]).order_by("pk").values_list("pk", flat=True))
+    run.made = old[0] if old else None
+    if old:
+        run.driver.delete_disk(run.machine, disk_name(run.job.instance_id, old[0]))
+    return Again() if len(old) > 1 else None
+
+
+def cleared(run: Run) -> None:
+    """Note that the disk which `clear` deleted is gone, and after the last one what comes in their place."""
+    Disk.objects.filter(pk=run.made).delete()  # type: ignore[misc] # the stubs know no None in lookups: no disk
+    if not Disk.objects.filter(pk__in=run.data["old"]).exists():
+        _replace(run)
+
+
+def _replace(run: Run) -> None:
+    """Put the rows of the backup, of disks that are still to be made, in place of the old profiles."""
+    keys, instance = run.data["keys"], run.instance
+    mine = Disk.objects.filter(pk__in=keys["disks"]), Config.objects.filter(pk__in=keys["configs"])
+    if any(rows.exists() for rows in mine):
+        return  # it was done before
+    before = vlans_of(instance.configs.all())
+    instance.configs.filter(pk__in=run.data["old_configs"]).delete()
+    parts = lay_out(run.data["content"], instance, keys)
+    actor = Actor(instance.account_id, username=run.job.created_by)
+    tell(actor, instance, before, vlans_of(parts.configs))
+    Instance.objects.filter(pk=instance.pk).update(image=parts.image)
+
+
+def restore_disk(run: Run) -> Outcome:
+    """Make the first disk that is not there yet of what is kept; again, until all are. Swap is made empty."""
+    archives = run.data["archives"]
+    disks = list(Disk.objects.filter(pk__in=archives).order_by("pk"))
+    missing = [disk for disk in disks if disk.status == Disk.Status.NOT_READY]
+    if not missing:
+        return None
+    disk = missing[0]
+    name = disk_name(run.job.instance_id, disk.pk)
+    spec = DiskSpec(name, disk.size, disk.filesystem, image=archives[str(disk.pk)])
+    progress = run.driver.create_disk(run.machine, spec)
+    run.made = disk.pk if progress.done else None
+    percent = ((len(disks) - len(missing)) * 100 + progress.percent) // len(disks)
+    if not progress.done:
+        return Wait(progress.wait, percent, rate=progress.rate, remaining=progress.remaining)
+    return Again(percent) if len(missing) > 1 else None
+
+
+def unrestore_disks(run: Run) -> None:
+    """Delete the disks that the job made or began to make; what the instance had before stays."""
+    for pk in run.data["archives"]:
+        run.driver.delete_disk(run.machine, disk_name(run.job.instance_id, int(pk)))
+
+
+def stay(run: Run) -> None:
+    """Take the rows of the restore out of the instance, and those of its own disks that are gone."""
+    keys = run.data["keys"]
+    Config.objects.filter(pk__in=keys["configs"]).delete()
+    Disk.objects.filter(pk__in=keys["disks"]).delete()
+    if not run.data["overwrite"]:
+        return
+    old = Disk.objects.filter(pk__in=run.data["old"])
+    left = [pk for pk in run.data["old"] if disk_name(run.job.instance_id, pk) in run.present]
+    old.exclude(pk__in=left).delete()
+    old.update(status=Disk.Status.READY)
+    if run.data["old"] and not left:
+        Config.objects.filter(pk__in=run.data["old_configs"]).delete()
+        Instance.objects.filter(pk=run.instance.pk).update(image=None)
+
+
+def _names(run: Run, disks: Iterable[int]) -> set[str]:
+    return {disk_name(run.job.instance_id, pk) for pk in disks}
+
+
+def _backup(run: Run) -> Backup:
+    return Backup.objects.get(pk=run.data["backup"])

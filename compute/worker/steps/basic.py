@@ -1,0 +1,155 @@
+"""The steps that several kinds are made of: the machine, its disks, its power."""
+
+import json
+from collections.abc import Callable
+
+from django.db import connection
+from django.db.models import QuerySet
+
+from compute.drivers.base import BootSpec, DiskSpec, FirewallSpec, MachineSpec
+from compute.jobs.definition import Again, Fail, Outcome, Wait
+from compute.models import Disk
+from compute.models.volumes import volume_name
+from compute.services.firewalls import delivery
+from compute.services.networking.addresses import mac_address
+from compute.services.removal import remove
+from compute.worker.run import Run, disk_name, until
+
+
+def define(run: Run) -> None:
+    """Make the machine known to its host, off and without disks."""
+    instance = run.instance
+    run.driver.define(
+        MachineSpec(
+            name=run.machine,
+            host=str(instance.host.uuid),
+            memory=instance.type.memory,
+            vcpus=instance.type.vcpus,
+            mac=mac_address(instance.pk),
+        )
+    )
+
+
+def undefine(run: Run) -> None:
+    """Take the machine away with everything that is on it."""
+    run.driver.undefine(run.machine)
+
+
+def make_disk(run: Run) -> Outcome:
+    """Make the first disk of the instance that is not there yet; again, until all are."""
+    return make_next(run, run.instance.disks.select_related("image"), disk_spec)
+
+
+def make_next(run: Run, wanted: QuerySet[Disk], spec: Callable[[Run, Disk], DiskSpec]) -> Outcome:
+    """Make the first of the wanted disks that is not there yet, as `spec` tells; again, until all are."""
+    disks = list(wanted.order_by("pk"))
+    missing = [disk for disk in disks if disk.status == Disk.Status.NOT_READY]
+    if not missing:
+        return None
+    progress = run.driver.create_disk(run.machine, spec(run, missing[0]))
+    run.made = missing[0].pk if progress.done else None
+    percent = ((len(disks) - len(missing)) * 100 + progress.percent) // len(disks)
+    if not progress.done:
+        return Wait(progress.wait, percent)
+    return Again(percent) if len(missing) > 1 else None
+
+
+def disk_made(run: Run) -> None:
+    """Note that the disk which `make_next` finished is ready."""
+    made = Disk.objects.filter(pk=run.made)  # type: ignore[misc] # the stubs know no None in lookups: no disk
+    made.update(status=Disk.Status.READY)
+
+
+def unmake_disks(run: Run) -> None:
+    """Delete the disks that the job made or began to make."""
+    for pk in run.instance.disks.values_list("pk", flat=True):
+        run.driver.delete_disk(run.machine, disk_name(run.instance.pk, pk))
+
+
+def start(run: Run) -> Outcome:
+    """Boot the profile that was chosen when the job was enqueued."""
+    return start_profile(run, run.data["config"])
+
+
+def start_profile(run: Run, config_id: int | None) -> Outcome:
+    """Boot this profile. Raises `Fail` where the instance does not have it."""
+    return until(run.driver.start(run.machine, _boot_spec(run, config_id)))
+
+
+def stop(run: Run) -> Outcome:
+    """Shut the guest down, or cut its power if it does not listen."""
+    return until(run.driver.stop(run.machine))
+
+
+def forget(run: Run) -> None:
+    """Delete the instance's rows and give back what it held."""
+    remove(run.instance)
+
+
+def disk_spec(run: Run, disk: Disk) -> DiskSpec:
+    """The disk to make, empty or from its image, with what was sealed for it."""
+    name = disk_name(run.instance.pk, disk.pk)
+    if disk.image is None:
+        return DiskSpec(name, disk.size, disk.filesystem)
+    secrets = run.secrets()
+    return DiskSpec(
+        name,
+        disk.size,
+        disk.filesystem,
+        image=disk.image.source,
+        root_password=secrets.get("root_pass"),
+        authorized_keys=tuple(secrets.get("authorized_keys", ())),
+        script=secrets.get("script"),
+    )
+
+
+_PROFILE = """
+SELECT c.kernel_id, c.root_device, c.run_level, c.virt_mode, c.memory_limit, c.helpers, c.interfaces, c.rescue,
+       i.ipv4, i.ipv6, t.memory,
+       ARRAY(SELECT d.slot FROM compute_configdevice d WHERE d.config_id = c.id ORDER BY d.slot),
+       ARRAY(SELECT d.disk_id FROM compute_configdevice d WHERE d.config_id = c.id ORDER BY d.slot),
+       (SELECT jsonb_agg(jsonb_build_array(d.slot, v.id, v.label, v.instance_id = i.id) ORDER BY d.slot)
+          FROM compute_volumedevice d JOIN compute_volume v ON v.id = d.volume_id WHERE d.config_id = c.id)
+  FROM compute_config c
+  JOIN compute_instance i ON i.id = c.instance_id
+  JOIN compute_instancetype t ON t.id = i.type_id
+ WHERE c.id = %s AND c.instance_id = %s
+"""
+
+
+def _boot_spec(run: Run, config_id: int | None) -> BootSpec:
+    """How the profile boots, read in one statement.
+
+    Raises `Fail` when it was deleted meanwhile, or names a volume that the instance does not have.
+    """
+    instance_id = run.job.instance_id
+    with connection.cursor() as cursor:
+        cursor.execute(_PROFILE, [config_id, instance_id])
+        row = cursor.fetchone()
+    if row is None:
+        raise Fail("The configuration profile to boot was deleted.")
+    kernel, root_device, run_level, virt_mode, limit, helpers, interfaces, rescue, *rest = row
+    ipv4, ipv6, memory, slots, disks, volumes = rest
+    devices = {slot: disk_name(instance_id, disk) for slot, disk in zip(slots, disks, strict=True)}
+    labels = {}
+    for slot, volume, label, here in json.loads(volumes or "[]"):
+        if not here:
+            raise Fail(f"The volume {label} in {slot} is not attached to the compute.")
+        devices[slot] = volume_name(volume)
+        labels[devices[slot]] = label
+    firewall = delivery.read(instance_id, run.machine)
+    return BootSpec(
+        kernel=kernel,
+        root_device=root_device,
+        run_level=run_level,
+        virt_mode=virt_mode,
+        memory=min(limit or memory, memory),
+        devices=devices,
+        volumes=labels,
+        ipv4=tuple(ipv4),
+        ipv6=ipv6,
+        helpers=json.loads(helpers),
+        interfaces=tuple(json.loads(interfaces)),
+        rescue=rescue,
+        firewall=None if firewall is None else FirewallSpec(*firewall),
+    )

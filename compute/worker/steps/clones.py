@@ -1,0 +1,69 @@
+"""The steps of clones: disks are copied from the source, which shows ``cloning`` until its last clone has ended."""
+
+from django.db.models.functions import Now
+
+from accounts.actors import Actor
+from compute.drivers.base import DiskSpec, Power
+from compute.jobs.definition import Outcome
+from compute.jobs.store import LIVE
+from compute.models import Config, Disk, Instance, Job
+from compute.services.networking.vlans import tell, vlans_of
+from compute.worker.run import Run, disk_name, machine_name
+from compute.worker.steps.basic import forget, make_next
+
+
+def copy_disk(run: Run) -> Outcome:
+    """Copy the first disk that is not there yet; again, until all are."""
+    return make_next(run, Disk.objects.filter(pk__in=_copies(run)), _spec)
+
+
+def uncopy_disks(run: Run) -> None:
+    """Delete the copies that the job made or began to make; what the target had before stays."""
+    for pk in _copies(run):
+        run.driver.delete_disk(run.machine, disk_name(run.instance.pk, pk))
+
+
+def release_source(run: Run) -> None:
+    """Let the source show what the driver says of it, unless another clone of it lives.
+
+    Runs in the last settle, however the job ends, under the lock of the source's row that the ledger took before it
+    ended the job: of two clones that end at once, the second looks when the first one's end is there to see.
+    """
+    source = run.job.source
+    if source is None or Job.objects.filter(source=source, state__in=LIVE).exclude(pk=run.job.pk).exists():
+        return
+    status = Instance.Status.RUNNING if run.source_power == Power.ON else run.data["source_off"]
+    cloning = Instance.objects.filter(pk=source.pk, status=Instance.Status.CLONING)
+    cloning.update(status=status, updated=Now())
+
+
+def unmake_clone(run: Run) -> None:
+    """Take the new instance away, which has nothing left of the clone."""
+    release_source(run)
+    forget(run)
+
+
+def empty_out(run: Run) -> None:
+    """Take the rows of the clone out of an instance that was there before."""
+    release_source(run)
+    before = vlans_of(run.instance.configs.all())
+    Config.objects.filter(pk__in=run.data["configs"]).delete()
+    actor = Actor(run.instance.account_id, username=run.job.created_by)
+    tell(actor, run.instance, before, vlans_of(run.instance.configs.all()))
+    Disk.objects.filter(pk__in=_copies(run)).delete()
+
+
+def _copies(run: Run) -> dict[int, int]:
+    """The disks to make, each with the disk of the source that it copies."""
+    return {int(copy): original for copy, original in run.data["copies"].items()}
+
+
+def _spec(run: Run, disk: Disk) -> DiskSpec:
+    original = _copies(run)[disk.pk]
+    source_id = run.job.source_id
+    return DiskSpec(
+        disk_name(run.instance.pk, disk.pk),
+        disk.size,
+        disk.filesystem,
+        copy_of=(machine_name(source_id), disk_name(source_id, original)),
+    )

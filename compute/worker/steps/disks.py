@@ -1,0 +1,78 @@
+"""The steps of one disk of an instance: the others stay as they are.
+
+A disk that is worked on shows it by its own status. What it shows afterwards is written in the last settle.
+"""
+
+from django.db.models import QuerySet
+from django.db.models.functions import Now
+
+from compute.drivers.base import DiskSpec
+from compute.jobs.definition import Outcome
+from compute.models import Disk
+from compute.worker.run import Run, disk_name, until
+from compute.worker.steps.basic import disk_spec
+
+
+def make(run: Run) -> Outcome:
+    """Make the disk: empty, from its image, or as a copy of another one."""
+    disk = _row(run).select_related("image").get()
+    return until(run.driver.create_disk(run.machine, _spec(run, disk)))
+
+
+def unmake(run: Run) -> None:
+    """Delete the disk, made or half-made."""
+    run.driver.delete_disk(run.machine, _name(run))
+
+
+def look(run: Run) -> None:
+    """See whether the disk is still there, which could not be deleted."""
+    run.present = run.driver.disks(run.machine)
+
+
+def set_password(run: Run) -> None:
+    """Set root's password in the system on the disk."""
+    run.driver.set_password(run.machine, _name(run), run.secrets()["root_pass"])
+
+
+def ready(run: Run) -> None:
+    """Note that nothing is done to the disk any more."""
+    _row(run).update(status=Disk.Status.READY, updated=Now())
+
+
+def resized(run: Run) -> None:
+    """Note that the disk has its new size."""
+    _row(run).update(status=Disk.Status.READY, size=run.data["disk"]["size"], updated=Now())
+
+
+def drop(run: Run) -> None:
+    """Delete the row of a disk that is not there; it leaves the profiles that name it."""
+    _row(run).delete()
+
+
+def keep(run: Run) -> None:
+    """Let the disk show what it showed, unless it was deleted after all."""
+    if _name(run) in run.present:
+        _row(run).update(status=run.data["was"], updated=Now())
+    else:
+        drop(run)
+
+
+def _row(run: Run) -> QuerySet[Disk]:
+    return Disk.objects.filter(pk=_id(run))
+
+
+def _id(run: Run) -> int:
+    disk = run.data["disk"]
+    return disk["id"] if isinstance(disk, dict) else disk
+
+
+def _name(run: Run) -> str:
+    return disk_name(run.job.instance_id, _id(run))
+
+
+def _spec(run: Run, disk: Disk) -> DiskSpec:
+    original = run.data.get("copy_of")
+    if original is None:
+        return disk_spec(run, disk)
+    copied = (run.machine, disk_name(run.job.instance_id, original))
+    return DiskSpec(_name(run), disk.size, disk.filesystem, copy_of=copied)

@@ -1,0 +1,80 @@
+"""The steps of images: keeping a disk, taking in an upload, and deleting what is kept."""
+
+from compute.drivers.base import DriverError
+from compute.jobs.definition import Outcome
+from compute.models import Image
+from compute.models.catalogue import image_archive
+from compute.services.images import files
+from compute.services.removal import remove_image
+from compute.worker.run import Run, disk_name, until
+
+
+def save(run: Run) -> Outcome:
+    """Keep what is on the disk."""
+    disk = disk_name(run.job.instance_id, run.data["disk"])
+    progress = run.driver.save_disk(run.machine, disk, _archive(run))
+    if progress.done:
+        measure(run)
+    return until(progress)
+
+
+def unsave(run: Run) -> None:
+    """Delete what is kept."""
+    run.driver.delete_archive(_archive(run))
+
+
+def load(run: Run) -> Outcome:
+    """Make an archive of the uploaded file."""
+    path = str(files.file_of(run.data["image"]))
+    return until(run.driver.archive_upload(_archive(run), path, run.data["size"]))
+
+
+def unload(run: Run) -> None:
+    """Delete the archive and the file."""
+    unsave(run)
+    drop_file(run)
+
+
+def tidy(run: Run) -> None:
+    """Delete the file, of which there is an archive now."""
+    drop_file(run)
+    measure(run)
+
+
+def drop_file(run: Run) -> None:
+    files.drop(run.data["image"])
+
+
+def look(run: Run) -> None:
+    """See whether the archive is still there, of an image that could not be deleted."""
+    run.size = run.driver.archive_size(_archive(run))
+
+
+def measure(run: Run) -> None:
+    """See how large the archive is, which is there."""
+    look(run)
+    if run.size is None:
+        raise DriverError("The archive of the image is not there.")
+
+
+def complete(run: Run) -> None:
+    """Note that the image can be deployed."""
+    image = Image.objects.filter(number=run.data["image"], status=Image.Status.CREATING)
+    image.update(status=Image.Status.AVAILABLE, size=run.size or 0)
+
+
+def forget(run: Run) -> None:
+    """Delete the row of an image that nothing is kept of."""
+    remove_image(run.data["image"])
+
+
+def restore(run: Run) -> None:
+    """Show the image again, unless it was deleted after all."""
+    if run.size is None:
+        forget(run)
+    else:
+        Image.objects.filter(number=run.data["image"]).update(status=Image.Status.AVAILABLE)
+
+
+def _archive(run: Run) -> str:
+    return image_archive(run.data["image"])

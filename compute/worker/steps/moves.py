@@ -1,0 +1,80 @@
+"""The steps of migrations: off, to the other host, and on again.
+
+The new host's room and the new region's addresses were taken when the job was enqueued, so that there is nothing to
+run out of on the way. The old ones are given back when the machine has arrived.
+"""
+
+from compute.drivers.base import MachineSpec, Refused
+from compute.jobs.definition import Fail, Outcome
+from compute.models import Host, InstanceType
+from compute.services.hosts import move_records
+from compute.services.networking.addresses import mac_address
+from compute.worker.run import Run, until
+from compute.worker.steps.basic import start
+
+BOOT = "boot"
+"""The name of the step after the arrival."""
+
+
+def boot_again(run: Run) -> Outcome:
+    """Boot what was shut down for the move. What cannot boot any more stays off, as a reboot would leave it."""
+    try:
+        return start(run)
+    except (Fail, Refused):
+        return None
+
+
+def reshape(run: Run) -> None:
+    """Give the machine the size of the newer type, for its next boot."""
+    _define(run, run.data["type"])
+
+
+def unshape(run: Run) -> None:
+    """Give the machine the size it had."""
+    _define(run, run.data["was"])
+
+
+def move(run: Run) -> Outcome:
+    """Take the machine with its disks to the new host."""
+    return until(run.driver.move(run.machine, _uuid(run.data["host"])))
+
+
+def move_back(run: Run) -> Outcome:
+    """Have the machine on the old host alone, also where it never left or is still on its way."""
+    return until(run.driver.move(run.machine, _uuid(run.data["from"])))
+
+
+def arrive(run: Run) -> None:
+    """Note that the instance is on its new host."""
+    move_records.arrive(run.instance, run.data)
+
+
+def stay(run: Run) -> None:
+    """Note that the instance is where it was."""
+    move_records.stay(run.instance, run.data)
+
+
+def make_way(run: Run) -> None:
+    """Give back what was held for a move that is not undone: the deletion that waits may come to nothing.
+
+    What has arrived stays there, and holds what it needs there already.
+    """
+    if run.job.step != BOOT:
+        stay(run)
+
+
+def _define(run: Run, type_id: str) -> None:
+    plan = InstanceType.objects.get(pk=type_id)
+    run.driver.define(
+        MachineSpec(
+            name=run.machine,
+            host=_uuid(run.data["from"]),
+            memory=plan.memory,
+            vcpus=plan.vcpus,
+            mac=mac_address(run.instance.pk),
+        )
+    )
+
+
+def _uuid(host_id: int) -> str:
+    return str(Host.objects.values_list("uuid", flat=True).get(pk=host_id))

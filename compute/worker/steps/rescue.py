@@ -1,0 +1,15 @@
+"""What becomes of the profiles of rescues when one has ended: an instance keeps the newest that was booted."""
+
+from compute.models import Config
+from compute.worker.run import Run
+
+
+def replace_earlier(run: Run) -> None:
+    """Delete the profiles of earlier rescues."""
+    rescues = Config.objects.filter(instance=run.instance, rescue=True)
+    rescues.exclude(pk=run.data["config"]).delete()
+
+
+def take_back(run: Run) -> None:
+    """Delete the profile of a rescue that failed; that of an earlier one stays."""
+    Config.objects.filter(pk=run.data["config"]).delete()

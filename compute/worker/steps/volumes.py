@@ -1,0 +1,91 @@
+"""The steps of volumes: making, growing and deleting one, and plugging it into the machine of its instance.
+
+A volume is plugged in by the boot of a profile that names it, and by its attachment where the machine is on.
+"""
+
+from django.db.models import QuerySet
+from django.db.models.functions import Now
+
+from accounts.actors import Actor
+from accounts.services.events import notify
+from compute.drivers.base import DriverError, VolumeSpec
+from compute.jobs.definition import Outcome
+from compute.models import Volume
+from compute.models.volumes import volume_name
+from compute.refs import instance_ref, volume_ref
+from compute.services.volumes import attachments
+from compute.worker.run import Run, until
+
+
+def make(run: Run) -> Outcome:
+    """Make the volume: empty, or as a copy of another one."""
+    volume, original = _row(run).get(), run.data.get("copy_of")
+    copy_of = None if original is None else volume_name(original)
+    spec = VolumeSpec(_name(run), volume.region_id, volume.size, volume.hardware_type, copy_of)
+    return until(run.driver.create_volume(spec))
+
+
+def unmake(run: Run) -> None:
+    """Delete the volume, made or half-made."""
+    run.driver.delete_volume(_name(run))
+
+
+def plug(run: Run) -> None:
+    """Let the machine have the volume, if it is on."""
+    run.driver.plug(run.machine, _name(run), _row(run).values_list("label", flat=True).get())
+
+
+def unplug(run: Run) -> None:
+    """Take the volume away from the machine."""
+    run.driver.unplug(run.machine, _name(run))
+
+
+def resize(run: Run) -> Outcome:
+    """Let the volume grow."""
+    outcome = until(run.driver.resize_volume(_name(run), run.data["size"]))
+    if outcome is None:
+        look(run)
+    return outcome
+
+
+def look(run: Run) -> None:
+    """See how large the volume is: what has grown does not shrink again."""
+    run.size = run.driver.volume_size(_name(run))
+    if run.size is None:
+        raise DriverError("The volume is not there.")
+
+
+def made(run: Run) -> None:
+    """Note that the volume is there, and tell that it is attached where it was made for an instance."""
+    _row(run).update(status=Volume.Status.ACTIVE, updated=Now())
+    if run.data.get("attach"):
+        volume = _row(run).get()
+        actor = Actor(volume.account_id, username=run.job.created_by)
+        notify(actor, "volume_attach", volume_ref(volume), instance_ref(run.instance))
+
+
+def resized(run: Run) -> None:
+    """Note that the volume has its new size."""
+    _row(run).update(status=Volume.Status.ACTIVE, size=run.size, updated=Now())
+
+
+stay = resized
+"""After a failure too the volume is shown as large as it is."""
+
+
+def detached(run: Run) -> None:
+    """Note that the instance has the volume no more."""
+    attachments.release(run.instance, [run.data["volume"]])
+
+
+def forget(run: Run) -> None:
+    """Delete the row of a volume that is not there."""
+    attachments.remove_volume(run.data["volume"])
+
+
+def _row(run: Run) -> QuerySet[Volume]:
+    return Volume.objects.filter(pk=run.data["volume"])
+
+
+def _name(run: Run) -> str:
+    return volume_name(run.data["volume"])

@@ -1,0 +1,87 @@
+"""The Celery tasks: one hears bells, the others are the clock."""
+
+from celery import shared_task
+from django.utils.timezone import now
+
+from compute.jobs.notify import TASK
+from compute.services import heartbeats, retention
+from compute.services.backups import schedule
+from compute.services.firewalls.delivery import TASK as APPLY_FIREWALL
+from compute.services.hosts import maintenance, moves
+from compute.services.images import images
+from compute.services.nodebalancers import stats
+from compute.services.stats.sampling import thin
+from compute.worker import engine, packet_filters, sampling, watchdog
+
+
+@shared_task(name=TASK, ignore_result=True)
+def advance(job_id: int) -> None:
+    """Work on one job, if it is due."""
+    engine.run(job_id)
+
+
+@shared_task(name=APPLY_FIREWALL, ignore_result=True)
+def apply_firewall(instance_id: int) -> None:
+    """Tell the host of an instance what it is to filter, if it does not know yet."""
+    packet_filters.apply(instance_id)
+
+
+@shared_task(name="compute.jobs.sweep", ignore_result=True, expires=60)
+def sweep() -> None:
+    """Ring all due jobs, and for all hosts that are to be told of firewalls.
+
+    Expires in the queue: a beat that ran while no worker did leaves no backlog. The worker's clock decides on what
+    the beat's has written, so none may expire sooner than the clocks of two hosts differ: after a minute at least.
+    """
+    engine.sweep()
+    packet_filters.sweep()
+
+
+@shared_task(name="compute.jobs.watch", ignore_result=True, expires=60)
+def watch() -> None:
+    """Look for instances that powered themselves off."""
+    watchdog.watch()
+
+
+@shared_task(name="compute.jobs.start_migrations", ignore_result=True, expires=60)
+def start_migrations() -> None:
+    """Start the host migrations whose time has come."""
+    moves.start_due()
+
+
+@shared_task(name="compute.jobs.expire_uploads", ignore_result=True, expires=60)
+def expire_uploads() -> None:
+    """Give up the uploads of images that did not come in time."""
+    images.expire_uploads()
+
+
+@shared_task(name="compute.jobs.sample", ignore_result=True, expires=120)
+def sample() -> None:
+    """Take a sample of what every instance does, and raise the alerts."""
+    sampling.sample()
+
+
+@shared_task(name="compute.jobs.thin_samples", ignore_result=True, expires=1800)
+def thin_samples() -> None:
+    """Average old samples, and drop those that are older."""
+    thin(now())
+    stats.thin(now())
+
+
+@shared_task(name="compute.jobs.keep_maintenance", ignore_result=True, expires=60)
+def keep_maintenance() -> None:
+    """Stop and boot what had to wait when the maintenance of its host began or ended."""
+    maintenance.keep_up()
+
+
+@shared_task(name="compute.jobs.take_backups", ignore_result=True, expires=60)
+def take_backups() -> None:
+    """Choose schedules that are left to the platform, and take the automatic backups that are due."""
+    schedule.look()
+
+
+@shared_task(name="compute.jobs.delete_old", ignore_result=True, expires=3600)
+def delete_old() -> None:
+    """Delete jobs that finished long ago, whose events tell what they did, and heartbeats of the long gone."""
+    retention.delete_old()
+    heartbeats.delete_old()

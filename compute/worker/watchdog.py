@@ -1,0 +1,102 @@
+"""The watchdog: notices instances that powered themselves off, and boots those that ask for it."""
+
+import logging
+from datetime import datetime, timedelta
+
+from django.db import transaction
+from django.db.models.functions import Now
+
+from accounts.actors import Actor
+from accounts.services.events import notify
+from compute.drivers.base import Driver, DriverError, Unreachable
+from compute.jobs.queue import enqueue
+from compute.jobs.store import LIVE
+from compute.models import Host, Instance, Job
+from compute.refs import instance_ref
+from compute.services.common.boot_profile import boot_config
+from compute.services.hosts import reachability
+from compute.services.hosts.maintenance import check_may_boot
+from compute.worker.drivers import driver as configured_driver
+from compute.worker.run import machine_name
+from config.db.clock import database_now
+from config.errors import Busy, DomainError
+
+log = logging.getLogger(__name__)
+
+MOST_BOOTS = 5
+WITHIN = timedelta(minutes=15)
+
+
+def watch(driver: Driver | None = None) -> int:
+    """Look at every host once; returns how many instances were found off that should be running.
+
+    Also how it is known which hosts answer: what did not before and does now is recorded here alone.
+    """
+    driver = driver or configured_driver()
+    found = 0
+    # those out of service as well: instances may still be there, and staff have to know
+    for host in Host.objects.order_by("pk"):
+        asked_at = database_now()
+        try:
+            off = driver.powered_off(str(host.uuid))
+        except Unreachable as error:
+            # the next look comes soon; the other hosts must not wait for this one
+            reachability.record_unreachable(str(host.uuid), str(error), asked_at)
+            continue
+        except DriverError as error:
+            log.warning("host %s could not tell the watchdog what is off: %s", host, error)
+            continue
+        if host.unreachable_since is not None:
+            reachability.record_reachable(str(host.uuid), asked_at)
+        found += _look(host, off, asked_at)
+    return found
+
+
+def _look(host: Host, off: frozenset[str], asked_at: datetime) -> int:
+    if not off:
+        return 0
+    running = Instance.objects.filter(host=host, status=Instance.Status.RUNNING, updated__lt=asked_at)
+    fallen = [instance for instance in running.iterator() if machine_name(instance.pk) in off]
+    return sum(_note(instance, asked_at) for instance in fallen)
+
+
+def _note(instance: Instance, asked_at: datetime) -> bool:
+    """Write that the instance is off and, where the watchdog is on, put a boot on it.
+
+    False where it is not so any more, or a job got hold of it in the same moment: the next look finds it again.
+    """
+    try:
+        with transaction.atomic():
+            return _write_off(instance, asked_at)
+    except Busy:
+        return False
+
+
+def _write_off(instance: Instance, asked_at: datetime) -> bool:
+    # one that a job touched since the driver was asked is not what the driver spoke of
+    still = Instance.objects.filter(pk=instance.pk, status=Instance.Status.RUNNING, updated__lt=asked_at).exclude(
+        jobs__state__in=LIVE
+    )
+    if not still.update(status=Instance.Status.OFFLINE, updated=Now()):
+        return False
+    platform = Actor.platform(instance.account_id)
+    if instance.watchdog_enabled and not _tired(instance) and _boot(instance, platform):
+        return True
+    notify(platform, "compute_shutdown", instance_ref(instance), message="The compute powered itself off.")
+    return True
+
+
+def _tired(instance: Instance) -> bool:
+    """More than five boot jobs within fifteen minutes: booting it once more would not help."""
+    boots = Job.objects.filter(instance=instance, kind="boot", created__gt=Now() - WITHIN)
+    return boots.count() > MOST_BOOTS
+
+
+def _boot(instance: Instance, platform: Actor) -> bool:
+    try:
+        check_may_boot(instance)
+        config = boot_config(instance)
+    except DomainError:
+        return False  # nothing to boot from: its profiles were deleted while it ran, or its host is in maintenance
+    enqueue("boot", instance, platform, data={"config": config.pk}, event="lassie_reboot")
+    return True

@@ -1,0 +1,115 @@
+"""SQL that is compiled once from a queryset and run many times, giving rows and no model instances.
+
+Building a queryset and compiling it costs more than the database needs to answer it. So the kit builds each
+list and each detail once, with a `Param` wherever a value of the request belongs, keeps the SQL, and from then
+on only binds and fetches. The SQL is still the ORM's: there is none by hand to keep in step with the models.
+"""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from django.core.exceptions import EmptyResultSet
+from django.db import connection
+from django.db.models import BigIntegerField, Expression, QuerySet, Subquery
+
+from config.db import prepared
+
+
+class Param(Expression):
+    """Stands in a queryset for a value that is known only when the SQL runs."""
+
+    def __init__(self, name: str):
+        super().__init__()
+        self.name = name
+
+    def as_sql(self, compiler, connection):
+        return "%s", [self]
+
+    def __repr__(self):
+        return f"Param({self.name!r})"
+
+
+class CountOf(Subquery):
+    """How many rows a queryset has, as one column: the total travels with the page in one round trip."""
+
+    template = "(SELECT COUNT(*) FROM (%(subquery)s) AS counted)"
+    output_field = BigIntegerField()
+
+
+class SymbolicActor:
+    """An actor whose identity is left open, to compile `visible_to(actor)` once for all callers.
+
+    Only `restricted` is known: the two kinds of caller need different SQL.
+    """
+
+    account_id = Param("actor.account_id")
+    user_id = Param("actor.user_id")
+    username = Param("actor.username")
+
+    def __init__(self, restricted: bool):
+        self.restricted = restricted
+
+
+class SymbolicPath(Mapping[str, Param]):
+    """Path parameters that are left open: any name gives its `Param`."""
+
+    def __getitem__(self, name: str) -> Param:
+        return Param(f"path.{name}")
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(())
+
+    def __len__(self) -> int:
+        return 0
+
+
+def bindings(actor: Any, path: Mapping[str, Any]) -> dict[str, Any]:
+    """The values of the `Param`s that `SymbolicActor` and `SymbolicPath` leave open."""
+    values = {f"path.{name}": value for name, value in path.items()}
+    if actor is not None:
+        values["actor.account_id"] = actor.account_id
+        values["actor.user_id"] = actor.user_id
+        values["actor.username"] = actor.username
+    return values
+
+
+@dataclass(frozen=True, slots=True)
+class Statement:
+    """Compiled SQL. `sql` is None where the ORM found that no row can match.
+
+    One that is `kept` is prepared on each connection, unless it holds a parameter of an uncommon type.
+    """
+
+    sql: str | None
+    params: tuple[Any, ...]
+    kept: bool = True
+
+    @classmethod
+    def of(cls, queryset: QuerySet, limited: bool = False, kept: bool = True) -> "Statement":
+        """Compile `queryset`; with `limited`, leave ``limit`` and ``offset`` open."""
+        try:
+            sql, params = queryset.query.get_compiler(connection=connection).as_sql()
+        except EmptyResultSet:
+            return cls(None, ())
+        if limited:
+            sql += " LIMIT %s OFFSET %s"
+            params = (*params, Param("limit"), Param("offset"))
+        plain = all(isinstance(param, (Param, *prepared.PLAIN)) for param in params)
+        return cls(sql, tuple(params), kept and plain)
+
+    def run(self, values: Mapping[str, Any]) -> prepared.Rows:
+        """Run with `values` for the open parameters. One round trip."""
+        if self.sql is None:
+            return []
+        bound = [values[param.name] if isinstance(param, Param) else param for param in self.params]
+        return prepared.fetch(self.sql, bound) if self.kept else prepared.fetch_ordinarily(self.sql, bound)
+
+
+def page_of(
+    queryset: QuerySet, columns: tuple[str, ...], ordering: tuple[str, ...], kept: bool = True
+) -> Statement:
+    """The statement of one page: `columns`, then the number of rows in the whole collection."""
+    total = CountOf(queryset.order_by().values("pk"))
+    page = queryset.order_by(*ordering).annotate(total_rows=total).values_list(*columns, "total_rows")
+    return Statement.of(page, limited=True, kept=kept)

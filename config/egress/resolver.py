@@ -1,0 +1,128 @@
+"""What names stand for, by the name servers of the setting PROBE_NAMESERVERS or the system's."""
+
+import asyncio
+import ipaddress
+import socket
+from itertools import chain
+
+import dns.asyncbackend
+import dns.asyncresolver
+import dns.exception
+import dns.rdatatype
+import dns.resolver
+from django.conf import settings
+from dns._asyncio_backend import Backend
+from dns.nameserver import Do53Nameserver
+
+from config.egress.guard import Address
+
+LOCAL: Address = ipaddress.IPv4Address("127.0.0.1")
+GRACE = 1.0
+"""Seconds that the second answer gets once the first has come."""
+LONGEST = 4096
+"""Bytes, at most, of an answer that is read: some 250 addresses. One of 64 KB takes a good part of a second, in
+which the prober's loop does nothing else, so that whoever has a name server could bring it to a stand."""
+NO_ANSWER = (dns.exception.Timeout, dns.resolver.NoNameservers, OSError)
+"""What becomes of a question that no name server answers, or all fail at."""
+
+
+class Unresolved(Exception):
+    """A name that stands for nothing, or that no name server could say anything of in time."""
+
+
+class Unanswered(Unresolved):
+    """A name that no name server could say anything of: it may stand for something."""
+
+
+class _TooLong(dns.exception.FormError):
+    """More than anybody needs to know of a name. Of the same kind as answers that cannot be read."""
+
+
+class _Stream(dns.asyncbackend.StreamSocket):
+    """A connection to a name server, by which comes what is too long for a datagram: its length, then all of it."""
+
+    def __init__(self, real: dns.asyncbackend.StreamSocket):
+        super().__init__(real.family, real.type)
+        self._real = real
+
+    async def sendall(self, what: bytes, timeout: float | None) -> None:
+        await self._real.sendall(what, timeout)
+
+    async def close(self) -> None:
+        await self._real.close()
+
+    async def recv(self, size: int, timeout: float | None) -> bytes:
+        if size > LONGEST:
+            raise _TooLong
+        return await self._real.recv(size, timeout)
+
+
+class _Bounded(Backend):
+    """Makes connections that read no answer which is longer than `LONGEST`."""
+
+    async def make_socket(self, af, socktype, *args, **kwargs):
+        made = await super().make_socket(af, socktype, *args, **kwargs)
+        return _Stream(made) if socktype == socket.SOCK_STREAM else made
+
+
+def resolve(host: str, timeout: float | None = None) -> list[Address]:
+    """All addresses of a name, A and AAAA. Raises `Unresolved`, after `timeout` seconds at most, by default
+    PROBE_DNS_TIMEOUT."""
+    return asyncio.run(resolve_async(host, timeout))
+
+
+async def resolve_async(host: str, timeout: float | None = None) -> list[Address]:
+    """As `resolve`, for the prober's loop.
+
+    Both kinds are asked for at once, and one is enough: there are name servers that fail or fall silent where they
+    have no AAAA. ``localhost`` is this machine whatever name servers say (RFC 6761).
+    """
+    if host.rstrip(".").lower().rpartition(".")[2] == "localhost":
+        return [LOCAL]
+    try:
+        resolver = _resolver()
+    except dns.exception.DNSException as error:
+        raise Unanswered("no name server is known") from error
+    resolver.lifetime = settings.PROBE_DNS_TIMEOUT if timeout is None else timeout
+    answers = await _both(resolver, host)
+    found = list(chain.from_iterable(answer for answer in answers if isinstance(answer, list)))
+    if found:
+        return found
+    if any(isinstance(answer, NO_ANSWER) for answer in answers):
+        raise Unanswered(f"no name server answered for {host}")
+    raise Unresolved(f"the name {host} was not found")
+
+
+async def _both(resolver: dns.asyncresolver.Resolver, host: str) -> list[list[Address] | Exception]:
+    """The answers to both questions, or what became of them: one, where the other is long in coming."""
+    kinds = (dns.rdatatype.AAAA, dns.rdatatype.A)
+    tasks = [asyncio.create_task(_ask(resolver, host, kind)) for kind in kinds]
+    try:
+        done, _ = await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
+        enough = any(isinstance(task.result(), list) and task.result() for task in done)
+        done, _ = await asyncio.wait(tasks, timeout=GRACE if enough else None)
+    finally:
+        for task in tasks:
+            task.cancel()
+    return [task.result() for task in tasks if task in done]
+
+
+async def _ask(
+    resolver: dns.asyncresolver.Resolver, host: str, kind: dns.rdatatype.RdataType
+) -> list[Address] | Exception:
+    # with the dot at the end: no search domain of this machine is to be tried
+    absolute = host if host.endswith(".") else f"{host}."
+    try:
+        answer = await resolver.resolve(absolute, kind, raise_on_no_answer=False, backend=_Bounded())
+    except (dns.exception.DNSException, OSError, ValueError) as error:
+        return error
+    return [ipaddress.ip_address(record.address) for record in answer.rrset or ()]
+
+
+def _resolver() -> dns.asyncresolver.Resolver:
+    """Read anew for each name: a laptop changes networks. Servers are ``address`` or ``address@port``."""
+    resolver = dns.asyncresolver.Resolver(configure=not settings.PROBE_NAMESERVERS)
+    if settings.PROBE_NAMESERVERS:
+        split = (server.partition("@") for server in settings.PROBE_NAMESERVERS)
+        resolver.nameservers = [Do53Nameserver(address, int(port or 53)) for address, _, port in split]
+    return resolver

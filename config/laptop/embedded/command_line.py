@@ -1,0 +1,32 @@
+"""What ``manage.py`` needs running for a command, whether or not ``make serve`` runs beside it."""
+
+import os
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from config.laptop.embedded import EmbeddedError, services
+
+# These read no table, or start what they need themselves.
+WITHOUT_DATABASE = {"help", "version", "check", "collectstatic", "serve", "spectacular"}
+
+
+@contextmanager
+def services_for(argv: list[str]) -> Iterator[None]:
+    """Run the embedded PostgreSQL for the length of a command, unless DATABASE_URL names another.
+
+    The broker is left alone: a command that rings no bell needs none, and lost bells are rung again.
+    """
+    command = argv[1] if len(argv) > 1 else "help"
+    asks_for_help = command.startswith("-") or not {"-h", "--help"}.isdisjoint(argv)
+    if asks_for_help or command in WITHOUT_DATABASE or os.environ.get("DATABASE_URL"):
+        yield
+        return
+
+    from django.conf import settings
+
+    try:
+        with services(settings.STATE_DIR, postgres=True):
+            yield
+    except EmbeddedError as error:
+        sys.exit(str(error))

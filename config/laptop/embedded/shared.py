@@ -1,0 +1,102 @@
+"""Keeps a server running for exactly as long as some process uses it."""
+
+import fcntl
+import os
+from pathlib import Path
+from typing import Protocol
+
+from config.laptop.embedded.files import private_folder, writing
+
+CLOSED = -1
+
+
+class Server(Protocol):
+    """What `Shared` needs of a service. Its methods are called by one process at a time."""
+
+    name: str
+    state: Path
+
+    def answers(self) -> bool:
+        """Whether the server runs and listens."""
+
+    def start(self) -> None:
+        """Start the server in the background and return when it serves. Raises `EmbeddedError`."""
+
+    def stop(self) -> None:
+        """Stop the server and return when it has gone."""
+
+
+class Shared:
+    """A context manager: the server runs inside the block, in however many processes.
+
+    Each user holds a shared lock on one file; who can turn it into an exclusive one is the last
+    and stops the server. The kernel drops the locks of a killed process, so unlike a list of pids
+    the count is right after SIGKILL. A second lock, the gate, lets one process at a time start or
+    stop: without it a newcomer could find the server answering that its last user is stopping.
+    """
+
+    def __init__(self, server: Server) -> None:
+        self.server = server
+        self._users = CLOSED
+
+    def __enter__(self) -> "Shared":
+        with self._gate():
+            self._users = _open(self._path("users"))
+            fcntl.flock(self._users, fcntl.LOCK_SH)
+            try:
+                self._start_if_down()
+            except BaseException:
+                self._stop_if_last()  # an error or Ctrl-C may have come when it was half started
+                raise
+        return self
+
+    def __exit__(self, *exc: object) -> None:
+        with self._gate():
+            self._stop_if_last()
+
+    def revive(self) -> bool:
+        """Start the server again if it died; says whether it had. Raises `EmbeddedError`."""
+        if self.server.answers():
+            return False
+        with self._gate():
+            return self._start_if_down()
+
+    def _start_if_down(self) -> bool:
+        if self.server.answers():
+            return False
+        self.server.start()
+        return True
+
+    def _stop_if_last(self) -> None:
+        try:
+            fcntl.flock(self._users, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            self.server.stop()
+        except BlockingIOError:
+            pass  # somebody still uses it: the last one stops it
+        finally:
+            os.close(self._users)
+            self._users = CLOSED
+
+    def _gate(self) -> "_Gate":
+        return _Gate(self._path("gate"))
+
+    def _path(self, kind: str) -> Path:
+        return private_folder(self.server.state) / f"{self.server.name}.{kind}"
+
+
+class _Gate:
+    """An exclusive lock between processes."""
+
+    def __init__(self, path: Path) -> None:
+        self._file = _open(path)
+
+    def __enter__(self) -> None:
+        fcntl.flock(self._file, fcntl.LOCK_EX)
+
+    def __exit__(self, *exc: object) -> None:
+        os.close(self._file)
+
+
+def _open(path: Path) -> int:
+    with writing(path):
+        return os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)

@@ -1,0 +1,43 @@
+"""The processes of ``make serve``: what an operator runs as three services (docs/operating.md)."""
+
+import sys
+
+from config.laptop.serving.supervisor import Child
+
+
+def children(port: int) -> list[Child]:
+    """Web, worker and clock, as commands of this Python."""
+    return [
+        Child("web", [*_module("granian"), *_WEB, "--port", str(port), "config.wsgi:application"]),
+        Child("worker", [*_module("celery"), "--quiet", "-A", "config.celery", "worker", *_WORKER]),
+        Child("clock", [*_module("celery"), "--quiet", "-A", "config.celery", "beat"]),
+    ]
+
+
+def _module(name: str) -> list[str]:
+    # Celery warns whoever runs it as root. A laptop's container often has no other user.
+    return [sys.executable, "-W", "ignore::UserWarning:celery.platforms", "-m", name]
+
+
+_WEB = [
+    *("--interface", "wsgi"),
+    *("--host", "127.0.0.1"),
+    *("--workers", "2"),
+    # One thread each: more of them fight for the interpreter's lock (docs/performance.md).
+    *("--blocking-threads", "1"),
+    "--respawn-failed-workers",
+    *("--respawn-interval", "0.5"),
+    *("--workers-kill-timeout", "3"),
+    "--no-ws",
+    *("--log-level", "warning"),
+]
+
+_WORKER = [
+    *("--pool", "prefork"),
+    *("--concurrency", "2"),
+    # The clock's tasks have a queue of their own.
+    *("--queues", "celery,clock"),
+    *("-O", "fair"),
+    "--without-gossip",
+    "--without-mingle",
+]

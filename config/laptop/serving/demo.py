@@ -1,0 +1,89 @@
+"""The accounts that ``make serve`` shows its user, and what it tells about them."""
+
+import json
+import os
+import secrets
+from dataclasses import asdict, dataclass, fields, replace
+from pathlib import Path
+
+from config.laptop.embedded.files import writing
+
+
+@dataclass(frozen=True)
+class Logins:
+    """Passwords of the demo account's users, and tokens of two of them. Empty is what was not made yet."""
+
+    owner: str = ""
+    staff: str = ""
+    restricted: str = ""
+    owner_token: str = ""
+    restricted_token: str = ""
+
+
+def logins(state: Path) -> Logins:
+    """Read them from ``demo.json`` in `state`; passwords are made at the first start and stay the same.
+
+    A file that cannot be read as such is made anew: nothing in it is kept anywhere else, or worth an error.
+    """
+    try:
+        kept = json.loads((state / "demo.json").read_text())
+        found = Logins(**{field.name: str(kept.get(field.name, "")) for field in fields(Logins)})
+    except (FileNotFoundError, ValueError, AttributeError):
+        found = Logins()
+    return replace(
+        found,
+        **{name: getattr(found, name) or secrets.token_urlsafe(12) for name in ("owner", "staff", "restricted")},
+    )
+
+
+def keep(state: Path, known: Logins) -> None:
+    """Write them to ``demo.json``, readable by its owner only. Raises `EmbeddedError` if that is impossible."""
+    path = state / "demo.json"
+    partial = path.with_suffix(".partial")
+    with writing(path):
+        with os.fdopen(os.open(partial, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "w") as file:
+            json.dump(asdict(known), file)
+        partial.rename(path)
+
+
+def prepare(known: Logins) -> Logins:
+    """Make the demo account and its tokens where they are missing; returns the logins with tokens that work."""
+    from accounts.services.demo import OWNER, RESTRICTED, ensure_demo, ensure_token
+
+    ensure_demo(staff_password=known.staff, owner_password=known.owner, restricted_password=known.restricted)
+    return replace(
+        known,
+        owner_token=ensure_token(OWNER, known.owner_token),
+        restricted_token=ensure_token(RESTRICTED, known.restricted_token),
+    )
+
+
+def banner(port: int, known: Logins) -> str:
+    """What is printed once everything runs. Scripts read the lines that start with ``address:`` and ``token:``."""
+    host = f"http://127.0.0.1:{port}"
+    address = f"{host}/v4"
+    header = f'-H "Authorization: Bearer {known.owner_token}"'
+    body = (
+        '{"type": "g6-nanode-1", "region": "us-east", "image": "compute/debian11", '
+        f'"root_pass": "{secrets.token_urlsafe(12)}", "label": "first-{secrets.token_hex(2)}"}}'
+    )
+    return f"""
+Skerry is running. Ctrl-C stops it; its data stays, and so do these passwords and tokens.
+
+address: {address}
+token: {known.owner_token}
+restricted token: {known.restricted_token}
+
+Create an instance:
+  curl {address}/compute/instances {header} -H "Content-Type: application/json" -d '{body}'
+Follow it to "running":
+  curl {address}/compute/instances {header}
+
+docs:  {host}/docs
+admin: {host}/admin     user staff, password {known.staff}
+pages: {host}/home      user owner, password {known.owner}
+{" " * len(f"pages: {host}/home")}      user restricted, password {known.restricted}
+
+The first token is owner's, who may do everything on the demo account. The user restricted may read that account and
+work with what owner grants it, which is nothing yet: PUT {address}/account/users/restricted/grants
+"""

@@ -1,0 +1,71 @@
+"""One ``make serve`` at a time on a state folder, and on a database: a second would take the first one's jobs."""
+
+import fcntl
+import os
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
+from pathlib import Path
+
+from django.db import DEFAULT_DB_ALIAS, connection
+
+from config.laptop.embedded.files import private_folder, writing
+
+# Any number will do, as long as nothing else in the database takes this advisory lock.
+LOCK = 0x7365727665
+
+
+class Taken(Exception):
+    """Another ``make serve`` runs there; the text says which."""
+
+
+@contextmanager
+def state_locked(state: Path, site: str) -> Iterator[None]:
+    """Hold the lock of the folder `state` for the length of the block, and note there that we serve at `site`.
+
+    The kernel drops the lock of a killed process. Raises `Taken`, and `EmbeddedError` where nothing can be written.
+    """
+    path = private_folder(state) / "serve.lock"
+    with writing(path):
+        file = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+    try:
+        try:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            raise Taken(_taken(state, os.read(file, 200).decode(errors="replace"))) from None
+        with writing(path):
+            _note(file, site)
+        yield
+        _note(file, "")
+    finally:
+        os.close(file)
+
+
+@contextmanager
+def database_locked() -> Iterator[None]:
+    """Hold a lock in the database of DATABASE_URL, which other state folders may name too. Raises `Taken`."""
+    with ExitStack() as stack:
+        # A connection of its own, for a transaction as long as the block: so that it ends with this process.
+        own = connection.copy(DEFAULT_DB_ALIAS)
+        stack.callback(own.close)
+        own.set_autocommit(False)
+        with own.cursor() as cursor:
+            cursor.execute("SET LOCAL idle_in_transaction_session_timeout = 0")
+            cursor.execute("SELECT pg_try_advisory_xact_lock(%s)", [LOCK])
+            if cursor.fetchone() != (True,):
+                raise Taken(
+                    "Another make serve uses the database of DATABASE_URL. Stop it, or name another database."
+                )
+        yield
+
+
+def _note(file: int, site: str) -> None:
+    os.ftruncate(file, 0)
+    os.pwrite(file, site.encode(), 0)
+
+
+def _taken(state: Path, site: str) -> str:
+    where = f" at {site}" if site else ""
+    return (
+        f"Another make serve runs{where} and uses {state}. Stop it, or give this one data of its own: "
+        "make serve STATE_DIR=.state-2 PORT=8001"
+    )

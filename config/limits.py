@@ -1,0 +1,255 @@
+"""Rate limits, exact across processes: all limits of a request are checked and counted in one round trip.
+
+A window starts at its first request. A request that any limit refuses counts for none. Where Redis cannot be
+reached, the same rule runs in the memory of the process until it can be again.
+"""
+
+import hashlib
+import logging
+import math
+import threading
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import partial
+from typing import Protocol
+
+import redis
+from django.conf import settings
+from redis.backoff import NoBackoff
+from redis.retry import Retry
+
+from config.api.responses import Headers, prepared
+
+logger = logging.getLogger("config.limits")
+
+SCRIPT = """
+local fits = 1
+local found = {}
+for i, key in ipairs(KEYS) do
+    local count = tonumber(redis.call('GET', key) or '0')
+    if count >= tonumber(ARGV[2 * i - 1]) then fits = 0 end
+    found[i] = count
+end
+local answer = {fits}
+for i, key in ipairs(KEYS) do
+    if fits == 1 then
+        found[i] = redis.call('INCR', key)
+        if found[i] == 1 then redis.call('PEXPIRE', key, ARGV[2 * i]) end
+    end
+    local left = redis.call('PTTL', key)
+    if left < 0 then left = tonumber(ARGV[2 * i]) end
+    answer[2 * i] = found[i]
+    answer[2 * i + 1] = left
+end
+return answer
+"""
+DIGEST = hashlib.sha1(SCRIPT.encode()).hexdigest()  # noqa: S324 - how Redis names scripts
+CONNECT_WITHIN, ANSWER_WITHIN = 0.25, 0.5
+"""Seconds. A limit is not worth waiting for: a connection or an answer that takes longer is none."""
+
+
+@dataclass(frozen=True, slots=True)
+class Limit:
+    """At most `count` requests in `window` seconds."""
+
+    name: str
+    count: int
+    window: int
+    per_endpoint: bool = False
+
+    @classmethod
+    def parse(cls, name: str, text: str, per_endpoint: bool = False) -> "Limit":
+        """Read a setting such as ``1600/120``."""
+        count, _, window = text.partition("/")
+        return cls(name, int(count), int(window), per_endpoint)
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """How a request stands with the tightest of its limits. `reset` is seconds from now."""
+
+    allowed: bool
+    limit: int
+    remaining: int
+    reset: float
+
+    def headers(self) -> Headers:
+        headers = {
+            "X_RateLimit_Limit": str(self.limit),
+            "X_RateLimit_Remaining": str(self.remaining),
+            "X_RateLimit_Reset": str(math.ceil(time.time() + self.reset)),
+        }
+        if not self.allowed:
+            headers["Retry_After"] = str(max(1, math.ceil(self.reset)))
+        return prepared(**headers)
+
+
+Counts = tuple[bool, list[tuple[int, float]]]
+"""Whether the request fits, and for each limit the requests counted and the seconds left of its window."""
+
+
+class Store(Protocol):
+    """Keeps counters. `send` asks for a request to be counted, and returns what waits for the answer."""
+
+    def send(self, keys: Sequence[str], limits: Sequence[Limit]) -> Callable[[], Counts]: ...
+
+
+class RedisStore(threading.local):
+    """Counters in Redis.
+
+    Each thread keeps a connection of its own and speaks the two lines it needs over it: the client object of the
+    library, with its pool, retries and hooks, would double what a small request of the API costs.
+    """
+
+    def __init__(self, url: str):
+        self.pool = redis.ConnectionPool.from_url(
+            url, socket_timeout=ANSWER_WITHIN, socket_connect_timeout=CONNECT_WITHIN, retry=Retry(NoBackoff(), 0)
+        )
+        self.connection = self.pool.make_connection()
+
+    def send(self, keys: Sequence[str], limits: Sequence[Limit]) -> Callable[[], Counts]:
+        arguments: list[str | int] = [len(keys), *keys]
+        for limit in limits:
+            arguments += (limit.count, limit.window * 1000)
+        try:
+            self.connection.send_command("EVALSHA", DIGEST, *arguments)
+        except redis.ConnectionError:
+            # a server that was restarted meanwhile: the connection is old, and a new one may well do
+            self.connection.send_command("EVALSHA", DIGEST, *arguments)
+        return partial(self.receive, arguments)
+
+    def receive(self, arguments: Sequence[str | int]) -> Counts:
+        try:
+            answer = self.connection.read_response()
+        except (redis.ConnectionError, redis.exceptions.NoScriptError):
+            # restarted after the sending, or new: it has not run the script, which it may not know yet
+            self.connection.send_command("EVAL", SCRIPT, *arguments)
+            answer = self.connection.read_response()
+        return bool(answer[0]), [(answer[i], answer[i + 1] / 1000) for i in range(1, len(answer), 2)]
+
+
+class MemoryStore:
+    """The same counters in this process."""
+
+    MOST_KEYS = 100_000
+
+    def __init__(self) -> None:
+        self.lock = threading.Lock()
+        self.windows: dict[str, tuple[int, float]] = {}
+
+    def send(self, keys: Sequence[str], limits: Sequence[Limit]) -> Callable[[], Counts]:
+        return partial(self.take, keys, limits)
+
+    def take(self, keys: Sequence[str], limits: Sequence[Limit]) -> Counts:
+        now = time.monotonic()
+        with self.lock:
+            if len(self.windows) > self.MOST_KEYS:
+                self.windows = {key: kept for key, kept in self.windows.items() if kept[1] > now}
+            found = [self._current(key, limit, now) for key, limit in zip(keys, limits, strict=True)]
+            fits = all(count < limit.count for (count, _), limit in zip(found, limits, strict=True))
+            if fits:
+                found = [(count + 1, end) for count, end in found]
+                self.windows.update(zip(keys, found, strict=True))
+        return fits, [(count, end - now) for count, end in found]
+
+    def _current(self, key: str, limit: Limit, now: float) -> tuple[int, float]:
+        count, end = self.windows.get(key, (0, 0.0))
+        return (count, end) if end > now else (0, now + limit.window)
+
+
+class Limiter:
+    """Takes from Redis, and while that is out of reach from memory, asking again every `RETRY` seconds."""
+
+    RETRY = 5.0
+
+    def __init__(self, shared: Store, local: Store):
+        self.shared, self.local = shared, local
+        self.closed_until = 0.0
+
+    def take(self, subject: str, endpoint: str, limits: Sequence[Limit]) -> Verdict:
+        """Count one request of `subject` (a user or an address) on `endpoint`, if it fits all `limits`."""
+        return self.begin(subject, endpoint, limits)()
+
+    def wait(self, subject: str, endpoint: str, limits: Sequence[Limit]) -> float:
+        """Seconds until `subject` may do one thing more, 0 where it may now. Counts nothing."""
+        # a limit that lets nothing through, for what one refuses counts for none; the verdict is of the tightest
+        return self.take(subject, endpoint, [*limits, Limit("closed", 0, 0)]).reset
+
+    def begin(self, subject: str, endpoint: str, limits: Sequence[Limit]) -> Callable[[], Verdict]:
+        """Begin to `take`, and return what waits for the verdict. That has to be called, and before the next."""
+        # the braces keep a subject's counters on one node of a Redis cluster
+        start = f"{settings.REDIS_PREFIX}rate:{{{subject}}}:"
+        keys = [f"{start}{limit.name}:{endpoint}" if limit.per_endpoint else start + limit.name for limit in limits]
+        receive = None
+        if time.monotonic() >= self.closed_until:
+            try:
+                receive = self.shared.send(keys, limits)
+            except (redis.RedisError, OSError) as error:
+                self.close(error)
+        return partial(self.finish, keys, limits, receive)
+
+    def finish(self, keys: Sequence[str], limits: Sequence[Limit], receive: Callable[[], Counts] | None) -> Verdict:
+        if receive is not None:
+            try:
+                counts = receive()
+            except (redis.RedisError, OSError) as error:
+                self.close(error)
+            else:
+                self.open()
+                return verdict_of(limits, *counts)
+        return verdict_of(limits, *self.local.send(keys, limits)())
+
+    def close(self, error: Exception) -> None:
+        if not self.closed_until:
+            logger.warning("Redis is out of reach, rate limits count in each process: %s", error)
+        self.closed_until = time.monotonic() + self.RETRY
+
+    def open(self) -> None:
+        if self.closed_until:
+            logger.warning("Redis is back, rate limits are exact again")
+            self.closed_until = 0.0
+
+
+def verdict_of(limits: Sequence[Limit], fits: bool, found: Sequence[tuple[int, float]]) -> Verdict:
+    """The verdict by the tightest limit: the one with the fewest requests left, or that opens last."""
+    standing = [
+        Verdict(fits, limit.count, max(0, limit.count - count), left)
+        for limit, (count, left) in zip(limits, found, strict=True)
+    ]
+    if fits:
+        return min(standing, key=lambda verdict: verdict.remaining)
+    return max((verdict for verdict in standing if verdict.remaining == 0), key=lambda verdict: verdict.reset)
+
+
+class Limits:
+    """The limits of the settings, read once."""
+
+    def __init__(self, rates: dict[str, str]):
+        self.general = (
+            Limit.parse("overall", rates["overall"]),
+            Limit.parse("endpoint", rates["endpoint"], per_endpoint=True),
+        )
+        self.extra = {name: Limit.parse(name, rate) for name, rate in rates.items()}
+        self.limiter = Limiter(RedisStore(settings.REDIS_URL), MemoryStore())
+
+    def of(self, extra: str | None) -> tuple[Limit, ...]:
+        """The limits of an endpoint with an `extra` one, by its name in the settings."""
+        return self.general if extra is None else (*self.general, self.extra[extra])
+
+
+_limits: Limits | None = None
+
+
+def limits() -> Limits:
+    """This process's limits. Made on first use, so that no connection is opened before a fork."""
+    global _limits
+    if _limits is None:
+        _limits = Limits(settings.RATE_LIMITS)
+    return _limits
+
+
+def forget() -> None:
+    """Read the settings again at the next request, for tests that change them."""
+    global _limits
+    _limits = None
