@@ -7,6 +7,7 @@ class ComputeConfig(AppConfig):
     def ready(self):
         from accounts.entities import EntityKind, register
         from compute.models import VLAN, Domain, Firewall, Image, Instance, NodeBalancer, StackScript, Volume
+        from compute.worker import kinds  # noqa: F401  (registers them)
         from tags.resources import show_with
 
         register(EntityKind("compute", Instance, "/v4/compute/instances/{id}", grantable=True))

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from compute.worker.kinds import KINDS
+from compute.jobs.definition import KINDS
 from tests.tours.pages import PAGES, ROOT
 
 DOCS = ROOT / "docs"

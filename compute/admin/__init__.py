@@ -23,7 +23,6 @@ from compute.admin import (
 __all__ = [
     "attention",
     "backups",
-    "balancers",
     "catalogue",
     "domains",
     "firewalls",
@@ -31,11 +30,12 @@ __all__ = [
     "hosts",
     "instances",
     "jobs",
-    "migrations",
+    "moves",
+    "nodebalancers",
     "outages",
     "pools",
     "ranges",
-    "scripts",
+    "stackscripts",
     "vlans",
     "volumes",
 ]

@@ -17,10 +17,10 @@ from compute.admin.jobs import job_buttons, started
 from compute.admin.moves import migrations_panel
 from compute.admin.timeline import timeline
 from compute.admin.volumes import volumes_panel
+from compute.jobs.definition import KINDS
 from compute.models import Address, Config, Disk, Instance, IPv6Range
 from compute.services.instances import instances, power
 from compute.services.networking.vlans import vlans_of
-from compute.worker.kinds import KINDS
 from config.admin.display import BAD, BUSY, GOOD, NOTHING, QUIET, link, list_of, moment, page_of, pill
 from config.admin.pages import ClosedFilter, Panel, ReadOnlyPage, is_number
 from config.admin.verbs import Verb

@@ -12,9 +12,8 @@ from django.utils.html import format_html, format_html_join
 from django.utils.safestring import SafeString
 
 from accounts.models import Event
-from compute.jobs.store import LIVE
+from compute.jobs.definition import KINDS
 from compute.models import Host, Job
-from compute.worker.kinds import KINDS
 from config.admin.display import BAD, BUSY, GOOD, QUIET, lines, pill, span
 
 HELD = "held"
@@ -33,7 +32,7 @@ PATIENCE = 3
 
 
 def live() -> Q:
-    return Q(state__in=LIVE)
+    return Q(state__in=Job.LIVE)
 
 
 def held() -> Q:
@@ -112,7 +111,7 @@ class Standing:
 
     @property
     def live(self) -> bool:
-        return self.job.state in LIVE
+        return self.job.state in Job.LIVE
 
     @property
     def superseded(self) -> bool:

@@ -12,9 +12,8 @@ from accounts.models import Account, Event, User
 from compute.admin import job_status as standing
 from compute.admin.job_status import Standing, needing, with_standing
 from compute.jobs import queue
-from compute.jobs.store import LIVE
+from compute.jobs.definition import KINDS
 from compute.models import Host, Instance, Job
-from compute.worker.kinds import KINDS
 from config.admin.display import NOTHING, lines, link, pretty
 from config.admin.pages import ReadOnlyPage, is_number
 from config.admin.verbs import Verb
@@ -145,7 +144,7 @@ class JobPage(ReadOnlyPage):
         ("Dates", {"fields": (("created", "finished_at"),)}),
     )  # fmt: skip
     verbs = (
-        Verb("run_now", "Run now", run_now, offered=lambda job: job.state in LIVE),
+        Verb("run_now", "Run now", run_now, offered=lambda job: job.state in Job.LIVE),
         Verb(
             "cancel", "Cancel", cancel, danger=True, offered=lambda job: job.state == "active",
             confirm="It stops before its next step and undoes what it did, as after a failure. "

@@ -1,14 +1,14 @@
-"""What a kind of job is made of. The kinds themselves stand in `compute.worker.kinds`."""
+"""What a kind of job is made of, and the registry of kinds, which `compute.worker.kinds` fills at start-up."""
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from datetime import timedelta
-from typing import TYPE_CHECKING, Any
+from typing import Any, Generic, TypeVar
 
 from compute.drivers.base import Power
 
-if TYPE_CHECKING:
-    from compute.worker.run import Run
+R = TypeVar("R")
+"""What a step gets to work with: `compute.worker.run.Run`, which services need not know."""
 
 
 class Fail(Exception):
@@ -36,16 +36,14 @@ class Again:
 
 
 Outcome = Wait | Again | None
-Action = Callable[["Run"], Outcome]
-Record = Callable[["Run"], None]
 
 
-def nothing(run: "Run") -> None:
+def nothing(run: Any) -> None:
     """The undo of a step that leaves nothing behind which a later undo does not take away."""
 
 
 @dataclass(frozen=True, slots=True)
-class Step:
+class Step(Generic[R]):
     """One external effect.
 
     `do` and `undo` run with no transaction open, may each run any number of times, and `undo` must accept that
@@ -55,15 +53,15 @@ class Step:
     """
 
     name: str
-    do: Action
-    undo: Action | None
-    record: Record | None = None
+    do: Callable[[R], Outcome]
+    undo: Callable[[R], Outcome] | None
+    record: Callable[[R], None] | None = None
     event: str | None = None
     when: Callable[[Mapping[str, Any]], bool] = lambda data: True
 
 
 @dataclass(frozen=True, slots=True)
-class Kind:
+class Kind(Generic[R]):
     """A kind of job: which statuses it starts from, what holds during it, and its steps from first to last.
 
     The status afterwards is not written here: it is asked from the driver; `off` is what a machine that is off
@@ -79,18 +77,18 @@ class Kind:
     verb: str
     event: str
     during: str | None
-    steps: tuple[Step, ...]
+    steps: tuple[Step[R], ...]
     starts_from: frozenset[str] = frozenset()
     supersedes: bool = False
     goal: Power | None = None
     off: str = "offline"
-    done: Record | None = None
-    unwound: Record | None = None
-    superseded: Record | None = None
+    done: Callable[[R], None] | None = None
+    unwound: Callable[[R], None] | None = None
+    superseded: Callable[[R], None] | None = None
     outside: bool = False
     deadline: timedelta = timedelta(hours=1)
 
-    def plan(self, data: Mapping[str, Any]) -> tuple[Step, ...]:
+    def plan(self, data: Mapping[str, Any]) -> tuple[Step[R], ...]:
         """The steps that a job with this data takes, in order; never empty."""
         return tuple(step for step in self.steps if step.when(data))
 
@@ -110,13 +108,18 @@ class Kind:
         return min(99, int((position - start + within / 100) * 100 / (end - start)))
 
 
-def registry(kinds: Iterable[Kind]) -> dict[str, Kind]:
-    """Kinds by name. Names are written in rows: renaming a kind or a step strands live jobs."""
-    table: dict[str, Kind] = {}
+KINDS: dict[str, Kind[Any]] = {}
+"""Every kind, by its name."""
+
+
+def register(kinds: Iterable[Kind[Any]]) -> None:
+    """Add kinds to `KINDS`. Names are written in rows: renaming a kind or a step strands live jobs.
+
+    Raises `ValueError` where two kinds, or two steps of a kind, have one name, and for a kind without steps.
+    """
     for kind in kinds:
-        if table.setdefault(kind.name, kind) is not kind:
+        if KINDS.setdefault(kind.name, kind) is not kind:
             raise ValueError(f"{kind.name}: two kinds have this name")
         names = [step.name for step in kind.steps]
         if len(names) != len(set(names)) or not names:
             raise ValueError(f"{kind.name}: step names must be unique")
-    return table

@@ -12,12 +12,10 @@ from django.utils.timezone import now
 from accounts.actors import Actor
 from accounts.models import Event
 from accounts.services.events import EntityRef, draft_event, open_event
-from compute.jobs.definition import Kind
+from compute.jobs.definition import KINDS, Kind
 from compute.jobs.notify import ring
-from compute.jobs.store import LIVE
 from compute.models import Instance, Job, Volume
 from compute.refs import instance_ref
-from compute.worker.kinds import KINDS
 from config.db.inserts import insert, insert_together
 from config.encryption import seal
 from config.errors import Busy, Invalid, Missing
@@ -47,7 +45,7 @@ def enqueue(
     kind = KINDS[kind_name]
     displaced = kind.supersedes and _displace(instance.pk)
     _flip(kind, instance)
-    if not displaced and Job.objects.filter(instance=instance, state__in=LIVE).exists():
+    if not displaced and Job.objects.filter(instance=instance, state__in=Job.LIVE).exists():
         # a job that leaves the status alone; the row just locked keeps another from coming in between
         raise Busy
     told = open_event(
@@ -117,7 +115,7 @@ def enqueue_alone(
 
 def _displace(instance_id: int) -> bool:
     """Ask the instance's live job, if there is one, to make way. Locks the job before the instance."""
-    live = Job.objects.filter(instance_id=instance_id, state__in=LIVE)
+    live = Job.objects.filter(instance_id=instance_id, state__in=Job.LIVE)
     return bool(live.update(cancelled=True, run_at=Now(), rung_at=None))
 
 
@@ -173,7 +171,7 @@ def _ring_after_commit(job: Job, instance: Instance | None) -> None:
 def _ring_for(job_id: int, instance_id: int | None, queued: bool) -> None:
     """Ring the job, or the one that has to make way for it."""
     if queued:
-        live = Job.objects.filter(instance_id=instance_id, state__in=LIVE)  # type: ignore[misc] # as elsewhere: no None
+        live = Job.objects.filter(instance_id=instance_id, state__in=Job.LIVE)  # type: ignore[misc] # as elsewhere: no None
         for live_id in live.values_list("pk", flat=True):
             ring(live_id)
     else:
@@ -199,7 +197,7 @@ def cancel(job: Job) -> bool:
 
 
 def _nudge(job: Job) -> bool:
-    waiting = Job.objects.filter(pk=job.pk, state__in=LIVE, lease_until=None)
+    waiting = Job.objects.filter(pk=job.pk, state__in=Job.LIVE, lease_until=None)
     moved = waiting.update(run_at=Now(), rung_at=Now())
     transaction.on_commit(partial(ring, job.pk), robust=True)
     return bool(moved)

@@ -19,8 +19,6 @@ from compute.models import Job
 
 _COLUMNS = [field.attname for field in Job._meta.concrete_fields]
 
-LIVE = (Job.State.ACTIVE, Job.State.UNDOING)
-
 LONGEST_WAIT = 3600.0
 """Seconds after which a job is looked at again at the latest."""
 

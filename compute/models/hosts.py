@@ -52,7 +52,7 @@ class Host(models.Model):
 
 
 class Reservation(models.Model):
-    """What one instance holds of one host; two while it moves. Written only by `compute.services.hosts.placement`."""
+    """What an instance takes of a host; two while it moves. Written by `compute.services.hosts.placement` alone."""
 
     host = models.ForeignKey(Host, on_delete=models.PROTECT, related_name="reservations")
     instance = models.ForeignKey("compute.Instance", on_delete=models.CASCADE, related_name="reservations")

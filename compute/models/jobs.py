@@ -28,6 +28,9 @@ class Job(models.Model):
         DONE = "done"
         FAILED = "failed"
 
+    LIVE = (State.ACTIVE, State.UNDOING)
+    """The states of jobs that workers work on. An instance has at most one of them."""
+
     instance = models.ForeignKey(
         Instance, null=True, on_delete=models.SET_NULL, related_name="jobs",
         help_text="Null once the instance is gone (the event still names it), and for work on no instance.",

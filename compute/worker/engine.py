@@ -17,14 +17,13 @@ from accounts.models import Event
 from accounts.services.events import open_event
 from compute.drivers.base import Driver, DriverError, Power, Refused, Unreachable
 from compute.jobs import store
-from compute.jobs.definition import Again, Fail, Kind, Outcome, Step, Wait
+from compute.jobs.definition import KINDS, Again, Fail, Kind, Outcome, Step, Wait
 from compute.jobs.notify import ring
 from compute.models import Instance, Job
 from compute.refs import config_ref, instance_ref
 from compute.services.common.boot_profile import boot_config
 from compute.worker import reachability
 from compute.worker.drivers import driver as configured_driver
-from compute.worker.kinds import KINDS
 from compute.worker.run import Run
 
 log = logging.getLogger(__name__)
@@ -83,13 +82,13 @@ class Runner:
 
     def __init__(self, job: Job, driver: Driver):
         self.job = job
-        self.kind: Kind = KINDS[job.kind]
+        self.kind: Kind[Run] = KINDS[job.kind]
         self.plan = self.kind.plan(job.data)
         self.at = self.kind.position(job.step, job.data)
         self.context = Run(job, self.kind, driver)
 
     @property
-    def current(self) -> Step:
+    def current(self) -> Step[Run]:
         return self.plan[self.at]
 
     def step(self) -> Job | None:

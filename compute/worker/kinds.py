@@ -6,7 +6,7 @@ The status after a job is what the driver says is true: ``running`` when the mac
 from datetime import timedelta
 
 from compute.drivers.base import Power
-from compute.jobs.definition import Kind, Step, nothing, registry
+from compute.jobs.definition import Kind, Step, nothing, register
 from compute.models.instances import Instance
 from compute.worker import steps
 from compute.worker.steps import backups, clones, disks, images, moves, rebuild, rescue, resize, volumes
@@ -479,5 +479,4 @@ VOLUME_DELETE = Kind(
     steps=(Step("delete", volumes.unmake, undo=volumes.unmake),),
 )
 
-KINDS = registry(each for each in tuple(globals().values()) if isinstance(each, Kind))
-"""Every kind above, by its name."""
+register(each for each in tuple(globals().values()) if isinstance(each, Kind))

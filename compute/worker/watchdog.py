@@ -10,7 +10,6 @@ from accounts.actors import Actor
 from accounts.services.events import notify
 from compute.drivers.base import Driver, DriverError, Unreachable
 from compute.jobs.queue import enqueue
-from compute.jobs.store import LIVE
 from compute.models import Host, Instance, Job
 from compute.refs import instance_ref
 from compute.services.common.boot_profile import boot_config
@@ -75,7 +74,7 @@ def _note(instance: Instance, asked_at: datetime) -> bool:
 def _write_off(instance: Instance, asked_at: datetime) -> bool:
     # one that a job touched since the driver was asked is not what the driver spoke of
     still = Instance.objects.filter(pk=instance.pk, status=Instance.Status.RUNNING, updated__lt=asked_at).exclude(
-        jobs__state__in=LIVE
+        jobs__state__in=Job.LIVE
     )
     if not still.update(status=Instance.Status.OFFLINE, updated=Now()):
         return False

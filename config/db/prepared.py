@@ -46,7 +46,7 @@ class _RawJSONB(Loader):
 class _AddressText(InetBinaryLoader):
     """An address as text, as Django has it."""
 
-    def load(self, data: abc.Buffer) -> str:
+    def load(self, data: abc.Buffer) -> str:  # type: ignore[override] # the point of it
         return str(super().load(data))
 
 

@@ -272,8 +272,11 @@ def issues_panel(service: Service) -> Panel:
         ("Issue", "State", "Opened", "Closed", "Ticket"),
         (
             (
-                link(issue), pill("closed") if issue.closed else pill("open", service_status.BAD), moment(issue.created),
-                moment(issue.closed), ticket_link(issue.ticket),
+                link(issue),
+                pill("closed") if issue.closed else pill("open", service_status.BAD),
+                moment(issue.created),
+                moment(issue.closed),
+                ticket_link(issue.ticket),
             )
             for issue in found.select_related("ticket").order_by("-pk")[:SHOWN]
         ),

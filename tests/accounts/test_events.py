@@ -12,9 +12,8 @@ from accounts.entities import EntityKind, grantable, register
 from accounts.event_names import ACTIONS, ENTITY_TYPES
 from accounts.models import Event, GlobalGrants, User
 from accounts.services.events import EntityRef, notify
-from compute.jobs.definition import Kind
+from compute.jobs.definition import KINDS, Kind
 from compute.models import Instance
-from compute.worker.kinds import KINDS
 from tests.client import APIClient
 from tests.factories import EventFactory, GrantFactory, InstanceFactory
 

@@ -61,7 +61,8 @@ FREEST = """
              LIMIT 1 FOR NO KEY UPDATE"""
 """The host to place an instance on. As in ours, one that others are at is waited for only if there is no other."""
 
-# What `compute.services.instances.instances.create` writes for an image deploy, as one statement: it is its own transaction.
+# What `compute.services.instances.instances.create` writes for an image deploy, as one statement: it is its own
+# transaction.
 CREATE = f"""
     WITH ids AS (
         SELECT nextval(pg_get_serial_sequence('compute_instance', 'id')) AS instance,

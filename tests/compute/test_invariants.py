@@ -16,7 +16,6 @@ from django.db.models.functions import Now
 
 from accounts.models import Event, User
 from compute.drivers.base import DriverError, Refused
-from compute.jobs.store import LIVE
 from compute.models import VLAN, Backup, Config, Disk, Host, Image, Instance, InstanceType, Job, Volume
 from compute.models.volumes import volume_name
 from compute.services.common.disk_space import taken
@@ -274,7 +273,7 @@ def wide_world(world) -> World:
 def run_some(driver: MemoryDriver, rng: random.Random, most: int) -> None:
     """Be the workers for a while: run live jobs in any order, each for one task's worth of steps."""
     for _ in range(rng.randrange(most)):
-        live = list(Job.objects.filter(state__in=LIVE).values_list("pk", flat=True))
+        live = list(Job.objects.filter(state__in=Job.LIVE).values_list("pk", flat=True))
         if not live:
             return
         job = rng.choice(live)
@@ -288,7 +287,7 @@ def run_some(driver: MemoryDriver, rng: random.Random, most: int) -> None:
 
 def assert_invariants(driver: MemoryDriver) -> None:
     """What holds at every moment, in the middle of jobs too."""
-    live = Job.objects.filter(state__in=LIVE, instance__isnull=False).values("instance")
+    live = Job.objects.filter(state__in=Job.LIVE, instance__isnull=False).values("instance")
     assert not live.annotate(number=Count("pk")).filter(number__gt=1).exists()
     unsettled = Instance.objects.exclude(status__in=Instance.SETTLED)
     at_work = Job.objects.filter(finished_at=None)
@@ -324,7 +323,7 @@ def drain(driver: MemoryDriver) -> None:
     """Let every job come to its end, with nothing failing any more."""
     for _ in range(2000):
         engine.ring_promoted()
-        live = Job.objects.filter(state__in=LIVE).order_by("pk").values_list("pk", flat=True).first()
+        live = Job.objects.filter(state__in=Job.LIVE).order_by("pk").values_list("pk", flat=True).first()
         if live is None:
             return
         Job.objects.filter(pk=live).update(run_at=Now(), lease_until=None)

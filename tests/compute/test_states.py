@@ -10,8 +10,8 @@ from django.db import transaction
 from django.utils.timezone import now
 
 from accounts.models import User
+from compute.jobs.definition import KINDS
 from compute.models import Backup, Disk, HostMigration, Instance, InstanceType, Volume
-from compute.worker.kinds import KINDS
 from regions.models import Region
 from tests.client import APIClient
 from tests.factories import (

@@ -10,13 +10,11 @@ from django.db.models.functions import Now
 from accounts.actors import Actor
 from accounts.services.events import notify, open_event
 from compute.jobs.queue import enqueue
-from compute.jobs.store import LIVE
 from compute.models import Backup, Host, Instance, Job
 from compute.refs import backup_ref, instance_ref
 from compute.services.backups.content import content_of
-from compute.services.backups.records import discard, refresh_available
+from compute.services.backups.records import RESTORING, discard, refresh_available
 from compute.services.backups.settings import NOT_OFFERED, OFF, is_offered, switch_on
-from compute.worker.steps.backups import RESTORING
 from config.db.inserts import draw_keys
 from config.db.rows import hold
 from config.errors import Busy, Invalid
@@ -110,7 +108,7 @@ def delete(actor: Actor, backup: Backup) -> None:
 def _is_read(backups: list[Backup]) -> bool:
     """Whether a restore from one of these lives. Their rows are locked: none begins meanwhile."""
     ids = [backup.pk for backup in backups]
-    return Job.objects.filter(kind__in=RESTORING, state__in=LIVE, data__backup__in=ids).exists()
+    return Job.objects.filter(kind__in=RESTORING, state__in=Job.LIVE, data__backup__in=ids).exists()
 
 
 # --- taking one ---------------------------------------------------------------------------------------

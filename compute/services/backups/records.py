@@ -11,10 +11,14 @@ from django.db.models.functions import Now
 
 from accounts.actors import Actor
 from accounts.models import Event
+from compute.jobs.queue import enqueue_alone
 from compute.models import Backup, Instance, Job
 
 S = Backup.Status
 Rotation = Backup.Rotation
+
+RESTORING = ("restore", "provision_from_backup")
+"""The kinds of job that read archives of the backup which their data names."""
 
 
 def discard(backups: Iterable[Backup], actor: Actor, told: Event | None = None) -> Job | None:
@@ -23,8 +27,6 @@ def discard(backups: Iterable[Backup], actor: Actor, told: Event | None = None) 
     `told` is the event that the job goes on to tell; a rotation has none. A restore that still reads one of them is
     waited for by the job; no other can begin, since the row is gone. No job may be making any of these.
     """
-    from compute.jobs.queue import enqueue_alone  # not above: the kinds that it looks up import this module
-
     gone = list(backups)
     Backup.objects.filter(pk__in=[backup.pk for backup in gone]).delete()
     archives = [archive for backup in gone for archive in backup.archives]

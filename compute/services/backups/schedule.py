@@ -11,7 +11,6 @@ from django.db.models.functions import Coalesce
 
 from accounts.actors import Actor
 from accounts.services.events import notify
-from compute.jobs.store import LIVE
 from compute.models import Backup, Disk, Instance, Job
 from compute.models.instances import UNSCHEDULED
 from compute.refs import instance_ref
@@ -100,7 +99,7 @@ def due(window: str, day: date) -> QuerySet[Instance]:
         Instance.objects.filter(
             Exists(disks),
             ~Exists(todays.exclude(status__in=Backup.GIVEN_UP)),
-            ~Exists(Job.objects.filter(instance=OuterRef("pk"), state__in=LIVE)),
+            ~Exists(Job.objects.filter(instance=OuterRef("pk"), state__in=Job.LIVE)),
             Q(host__maintenance=None),
             backups_enabled=True,
             backups_window=window,

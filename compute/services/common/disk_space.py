@@ -4,7 +4,6 @@ Whoever adds a disk or lets one grow asks here, under the lock of the instance's
 keeps it until the job is in the table. So of two requests at once the second sees what the first one took.
 """
 
-from compute.jobs.store import LIVE
 from compute.models import Instance, Job
 from config.db.rows import hold
 from config.errors import Busy
@@ -16,7 +15,7 @@ def hold_idle(instance: Instance) -> Instance:
     Raises `Missing` when it went away, `Busy` while a job lives or its status is not a settled one.
     """
     held = hold(Instance.objects.filter(pk=instance.pk).select_related("type", "host", "region"))
-    if held.status not in Instance.SETTLED or Job.objects.filter(instance=held, state__in=LIVE).exists():
+    if held.status not in Instance.SETTLED or Job.objects.filter(instance=held, state__in=Job.LIVE).exists():
         raise Busy
     return held
 

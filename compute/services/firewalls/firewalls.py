@@ -1,8 +1,8 @@
 """Firewalls: made, changed, deleted, put on instances and taken off.
 
 Whatever changes what an instance is to be filtered by notes it for its host in the same transaction
-(`compute.services.firewalls.delivery`). Locked is the firewall first, then the instances it is on in the order of their
-keys.
+(`compute.services.firewalls.delivery`). Locked is the firewall first, then the instances it is on in the order of
+their keys.
 """
 
 from collections.abc import Iterable, Mapping, Sequence

@@ -47,7 +47,7 @@ def create_from_disk(actor: Actor, disk_id: int, *, label: str | None, descripti
 
 @transaction.atomic
 def begin_upload(actor: Actor, *, label: str, description: str | None, region: str) -> Image:
-    """Make an image that waits for its file (`compute.services.images.uploads`); its event ends when that was taken in."""
+    """Make an image that waits for its file (`compute.services.images.uploads`); its event ends with it."""
     found = Region.objects.filter(pk=region).first()
     if found is None:
         raise Invalid("region is not valid", "region")

@@ -13,7 +13,6 @@ from accounts.models import Event
 from accounts.services.account import hold_account
 from accounts.services.grants import grant_creator
 from compute.jobs.queue import begin, enqueue
-from compute.jobs.store import LIVE
 from compute.models import Config, ConfigDevice, Disk, Instance, InstanceType, Job
 from compute.refs import instance_ref
 from compute.services.backups.content import PROFILE
@@ -130,7 +129,7 @@ def _hold(source: Instance, target: Instance | None) -> tuple[Instance, Instance
 def _check_free(source: Instance) -> None:
     """Raise unless another clone of the held source may begin."""
     if source.status == Instance.Status.CLONING:
-        if Job.objects.filter(source=source, state__in=LIVE).count() >= MOST_CLONES:
+        if Job.objects.filter(source=source, state__in=Job.LIVE).count() >= MOST_CLONES:
             raise Invalid(f"At most {MOST_CLONES} clones of a compute run at once.")
     elif source.status not in Instance.SETTLED or Job.objects.filter(instance=source, finished_at=None).exists():
         raise Busy
@@ -146,7 +145,7 @@ def _source_off(source: Instance) -> str:
     """The same of the source, which the clones that run already know where it shows ``cloning``."""
     if source.status != Instance.Status.CLONING:
         return _off(source)
-    running = Job.objects.filter(source=source, state__in=LIVE).order_by("pk").values_list("data", flat=True)
+    running = Job.objects.filter(source=source, state__in=Job.LIVE).order_by("pk").values_list("data", flat=True)
     return running[0]["source_off"]
 
 

@@ -5,16 +5,14 @@ from collections.abc import Iterable, Sequence
 from accounts.actors import Actor
 from compute.drivers.base import DiskSpec, Refused
 from compute.jobs.definition import Again, Fail, Outcome, Wait
-from compute.jobs.store import LIVE
 from compute.models import Backup, Config, Disk, Instance, Job
 from compute.services.backups import records
 from compute.services.backups.content import lay_out
+from compute.services.backups.records import RESTORING
 from compute.services.networking.vlans import tell, vlans_of
 from compute.worker.run import Run, disk_name
 from compute.worker.steps.basic import start_profile
 
-RESTORING = ("restore", "provision_from_backup")
-"""The kinds that read archives of the backup which their data names."""
 READ_AGAIN = 10.0
 
 # --- taking one ---------------------------------------------------------------------------------------
@@ -71,7 +69,7 @@ def give_up(run: Run) -> None:
 
 def delete(run: Run) -> Outcome:
     """Delete all that is kept of backups whose rows are gone, when no restore reads them any more."""
-    reading = Job.objects.filter(kind__in=RESTORING, state__in=LIVE, data__backup__in=run.data["backups"])
+    reading = Job.objects.filter(kind__in=RESTORING, state__in=Job.LIVE, data__backup__in=run.data["backups"])
     if reading.exists():
         return Wait(READ_AGAIN)
     _delete(run, run.data["archives"])

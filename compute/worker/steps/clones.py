@@ -5,7 +5,6 @@ from django.db.models.functions import Now
 from accounts.actors import Actor
 from compute.drivers.base import DiskSpec, Power
 from compute.jobs.definition import Outcome
-from compute.jobs.store import LIVE
 from compute.models import Config, Disk, Instance, Job
 from compute.services.networking.vlans import tell, vlans_of
 from compute.worker.run import Run, disk_name, machine_name
@@ -30,7 +29,7 @@ def release_source(run: Run) -> None:
     ended the job: of two clones that end at once, the second looks when the first one's end is there to see.
     """
     source = run.job.source
-    if source is None or Job.objects.filter(source=source, state__in=LIVE).exclude(pk=run.job.pk).exists():
+    if source is None or Job.objects.filter(source=source, state__in=Job.LIVE).exclude(pk=run.job.pk).exists():
         return
     status = Instance.Status.RUNNING if run.source_power == Power.ON else run.data["source_off"]
     cloning = Instance.objects.filter(pk=source.pk, status=Instance.Status.CLONING)

@@ -8,6 +8,7 @@ import io
 from collections.abc import Callable
 from datetime import UTC, datetime
 
+from compute.jobs.definition import KINDS
 from compute.jobs.queue import enqueue
 from compute.models import Backup, Config, Disk, Host, Image, Instance, InstanceType, Job, Volume
 from compute.services.backups.backups import cancel, enable, snapshot
@@ -22,7 +23,6 @@ from compute.services.instances.rebuild import RebuildSpec, rebuild
 from compute.services.instances.rescue import rescue
 from compute.services.instances.resize import mutate, resize
 from compute.services.volumes import volumes
-from compute.worker.kinds import KINDS
 from tests.compute.jobs.memory import MemoryDriver
 from tests.compute.jobs.work import work
 from tests.factories import (
