@@ -19,7 +19,7 @@ from django.conf import settings
 from redis.backoff import NoBackoff
 from redis.retry import Retry
 
-from config.api.responses import Headers, prepared
+from config.headers import Headers, prepared
 
 logger = logging.getLogger("config.limits")
 

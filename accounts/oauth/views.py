@@ -39,7 +39,7 @@ from accounts.oauth.validator import TOKEN, may_authorize
 from accounts.pages.base import POLICY, Page
 from accounts.services import attempts
 from accounts.services.access import note_authorization
-from config.api.origins import network_of
+from config.client_address import network_of
 
 log = logging.getLogger(__name__)
 

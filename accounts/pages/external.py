@@ -25,7 +25,7 @@ from accounts.pages.confirm import OwnPasswordMixin
 from accounts.pages.forms import OwnPasswordForm
 from accounts.pages.login import let_in
 from accounts.services import attempts, external
-from config.api.origins import network_of
+from config.client_address import network_of
 from config.errors import Invalid
 from config.openid import OpenID
 

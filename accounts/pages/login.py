@@ -19,7 +19,7 @@ from accounts.pages.forms import CodeForm, LoginForm
 from accounts.pages.remember import REMEMBERED_FOR, SESSION_KEY, note_use, remember, remembered
 from accounts.pages.sessions import Backend
 from accounts.services import attempts, logins, second_factor
-from config.api.origins import address_of, network_of
+from config.client_address import address_of, network_of
 
 HALF = "second_factor"
 """Where the session has who has shown who it is, by a password or to a provider, and still owes a code."""

@@ -24,7 +24,7 @@ from accounts.pages.remember import SESSION_KEY
 from accounts.pages.sessions import Backend
 from accounts.services import attempts, outbox, passwords
 from accounts.services.users import password_path
-from config.api.origins import network_of
+from config.client_address import network_of
 
 MOST = 5
 """Users of one email address that are sent a mail at once."""

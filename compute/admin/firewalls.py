@@ -9,10 +9,10 @@ from django.utils.html import format_html, format_html_join
 from django.utils.safestring import SafeString
 
 from accounts.admin.panels import staff
+from compute.machine_names import machine_name
 from compute.models import Firewall, FirewallDevice, Instance, PacketFilter
 from compute.services.firewalls import delivery, firewalls
 from compute.services.firewalls.firewalls import FirewallChanges
-from compute.worker.run import machine_name
 from config.admin.display import BAD, BUSY, GOOD, NOTHING, QUIET, link, list_of, moment, pill, pretty
 from config.admin.pages import Panel, ReadOnlyPage
 from config.admin.verbs import Verb

@@ -9,7 +9,6 @@ from compute.drivers.base import Driver, DriverError, FirewallSpec, Unreachable
 from compute.services.firewalls import delivery
 from compute.worker import reachability
 from compute.worker.drivers import driver as configured_driver
-from compute.worker.run import machine_name
 
 log = logging.getLogger(__name__)
 

@@ -5,6 +5,7 @@ from typing import Any
 
 from compute.drivers.base import Driver, Power, Progress
 from compute.jobs.definition import Kind, Wait
+from compute.machine_names import machine_name
 from compute.models import Instance, Job
 from config.encryption import unseal
 
@@ -57,16 +58,6 @@ class Run:
     def secrets(self) -> dict[str, Any]:
         """What was sealed for this job, readable only here on its way to the driver."""
         return unseal(self.job.sealed) if self.job.sealed else {}
-
-
-def machine_name(instance_id: int | None) -> str:
-    """The driver's name for an instance."""
-    return f"skerry-{instance_id}"
-
-
-def disk_name(instance_id: int | None, disk_id: int) -> str:
-    """The driver's name for a disk."""
-    return f"skerry-{instance_id}-disk-{disk_id}"
 
 
 def until(progress: Progress) -> Wait | None:

@@ -6,11 +6,11 @@ from dataclasses import asdict
 from django.utils.timezone import now
 
 from compute.drivers.base import Driver, DriverError, Unreachable
+from compute.machine_names import machine_name
 from compute.models import Host, Instance
 from compute.services.hosts import reachability
 from compute.services.stats import alerts, sampling
 from compute.worker.drivers import driver as configured_driver
-from compute.worker.run import machine_name
 from config.db.clock import database_now
 
 log = logging.getLogger(__name__)

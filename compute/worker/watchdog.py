@@ -10,13 +10,13 @@ from accounts.actors import Actor
 from accounts.services.events import notify
 from compute.drivers.base import Driver, DriverError, Unreachable
 from compute.jobs.queue import enqueue
+from compute.machine_names import machine_name
 from compute.models import Host, Instance, Job
 from compute.refs import instance_ref
 from compute.services.common.boot_profile import boot_config
 from compute.services.hosts import reachability
 from compute.services.hosts.maintenance import check_may_boot
 from compute.worker.drivers import driver as configured_driver
-from compute.worker.run import machine_name
 from config.db.clock import database_now
 from config.errors import Busy, DomainError
 

@@ -1,10 +1,11 @@
 """Answers: JSON by orjson, written once, with no content negotiation after the fact."""
 
-from collections.abc import Mapping
 from typing import Any
 
 import orjson
 from django.http import HttpResponse
+
+from config.headers import add_headers, prepared
 
 CONTENT_TYPE = "application/json"
 
@@ -29,20 +30,6 @@ class NoContent(HttpResponse):
     def __init__(self) -> None:
         super().__init__()
         del self.headers["Content-Type"]
-
-
-Headers = Mapping[str, tuple[str, str]]
-
-
-def prepared(**headers: str) -> Headers:
-    """Headers of plain ASCII without line ends, in the form that `add_headers` takes: ``prepared(X_Y="z")``."""
-    names = [name.replace("_", "-") for name in headers]
-    return {name.lower(): (name, value) for name, value in zip(names, headers.values(), strict=True)}
-
-
-def add_headers(response: HttpResponse, headers: Headers) -> None:
-    """Set all of `headers`. One by one, Django would convert and check each again for every answer."""
-    response.headers._store.update(headers)
 
 
 def error_response(problems: list[dict[str, Any]], status: int) -> JSONResponse:

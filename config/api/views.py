@@ -25,12 +25,13 @@ from rest_framework.viewsets import ViewSetMixin
 from config import limits as throttles
 from config.api import access, exceptions, pagination
 from config.api.filters import Filter, read_header, read_query
-from config.api.origins import network_of
 from config.api.parsers import JSONOnly, JSONParser
-from config.api.responses import Headers, JSONResponse, add_headers, prepared
+from config.api.responses import JSONResponse
 from config.api.serializers import Resource
+from config.client_address import network_of
 from config.db import compiled as queries
 from config.errors import Denied, Missing
+from config.headers import Headers, add_headers, prepared
 
 NO_STORE = "private, max-age=0, no-store"
 QUARTER_HOUR = "private, max-age=900"

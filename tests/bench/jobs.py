@@ -16,10 +16,10 @@ from django.db.models import Prefetch
 
 from accounts.actors import Actor
 from compute.drivers.base import DiskSpec, MachineSpec
+from compute.machine_names import disk_name, machine_name
 from compute.models import Config, Instance, Job
 from compute.services.instances.power import boot
 from compute.worker.drivers import driver
-from compute.worker.run import disk_name, machine_name
 from tests.bench.errors import BenchError
 from tests.bench.servers import last_words, worker
 from tests.bench.worker import MARKS, mark, noop

@@ -9,13 +9,13 @@ from django.db.models.functions import Now
 
 from compute.drivers.base import DriverError, Refused
 from compute.jobs.queue import enqueue
+from compute.machine_names import machine_name
 from compute.models import Firewall, FirewallDevice, Instance, Job, PacketFilter
 from compute.services.firewalls import delivery as books
 from compute.services.firewalls import firewalls
 from compute.services.firewalls.firewalls import FirewallChanges, FirewallSpec
 from compute.services.removal import remove
 from compute.worker import engine, packet_filters
-from compute.worker.run import machine_name
 from compute.worker.tasks import sweep
 from tests.compute.jobs.memory import MemoryDriver, WorkerDied, dying_once_at, failing_at
 from tests.compute.jobs.stages import deployed

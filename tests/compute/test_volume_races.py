@@ -6,6 +6,7 @@ import pytest
 from django.db import connection, transaction
 
 from compute.drivers.base import MachineSpec
+from compute.machine_names import machine_name
 from compute.models import Instance, Job, Volume, VolumeDevice
 from compute.models.volumes import volume_name
 from compute.services.instances import configs
@@ -14,7 +15,6 @@ from compute.services.removal import remove
 from compute.services.volumes import volumes
 from compute.services.volumes.volumes import Place, VolumeSpec
 from compute.worker import engine
-from compute.worker.run import machine_name
 from config.errors import DomainError
 from tests.compute.jobs.stages import deployed, volume_of
 from tests.compute.jobs.test_every_kind import assert_volumes_in_place

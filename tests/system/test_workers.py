@@ -12,11 +12,11 @@ import pytest
 from django.db.models import F
 
 from accounts.models import Event
+from compute.machine_names import disk_name, machine_name
 from compute.models import Address, AddressPool, Instance, Job, PacketFilter
 from compute.services.firewalls import firewalls
 from compute.services.instances import instances, power
 from compute.worker.drivers import driver as configured_driver
-from compute.worker.run import disk_name, machine_name
 from tests.system.conftest import Fleet, wait_for
 from tests.world import STRONG, World
 

@@ -5,12 +5,13 @@ from collections.abc import Iterable, Sequence
 from accounts.actors import Actor
 from compute.drivers.base import DiskSpec, Refused
 from compute.jobs.definition import Again, Fail, Outcome, Wait
+from compute.machine_names import disk_name
 from compute.models import Backup, Config, Disk, Instance, Job
 from compute.services.backups import records
 from compute.services.backups.content import lay_out
 from compute.services.backups.records import RESTORING
 from compute.services.networking.vlans import tell, vlans_of
-from compute.worker.run import Run, disk_name
+from compute.worker.run import Run
 from compute.worker.steps.basic import start_profile
 
 READ_AGAIN = 10.0

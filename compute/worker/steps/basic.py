@@ -8,12 +8,13 @@ from django.db.models import QuerySet
 
 from compute.drivers.base import BootSpec, DiskSpec, FirewallSpec, MachineSpec
 from compute.jobs.definition import Again, Fail, Outcome, Wait
+from compute.machine_names import disk_name
 from compute.models import Disk
 from compute.models.volumes import volume_name
 from compute.services.firewalls import delivery
 from compute.services.networking.addresses import mac_address
 from compute.services.removal import remove
-from compute.worker.run import Run, disk_name, until
+from compute.worker.run import Run, until
 
 
 def define(run: Run) -> None:

@@ -5,9 +5,10 @@ from django.db.models.functions import Now
 from accounts.actors import Actor
 from compute.drivers.base import DiskSpec, Power
 from compute.jobs.definition import Outcome
+from compute.machine_names import disk_name, machine_name
 from compute.models import Config, Disk, Instance, Job
 from compute.services.networking.vlans import tell, vlans_of
-from compute.worker.run import Run, disk_name, machine_name
+from compute.worker.run import Run
 from compute.worker.steps.basic import forget, make_next
 
 

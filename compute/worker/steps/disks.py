@@ -8,8 +8,9 @@ from django.db.models.functions import Now
 
 from compute.drivers.base import DiskSpec
 from compute.jobs.definition import Outcome
+from compute.machine_names import disk_name
 from compute.models import Disk
-from compute.worker.run import Run, disk_name, until
+from compute.worker.run import Run, until
 from compute.worker.steps.basic import disk_spec
 
 

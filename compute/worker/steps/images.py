@@ -2,11 +2,12 @@
 
 from compute.drivers.base import DriverError
 from compute.jobs.definition import Outcome
+from compute.machine_names import disk_name
 from compute.models import Image
 from compute.models.catalogue import image_archive
 from compute.services.images import files
 from compute.services.removal import remove_image
-from compute.worker.run import Run, disk_name, until
+from compute.worker.run import Run, until
 
 
 def save(run: Run) -> Outcome:

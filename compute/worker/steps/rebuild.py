@@ -7,12 +7,13 @@ Whatever fails, what is there in the end is shown: all of the old, what is left 
 from accounts.actors import Actor
 from compute.drivers.base import Refused
 from compute.jobs.definition import Again, Fail, Outcome
+from compute.machine_names import disk_name
 from compute.models import Config, Disk, Image, Instance, Job, StackScript
 from compute.services.instances.deploy import Deploy, fill_plan
 from compute.services.networking.vlans import tell, vlans_of
 from compute.services.stackscripts.stackscripts import Deployment
 from compute.services.volumes import attachments
-from compute.worker.run import Run, disk_name
+from compute.worker.run import Run
 from compute.worker.steps.basic import start_profile
 from config.db.inserts import insert_together
 

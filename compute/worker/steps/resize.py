@@ -1,7 +1,8 @@
 """The steps of a change of type that a migration does not have: the disk that is resized along with it."""
 
 from compute.jobs.definition import Outcome
-from compute.worker.run import Run, disk_name, until
+from compute.machine_names import disk_name
+from compute.worker.run import Run, until
 
 
 def resize_disk(run: Run) -> Outcome:

@@ -7,10 +7,10 @@ from django.utils.timezone import now
 
 from accounts.models import Event, User
 from compute.drivers.base import DiskSpec, Refused
+from compute.machine_names import disk_name, machine_name
 from compute.models import Backup, Instance, InstanceType, Job
 from compute.services.hosts import maintenance
 from compute.worker import engine
-from compute.worker.run import disk_name, machine_name
 from tests.compute.jobs.memory import failing_at
 from tests.compute.jobs.stages import deployed
 from tests.compute.jobs.work import work

@@ -7,11 +7,11 @@ from django.db import connection
 
 from accounts.models import Event, GlobalGrants, Grant, User
 from compute.drivers.base import DriverError, Progress
+from compute.machine_names import disk_name, machine_name
 from compute.models import Address, Config, Disk, Instance, Job
 from compute.services.instances import instances, power
 from compute.services.instances.clones import CloneSpec, clone
 from compute.worker import engine
-from compute.worker.run import disk_name, machine_name
 from config.errors import DomainError
 from regions.models import Region
 from tests.compute.jobs.memory import failing_at

@@ -4,8 +4,8 @@ import pytest
 
 from accounts.models import Event, SSHKey, User
 from compute.drivers.base import DriverError, Refused
+from compute.machine_names import disk_name, machine_name
 from compute.models import Disk, Image, Instance, Job
-from compute.worker.run import disk_name, machine_name
 from tests.compute.jobs.memory import MemoryDriver, failing_at
 from tests.compute.jobs.stages import deployed, with_disk
 from tests.compute.jobs.work import work

@@ -3,8 +3,8 @@
 import pytest
 
 from accounts.models import Event, GlobalGrants, Grant, SSHKey, User
+from compute.machine_names import disk_name, machine_name
 from compute.models import Address, Disk, Image, Instance, Job
-from compute.worker.run import disk_name, machine_name
 from tests.compute.jobs.work import work
 from tests.factories import GrantFactory, ImageFactory, StackScriptFactory
 from tests.world import STRONG

@@ -8,6 +8,7 @@ from django.utils.timezone import now
 
 from accounts.models import Event, Grant, User
 from compute.drivers.base import DriverError, Progress
+from compute.machine_names import machine_name
 from compute.models import (
     VLAN,
     Address,
@@ -28,7 +29,6 @@ from compute.models import (
 from compute.services.hosts import moves
 from compute.services.instances import instances, power
 from compute.worker import engine
-from compute.worker.run import machine_name
 from config.errors import Invalid
 from regions.models import Region
 from tests.compute.jobs.memory import MemoryDriver, failing_at

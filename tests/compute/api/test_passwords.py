@@ -4,8 +4,8 @@ import pytest
 
 from accounts.models import Event, User
 from compute.drivers.base import DriverError
+from compute.machine_names import disk_name, machine_name
 from compute.models import Disk, Instance, Job
-from compute.worker.run import disk_name, machine_name
 from tests.compute.jobs.memory import failing_at
 from tests.compute.jobs.stages import deployed, with_disk
 from tests.compute.jobs.work import work

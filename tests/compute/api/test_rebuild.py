@@ -4,8 +4,8 @@ import pytest
 
 from accounts.models import Event, GlobalGrants, Grant, User
 from compute.drivers.base import DriverError, Refused
+from compute.machine_names import disk_name, machine_name
 from compute.models import Config, Disk, Host, Image, Instance, Job
-from compute.worker.run import disk_name, machine_name
 from tests.compute.jobs.memory import MemoryDriver
 from tests.compute.jobs.stages import deployed
 from tests.compute.jobs.test_every_kind import assert_instance_sound

@@ -4,13 +4,13 @@ import pytest
 
 from accounts.models import Event, Grant, User
 from compute.drivers.base import DriverError
+from compute.machine_names import disk_name, machine_name
 from compute.models import Config, Host, Instance, Job
 from compute.services.hosts import maintenance, moves
 from compute.services.instances import power
 from compute.services.instances.clones import CloneSpec, clone
 from compute.services.instances.rescue import rescue
 from compute.worker import watchdog
-from compute.worker.run import disk_name, machine_name
 from tests.compute.jobs.memory import MemoryDriver, failing_at
 from tests.compute.jobs.stages import deployed, volume_of
 from tests.compute.jobs.work import work

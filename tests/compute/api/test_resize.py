@@ -4,10 +4,10 @@ import pytest
 
 from accounts.models import Event, Grant, User
 from compute.drivers.base import DriverError, Progress, Refused
+from compute.machine_names import disk_name, machine_name
 from compute.models import Host, Instance, InstanceType, Job, Reservation
 from compute.services.hosts.placement import FULL
 from compute.worker import engine
-from compute.worker.run import disk_name, machine_name
 from regions.models import Region
 from tests.compute.jobs.memory import MemoryDriver, failing_at
 from tests.compute.jobs.stages import deployed

@@ -4,10 +4,10 @@ import pytest
 
 from accounts.models import Event, GlobalGrants, User
 from compute.drivers.base import Refused
+from compute.machine_names import disk_name, machine_name
 from compute.models import Backup, Config, Disk, Instance, InstanceType, Job
 from compute.services.hosts.moves import migrate
 from compute.worker import engine
-from compute.worker.run import disk_name, machine_name
 from regions.models import Region
 from tests.compute.jobs.memory import failing_at
 from tests.compute.jobs.stages import backed_up, deployed

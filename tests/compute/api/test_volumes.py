@@ -4,11 +4,11 @@ import pytest
 
 from accounts.models import Event, Grant, User
 from compute.drivers.base import DriverError
+from compute.machine_names import machine_name
 from compute.models import Instance, Job, Volume, VolumeDevice
 from compute.models.volumes import volume_name
 from compute.services.instances import instances, power, rebuild
 from compute.services.instances.rebuild import RebuildSpec
-from compute.worker.run import machine_name
 from regions.models import Region
 from tags.models import Tagging
 from tests.compute.jobs.memory import failing_at

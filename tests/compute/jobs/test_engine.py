@@ -11,10 +11,10 @@ from accounts.models import Event
 from compute.drivers.base import DriverError, Power, Progress
 from compute.jobs import store
 from compute.jobs.queue import cancel, enqueue, run_now
+from compute.machine_names import machine_name
 from compute.models import Address, Instance, Job
 from compute.services.instances import instances, power
 from compute.worker import engine
-from compute.worker.run import machine_name
 from config.errors import Busy, Invalid
 from tests.compute.jobs.memory import MemoryDriver, failing_at
 from tests.compute.jobs.work import clock, work

@@ -11,12 +11,12 @@ from django.db.models import Sum
 from accounts.models import Event, Grant
 from compute.drivers.base import DriverError, Power, Refused
 from compute.jobs.definition import KINDS
+from compute.machine_names import disk_name, machine_name
 from compute.models import Address, Backup, Config, Disk, Host, Image, Instance, Job, Volume, VolumeDevice
 from compute.models.volumes import volume_name
 from compute.services.images import files
 from compute.services.removal import remove
 from compute.worker import steps
-from compute.worker.run import disk_name, machine_name
 from tests.compute.jobs.memory import MemoryDriver, dying_once_at, failing_at
 from tests.compute.jobs.stages import staged
 from tests.compute.jobs.work import work

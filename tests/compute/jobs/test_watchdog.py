@@ -8,10 +8,10 @@ from django.db import connection, transaction
 from django.db.models.functions import Now
 
 from accounts.models import Event
+from compute.machine_names import machine_name
 from compute.models import Instance, Job
 from compute.services.images.images import create_from_disk
 from compute.worker import watchdog
-from compute.worker.run import machine_name
 from tests.compute.jobs.memory import MemoryDriver
 from tests.compute.jobs.stages import deployed
 from tests.compute.jobs.work import work

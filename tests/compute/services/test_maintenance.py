@@ -3,11 +3,11 @@
 import pytest
 
 from accounts.models import Event
+from compute.machine_names import machine_name
 from compute.models import Host, Instance, Job
 from compute.services.hosts import maintenance
 from compute.services.instances import power
 from compute.worker import watchdog
-from compute.worker.run import machine_name
 from config.errors import Invalid
 from tests.compute.jobs.memory import MemoryDriver
 from tests.compute.jobs.stages import deployed

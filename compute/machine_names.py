@@ -1,0 +1,11 @@
+"""What hypervisors call machines and disks: names made of our keys, known before anything was made."""
+
+
+def machine_name(instance_id: int | None) -> str:
+    """The driver's name for an instance."""
+    return f"skerry-{instance_id}"
+
+
+def disk_name(instance_id: int | None, disk_id: int) -> str:
+    """The driver's name for a disk."""
+    return f"skerry-{instance_id}-disk-{disk_id}"

@@ -1,0 +1,18 @@
+"""Headers that are prepared once and set on many answers."""
+
+from collections.abc import Mapping
+
+from django.http import HttpResponse
+
+Headers = Mapping[str, tuple[str, str]]
+
+
+def prepared(**headers: str) -> Headers:
+    """Headers of plain ASCII without line ends, in the form that `add_headers` takes: ``prepared(X_Y="z")``."""
+    names = [name.replace("_", "-") for name in headers]
+    return {name.lower(): (name, value) for name, value in zip(names, headers.values(), strict=True)}
+
+
+def add_headers(response: HttpResponse, headers: Headers) -> None:
+    """Set all of `headers`. One by one, Django would convert and check each again for every answer."""
+    response.headers._store.update(headers)
