@@ -163,7 +163,7 @@ def test_ctrl_c_before_it_runs_ends_with_a_line_and_leaves_no_server(start, tmp_
 
 
 def test_ctrl_c_while_python_still_imports_ends_with_a_line(tmp_path):
-    (tmp_path / "environs.py").write_text("import os, signal\nos.kill(os.getpid(), signal.SIGINT)\n")
+    (tmp_path / "dj_database_url.py").write_text("import os, signal\nos.kill(os.getpid(), signal.SIGINT)\n")
     environ = environment(tmp_path) | {"PYTHONPATH": str(tmp_path)}
     done = subprocess.run(
         [sys.executable, "manage.py", "serve"],
