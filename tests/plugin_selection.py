@@ -37,7 +37,7 @@ def pytest_report_header(config: pytest.Config) -> str | None:
     return f"-k: {read} of {len(files)} files hold its words; --all-files reads the others too"
 
 
-@pytest.hookimpl(tryfirst=True)
+@pytest.hookimpl(tryfirst=True, optionalhook=True)
 def pytest_xdist_auto_num_workers(config: pytest.Config) -> int | None:
     """No other process for a few files. None lets xdist count processors."""
     return 0 if 0 < len(selected(config)) <= FEW else None
