@@ -1,6 +1,6 @@
 """OAuth scopes: ``family:read_only`` and ``family:read_write``, or ``*`` for everything."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from functools import lru_cache
 
 ALL = "*"
@@ -23,6 +23,7 @@ FAMILIES = {
 }
 """Families and what they are about, in plain words for the pages."""
 
+VERBS = {READ_ONLY: "See", READ_WRITE: "See, create, change and delete"}
 NONE = "At least one scope is required"
 KNOWN = {ALL, *(f"{family}:{level}" for family in FAMILIES for level in (READ_ONLY, READ_WRITE))}
 
@@ -54,3 +55,20 @@ def includes(held: Iterable[str], wanted: Iterable[str]) -> bool:
         scope in held or (scope.endswith(f":{READ_ONLY}") and f"{scope.partition(':')[0]}:{READ_WRITE}" in held)
         for scope in wanted
     )
+
+
+def describe(scope: str) -> str:
+    """A known scope in plain words: ``computes:read_only`` is "See compute instances"."""
+    if scope == ALL:
+        return "Everything: see, create, change and delete all that you can, your account included"
+    family, _, level = scope.partition(":")
+    return f"{VERBS[level]} {FAMILIES[family]}"
+
+
+def describe_all(scopes: Sequence[str]) -> list[str]:
+    """What `scopes` allow together, leaving out those that another includes."""
+    return [
+        describe(scope)
+        for scope in scopes
+        if not any(other != scope and includes([other], [scope]) for other in scopes)
+    ]

@@ -38,7 +38,7 @@ FLOORS: dict[str, tuple[set[str], set[str]]] = {
     "prober": ({"models", "services"}, {"egress", "errors"}),
     "worker": (
         BELOW | REFERENCES | {"models", "jobs", "services", "drivers"},
-        {"db", "encryption", "errors", "notify"},
+        {"db", "encryption", "errors", "notify", "version"},
     ),
     "authentication": (BELOW | {"models"}, {"db"}),
     "openid": (set(), {"openid"}),
@@ -51,7 +51,7 @@ FLOORS: dict[str, tuple[set[str], set[str]]] = {
     "oauth": (BELOW | {"models", "services", "pages"}, {"api", "client_address"}),
     "admin": (BELOW | REFERENCES | {"models", "services", "jobs"}, {"admin", "errors"}),
     "tasks": ({"services", "prober", "worker"}, {"notify"}),
-    "management": (BELOW | {"models", "services"}, {"errors"}),
+    "management": (BELOW | {"models", "services"}, {"command_errors", "errors"}),
     "apps": (BELOW | REFERENCES | {"models", "services", "jobs", "worker"}, set()),
 }
 
@@ -71,17 +71,23 @@ CONFIG: dict[str, set[str]] = {
     "notify": set(),
     "pages": set(),
     "cors": set(),
-    "openid": set(),
+    "openid": {"environment"},
     "logging": set(),
     "handler": set(),
     "formats": set(),
+    "environment": set(),
+    "version": set(),
+    "bootstrap": set(),
+    "command_errors": {"errors"},
     "middleware": {"api", "logging"},
-    "laptop": set(),
-    "settings": {"laptop", "logging", "openid"},
-    "celery": {"logging"},
-    "wsgi": {"handler"},
-    "apps": set(),
-    "management": {"celery", "encryption", "laptop"},
+    "laptop": {"db"},
+    "settings": {"environment", "laptop", "logging", "openid"},
+    "checks": {"laptop"},
+    "starting": {"checks"},
+    "celery": {"logging", "starting"},
+    "wsgi": {"handler", "starting"},
+    "apps": {"checks", "environment"},
+    "management": {"celery", "command_errors", "db", "encryption", "laptop"},
 }
 OPENS_APPS = {"urls", "management", "laptop"}
 """Of config: what may import apps. Addresses lead to them, and `make serve` shows a demo account."""

@@ -1,12 +1,8 @@
-"""The contract's scopes, as the toolkit asks for them and as the pages say them: of consent, and of new tokens."""
-
-from collections.abc import Sequence
+"""The contract's scopes, as the toolkit asks for them."""
 
 from oauth2_provider.scopes import BaseScopes
 
-from accounts.scopes import ALL, FAMILIES, KNOWN, READ_ONLY, includes
-
-WORDS = {READ_ONLY: "See", "read_write": "See, create, change and delete"}
+from accounts.scopes import KNOWN, describe
 
 
 class ContractScopes(BaseScopes):
@@ -20,20 +16,3 @@ class ContractScopes(BaseScopes):
 
     def get_default_scopes(self, application=None, request=None, *args, **kwargs) -> list[str]:
         return []
-
-
-def describe(scope: str) -> str:
-    """A known scope in plain words: ``computes:read_only`` is "See compute instances"."""
-    if scope == ALL:
-        return "Everything: see, create, change and delete all that you can, your account included"
-    family, _, level = scope.partition(":")
-    return f"{WORDS[level]} {FAMILIES[family]}"
-
-
-def describe_all(scopes: Sequence[str]) -> list[str]:
-    """What `scopes` allow together, leaving out those that another includes."""
-    return [
-        describe(scope)
-        for scope in scopes
-        if not any(other != scope and includes([other], [scope]) for other in scopes)
-    ]

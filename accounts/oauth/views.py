@@ -34,9 +34,9 @@ from oauthlib.oauth2.rfc6749.errors import (
 )
 
 from accounts.models import OAuthClient, User
-from accounts.oauth.scopes import describe_all
 from accounts.oauth.validator import TOKEN, may_authorize
 from accounts.pages.base import POLICY, Page
+from accounts.scopes import describe_all
 from accounts.services import attempts
 from accounts.services.access import note_authorization
 from config.client_address import network_of

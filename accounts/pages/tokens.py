@@ -12,11 +12,10 @@ from django.shortcuts import render
 from django.utils.timezone import now
 from django.views.generic import FormView
 
-from accounts.oauth.scopes import describe
 from accounts.pages.base import CopyPage, actor_of, signed_in
 from accounts.pages.confirm import Confirmed
 from accounts.pages.forms import add_problems
-from accounts.scopes import ALL, FAMILIES, KNOWN, NONE, READ_ONLY, READ_WRITE, includes
+from accounts.scopes import ALL, FAMILIES, KNOWN, NONE, READ_ONLY, READ_WRITE, describe, includes
 from accounts.services import tokens
 from config.errors import Denied, Invalid
 

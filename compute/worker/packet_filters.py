@@ -6,6 +6,7 @@ import time
 from django.conf import settings
 
 from compute.drivers.base import Driver, DriverError, FirewallSpec, Unreachable
+from compute.machine_names import machine_name
 from compute.services.firewalls import delivery
 from compute.worker import reachability
 from compute.worker.drivers import driver as configured_driver

@@ -7,8 +7,8 @@ import pytest
 from django.test import Client
 
 from accounts.models import OAuthClient, OAuthGrant
-from accounts.oauth.scopes import ContractScopes, describe_all
-from accounts.scopes import KNOWN
+from accounts.oauth.scopes import ContractScopes
+from accounts.scopes import KNOWN, describe_all
 from tests.accounts.apps import PROFILE, App, browser_of, redirected
 
 pytestmark = pytest.mark.django_db
