@@ -17,7 +17,7 @@ from accounts.services import outbox, users
 from accounts.services.grants import set_grants
 from config.encryption import unseal
 from config.errors import Invalid, Missing
-from tests.compute.test_gone_meanwhile import held_up
+from tests.compute.services.instances.test_gone_meanwhile import held_up
 from tests.factories import (
     EventFactory,
     GrantFactory,

@@ -31,7 +31,7 @@ from compute.services import heartbeats
 from compute.services.firewalls import delivery
 from compute.worker import engine
 from tests.admin.managed import one_of_each
-from tests.compute.jobs.memory import MemoryDriver
+from tests.compute.memory_driver import MemoryDriver
 from tests.factories import (
     FirewallFactory,
     HostMigrationFactory,

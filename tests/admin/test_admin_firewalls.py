@@ -13,7 +13,7 @@ from compute.worker import packet_filters
 from tests.admin.conftest import messages_of
 from tests.admin.test_admin_access import list_address, page_address
 from tests.admin.test_admin_instances import do
-from tests.compute.jobs.memory import failing_at
+from tests.compute.memory_driver import failing_at
 
 pytestmark = pytest.mark.django_db
 

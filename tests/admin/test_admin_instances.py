@@ -12,7 +12,7 @@ from compute.services.instances import power
 from compute.worker import engine
 from tests.admin.conftest import messages_of
 from tests.admin.test_admin_access import list_address, page_address
-from tests.compute.jobs.memory import failing_at
+from tests.compute.memory_driver import failing_at
 from tests.factories import ConfigFactory, VolumeFactory
 
 pytestmark = pytest.mark.django_db

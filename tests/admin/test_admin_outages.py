@@ -17,8 +17,8 @@ from compute.services.heartbeats import SILENCE, Process
 from compute.services.instances import instances, power
 from compute.worker import engine
 from tests.admin.test_admin_access import list_address, page_address
-from tests.compute.jobs.memory import failing_at
-from tests.compute.jobs.work import work
+from tests.compute.memory_driver import failing_at
+from tests.compute.run_jobs import work
 
 pytestmark = pytest.mark.django_db
 MINUTE = timedelta(minutes=1)

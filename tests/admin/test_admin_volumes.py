@@ -7,8 +7,8 @@ from accounts.models import Event
 from compute.models import Job, Volume
 from tests.admin.conftest import messages_of
 from tests.admin.test_admin_access import list_address, page_address
-from tests.compute.jobs.stages import volume_of
-from tests.compute.jobs.work import work
+from tests.compute.run_jobs import work
+from tests.compute.worker.scenarios import volume_of
 from tests.factories import VolumeFactory
 
 pytestmark = pytest.mark.django_db

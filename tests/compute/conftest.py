@@ -5,7 +5,7 @@ import pytest
 from compute.jobs import queue
 from compute.services.firewalls import delivery
 from compute.worker import engine
-from tests.compute.jobs.memory import MemoryDriver
+from tests.compute.memory_driver import MemoryDriver
 from tests.world import world
 
 __all__ = ["world"]

@@ -8,9 +8,9 @@ from compute.models import Address, Instance
 from compute.services.networking import assign as ips
 from compute.services.networking.reassign import Assignment, assign
 from managed.models import ComputeSettings
-from tests.compute.jobs.memory import MemoryDriver
-from tests.compute.jobs.stages import staged
-from tests.compute.jobs.work import work
+from tests.compute.memory_driver import MemoryDriver
+from tests.compute.run_jobs import work
+from tests.compute.worker.scenarios import staged
 from tests.factories import InstanceFactory
 from tests.world import world
 

@@ -11,9 +11,9 @@ from compute.machine_names import disk_name, machine_name
 from compute.models import Backup, Instance, InstanceType, Job
 from compute.services.hosts import maintenance
 from compute.worker import engine
-from tests.compute.jobs.memory import failing_at
-from tests.compute.jobs.stages import deployed
-from tests.compute.jobs.work import work
+from tests.compute.memory_driver import failing_at
+from tests.compute.run_jobs import work
+from tests.compute.worker.scenarios import deployed
 from tests.factories import DiskFactory, GrantFactory, InstanceFactory, StaffFactory, UserFactory
 
 pytestmark = pytest.mark.django_db

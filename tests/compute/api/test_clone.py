@@ -14,9 +14,9 @@ from compute.services.instances.clones import CloneSpec, clone
 from compute.worker import engine
 from config.errors import DomainError
 from regions.models import Region
-from tests.compute.jobs.memory import failing_at
-from tests.compute.jobs.stages import deployed
-from tests.compute.jobs.work import work
+from tests.compute.memory_driver import failing_at
+from tests.compute.run_jobs import work
+from tests.compute.worker.scenarios import deployed
 from tests.factories import AddressPoolFactory, DiskFactory, HostFactory, InstanceFactory, InstanceTypeFactory
 
 pytestmark = pytest.mark.django_db

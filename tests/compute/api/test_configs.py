@@ -7,8 +7,8 @@ from accounts.models import Event, Grant, User
 from compute.jobs.queue import enqueue
 from compute.models import Config, Disk, Instance, Job, VolumeDevice
 from compute.services.instances import power
-from tests.compute.jobs.stages import deployed, volume_of
-from tests.compute.jobs.work import work
+from tests.compute.run_jobs import work
+from tests.compute.worker.scenarios import deployed, volume_of
 from tests.factories import ConfigFactory, DiskFactory, InstanceFactory, RegionFactory, VolumeFactory
 
 pytestmark = pytest.mark.django_db

@@ -6,9 +6,9 @@ from accounts.models import Event, SSHKey, User
 from compute.drivers.base import DriverError, Refused
 from compute.machine_names import disk_name, machine_name
 from compute.models import Disk, Image, Instance, Job
-from tests.compute.jobs.memory import MemoryDriver, failing_at
-from tests.compute.jobs.stages import deployed, with_disk
-from tests.compute.jobs.work import work
+from tests.compute.memory_driver import MemoryDriver, failing_at
+from tests.compute.run_jobs import work
+from tests.compute.worker.scenarios import deployed, with_disk
 from tests.factories import ConfigFactory, DiskFactory, ImageFactory, StackScriptFactory
 from tests.world import STRONG
 

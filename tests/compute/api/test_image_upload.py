@@ -20,8 +20,8 @@ from compute.services.images import files as image_files
 from compute.services.images import uploads
 from compute.services.images.images import expire_uploads
 from config.errors import Invalid, Missing
-from tests.compute.jobs.memory import failing_at
-from tests.compute.jobs.work import work
+from tests.compute.memory_driver import failing_at
+from tests.compute.run_jobs import work
 
 pytestmark = pytest.mark.django_db
 

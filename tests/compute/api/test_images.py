@@ -6,8 +6,8 @@ from accounts.models import Event, GlobalGrants, Grant, User
 from compute.models import Image, Instance, Job
 from compute.services.images.images import delete
 from config.errors import Invalid
-from tests.compute.jobs.memory import failing_at
-from tests.compute.jobs.work import work
+from tests.compute.memory_driver import failing_at
+from tests.compute.run_jobs import work
 from tests.factories import DiskFactory, GrantFactory, ImageFactory, InstanceFactory
 
 pytestmark = pytest.mark.django_db

@@ -5,7 +5,7 @@ import pytest
 from accounts.models import Event, GlobalGrants, Grant, SSHKey, User
 from compute.machine_names import disk_name, machine_name
 from compute.models import Address, Disk, Image, Instance, Job
-from tests.compute.jobs.work import work
+from tests.compute.run_jobs import work
 from tests.factories import GrantFactory, ImageFactory, StackScriptFactory
 from tests.world import STRONG
 

@@ -151,7 +151,7 @@ def test_attaching_is_an_event_that_names_the_vlan(ask):
 
 
 def test_a_boot_gets_the_interfaces(api, world, driver):
-    from tests.compute.jobs.stages import deployed
+    from tests.compute.worker.scenarios import deployed
 
     instance = deployed(world, driver, interfaces=(vlan("a", "10.0.0.1/24"),))
     assert driver.machines[f"skerry-{instance.pk}"]["boot"].interfaces == (vlan("a", "10.0.0.1/24"),)

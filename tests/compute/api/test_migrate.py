@@ -31,9 +31,9 @@ from compute.services.instances import instances, power
 from compute.worker import engine
 from config.errors import Invalid
 from regions.models import Region
-from tests.compute.jobs.memory import MemoryDriver, failing_at
-from tests.compute.jobs.stages import deployed
-from tests.compute.jobs.work import work
+from tests.compute.memory_driver import MemoryDriver, failing_at
+from tests.compute.run_jobs import work
+from tests.compute.worker.scenarios import deployed
 from tests.factories import (
     AddressPoolFactory,
     ConfigFactory,

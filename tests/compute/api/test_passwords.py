@@ -6,9 +6,9 @@ from accounts.models import Event, User
 from compute.drivers.base import DriverError
 from compute.machine_names import disk_name, machine_name
 from compute.models import Disk, Instance, Job
-from tests.compute.jobs.memory import failing_at
-from tests.compute.jobs.stages import deployed, with_disk
-from tests.compute.jobs.work import work
+from tests.compute.memory_driver import failing_at
+from tests.compute.run_jobs import work
+from tests.compute.worker.scenarios import deployed, with_disk
 from tests.factories import DiskFactory
 
 pytestmark = pytest.mark.django_db

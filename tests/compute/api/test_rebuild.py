@@ -6,10 +6,10 @@ from accounts.models import Event, GlobalGrants, Grant, User
 from compute.drivers.base import DriverError, Refused
 from compute.machine_names import disk_name, machine_name
 from compute.models import Config, Disk, Host, Image, Instance, Job
-from tests.compute.jobs.memory import MemoryDriver
-from tests.compute.jobs.stages import deployed
-from tests.compute.jobs.test_every_kind import assert_instance_sound
-from tests.compute.jobs.work import work
+from tests.compute.memory_driver import MemoryDriver
+from tests.compute.run_jobs import work
+from tests.compute.worker.scenarios import deployed
+from tests.compute.worker.test_every_kind import assert_instance_sound
 from tests.factories import ConfigFactory, DiskFactory, ImageFactory, StackScriptFactory
 
 pytestmark = pytest.mark.django_db

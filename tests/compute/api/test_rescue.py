@@ -11,9 +11,9 @@ from compute.services.instances import power
 from compute.services.instances.clones import CloneSpec, clone
 from compute.services.instances.rescue import rescue
 from compute.worker import watchdog
-from tests.compute.jobs.memory import MemoryDriver, failing_at
-from tests.compute.jobs.stages import deployed, volume_of
-from tests.compute.jobs.work import work
+from tests.compute.memory_driver import MemoryDriver, failing_at
+from tests.compute.run_jobs import work
+from tests.compute.worker.scenarios import deployed, volume_of
 from tests.factories import ConfigFactory, DiskFactory, HostFactory, HostMigrationFactory
 
 pytestmark = pytest.mark.django_db

@@ -9,9 +9,9 @@ from compute.models import Host, Instance, InstanceType, Job, Reservation
 from compute.services.hosts.placement import FULL
 from compute.worker import engine
 from regions.models import Region
-from tests.compute.jobs.memory import MemoryDriver, failing_at
-from tests.compute.jobs.stages import deployed
-from tests.compute.jobs.work import work
+from tests.compute.memory_driver import MemoryDriver, failing_at
+from tests.compute.run_jobs import work
+from tests.compute.worker.scenarios import deployed
 from tests.factories import DiskFactory, HostFactory, InstanceFactory, InstanceTypeFactory, UserFactory
 
 pytestmark = pytest.mark.django_db

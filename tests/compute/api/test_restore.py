@@ -9,9 +9,9 @@ from compute.models import Backup, Config, Disk, Instance, InstanceType, Job
 from compute.services.hosts.moves import migrate
 from compute.worker import engine
 from regions.models import Region
-from tests.compute.jobs.memory import failing_at
-from tests.compute.jobs.stages import backed_up, deployed
-from tests.compute.jobs.work import work
+from tests.compute.memory_driver import failing_at
+from tests.compute.run_jobs import work
+from tests.compute.worker.scenarios import backed_up, deployed
 from tests.factories import (
     AddressPoolFactory,
     ConfigFactory,

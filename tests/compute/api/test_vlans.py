@@ -12,9 +12,9 @@ from compute.services.instances.clones import CloneSpec, clone
 from compute.services.instances.rebuild import RebuildSpec, rebuild
 from compute.services.removal import remove
 from regions.models import Region
-from tests.compute.jobs.memory import failing_at
-from tests.compute.jobs.stages import backed_up, deployed
-from tests.compute.jobs.work import work
+from tests.compute.memory_driver import failing_at
+from tests.compute.run_jobs import work
+from tests.compute.worker.scenarios import backed_up, deployed
 from tests.factories import AddressPoolFactory, HostFactory, InstanceFactory
 from tests.world import STRONG
 

@@ -11,9 +11,9 @@ from compute.services.instances import instances, power, rebuild
 from compute.services.instances.rebuild import RebuildSpec
 from regions.models import Region
 from tags.models import Tagging
-from tests.compute.jobs.memory import failing_at
-from tests.compute.jobs.stages import deployed, volume_of
-from tests.compute.jobs.work import work
+from tests.compute.memory_driver import failing_at
+from tests.compute.run_jobs import work
+from tests.compute.worker.scenarios import deployed, volume_of
 from tests.factories import ConfigFactory, DiskFactory, InstanceFactory, RegionFactory, VolumeFactory
 from tests.world import STRONG
 

@@ -8,7 +8,7 @@ from psycopg.conninfo import make_conninfo
 
 from compute.drivers.base import Driver
 from compute.drivers.simulated import SimulatedDriver
-from tests.compute.jobs.memory import MemoryDriver
+from tests.compute.memory_driver import MemoryDriver
 
 
 @pytest.fixture

@@ -1,0 +1,32 @@
+"""Being the workers and the clock, for tests that need a job at its end."""
+
+from contextlib import suppress
+from datetime import datetime
+
+from django.db import connection
+from django.db.models.functions import Now
+
+from compute.models import Job
+from compute.worker import engine
+from tests.compute.memory_driver import MemoryDriver, WorkerDied
+
+ROUNDS = 40
+
+
+def work(job: Job, driver: MemoryDriver) -> Job:
+    """Run the job whenever it is not finished, as if each wait, backoff and lease were over."""
+    for _ in range(ROUNDS):
+        with suppress(WorkerDied):  # the next round finds the lease run out
+            engine.run(job.pk, driver)
+        job.refresh_from_db()
+        if job.finished_at is not None:
+            return job
+        Job.objects.filter(pk=job.pk).update(run_at=Now(), lease_until=None)
+    raise AssertionError(f"{job} does not end: {job.state} at {job.step}, {job.error}")
+
+
+def clock() -> datetime:
+    """The database's, which timers and leases go by, at this moment."""
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT clock_timestamp()")
+        return cursor.fetchone()[0]

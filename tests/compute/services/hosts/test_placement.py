@@ -1,0 +1,224 @@
+"""Hosts are never given out twice: room is reserved, enlarged, moved and given back, whoever asks at once."""
+
+import threading
+
+import pytest
+from django.db import IntegrityError, connection, transaction
+from django.db.models import Sum
+
+from compute.models import AddressPool, Host, Instance, InstanceType, Reservation
+from compute.services.common.regions import slaac_in
+from compute.services.hosts import placement
+from compute.services.hosts.placement import FULL, PARTS, grow, place, release, settle
+from compute.services.removal import remove
+from config.errors import Invalid
+from tests.compute.services.instances.test_races import RACERS, race
+from tests.factories import AddressPoolFactory, HostFactory, InstanceFactory
+from tests.world import world
+
+__all__ = ["world"]
+
+pytestmark = pytest.mark.django_db
+
+
+def exact() -> bool:
+    """Whether each host says as used what its reservations are."""
+    sums = [Sum(name, default=0) for name in PARTS]
+    for host in Host.objects.all():
+        held = list(host.reservations.aggregate(*sums).values())
+        if held != [host.memory_used, host.vcpus_used, host.disk_used]:
+            return False
+    return True
+
+
+def bigger(plan: InstanceType, factor: int = 2) -> InstanceType:
+    sizes = {name: getattr(plan, name) * factor for name in PARTS}
+    fields = {"price_hourly": 1, "price_monthly": 1, "transfer": 1, "network_out": 1}
+    return InstanceType.objects.create(id=f"g6-times-{factor}", label="x", type_class="standard", **sizes, **fields)
+
+
+@pytest.fixture
+def instance(world) -> Instance:
+    return InstanceFactory(account=world.account, region=world.region, host=world.host, type=world.type)
+
+
+def room_for(count: int, plan: InstanceType) -> dict[str, int]:
+    return {name: count * getattr(plan, name) for name in PARTS}
+
+
+def test_the_host_with_the_largest_free_share_is_taken(world, instance):
+    HostFactory(region=world.region, **room_for(3, world.type))
+    empty = HostFactory(region=world.region, **room_for(30, world.type))
+    Host.objects.filter(pk=world.host.pk).update(vcpus_used=world.host.vcpus // 2)
+
+    assert place(instance, world.type, world.region.pk) != world.host
+    for _ in range(3):
+        place(instance, world.type, world.region.pk)
+    empty.refresh_from_db()
+    assert empty.memory_used == 3 * world.type.memory
+
+
+@pytest.mark.parametrize("part", PARTS)
+def test_none_is_taken_that_lacks_any_part(part, world, instance):
+    Host.objects.filter(pk=world.host.pk).update(**{part: getattr(world.type, part) - 1})
+    with pytest.raises(Invalid) as refusal:
+        place(instance, world.type, world.region.pk, field="type")
+    (problem,) = refusal.value.problems
+    assert (problem.field, problem.reason) == ("type", FULL)
+    assert not Reservation.objects.exists()
+
+
+@pytest.mark.parametrize("closed", [{"enabled": False}, {"maintenance": "2026-01-01T00:00:00Z"}])
+def test_a_closed_host_takes_none(closed, world, instance):
+    Host.objects.filter(pk=world.host.pk).update(**closed)
+    with pytest.raises(Invalid):
+        place(instance, world.type, world.region.pk)
+
+
+def test_the_host_to_avoid_is_avoided(world, instance):
+    with pytest.raises(Invalid):
+        place(instance, world.type, world.region.pk, avoid=world.host)
+    other = HostFactory(region=world.region)
+    assert place(instance, world.type, world.region.pk, avoid=world.host) == other
+
+
+def test_growing_holds_at_least_the_new_type(world, instance):
+    settle(instance, world.host, world.type)
+    twice = bigger(world.type)
+    assert grow(instance, twice)
+    assert grow(instance, twice), "a second time it fits already"
+    assert Reservation.objects.values(*PARTS).get() == room_for(2, world.type)
+    assert grow(instance, world.type), "what is smaller fits"
+    assert Reservation.objects.values(*PARTS).get() == room_for(2, world.type)
+    assert exact()
+
+
+@pytest.mark.parametrize("part", PARTS)
+def test_growing_where_it_does_not_fit_changes_nothing(part, world, instance):
+    settle(instance, world.host, world.type)
+    Host.objects.filter(pk=world.host.pk).update(**{part: 2 * getattr(world.type, part) - 1})
+    assert not grow(instance, bigger(world.type))
+    assert Reservation.objects.values(*PARTS).get() == room_for(1, world.type)
+    assert exact()
+
+
+def test_settling_gives_back_everything_else(world, instance):
+    settle(instance, world.host, bigger(world.type))
+    other = HostFactory(region=world.region)
+    place(instance, world.type, world.region.pk, avoid=world.host)
+    assert Reservation.objects.count() == 2
+    for _ in range(2):
+        settle(instance, other, world.type)
+        held = Reservation.objects.get()
+        assert (held.host, held.memory) == (other, world.type.memory)
+        assert exact()
+
+
+def test_of_two_slaac_pools_of_a_region_the_first_is_meant_whatever_makes_the_instance(world):
+    first = AddressPool.objects.get(region=world.region, kind="slaac")
+    key = first.pk
+    first.delete()
+    AddressPoolFactory(
+        id=key + 1000, region=world.region, kind="slaac", network="2001:db8:78::/64", gateway="fe80::1"
+    )
+    first.pk = key
+    first.save(force_insert=True)  # its row lies behind the other's
+    made = world.create()
+    assert made.ipv6 == slaac_in(world.region.pk, made.pk)
+    assert made.ipv6.startswith("2001:db8:77:")
+
+
+def test_an_instance_that_goes_gives_back_what_it_held(world):
+    made = world.create()
+    world.host.refresh_from_db()
+    assert world.host.memory_used == world.type.memory
+    assert exact()
+    for give_back in (release, release, remove):
+        give_back(made)
+        world.host.refresh_from_db()
+        assert (world.host.memory_used, world.host.vcpus_used, world.host.disk_used) == (0, 0, 0)
+        assert not Reservation.objects.exists()
+
+
+def test_a_create_without_room_leaves_nothing(world):
+    Host.objects.filter(pk=world.host.pk).update(memory=world.type.memory - 1)
+    with pytest.raises(Invalid) as refusal:
+        world.create()
+    assert [(each.field, each.reason) for each in refusal.value.problems] == [("region", FULL)]
+    assert not Instance.objects.exists()
+
+
+def test_the_check_stands_behind_it(world, instance):
+    Host.objects.filter(pk=world.host.pk).update(**room_for(1, world.type))
+    with pytest.raises(IntegrityError), transaction.atomic():
+        settle(instance, world.host, bigger(world.type))
+    assert exact()
+
+
+@pytest.mark.django_db(transaction=True)
+def test_of_racing_creates_no_more_are_made_than_fit(world):
+    room = RACERS - 3
+    Host.objects.filter(pk=world.host.pk).update(**room_for(room - 4, world.type))
+    HostFactory(region=world.region, **room_for(4, world.type))
+
+    results = race(lambda number: world.create(label=f"racer-{number}"))
+
+    made = [result for result in results if isinstance(result, Instance)]
+    refused = [result for result in results if isinstance(result, Invalid)]
+    assert (len(made), len(refused)) == (room, RACERS - room)
+    assert {str(refusal) for refusal in refused} == {FULL}
+    assert exact()
+    assert all(host.memory_used == host.memory for host in Host.objects.all())
+
+
+@pytest.mark.django_db(transaction=True)
+def test_of_racing_enlargements_as_many_succeed_as_fit(world):
+    instances = [world.create(label=f"racer-{number}") for number in range(RACERS)]
+    Host.objects.filter(pk=world.host.pk).update(**room_for(RACERS + 5, world.type))
+    twice = bigger(world.type)
+
+    def enlarge(number: int) -> bool:
+        with transaction.atomic():
+            return grow(instances[number], twice)
+
+    assert sum(race(enlarge)) == 5
+    assert exact()
+
+
+@pytest.mark.django_db(transaction=True)
+def test_a_placement_waits_for_no_other_while_another_host_has_room(world, instance):
+    """One transaction holds the emptiest host; the next takes another at once, without waiting."""
+    other = HostFactory(region=world.region, **room_for(10, world.type))
+    Host.objects.filter(pk=other.pk).update(**{f"{n}_used": v for n, v in room_for(5, world.type).items()})
+    placed: list[Host] = []
+
+    def second() -> None:
+        try:
+            with transaction.atomic(), connection.cursor() as cursor:
+                cursor.execute("SET LOCAL lock_timeout = '20s'")
+                placed.append(place(instance, world.type, world.region.pk))
+        finally:
+            connection.close()
+
+    with transaction.atomic():
+        assert placement.place(instance, world.type, world.region.pk) == world.host
+        racer = threading.Thread(target=second)
+        racer.start()
+        racer.join()
+    assert placed == [other]
+
+
+@pytest.mark.django_db(transaction=True)
+@pytest.mark.parametrize("attempt", range(5))
+def test_racing_creates_on_many_small_hosts_end_without_a_deadlock(world, attempt):
+    """Hosts fill up while others wait for them: who waits holds none that it was refused at."""
+    Host.objects.filter(pk=world.host.pk).update(**room_for(1, world.type))
+    for _ in range(3):
+        HostFactory(region=world.region, **room_for(1, world.type))
+
+    results = race(lambda number: world.create(label=f"racer-{number}"))
+
+    made = [result for result in results if isinstance(result, Instance)]
+    refused = [result for result in results if isinstance(result, Invalid)]
+    assert (len(made), len(refused)) == (4, RACERS - 4)
+    assert exact()

@@ -1,0 +1,205 @@
+"""Addresses and ranges that many want at once: real threads on a real database."""
+
+import pytest
+from django.db import connection
+from django.test import Client
+
+from accounts.models import Event, User
+from compute.models import Address, AddressPool, AddressShare, Instance, IPv6Range
+from compute.services.networking import assign, ranges, reassign
+from compute.services.removal import remove
+from config.errors import DomainError
+from tests.compute.services.instances.test_races import RACERS, race
+from tests.factories import token_of
+
+pytestmark = pytest.mark.django_db(transaction=True)
+
+
+def settled(world, label: str, **fields) -> Instance:
+    made = world.create(label=label, **fields)
+    made.jobs.all().delete()
+    Instance.objects.filter(pk=made.pk).update(status="offline")
+    return Instance.objects.get(pk=made.pk)
+
+
+def sound() -> None:
+    """Rows and arrays agree, and every instance has a public address and at most one private one."""
+    for instance in Instance.objects.all():
+        rows = list(instance.addresses.all())
+        assert sorted(instance.ipv4) == sorted(row.address for row in rows)
+        assert any(row.public for row in rows)
+        assert sum(not row.public for row in rows) <= 1
+    assert not AddressShare.objects.filter(address__instance=None).exists()
+
+
+def done(results: list) -> list:
+    """What was done. Nobody may have been thrown out by anything but a refusal."""
+    assert None not in results
+    return [result for result in results if not isinstance(result, DomainError)]
+
+
+def test_of_racing_additions_as_many_get_through_as_the_account_may_have(world):
+    instances = [settled(world, f"one-{number}") for number in range(3)]
+    world.account.extra_ipv4 = 4
+    world.account.save()
+
+    results = race(lambda number: assign.add(world.actor, instances[number % 3], public=True))
+
+    assert len(done(results)) == 4
+    assert all("ask support" in str(each) for each in results if isinstance(each, DomainError))
+    assert Address.objects.filter(instance__in=instances).count() == 3 + 4
+    assert Event.objects.filter(action="compute_addip").count() == 4
+    sound()
+
+
+def test_of_racing_private_additions_one_gets_through(world):
+    instance = settled(world, "one")
+
+    assert len(done(race(lambda number: assign.add(world.actor, instance, public=False)))) == 1
+    sound()
+
+
+def test_of_racing_deletions_one_public_address_is_left(world):
+    instance = settled(world, "one")
+    Address.objects.filter(address__in=["198.18.0.40", "198.18.0.41"]).update(instance=instance)
+    Instance.objects.filter(pk=instance.pk).update(ipv4=["198.18.0.2", "198.18.0.40", "198.18.0.41"])
+    mine = list(instance.addresses.order_by("pk"))
+
+    def act(number: int) -> bool:
+        assign.delete(world.actor, mine[number % 3])
+        return True
+
+    results = race(act)
+
+    assert len(done(results)) == 2
+    assert Address.objects.filter(instance=instance).count() == 1
+    sound()
+
+
+def test_racing_assignments_leave_every_instance_with_an_address(world):
+    """Swaps, and attempts to take the other's for free, all at once."""
+    first, second = settled(world, "first", private_ip=True), settled(world, "second")
+
+    def act(number: int) -> bool:
+        moves = [
+            [("198.18.0.2", second.pk), ("198.18.0.3", first.pk)],
+            [("198.18.0.2", first.pk), ("198.18.0.3", second.pk)],
+            [("198.18.0.2", second.pk)],
+            [("198.18.0.3", first.pk), ("10.0.0.2", second.pk)],
+        ][number % 4]
+        reassign.assign(world.actor, "us-test", [reassign.Assignment(*move) for move in moves])
+        return True
+
+    results = race(act)
+
+    assert all(result is True or isinstance(result, DomainError) for result in results)
+    assert True in results
+    sound()
+    assert Address.objects.filter(instance__isnull=False).count() == 3
+
+
+def test_assigning_sharing_and_deleting_at_once_neither_deadlock_nor_break_anything(world):
+    instances = [settled(world, f"one-{number}", private_ip=number == 0) for number in range(3)]
+    world.account.extra_ipv4 = 10
+    world.account.save()
+    targets = [each.pk for each in instances]
+
+    def act(number: int) -> bool:
+        to, address = targets[number % 3], f"198.18.0.{2 + (number + 1) % 3}"
+        if number % 4 == 0:
+            reassign.share(world.actor, to, [address])
+        elif number % 4 == 1:
+            reassign.assign(world.actor, "us-test", [reassign.Assignment(address, to)])
+        elif number % 4 == 2:
+            assign.add(world.actor, Instance.objects.get(pk=to), public=True)
+        else:
+            assign.delete(world.actor, Address.objects.get(address=address))
+        return True
+
+    for _ in range(3):
+        results = race(act)
+        assert all(result is True or isinstance(result, DomainError) for result in results)
+        sound()
+
+
+def test_an_instance_that_goes_takes_no_address_with_it(world):
+    """Addresses are added while the instance is removed: whoever comes second finds what the first left."""
+    from django.db import transaction
+
+    instance = settled(world, "going")
+    world.account.extra_ipv4 = 50
+    world.account.save()
+
+    def act(number: int) -> bool:
+        if number == RACERS // 2:
+            with transaction.atomic():
+                remove(Instance.objects.get(pk=instance.pk))
+        else:
+            assign.add(world.actor, instance, public=True)
+        return True
+
+    results = race(act)
+
+    assert all(result is True or isinstance(result, DomainError) for result in results)
+    assert not Instance.objects.exists()
+    assert not Address.objects.filter(instance__isnull=False).exists()
+
+
+def test_no_two_ranges_overlap_and_the_limit_holds(world, settings):
+    settings.IPV6_RANGES = RACERS - 3
+    instances = [settled(world, f"one-{number}") for number in range(3)]
+    AddressPool.objects.create(region=world.region, kind="routed", network="2001:db8:5000::/48", gateway="fe80::1")
+
+    def act(number: int) -> IPv6Range:
+        length = (64, 56)[number % 2]
+        return ranges.create(world.actor, ranges.RangeSpec(length, compute_id=instances[number % 3].pk))
+
+    results = race(act)
+
+    assert len(done(results)) == RACERS - 3
+    assert overlaps() == 0
+
+
+def test_no_two_accounts_get_one_range(world, settings):
+    """Different accounts hold different rows; the pool's own decides."""
+    from accounts.actors import Actor
+    from tests.factories import AccountFactory, InstanceFactory
+
+    AddressPool.objects.create(region=world.region, kind="routed", network="2001:db8:5000::/48", gateway="fe80::1")
+    actors = []
+    for number in range(RACERS):
+        account = AccountFactory()
+        instance = InstanceFactory(
+            account=account, region=world.region, type=world.type, host=world.host,
+            ipv6=f"2001:db8:77::{number + 1}/128",
+        )  # fmt: skip
+        actors.append((Actor(account.pk), instance.pk))
+
+    def act(number: int) -> IPv6Range:
+        actor, pk = actors[number]
+        return ranges.create(actor, ranges.RangeSpec((64, 56)[number % 2], compute_id=pk))
+
+    assert len(done(race(act))) == RACERS
+    assert overlaps() == 0
+
+
+def overlaps() -> int:
+    """How many pairs of ranges have an address in common."""
+    with connection.cursor() as cursor:
+        cursor.execute(
+            "SELECT count(*) FROM compute_ipv6range a JOIN compute_ipv6range b ON a.id < b.id"
+            " AND set_masklen(a.range, a.prefix) && set_masklen(b.range, b.prefix)"
+        )
+        return cursor.fetchone()[0]
+
+
+def test_the_list_of_the_account_runs_prepared(world):
+    """Outside of a transaction, as in production: the statement is prepared, with all of its parameters."""
+    instance = settled(world, "listed", private_ip=True)
+    token = token_of(User.objects.get(pk=world.actor.user_id))
+    client = Client(headers={"Authorization": f"Bearer {token}"})
+    for _ in range(2):
+        data = client.get("/v4/networking/ips").json()["data"]
+        assert [each["address"] for each in data] == [*instance.ipv4, instance.ipv6.removesuffix("/128")]
+        for each in data:
+            assert client.get(f"/v4/networking/ips/{each['address']}").json() == each

@@ -1,0 +1,162 @@
+"""Volumes that many want at once: real threads on a real database."""
+
+import threading
+
+import pytest
+from django.db import connection, transaction
+
+from compute.drivers.base import MachineSpec
+from compute.machine_names import machine_name
+from compute.models import Instance, Job, Volume, VolumeDevice
+from compute.models.volumes import volume_name
+from compute.services.instances import configs
+from compute.services.instances.configs import ConfigChanges
+from compute.services.removal import remove
+from compute.services.volumes import volumes
+from compute.services.volumes.volumes import Place, VolumeSpec
+from compute.worker import engine
+from config.errors import DomainError
+from tests.compute.run_jobs import work
+from tests.compute.services.instances.test_gone_meanwhile import held_up
+from tests.compute.services.instances.test_races import RACERS, race
+from tests.compute.worker.scenarios import deployed, volume_of
+from tests.compute.worker.test_every_kind import assert_volumes_in_place
+from tests.factories import ConfigFactory, InstanceFactory, VolumeFactory
+
+pytestmark = pytest.mark.django_db(transaction=True)
+
+
+@pytest.fixture
+def others(world) -> list[Instance]:
+    """As many instances as there are racers, each off and with a profile."""
+    made = [
+        InstanceFactory(account=world.account, region=world.region, type=world.type, host=world.host)
+        for _ in range(RACERS)
+    ]
+    for instance in made:
+        ConfigFactory(instance=instance)
+    return made
+
+
+def refused(results: list) -> list[DomainError]:
+    assert None not in results
+    return [result for result in results if isinstance(result, DomainError)]
+
+
+def mine(volume: Volume) -> Volume:
+    return Volume.objects.get(pk=volume.pk)
+
+
+def test_of_instances_that_want_one_volume_at_once_one_gets_it(world, others):
+    """Half of them attach it, half name it in a profile."""
+    volume = VolumeFactory(account=world.account, region=world.region)
+
+    def want(number: int):
+        instance = others[number]
+        if number % 2:
+            return volumes.attach(world.actor, mine(volume), Place(compute_id=instance.pk))
+        devices = {"sda": {"volume_id": volume.pk}}
+        return configs.update(world.actor, instance.configs.get(), ConfigChanges(devices=devices))
+
+    assert len(refused(race(want))) == RACERS - 1
+
+    device = VolumeDevice.objects.get()
+    assert device.config.instance == mine(volume).instance
+
+
+def test_of_racing_changes_of_one_volume_one_is_made(world, driver, rung):
+    volume = volume_of(world, driver)
+
+    def change(number: int):
+        if number % 3 == 0:
+            return volumes.resize(world.actor, mine(volume), 30 + number)
+        if number % 3 == 1:
+            return volumes.delete(world.actor, mine(volume)) or "deleted"
+        return volumes.clone(world.actor, mine(volume), f"copy-{number}")
+
+    def tried(number: int):
+        try:
+            return change(number)
+        except Volume.DoesNotExist as gone:
+            return DomainError(str(gone))
+
+    results = race(tried)
+
+    done = [result for result in results if not isinstance(result, DomainError)]
+    copies = [each for each in done if isinstance(each, Volume) and each.pk != volume.pk]
+    assert len(done) - len(copies) <= 1, "it is resized or deleted, and that once"
+    for job in Job.objects.filter(finished_at=None):
+        assert work(job, driver).state == "done"
+    assert driver.volumes.keys() == {volume_name(pk) for pk in Volume.objects.values_list("pk", flat=True)}
+
+
+def test_volumes_attached_at_once_do_not_share_a_slot_or_exceed_eight(world, others, driver):
+    instance = others[0]
+
+    def attach(number: int):
+        while True:  # as a client does, whose attachment has to wait for that of another
+            try:
+                made = volumes.create(world.actor, VolumeSpec(label=f"data-{number}", compute_id=instance.pk))
+            except DomainError as error:
+                if str(error) != "Compute busy.":
+                    return error
+                for job in Job.objects.filter(instance=instance, finished_at=None).values_list("pk", flat=True):
+                    engine.run(job, driver)
+            else:
+                return made
+
+    machine = machine_name(instance.pk)
+    driver.define(MachineSpec(machine, str(instance.host.uuid), 2048, 2, "f2:3c:00:00:00:07"))
+    results = race(attach)
+
+    assert len(refused(results)) == RACERS - 8
+    assert VolumeDevice.objects.filter(config__instance=instance).count() == 8
+    assert_volumes_in_place(driver)
+
+
+def test_a_profile_that_names_a_volume_which_is_being_detached_has_it_or_has_it_not(world, driver):
+    instance = deployed(world, driver)
+    volume = volume_of(world, driver, instance=instance)
+    job = volumes.detach(world.actor, volume)
+    config = instance.configs.get()
+
+    def act(number: int):
+        if number == 0:
+            engine.run(job.pk, driver)
+            return True
+        devices = {"sdc": {"volume_id": volume.pk}} if number % 2 else {}
+        return configs.update(world.actor, config, ConfigChanges(devices=devices))
+
+    assert not refused(race(act))
+
+    job.refresh_from_db()
+    assert job.state == "done"
+    assert_volumes_in_place(driver)
+
+
+@pytest.mark.parametrize("verb", ["attach", "detach"])
+def test_a_volume_is_not_missing_because_its_instance_goes_meanwhile(world, others, verb):
+    instance = others[0]
+    attached = instance if verb == "detach" else None
+    volume = VolumeFactory(account=world.account, region=world.region, instance=attached)
+    place = Place(compute_id=instance.pk)
+    told = []
+
+    def act() -> None:
+        try:
+            volumes.detach(world.actor, volume) if verb == "detach" else volumes.attach(world.actor, volume, place)
+        except DomainError as refusal:
+            told.extend((problem.field, problem.reason) for problem in refusal.problems)
+        finally:
+            connection.close()
+
+    request = threading.Thread(target=act)
+    with transaction.atomic():
+        Instance.objects.select_for_update().get(pk=instance.pk)
+        request.start()
+        assert held_up()
+        remove(instance)
+    request.join()
+
+    expected = (None, volumes.NOT_ATTACHED) if verb == "detach" else ("compute_id", "compute_id is not valid")
+    assert told == [expected]

@@ -1,0 +1,211 @@
+"""Which action may start from which status: docs/states.md, walked cell by cell on the live API."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+from django.db import transaction
+from django.utils.timezone import now
+
+from accounts.models import User
+from compute.jobs.definition import KINDS
+from compute.models import Backup, Disk, HostMigration, Instance, InstanceType, Volume
+from regions.models import Region
+from tests.client import APIClient
+from tests.factories import (
+    AddressPoolFactory,
+    HostFactory,
+    InstanceTypeFactory,
+    VolumeFactory,
+    token_of,
+)
+from tests.world import STRONG
+
+pytestmark = pytest.mark.django_db
+
+TABLE = Path(__file__).resolve().parents[2] / "docs" / "states.md"
+STATUSES = [status.value for status in Instance.Status]
+
+TEXT = """\
+# Actions and statuses
+
+What each action answers on an instance in each status: **ok** where it starts, `busy` where it is refused with
+`Compute busy.` (try again when the job is over), `no` where it is refused with a reason that names the status.
+While a job that does not change the status lives (one that works on a disk or takes a backup) every one of these
+answers `busy`, but `delete`, which waits for it or ends it.
+
+`shows` is the status during the job, empty where it stays as it is. Afterwards an instance shows what its
+hypervisor says: `running` or `offline`, or `stopped` while its host is in maintenance.
+
+Written by `pytest tests/compute/worker/test_states.py --write-baselines` from what the API really answers, and held
+against it by the tests; the kinds themselves are in [compute/worker/kinds.py](../compute/worker/kinds.py).
+
+"""
+
+
+@dataclass(frozen=True)
+class Scene:
+    instance: Instance
+    disk: Disk
+    large: InstanceType
+    client: APIClient
+
+
+@dataclass(frozen=True)
+class Action:
+    """A call that puts a job of `kind` on the instance."""
+
+    kind: str
+    path: Callable[[Scene], str]
+    body: Callable[[Scene], dict[str, Any]] = lambda scene: {}
+    method: str = "post"
+    before: Callable[[Scene], None] = lambda scene: None
+
+
+def path(rest: str) -> Callable[[Scene], str]:
+    return lambda scene: f"/v4/compute/instances/{scene.instance.pk}{rest}"
+
+
+def deprecate(scene: Scene) -> None:
+    InstanceType.objects.filter(pk=scene.instance.type_id).update(deprecated=True, successor=scene.large)
+
+
+def schedule(scene: Scene) -> None:
+    HostMigration.objects.create(instance=scene.instance, when=now())
+
+
+def disk_of(scene: Scene) -> str:
+    return f"/v4/compute/instances/{scene.instance.pk}/disks/{scene.disk.pk}"
+
+
+def volume_of(scene: Scene) -> Volume:
+    return Volume.objects.get(account=scene.instance.account)
+
+
+def attach_volume(scene: Scene) -> None:
+    Volume.objects.update(instance=scene.instance)
+
+
+def back_up(scene: Scene) -> None:
+    """Backups are enabled, and there is one that was taken while the instance had no disk or profile."""
+    instance = scene.instance
+    Instance.objects.filter(pk=instance.pk).update(backups_enabled=True)
+    Backup.objects.create(
+        instance=instance, account=instance.account, region=instance.region, type="automatic", status="successful"
+    )
+
+
+ACTIONS = {
+    "boot": Action("boot", path("/boot")),
+    "reboot": Action("reboot", path("/reboot")),
+    "shutdown": Action("shutdown", path("/shutdown")),
+    "rescue": Action("rescue", path("/rescue")),
+    "resize": Action("resize", path("/resize"), lambda scene: {"type": scene.large.pk}),
+    "mutate": Action("mutate", path("/mutate"), before=deprecate),
+    "migrate (host)": Action("migrate", path("/migrate"), before=schedule),
+    "migrate (region)": Action("migrate_region", path("/migrate"), lambda scene: {"region": "us-other"}),
+    "clone": Action("clone", path("/clone"), lambda scene: {"region": "us-test", "type": scene.large.pk}),
+    "rebuild": Action("rebuild", path("/rebuild"), lambda scene: {"image": "compute/test11", "root_pass": STRONG}),
+    "password": Action(
+        "password_reset", lambda scene: f"{disk_of(scene)}/password", lambda scene: {"password": STRONG}
+    ),
+    "disk create": Action("disk_create", path("/disks"), lambda scene: {"size": 100}),
+    "disk clone": Action("disk_clone", lambda scene: f"{disk_of(scene)}/clone"),
+    "disk resize": Action("disk_resize", lambda scene: f"{disk_of(scene)}/resize", lambda scene: {"size": 900}),
+    "disk delete": Action("disk_delete", lambda scene: disk_of(scene), method="delete"),
+    "snapshot": Action("snapshot", path("/backups"), lambda scene: {"label": "before"}, before=back_up),
+    "restore": Action(
+        "restore",
+        lambda scene: path(f"/backups/{Backup.objects.get().pk}/restore")(scene),
+        lambda scene: {"compute_id": scene.instance.pk},
+        before=back_up,
+    ),
+    "volume attach": Action(
+        "volume_attach",
+        lambda scene: f"/v4/volumes/{volume_of(scene).pk}/attach",
+        lambda scene: {"compute_id": scene.instance.pk},
+    ),
+    "volume detach": Action(
+        "volume_detach", lambda scene: f"/v4/volumes/{volume_of(scene).pk}/detach", before=attach_volume
+    ),
+    "image of a disk": Action("imagize", lambda scene: "/v4/images", lambda scene: {"disk_id": scene.disk.pk}),
+    "delete": Action("delete", path(""), method="delete"),
+}
+
+
+@pytest.fixture
+def scene(world) -> Scene:
+    other = Region.objects.create(id="us-other", country="us", capabilities=["Computes"])
+    HostFactory(region=world.region)
+    HostFactory(region=other)
+    AddressPoolFactory(region=other, network="198.19.7.0/24", addresses=5)
+    large = InstanceTypeFactory(id="g6-test-9", label="Test 9", memory=4096, disk=51200, vcpus=4)
+    instance = world.create(label="walked")
+    instance.jobs.all().delete()
+    instance.disks.update(status="ready")
+    VolumeFactory(account=world.account, region=world.region)
+    Instance.objects.filter(pk=instance.pk).update(status="offline")
+    disk = instance.disks.filter(filesystem="ext4").get()
+    Disk.objects.filter(pk=disk.pk).update(size=1000)
+    owner = User.objects.get(pk=world.actor.user_id)
+    return Scene(instance, disk, large, APIClient(token_of(owner)))
+
+
+def show(scene: Scene, status: str) -> None:
+    """Let the instance show a status. One that shows ``cloning`` is being cloned."""
+    if status == Instance.Status.CLONING:
+        clone = ACTIONS["clone"]
+        assert scene.client.post(clone.path(scene), clone.body(scene)).status_code == 200
+    else:
+        Instance.objects.filter(pk=scene.instance.pk).update(status=status)
+
+
+def answer(scene: Scene, action: Action, status: str) -> str:
+    """What the API answers to the action on an instance that shows `status`: ok, busy or no."""
+    with transaction.atomic():
+        show(scene, status)
+        action.before(scene)
+        url = action.path(scene)
+        send = getattr(scene.client, action.method)
+        response = send(url) if action.method == "delete" else send(url, action.body(scene))
+        transaction.set_rollback(True)
+    if response.status_code == 200:
+        return "ok"
+    if response.status_code == 404:
+        # what is about to go holds nothing any more that an image could be made of
+        assert (action.kind, status) == ("imagize", "deleting")
+        return "no"
+    assert response.status_code == 400, (url, status, response.content)
+    [error] = response.json()["errors"]
+    if error["reason"] == "Compute busy.":
+        assert error["field"] is None
+        return "busy"
+    assert status.replace("_", " ") in error["reason"], (url, status, error)
+    return "no"
+
+
+def test_every_cell_is_as_written_down(scene, write_baselines):
+    heading = ["action", "shows", *STATUSES]
+    lines = ["| " + " | ".join(heading) + " |", "|" + "---|" * len(heading)]
+    for name, action in ACTIONS.items():
+        cells = [answer(scene, action, status) for status in STATUSES]
+        marked = ["**ok**" if cell == "ok" else f"`{cell}`" for cell in cells]
+        shows = f"`{KINDS[action.kind].during}`" if KINDS[action.kind].during else ""
+        lines.append("| " + " | ".join([name, shows, *marked]) + " |")
+    text = TEXT + "\n".join(lines) + "\n"
+    if write_baselines:
+        TABLE.write_text(text)
+    assert TABLE.read_text() == text, f"{TABLE.name} differs; if that is meant, run with --write-baselines"
+
+
+@pytest.mark.parametrize("name", ACTIONS)
+def test_an_action_starts_where_its_kind_says_and_nowhere_else(name, scene):
+    action = ACTIONS[name]
+    started = {status for status in STATUSES if answer(scene, action, status) == "ok"}
+    if name == "clone":
+        # the job is on the new instance; it is the source that has to be at rest, or cloned already
+        assert started == {*Instance.SETTLED, "cloning"}
+    else:
+        assert started == KINDS[action.kind].starts_from

@@ -1,0 +1,99 @@
+"""The watchdog: whom it boots again, and when it leaves off."""
+
+import threading
+from datetime import timedelta
+
+import pytest
+from django.db import connection, transaction
+from django.db.models.functions import Now
+
+from accounts.models import Event
+from compute.machine_names import machine_name
+from compute.models import Instance, Job
+from compute.services.images.images import create_from_disk
+from compute.worker import watchdog
+from tests.compute.memory_driver import MemoryDriver
+from tests.compute.run_jobs import work
+from tests.compute.services.instances.test_gone_meanwhile import held_up
+from tests.compute.worker.scenarios import deployed
+
+pytestmark = pytest.mark.django_db
+
+
+def fall(driver: MemoryDriver, instance: Instance) -> None:
+    """Let the guest power itself off."""
+    driver.stop(machine_name(instance.pk))
+
+
+def look(driver: MemoryDriver) -> int:
+    Instance.objects.update(updated=Now() - timedelta(minutes=1))
+    return watchdog.watch(driver)
+
+
+@pytest.fixture
+def instance(world, driver) -> Instance:
+    return deployed(world, driver)
+
+
+def test_it_boots_six_times_in_fifteen_minutes_and_then_leaves_it_off(instance, driver):
+    for number in range(6):
+        fall(driver, instance)
+        assert look(driver) == 1
+        work(Job.objects.get(finished_at=None), driver)
+        assert Event.objects.filter(action="lassie_reboot").count() == number + 1
+
+    fall(driver, instance)
+    assert look(driver) == 1
+
+    assert not Job.objects.filter(finished_at=None).exists()
+    instance.refresh_from_db()
+    assert instance.status == "offline"
+    assert Event.objects.get(action="compute_shutdown").message == "The compute powered itself off."
+
+
+def test_boots_that_are_longer_ago_do_not_count(instance, driver):
+    for _ in range(6):
+        fall(driver, instance)
+        look(driver)
+        work(Job.objects.get(finished_at=None), driver)
+    Job.objects.filter(kind="boot").update(created=Now() - timedelta(minutes=16))
+
+    fall(driver, instance)
+    look(driver)
+
+    assert Job.objects.get(finished_at=None).kind == "boot"
+
+
+def test_where_it_is_off_it_only_tells(instance, driver):
+    Instance.objects.update(watchdog_enabled=False)
+    fall(driver, instance)
+    assert look(driver) == 1
+    assert not Job.objects.filter(finished_at=None).exists()
+    assert Event.objects.filter(action="compute_shutdown").count() == 1
+
+
+@pytest.mark.django_db(transaction=True)
+def test_a_job_that_comes_in_the_same_moment_does_not_keep_it_from_the_others(world, driver):
+    """One that leaves the status alone: when the instance is free again, the jobs alone tell of it."""
+    busy, other = deployed(world, driver, label="busy"), deployed(world, driver, label="other")
+    for instance in (busy, other):
+        fall(driver, instance)
+    found = []
+
+    def watch() -> None:
+        try:
+            found.append(watchdog.watch(driver))
+        finally:
+            connection.close()
+
+    dog = threading.Thread(target=watch)
+    Instance.objects.update(updated=Now() - timedelta(minutes=1))
+    with transaction.atomic():
+        create_from_disk(world.actor, busy.disks.earliest("pk").pk, label=None, description=None)
+        dog.start()
+        assert held_up()
+    dog.join()
+
+    assert found == [1]
+    statuses = dict(Instance.objects.values_list("label", "status"))
+    assert statuses == {"busy": "running", "other": "booting"}
