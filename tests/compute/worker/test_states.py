@@ -25,7 +25,7 @@ from tests.world import STRONG
 
 pytestmark = pytest.mark.django_db
 
-TABLE = Path(__file__).resolve().parents[2] / "docs" / "states.md"
+TABLE = Path(__file__).resolve().parents[3] / "docs" / "states.md"
 STATUSES = [status.value for status in Instance.Status]
 
 TEXT = """\

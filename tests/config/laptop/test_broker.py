@@ -20,7 +20,7 @@ from config.laptop.embedded import addresses, services
 from config.management.commands.serve import works
 from tests.config.laptop.noting import NAME
 
-ROOT = Path(__file__).resolve().parent.parent.parent
+ROOT = Path(__file__).resolve().parents[3]
 
 
 @pytest.fixture

@@ -12,7 +12,7 @@ import redis
 
 from config.laptop.embedded import EmbeddedError, Postgres, Shared, Valkey, addresses, services
 
-ROOT = Path(__file__).resolve().parent.parent.parent
+ROOT = Path(__file__).resolve().parents[3]
 
 HOLD = """
 import sys

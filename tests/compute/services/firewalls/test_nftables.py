@@ -20,7 +20,7 @@ from compute.services.firewalls.nftables import interface_name, merged_ports, re
 MACHINE, INTERFACE = "skerry-7", interface_name(7)
 EVERYWHERE = {"ipv4": ["0.0.0.0/0"], "ipv6": ["::/0"]}
 NAMESPACES = ("host", "guest", "world")
-DRIVERS = Path(__file__).parents[3] / "docs" / "drivers.md"
+DRIVERS = Path(__file__).parents[4] / "docs" / "drivers.md"
 # Where Debian has them, which is not on every user's path.
 ENVIRONMENT = {**os.environ, "PATH": f"{os.environ['PATH']}:/usr/sbin:/sbin"}
 
