@@ -9,7 +9,7 @@ from django.utils.html import format_html_join
 from django.utils.safestring import SafeString
 
 from accounts.models import Account, Event, User
-from compute.admin import job_status as standing
+from compute.admin import job_status
 from compute.admin.job_status import Standing, needing, with_standing
 from compute.jobs import queue
 from compute.jobs.definition import KINDS
@@ -55,12 +55,12 @@ class Now(admin.SimpleListFilter):
     title = "right now"
     parameter_name = "now"
     CHOICES = {
-        "stuck": ("Stuck", standing.stuck),
-        standing.OVERDUE: ("… overdue", standing.overdue),
-        standing.RETRYING: ("… retrying", standing.retrying),
-        standing.HELD: ("At work", standing.held),
-        standing.WAITING: ("Waiting", standing.waiting),
-        "live": ("All that live", standing.live),
+        "stuck": ("Stuck", job_status.stuck),
+        job_status.OVERDUE: ("… overdue", job_status.overdue),
+        job_status.RETRYING: ("… retrying", job_status.retrying),
+        job_status.HELD: ("At work", job_status.held),
+        job_status.WAITING: ("Waiting", job_status.waiting),
+        "live": ("All that live", job_status.live),
     }
 
     def lookups(self, request, model_admin):
@@ -106,7 +106,7 @@ class OfAccount(admin.SimpleListFilter):
     OFFERED = 10
 
     def lookups(self, request, model_admin):
-        busy = Event.objects.filter(pk__in=Job.objects.filter(standing.live()).values("event"))
+        busy = Event.objects.filter(pk__in=Job.objects.filter(job_status.live()).values("event"))
         accounts = Account.objects.filter(pk__in=busy.values("account")).order_by("pk")[: self.OFFERED]
         offered = {account.pk: str(account) for account in accounts}
         chosen = self.value() or ""

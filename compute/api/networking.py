@@ -15,8 +15,7 @@ from compute.api.addresses import (
     route_target,
 )
 from compute.models import Address, IPv6Range
-from compute.services.networking import assign as ips
-from compute.services.networking import ranges, reassign
+from compute.services.networking import assign, ranges, reassign
 from config.api.access import READ_ONLY, READ_WRITE, Scope
 from config.api.responses import JSONResponse
 from config.api.views import ResourceViewSet
@@ -49,14 +48,14 @@ class AddressViewSet(ResourceViewSet[Actor, Address]):
         """Add an IPv4 address to an instance, as `POST /compute/instances/{id}/ips` does."""
         given = self.validated()
         pk = given["compute_id"]
-        instance = ips.writable(self.actor, [pk], "compute_id").get(pk)
+        instance = assign.writable(self.actor, [pk], "compute_id").get(pk)
         if instance is None:
             raise Invalid("compute_id is not valid", "compute_id")
-        return self.answer(ips.add(self.actor, instance, public=given["public"]))
+        return self.answer(assign.add(self.actor, instance, public=given["public"]))
 
     def rename(self, request, id) -> JSONResponse:
         """Set the reverse name of a public IPv4 address, or restore the platform's with null."""
-        return self.answer(ips.rename(self.actor, self.get_entity(), self.validated()["rdns"]))
+        return self.answer(assign.rename(self.actor, self.get_entity(), self.validated()["rdns"]))
 
 
 class MoveViewSet(ResourceViewSet[Actor, Address]):

@@ -21,8 +21,7 @@ from accounts.actors import Actor
 from compute.api.nested import its_instance
 from compute.api.nodebalancer_configs import READ, WRITE, NewBalancerConfig, wish_of
 from compute.models import BalancerTransfer, NodeBalancer, NodeBalancerNode
-from compute.services.nodebalancers import nodebalancers
-from compute.services.nodebalancers import stats as balancer_stats
+from compute.services.nodebalancers import nodebalancers, stats
 from compute.services.nodebalancers.nodebalancers import BalancerSpec
 from config.api.access import READ_ONLY, READ_WRITE
 from config.api.fields import Annotated
@@ -168,7 +167,7 @@ class NodeBalancerViewSet(ResourceViewSet[Actor, NodeBalancer]):
 
     def stats(self, request, id) -> JSONResponse:
         """What went through in the last 24 hours, in averages of five minutes."""
-        return JSONResponse(balancer_stats.of_last_day(self.get_entity()))
+        return JSONResponse(stats.of_last_day(self.get_entity()))
 
 
 class InstanceNodeBalancerViewSet(ResourceViewSet[Actor, NodeBalancer]):

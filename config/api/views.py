@@ -22,14 +22,14 @@ from rest_framework.request import Request
 from rest_framework.views import APIView
 from rest_framework.viewsets import ViewSetMixin
 
-from config import limits as throttles
+from config import limits
 from config.api import access, exceptions, pagination
 from config.api.filters import Filter, read_header, read_query
 from config.api.parsers import JSONOnly, JSONParser
 from config.api.responses import JSONResponse
 from config.api.serializers import Resource
 from config.client_address import network_of
-from config.db import compiled as queries
+from config.db import compiled
 from config.errors import Denied, Missing
 from config.headers import Headers, add_headers, prepared
 
@@ -103,7 +103,7 @@ class ResourceViewSet(ViewSetMixin, APIView, Generic[A, M]):
     default_response_headers: ClassVar[dict[str, str]] = {}
 
     _scopes: ClassVar[dict[str, access.Scope]] = {}
-    _statements: ClassVar[dict[tuple[str, bool | None], queries.Statement]]
+    _statements: ClassVar[dict[tuple[str, bool | None], compiled.Statement]]
 
     def __init_subclass__(cls, **kwargs):
         super().__init_subclass__(**kwargs)
@@ -136,7 +136,7 @@ class ResourceViewSet(ViewSetMixin, APIView, Generic[A, M]):
 
     caller: A | None
     """None where there is no token, or none that is good."""
-    verdict: throttles.Verdict | None
+    verdict: limits.Verdict | None
 
     parent: ClassVar[Any] = None
     """Nested resources: a static method like `objects`, for the entity whose absence is a 404 of the list."""
@@ -199,11 +199,11 @@ class ResourceViewSet(ViewSetMixin, APIView, Generic[A, M]):
             _users.learn(request.META.get("HTTP_AUTHORIZATION"), user)
         return failure
 
-    def begin_count(self, request, user: int | None) -> Callable[[], throttles.Verdict]:
-        limits = throttles.limits()
+    def begin_count(self, request, user: int | None) -> Callable[[], limits.Verdict]:
+        own = limits.limits()
         subject = f"user:{user}" if user is not None else f"address:{network_of(request)}"
         endpoint = f"{type(self).__name__}.{self.action or request.method}"
-        return limits.limiter.begin(subject, endpoint, limits.of(self.throttle.get(self.action)))
+        return own.limiter.begin(subject, endpoint, own.of(self.throttle.get(self.action)))
 
     def authorize(self) -> None:
         """Check the token's scope, then the user's grant as far as it does not depend on the entity."""
@@ -259,7 +259,7 @@ class ResourceViewSet(ViewSetMixin, APIView, Generic[A, M]):
         page = pagination.read_page(query) if query else pagination.FIRST
         wanted = self.read_filter(query)
         statement = self.statement("list") if wanted is None else self.filtered(wanted, path)
-        values = queries.bindings(self.viewer, path)
+        values = compiled.bindings(self.viewer, path)
         rows = statement.run({**values, "limit": page.size, "offset": page.offset})
         if not rows:
             self.check_parent(path)
@@ -268,7 +268,7 @@ class ResourceViewSet(ViewSetMixin, APIView, Generic[A, M]):
 
     def retrieve(self, request, **path) -> JSONResponse:
         """One object."""
-        rows = self.statement("retrieve").run(queries.bindings(self.viewer, path))
+        rows = self.statement("retrieve").run(compiled.bindings(self.viewer, path))
         if not rows:
             raise Missing
         return JSONResponse(self.resource.shape().one(rows[0]))
@@ -285,30 +285,31 @@ class ResourceViewSet(ViewSetMixin, APIView, Generic[A, M]):
             wanted.condition &= plain
         return wanted
 
-    def statement(self, kind: str) -> queries.Statement:
+    def statement(self, kind: str) -> compiled.Statement:
         """The compiled SQL of `list` or `retrieve` for this kind of caller."""
         viewer = self.viewer
         key = (kind, None if viewer is None else viewer.restricted)
         found = self._statements.get(key)
         if found is None:
-            symbolic = None if viewer is None else queries.SymbolicActor(viewer.restricted)
-            found = self._statements[key] = self.compiled(kind, symbolic)
+            symbolic = None if viewer is None else compiled.SymbolicActor(viewer.restricted)
+            found = self._statements[key] = self.compile(kind, symbolic)
         return found
 
-    def compiled(self, kind: str, actor: Any) -> queries.Statement:
+    def compile(self, kind: str, actor: Any) -> compiled.Statement:
         shape = self.resource.shape()
-        path = queries.SymbolicPath()
+        path = compiled.SymbolicPath()
         rows = shape.select(self.objects(actor, path))
         if kind == "list":
-            return queries.page_of(rows, shape.columns, self.ordering)
-        return queries.Statement.of(rows.filter(**{self.lookup: path["id"]}).order_by().values_list(*shape.columns))
+            return compiled.page_of(rows, shape.columns, self.ordering)
+        rows = rows.filter(**{self.lookup: path["id"]}).order_by()
+        return compiled.Statement.of(rows.values_list(*shape.columns))
 
-    def filtered(self, wanted: Filter, path: Mapping[str, Any]) -> queries.Statement:
+    def filtered(self, wanted: Filter, path: Mapping[str, Any]) -> compiled.Statement:
         """The SQL of a filtered page. Every filter is different, so it is not kept."""
         shape = self.resource.shape()
         rows = shape.select(self.objects(self.viewer, path)).filter(wanted.condition)
         ordering = (wanted.ordering, *self.ordering) if wanted.ordering else self.ordering
-        return queries.page_of(rows, shape.columns, ordering, kept=False)
+        return compiled.page_of(rows, shape.columns, ordering, kept=False)
 
     # --- writing -------------------------------------------------------------------------------------------
 
@@ -352,7 +353,7 @@ class ResourceViewSet(ViewSetMixin, APIView, Generic[A, M]):
 
     @cached_property
     def _model(self) -> type[M]:
-        return self.objects(queries.SymbolicActor(False), queries.SymbolicPath()).model
+        return self.objects(compiled.SymbolicActor(False), compiled.SymbolicPath()).model
 
     def check_level(self, entity: Model) -> None:
         """403 where the action writes and the caller may only read the entity."""

@@ -12,7 +12,7 @@ from django.test import Client
 from accounts import openid
 from accounts.models import Login, User
 from accounts.services import external, outbox, second_factor
-from config import limits as throttles
+from config import limits
 from tests.oidc_provider import subject_of
 
 PASSWORD, NEW = "correct-horse-7-battery", "Tall-ships.sail-at-9"
@@ -93,10 +93,10 @@ def with_password(owner) -> User:
 def limit(settings):
     def change(**limits: str) -> None:
         settings.RATE_LIMITS = {**settings.RATE_LIMITS, **limits}
-        throttles.forget()
+        limits.forget()
 
     yield change
-    throttles.forget()
+    limits.forget()
 
 
 def refused(browser: Client, answer, status: int) -> str:

@@ -3,7 +3,7 @@
 import pytest
 from django.test import Client
 
-from config import limits as throttles
+from config import limits
 from tests.accounts.apps import App
 
 pytestmark = pytest.mark.django_db
@@ -16,10 +16,10 @@ def limit(settings):
 
     def change(**limits: str) -> None:
         settings.RATE_LIMITS = {**settings.RATE_LIMITS, **limits}
-        throttles.forget()
+        limits.forget()
 
     yield change
-    throttles.forget()
+    limits.forget()
 
 
 def fail(app: App, path: str = "/oauth/token", address: str = "198.51.100.7"):

@@ -15,7 +15,7 @@ from django.utils.timezone import now
 
 from accounts.models import Event, Login, Message, SecondFactor, SSHKey, TrustedDevice, User
 from accounts.services import outbox
-from config import limits as throttles
+from config import limits
 from config.encryption import seal
 from tests.accounts.apps import call
 from tests.accounts.signing_in import SECRET, code
@@ -39,10 +39,10 @@ def limit(settings):
 
     def change(**limits: str) -> None:
         settings.RATE_LIMITS = {**settings.RATE_LIMITS, **limits}
-        throttles.forget()
+        limits.forget()
 
     yield change
-    throttles.forget()
+    limits.forget()
 
 
 @pytest.fixture

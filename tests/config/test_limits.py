@@ -8,7 +8,7 @@ import pytest
 import redis
 from django.conf import settings as django_settings
 
-from config import limits as throttles
+from config import limits
 from config.limits import Limit, Limiter, MemoryStore, RedisStore
 
 TWO = (Limit("overall", 5, 7200), Limit("endpoint", 3, 3600, per_endpoint=True))
@@ -62,10 +62,10 @@ def test_a_window_starts_at_its_first_request_and_ends(limiter):
 
 
 def _hammer(url: str, user: str, requests: int, results) -> None:
-    throttles.CONNECT_WITHIN = throttles.ANSWER_WITHIN = 120  # a process of its own knows of no fixture
+    limits.CONNECT_WITHIN = limits.ANSWER_WITHIN = 120  # a process of its own knows of no fixture
     limiter = Limiter(RedisStore(url), MemoryStore())
-    limits = (Limit("overall", 1000, 3600), Limit("endpoint", 150, 3600, per_endpoint=True))
-    results.put(sum(limiter.take(user, "a", limits).allowed for _ in range(requests)))
+    both = (Limit("overall", 1000, 3600), Limit("endpoint", 150, 3600, per_endpoint=True))
+    results.put(sum(limiter.take(user, "a", both).allowed for _ in range(requests)))
 
 
 def test_four_processes_together_get_exactly_the_limit():
@@ -138,7 +138,7 @@ def test_a_redis_that_forgot_its_scripts_learns_them_again():
 
 def test_an_endpoint_over_its_limit_answers_429_with_all_that_clients_need(anonymous, db, settings):
     settings.RATE_LIMITS = {**settings.RATE_LIMITS, "endpoint": "2/3600"}
-    throttles.forget()
+    limits.forget()
     headers = {"X-Forwarded-For": "198.51.100.77"}  # not believed: no proxy is configured
     remote = f"198.51.{secrets.randbelow(256)}.{secrets.randbelow(256)}"
     answers = [anonymous.get("/v4/regions", headers=headers, REMOTE_ADDR=remote) for _ in range(3)]
@@ -155,7 +155,7 @@ def test_an_endpoint_over_its_limit_answers_429_with_all_that_clients_need(anony
 
 def test_requests_without_a_good_token_count_by_address(anonymous, db, settings):
     settings.RATE_LIMITS = {**settings.RATE_LIMITS, "overall": "3/3600"}
-    throttles.forget()
+    limits.forget()
     remote = f"198.51.{secrets.randbelow(256)}.{secrets.randbelow(256)}"
     bad = {"Authorization": "Bearer " + "0" * 64}
     statuses = [
@@ -169,7 +169,7 @@ def test_requests_without_a_good_token_count_by_address(anonymous, db, settings)
 
 def test_of_ipv6_a_network_counts_as_one(anonymous, db, settings):
     settings.RATE_LIMITS = {**settings.RATE_LIMITS, "overall": "3/3600"}
-    throttles.forget()
+    limits.forget()
     network = f"2001:db8:{secrets.randbelow(0x10000):x}:{secrets.randbelow(0x10000):x}"
     remotes = [f"{network}::{n}" for n in range(1, 5)]
     statuses = [anonymous.get("/v4/regions", REMOTE_ADDR=remote).status_code for remote in remotes]
@@ -179,7 +179,7 @@ def test_of_ipv6_a_network_counts_as_one(anonymous, db, settings):
 
 def test_a_token_is_counted_for_its_user_each_time_exactly_once(client_of, owner, settings):
     settings.RATE_LIMITS = {**settings.RATE_LIMITS, "overall": "5/3600"}
-    throttles.forget()
+    limits.forget()
     first, second = client_of(owner), client_of(owner)
     answers = [client.get("/v4/regions") for client in (first, second, first, second, first, first)]
     assert [answer["X-RateLimit-Remaining"] for answer in answers] == ["4", "3", "2", "1", "0", "0"]
@@ -188,7 +188,7 @@ def test_a_token_is_counted_for_its_user_each_time_exactly_once(client_of, owner
 
 def test_a_token_that_was_revoked_counts_for_the_address(client_of, owner, settings):
     settings.RATE_LIMITS = {**settings.RATE_LIMITS, "overall": "3/3600"}
-    throttles.forget()
+    limits.forget()
     remote = f"198.51.{secrets.randbelow(256)}.{secrets.randbelow(256)}"
     client = client_of(owner)
     assert client.get("/v4/regions", REMOTE_ADDR=remote).status_code == 200

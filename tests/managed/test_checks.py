@@ -14,7 +14,7 @@ from hypothesis import given
 from hypothesis import settings as hypothesis_settings
 from hypothesis import strategies as st
 
-from config.egress import resolver as names
+from config.egress import resolver
 from managed.prober import checks
 from managed.prober.checks import Stalled, check
 from managed.prober.text import PREFIX, Search, charset_of, codec
@@ -62,9 +62,9 @@ def dns(settings, monkeypatch):
         resolver.timeout = LONG
         return resolver
 
-    resolver_of_settings = names._resolver
-    monkeypatch.setattr(names, "_resolver", patient)
-    monkeypatch.setattr(names, "GRACE", LONG)
+    resolver_of_settings = resolver._resolver
+    monkeypatch.setattr(resolver, "_resolver", patient)
+    monkeypatch.setattr(resolver, "GRACE", LONG)
     settings.PROBE_DNS_TIMEOUT = LONG
     with NameServer() as server:
         settings.PROBE_NAMESERVERS = [server.setting]
@@ -537,7 +537,7 @@ def test_a_name_server_that_says_nothing_is_not_waited_for_long(dns, settings):
 
 def test_a_name_server_that_knows_nothing_of_ipv6_is_no_reason_to_be_down(dns, settings, monkeypatch):
     settings.PROBE_DNS_TIMEOUT = 600
-    monkeypatch.setattr(names, "GRACE", 0.5)
+    monkeypatch.setattr(resolver, "GRACE", 0.5)
     dns.names |= {"silent.example": ["127.0.0.1"], "broken.example": ["127.0.0.1"]}
     dns.silent.add(("silent.example", "AAAA"))
     dns.broken.add(("broken.example", "AAAA"))

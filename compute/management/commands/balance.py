@@ -10,8 +10,8 @@ from typing import Any
 from django.core.management.base import BaseCommand, CommandError
 from django.db import DatabaseError, InterfaceError, connection
 
+from compute.services.nodebalancers.haproxy.control import HAProxyError
 from compute.services.nodebalancers.haproxy.export import RELOAD_PATIENCE, Exporter
-from compute.services.nodebalancers.haproxy.socket import HAProxyError
 from regions.models import Region
 
 log = logging.getLogger(__name__)

@@ -6,7 +6,7 @@ from django.conf import settings
 from django.utils.module_loading import import_string
 
 from compute.services.common.dns_names import is_host
-from config.egress import resolver as names
+from config.egress import resolver
 from config.errors import Invalid
 
 Resolver = Callable[[str, float], frozenset[str]]
@@ -40,8 +40,8 @@ def system_resolver(name: str, timeout: float) -> frozenset[str]:
     """All addresses of a name, by the name servers of the setting PROBE_NAMESERVERS or the system's; none
     where there is no such name. Raises `Unresolved` where no server could say in `timeout` seconds."""
     try:
-        return frozenset(map(str, names.resolve(name, timeout)))
-    except names.Unanswered as error:
+        return frozenset(map(str, resolver.resolve(name, timeout)))
+    except resolver.Unanswered as error:
         raise Unresolved from error
-    except names.Unresolved:
+    except resolver.Unresolved:
         return frozenset()

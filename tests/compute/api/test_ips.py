@@ -11,7 +11,7 @@ from accounts.models import Event, User
 from compute.models import Address, AddressPool, AddressShare, Instance, IPv6Range, NodeBalancerNode
 from compute.services.networking import rdns
 from compute.services.removal import remove
-from config.egress import resolver as names
+from config.egress import resolver
 from tests.compute.api.test_instances import errors
 from tests.factories import GlobalGrantsFactory, GrantFactory, NodeBalancerFactory
 from tests.managed.servers import NameServer
@@ -376,7 +376,7 @@ class TestTheResolver:
     @pytest.fixture
     def dns(self, settings, monkeypatch) -> Iterator[NameServer]:
         # honest answers may take long on a busy machine
-        monkeypatch.setattr(names, "GRACE", 120.0)
+        monkeypatch.setattr(resolver, "GRACE", 120.0)
         settings.RDNS_TIMEOUT = 120
         with NameServer() as server:
             settings.PROBE_NAMESERVERS = [server.setting]

@@ -10,9 +10,8 @@ from django.apps import apps
 from django.core.management import call_command
 
 from compute.models import Address, AddressPool, Host, Image, InstanceType, Kernel, SeededRow
-from compute.services import seed as catalogue
 from compute.services.networking.pools import fill_pool
-from compute.services.seed import CATALOGUE, seed
+from compute.services.seed import CATALOGUE, _networks, seed
 from regions.models import Region
 
 DATA = json.loads(CATALOGUE.read_text())
@@ -21,8 +20,8 @@ DATA = json.loads(CATALOGUE.read_text())
 @pytest.fixture
 def small(monkeypatch):
     """The whole catalogue with pools that are quick to fill."""
-    monkeypatch.setattr(catalogue, "PUBLIC", list(ip_network("198.18.0.0/23").subnets(new_prefix=28)))
-    monkeypatch.setattr(catalogue, "PRIVATE_PREFIX", 28)
+    monkeypatch.setattr("compute.services.seed.PUBLIC", list(ip_network("198.18.0.0/23").subnets(new_prefix=28)))
+    monkeypatch.setattr("compute.services.seed.PRIVATE_PREFIX", 28)
 
 
 @pytest.fixture
@@ -159,7 +158,7 @@ def test_a_database_seeded_by_an_earlier_release_keeps_what_was_deleted_deleted(
 def test_the_pools_of_an_earlier_release_are_those_that_the_migration_notes():
     networks = import_module("compute.migrations.0003_seeded_rows").networks
     regions = [Region(id=item["id"]) for item in DATA["regions"]]
-    assert set(networks(len(regions))) == {network for _, _, network in catalogue._networks(regions)}
+    assert set(networks(len(regions))) == {network for _, _, network in _networks(regions)}
 
 
 def test_a_fresh_database_has_nothing_noted(db):

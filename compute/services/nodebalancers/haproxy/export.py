@@ -15,7 +15,8 @@ from django.utils.timezone import now
 from compute.models import NodeBalancer, NodeBalancerConfig, NodeBalancerNode
 from compute.services.nodebalancers import stats
 from compute.services.nodebalancers.configs import key_of
-from compute.services.nodebalancers.haproxy import socket as haproxy
+from compute.services.nodebalancers.haproxy import control
+from compute.services.nodebalancers.haproxy.control import HAProxyError, Seen
 from compute.services.nodebalancers.haproxy.render import (
     Places,
     Rendered,
@@ -24,7 +25,6 @@ from compute.services.nodebalancers.haproxy.render import (
     proxy_name,
     render,
 )
-from compute.services.nodebalancers.haproxy.socket import HAProxyError, Seen
 
 log = logging.getLogger(__name__)
 
@@ -115,7 +115,7 @@ class Exporter:
         present = listeners_of(self.config.read_text()) if self.config.exists() else set()
         wanted = {each for balancer in balancers for config in balancer.configs.all()
                   for each in listeners(balancer, config)}  # fmt: skip
-        self.unbindable = {each for each in sorted(wanted - present) if not haproxy.bindable(each)}
+        self.unbindable = {each for each in sorted(wanted - present) if not control.bindable(each)}
         self._tried_at = time.monotonic()
 
     def _accepted(self, balancers: list[NodeBalancer], versions: Versions) -> Rendered:
@@ -149,12 +149,12 @@ class Exporter:
     def _check(self, rendered: Rendered) -> None:
         path = self.config.with_suffix(".new")
         _write_whole(path, rendered.text)
-        haproxy.check(settings.BALANCER_HAPROXY, path)
+        control.check(settings.BALANCER_HAPROXY, path)
 
     def _store(self, rendered: Rendered) -> None:
         """Write the certificates. Their names tell what is in them, so those in use are never written over."""
         if not self.places.states.exists():
-            _write_whole(self.places.states, haproxy.NO_STATES)
+            _write_whole(self.places.states, control.NO_STATES)
         for path, pem in rendered.certificates.items():
             if not path.exists():
                 _write_whole(path, pem)
@@ -178,14 +178,14 @@ class Exporter:
             self._keep_states()
         except HAProxyError as error:
             log.info("nothing to hand on to the next HAProxy: %s", error)
-        haproxy.reload(settings.BALANCER_RELOAD)
+        control.reload(settings.BALANCER_RELOAD)
         log.info("reloaded HAProxy with %s", self.revision)
 
     def _keep_states(self) -> None:
         unwatched = {"check_type": NodeBalancerConfig.Check.NONE, "check_passive": False}
         watched = NodeBalancerConfig.objects.exclude(**unwatched)
         backends = {proxy_name(*pair) for pair in watched.values_list("nodebalancer_id", "pk")}
-        states = haproxy.states_of(haproxy.ask(self.places.socket, "show servers state"), backends)
+        states = control.states_of(control.ask(self.places.socket, "show servers state"), backends)
         _write_whole(self.places.states, states)
 
     # --- into the tables ------------------------------------------------------------------------------------
@@ -207,20 +207,20 @@ class Exporter:
 
         The first look only starts the counting: what was before it, another exporter may have counted.
         """
-        seen = haproxy.look(self.places.socket)
+        seen = control.look(self.places.socket)
         due = count or time.monotonic() - self._counted_at >= COUNT_EVERY
         if due or seen.statuses != self._statuses:
             stats.see(seen.statuses)
             self._statuses = seen.statuses
         if self._before is not None and due:
-            stats.record(haproxy.grown(self._before, seen), now())
+            stats.record(control.grown(self._before, seen), now())
         if self._before is None or due:
             self._before, self._counted_at = seen, time.monotonic()
         return seen
 
     def follows(self) -> bool:
         """Whether HAProxy runs what was exported last. Raises `HAProxyError` where it does not answer."""
-        return haproxy.look(self.places.socket).revision == self.revision
+        return control.look(self.places.socket).revision == self.revision
 
 
 def _configs() -> Prefetch:

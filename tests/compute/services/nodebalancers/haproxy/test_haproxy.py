@@ -26,11 +26,10 @@ from compute.models import (
     NodeBalancerConfig,
     NodeBalancerNode,
 )
-from compute.services.nodebalancers.haproxy import export
-from compute.services.nodebalancers.haproxy import socket as haproxy
+from compute.services.nodebalancers.haproxy import control, export
+from compute.services.nodebalancers.haproxy.control import HAProxyError
 from compute.services.nodebalancers.haproxy.export import Exporter
 from compute.services.nodebalancers.haproxy.render import quoted
-from compute.services.nodebalancers.haproxy.socket import HAProxyError
 from compute.services.removal import remove
 from config.encryption import seal
 from regions.models import Region
@@ -88,7 +87,7 @@ def running(settings, region, monkeypatch):
     """
     needs_haproxy()
     for name in ("SECONDS", "PATIENCE"):
-        monkeypatch.setattr(haproxy, name, 240.0)
+        monkeypatch.setattr(control, name, 240.0)
     monkeypatch.setattr(balance, "RELOAD_PATIENCE", 240.0)
     with proxy() as made:
         settings.BALANCER_DIR, settings.BALANCER_SOCKET = made.folder, ""
@@ -111,7 +110,7 @@ class Watcher(Exporter):
         return self.follows() and self.running.settled()
 
     def ask(self, command: str) -> str:
-        return haproxy.ask(self.places.socket, command)
+        return control.ask(self.places.socket, command)
 
     def remembers(self) -> bool:
         """Whether HAProxy knows who sticks to whom. One without a process before it looks for that for five
@@ -121,7 +120,7 @@ class Watcher(Exporter):
 
     def sent(self) -> int:
         """How many bytes HAProxy has counted, since its start, that clients were sent. It counts what ended."""
-        return sum(each.sent for each in haproxy.look(self.places.socket).counters.values())
+        return sum(each.sent for each in control.look(self.places.socket).counters.values())
 
 
 @pytest.fixture
@@ -383,7 +382,7 @@ class TestChecks:
     def test_of_an_address_say_nothing_of_the_next_one(self, api, exporter, servers):
         balanced = Balanced(api, exporter, servers, check="connection", check_interval=1)
         balanced.until_they_are(one="UP", two="UP")
-        seen = haproxy.look(exporter.places.socket).statuses
+        seen = control.look(exporter.places.socket).statuses
         api.put(f"{balanced.config}/nodes/{balanced.nodes()['one']['id']}", {"address": "127.9.0.2:1"})
         export.balancer_stats.see(seen)
         assert balanced.nodes()["one"]["status"] == "Unknown"
@@ -444,12 +443,12 @@ class TestWhatIsMeasured:
 class TestTheExporter:
     def test_reloads_only_for_what_is_new(self, api, exporter, servers):
         balanced = Balanced(api, exporter, servers)
-        process = haproxy.look(exporter.places.socket).process
+        process = control.look(exporter.places.socket).process
         assert not exporter.look()
         api.put(balanced.path, {"label": "renamed"})
         assert not exporter.look(), "the label is nowhere in it"
         assert not Exporter(["us-test"]).look(), "nor does it matter who wrote it"
-        assert haproxy.look(exporter.places.socket).process == process
+        assert control.look(exporter.places.socket).process == process
 
     def test_serves_the_regions_of_its_host(self, api, exporter, servers):
         Balanced(api, exporter, servers)
