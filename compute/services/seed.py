@@ -143,14 +143,15 @@ def _bring_places(regions: list[Region], update: bool) -> None:
 
 
 def _add_hosts(regions: list[Region]) -> None:
-    """Two hosts for each region that has none of staff's own."""
+    """Two hosts for each region that has none of staff's own, but where a host elsewhere has the label."""
     wanted = {f"{region.pk}-h{number}": region for region in regions for number in (1, 2)}
     fresh = _unseeded(SeededRow.Kind.HOST, wanted)
-    inhabited = set(Host.objects.values_list("region_id", flat=True))
+    known = list(Host.objects.values_list("label", "region_id"))
+    taken, inhabited = {label for label, _ in known}, {region for _, region in known}
     Host.objects.bulk_create(
         Host(label=label, region=region)
         for label, region in wanted.items()
-        if label in fresh and region.pk not in inhabited
+        if label in fresh - taken and region.pk not in inhabited
     )
 
 

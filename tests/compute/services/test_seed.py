@@ -141,6 +141,14 @@ def test_what_staff_made_by_the_same_names_is_left_to_them(small, db):
     assert sum(network.overlaps(ip_network("198.18.0.0/24")) for network in networks if network.version == 4) == 1
 
 
+def test_a_label_that_staff_gave_a_host_elsewhere_is_left_to_it(small, db):
+    region = Region.objects.create(id="no-osl", country="no", capabilities=["Computes"])
+    Host.objects.create(label="us-east-h1", region=region)
+    seed(demo=True)
+    assert Host.objects.get(label="us-east-h1").region == region
+    assert [host.label for host in Host.objects.filter(region="us-east")] == ["us-east-h2"]
+
+
 def test_a_database_seeded_by_an_earlier_release_keeps_what_was_deleted_deleted(seeded):
     """It has the rows, and no notes of them, until the migration writes those."""
     remember = import_module("compute.migrations.0003_seeded_rows").remember
