@@ -16,16 +16,20 @@ from urllib.parse import SplitResult, urlsplit
 import dj_database_url
 import dj_email_url  # type: ignore[import-untyped]
 import psycopg
+from django.core.mail.message import sanitize_address
 from django.utils.module_loading import import_string
 from psycopg.conninfo import conninfo_to_dict
 from redis.connection import parse_url
 
 Network = ipaddress.IPv4Network | ipaddress.IPv6Network
 
+FILES = "django.core.mail.backends.filebased.EmailBackend"
 YES, NO = {"1", "true", "yes", "on"}, {"0", "false", "no", "off"}
 HOST_NAME = re.compile(r"(?!-)[a-z0-9_-]{1,63}(?<!-)(\.(?!-)[a-z0-9_-]{1,63}(?<!-))*\.?", re.IGNORECASE | re.ASCII)
 ALLOWED_HOST = re.compile(r"\*|\.?[a-z0-9_.-]+|\[[0-9a-f:.]+\]", re.IGNORECASE | re.ASCII)
+SENDER = re.compile(r"[^<>@\r\n]*<[^<>@\s]+@[^<>@\s]+>|[^<>@\s]+@[^<>@\s]+")
 RATE = re.compile(r"[1-9][0-9]*/[1-9][0-9]*", re.ASCII)
+DEFAULT_PORTS = {"http": 80, "https": 443}
 LARGEST = 1_000_000
 """Of numbers of seconds: some eleven days. PostgreSQL takes milliseconds of no more than twice that."""
 LEVELS = ("DEBUG", "INFO", "WARNING", "ERROR", "CRITICAL")
@@ -117,18 +121,20 @@ class Environment:
         return found if HOST_NAME.fullmatch(found) else _fail(name, f"{found!r} is not a name such as example.com")
 
     def origins(self, name: str) -> list[str]:
-        found = self.words(name)
-        for each in found:
-            if not _is_site(_split_url(each)):
+        """As browsers write them; ``https://*.example.com`` is all of a domain."""
+        found = {each: _origin(each, wildcard=True) for each in self.words(name)}
+        for each, origin in found.items():
+            if origin is None:
                 _fail(name, f"{each!r} is not an origin such as https://cloud.example.com")
-        return [each.rstrip("/") for each in found]
+        return [origin for origin in found.values() if origin]
 
     def site(self, name: str, default: str) -> str:
-        """How an address begins: scheme, host, port, and no path."""
+        """How an address begins, as browsers write it: scheme, host, port, and no path."""
         found = self._given(name) or default
-        if not _is_site(_split_url(found)):
-            _fail(name, f"{found!r} is not an address without a path, such as https://cloud.example.com")
-        return found.rstrip("/")
+        origin = _origin(found)
+        return origin or _fail(
+            name, f"{found!r} is not an address without a path, such as https://cloud.example.com"
+        )
 
     def address(self, name: str) -> str:
         """An address of HTTP, or none."""
@@ -240,6 +246,16 @@ class Environment:
             _fail(name, "is not an address such as redis://host:6379/0")
         return found
 
+    def sender(self, name: str, default: str) -> str:
+        """Who mails are from, as a mail can say it: a comma in a name, say, would end it."""
+        found = self._given(name) or default
+        try:
+            right = SENDER.fullmatch(found) and "@" in sanitize_address(found, "utf-8")
+        except ValueError:
+            right = False
+        advice = 'is not a sender such as Skerry <noreply@example.com> or "Skerry, Inc." <noreply@example.com>'
+        return found if right else _fail(name, f"{found!r} {advice}")
+
     def mail_server(self, name: str) -> dict[str, Any]:
         """Django's ``EMAIL_…`` settings; mails go to the console where there is none."""
         advice = "is not an address such as smtp+tls://user:password@mail.example.com:587"
@@ -249,7 +265,11 @@ class Environment:
             parsed["EMAIL_FILE_PATH"] = urlsplit(found).path or None  # the parser's lacks the slash it begins with
         except ValueError:
             _fail(name, f"{advice}; in a password, # / @ and : are written %23 %2F %40 and %3A")
-        return parsed if "EMAIL_BACKEND" in parsed else _fail(name, advice)
+        if "EMAIL_BACKEND" not in parsed:
+            _fail(name, advice)
+        if parsed["EMAIL_BACKEND"] == FILES and (parsed["EMAIL_HOST"] or not parsed["EMAIL_FILE_PATH"]):
+            _fail(name, "names no folder: file:///folder, with three slashes")
+        return parsed
 
     def _given(self, name: str) -> str:
         return os.environ.get(name, "").strip()
@@ -292,7 +312,27 @@ def _split_url(text: str) -> SplitResult | None:
         return None
 
 
-def _is_site(parts: SplitResult | None) -> bool:
-    if parts is None or parts.scheme not in ("http", "https") or not parts.hostname or parts.username:
-        return False
-    return parts.path in ("", "/") and not parts.query and not parts.fragment
+def _origin(text: str, *, wildcard: bool = False) -> str | None:
+    """The origin that a browser sends for pages below the address; None of what is more, or no address.
+
+    Comparisons are to the letter: no capitals, no port that the scheme implies, other alphabets as ``xn--``.
+    """
+    parts = _split_url(text)
+    if parts is None or parts.scheme not in DEFAULT_PORTS or parts.username or parts.query or parts.fragment:
+        return None
+    host = _host(parts.hostname or "", wildcard)
+    if host is None or parts.path not in ("", "/"):
+        return None
+    port = "" if parts.port in (None, DEFAULT_PORTS[parts.scheme]) else f":{parts.port}"
+    return f"{parts.scheme}://{host}{port}"
+
+
+def _host(name: str, wildcard: bool) -> str | None:
+    try:
+        if ":" in name:
+            return f"[{ipaddress.IPv6Address(name)}]"
+        ascii_ = name.encode("idna").decode()
+    except ValueError:
+        return None
+    bare = ascii_.removeprefix("*.") if wildcard else ascii_
+    return ascii_ if HOST_NAME.fullmatch(bare) else None

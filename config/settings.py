@@ -52,7 +52,8 @@ def _make_secret(path: Path) -> None:
 
 def _secret_key() -> str:
     """Production has to name it: one of its own on each host would leave jobs that another host cannot read."""
-    if given := env.text("SECRET_KEY"):
+    given = env.text("SECRET_KEY")
+    if given.strip():
         return given
     if PRODUCTION:
         advice = "is needed with PRODUCTION=1, the same on every host; `openssl rand -hex 32` makes one"
@@ -123,7 +124,7 @@ TEMPLATES = [
 ]
 STATIC_URL = "/static/"
 # Served by the web processes: from here where collectstatic has put them, else from where the packages have them.
-STATIC_ROOT = str(env.folder("STATIC_ROOT", Path())) if env.text("STATIC_ROOT") else None
+STATIC_ROOT = str(env.folder("STATIC_ROOT", Path())) if env.text("STATIC_ROOT").strip() else None
 WHITENOISE_USE_FINDERS = True
 WHITENOISE_AUTOREFRESH = False
 
@@ -356,10 +357,7 @@ EMAIL_HOST_USER, EMAIL_HOST_PASSWORD = _mail["EMAIL_HOST_USER"], _mail["EMAIL_HO
 EMAIL_USE_TLS, EMAIL_USE_SSL = _mail["EMAIL_USE_TLS"], _mail["EMAIL_USE_SSL"]
 EMAIL_FILE_PATH = _mail["EMAIL_FILE_PATH"]  # of file:///folder, where mails become files
 EMAIL_TIMEOUT = 20
-DEFAULT_FROM_EMAIL = env.pattern(
-    "MAIL_FROM", "Skerry <noreply@skerry.example>", r"[^<>@\r\n]*<[^<>@\s]+@[^<>@\s]+>|[^<>@\s]+@[^<>@\s]+",
-    "a sender such as Skerry <noreply@example.com>",
-)  # fmt: skip
+DEFAULT_FROM_EMAIL = env.sender("MAIL_FROM", "Skerry <noreply@skerry.example>")
 SMS_GATEWAY = env.dotted_path("SMS_GATEWAY", "accounts.sms.console")
 SMS_HTTP_URL = env.address("SMS_HTTP_URL")
 SMS_HTTP_METHOD = env.choice("SMS_HTTP_METHOD", "POST", ("POST", "GET", "PUT", "PATCH"))

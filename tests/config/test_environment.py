@@ -53,13 +53,26 @@ BAD = [
     *(("REDIS_URL", value) for value in ("nonsense", "http://host", "redis://host:port")),
     *(
         ("SITE_URL", value)
-        for value in ("cloud.example.com", "https://", "ftp://x", "https://x/v4", "https://x:y", "https://a b")
+        for value in (
+            "cloud.example.com",
+            "https://",
+            "ftp://x",
+            "https://x/v4",
+            "https://x:y",
+            "https://a b",
+            "https://*",
+            "https://<b>",
+            "https://x\\y",
+            "https://[::x]",
+            "https://x..y",
+        )
     ),
     *(("CSRF_TRUSTED_ORIGINS", value) for value in ("cloud.example.com", "https://x,y", ",")),
     *(("ALLOWED_HOSTS", value) for value in ("https://cloud.example.com", "cloud.example.com:443", "a b")),
     *(("EMAIL_URL", value) for value in ("nonsense", "foo://x", "smtp+tls://u:p@mail:port", "smtp+tls:///")),
-    ("MAIL_FROM", "nobody"),
-    ("SECRET_KEY", ""),
+    *(("EMAIL_URL", value) for value in ("file:", "file://folder")),
+    *(("MAIL_FROM", value) for value in ("nobody", "Foo, Inc. <a@example.com>", "Foo (Inc <a@example.com>")),
+    *(("SECRET_KEY", value) for value in ("", "  ")),
     ("ENCRYPTION_KEYS", " , "),
     ("LOG_LEVEL", "LOUD"),
     *((name, value) for name in ("PROBE_FORBIDDEN", "PROBE_ALLOWED") for value in ("all", "192.0.2.1/24")),
@@ -219,3 +232,32 @@ def test_what_is_wrong_ends_a_program(monkeypatch):
     with pytest.raises(SystemExit, match="NUMBER: 'seven' is not a whole number"):
         Environment().integer("NUMBER", 7)
     assert issubclass(BadVariable, SystemExit)
+
+
+@pytest.mark.parametrize(
+    ("typed", "origin"),
+    [
+        ("HTTPS://Cloud.Example.COM:443/", "https://cloud.example.com"),
+        ("http://127.0.0.1:8000", "http://127.0.0.1:8000"),
+        ("http://cloud:80", "http://cloud"),
+        ("https://[2001:DB8:0::1]:8443", "https://[2001:db8::1]:8443"),
+        ("https://blå.example.com", "https://xn--bl-zia.example.com"),
+    ],
+)
+def test_an_address_is_kept_as_browsers_write_it(monkeypatch, typed, origin):
+    monkeypatch.setenv("SITE", typed)
+    assert Environment().site("SITE", "") == origin
+    assert Environment().origins("SITE") == [origin]
+
+
+def test_an_origin_may_be_all_of_a_domain(monkeypatch):
+    monkeypatch.setenv("ORIGINS", "https://*.example.com")
+    assert Environment().origins("ORIGINS") == ["https://*.example.com"]
+
+
+@pytest.mark.parametrize(
+    "sender", ["a@example.com", '"Skerry, Inc." <a@example.com>', "Skerry på nett <a@example.com>"]
+)
+def test_a_sender_may_be_called_anything_that_a_mail_can_say(monkeypatch, sender):
+    monkeypatch.setenv("SENDER", sender)
+    assert Environment().sender("SENDER", "") == sender
