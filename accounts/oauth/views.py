@@ -147,7 +147,7 @@ OTHER_SITE = ("Origin checking failed", "Referer checking failed")
 
 
 def _refuse_origin(request: HttpRequest) -> HttpResponse:
-    seen = request.META.get("HTTP_ORIGIN") or request.META.get("HTTP_REFERER") or "no page at all"
+    seen = request.META.get("HTTP_ORIGIN") or _origin_of(request.META.get("HTTP_REFERER", "")) or "no page at all"
     expected = {f"{request.scheme}://{request.get_host()}", *settings.CSRF_TRUSTED_ORIGINS}
     log.warning(
         "a form from %r was refused: expected %s. Where that is this site, set SITE_URL to how browsers reach it, "
@@ -157,6 +157,12 @@ def _refuse_origin(request: HttpRequest) -> HttpResponse:
     response = render(request, "other_origin.html", status=403)
     response["Content-Security-Policy"] = POLICY
     return response
+
+
+def _origin_of(referer: str) -> str:
+    """The part of an address that says whose it is. The rest may hold a secret, which no log is to have."""
+    found = re.match(r"https?://[^/?#@]+", referer)
+    return found[0] if found else ""
 
 
 CLIENT_ID = re.compile("[0-9a-f]{20}")

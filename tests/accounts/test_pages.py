@@ -466,6 +466,15 @@ def test_a_form_by_https_from_no_page_at_all_is_told_likewise(db):
     assert "SITE_URL" in answer.content.decode()
 
 
+def test_of_the_page_that_a_form_came_from_the_log_has_no_more_than_the_origin(db, caplog):
+    caplog.set_level(logging.WARNING, "accounts.oauth.views")
+    page = "https://cloud.example.com/password/MQ/s3cret?next=/s3cret"
+    Client(enforce_csrf_checks=True).post("/login", {"username": "owner"}, secure=True, headers={"Referer": page})
+    [line] = [record.getMessage() for record in caplog.records if record.name == "accounts.oauth.views"]
+    assert line.startswith("a form from 'https://cloud.example.com' was refused: ")
+    assert "s3cret" not in line
+
+
 def test_a_form_that_lost_its_cookie_is_still_only_out_of_date(db):
     answer = Client(enforce_csrf_checks=True).post("/login", {"username": "owner"})
     assert "open for too long" in answer.content.decode()
