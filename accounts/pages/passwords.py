@@ -18,13 +18,14 @@ from accounts.models import User
 from accounts.pages.base import Page, signed_in
 from accounts.pages.confirm import OwnPasswordMixin, note_confirmed
 from accounts.pages.external import INVITED, begin
-from accounts.pages.forms import ChangePasswordForm, ForgottenForm
+from accounts.pages.forms import ChangePasswordForm, ForgottenForm, add_problems
 from accounts.pages.login import let_in
 from accounts.pages.remember import SESSION_KEY
 from accounts.pages.sessions import Backend
 from accounts.services import attempts, outbox, passwords
 from accounts.services.users import password_path
 from config.client_address import network_of
+from config.errors import Invalid
 
 MOST = 5
 """Users of one email address that are sent a mail at once."""
@@ -49,7 +50,11 @@ class SetPasswordView(Page, auth.PasswordResetConfirmView):
     def form_valid(self, form) -> HttpResponse:
         """Who has chosen the password is let in as by typing it on the login page: after the second factor where
         there is one, which an address in a mail is no way around, and not where user or account are suspended."""
-        user = passwords.set_password(form.user, form.cleaned_data["new_password1"])
+        try:
+            user = passwords.set_password(form.user, form.cleaned_data["new_password1"])
+        except Invalid as error:
+            add_problems(form, error)
+            return self.form_invalid(form)
         del self.request.session[auth.INTERNAL_RESET_SESSION_TOKEN]
         if Backend().get_user(user.pk) is None:
             messages.error(self.request, "Your password was set. This account is suspended.")
@@ -65,7 +70,11 @@ class ChangePasswordView(Page, LoginRequiredMixin, OwnPasswordMixin, FormView):
 
     def form_valid(self, form: ChangePasswordForm) -> HttpResponse:
         device = self.request.session.get(SESSION_KEY)
-        user = passwords.set_password(form.user, form.cleaned_data["new_password1"], kept_device=device)
+        try:
+            user = passwords.set_password(form.user, form.cleaned_data["new_password1"], kept_device=device)
+        except Invalid as error:
+            add_problems(form, error)
+            return self.form_invalid(form)
         update_session_auth_hash(self.request, user)
         note_confirmed(self.request)
         messages.success(self.request, "Your password was changed. All your other sessions have ended.")

@@ -7,6 +7,9 @@ from accounts.models import TrustedDevice, User
 from accounts.services import external
 from accounts.services.events import notify
 from accounts.services.refs import profile_ref
+from config.errors import Invalid
+
+CHANGED_MEANWHILE = "The password was changed meanwhile. Sign in with the new one."
 
 
 @transaction.atomic
@@ -14,9 +17,14 @@ def set_password(user: User, password: str, kept_device: int | None = None) -> U
     """Give the user a password, which was checked against the rules before. Returns the row as it is now.
 
     Sessions end by themselves, since they hold a part of the old hash; remembered browsers are forgotten, but for
-    the one of the id `kept_device`, and so is the provider that was used in place of a password.
+    the one of the id `kept_device`, and so is the provider that was used in place of a password. Raises `Invalid`
+    where the password is no longer the one that `user` was read with: who knew that one, or held an address in a
+    mail that is good for it, may not undo what support or the user itself did meanwhile.
     """
+    before = user.password
     user = User.objects.select_for_update(of=("self",)).select_related("account").get(pk=user.pk)
+    if user.password != before:
+        raise Invalid(CHANGED_MEANWHILE)
     user.set_password(password)
     user.save(update_fields=["password"])
     external.forget(user)

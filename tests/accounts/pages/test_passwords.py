@@ -1,9 +1,11 @@
 """Passwords are changed by the one that there is, and chosen by an address in a mail."""
 
 import pytest
+from django.contrib.auth.hashers import make_password
 from django.test import Client
 
 from accounts.models import Event, Login, SecondFactor, TrustedDevice, User
+from accounts.services import passwords
 from config.encryption import seal
 from tests.accounts.pages.browsers import careful, problems, sign_in
 from tests.accounts.signing_in import NEW, PASSWORD, SECRET, code, is_in, path_in_mail, tie, words
@@ -13,6 +15,20 @@ from tests.factories import TrustedDeviceFactory, token_of
 pytestmark = pytest.mark.django_db
 PAGE = "/home/password"
 GOOD = {"password": PASSWORD, "new_password1": NEW, "new_password2": NEW}
+
+
+OF_SUPPORT = "Lent-by.support-at-4"
+
+
+def late_reset(monkeypatch, user: User) -> None:
+    """Let another request set the password just before this one does."""
+    set_password = passwords.set_password
+
+    def after_another(*args, **kwargs):
+        User.objects.filter(pk=user.pk).update(password=make_password(OF_SUPPORT))
+        return set_password(*args, **kwargs)
+
+    monkeypatch.setattr(passwords, "set_password", after_another)
 
 
 class TestChangingIt:
@@ -69,6 +85,15 @@ class TestChangingIt:
         owner.refresh_from_db()
         assert owner.check_password(PASSWORD)
 
+    def test_undoes_nothing_that_support_did_meanwhile(self, browser, owner, monkeypatch):
+        """It is set between the look at the old password and the write."""
+        late_reset(monkeypatch, owner)
+        answer = browser.post(PAGE, GOOD)
+        assert "changed meanwhile" in words(answer)
+        owner.refresh_from_db()
+        assert owner.check_password(OF_SUPPORT)
+        assert not Event.objects.exists()
+
     def test_needs_somebody_signed_in_and_a_form_of_ours(self, browser, owner):
         assert Client().post(PAGE, GOOD)["Location"].startswith("/login")
         assert careful(browser).post(PAGE, GOOD).status_code == 403
@@ -124,6 +149,18 @@ class TestChoosingIt:
         assert not Login.objects.exists()
         assert browser.post("/login/code", {"code": code()})["Location"] == "/home"
         assert is_in(browser)
+
+    def test_is_done_once_though_two_forms_are_sent_at_once(self, with_password, monkeypatch):
+        """The second one's address was still good when it was looked at."""
+        Client().post("/password/forgotten", {"name": "owner"})
+        browser = Client()
+        page = browser.get(path_in_mail(), follow=True)
+        late_reset(monkeypatch, with_password)
+        answer = browser.post(page.request["PATH_INFO"], {"new_password1": NEW, "new_password2": NEW})
+        assert "changed meanwhile" in words(answer)
+        assert not is_in(browser)
+        with_password.refresh_from_db()
+        assert with_password.check_password(OF_SUPPORT)
 
     @pytest.mark.parametrize("who", ["user", "account"])
     def test_is_no_way_in_for_the_suspended(self, with_password, who):
