@@ -16,7 +16,7 @@ from django.views.generic import FormView
 
 from accounts.models import User
 from accounts.pages.base import Page, signed_in
-from accounts.pages.forms import TOO_MANY_CODE, OwnPasswordForm
+from accounts.pages.forms import TOO_MANY_CODE, ChangePasswordForm, OwnPasswordForm
 
 SESSION_KEY = "confirmed"
 """Where the session has when its user last gave a password or came from the provider, in seconds since 1970."""
@@ -66,7 +66,7 @@ class OwnPasswordMixin:
         kwargs: dict[str, Any] = super().get_form_kwargs()  # type: ignore[misc] # FormView's
         return {**kwargs, "user": signed_in(self.request)}
 
-    def form_invalid(self, form: OwnPasswordForm) -> HttpResponse:
+    def form_invalid(self, form: OwnPasswordForm | ChangePasswordForm) -> HttpResponse:
         response: HttpResponse = super().form_invalid(form)  # type: ignore[misc] # FormView's
         if form.has_error("password", TOO_MANY_CODE):
             response.status_code = 429
