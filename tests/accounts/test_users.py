@@ -57,7 +57,7 @@ class TestInviting:
         answer = browser.post(
             page.request["PATH_INFO"], {"new_password1": password, "new_password2": password}, follow=True
         )
-        assert answer.request["PATH_INFO"] == "/login"
+        assert answer.request["PATH_INFO"] == "/home", "signed in at once"
         assert Client().login(username="kari", password=password)
         assert b"does not work any more" in Client().get(path, follow=True).content, "it works once"
 
