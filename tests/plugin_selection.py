@@ -2,10 +2,12 @@
 
 To read all files of tests takes longer than most tests. With ``-k`` those are left out that hold none of its words,
 neither in their path nor in their text: no test there could match, but for one whose parameters are computed.
-``--all-files`` reads them all the same. And what is found in a few files is run in one process: another one would
-have to import everything, and to make a database, before it could take a test.
+``--all-files`` reads them all the same, and so does a word that no file holds. And what is found in a few files
+is run in one process: another one would have to import everything, and to make a database, before it could take a
+test.
 """
 
+import re
 from functools import cache
 from pathlib import Path
 
@@ -56,12 +58,13 @@ def selected(config: pytest.Config) -> list[Path]:
 def words_of(config: pytest.Config) -> str:
     """The expression of ``-k`` where it can be decided for a whole file, else "".
 
-    That a file holds a word says nothing about which of its tests do not, so an expression with ``not`` cannot.
+    That a file holds a word says nothing about which of its tests do not, so an expression with ``not`` cannot. Nor
+    can one whose words no file holds: what it asks for has a name that is computed, if it exists.
     """
     expression = config.option.keyword
-    if config.option.all_files or "not" in expression.split():
+    if config.option.all_files or re.search(r"\bnot\b", expression):
         return ""
-    return expression
+    return expression if any(could_match(path, expression) for path in test_files()) else ""
 
 
 def could_match(path: Path, words: str) -> bool:

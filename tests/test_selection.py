@@ -30,7 +30,13 @@ def test_words_are_compared_as_k_does(keyword):
     assert selection.selected(config(keyword)) == [OWN]
 
 
-@pytest.mark.parametrize("keyword", ["", "not policy", "selection and not word", "(", "and"])
+@pytest.mark.parametrize(
+    "keyword",
+    [
+        "", "not policy", "(not policy)", "not(policy)", f"{WORD} and (not word)", "selection and not word",
+        "(", "and", f"surely{WORD}",
+    ],
+)  # fmt: skip
 def test_what_cannot_be_decided_for_a_file_reads_all(keyword):
     assert selection.pytest_ignore_collect(OTHER, config(keyword)) is None
 
