@@ -13,7 +13,8 @@ $(shell rm -f $(VENV)/.installed $(VENV)/.installed-dev)
 endif
 
 # What was installed lies in the environment as a copy of its lock file. The times of files say nothing: a checkout of
-# another commit changes them all.
+# another commit changes them all. An installation that was begun has the copies go first: one that fails leaves some
+# of the packages of each lock file, and one for serving may put others in the place of those for tests.
 changed = $(shell cmp -s $(1) $(2) || echo FORCE)
 
 # Without bytecode each process compiles everything anew.
@@ -68,10 +69,12 @@ $(BIN)/python:
 	@$(PYTHON) -m venv --clear --without-pip $(VENV)
 
 $(VENV)/.installed: $(call changed,requirements.lock,$(VENV)/.installed) | $(BIN)/python
+	@rm -f $(VENV)/.installed $(VENV)/.installed-dev
 	@$(INSTALL) requirements.lock
 	@cp requirements.lock $@
 
 $(VENV)/.installed-dev: $(call changed,requirements-dev.lock,$(VENV)/.installed-dev) | $(BIN)/python
+	@rm -f $(VENV)/.installed $(VENV)/.installed-dev
 	@$(INSTALL) requirements-dev.lock
 	@cp requirements-dev.lock $@
 	@cp requirements.lock $(VENV)/.installed
