@@ -116,6 +116,10 @@ print(max(now.replace(hour=23, minute=59, second=59), now + timedelta(hours=2)).
     return 1
 }
 
+if [ -z "${BASH_VERSION:-}${ZSH_VERSION:-}" ]; then
+    echo "docs/shell.sh is for bash and zsh. Start one of them first." >&2
+    return 1
+fi
 PATIENCE=${PATIENCE:-600}
 if [ -n "${PORT:-}" ]; then A=http://127.0.0.1:$PORT/v4; else A=${A:-http://127.0.0.1:8000/v4}; fi
 if [ -n "${ZSH_VERSION:-}" ]; then

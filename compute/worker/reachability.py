@@ -2,22 +2,26 @@
 
 from datetime import datetime
 
+from django.db.models import TextField
+from django.db.models.functions import Cast
+
 from compute.drivers.base import Unreachable
-from compute.models import Instance
+from compute.models import Host, Instance
 from compute.services.hosts import reachability
 
 
 def record_unreachable(error: Unreachable, instance_id: int | None, asked: datetime) -> bool:
     """Record that a call for an instance, made at `asked` by the database's clock, was not answered.
 
-    The host is that which the driver names, or else the instance's. False where there is neither: whoever called
-    then has to log the error, which is otherwise logged once for the host.
+    The host is that which the driver names, or else the instance's. False where there is no such host, as when a
+    driver names one wrongly: whoever called then has to log the error, which is otherwise logged once for the host.
     """
     host = error.host
     if host is None and instance_id is not None:
         uuid = Instance.objects.filter(pk=instance_id).values_list("host__uuid", flat=True).first()
         host = None if uuid is None else str(uuid)
-    if host is None:
+    # by its text: what a driver names need not be a uuid
+    if host is None or not Host.objects.alias(name=Cast("uuid", TextField())).filter(name=host).exists():
         return False
     reachability.record_unreachable(host, str(error), asked)
     return True

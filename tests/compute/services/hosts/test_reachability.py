@@ -107,6 +107,17 @@ def test_an_error_that_a_host_returns_is_logged_with_the_job_and_leaves_the_host
     assert said() == [f"WARNING {name} failed at stop, attempt 1: No."]
 
 
+def test_a_host_that_nobody_knows_is_no_reason_to_say_nothing(world, host, driver, instance, said):
+    job = power.reboot(world.actor, instance)
+    driver.before = failing_at(len(driver.calls), Unreachable("No.", "rack-7"))
+    engine.run(job.pk, driver)
+    host.refresh_from_db()
+    assert host.unreachable_since is None
+    assert said() == [
+        f"WARNING job {job.pk} (reboot) of {instance.label} ({instance.pk}) failed at stop, attempt 1: No."
+    ]
+
+
 def test_a_firewall_that_finds_out_records_the_host(host, driver, instance, said):
     PacketFilter.objects.create(instance=instance, wanted=1)
     silence(driver, None)
