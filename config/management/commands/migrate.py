@@ -1,11 +1,13 @@
 """``manage.py migrate``: Django's, which is quick where the database is empty, and can report how far it is."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import closing, contextmanager
 from typing import Any
 
 from django.core.management.base import CommandParser
 from django.core.management.commands import migrate
 from django.db import connections
+from django.db.backends.base.base import BaseDatabaseWrapper
 from django.db.migrations import Migration
 from django.db.migrations.executor import MigrationExecutor
 
@@ -13,6 +15,9 @@ from config.db.fresh_database import create_tables
 
 # What asks for something else than all migrations of all apps, each applied.
 PARTIAL = ("app_label", "migration_name", "plan", "check_unapplied", "fake", "fake_initial", "prune")
+
+# Any number will do, as long as nothing else in the database takes this advisory lock.
+LOCK = 0x6D696772617465
 
 
 class Command(migrate.Command):
@@ -33,6 +38,13 @@ class Command(migrate.Command):
 
     def handle(self, *args: Any, one_by_one: bool = False, **options: Any) -> None:
         connection = connections[options["database"]]
+        if options["plan"] or options["check_unapplied"]:
+            super().handle(*args, **options)
+            return
+        with one_at_a_time(connection):
+            self._migrate(connection, *args, one_by_one=one_by_one, **options)
+
+    def _migrate(self, connection: BaseDatabaseWrapper, *args: Any, one_by_one: bool, **options: Any) -> None:
         if not one_by_one and not any(options[name] for name in PARTIAL):
             created = create_tables(connection)
             if created and options["verbosity"] >= 1:
@@ -55,3 +67,19 @@ class Command(migrate.Command):
         self.applied = self.total - pending
         if self.report:
             self.report(self.applied, self.total)
+
+
+@contextmanager
+def one_at_a_time(connection: BaseDatabaseWrapper) -> Iterator[None]:
+    """Wait until nobody else migrates the database, and have others wait for the length of the block.
+
+    Django's migrations, and what follows on them (content types, permissions), fail where another process does the
+    same. A connection of its own holds the lock, in a transaction without a snapshot: it ends with the process.
+    """
+    with closing(connection.copy()) as own:
+        own.set_autocommit(False)
+        with own.cursor() as cursor:
+            cursor.execute("SET LOCAL idle_in_transaction_session_timeout = 0")
+            cursor.execute("SET LOCAL statement_timeout = 0")
+            cursor.execute("SELECT pg_advisory_xact_lock(%s)", [LOCK])
+        yield

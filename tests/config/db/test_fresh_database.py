@@ -2,6 +2,7 @@
 
 import secrets
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 
 import pytest
@@ -83,6 +84,19 @@ def test_the_tables_are_those_that_the_migrations_make_one_by_one(empty_database
             assert rows(query) == expected
         call_command("migrate", check_unapplied=True, verbosity=0)
         call_command("makemigrations", check_changes=True, dry_run=True, verbosity=0)
+
+
+def test_who_comes_at_the_same_moment_waits_and_finds_it_done(empty_database):
+    def run() -> None:
+        try:
+            migrate()
+        finally:
+            connection.close()
+
+    with ThreadPoolExecutor(3) as threads:
+        for each in [threads.submit(run) for _ in range(3)]:
+            each.result()
+    assert len(rows(MIGRATIONS)) == len(MigrationLoader(None).graph.nodes)
 
 
 def test_packages_and_first_migrations_are_created_at_once():
