@@ -17,7 +17,7 @@ os.environ.setdefault("DJANGO_SETTINGS_MODULE", "config.settings")
 
 app = Celery("skerry")
 app.config_from_object("django.conf:settings", namespace="CELERY")
-app.autodiscover_tasks(["accounts", "compute.jobs", "managed"])
+app.autodiscover_tasks(["accounts", "compute.worker", "managed"])
 # By name: it needs Django's models, which are not there yet.
 app.steps["consumer"].add("compute.worker.heartbeats:WorkerHeartbeat")
 # Celery closes each task's database connection, and opening one costs more than most steps. Connections live as

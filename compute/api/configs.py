@@ -21,7 +21,7 @@ from config.api.fields import Annotated, Constant
 from config.api.responses import JSONResponse
 from config.api.serializers import Resource
 from config.api.views import ResourceViewSet
-from config.db import compiled
+from config.db import statements
 
 ROOT_DEVICE = r"[A-Za-z0-9/_-]+"
 MOST_COMMENTS = 65535
@@ -182,5 +182,5 @@ class ConfigViewSet(ResourceViewSet[Actor, Config]):
     def shown(self, config: Config) -> JSONResponse:
         """The profile as it is in the tables: what is in its slots stands in two others."""
         path = {**self.kwargs, "id": config.pk}
-        (row,) = self.statement("retrieve").run(compiled.bindings(self.viewer, path))
+        (row,) = self.statement("retrieve").run(statements.bindings(self.viewer, path))
         return JSONResponse(self.resource.shape().one(row))

@@ -29,7 +29,7 @@ from config.api.parsers import JSONOnly, JSONParser
 from config.api.responses import JSONResponse
 from config.api.serializers import Resource
 from config.client_address import network_of
-from config.db import compiled
+from config.db import statements
 from config.errors import Denied, Missing
 from config.headers import Headers, add_headers, prepared
 
@@ -103,7 +103,7 @@ class ResourceViewSet(ViewSetMixin, APIView, Generic[A, M]):
     default_response_headers: ClassVar[dict[str, str]] = {}
 
     _scopes: ClassVar[dict[str, access.Scope]] = {}
-    _statements: ClassVar[dict[tuple[str, bool | None], compiled.Statement]]
+    _statements: ClassVar[dict[tuple[str, bool | None], statements.Statement]]
 
     def __init_subclass__(cls, **kwargs):
         super().__init_subclass__(**kwargs)
@@ -259,7 +259,7 @@ class ResourceViewSet(ViewSetMixin, APIView, Generic[A, M]):
         page = pagination.read_page(query) if query else pagination.FIRST
         wanted = self.read_filter(query)
         statement = self.statement("list") if wanted is None else self.filtered(wanted, path)
-        values = compiled.bindings(self.viewer, path)
+        values = statements.bindings(self.viewer, path)
         rows = statement.run({**values, "limit": page.size, "offset": page.offset})
         if not rows:
             self.check_parent(path)
@@ -268,7 +268,7 @@ class ResourceViewSet(ViewSetMixin, APIView, Generic[A, M]):
 
     def retrieve(self, request, **path) -> JSONResponse:
         """One object."""
-        rows = self.statement("retrieve").run(compiled.bindings(self.viewer, path))
+        rows = self.statement("retrieve").run(statements.bindings(self.viewer, path))
         if not rows:
             raise Missing
         return JSONResponse(self.resource.shape().one(rows[0]))
@@ -285,31 +285,31 @@ class ResourceViewSet(ViewSetMixin, APIView, Generic[A, M]):
             wanted.condition &= plain
         return wanted
 
-    def statement(self, kind: str) -> compiled.Statement:
+    def statement(self, kind: str) -> statements.Statement:
         """The compiled SQL of `list` or `retrieve` for this kind of caller."""
         viewer = self.viewer
         key = (kind, None if viewer is None else viewer.restricted)
         found = self._statements.get(key)
         if found is None:
-            symbolic = None if viewer is None else compiled.SymbolicActor(viewer.restricted)
-            found = self._statements[key] = self.compile(kind, symbolic)
+            symbolic = None if viewer is None else statements.SymbolicActor(viewer.restricted)
+            found = self._statements[key] = self.compiled(kind, symbolic)
         return found
 
-    def compile(self, kind: str, actor: Any) -> compiled.Statement:
+    def compiled(self, kind: str, actor: Any) -> statements.Statement:
         shape = self.resource.shape()
-        path = compiled.SymbolicPath()
+        path = statements.SymbolicPath()
         rows = shape.select(self.objects(actor, path))
         if kind == "list":
-            return compiled.page_of(rows, shape.columns, self.ordering)
+            return statements.page_of(rows, shape.columns, self.ordering)
         rows = rows.filter(**{self.lookup: path["id"]}).order_by()
-        return compiled.Statement.of(rows.values_list(*shape.columns))
+        return statements.Statement.of(rows.values_list(*shape.columns))
 
-    def filtered(self, wanted: Filter, path: Mapping[str, Any]) -> compiled.Statement:
+    def filtered(self, wanted: Filter, path: Mapping[str, Any]) -> statements.Statement:
         """The SQL of a filtered page. Every filter is different, so it is not kept."""
         shape = self.resource.shape()
         rows = shape.select(self.objects(self.viewer, path)).filter(wanted.condition)
         ordering = (wanted.ordering, *self.ordering) if wanted.ordering else self.ordering
-        return compiled.page_of(rows, shape.columns, ordering, kept=False)
+        return statements.page_of(rows, shape.columns, ordering, kept=False)
 
     # --- writing -------------------------------------------------------------------------------------------
 
@@ -353,7 +353,7 @@ class ResourceViewSet(ViewSetMixin, APIView, Generic[A, M]):
 
     @cached_property
     def _model(self) -> type[M]:
-        return self.objects(compiled.SymbolicActor(False), compiled.SymbolicPath()).model
+        return self.objects(statements.SymbolicActor(False), statements.SymbolicPath()).model
 
     def check_level(self, entity: Model) -> None:
         """403 where the action writes and the caller may only read the entity."""

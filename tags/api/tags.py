@@ -14,7 +14,7 @@ from config.api.access import ANYONE, UNRESTRICTED
 from config.api.responses import JSONResponse
 from config.api.serializers import Resource
 from config.api.views import ResourceViewSet
-from config.db.compiled import Statement, SymbolicPath, bindings, page_of
+from config.db.statements import Statement, SymbolicPath, bindings, page_of
 from config.middleware import tidied
 from tags import resources
 from tags.models import Tag, Tagging

@@ -91,8 +91,8 @@ def with_password(owner) -> User:
 
 @pytest.fixture
 def limit(settings):
-    def change(**limits: str) -> None:
-        settings.RATE_LIMITS = {**settings.RATE_LIMITS, **limits}
+    def change(**rates: str) -> None:
+        settings.RATE_LIMITS = {**settings.RATE_LIMITS, **rates}
         limits.forget()
 
     yield change

@@ -14,8 +14,8 @@ PATHS = ["/oauth/token", "/oauth/introspect", "/oauth/revoke"]
 def limit(settings):
     """Set rate limits for this test: ``limit(oauth_failures="3/60")``."""
 
-    def change(**limits: str) -> None:
-        settings.RATE_LIMITS = {**settings.RATE_LIMITS, **limits}
+    def change(**rates: str) -> None:
+        settings.RATE_LIMITS = {**settings.RATE_LIMITS, **rates}
         limits.forget()
 
     yield change

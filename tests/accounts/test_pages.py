@@ -37,8 +37,8 @@ def _passwords(owner, staff):
 def limit(settings):
     """Set rate limits for this test: ``limit(login="3/60")``."""
 
-    def change(**limits: str) -> None:
-        settings.RATE_LIMITS = {**settings.RATE_LIMITS, **limits}
+    def change(**rates: str) -> None:
+        settings.RATE_LIMITS = {**settings.RATE_LIMITS, **rates}
         limits.forget()
 
     yield change

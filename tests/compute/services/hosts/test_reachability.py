@@ -19,7 +19,7 @@ from tests.compute.worker.scenarios import deployed
 
 pytestmark = pytest.mark.django_db
 SECOND = timedelta(seconds=1)
-LOGGERS = ("compute.services.hosts.reachability", "compute.jobs")
+LOGGERS = ("compute.services.hosts.reachability", "compute.worker")
 
 
 @pytest.fixture

@@ -384,7 +384,7 @@ class TestChecks:
         balanced.until_they_are(one="UP", two="UP")
         seen = control.look(exporter.places.socket).statuses
         api.put(f"{balanced.config}/nodes/{balanced.nodes()['one']['id']}", {"address": "127.9.0.2:1"})
-        export.balancer_stats.see(seen)
+        export.stats.see(seen)
         assert balanced.nodes()["one"]["status"] == "Unknown"
 
 
@@ -429,7 +429,7 @@ class TestWhatIsMeasured:
         assert 1.0 <= transfer["out"] < 1.1, "what went through before the reload is in it"
         assert transfer["total"] == pytest.approx(transfer["in"] + transfer["out"], abs=0.01)
 
-        later = export.now() + export.balancer_stats.timedelta(minutes=5)
+        later = export.now() + export.stats.timedelta(minutes=5)
         monkeypatch.setattr(export, "now", lambda: later)
         exporter.report_now(count=True)
         sample = BalancerSample.objects.get()
