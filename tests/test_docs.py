@@ -46,10 +46,10 @@ def test_the_index_has_every_page():
 
 def test_the_operator_is_told_of_every_variable():
     source = "".join((ROOT / "config" / name).read_text() for name in ("settings.py", "openid.py"))
-    told = (DOCS / "operating.md").read_text()
-    assert {name for name in VARIABLE.findall(source) if f"`{name}`" not in told} == set()
+    page = (DOCS / "operating.md").read_text()
+    assert {name for name in VARIABLE.findall(source) if f"`{name}`" not in page} == set()
 
 
 def test_the_table_of_jobs_has_every_kind():
-    told = (DOCS / "jobs.md").read_text()
-    assert {name for name in KINDS if f"`{name}`" not in told} == set()
+    page = (DOCS / "jobs.md").read_text()
+    assert {name for name in KINDS if f"`{name}`" not in page} == set()

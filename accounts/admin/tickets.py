@@ -75,23 +75,23 @@ class ReplyForm(forms.Form):
 
     def __init__(self, ticket: Ticket, data: QueryDict | None = None):
         super().__init__(data)
-        told = tickets.who_is_told(ticket)
+        recipient = tickets.mail_recipient(ticket)
         self.fields["description"].help_text = (
-            f"{told.username} is told by a mail to {told.email}." if told else NOBODY_TOLD
+            f"{recipient.username} is told by a mail to {recipient.email}." if recipient else NOBODY_MAILED
         )
 
 
-NOBODY_TOLD = (
+NOBODY_MAILED = (
     "Nobody is told by mail: who opened it is gone, suspended, or wants none. They can read it in the API."
 )
 
 
 def reply(request: HttpRequest, ticket: Ticket, given: dict[str, Any]) -> str:
-    actor, told = staff(request, ticket.account_id), tickets.who_is_told(ticket)
+    actor, recipient = staff(request, ticket.account_id), tickets.mail_recipient(ticket)
     tickets.reply(actor, ticket, given["description"])
     if given["close"]:
         tickets.close(actor, ticket)
-    said = f"said, and {told.username} is told by mail" if told else "said, and nobody is told by mail"
+    said = f"said, and {recipient.username} is told by mail" if recipient else "said, and nobody is told by mail"
     return f"{said}; the ticket is {'closed' if given['close'] else 'open'}."
 
 

@@ -24,7 +24,7 @@ from accounts.admin.grants import GrantsForm
 from accounts.admin.panels import staff
 from accounts.models import TrustedDevice, User
 from accounts.services import attempts, external, second_factor, users
-from accounts.services.events import notify
+from accounts.services.events import record_event
 from accounts.services.grants import set_grants
 from accounts.services.refs import user_ref
 from accounts.services.security_questions import QUESTIONS, is_right
@@ -50,10 +50,10 @@ def activate(request: HttpRequest, user: User) -> str:
 
 
 def _set_active(request: HttpRequest, user: User, active: bool) -> None:
-    set_user_active(told_to(request, user), user, active)
+    set_user_active(account_actor(request, user), user, active)
 
 
-def told_to(request: HttpRequest, user: User) -> Actor | None:
+def account_actor(request: HttpRequest, user: User) -> Actor | None:
     """Who acts, as the account of the user is told. None for those on no account: there is nobody to tell."""
     return staff(request, user.account_id) if user.account_id else None
 
@@ -98,7 +98,7 @@ def check_answer(request: HttpRequest, user: User, given: dict[str, Any]) -> str
 
 def turn_second_factor_off(request: HttpRequest, user: User, given: dict[str, Any]) -> str:
     message = f"Turned off by support: {given['reason']}"
-    if not second_factor.disable(told_to(request, user), user, message):
+    if not second_factor.disable(account_actor(request, user), user, message):
         raise Invalid("It is off already.")
     return f"off. {given['reason']}"
 
@@ -118,12 +118,12 @@ def change_grants(request: HttpRequest, user: User, given: dict[str, Any]) -> st
 
 
 def untie(request: HttpRequest, user: User) -> str:
-    external.untie(told_to(request, user), user)
+    external.untie(account_actor(request, user), user)
     return f"a mail to {user.email} is on its way, to choose a password."
 
 
 def mail_password(request: HttpRequest, user: User) -> str:
-    users.mail_password(told_to(request, user), user)
+    users.mail_password(account_actor(request, user), user)
     return f"a mail to {user.email} is on its way."
 
 
@@ -258,7 +258,7 @@ class UserPage(Page, UserAdmin):
         if not change:
             super().save_model(request, obj, form, change)
             if obj.account_id:
-                notify(staff(request, obj.account_id), "user_create", user_ref(obj))
+                record_event(staff(request, obj.account_id), "user_create", user_ref(obj))
             return
         columns = {field.name for field in User._meta.concrete_fields}
         changed = {name: form.cleaned_data[name] for name in form.changed_data if name in columns}
@@ -273,10 +273,10 @@ class UserPage(Page, UserAdmin):
         """Django's. The account is told of a new password, as it is of one that the user chose."""
         user = self.get_object(request, unquote(id))
         response = super().user_change_password(request, id, form_url)
-        if user is None or (actor := told_to(request, user)) is None:
+        if user is None or (actor := account_actor(request, user)) is None:
             return response
         if User.objects.filter(pk=user.pk).exclude(password=user.password).exists():
-            notify(actor, "password_reset", user_ref(user), message="Support set a password.")
+            record_event(actor, "password_reset", user_ref(user), message="Support set a password.")
         return response
 
     def panels(self, request: HttpRequest, obj: User) -> list[Panel]:

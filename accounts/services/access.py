@@ -17,7 +17,7 @@ from accounts.models import (
     User,
 )
 from accounts.scopes import parse_scopes
-from accounts.services.events import notify
+from accounts.services.events import record_event
 from accounts.services.refs import client_ref, profile_ref
 from config.errors import Missing
 
@@ -57,7 +57,7 @@ def revoke_app(actor: Actor, app: Authorization) -> None:
         raise Missing
     end_tokens(user=app.user, application=app.client)
     message = f"{app.client.name} has no access any more."
-    notify(actor, "profile_update", profile_ref(app.user), client_ref(app.client), message=message)
+    record_event(actor, "profile_update", profile_ref(app.user), client_ref(app.client), message=message)
 
 
 @transaction.atomic
@@ -74,7 +74,7 @@ def revoke_token(actor: Actor, token: OAuthAccessToken | OAuthRefreshToken) -> N
     elif isinstance(token, OAuthRefreshToken) or not OAuthAccessToken.objects.filter(pk=token.pk).delete()[0]:
         raise Missing
     message = f"A token of {token.application.name} was revoked."
-    notify(actor, "profile_update", profile_ref(token.user), client_ref(token.application), message=message)
+    record_event(actor, "profile_update", profile_ref(token.user), client_ref(token.application), message=message)
 
 
 def end_tokens(**whose: User | OAuthClient) -> int:
@@ -99,4 +99,4 @@ def revoke_device(actor: Actor, device: TrustedDevice) -> None:
     if not deleted:
         raise Missing
     if user.account_id is not None:  # staff are on no account: there is nobody to tell
-        notify(actor, "profile_update", profile_ref(user), message="A trusted device was revoked.")
+        record_event(actor, "profile_update", profile_ref(user), message="A trusted device was revoked.")

@@ -7,7 +7,7 @@ from django.db import transaction
 
 from accounts.actors import Actor
 from accounts.models import Account
-from accounts.services.events import notify
+from accounts.services.events import record_event
 from accounts.services.refs import account_ref, settings_ref
 from config.db.rows import add_failing_fields, differing, write
 from config.errors import Invalid, Problems
@@ -51,7 +51,7 @@ def update(actor: Actor, account: Account, changes: dict[str, Any]) -> None:
     if "country" in changes:
         changes["country"] = country_of(changes["country"])
     if _write(account, changes):
-        notify(actor, "account_update", account_ref(account))
+        record_event(actor, "account_update", account_ref(account))
 
 
 def country_of(letters: str) -> str:
@@ -66,7 +66,7 @@ def country_of(letters: str) -> str:
 def update_settings(actor: Actor, account: Account, changes: dict[str, Any]) -> None:
     """Write what differs of ``network_helper`` and ``backups_enabled``, which hold for what is created later."""
     if _write(account, changes):
-        notify(actor, "account_settings_update", settings_ref(account))
+        record_event(actor, "account_settings_update", settings_ref(account))
 
 
 @transaction.atomic
@@ -75,7 +75,7 @@ def enable_managed(actor: Actor, account: Account) -> None:
     if not Account.objects.filter(pk=account.pk, managed=False).update(managed=True):
         raise Invalid(MANAGED_ALREADY)
     account.managed = True
-    notify(actor, "managed_enabled", settings_ref(account))
+    record_event(actor, "managed_enabled", settings_ref(account))
 
 
 def _write(account: Account, changes: dict[str, Any]) -> bool:

@@ -1,4 +1,4 @@
-"""Telling what happened. Every change writes its event in its own transaction."""
+"""Records what happened. Every change writes its event in its own transaction."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -24,7 +24,7 @@ class EntityRef:
     url: str
 
 
-def notify(
+def record_event(
     actor: Actor,
     action: str,
     entity: EntityRef | None = None,
@@ -32,16 +32,17 @@ def notify(
     *,
     message: str = "",
 ) -> Event:
-    """Tell of a change that was instant: status ``notification``, null percent and duration."""
+    """Record a change that was instant: status ``notification``, null percent and duration."""
     event = _notification(actor, action, entity, secondary, message)
     insert(event)
     return event
 
 
-def notify_all(actor: Actor, action: str, told: Iterable[tuple[EntityRef, EntityRef, str]]) -> None:
-    """As `notify` for each entity, secondary and message, in this order: one statement however many there are."""
+def record_events(actor: Actor, action: str, records: Iterable[tuple[EntityRef, EntityRef, str]]) -> None:
+    """As `record_event` for each entity, secondary and message, in this order: one statement however many there
+    are."""
     Event.objects.bulk_create(
-        _notification(actor, action, entity, secondary, message) for entity, secondary, message in told
+        _notification(actor, action, entity, secondary, message) for entity, secondary, message in records
     )
 
 

@@ -10,7 +10,7 @@ from django.db import IntegrityError, transaction
 from accounts.actors import Actor
 from accounts.models import ExternalIdentity, TrustedDevice, User
 from accounts.services import outbox
-from accounts.services.events import notify
+from accounts.services.events import record_event
 from accounts.services.refs import profile_ref, user_ref
 from accounts.services.users import password_path
 from config.errors import Invalid
@@ -65,8 +65,8 @@ def tie(
     _change(user, authentication_type)
     outbox.mail(user, "external_tied", {"provider": provider, "label": label})
     if user.account_id is not None:
-        told = Actor(user.account_id, user.pk, user.username, user.restricted)
-        notify(told, "profile_update", profile_ref(user), message=f"The user signs in with {provider} now.")
+        actor = Actor(user.account_id, user.pk, user.username, user.restricted)
+        record_event(actor, "profile_update", profile_ref(user), message=f"The user signs in with {provider} now.")
     return user
 
 
@@ -94,7 +94,7 @@ def untie(actor: Actor | None, user: User) -> str:
     path = password_path(user)
     outbox.mail(user, "password_instead", {"path": path})
     if actor is not None:
-        notify(actor, "user_update", user_ref(user), message="The user signs in by a password now.")
+        record_event(actor, "user_update", user_ref(user), message="The user signs in by a password now.")
     return path
 
 

@@ -9,7 +9,7 @@ from django.db.models import OuterRef, QuerySet, Subquery, Value
 from accounts.actors import Actor
 from accounts.entities import EntityKind, grantable
 from accounts.models import GlobalGrants, Grant, Level, User
-from accounts.services.events import notify
+from accounts.services.events import record_event
 from accounts.services.refs import user_ref
 from config.errors import Invalid, Problems
 
@@ -106,7 +106,7 @@ def set_grants(
             update_fields=["permissions"],
         )
     if on_account or any(on_entities.values()):
-        notify(actor, "user_update", user_ref(user), message="Grants were changed.")
+        record_event(actor, "user_update", user_ref(user), message="Grants were changed.")
 
 
 def _check_ids(user: User, on_entities: dict[str, list[dict[str, Any]]]) -> None:

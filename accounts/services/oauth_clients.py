@@ -14,7 +14,7 @@ from accounts.actors import Actor
 from accounts.models import Authorization, OAuthClient
 from accounts.redirects import check_redirect_uri
 from accounts.services.access import end_tokens
-from accounts.services.events import notify
+from accounts.services.events import record_event
 from accounts.services.refs import client_ref
 from config.db.rows import differing, hold
 from config.errors import Invalid, Missing
@@ -58,7 +58,7 @@ def create(actor: Actor, spec: ClientSpec) -> tuple[OAuthClient, str]:
         client_type=_type(spec.public),
         authorization_grant_type=OAuthClient.GRANT_AUTHORIZATION_CODE,
     )
-    notify(actor, "oauth_client_create", client_ref(client))
+    record_event(actor, "oauth_client_create", client_ref(client))
     return client, secret
 
 
@@ -80,7 +80,7 @@ def update(actor: Actor, client: OAuthClient, changes: dict[str, Any]) -> None:
         return
     # not by `save`, which would hash the hash of the secret once more
     OAuthClient.objects.filter(pk=client.pk).update(**wanted)
-    notify(actor, "oauth_client_update", client_ref(client))
+    record_event(actor, "oauth_client_update", client_ref(client))
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,7 +109,7 @@ def set_status(actor: Actor | None, client: OAuthClient, status: str) -> Ended:
     client.status = status
     ended = _end_all(client) if status == OAuthClient.Status.SUSPENDED else Ended(0, 0)
     if actor is not None:
-        notify(actor, "oauth_client_update", client_ref(client), message=f"The client is {status}.")
+        record_event(actor, "oauth_client_update", client_ref(client), message=f"The client is {status}.")
     return ended
 
 
@@ -124,7 +124,7 @@ def delete(actor: Actor, client: OAuthClient) -> None:
     ref = client_ref(client)
     if not OAuthClient.objects.filter(pk=client.pk).delete()[0]:
         raise Missing
-    notify(actor, "oauth_client_delete", ref)
+    record_event(actor, "oauth_client_delete", ref)
 
 
 @transaction.atomic
@@ -135,7 +135,7 @@ def reset_secret(actor: Actor, client: OAuthClient) -> str:
     secret = generate_client_secret()
     client.client_secret = secret
     client.save(update_fields=["client_secret"])
-    notify(actor, "oauth_client_secret_reset", client_ref(client))
+    record_event(actor, "oauth_client_secret_reset", client_ref(client))
     return secret
 
 
@@ -148,7 +148,7 @@ def set_thumbnail(actor: Actor, client: OAuthClient, picture: bytes) -> None:
     thumbnail = _encode(picture)
     if not OAuthClient.objects.filter(pk=client.pk).update(thumbnail=thumbnail):
         raise Missing
-    notify(actor, "oauth_client_update", client_ref(client))
+    record_event(actor, "oauth_client_update", client_ref(client))
 
 
 def _encode(picture: bytes) -> bytes:

@@ -5,7 +5,7 @@ from django.db import transaction
 from accounts.actors import Actor
 from accounts.models import TrustedDevice, User
 from accounts.services import external
-from accounts.services.events import notify
+from accounts.services.events import record_event
 from accounts.services.refs import profile_ref
 from config.errors import Invalid
 
@@ -32,5 +32,5 @@ def set_password(user: User, password: str, kept_device: int | None = None) -> U
     (devices if kept_device is None else devices.exclude(pk=kept_device)).delete()
     if user.account_id is not None:  # staff are on no account: there is nobody to tell
         actor = Actor(user.account_id, user.pk, user.username, user.restricted)
-        notify(actor, "profile_update", profile_ref(user), message="A new password was set.")
+        record_event(actor, "profile_update", profile_ref(user), message="A new password was set.")
     return user

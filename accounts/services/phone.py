@@ -13,7 +13,7 @@ from django.utils.timezone import now
 from accounts.actors import Actor
 from accounts.models import PhoneVerification, User
 from accounts.services import attempts, outbox
-from accounts.services.events import notify
+from accounts.services.events import record_event
 from accounts.services.refs import profile_ref
 from config.encryption import seal, unseal
 from config.errors import Invalid
@@ -72,7 +72,7 @@ def _set(actor: Actor, number: str | None, message: str) -> None:
     user = User.objects.select_for_update(no_key=True).get(pk=actor.person)
     user.verified_phone_number = number
     user.save(update_fields=["verified_phone_number"])
-    notify(actor, "profile_update", profile_ref(user), message=message)
+    record_event(actor, "profile_update", profile_ref(user), message=message)
 
 
 def _code_for(user: User, number: str) -> str:

@@ -8,7 +8,7 @@ from django.db import transaction
 from accounts.actors import Actor
 from accounts.models import User
 from accounts.services import second_factor, users
-from accounts.services.events import notify
+from accounts.services.events import record_event
 from accounts.services.refs import profile_ref
 from accounts.ssh_keys import parse_public_key
 from config.db.rows import differing, write
@@ -32,7 +32,7 @@ def update(actor: Actor, changes: dict[str, Any]) -> User:
         wanted["restricted"] = True
     if wanted:
         write(user, wanted)
-        notify(actor, "profile_update", profile_ref(user))
+        record_event(actor, "profile_update", profile_ref(user))
     return user
 
 

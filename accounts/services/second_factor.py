@@ -13,7 +13,7 @@ from django.utils.timezone import now
 from accounts.actors import Actor
 from accounts.models import SecondFactor, TrustedDevice, User
 from accounts.services import attempts
-from accounts.services.events import notify
+from accounts.services.events import record_event
 from accounts.services.refs import profile_ref
 from accounts.services.security_questions import are_answered
 from config.encryption import seal, unseal
@@ -78,7 +78,7 @@ def confirm(actor: Actor, code: str) -> str:
             user.two_factor_auth = True
             user.save(update_fields=["two_factor_auth"])
         if user.account_id is not None:  # staff are on no account: there is nobody to tell
-            notify(actor, "tfa_enabled", profile_ref(user))
+            record_event(actor, "tfa_enabled", profile_ref(user))
     return scratch
 
 
@@ -93,7 +93,7 @@ def disable(actor: Actor | None, user: User, message: str = "") -> bool:
         return False
     user.two_factor_auth = False
     if actor is not None:
-        notify(actor, "tfa_disabled", profile_ref(user), message=message)
+        record_event(actor, "tfa_disabled", profile_ref(user), message=message)
     return True
 
 

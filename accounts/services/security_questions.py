@@ -8,7 +8,7 @@ from django.db import transaction
 
 from accounts.actors import Actor
 from accounts.models import SecurityAnswer, User
-from accounts.services.events import notify
+from accounts.services.events import record_event
 from accounts.services.refs import profile_ref
 from config.errors import Problems
 
@@ -66,7 +66,9 @@ def answer(actor: Actor, answers: Sequence[Answer]) -> None:
             SecurityAnswer(user=user, question_id=key, response=response) for key, response in hashed.items()
         )
         if user.account_id is not None:  # staff are on no account: there is nobody to tell
-            notify(actor, "profile_update", profile_ref(user), message="The security questions were answered.")
+            record_event(
+                actor, "profile_update", profile_ref(user), message="The security questions were answered."
+            )
 
 
 def is_right(user: User, question_id: int, response: str) -> bool:

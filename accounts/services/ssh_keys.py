@@ -4,7 +4,7 @@ from django.db import transaction
 
 from accounts.actors import Actor
 from accounts.models import SSHKey
-from accounts.services.events import notify
+from accounts.services.events import record_event
 from accounts.services.refs import ssh_key_ref
 from accounts.ssh_keys import parse_public_key
 from config.errors import Invalid, Missing
@@ -21,7 +21,7 @@ def add(actor: Actor, ssh_key: str, label: str = "") -> SSHKey:
     except ValueError as error:
         raise Invalid(str(error), "ssh_key") from error
     key = SSHKey.objects.create(user_id=actor.person, ssh_key=ssh_key.strip(), label=label or parsed.comment[:64])
-    notify(actor, "user_ssh_key_add", ssh_key_ref(key))
+    record_event(actor, "user_ssh_key_add", ssh_key_ref(key))
     return key
 
 
@@ -33,7 +33,7 @@ def rename(actor: Actor, key: SSHKey, label: str) -> None:
     if not SSHKey.objects.filter(pk=key.pk).update(label=label):
         raise Missing
     key.label = label
-    notify(actor, "user_ssh_key_update", ssh_key_ref(key))
+    record_event(actor, "user_ssh_key_update", ssh_key_ref(key))
 
 
 @transaction.atomic
@@ -43,4 +43,4 @@ def remove(actor: Actor, key: SSHKey) -> None:
     deleted, _ = SSHKey.objects.filter(pk=key.pk).delete()
     if not deleted:
         raise Missing
-    notify(actor, "user_ssh_key_delete", ref)
+    record_event(actor, "user_ssh_key_delete", ref)

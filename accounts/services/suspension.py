@@ -4,7 +4,7 @@ from django.db import transaction
 
 from accounts.actors import Actor
 from accounts.models import Account, User
-from accounts.services.events import notify
+from accounts.services.events import record_event
 from accounts.services.refs import account_ref, user_ref
 from config.errors import Invalid
 
@@ -18,7 +18,7 @@ def set_account_active(actor: Actor, account: Account, active: bool) -> None:
     if not Account.objects.filter(pk=account.pk).exclude(is_active=active).update(is_active=active):
         raise Invalid(f"The account is {_state(active)} already.")
     account.is_active = active
-    notify(actor, "account_update", account_ref(account), message=f"The account is {_state(active)}.")
+    record_event(actor, "account_update", account_ref(account), message=f"The account is {_state(active)}.")
 
 
 @transaction.atomic
@@ -28,7 +28,7 @@ def set_user_active(actor: Actor | None, user: User, active: bool) -> None:
         raise Invalid(f"The user is {_state(active)} already.")
     user.is_active = active
     if actor is not None:
-        notify(actor, "user_update", user_ref(user), message=f"The user is {_state(active)}.")
+        record_event(actor, "user_update", user_ref(user), message=f"The user is {_state(active)}.")
 
 
 def _state(active: bool) -> str:

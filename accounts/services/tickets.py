@@ -15,7 +15,7 @@ from accounts.actors import Actor
 from accounts.entities import kind_of
 from accounts.models import Ticket, TicketAttachment, TicketReply, User
 from accounts.services import outbox
-from accounts.services.events import EntityRef, notify
+from accounts.services.events import EntityRef, record_event
 from accounts.services.refs import ticket_ref
 from config.db.rows import hold
 from config.errors import Invalid, Problems
@@ -89,7 +89,7 @@ def open_ticket(actor: Actor, spec: TicketSpec) -> Ticket:
         ticket.entity_type, ticket.entity_id = entity.type, str(entity.id)
         ticket.entity_label, ticket.entity_url = entity.label, entity.url
     ticket.save()
-    notify(actor, "ticket_create", ticket_ref(ticket))
+    record_event(actor, "ticket_create", ticket_ref(ticket))
     return ticket
 
 
@@ -109,11 +109,11 @@ def reply(actor: Actor, ticket: Ticket, description: str) -> TicketReply:
     )
     if actor.is_staff:
         ticket.status = Ticket.Status.OPEN
-        if (user := who_is_told(ticket)) is not None:
+        if (user := mail_recipient(ticket)) is not None:
             outbox.mail(user, "ticket_reply", {"ticket": ticket, "description": description})
     ticket.updated_by = actor.username
     ticket.save(update_fields=["status", "updated", "updated_by"])
-    notify(actor, "ticket_update", ticket_ref(ticket))
+    record_event(actor, "ticket_update", ticket_ref(ticket))
     return added
 
 
@@ -127,7 +127,7 @@ def close(actor: Actor, ticket: Ticket) -> None:
         raise Invalid(NOT_CLOSABLE)
     ticket.status, ticket.closed, ticket.updated_by = Ticket.Status.CLOSED, now(), actor.username
     ticket.save(update_fields=["status", "closed", "updated", "updated_by"])
-    notify(actor, "ticket_update", ticket_ref(ticket), message="The ticket was closed.")
+    record_event(actor, "ticket_update", ticket_ref(ticket), message="The ticket was closed.")
 
 
 @transaction.atomic
@@ -141,10 +141,10 @@ def set_closable(actor: Actor, ticket: Ticket, closable: bool) -> None:
         raise Invalid(f"It is so already: {said}")
     ticket.closable, ticket.updated_by = closable, actor.username
     ticket.save(update_fields=["closable", "updated", "updated_by"])
-    notify(actor, "ticket_update", ticket_ref(ticket), message=said)
+    record_event(actor, "ticket_update", ticket_ref(ticket), message=said)
 
 
-def who_is_told(ticket: Ticket) -> User | None:
+def mail_recipient(ticket: Ticket) -> User | None:
     """The user whom support's replies are sent to: who opened the ticket, is active and wants mails."""
     opener = User.objects.filter(account_id=ticket.account_id, username=ticket.opened_by)
     return opener.filter(is_active=True, email_notifications=True).first()
@@ -178,7 +178,7 @@ def attach(actor: Actor, ticket: Ticket, upload: Upload) -> TicketAttachment:
                 raise Invalid(f"A ticket has at most {MOST_FILES} files.", "file")
             kept.save()
             Ticket.objects.filter(pk=ticket.pk).update(updated=now(), updated_by=actor.username)
-            notify(actor, "ticket_attachment_upload", ticket_ref(ticket), message=name)
+            record_event(actor, "ticket_attachment_upload", ticket_ref(ticket), message=name)
     except BaseException:
         path.unlink(missing_ok=True)
         raise

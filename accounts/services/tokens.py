@@ -10,7 +10,7 @@ from django.utils.timezone import now
 from accounts.actors import Actor
 from accounts.models import PersonalToken, User
 from accounts.scopes import includes, parse_scopes
-from accounts.services.events import EntityRef, notify
+from accounts.services.events import EntityRef, record_event
 from config.errors import Denied, Missing, Problems
 
 BYTES = 32
@@ -49,7 +49,7 @@ def create_token(
         prefix=readable[:SHOWN],
         expiry=expiry,
     )
-    _tell(actor, user, "token_create", token_ref(token))
+    _record(actor, user, "token_create", token_ref(token))
     return token, readable
 
 
@@ -65,7 +65,7 @@ def rename_token(actor: Actor, token: PersonalToken, label: str) -> None:
     if not PersonalToken.objects.filter(pk=token.pk).update(label=label):
         raise Missing
     token.label = label
-    _tell(actor, token.user, "token_update", token_ref(token))
+    _record(actor, token.user, "token_update", token_ref(token))
 
 
 @transaction.atomic
@@ -75,7 +75,7 @@ def revoke_token(actor: Actor, token: PersonalToken) -> None:
     deleted, _ = PersonalToken.objects.filter(pk=token.pk).delete()
     if not deleted:
         raise Missing
-    _tell(actor, user, "token_delete", ref)
+    _record(actor, user, "token_delete", ref)
 
 
 def token_ref(token: PersonalToken) -> EntityRef:
@@ -88,7 +88,7 @@ def _check_label(problems: Problems, label: str) -> None:
         problems.add("label", WRONG_LABEL)
 
 
-def _tell(actor: Actor | None, user: User, action: str, token: EntityRef) -> None:
+def _record(actor: Actor | None, user: User, action: str, token: EntityRef) -> None:
     if user.account_id is None:
         return  # staff act on no account, so there is nobody to tell
-    notify(actor or Actor(user.account_id, user.pk, user.username), action, token)
+    record_event(actor or Actor(user.account_id, user.pk, user.username), action, token)

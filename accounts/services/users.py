@@ -25,7 +25,7 @@ from accounts.models import (
 )
 from accounts.models.users import NAME, TAKEN
 from accounts.services import outbox
-from accounts.services.events import notify
+from accounts.services.events import record_event
 from accounts.services.refs import user_ref
 from config.db.rows import add_failing_fields, hold
 from config.errors import Invalid, Problems
@@ -47,7 +47,7 @@ def invite(actor: Actor, username: str, email: str, restricted: bool = True) -> 
     if restricted:
         GlobalGrants.objects.create(user=user)
     _mail_invitation(user, actor.username)
-    notify(actor, "user_create", user_ref(user))
+    record_event(actor, "user_create", user_ref(user))
     return user
 
 
@@ -72,7 +72,7 @@ def create(
     if password is None:
         _mail_invitation(user)
     if account is not None:
-        notify(Actor.platform(account.pk), "user_create", user_ref(user))
+        record_event(Actor.platform(account.pk), "user_create", user_ref(user))
     return user
 
 
@@ -112,7 +112,9 @@ def mail_password(actor: Actor | None, user: User) -> None:
         raise Invalid("The user signs in through another provider, and has no password here.")
     outbox.mail(user, "password_reset", {"path": password_path(user)})
     if actor is not None:
-        notify(actor, "password_reset", user_ref(user), message="Support sent a mail to choose a new password.")
+        record_event(
+            actor, "password_reset", user_ref(user), message="Support sent a mail to choose a new password."
+        )
 
 
 def password_path(user: User) -> str:
@@ -144,7 +146,7 @@ def update(actor: Actor, user: User, *, username: str | None, email: str | None,
     user.save(update_fields=changed)
     if "username" in changed:
         _rename(user, before)
-    notify(actor, "user_update", user_ref(user))
+    record_event(actor, "user_update", user_ref(user))
 
 
 @transaction.atomic
@@ -158,7 +160,7 @@ def remove(actor: Actor, user: User) -> None:
         _check_not_last(user)
     ref = user_ref(user)
     User.objects.filter(pk=user.pk).delete()
-    notify(actor, "user_delete", ref)
+    record_event(actor, "user_delete", ref)
 
 
 def restrict(user: User) -> None:

@@ -37,8 +37,8 @@ def disable(request: HttpRequest, firewall: Firewall) -> str:
     return "its hosts are being told to let everything through."
 
 
-def tell_again(request: HttpRequest, row: PacketFilter) -> str:
-    firewalls.tell_again(row.instance_id)
+def deliver_again(request: HttpRequest, row: PacketFilter) -> str:
+    firewalls.deliver_again(row.instance_id)
     return "its host is being told."
 
 
@@ -163,7 +163,7 @@ class PacketFilterPage(ReadOnlyPage):
         ("state", "instance_link"), ("wanted", "applied"), ("changed_at", "confirmed_at"), ("attempt", "error"),
         "ruleset",
     )  # fmt: skip
-    verbs = (Verb("tell", "Tell the host again", tell_again),)
+    verbs = (Verb("tell", "Tell the host again", deliver_again),)
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[PacketFilter]:
         return super().get_queryset(request).select_related("instance")

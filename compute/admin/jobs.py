@@ -122,8 +122,8 @@ class OfAccount(admin.SimpleListFilter):
             return queryset
         account = key_of(self.value())
         theirs = Job.objects.filter(instance__account=account).order_by().values("pk")
-        told = Job.objects.filter(event__account=account).order_by().values("pk")
-        return queryset.filter(pk__in=theirs.union(told))
+        recorded = Job.objects.filter(event__account=account).order_by().values("pk")
+        return queryset.filter(pk__in=theirs.union(recorded))
 
 
 @admin.register(Job)

@@ -5,7 +5,7 @@ from django.db import transaction
 from django.http import HttpRequest
 
 from accounts.actors import Actor
-from accounts.services.events import notify
+from accounts.services.events import record_event
 from compute.models import StackScript
 from compute.refs import script_ref
 from config.admin.pages import Page
@@ -43,4 +43,4 @@ class StackScriptPage(Page):
             obj.save(update_fields=[*form.changed_data, "updated"])
             if "is_public" in form.changed_data:
                 action = "stackscript_publicize" if obj.is_public else "stackscript_update"
-                notify(Actor.platform(obj.account_id), action, script_ref(obj))
+                record_event(Actor.platform(obj.account_id), action, script_ref(obj))

@@ -28,8 +28,8 @@ def story(kind: str, key: int, account_id: int, jobs: QuerySet[Job], buttons: Bu
 
     `buttons` renders what can be done to a live job.
     """
-    told = {"entity_type": kind, "entity_id": key}
-    events = Event.objects.filter(account_id=account_id, **told).order_by("-pk")[:MOST]
+    about = {"entity_type": kind, "entity_id": key}
+    events = Event.objects.filter(account_id=account_id, **about).order_by("-pk")[:MOST]
     newest = with_standing(jobs).select_related("instance").order_by("-pk")[:MOST]
     entries = [(job.created, 1, job.pk, _job_row(job, buttons)) for job in newest]
     entries += [(event.created, 0, event.pk, _event_row(event)) for event in events]
@@ -38,7 +38,7 @@ def story(kind: str, key: int, account_id: int, jobs: QuerySet[Job], buttons: Bu
         "Jobs and events",
         ("When", "What", "State", "Where it stands", ""),
         [entry[-1] for entry in entries[:MOST]],
-        more=list_of(Event, account__id__exact=account_id, **told),
+        more=list_of(Event, account__id__exact=account_id, **about),
         empty="Nothing happened yet.",
     )
 

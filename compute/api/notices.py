@@ -47,23 +47,23 @@ class UnionViewSet(ResourceViewSet):
         asked = wanted.ordering or ""
         sign, name = asked[: asked.startswith("-")], asked.removeprefix("-")
         own = name if name in columns else f"utc_{name}"
-        return (*([f"{sign}{own}"] if asked else []), "utc_told_when", "told_id", "told_label")
+        return (*([f"{sign}{own}"] if asked else []), "utc_notice_when", "notice_id", "notice_label")
 
 
 class NoticeEntity(Resource):
     """What a notice is about."""
 
-    label = CharField(source="told_label")
-    id = IntegerField(source="told_id")
+    label = CharField(source="notice_label")
+    id = IntegerField(source="notice_id")
     type = Constant(CharField(), "compute")
-    url = CharField(source="told_url")
+    url = CharField(source="notice_url")
 
 
 class MaintenanceResource(Resource):
-    type = ChoiceField(["reboot", "cold_migration", "live_migration"], source="told_type")
-    status = ChoiceField(["pending", "started"], source="told_status")
-    reason = CharField(source="told_reason", help_text="Why; may be empty.")
-    when = DateTimeField(source="told_when", help_text="When it is due, or since when it goes on.")
+    type = ChoiceField(["reboot", "cold_migration", "live_migration"], source="notice_type")
+    status = ChoiceField(["pending", "started"], source="notice_status")
+    reason = CharField(source="notice_reason", help_text="Why; may be empty.")
+    when = DateTimeField(source="notice_when", help_text="When it is due, or since when it goes on.")
     entity = NoticeEntity(source="*", help_text="The compute that it concerns.")
 
     class Meta:
@@ -146,17 +146,17 @@ class NotificationEntity(Resource):
 
 
 class NotificationResource(Resource):
-    entity = Computed(NotificationEntity(), entity_of, "told_topic", "told_id", "told_label", "told_url")
-    label = Computed(CharField(), lambda topic: TOPICS[topic].label, "told_topic")
+    entity = Computed(NotificationEntity(), entity_of, "notice_topic", "notice_id", "notice_label", "notice_url")
+    label = Computed(CharField(), lambda topic: TOPICS[topic].label, "notice_topic")
     message = Computed(
-        CharField(), lambda topic, label: TOPICS[topic].message.format(label), "told_topic", "told_label"
+        CharField(), lambda topic, label: TOPICS[topic].message.format(label), "notice_topic", "notice_label"
     )
-    body = Computed(CharField(allow_null=True), lambda body: body or None, "told_body")
-    type = Computed(ChoiceField(TYPES), lambda topic: TOPICS[topic].type, "told_topic")
+    body = Computed(CharField(allow_null=True), lambda body: body or None, "notice_body")
+    type = Computed(ChoiceField(TYPES), lambda topic: TOPICS[topic].type, "notice_topic")
     severity = Computed(
-        ChoiceField(["minor", "major", "critical"]), lambda topic: TOPICS[topic].severity, "told_topic"
+        ChoiceField(["minor", "major", "critical"]), lambda topic: TOPICS[topic].severity, "notice_topic"
     )
-    when = DateTimeField(source="told_when", allow_null=True, help_text="Null where no time is known.")
+    when = DateTimeField(source="notice_when", allow_null=True, help_text="Null where no time is known.")
     until = Constant(DateTimeField(allow_null=True), None)
 
     class Meta:

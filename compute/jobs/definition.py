@@ -99,7 +99,7 @@ class Kind(Generic[R]):
     def percent(self, position: int, within: int, data: Mapping[str, Any]) -> int:
         """Percent of the current event, with the step at `position` come `within` percent far.
 
-        A chapter is the run of steps that share an event; every step of it weighs the same. Below 100: only the
+        A segment is the run of steps that share an event; every step of it weighs the same. Below 100: only the
         last settle says 100.
         """
         plan = self.plan(data)

@@ -29,7 +29,7 @@ def enqueue(
     data: dict[str, Any] | None = None,
     secrets: dict[str, Any] | None = None,
     secondary: EntityRef | None = None,
-    event: str | None = None,
+    action: str | None = None,
     source: Instance | None = None,
     volume: Volume | None = None,
     about: EntityRef | None = None,
@@ -37,7 +37,7 @@ def enqueue(
     """Flip the instance to the kind's status and insert the job with its event, in the caller's transaction.
 
     Raises `Busy` while another job lives, `Invalid` naming the status when the kind cannot start from it,
-    `Missing` when the instance went away meanwhile. `secrets` are sealed and end with the job. `event` replaces
+    `Missing` when the instance went away meanwhile. `secrets` are sealed and end with the job. `action` replaces
     the kind's own action (the watchdog's boots are ``lassie_reboot``); `source` is the instance that a clone
     copies, which the event is then about. `volume` is one that is worked on, whose row the caller holds; `about` is
     what the event is about, where that is not the instance.
@@ -48,14 +48,14 @@ def enqueue(
     if not displaced and Job.objects.filter(instance=instance, state__in=Job.LIVE).exists():
         # a job that leaves the status alone; the row just locked keeps another from coming in between
         raise Busy
-    told = open_event(
+    event = open_event(
         username=actor.username,
         account_id=instance.account_id,
-        action=event or kind.event,
+        action=action or kind.event,
         entity=about or instance_ref(source or instance),
         secondary=secondary,
     )
-    job = _draft(kind, instance, actor, told, data or {}, secrets)
+    job = _draft(kind, instance, actor, event, data or {}, secrets)
     job.source, job.volume = source, volume
     if displaced:
         job.state = Job.State.QUEUED
@@ -74,7 +74,7 @@ def begin(
     data: dict[str, Any],
     secrets: dict[str, Any],
     secondary: EntityRef | None,
-    event: str | None = None,
+    action: str | None = None,
     source: Instance | None = None,
 ) -> Job:
     """As `enqueue`, for an instance that this very transaction makes with the kind's status already on it.
@@ -83,30 +83,30 @@ def begin(
     """
     kind = KINDS[kind_name]
     event_key, job_key = keys
-    told = draft_event(
+    event = draft_event(
         key=event_key,
         username=actor.username,
         account_id=instance.account_id,
-        action=event or kind.event,
+        action=action or kind.event,
         entity=instance_ref(source or instance),
         secondary=secondary,
     )
-    job = _draft(kind, instance, actor, told, data, secrets)
+    job = _draft(kind, instance, actor, event, data, secrets)
     job.source = source
     job.pk = job_key
-    insert_together(*along, told, job)
+    insert_together(*along, event, job)
     _ring_after_commit(job, instance)
     return job
 
 
 def enqueue_alone(
-    kind_name: str, actor: Actor, told: Event | None, data: dict[str, Any], volume: Volume | None = None
+    kind_name: str, actor: Actor, event: Event | None, data: dict[str, Any], volume: Volume | None = None
 ) -> Job:
     """Insert a job on no instance, in the caller's transaction, which opened its event where it has one.
 
     `volume` is one that is worked on, whose row the caller holds.
     """
-    job = _draft(KINDS[kind_name], None, actor, told, data, None)
+    job = _draft(KINDS[kind_name], None, actor, event, data, None)
     job.volume = volume
     insert(job)
     _ring_after_commit(job, None)

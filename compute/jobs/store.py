@@ -42,7 +42,7 @@ WITH claimed AS (
              + %(lease)s::float8 * interval '1 second', attempt = attempt + 1, fence = fence + 1
      WHERE id = %(id)s AND state IN ('active', 'undoing') AND {FREE}
  RETURNING *
-), told AS (
+), updated_event AS (
     UPDATE accounts_event SET status = 'started', started = statement_timestamp()
       FROM claimed WHERE accounts_event.id = claimed.event_id AND accounts_event.status = 'scheduled'
 )
@@ -59,7 +59,7 @@ WITH settled AS (
                               THEN statement_timestamp() + %(lease)s::float8 * interval '1 second' END
      WHERE id = %(id)s AND fence = %(fence)s AND state IN ('active', 'undoing')
  RETURNING *
-), told AS (
+), updated_event AS (
     UPDATE accounts_event
        SET percent_complete = GREATEST(percent_complete, %(percent)s::smallint),
            rate = COALESCE(%(rate)s::text, rate), time_remaining = %(remaining)s::integer
@@ -75,7 +75,7 @@ WITH finished AS (
            finished_at = statement_timestamp()
      WHERE id = %(id)s AND fence = %(fence)s AND state IN ('active', 'undoing')
  RETURNING *
-), told AS (
+), updated_event AS (
     UPDATE accounts_event
        SET status = %(event_status)s::text, message = %(message)s,
            percent_complete = CASE WHEN %(event_status)s::text = 'finished' THEN 100 ELSE percent_complete END,
@@ -96,7 +96,7 @@ SELECT * FROM finished
 _HOLD_JOB = "SELECT FROM compute_job WHERE id = %s FOR NO KEY UPDATE"
 _HOLD_INSTANCES = "SELECT FROM compute_instance WHERE id = ANY(%s) ORDER BY id FOR NO KEY UPDATE"
 
-_CLOSE_CHAPTER = """
+_FINISH_EVENT_SEGMENT = """
 UPDATE accounts_event
    SET status = 'finished', percent_complete = 100,
        duration = EXTRACT(epoch FROM statement_timestamp() - COALESCE(started, statement_timestamp())),
@@ -210,10 +210,10 @@ def hold_instances(job: Job) -> None:
             cursor.execute(_HOLD_INSTANCES, [[job.instance_id, job.source_id]])
 
 
-def close_chapter(event_id: int | None) -> None:
+def finish_event_segment(event_id: int | None) -> None:
     """Finish the event that the job has told so far; another one goes on."""
     with connection.cursor() as cursor:
-        cursor.execute(_CLOSE_CHAPTER, [event_id])
+        cursor.execute(_FINISH_EVENT_SEGMENT, [event_id])
 
 
 def due(limit: int = 500) -> list[int]:

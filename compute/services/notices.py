@@ -1,6 +1,6 @@
 """What the platform has to tell of an account's instances: moves, maintenance, outages.
 
-Each function gives querysets of several tables that have the same columns, called ``told_…``, to be read as one.
+Each function gives querysets of several tables that have the same columns, called ``notice_…``, to be read as one.
 """
 
 from typing import Any
@@ -20,17 +20,20 @@ Status = HostMigration.Status
 def maintenance(actor: Actor) -> list[QuerySet[Any]]:
     """What is going to be done, or is being done, to instances that the actor may see.
 
-    Columns: ``told_type``, ``told_status``, ``told_reason``, ``told_when``, and of the instance ``told_id``,
-    ``told_label`` and ``told_url``.
+    Columns: ``notice_type``, ``notice_status``, ``notice_reason``, ``notice_when``, and of the instance
+    ``notice_id``, ``notice_label`` and ``notice_url``.
     """
     moves = _migrations(actor).annotate(
-        told_type=_text("cold_migration"), told_status=F("status"), told_reason=F("reason"), told_when=F("when")
+        notice_type=_text("cold_migration"),
+        notice_status=F("status"),
+        notice_reason=F("reason"),
+        notice_when=F("when"),
     )
     kept_off = _in_maintenance(actor).annotate(
-        told_type=_text("reboot"),
-        told_status=_text(Status.STARTED),
-        told_reason=_text("The host is under maintenance."),
-        told_when=F("host__maintenance"),
+        notice_type=_text("reboot"),
+        notice_status=_text(Status.STARTED),
+        notice_reason=_text("The host is under maintenance."),
+        notice_when=F("host__maintenance"),
     )
     return [moves, kept_off]
 
@@ -38,29 +41,29 @@ def maintenance(actor: Actor) -> list[QuerySet[Any]]:
 def notifications(actor: Actor) -> list[QuerySet[Any]]:
     """What the actor should know: moves and maintenance of instances it may see, and regions that are out of order.
 
-    Columns: ``told_topic``, ``told_when``, ``told_body``, and of what it is about ``told_id`` (null for a region),
-    ``told_label`` and ``told_url``.
+    Columns: ``notice_topic``, ``notice_when``, ``notice_body``, and of what it is about ``notice_id`` (null for a
+    region), ``notice_label`` and ``notice_url``.
     """
     moves = _migrations(actor).annotate(
-        told_topic=Case(
+        notice_topic=Case(
             When(status=Status.STARTED, then=Value(MOVING)),
             When(when__gt=Now(), then=Value(SCHEDULED)),
             default=Value(DUE),
             output_field=CharField(),
         ),
-        told_when=F("when"),
-        told_body=F("reason"),
+        notice_when=F("when"),
+        notice_body=F("reason"),
     )
     kept_off = _in_maintenance(actor).annotate(
-        told_topic=_text(MAINTENANCE), told_when=F("host__maintenance"), told_body=_text("")
+        notice_topic=_text(MAINTENANCE), notice_when=F("host__maintenance"), notice_body=_text("")
     )
     outages = Region.objects.filter(status=Region.Status.OUTAGE).annotate(
-        told_topic=_text(OUTAGE),
-        told_when=Cast(Value(None), DateTimeField()),
-        told_body=_text(""),
-        told_id=Cast(Value(None), IntegerField()),
-        told_label=F("id"),
-        told_url=Concat(Value("/v4/regions/"), "id", output_field=TextField()),
+        notice_topic=_text(OUTAGE),
+        notice_when=Cast(Value(None), DateTimeField()),
+        notice_body=_text(""),
+        notice_id=Cast(Value(None), IntegerField()),
+        notice_label=F("id"),
+        notice_url=Concat(Value("/v4/regions/"), "id", output_field=TextField()),
     )
     return [moves, kept_off, outages]
 
@@ -80,7 +83,7 @@ def _in_maintenance(actor: Actor) -> QuerySet[Instance]:
 
 def _of_instance(rows: QuerySet[Any], key: str, label: str) -> QuerySet[Any]:
     url = Concat(Value("/v4/compute/instances/"), Cast(key, TextField()), output_field=TextField())
-    return rows.annotate(told_id=F(key), told_label=F(label), told_url=url)
+    return rows.annotate(notice_id=F(key), notice_label=F(label), notice_url=url)
 
 
 def _text(value: str) -> Cast:

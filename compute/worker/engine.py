@@ -154,18 +154,18 @@ class Runner:
                     store.hold_instances(job)
                     self.current.record(self.context)
                 if opens:
-                    self._open_chapter(job, opens)
+                    self._open_event_segment(job, opens)
         return job
 
-    def _open_chapter(self, job: Job, action: str) -> None:
+    def _open_event_segment(self, job: Job, action: str) -> None:
         """Finish the event told so far and open the next one, about the same instance."""
-        told = job.event
-        store.close_chapter(job.event_id)
-        if told is None:
+        event = job.event
+        store.finish_event_segment(job.event_id)
+        if event is None:
             return
         event = open_event(
-            username=told.username,
-            account_id=told.account_id,
+            username=event.username,
+            account_id=event.account_id,
             action=action,
             entity=instance_ref(self.context.instance),
             secondary=config_ref(boot_config(self.context.instance, self.job.data.get("config"))),

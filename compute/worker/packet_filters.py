@@ -25,7 +25,7 @@ def apply(instance_id: int, driver: Driver | None = None) -> None:
     started = time.monotonic()
     while claimed := delivery.claim(instance_id):
         try:
-            more = _tell(claimed, driver)
+            more = _deliver(claimed, driver)
         except Exception as error:  # noqa: BLE001 - whatever it was, it must stay due
             _retry(claimed, error)
             return
@@ -44,7 +44,7 @@ def sweep() -> int:
     return len(found)
 
 
-def _tell(claimed: delivery.Claim, driver: Driver) -> bool:
+def _deliver(claimed: delivery.Claim, driver: Driver) -> bool:
     """One call of the driver, and what came of it; True where there is something newer to tell."""
     machine = machine_name(claimed.instance_id)
     wanted = delivery.read(claimed.instance_id, machine)

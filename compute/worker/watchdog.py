@@ -7,7 +7,7 @@ from django.db import transaction
 from django.db.models.functions import Now
 
 from accounts.actors import Actor
-from accounts.services.events import notify
+from accounts.services.events import record_event
 from compute.drivers.base import Driver, DriverError, Unreachable
 from compute.jobs.queue import enqueue
 from compute.machine_names import machine_name
@@ -81,7 +81,7 @@ def _write_off(instance: Instance, asked_at: datetime) -> bool:
     platform = Actor.platform(instance.account_id)
     if instance.watchdog_enabled and not _tired(instance) and _boot(instance, platform):
         return True
-    notify(platform, "compute_shutdown", instance_ref(instance), message="The compute powered itself off.")
+    record_event(platform, "compute_shutdown", instance_ref(instance), message="The compute powered itself off.")
     return True
 
 
@@ -97,5 +97,5 @@ def _boot(instance: Instance, platform: Actor) -> bool:
         config = boot_config(instance)
     except DomainError:
         return False  # nothing to boot from: its profiles were deleted while it ran, or its host is in maintenance
-    enqueue("boot", instance, platform, data={"config": config.pk}, event="lassie_reboot")
+    enqueue("boot", instance, platform, data={"config": config.pk}, action="lassie_reboot")
     return True

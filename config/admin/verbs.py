@@ -175,7 +175,7 @@ class VerbsMixin(admin.ModelAdmin):
             return None
         if verb.confirm and "confirmed" not in request.POST:
             return self._ask(request, verb, objects, cancel=request.get_full_path(), action=verb.name)
-        self._tell(request, verb, [self._use(request, verb, obj) for obj in objects])
+        self._report(request, verb, [self._use(request, verb, obj) for obj in objects])
         return None
 
     def _use(self, request: HttpRequest, verb: Verb, obj: Model, form: forms.Form | None = None) -> Result:
@@ -195,7 +195,7 @@ class VerbsMixin(admin.ModelAdmin):
             return Result(subject, False, reason, error.problems)
         return Result(subject, True, sentence)
 
-    def _tell(self, request: HttpRequest, verb: Verb, results: list[Result]) -> None:
+    def _report(self, request: HttpRequest, verb: Verb, results: list[Result]) -> None:
         done = [result for result in results if result.done]
         if len(done) == 1:
             messages.success(request, f"{verb.label}, {done[0].subject}: {done[0].sentence}")

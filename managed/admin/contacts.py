@@ -41,10 +41,10 @@ class ContactPage(ReadOnlyPage):
 
 def services_panel(contact: Contact) -> Panel:
     """Of which services' failures the contact is told."""
-    told = Service.objects.filter(account=contact.account_id, consultation_group=contact.group or "")
+    consulted = Service.objects.filter(account=contact.account_id, consultation_group=contact.group or "")
     return Panel.of(
         "Is told of",
         ("Service", "Status"),
-        ((link(service), status_pill(service)) for service in told.order_by("label")[:SHOWN]),
+        ((link(service), status_pill(service)) for service in consulted.order_by("label")[:SHOWN]),
         empty="Nothing: no service consults this group.",
     )

@@ -28,7 +28,7 @@ from managed.admin.keys import address, ssh
 from managed.admin.service_status import Standing, Status
 from managed.models import Issue, KeyPair, Measurement, Service
 from managed.services import services, targets
-from managed.services.incidents import whom_to_tell
+from managed.services.incidents import contacts_of
 
 SHOWN = 15
 PERIODS = {"Last 24 hours": history.DAY, "Last 7 days": history.WEEK, "Last 30 days": history.MONTH}
@@ -251,7 +251,7 @@ def secrets_panel(request: HttpRequest, service: Service) -> Panel:
 
 def contacts_panel(service: Service) -> Panel:
     group = service.consultation_group
-    found = contact_rows(whom_to_tell(service).order_by("name"))
+    found = contact_rows(contacts_of(service).order_by("name"))
     return Panel.of(
         f"Contacts of the consultation group {group}" if group else "Contacts that are in no group",
         ("Name", "Email", "Phone", "Second phone"),

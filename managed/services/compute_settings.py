@@ -7,7 +7,7 @@ from typing import Any
 from django.db import connection, transaction
 
 from accounts.actors import Actor
-from accounts.services.events import notify
+from accounts.services.events import record_event
 from compute.models import Instance
 from config.db.rows import differing, hold
 from config.errors import Invalid
@@ -34,7 +34,7 @@ def update(actor: Actor, instance: Instance, changes: dict[str, Any]) -> None:
     for name, value in wanted.items():
         setattr(settings, name, value)
     settings.save()
-    notify(actor, "compute_update", settings_ref(held), message="The SSH settings of managed were changed.")
+    record_event(actor, "compute_update", settings_ref(held), message="The SSH settings of managed were changed.")
 
 
 def reset(instance_ids: Sequence[int]) -> None:

@@ -5,7 +5,7 @@ from typing import Any
 from django.db import transaction
 
 from accounts.actors import Actor
-from accounts.services.events import notify
+from accounts.services.events import record_event
 from config.db.rows import differing, hold, write
 from config.errors import Missing
 from managed.models import Contact
@@ -21,7 +21,7 @@ def create(actor: Actor, values: dict[str, Any]) -> Contact:
     """Add a contact; `values` are those of its columns. Raises `Invalid` as `check_room` does."""
     check_room(actor, Contact)
     contact = Contact.objects.create(account_id=actor.account_id, **values)
-    notify(actor, ACTION, contact_ref(contact), message=f"The contact {contact.name} was added.")
+    record_event(actor, ACTION, contact_ref(contact), message=f"The contact {contact.name} was added.")
     return contact
 
 
@@ -36,7 +36,7 @@ def update(actor: Actor, contact: Contact, changes: dict[str, Any]) -> Contact:
     wanted = differing(held, changes)
     if wanted:
         write(held, wanted, "updated")
-        notify(actor, ACTION, contact_ref(held), message=f"The contact {held.name} was changed.")
+        record_event(actor, ACTION, contact_ref(held), message=f"The contact {held.name} was changed.")
     return held
 
 
@@ -46,4 +46,4 @@ def delete(actor: Actor, contact: Contact) -> None:
     ref = contact_ref(contact)
     if not Contact.objects.filter(pk=contact.pk).delete()[0]:
         raise Missing
-    notify(actor, ACTION, ref, message=f"The contact {contact.name} was deleted.")
+    record_event(actor, ACTION, ref, message=f"The contact {contact.name} was deleted.")

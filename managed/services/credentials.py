@@ -7,7 +7,7 @@ from django.db import transaction
 from django.utils.timezone import now
 
 from accounts.actors import Actor
-from accounts.services.events import notify
+from accounts.services.events import record_event
 from config.db.rows import hold, write
 from config.encryption import seal, unseal
 from config.errors import Invalid, Missing
@@ -34,7 +34,7 @@ def create(actor: Actor, label: str, secret: Secret) -> Credential:
     """Keep a credential, encrypted. Labels are unique on the account. Raises `Invalid` as `check_room` does."""
     check_room(actor, Credential)
     credential = Credential.objects.create(account_id=actor.account_id, label=label, sealed=_seal(secret))
-    notify(actor, ACTION, credential_ref(credential), message=f"The credential {label} was added.")
+    record_event(actor, ACTION, credential_ref(credential), message=f"The credential {label} was added.")
     return credential
 
 
@@ -47,7 +47,7 @@ def rename(actor: Actor, credential: Credential, label: str) -> Credential:
     held = hold(Credential.objects.filter(pk=credential.pk))
     if held.label != label:
         write(held, {"label": label})
-        notify(actor, ACTION, credential_ref(held), message=f"The credential {label} was renamed.")
+        record_event(actor, ACTION, credential_ref(held), message=f"The credential {label} was renamed.")
     return held
 
 
@@ -61,7 +61,9 @@ def replace(actor: Actor, credential: Credential, password: str, username: str |
     held = hold(Credential.objects.filter(pk=credential.pk))
     held.sealed = _seal(Secret(_kept_username(held) if username is None else username, password))
     held.save(update_fields=["sealed"])
-    notify(actor, ACTION, credential_ref(held), message=f"The secret of the credential {held.label} was replaced.")
+    record_event(
+        actor, ACTION, credential_ref(held), message=f"The secret of the credential {held.label} was replaced."
+    )
 
 
 @transaction.atomic
@@ -70,7 +72,7 @@ def revoke(actor: Actor, credential: Credential) -> None:
     ref = credential_ref(credential)
     if not Credential.objects.filter(pk=credential.pk).delete()[0]:
         raise Missing
-    notify(actor, ACTION, ref, message=f"The credential {credential.label} was revoked.")
+    record_event(actor, ACTION, ref, message=f"The credential {credential.label} was revoked.")
 
 
 @transaction.atomic
@@ -89,7 +91,7 @@ def decrypt(actor: Actor, credential: Credential, reason: str, seen: int | None 
         raise Invalid(decryptions.NO_KEY) from error
     held.last_decrypted = now()
     held.save(update_fields=["last_decrypted"])
-    notify(actor, ACTION, credential_ref(held), message=f"Support read the credential {held.label}: {reason}")
+    record_event(actor, ACTION, credential_ref(held), message=f"Support read the credential {held.label}: {reason}")
     return secret
 
 

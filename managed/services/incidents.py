@@ -11,7 +11,7 @@ from django.utils.timezone import now
 from accounts.actors import Actor
 from accounts.models import Ticket
 from accounts.services import outbox, tickets
-from accounts.services.events import notify
+from accounts.services.events import record_event
 from accounts.services.refs import ticket_ref
 from accounts.services.tickets import TicketSpec
 from managed.models import Contact, Issue, Service
@@ -38,8 +38,8 @@ def join(service: Service) -> Issue:
         _add(platform, issue, service)
     service.issue, service.status = issue, Service.Status.PROBLEM
     service.save(update_fields=["issue", "status"])
-    notify(platform, ACTION, service_ref(service), ticket_ref(issue.ticket), message=_sentence(service))
-    _tell(service, "managed_problem", issue.ticket)
+    record_event(platform, ACTION, service_ref(service), ticket_ref(issue.ticket), message=_sentence(service))
+    _mail_contacts(service, "managed_problem", issue.ticket)
     return issue
 
 
@@ -67,7 +67,7 @@ def recover(service: Service) -> None:
     """Take a service that is up again out of its issue, and tell its contacts, who were told that it is down."""
     ticket = service.issue.ticket if service.issue is not None else None  # staff deleted it
     leave(service, f"{service.label} is up again.")
-    _tell(service, "managed_recovery", ticket)
+    _mail_contacts(service, "managed_recovery", ticket)
 
 
 def _open(platform: Actor, service: Service) -> Issue:
@@ -100,15 +100,15 @@ def _sentence(service: Service) -> str:
     return f"{service.label} ({service.address}) is down: {service.error}"
 
 
-def whom_to_tell(service: Service) -> QuerySet[Contact]:
+def contacts_of(service: Service) -> QuerySet[Contact]:
     """The contacts of its consultation group; without one, those that are in no group."""
     group = service.consultation_group
     contacts = Contact.objects.filter(account_id=service.account_id)
     return contacts.filter(group=group) if group else contacts.filter(Q(group=None) | Q(group=""))
 
 
-def _tell(service: Service, template: str, ticket: Ticket | None) -> None:
+def _mail_contacts(service: Service, template: str, ticket: Ticket | None) -> None:
     """A mail to each contact of the service's group; where the group has none, to the account's own address."""
-    told = set(whom_to_tell(service).values_list("email", flat=True)) or {service.account.email}
-    for address in sorted(filter(None, told)):
+    addresses = set(contacts_of(service).values_list("email", flat=True)) or {service.account.email}
+    for address in sorted(filter(None, addresses)):
         outbox.mail_to(address, template, {"service": service, "ticket": ticket})

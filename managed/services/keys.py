@@ -7,7 +7,7 @@ from django.db import transaction
 
 from accounts.actors import Actor
 from accounts.services.account import hold_account
-from accounts.services.events import notify
+from accounts.services.events import record_event
 from config.db.rows import hold
 from config.encryption import seal, unseal
 from config.errors import Invalid
@@ -39,7 +39,9 @@ def decrypt(actor: Actor, pair: KeyPair, reason: str, seen: int | None = None) -
         private = unseal(held.sealed)["private"]
     except InvalidToken as error:
         raise Invalid(decryptions.NO_KEY) from error
-    notify(actor, ACTION, key_ref(held.account), message=f"Support read the private SSH key of managed: {reason}")
+    record_event(
+        actor, ACTION, key_ref(held.account), message=f"Support read the private SSH key of managed: {reason}"
+    )
     return private
 
 
@@ -54,5 +56,5 @@ def _make(actor: Actor) -> str:
         secret = private.private_bytes(Encoding.PEM, PrivateFormat.OpenSSH, NoEncryption()).decode()
         sealed = seal({"private": secret})
         pair = KeyPair.objects.create(account=account, public=f"{line} managed@account-{account.pk}", sealed=sealed)
-        notify(actor, ACTION, key_ref(account), message="The SSH key of managed was made.")
+        record_event(actor, ACTION, key_ref(account), message="The SSH key of managed was made.")
     return pair.public

@@ -15,7 +15,7 @@ from django.db.models.functions import Now
 
 from accounts.actors import Actor
 from accounts.models import Account
-from accounts.services.events import notify
+from accounts.services.events import record_event
 from managed.models import Measurement, Service
 from managed.services.contacts import ACTION
 from managed.services.incidents import join, recover
@@ -191,7 +191,9 @@ def _rise(service: Service) -> None:
         recover(service)
     service.status = Service.Status.OK
     service.save(update_fields=["status"])
-    notify(Actor.platform(service.account_id), ACTION, service_ref(service), message=f"{service.label} is up.")
+    record_event(
+        Actor.platform(service.account_id), ACTION, service_ref(service), message=f"{service.label} is up."
+    )
 
 
 def _measure(service: Service, outcome: Outcome, at: datetime) -> None:

@@ -8,7 +8,7 @@ from django.db.models.functions import Least, Now
 
 from accounts.actors import Actor
 from accounts.services.account import hold_account
-from accounts.services.events import notify
+from accounts.services.events import record_event
 from config.db.rows import differing, hold, write
 from config.egress import guard, resolver
 from config.errors import Invalid, Problems
@@ -46,7 +46,7 @@ def create(actor: Actor, spec: ServiceSpec) -> Service:
         check_room(actor, Service)
         service.save()
         service.credentials.set(spec.credentials or [])
-        notify(actor, "managed_service_create", service_ref(service))
+        record_event(actor, "managed_service_create", service_ref(service))
     return service
 
 
@@ -78,7 +78,7 @@ def _update(actor: Actor, service: Service, spec: ServiceSpec) -> Service | None
             leave(held, f"{held.label} was changed.")
             _restart(held)
         if wanted or changed:
-            notify(actor, ACTION, service_ref(held), message=f"The service {held.label} was changed.")
+            record_event(actor, ACTION, service_ref(held), message=f"The service {held.label} was changed.")
     return None
 
 
@@ -93,7 +93,7 @@ def disable(actor: Actor, service: Service) -> None:
     # the fence: a check that is under way must not turn it on again
     held.fence, held.lease_until = held.fence + 1, None
     held.save(update_fields=["status", "failures", "fence", "lease_until", "updated"])
-    notify(actor, ACTION, service_ref(held), message=f"The service {held.label} was disabled.")
+    record_event(actor, ACTION, service_ref(held), message=f"The service {held.label} was disabled.")
 
 
 @transaction.atomic
@@ -103,7 +103,7 @@ def enable(actor: Actor, service: Service) -> None:
     if held.status != Service.Status.DISABLED:
         return
     _restart(held)
-    notify(actor, ACTION, service_ref(held), message=f"The service {held.label} was enabled.")
+    record_event(actor, ACTION, service_ref(held), message=f"The service {held.label} was enabled.")
 
 
 @transaction.atomic
@@ -123,7 +123,7 @@ def check_now(actor: Actor, service: Service) -> None:
     # one that is late stays where it is among those that wait
     held.next_check_at = Least("next_check_at", Now())
     held.save(update_fields=["next_check_at"])
-    notify(actor, ACTION, service_ref(held), message=f"A check of {held.label} was asked for.")
+    record_event(actor, ACTION, service_ref(held), message=f"A check of {held.label} was asked for.")
 
 
 @transaction.atomic
@@ -133,7 +133,7 @@ def delete(actor: Actor, service: Service) -> None:
     leave(held, f"{held.label} was deleted.")
     ref = service_ref(held)
     held.delete()
-    notify(actor, "managed_service_delete", ref)
+    record_event(actor, "managed_service_delete", ref)
 
 
 def _hold(service: Service, *, to_delete: bool = False) -> Service:

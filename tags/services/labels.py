@@ -10,7 +10,7 @@ from django.db.models.functions import Now
 
 from accounts.actors import Actor
 from accounts.entities import kind_of
-from accounts.services.events import EntityRef, notify
+from accounts.services.events import EntityRef, record_event
 from config.errors import Busy, Missing, Problems
 from tags.models import Tag, Tagging
 from tags.services import check_labels, check_may_tag
@@ -57,7 +57,7 @@ def create(actor: Actor, label: str, wanted: Mapping[str, Iterable[int]]) -> Tag
         Tagging.objects.bulk_create(
             Tagging(tag=tag, entity_type=kind, entity_id=pk) for pk in rows.values_list("pk", flat=True)
         )
-    notify(actor, "tag_create", tag_ref(tag))
+    record_event(actor, "tag_create", tag_ref(tag))
     return tag
 
 
@@ -87,7 +87,7 @@ def _delete(actor: Actor, tag: Tag) -> bool:
         rows.update(tags=_Labels(F("tags"), Value(tag.label), function="array_remove"), updated=Now())
     ref = tag_ref(tag)
     Tag.objects.filter(pk=tag.pk).delete()
-    notify(actor, "tag_delete", ref)
+    record_event(actor, "tag_delete", ref)
     return True
 
 

@@ -35,8 +35,8 @@ def provider_process(tmp_path_factory) -> Iterator[OpenID]:
     command = [sys.executable, "-m", "tests.oidc_provider", str(tmp_path_factory.mktemp("provider")), BACK]
     process = subprocess.Popen(command, cwd=ROOT, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
     try:
-        told = json.loads(process.stdout.readline())
-        yield OpenID(**told, name="Example ID", timeout=PATIENCE)
+        answer = json.loads(process.stdout.readline())
+        yield OpenID(**answer, name="Example ID", timeout=PATIENCE)
     finally:
         process.communicate()  # it ends with its input
 

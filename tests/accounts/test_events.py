@@ -11,7 +11,7 @@ from accounts.actors import Actor
 from accounts.entities import EntityKind, grantable, register
 from accounts.event_names import ACTIONS, ENTITY_TYPES
 from accounts.models import Event, GlobalGrants, User
-from accounts.services.events import EntityRef, notify
+from accounts.services.events import EntityRef, record_event
 from compute.jobs.definition import KINDS, Kind
 from compute.models import Instance
 from tests.client import APIClient
@@ -34,7 +34,7 @@ def found(api: APIClient, **wanted) -> list[int]:
 
 class TestAnEvent:
     def test_of_a_notification_reads_as_the_contract_has_it(self, api, account):
-        event = notify(
+        event = record_event(
             Actor(account.pk, username="owner"),
             "compute_update",
             EntityRef("compute", 7, "web", "/v4/compute/instances/7"),

@@ -81,9 +81,9 @@ class TestInputs:
 
     def test_a_state_comes_back_as_it_went(self, web, owner):
         state = "\r\nSet-Cookie: a=b&code=evil#x <é>\"'"
-        told = redirected(web.consent(browser_of(owner), state=state))
-        assert told["state"] == state
-        assert told["code"] != "evil"
+        answer = redirected(web.consent(browser_of(owner), state=state))
+        assert answer["state"] == state
+        assert answer["code"] != "evil"
 
 
 class TestTokensAndCodes:

@@ -24,8 +24,8 @@ def wish(app, **changed) -> dict:
 
 
 def test_it_is_off(app, owner):
-    told = fragment(app.ask(browser_of(owner), **wish(app)))
-    assert told == {"error": "unsupported_response_type", "state": "s&1"}
+    answer = fragment(app.ask(browser_of(owner), **wish(app)))
+    assert answer == {"error": "unsupported_response_type", "state": "s&1"}
 
 
 class TestSwitchedOn:
@@ -34,9 +34,9 @@ class TestSwitchedOn:
         settings.OAUTH_IMPLICIT = True
 
     def test_a_public_client_gets_a_token_behind_the_address(self, spa, owner):
-        told = fragment(spa.consent(browser_of(owner), "computes:read_only,events:read_only", **wish(spa)))
-        token = told.pop("access_token")
-        assert told == {
+        answer = fragment(spa.consent(browser_of(owner), "computes:read_only,events:read_only", **wish(spa)))
+        token = answer.pop("access_token")
+        assert answer == {
             "token_type": "Bearer", "expires_in": "7200", "scope": "computes:read_only events:read_only",
             "state": "s&1",
         }  # fmt: skip
@@ -58,8 +58,8 @@ class TestSwitchedOn:
     def test_the_page_is_the_same_and_cancelling_gives_nothing(self, spa, owner):
         browser = browser_of(owner)
         assert b"See compute instances" in spa.ask(browser, **wish(spa)).content
-        told = fragment(spa.consent(browser, allow=False, **wish(spa)))
-        assert told == {"error": "access_denied", "state": "s&1"}
+        answer = fragment(spa.consent(browser, allow=False, **wish(spa)))
+        assert answer == {"error": "access_denied", "state": "s&1"}
         assert not OAuthAccessToken.objects.exists()
         assert not Authorization.objects.exists()
 
@@ -71,8 +71,8 @@ class TestSwitchedOn:
         assert page.status_code == 400
 
     def test_wrong_scopes_are_told_behind_the_address_too(self, spa, owner):
-        told = fragment(spa.ask(browser_of(owner), "everything", **wish(spa)))
-        assert told == {"error": "invalid_scope", "state": "s&1"}
+        answer = fragment(spa.ask(browser_of(owner), "everything", **wish(spa)))
+        assert answer == {"error": "invalid_scope", "state": "s&1"}
 
     def test_codes_go_on_as_before(self, app, owner):
         token = app.tokens(owner)["access_token"]

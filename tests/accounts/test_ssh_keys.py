@@ -27,8 +27,8 @@ def test_a_key_is_added_listed_renamed_and_removed(api, owner):
     assert api.get(f"{PATH}/{made['id']}").json() == {**made, "label": "desk"}
     assert api.delete(f"{PATH}/{made['id']}").json() == {}
     assert api.get(f"{PATH}/{made['id']}").status_code == 404
-    told = Event.objects.order_by("pk").values_list("action", "entity_label", "username")
-    assert list(told) == [
+    events = Event.objects.order_by("pk").values_list("action", "entity_label", "username")
+    assert list(events) == [
         ("user_ssh_key_add", "laptop", owner.username),
         ("user_ssh_key_update", "desk", owner.username),
         ("user_ssh_key_delete", "desk", owner.username),

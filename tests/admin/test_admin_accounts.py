@@ -58,8 +58,8 @@ def test_the_customer_is_changed_by_the_service(admin, world):
     assert save(admin, world.account, **changed).status_code == 302
     account = Account.objects.get(pk=world.account.pk)
     assert {name: getattr(account, name) for name in changed} == {**changed, "country": "NO"}
-    told = Event.objects.get(action="account_update")
-    assert (told.username, told.account) == ("staff", account)
+    event = Event.objects.get(action="account_update")
+    assert (event.username, event.account) == ("staff", account)
     text = admin.get(page_address(account)).content.decode()
     assert 'value="Vestland"' in text
     assert '<span class="pill good">active</span>' in text

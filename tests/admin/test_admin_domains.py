@@ -44,8 +44,8 @@ def test_staff_disable_enable_and_delete_with_events(admin, domain, staff):
     press(admin, domain, "enable")
     press(admin, domain, "delete")
     assert not Domain.objects.exists()
-    told = Event.objects.order_by("pk").values_list("action", "username")
-    assert list(told) == [("dns_zone_update", staff.username)] * 2 + [("dns_zone_delete", staff.username)]
+    events = Event.objects.order_by("pk").values_list("action", "username")
+    assert list(events) == [("dns_zone_update", staff.username)] * 2 + [("dns_zone_delete", staff.username)]
 
 
 def test_the_list_costs_the_same_however_long(admin, domain):

@@ -74,10 +74,10 @@ def test_a_host_that_is_behind_for_long_needs_attention(admin, firewall, running
     driver.before = failing_at(len(driver.calls), times=1)
     packet_filters.apply(running.pk, driver)
     index = reverse("admin:index")
-    told = "Firewalls that hosts do not have yet: of 1 instance"
-    assert told not in admin.get(index).content.decode()
+    line = "Firewalls that hosts do not have yet: of 1 instance"
+    assert line not in admin.get(index).content.decode()
     PacketFilter.objects.update(changed=Now() - 2 * PATIENCE)
-    assert told in admin.get(index).content.decode()
+    assert line in admin.get(index).content.decode()
 
     def found(chosen: str) -> int:
         return len(admin.get(list_address(PacketFilter), {"host": chosen}).context["cl"].result_list)
@@ -85,5 +85,5 @@ def test_a_host_that_is_behind_for_long_needs_attention(admin, firewall, running
     assert [found(chosen) for chosen in ("behind", "failing", "told", "")] == [1, 1, 0, 1]
     assert "The host does not answer." in admin.get(list_address(PacketFilter)).content.decode()
     packet_filters.apply(running.pk, driver)
-    assert told not in admin.get(index).content.decode()
+    assert line not in admin.get(index).content.decode()
     assert [found(chosen) for chosen in ("behind", "failing", "told")] == [0, 0, 1]

@@ -29,7 +29,7 @@ def job(world, running, settings) -> Job:
     return power.reboot(world.actor, running)
 
 
-def told(job: Job, **columns) -> Standing:
+def status_of(job: Job, **columns) -> Standing:
     Job.objects.filter(pk=job.pk).update(**columns)
     return Standing(with_standing(Job.objects).get(pk=job.pk))
 
@@ -55,14 +55,14 @@ STANDINGS = [
 
 @pytest.mark.parametrize(("columns", "standing", "stuck", "timing"), STANDINGS)
 def test_a_jobs_standing(columns, standing, stuck, timing, job):
-    found = told(job, **columns)
+    found = status_of(job, **columns)
     assert (found.job.standing, found.stuck) == (standing, stuck)
     assert timing in found.timing()
 
 
 def test_a_dead_workers_lease_is_called_lost(job):
-    assert told(job, lease_until=Now() - 7 * MINUTE).lease() == "lost 7 min ago"
-    assert told(job, lease_until=Now() + MINUTE).lease().startswith("held until")
+    assert status_of(job, lease_until=Now() - 7 * MINUTE).lease() == "lost 7 min ago"
+    assert status_of(job, lease_until=Now() + MINUTE).lease().startswith("held until")
 
 
 def test_a_kind_of_another_release_does_not_break_the_page(admin, job):

@@ -58,8 +58,8 @@ def test_suspending_ends_all_that_users_gave_and_is_told(admin, app):
     assert status(app) == "suspended"
     assert left() == [1, 1, 1, 1]
     assert not Authorization.objects.filter(client=app).exists()
-    told = Event.objects.get(action="oauth_client_update")
-    assert (told.username, told.message, told.entity_id) == ("staff", "The client is suspended.", app.pk)
+    event = Event.objects.get(action="oauth_client_update")
+    assert (event.username, event.message, event.entity_id) == ("staff", "The client is suspended.", app.pk)
     assert "suspended already" in messages_of(do(admin, app, "suspend"))
     assert "which is more" in messages_of(do(admin, app, "disable"))
     assert "anew" in messages_of(do(admin, app, "activate"))
@@ -105,10 +105,10 @@ def test_revoking_a_token_ends_the_other_one_with_it_and_is_told(kind, admin, ap
     assert "revoked, with its" in messages_of(do(admin, token, "revoke"))
     assert not OAuthAccessToken.objects.filter(user=user).exists()
     assert not OAuthRefreshToken.objects.filter(user=user, revoked=None).exists()
-    told = Event.objects.get()
-    assert (told.action, told.username) == ("profile_update", "staff")
-    assert told.message == "A token of Terraform was revoked."
-    assert (told.entity_id, told.secondary_id) == (user.pk, str(app.pk))
+    event = Event.objects.get()
+    assert (event.action, event.username) == ("profile_update", "staff")
+    assert event.message == "A token of Terraform was revoked."
+    assert (event.entity_id, event.secondary_id) == (user.pk, str(app.pk))
     do(admin, token, "revoke")
     assert Event.objects.count() == 1
     assert OAuthAccessToken.objects.count() == OAuthRefreshToken.objects.filter(revoked=None).count() == 1

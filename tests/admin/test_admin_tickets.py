@@ -109,8 +109,8 @@ def test_support_keeps_a_ticket_open(admin, world, ticket):
     do(admin, ticket, "keep-open")
     ticket.refresh_from_db()
     assert not ticket.closable
-    told = Event.objects.filter(action="ticket_update", username="staff").get()
-    assert told.message == "This ticket can only be closed by support."
+    event = Event.objects.filter(action="ticket_update", username="staff").get()
+    assert event.message == "This ticket can only be closed by support."
     with pytest.raises(Exception, match="only be closed by support"):
         tickets.close(world.actor, ticket)
     assert "so already" in messages_of(do(admin, ticket, "keep-open"))

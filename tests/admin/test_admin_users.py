@@ -61,8 +61,8 @@ class TestChanging:
         assert Ticket.objects.get().opened_by == "Kari-N"
         assert TicketAttachment.objects.get().created_by == "Kari-N"
         assert Login.objects.get().username == "Kari-N"
-        told = Event.objects.get(action="user_update")
-        assert (told.username, told.entity_label) == ("staff", "Kari-N")
+        event = Event.objects.get(action="user_update")
+        assert (event.username, event.entity_label) == ("staff", "Kari-N")
 
     @pytest.mark.parametrize("name", ["HELPER", "helper", "a b", "x"])
     def test_a_name_that_cannot_be_is_refused_in_the_form(self, name, admin, owner, helper):
@@ -154,8 +154,8 @@ class TestSigningIn:
         owner.refresh_from_db()
         assert not owner.two_factor_auth
         assert not SecondFactor.objects.exists()
-        told = Event.objects.get(action="tfa_disabled")
-        assert (told.username, told.message) == ("staff", "Turned off by support: Lost phone, called back.")
+        event = Event.objects.get(action="tfa_disabled")
+        assert (event.username, event.message) == ("staff", "Turned off by support: Lost phone, called back.")
         assert "Lost phone, called back." in LogEntry.objects.latest("pk").change_message
         assert "off already" in do(admin, owner, "second-factor-off", reason="Again.").content.decode()
 
@@ -212,8 +212,8 @@ class TestSigningIn:
         assert owner.authentication_type == User.PASSWORD
         assert external.identity_of(owner) is None
         assert not TrustedDevice.objects.exists()
-        told = Event.objects.get(action="password_reset")
-        assert (told.username, told.entity_id, told.message) == ("staff", owner.pk, "Support set a password.")
+        event = Event.objects.get(action="password_reset")
+        assert (event.username, event.entity_id, event.message) == ("staff", owner.pk, "Support set a password.")
 
     def test_nobody_has_no_password(self, admin, owner):
         address = reverse("admin:auth_user_password_change", args=[owner.pk])

@@ -82,8 +82,8 @@ def test_the_whole_life_of_a_confidential_clients_access(visitor, site, app_site
     assert refused.json()["errors"][0]["reason"] == "Your OAuth token is not authorized to use this endpoint."
     assert app.get("/account/events").status_code == 403
 
-    told = app.ask_about(narrow["access_token"]).json()
-    assert (told["active"], told["username"], told["scope"]) == (True, "owner", "computes:read_only")
+    answer = app.ask_about(narrow["access_token"]).json()
+    assert (answer["active"], answer["username"], answer["scope"]) == (True, "owner", "computes:read_only")
     assert app.ask_about(token["access_token"]).json() == {"active": False}
 
     app.session.revoke_token(app.at("revoke"), token=narrow["access_token"])
@@ -101,8 +101,8 @@ def test_the_whole_life_of_a_public_clients_access(visitor, site, app_site, acco
     assert app.get("/account/users").status_code == 403
 
     backend = App(site, app_site.redirect_uri, account, public=False)
-    told = backend.ask_about(token["access_token"]).json()
-    assert (told["client_id"], told["scope"]) == (app.client.client_id, SCOPE)
+    answer = backend.ask_about(token["access_token"]).json()
+    assert (answer["client_id"], answer["scope"]) == (app.client.client_id, SCOPE)
     assert app.ask_about(token["access_token"]).status_code == 401
 
     app.session.revoke_token(app.at("revoke"), token=token["access_token"])

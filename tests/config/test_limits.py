@@ -26,11 +26,11 @@ def limiter(request) -> Limiter:
 
 def test_all_limits_hold_and_the_tightest_is_told(limiter):
     user = someone()
-    told = [limiter.take(user, "a", TWO) for _ in range(3)]
-    assert [(verdict.allowed, verdict.limit, verdict.remaining) for verdict in told] == [
+    verdicts = [limiter.take(user, "a", TWO) for _ in range(3)]
+    assert [(verdict.allowed, verdict.limit, verdict.remaining) for verdict in verdicts] == [
         (True, 3, 2), (True, 3, 1), (True, 3, 0),
     ]  # fmt: skip
-    assert 3500 < told[0].reset < 3601  # the hour, to the rounding of a sum of floats
+    assert 3500 < verdicts[0].reset < 3601  # the hour, to the rounding of a sum of floats
 
 
 def test_refused_requests_count_nowhere(limiter):

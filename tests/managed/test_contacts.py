@@ -18,7 +18,7 @@ FULL = {
 }
 
 
-def told() -> list[str]:
+def mails() -> list[str]:
     return list(Event.objects.order_by("pk").values_list("message", flat=True))
 
 
@@ -33,7 +33,7 @@ def test_a_contact_is_added_changed_and_deleted(api, owner):
     assert api.delete(f"{PATH}/{made['id']}").json() == {}
     assert api.get(f"{PATH}/{made['id']}").status_code == 404
     name = FULL["name"]
-    assert told() == [f"The contact {name} was {what}." for what in ("added", "changed", "deleted")]
+    assert mails() == [f"The contact {name} was {what}." for what in ("added", "changed", "deleted")]
     assert set(Event.objects.values_list("username", flat=True)) == {owner.username}
 
 
@@ -41,7 +41,7 @@ def test_a_change_of_nothing_leaves_no_event(api):
     made = api.post(PATH, FULL).json()
     assert api.put(f"{PATH}/{made['id']}", FULL).json()["updated"] == made["updated"]
     assert api.put(f"{PATH}/{made['id']}", {}).status_code == 200
-    assert len(told()) == 1
+    assert len(mails()) == 1
 
 
 def test_of_two_changes_at_once_the_second_is_made_though_it_was_so_before_the_first(account, owner):

@@ -31,12 +31,12 @@ def test_an_account_has_as_many_as_it_may(api, account, what):
     FACTORIES[what](), FACTORIES[what]()  # others' do not count
     kept = FACTORIES[what](account=account)
     assert api.post(f"/v4/managed/{what}", BODIES[what]).status_code == 200
-    told = Event.objects.count()
+    recorded = Event.objects.count()
     answer = api.post(f"/v4/managed/{what}", {**BODIES[what], "label": "one more"})
     assert answer.status_code == 400
     reason = f"An account has at most 2 managed {what}: ask support for more."
     assert answer.json() == {"errors": [{"field": None, "reason": reason}]}
-    assert (api.get(f"/v4/managed/{what}").json()["results"], Event.objects.count()) == (2, told)
+    assert (api.get(f"/v4/managed/{what}").json()["results"], Event.objects.count()) == (2, recorded)
     assert api.delete(f"/v4/managed/{what}/{kept.pk}").status_code == 200
     assert api.post(f"/v4/managed/{what}", {**BODIES[what], "label": "one more"}).status_code == 200
 

@@ -162,8 +162,8 @@ def test_disabling_and_enabling_say_so_once(api, account):
         assert api.post(f"{path}/disable").json()["status"] == "disabled"
     for _ in range(2):
         assert api.post(f"{path}/enable").json()["status"] == "pending"
-    told = [event.message for event in Event.objects.order_by("pk")]
-    assert told == [f"The service {service.label} was {what}." for what in ("disabled", "enabled")]
+    messages = [event.message for event in Event.objects.order_by("pk")]
+    assert messages == [f"The service {service.label} was {what}." for what in ("disabled", "enabled")]
 
 
 def failing(account, **values) -> Service:

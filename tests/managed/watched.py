@@ -68,7 +68,7 @@ def claimed() -> list[int]:
     return [probe.service_id for probe in claim(1000)]
 
 
-def told() -> list[str]:
+def mails() -> list[str]:
     """Subjects and recipients of the mails that wait to be sent."""
     return sorted(f"{message.subject} > {message.recipient}" for message in Message.objects.all())
 

@@ -69,16 +69,16 @@ def type_block(block: Block, before: str, shell: Terminal, server: LiveServer) -
 
 def check(command: Command, shown: str, status: int) -> None:
     """Fail unless the command went well, or was refused for the reason in its comment."""
-    told = f"$ {command.text}{shown}"
-    assert "Traceback" not in shown, told
+    typed = f"$ {command.text}{shown}"
+    assert "Traceback" not in shown, typed
     if command.refused:
         beginning, goes_on, _ = command.refused.partition(" …")
-        assert {reason[: len(beginning)] if goes_on else reason for reason in reasons(shown)} == {beginning}, told
+        assert {reason[: len(beginning)] if goes_on else reason for reason in reasons(shown)} == {beginning}, typed
     else:
-        assert (reasons(shown), status) == (set(), 0), told
+        assert (reasons(shown), status) == (set(), 0), typed
     if command.answers:
         answer, wanted = json.loads(shown.splitlines()[-1]), json.loads(command.answers)
-        assert {name: answer.get(name) for name in wanted} == wanted, told
+        assert {name: answer.get(name) for name in wanted} == wanted, typed
 
 
 def reasons(shown: str) -> set[str]:

@@ -51,11 +51,11 @@ class Command(BaseCommand):
         except Invalid as error:
             raise refused(error) from error
         if password is None:
-            self._tell_of_invitation(user)
+            self._say_invitation(user)
         else:
             self.stdout.write(f"{user.username} signs in at {settings.SITE_URL}/login", self.style.SUCCESS)
 
-    def _tell_of_invitation(self, user: User) -> None:
+    def _say_invitation(self, user: User) -> None:
         self.stderr.write(
             f"An invitation to {user.email} is on its way. Its address works once, and for three days:",
             lambda text: text,  # no error, so not in red

@@ -8,7 +8,7 @@ from django.db import transaction
 from django.db.models.functions import Now
 
 from accounts.actors import Actor
-from accounts.services.events import notify, open_event
+from accounts.services.events import open_event, record_event
 from compute.jobs.queue import enqueue
 from compute.models import Backup, Host, Instance, Job
 from compute.refs import backup_ref, instance_ref
@@ -61,7 +61,7 @@ def enable(actor: Actor, instance: Instance) -> None:
     if not is_offered(held.type):
         raise Invalid(NOT_OFFERED)
     held.save(update_fields=[*switch_on(held), "updated"])
-    notify(actor, "backups_enable", instance_ref(held))
+    record_event(actor, "backups_enable", instance_ref(held))
 
 
 @transaction.atomic
@@ -81,15 +81,15 @@ def cancel(actor: Actor, instance: Instance) -> None:
     finished = [backup for backup in backups if backup.status not in Backup.IN_PROGRESS]
     if not any(backup.archives for backup in finished):
         discard(finished, actor)
-        notify(actor, "backups_cancel", instance_ref(held))
+        record_event(actor, "backups_cancel", instance_ref(held))
         return
-    told = open_event(
+    event = open_event(
         username=actor.username,
         account_id=held.account_id,
         action="backups_cancel",
         entity=instance_ref(held),
     )
-    discard(finished, actor, told)
+    discard(finished, actor, event)
 
 
 @transaction.atomic
@@ -102,7 +102,7 @@ def delete(actor: Actor, backup: Backup) -> None:
     ref = backup_ref(found)
     discard([found], actor)
     refresh_available(held)
-    notify(actor, "compute_update", instance_ref(held), ref, message="A backup was deleted by the platform.")
+    record_event(actor, "compute_update", instance_ref(held), ref, message="A backup was deleted by the platform.")
 
 
 def _is_read(backups: list[Backup]) -> bool:

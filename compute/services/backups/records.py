@@ -21,7 +21,7 @@ RESTORING = ("restore", "provision_from_backup")
 """The kinds of job that read archives of the backup which their data names."""
 
 
-def discard(backups: Iterable[Backup], actor: Actor, told: Event | None = None) -> Job | None:
+def discard(backups: Iterable[Backup], actor: Actor, event: Event | None = None) -> Job | None:
     """Delete the rows of backups, and enqueue the job that deletes what is kept of them; None where nothing is.
 
     `told` is the event that the job goes on to tell; a rotation has none. A restore that still reads one of them is
@@ -33,7 +33,7 @@ def discard(backups: Iterable[Backup], actor: Actor, told: Event | None = None) 
     if not archives:
         return None
     data = {"backups": [backup.pk for backup in gone], "archives": archives}
-    return enqueue_alone("delete_backups", actor, told, data)
+    return enqueue_alone("delete_backups", actor, event, data)
 
 
 def discard_all(instance: Instance) -> None:

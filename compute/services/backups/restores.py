@@ -12,7 +12,7 @@ from compute.models import Backup, Disk, Instance, Job
 from compute.refs import backup_ref
 from compute.services.backups.content import archives_of, draw_part_keys, lay_out, vlans_kept
 from compute.services.common.disk_space import hold_idle, left
-from compute.services.networking.vlans import bring_vlans, check_vlans, tell, vlans_of
+from compute.services.networking.vlans import bring_vlans, check_vlans, record_vlan_changes, vlans_of
 from config.errors import Denied, Invalid, Problems
 
 Status = Instance.Status
@@ -65,7 +65,7 @@ def restore(actor: Actor, backup: Backup, compute_id: int, overwrite: bool = Fal
         target.disks.update(status=Disk.Status.DELETING)
     else:
         before = vlans_of(target.configs.all())
-        tell(actor, target, before, before | vlans_kept(kept.content))
+        record_vlan_changes(actor, target, before, before | vlans_kept(kept.content))
         lay_out(kept.content, target, keys)
     return job
 

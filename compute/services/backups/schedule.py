@@ -10,7 +10,7 @@ from django.db.models import Count, Exists, OuterRef, Q, QuerySet, Subquery
 from django.db.models.functions import Coalesce
 
 from accounts.actors import Actor
-from accounts.services.events import notify
+from accounts.services.events import record_event
 from compute.models import Backup, Disk, Instance, Job
 from compute.models.instances import UNSCHEDULED
 from compute.refs import instance_ref
@@ -73,7 +73,7 @@ def _choose(instance: Instance, window: str, day: str) -> bool:
     still = Instance.objects.filter(UNSCHEDULED, pk=instance.pk, **before)
     if not still.update(backups_window=instance.backups_window, backups_day=instance.backups_day):
         return False
-    notify(Actor.platform(instance.account_id), "compute_update", instance_ref(instance))
+    record_event(Actor.platform(instance.account_id), "compute_update", instance_ref(instance))
     return True
 
 

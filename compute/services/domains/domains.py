@@ -11,7 +11,7 @@ from django.db.models import F, Value
 from django.db.models.functions import Greatest
 
 from accounts.actors import Actor
-from accounts.services.events import notify
+from accounts.services.events import record_event
 from accounts.services.grants import forget_entity, grant_creator
 from compute.models import Domain, DomainRecord
 from compute.refs import domain_ref
@@ -45,7 +45,7 @@ def create(actor: Actor, spec: DomainSpec) -> Domain:
     domain.save(force_insert=True)
     _tag(actor, domain, spec.tags)
     grant_creator(actor, "domain", domain.pk)
-    notify(actor, "dns_zone_create", domain_ref(domain))
+    record_event(actor, "dns_zone_create", domain_ref(domain))
     return domain
 
 
@@ -60,7 +60,7 @@ def update(actor: Actor, domain: Domain, spec: DomainSpec) -> Domain:
         held.serial = next_serial(held)
         held.save(update_fields=[*changed, "serial", "updated"])
     if _tag(actor, held, spec.tags) or changed:
-        notify(actor, "dns_zone_update", domain_ref(held))
+        record_event(actor, "dns_zone_update", domain_ref(held))
     return held
 
 
@@ -70,7 +70,7 @@ def delete(actor: Actor, domain: Domain) -> None:
     held = hold_domain(domain.pk)
     forget_entity("domain", held.pk)
     untag("domain", held.pk)
-    notify(actor, "dns_zone_delete", domain_ref(held))
+    record_event(actor, "dns_zone_delete", domain_ref(held))
     held.delete()
 
 

@@ -8,7 +8,7 @@ from typing import Any
 from django.db import transaction
 
 from accounts.actors import Actor
-from accounts.services.events import notify
+from accounts.services.events import record_event
 from compute.models import Domain, DomainRecord
 from compute.refs import domain_ref, record_ref
 from compute.services.common.dns_names import LONGEST_LABEL, is_alias, is_host, is_name, relative, seconds
@@ -41,7 +41,7 @@ def create(actor: Actor, domain: Domain, values: Mapping[str, Any]) -> DomainRec
     _apply(record, held, values)
     record.save(force_insert=True)
     touch(held)
-    notify(actor, "dns_record_create", domain_ref(held), record_ref(record))
+    record_event(actor, "dns_record_create", domain_ref(held), record_ref(record))
     return record
 
 
@@ -58,7 +58,7 @@ def update(actor: Actor, record: DomainRecord, values: Mapping[str, Any]) -> Dom
     if changed:
         held.save(update_fields=[*changed, "updated"])
         touch(domain)
-        notify(actor, "dns_record_update", domain_ref(domain), record_ref(held))
+        record_event(actor, "dns_record_update", domain_ref(domain), record_ref(held))
     return held
 
 
@@ -69,7 +69,7 @@ def delete(actor: Actor, record: DomainRecord) -> None:
     if not DomainRecord.objects.filter(pk=record.pk).delete()[0]:
         raise Missing
     touch(domain)
-    notify(actor, "dns_record_delete", domain_ref(domain), ref)
+    record_event(actor, "dns_record_delete", domain_ref(domain), ref)
 
 
 def _apply(record: DomainRecord, domain: Domain, values: Mapping[str, Any]) -> None:

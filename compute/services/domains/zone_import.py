@@ -16,7 +16,7 @@ from django.core.validators import validate_email
 from django.db import transaction
 
 from accounts.actors import Actor
-from accounts.services.events import notify
+from accounts.services.events import record_event
 from compute.models import Domain, DomainRecord
 from compute.refs import domain_ref
 from compute.services.common.dns_names import is_host, is_mailbox, is_zone, relative
@@ -54,7 +54,7 @@ def import_zone(actor: Actor, name: str, server: str) -> Domain:
         domain = domains.create(actor, spec)
         domains.add_records(domain, records)
         message = f"{len(records)} records were imported." + (f" {left} were left out." if left else "")
-        notify(actor, "dns_zone_import", domain_ref(domain), message=message)
+        record_event(actor, "dns_zone_import", domain_ref(domain), message=message)
     return domain
 
 

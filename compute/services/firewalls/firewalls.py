@@ -13,7 +13,7 @@ from django.db import transaction
 from django.db.models import QuerySet
 
 from accounts.actors import Actor
-from accounts.services.events import notify, notify_all
+from accounts.services.events import record_event, record_events
 from accounts.services.grants import forget_entity, grant_creator
 from compute.models import Firewall, FirewallDevice, Instance
 from compute.models.firewalls import open_rules
@@ -66,7 +66,7 @@ def create(actor: Actor, spec: FirewallSpec) -> Firewall:
         firewall.tags = set_tags(actor.account_id, "firewall", firewall.pk, list(spec.tags))
         firewall.save(update_fields=["tags"])
     grant_creator(actor, "firewall", firewall.pk)
-    notify(actor, "firewall_create", firewall_ref(firewall))
+    record_event(actor, "firewall_create", firewall_ref(firewall))
     _put(actor, firewall, held)
     delivery.changed(instance.pk for instance in held)
     return firewall
@@ -93,7 +93,7 @@ def update(actor: Actor, firewall: Firewall, given: FirewallChanges) -> Firewall
         held.label = held.label if label is None else label
         held.tags = held.tags if tags is None else set_tags(held.account_id, "firewall", held.pk, tags)
         held.save(update_fields=["label", "tags", "updated"])
-        notify(actor, "firewall_update", firewall_ref(held))
+        record_event(actor, "firewall_update", firewall_ref(held))
     if status is not None:
         _turn(actor, held, status, instances)
     return held
@@ -112,8 +112,8 @@ def set_rules(actor: Actor, firewall: Firewall, given: Mapping[str, Any]) -> Fir
     if rules != held.rules:
         held.rules = rules
         held.save(update_fields=["rules", "updated"])
-        notify(actor, "firewall_update", firewall_ref(held))
-        _tell_hosts(held)
+        record_event(actor, "firewall_update", firewall_ref(held))
+        _request_delivery(held)
     return held
 
 
@@ -121,10 +121,10 @@ def set_rules(actor: Actor, firewall: Firewall, given: Mapping[str, Any]) -> Fir
 def delete(actor: Actor, firewall: Firewall) -> None:
     """Delete a firewall with its grants and tags. What it was on is filtered no more."""
     held = _hold(firewall)
-    _tell_hosts(held)
+    _request_delivery(held)
     forget_entity("firewall", held.pk)
     untag("firewall", held.pk)
-    notify(actor, "firewall_delete", firewall_ref(held))
+    record_event(actor, "firewall_delete", firewall_ref(held))
     held.delete()
 
 
@@ -160,7 +160,7 @@ def remove_device(actor: Actor, device: FirewallDevice) -> None:
     if instance is None or held is None:
         raise Missing
     held.delete()
-    notify(actor, "firewall_device_remove", firewall_ref(firewall), instance_ref(instance))
+    record_event(actor, "firewall_device_remove", firewall_ref(firewall), instance_ref(instance))
     if held.enabled:
         delivery.changed([instance.pk])
 
@@ -170,7 +170,7 @@ def leave(instance: Instance) -> None:
     devices = FirewallDevice.objects.filter(instance=instance)
     held = list(devices.select_related("firewall").order_by("pk"))
     gone = instance_ref(instance), "The compute was deleted."
-    notify_all(
+    record_events(
         Actor.platform(instance.account_id), "firewall_device_remove",
         ((firewall_ref(device.firewall), *gone) for device in held),
     )  # fmt: skip
@@ -178,7 +178,7 @@ def leave(instance: Instance) -> None:
 
 
 @transaction.atomic
-def tell_again(instance_id: int) -> None:
+def deliver_again(instance_id: int) -> None:
     """Have the host of an instance told once more what it has been told already, for staff."""
     delivery.changed(instance.pk for instance in _lock([instance_id]))
 
@@ -200,7 +200,7 @@ def _filtered(instances: Iterable[Instance]) -> set[int]:
     return set(devices.values_list("instance_id", flat=True))
 
 
-def _tell_hosts(firewall: Firewall) -> int:
+def _request_delivery(firewall: Firewall) -> int:
     """Note for all instances that a held firewall filters that this is to be told to their hosts."""
     instances = _lock(firewall.devices.filter(enabled=True).values("instance"))
     delivery.changed(instance.pk for instance in instances)
@@ -213,7 +213,7 @@ def _turn(actor: Actor, firewall: Firewall, status: str, instances: Iterable[Ins
     firewall.save(update_fields=["status", "updated"])
     firewall.devices.update(enabled=status == ENABLED)
     action = "firewall_enable" if status == ENABLED else "firewall_disable"
-    notify(actor, action, firewall_ref(firewall))
+    record_event(actor, action, firewall_ref(firewall))
     delivery.changed(instance.pk for instance in instances)
 
 
@@ -224,7 +224,7 @@ def _put(actor: Actor, firewall: Firewall, instances: Sequence[Instance]) -> lis
         FirewallDevice(firewall=firewall, instance=instance, enabled=enabled) for instance in instances
     )
     added = firewall_ref(firewall)
-    notify_all(actor, "firewall_device_add", ((added, instance_ref(instance), "") for instance in instances))
+    record_events(actor, "firewall_device_add", ((added, instance_ref(instance), "") for instance in instances))
     return devices
 
 

@@ -10,7 +10,7 @@ from django.utils.timezone import now
 
 from accounts.actors import Actor
 from accounts.models import Event
-from accounts.services.events import notify, open_event
+from accounts.services.events import open_event, record_event
 from accounts.services.grants import grant_creator
 from compute.jobs.queue import enqueue, enqueue_alone
 from compute.models import Disk, Image, Instance
@@ -70,7 +70,7 @@ def update(actor: Actor, image: Image, given: Mapping[str, Any]) -> Image:
     wanted = differing(held, given)
     if wanted:
         write(held, {**wanted, "updated": now()})
-        notify(actor, "image_update", own_image_ref(held))
+        record_event(actor, "image_update", own_image_ref(held))
     return held
 
 
@@ -83,7 +83,7 @@ def delete(actor: Actor, image: Image) -> None:
     """
     if image.status == Image.Status.PENDING_UPLOAD:
         give_up_upload(image, "The image was deleted.")
-        notify(actor, "image_delete", own_image_ref(image))
+        record_event(actor, "image_delete", own_image_ref(image))
         return
     # whichever of two deletions comes second finds it deleting already
     kept = Image.objects.filter(pk=image.pk, status=Image.Status.AVAILABLE)
@@ -93,10 +93,10 @@ def delete(actor: Actor, image: Image) -> None:
     making = Disk.objects.filter(image=image, status=Disk.Status.NOT_READY).exists()
     if making or Instance.objects.filter(image=image, status=Instance.Status.REBUILDING).exists():
         raise Invalid("A disk is being deployed from this image.")
-    told = open_event(
+    event = open_event(
         username=actor.username, account_id=actor.account_id, action="image_delete", entity=own_image_ref(image)
     )
-    enqueue_alone("delete_image", actor, told, {"image": image.number})
+    enqueue_alone("delete_image", actor, event, {"image": image.number})
 
 
 def give_up_upload(image: Image, reason: str) -> None:

@@ -127,11 +127,11 @@ def _accept(image: Image, part: Path, size: int) -> None:
         if Image.objects.filter(pk=image.pk).exists():
             raise Invalid(USED)
         raise Missing
-    told = upload_event(image)
-    assert told is not None  # noqa: S101 - it is opened with the image, and ends with its upload
+    event = upload_event(image)
+    assert event is not None  # noqa: S101 - it is opened with the image, and ends with its upload
     assert image.account_id is not None and image.number is not None  # noqa: S101, PT018 - or it had no upload
     actor = Actor(image.account_id, username=image.created_by or "")
-    enqueue_alone("import_image", actor, told, {"image": image.number, "size": size})
+    enqueue_alone("import_image", actor, event, {"image": image.number, "size": size})
     part.rename(files.file_of(image.number))
 
 

@@ -21,7 +21,7 @@ from compute.services.common.disk_space import left
 from compute.services.common.regions import check_region, slaac_in
 from compute.services.hosts.placement import place
 from compute.services.networking import addresses
-from compute.services.networking.vlans import bring_vlans, check_vlans, tell, vlans_of
+from compute.services.networking.vlans import bring_vlans, check_vlans, record_vlan_changes, vlans_of
 from config.db.inserts import draw_keys, insert_together
 from config.errors import Busy, Denied, Invalid, Missing, Problems
 from regions.models import Region
@@ -246,7 +246,7 @@ def _make(actor: Actor, source: Instance, spec: CloneSpec, chosen: _Chosen, data
         secondary=instance_ref(target),
         source=source,
     )
-    tell(actor, target, set(), vlans_of(chosen.configs))
+    record_vlan_changes(actor, target, set(), vlans_of(chosen.configs))
     return target
 
 
@@ -255,7 +255,9 @@ def _fill(actor: Actor, source: Instance, target: Instance, chosen: _Chosen, dat
     copies = _copies(target, chosen)
     data = {**copies.data, **data}
     enqueue("clone_into", target, actor, data=data, secondary=instance_ref(target), source=source)
-    tell(actor, target, vlans_of(target.configs.all()), vlans_of([*target.configs.all(), *chosen.configs]))
+    record_vlan_changes(
+        actor, target, vlans_of(target.configs.all()), vlans_of([*target.configs.all(), *chosen.configs])
+    )
     if copies.rows:
         insert_together(*copies.rows)
     return target

@@ -13,13 +13,13 @@ from django.db.models import QuerySet
 
 from accounts.actors import Actor
 from accounts.services.account import hold_account
-from accounts.services.events import notify
+from accounts.services.events import record_event
 from compute.models import Config, Instance, Job, Kernel
 from compute.models.instances import default_helpers
 from compute.refs import config_ref, instance_ref
 from compute.services.instances.devices import DeviceMap, check_devices, devices_of, write_devices
 from compute.services.networking.interfaces import check_interfaces
-from compute.services.networking.vlans import bring_vlans, check_vlans, tell, vlans_in, vlans_of
+from compute.services.networking.vlans import bring_vlans, check_vlans, record_vlan_changes, vlans_in, vlans_of
 from config.db.rows import differing, hold
 from config.errors import Busy, Missing, Problems
 
@@ -44,8 +44,8 @@ def create(actor: Actor, instance: Instance, given: ConfigChanges) -> Config:
     config = Config(instance=held)
     before = vlans_of(held.configs.all())
     _apply(actor, config, given, before)
-    tell(actor, held, before, before | vlans_of([config]))
-    notify(actor, "compute_config_create", instance_ref(held), config_ref(config))
+    record_vlan_changes(actor, held, before, before | vlans_of([config]))
+    record_event(actor, "compute_config_create", instance_ref(held), config_ref(config))
     return config
 
 
@@ -63,8 +63,8 @@ def update(actor: Actor, config: Config, given: ConfigChanges) -> Config:
         raise Missing
     before = vlans_of(others)
     if _apply(actor, found, given, before):
-        tell(actor, held, before, vlans_of(others))
-        notify(actor, "compute_config_update", instance_ref(held), config_ref(found))
+        record_vlan_changes(actor, held, before, vlans_of(others))
+        record_event(actor, "compute_config_update", instance_ref(held), config_ref(found))
     return found
 
 
@@ -82,8 +82,8 @@ def delete(actor: Actor, config: Config) -> None:
     # the instance is held, so that no request makes a job to boot it meanwhile; the platform's own finds it gone
     if Job.objects.filter(instance=held, finished_at=None, data__config=found.pk).exists():
         raise Busy
-    tell(actor, held, vlans_of(others), vlans_of(each for each in others if each is not found))
-    notify(actor, "compute_config_delete", instance_ref(held), config_ref(found))
+    record_vlan_changes(actor, held, vlans_of(others), vlans_of(each for each in others if each is not found))
+    record_event(actor, "compute_config_delete", instance_ref(held), config_ref(found))
     found.delete()
 
 

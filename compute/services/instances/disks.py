@@ -8,7 +8,7 @@ from django.db import transaction
 from django.db.models.functions import Now
 
 from accounts.actors import Actor
-from accounts.services.events import notify
+from accounts.services.events import record_event
 from compute.jobs.queue import enqueue
 from compute.models import Disk, Instance
 from compute.refs import disk_ref, instance_ref
@@ -108,7 +108,7 @@ def update(actor: Actor, disk: Disk, given: Mapping[str, Any]) -> Disk:
         if not Disk.objects.filter(pk=disk.pk).update(**wanted, updated=Now()):
             raise Missing
         disk.refresh_from_db()
-        notify(actor, "disk_update", instance_ref(disk.instance), disk_ref(disk))
+        record_event(actor, "disk_update", instance_ref(disk.instance), disk_ref(disk))
     return disk if size is None else resize(actor, disk, size)
 
 

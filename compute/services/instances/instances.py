@@ -9,7 +9,7 @@ from django.db.models import Model
 from accounts.actors import Actor
 from accounts.models import Event
 from accounts.services.account import hold_account
-from accounts.services.events import EntityRef, notify
+from accounts.services.events import EntityRef, record_event
 from accounts.services.grants import grant_creator
 from compute.jobs.queue import begin, enqueue
 from compute.models import Backup, Config, Image, Instance, InstanceType, Job
@@ -31,7 +31,7 @@ from compute.services.instances.deploy import (
 from compute.services.instances.lookups import find_offer
 from compute.services.networking import addresses
 from compute.services.networking.interfaces import check_interfaces
-from compute.services.networking.vlans import bring_vlans, check_vlans, tell, vlans_in, vlans_of
+from compute.services.networking.vlans import bring_vlans, check_vlans, record_vlan_changes, vlans_in, vlans_of
 from compute.services.stackscripts.stackscripts import count_deployment
 from config.db.inserts import draw_keys
 from config.db.rows import differing, hold, write
@@ -115,7 +115,7 @@ def create(actor: Actor, spec: InstanceSpec) -> Instance:
         secrets=plan.deploy.secrets,
         secondary=first.secondary,
     )
-    tell(actor, instance, set(), vlans)
+    record_vlan_changes(actor, instance, set(), vlans)
     return instance
 
 
@@ -262,7 +262,7 @@ def update(actor: Actor, instance: Instance, changes: InstanceChanges) -> Instan
     wanted |= retag(actor, "compute", held, changes.tags)
     if wanted:
         write(held, wanted, "updated")
-        notify(actor, "compute_update", instance_ref(held))
+        record_event(actor, "compute_update", instance_ref(held))
     return held
 
 

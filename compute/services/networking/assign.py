@@ -8,7 +8,7 @@ from django.db.models import BigIntegerField, Count, F
 from accounts.actors import Actor
 from accounts.models import Account
 from accounts.services.account import hold_account
-from accounts.services.events import notify
+from accounts.services.events import record_event
 from compute import listeners
 from compute.models import Address, Instance
 from compute.refs import address_ref, instance_ref
@@ -40,7 +40,7 @@ def add(actor: Actor, instance: Instance, *, public: bool) -> Address:
     except Invalid as empty:
         raise Invalid(str(empty)) from empty
     list_addresses([held.pk])
-    notify(actor, "compute_addip", instance_ref(held), address_ref(taken))
+    record_event(actor, "compute_addip", instance_ref(held), address_ref(taken))
     return Address.objects.get(address=taken)
 
 
@@ -54,7 +54,7 @@ def delete(actor: Actor, address: Address) -> None:
     release(Address.objects.filter(pk=row.pk))
     list_addresses([held.pk])
     listeners.address_removed([held.pk])
-    notify(actor, "compute_deleteip", instance_ref(held), address_ref(row.address))
+    record_event(actor, "compute_deleteip", instance_ref(held), address_ref(row.address))
 
 
 def rename(actor: Actor, address: Address, name: str | None) -> Address:
@@ -76,7 +76,7 @@ def _write_name(actor: Actor, address: Address, name: str | None) -> Address:
     if row.rdns != name:
         row.rdns = name
         row.save(update_fields=["rdns"])
-        notify(actor, "ipaddress_update", instance_ref(held), address_ref(row.address))
+        record_event(actor, "ipaddress_update", instance_ref(held), address_ref(row.address))
     return row
 
 

@@ -6,7 +6,7 @@ from django.db.models import F, QuerySet
 from django.db.models.functions import Now
 
 from accounts.actors import Actor
-from accounts.services.events import notify_all
+from accounts.services.events import record_events
 from compute.models import Address, NodeBalancer, NodeBalancerNode
 from compute.refs import balancer_ref, node_ref
 
@@ -27,7 +27,7 @@ def drop_nodes(rows: QuerySet[Address]) -> None:
     lost = [node for node in _nodes_of(going) if node.config.nodebalancer_id in balancers]
     if not lost:
         return
-    told = (
+    records = (
         (
             balancer_ref(balancers[node.config.nodebalancer_id]), node_ref(node),
             f"Its address {node.address} was given back.",
@@ -36,7 +36,7 @@ def drop_nodes(rows: QuerySet[Address]) -> None:
     )  # fmt: skip
     # all of one account, as what they send to is
     account_id = balancers[lost[0].config.nodebalancer_id].account_id
-    notify_all(Actor.platform(account_id), "nodebalancer_node_delete", told)
+    record_events(Actor.platform(account_id), "nodebalancer_node_delete", records)
     NodeBalancerNode.objects.filter(pk__in=[node.pk for node in lost]).delete()
     changed = {node.config.nodebalancer_id for node in lost}
     NodeBalancer.objects.filter(pk__in=changed).update(version=F("version") + 1, updated=Now())

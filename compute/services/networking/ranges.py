@@ -8,7 +8,7 @@ from django.db import connection, transaction
 
 from accounts.actors import Actor
 from accounts.services.account import hold_account
-from accounts.services.events import notify
+from accounts.services.events import record_event
 from compute.models import AddressPool, Instance, IPv6Range
 from compute.refs import address_ref, instance_ref
 from compute.services.networking.assign import hold_all, writable
@@ -70,7 +70,7 @@ def create(actor: Actor, spec: RangeSpec) -> IPv6Range:
     made = cut(instance.region_id, spec.prefix_length)
     made.account, made.instance = account, instance
     made.save(force_insert=True)
-    notify(actor, "compute_addip", instance_ref(instance), address_ref(str(made)))
+    record_event(actor, "compute_addip", instance_ref(instance), address_ref(str(made)))
     return made
 
 
@@ -128,7 +128,7 @@ def delete(actor: Actor, held: IPv6Range) -> None:
         raise Missing
     instance = hold_all([row.instance_id])[row.instance_id] if row.instance_id is not None else None
     row.delete()
-    notify(actor, "compute_deleteip", instance_ref(instance) if instance else None, address_ref(str(held)))
+    record_event(actor, "compute_deleteip", instance_ref(instance) if instance else None, address_ref(str(held)))
 
 
 @transaction.atomic
@@ -140,7 +140,7 @@ def give_pool(held: IPv6Range, actor: Actor) -> None:
     prepare_pool(held)
     held.save(force_insert=True)
     entity = instance_ref(held.instance) if held.instance else None
-    notify(actor, "compute_addip", entity, address_ref(str(held)))
+    record_event(actor, "compute_addip", entity, address_ref(str(held)))
 
 
 def prepare_pool(held: IPv6Range) -> None:

@@ -10,7 +10,7 @@ from django.db.models import F
 
 from accounts.actors import Actor
 from accounts.services.account import hold_account
-from accounts.services.events import notify
+from accounts.services.events import record_event
 from compute.models import Address, AddressShare, Instance, IPv6Range, NodeBalancerNode
 from compute.refs import address_ref, instance_ref
 from compute.services.networking.addresses import list_addresses
@@ -83,8 +83,10 @@ def assign(actor: Actor, region_id: str, assignments: Sequence[Assignment]) -> N
     list_addresses(touched)
     for move in changes:
         if move.held.instance_id is not None:
-            notify(actor, "compute_deleteip", instance_ref(locked[move.held.instance_id]), address_ref(move.name))
-        notify(actor, "compute_addip", instance_ref(locked[move.target]), address_ref(move.name))
+            record_event(
+                actor, "compute_deleteip", instance_ref(locked[move.held.instance_id]), address_ref(move.name)
+            )
+        record_event(actor, "compute_addip", instance_ref(locked[move.target]), address_ref(move.name))
 
 
 def _read(actor: Actor, region_id: str, assignments: Sequence[Assignment]) -> _Plan:
@@ -208,7 +210,7 @@ def share(actor: Actor, instance_id: int, texts: Sequence[str]) -> None:
     )
     changed = Address.objects.filter(pk__in=wanted ^ before).order_by("pk")
     for row in changed:
-        notify(actor, "ipaddress_update", instance_ref(locked[instance_id]), address_ref(row.address))
+        record_event(actor, "ipaddress_update", instance_ref(locked[instance_id]), address_ref(row.address))
 
 
 def _read_shared(actor: Actor, instance_id: int, texts: Sequence[str]) -> list[Address]:

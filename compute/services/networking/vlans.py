@@ -13,7 +13,7 @@ from django.db.models import Exists, F, OuterRef
 from django.db.models.fields.json import KeyTextTransform
 
 from accounts.actors import Actor
-from accounts.services.events import EntityRef, notify_all
+from accounts.services.events import EntityRef, record_events
 from compute.models import VLAN, Config, Instance, Job
 from compute.models.networks import naming
 from compute.refs import instance_ref
@@ -61,14 +61,18 @@ def bring_vlans(account_id: int, region_id: str, labels: set[str]) -> None:
 
 def leave(instance: Instance) -> None:
     """Tell that an instance which is being taken away is off its VLANs."""
-    tell(Actor.platform(instance.account_id), instance, vlans_of(instance.configs.all()), set(), GONE)
+    record_vlan_changes(
+        Actor.platform(instance.account_id), instance, vlans_of(instance.configs.all()), set(), GONE
+    )
 
 
-def tell(actor: Actor, instance: Instance, before: set[str], after: set[str], message: str = "") -> None:
+def record_vlan_changes(
+    actor: Actor, instance: Instance, before: set[str], after: set[str], message: str = ""
+) -> None:
     """One event for each VLAN that the instance is on now and was not, or was on and is no more."""
     for action, labels in (("vlan_attach", after - before), ("vlan_detach", before - after)):
         vlans = (EntityRef("vlan", label, label, "/v4/networking/vlans") for label in sorted(labels))
-        notify_all(actor, action, ((instance_ref(instance), vlan, message) for vlan in vlans))
+        record_events(actor, action, ((instance_ref(instance), vlan, message) for vlan in vlans))
 
 
 def _forget_unnamed(account_id: int, region_id: str) -> None:

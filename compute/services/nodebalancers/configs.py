@@ -8,7 +8,7 @@ from cryptography.fernet import InvalidToken
 from django.db import transaction
 
 from accounts.actors import Actor
-from accounts.services.events import notify
+from accounts.services.events import record_event
 from compute.models import NodeBalancer, NodeBalancerConfig, NodeBalancerNode
 from compute.refs import balancer_config_ref, balancer_ref
 from compute.services.nodebalancers.certificates import read_pair
@@ -66,7 +66,7 @@ def create(actor: Actor, balancer: NodeBalancer, wish: ConfigWish) -> Config:
     problems.raise_any()
     insert_config(held, config, nodes)
     moved_on(held)
-    notify(actor, "nodebalancer_config_create", balancer_ref(held), balancer_config_ref(config))
+    record_event(actor, "nodebalancer_config_create", balancer_ref(held), balancer_config_ref(config))
     return config
 
 
@@ -81,7 +81,7 @@ def update(actor: Actor, config: Config, wish: ConfigWish) -> Config:
     if changed:
         _save(held, changed)
         moved_on(balancer)
-        notify(actor, "nodebalancer_config_update", balancer_ref(balancer), balancer_config_ref(held))
+        record_event(actor, "nodebalancer_config_update", balancer_ref(balancer), balancer_config_ref(held))
     return held
 
 
@@ -114,7 +114,7 @@ def rebuild(actor: Actor, config: Config, wish: ConfigWish) -> Config:
     moved_on(balancer)
     message = f"Rebuilt with {len(nodes)} node{'' if len(nodes) == 1 else 's'}."
     entities = balancer_ref(balancer), balancer_config_ref(held)
-    notify(actor, "nodebalancer_config_update", *entities, message=message)
+    record_event(actor, "nodebalancer_config_update", *entities, message=message)
     return held
 
 
@@ -123,7 +123,7 @@ def delete(actor: Actor, config: Config) -> None:
     """Close a port, and drop its nodes. Raises `Missing` where another request was first."""
     balancer, held = hold_config(config)
     moved_on(balancer)
-    notify(actor, "nodebalancer_config_delete", balancer_ref(balancer), balancer_config_ref(held))
+    record_event(actor, "nodebalancer_config_delete", balancer_ref(balancer), balancer_config_ref(held))
     held.delete()
 
 

@@ -13,7 +13,7 @@ from django.db import transaction
 
 from accounts.actors import Actor
 from accounts.services.account import hold_account
-from accounts.services.events import notify
+from accounts.services.events import record_event
 from accounts.services.grants import forget_entity, grant_creator
 from compute.models import Address, AddressPool, NodeBalancer
 from compute.refs import balancer_config_ref, balancer_ref
@@ -64,10 +64,10 @@ def create(actor: Actor, spec: BalancerSpec) -> NodeBalancer:
             f"An account has at most {settings.NODEBALANCERS} nodebalancers in a region: ask support for more."
         )
     balancer = _make(actor, spec)
-    notify(actor, "nodebalancer_create", balancer_ref(balancer))
+    record_event(actor, "nodebalancer_create", balancer_ref(balancer))
     for config, nodes in drafts:
         insert_config(balancer, config, nodes)
-        notify(actor, "nodebalancer_config_create", balancer_ref(balancer), balancer_config_ref(config))
+        record_event(actor, "nodebalancer_config_create", balancer_ref(balancer), balancer_config_ref(config))
     return balancer
 
 
@@ -80,7 +80,7 @@ def update(
     wanted = differing(held, given) | retag(actor, "nodebalancer", held, tags)
     if wanted:
         write(held, {**wanted, "version": held.version + 1}, "updated")
-        notify(actor, "nodebalancer_update", balancer_ref(held))
+        record_event(actor, "nodebalancer_update", balancer_ref(held))
     return held
 
 
@@ -91,7 +91,7 @@ def delete(actor: Actor, balancer: NodeBalancer) -> None:
     release(Address.objects.filter(nodebalancer=held))
     forget_entity("nodebalancer", held.pk)
     untag("nodebalancer", held.pk)
-    notify(actor, "nodebalancer_delete", balancer_ref(held))
+    record_event(actor, "nodebalancer_delete", balancer_ref(held))
     held.delete()
 
 

@@ -8,7 +8,7 @@ from typing import Any
 from django.db import transaction
 
 from accounts.actors import Actor
-from accounts.services.events import notify
+from accounts.services.events import record_event
 from compute.models import Address, Instance, NodeBalancer, NodeBalancerConfig, NodeBalancerNode
 from compute.refs import balancer_ref, node_ref
 from config.db.rows import hold
@@ -56,7 +56,7 @@ def create(actor: Actor, config: NodeBalancerConfig, wish: NodeWish) -> NodeBala
     problems.raise_any()
     node.save(force_insert=True)
     moved_on(balancer)
-    notify(actor, "nodebalancer_node_create", balancer_ref(balancer), node_ref(node))
+    record_event(actor, "nodebalancer_node_create", balancer_ref(balancer), node_ref(node))
     return node
 
 
@@ -83,7 +83,7 @@ def update(actor: Actor, node: NodeBalancerNode, wish: NodeWish) -> NodeBalancer
     if changed:
         held.save(update_fields=[*changed, "updated"])
         moved_on(balancer)
-        notify(actor, "nodebalancer_node_update", balancer_ref(balancer), node_ref(held))
+        record_event(actor, "nodebalancer_node_update", balancer_ref(balancer), node_ref(held))
     return held
 
 
@@ -94,7 +94,7 @@ def delete(actor: Actor, node: NodeBalancerNode) -> None:
     if not config.nodes.filter(pk=node.pk).exists():
         raise Missing
     moved_on(balancer)
-    notify(actor, "nodebalancer_node_delete", balancer_ref(balancer), node_ref(node))
+    record_event(actor, "nodebalancer_node_delete", balancer_ref(balancer), node_ref(node))
     node.delete()
 
 

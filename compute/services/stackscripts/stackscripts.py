@@ -10,7 +10,7 @@ from django.db import transaction
 from django.db.models import F
 
 from accounts.actors import Actor
-from accounts.services.events import notify
+from accounts.services.events import record_event
 from accounts.services.grants import forget_entity, grant_creator
 from compute.models import Image, StackScript
 from compute.refs import script_ref
@@ -36,7 +36,7 @@ def create(actor: Actor, given: Mapping[str, Any]) -> StackScript:
     _apply(actor, script, given)
     script.save(force_insert=True)
     grant_creator(actor, "stackscript", script.pk)
-    notify(actor, "stackscript_create", script_ref(script))
+    record_event(actor, "stackscript_create", script_ref(script))
     return script
 
 
@@ -55,11 +55,11 @@ def update(actor: Actor, script: StackScript, given: Mapping[str, Any]) -> None:
         return
     script.save(update_fields=[*changed, "user_defined_fields", "updated"])
     if "script" in changed:
-        notify(actor, "stackscript_revise", script_ref(script), message=script.rev_note)
+        record_event(actor, "stackscript_revise", script_ref(script), message=script.rev_note)
     if "is_public" in changed:
-        notify(actor, "stackscript_publicize", script_ref(script))
+        record_event(actor, "stackscript_publicize", script_ref(script))
     if changed - {"script", "rev_note", "is_public"} or changed == {"rev_note"}:
-        notify(actor, "stackscript_update", script_ref(script))
+        record_event(actor, "stackscript_update", script_ref(script))
 
 
 @transaction.atomic
@@ -68,7 +68,7 @@ def delete(actor: Actor, script: StackScript) -> None:
     # locked: of two deletions one finds it, and who just deploys it is waited for
     held = hold(StackScript.objects.filter(pk=script.pk), to_delete=True)
     forget_entity("stackscript", held.pk)
-    notify(actor, "stackscript_delete", script_ref(held))
+    record_event(actor, "stackscript_delete", script_ref(held))
     held.delete()
 
 

@@ -10,7 +10,7 @@ from django.db.models.functions import Now
 from accounts.actors import Actor
 from accounts.models import User
 from accounts.services import outbox
-from accounts.services.events import notify
+from accounts.services.events import record_event
 from compute.models import Alert, Instance
 from compute.refs import instance_ref
 from compute.services.common.months import month_of
@@ -98,7 +98,7 @@ def _raise(crossing: Crossing) -> bool:
         if cursor.fetchone() is None:
             return False
     words = sentence(crossing)
-    notify(Actor.platform(instance.account_id), "compute_update", instance_ref(instance), message=words)
+    record_event(Actor.platform(instance.account_id), "compute_update", instance_ref(instance), message=words)
     for user in User.objects.filter(
         account_id=instance.account_id, restricted=False, is_active=True, email_notifications=True
     ):

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Sequence
 from django.db.models.functions import Now
 
 from accounts.actors import Actor
-from accounts.services.events import notify, notify_all
+from accounts.services.events import record_event, record_events
 from accounts.services.grants import forget_entity
 from compute.models import Config, ConfigDevice, Instance, Volume, VolumeDevice
 from compute.refs import instance_ref, volume_ref
@@ -25,7 +25,7 @@ def attach_named(actor: Actor, instance: Instance, volume_ids: Iterable[int]) ->
     free = Volume.objects.filter(pk__in=set(volume_ids), instance=None)
     for volume in free.order_by("pk").select_for_update(no_key=True):
         Volume.objects.filter(pk=volume.pk).update(instance=instance, updated=Now())
-        notify(actor, "volume_attach", volume_ref(volume), instance_ref(instance))
+        record_event(actor, "volume_attach", volume_ref(volume), instance_ref(instance))
 
 
 def free_slots(config: Config) -> list[str]:
@@ -62,7 +62,7 @@ def release_all(instance: Instance) -> None:
     held = list(Volume.objects.filter(instance=instance).order_by("pk").select_for_update(no_key=True))
     release(instance, [volume.pk for volume in held])
     gone = instance_ref(instance), "The compute was deleted."
-    notify_all(
+    record_events(
         Actor.platform(instance.account_id), "volume_detach", ((volume_ref(volume), *gone) for volume in held)
     )
 

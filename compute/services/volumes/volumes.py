@@ -10,7 +10,7 @@ from typing import Any
 from django.db import transaction
 
 from accounts.actors import Actor
-from accounts.services.events import notify, open_event
+from accounts.services.events import open_event, record_event
 from accounts.services.grants import grant_creator
 from compute.jobs.queue import enqueue, enqueue_alone
 from compute.models import Config, ConfigDevice, Instance, Job, Volume, VolumeDevice
@@ -122,14 +122,14 @@ def clone(actor: Actor, volume: Volume, label: str) -> Volume:
     )
     copy.save(force_insert=True)
     grant_creator(actor, "volume", key)
-    told = open_event(
+    event = open_event(
         username=actor.username,
         account_id=actor.account_id,
         action="volume_clone",
         entity=volume_ref(held),
         secondary=volume_ref(copy),
     )
-    enqueue_alone("volume_clone", actor, told, {"volume": key, "copy_of": held.pk}, volume=copy)
+    enqueue_alone("volume_clone", actor, event, {"volume": key, "copy_of": held.pk}, volume=copy)
     return copy
 
 
@@ -278,7 +278,7 @@ def update(actor: Actor, volume: Volume, fields: Mapping[str, Any], tags: tuple[
     wanted = differing(held, fields) | retag(actor, "volume", held, tags)
     if wanted:
         write(held, wanted, "updated")
-        notify(actor, "volume_update", volume_ref(held))
+        record_event(actor, "volume_update", volume_ref(held))
     return held
 
 
@@ -311,10 +311,10 @@ def delete(actor: Actor, volume: Volume) -> None:
     if held.instance_id is not None:
         raise Invalid("The volume is attached to a compute: detach it first.")
     _check_not_copied(held)
-    told = open_event(
+    event = open_event(
         username=actor.username, account_id=held.account_id, action="volume_delete", entity=volume_ref(held)
     )
-    enqueue_alone("volume_delete", actor, told, {"volume": held.pk})
+    enqueue_alone("volume_delete", actor, event, {"volume": held.pk})
     attachments.remove_volume(held.pk)
 
 
@@ -349,8 +349,10 @@ def _begin(kind: str, actor: Actor, volume: Volume, instance: Instance | None, d
         return enqueue(
             kind, instance, actor, data=data, volume=volume, about=volume_ref(volume), secondary=secondary
         )
-    told = open_event(username=actor.username, account_id=volume.account_id, action=kind, entity=volume_ref(volume))
-    return enqueue_alone(kind, actor, told, data, volume=volume)
+    event = open_event(
+        username=actor.username, account_id=volume.account_id, action=kind, entity=volume_ref(volume)
+    )
+    return enqueue_alone(kind, actor, event, data, volume=volume)
 
 
 def _region(spec: VolumeSpec, instance: Instance | None, problems: Problems) -> Region | None:

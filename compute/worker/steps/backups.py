@@ -10,7 +10,7 @@ from compute.models import Backup, Config, Disk, Instance, Job
 from compute.services.backups import records
 from compute.services.backups.content import lay_out
 from compute.services.backups.records import RESTORING
-from compute.services.networking.vlans import tell, vlans_of
+from compute.services.networking.vlans import record_vlan_changes, vlans_of
 from compute.worker.run import Run
 from compute.worker.steps.basic import start_profile
 
@@ -126,7 +126,7 @@ def _replace(run: Run) -> None:
     instance.configs.filter(pk__in=run.data["old_configs"]).delete()
     parts = lay_out(run.data["content"], instance, keys)
     actor = Actor(instance.account_id, username=run.job.created_by)
-    tell(actor, instance, before, vlans_of(parts.configs))
+    record_vlan_changes(actor, instance, before, vlans_of(parts.configs))
     Instance.objects.filter(pk=instance.pk).update(image=parts.image)
 
 

@@ -7,7 +7,7 @@ from compute.drivers.base import DiskSpec, Power
 from compute.jobs.definition import Outcome
 from compute.machine_names import disk_name, machine_name
 from compute.models import Config, Disk, Instance, Job
-from compute.services.networking.vlans import tell, vlans_of
+from compute.services.networking.vlans import record_vlan_changes, vlans_of
 from compute.worker.run import Run
 from compute.worker.steps.basic import forget, make_next
 
@@ -49,7 +49,7 @@ def empty_out(run: Run) -> None:
     before = vlans_of(run.instance.configs.all())
     Config.objects.filter(pk__in=run.data["configs"]).delete()
     actor = Actor(run.instance.account_id, username=run.job.created_by)
-    tell(actor, run.instance, before, vlans_of(run.instance.configs.all()))
+    record_vlan_changes(actor, run.instance, before, vlans_of(run.instance.configs.all()))
     Disk.objects.filter(pk__in=_copies(run)).delete()
 
 

@@ -10,7 +10,7 @@ from compute.jobs.definition import Again, Fail, Outcome
 from compute.machine_names import disk_name
 from compute.models import Config, Disk, Image, Instance, Job, StackScript
 from compute.services.instances.deploy import Deploy, fill_plan
-from compute.services.networking.vlans import tell, vlans_of
+from compute.services.networking.vlans import record_vlan_changes, vlans_of
 from compute.services.stackscripts.stackscripts import Deployment
 from compute.services.volumes import attachments
 from compute.worker.run import Run
@@ -82,7 +82,7 @@ def _lay_out(run: Run) -> None:
     """
     data, instance = run.data, run.instance
     actor = Actor(instance.account_id, username=run.job.created_by)
-    tell(actor, instance, vlans_of(instance.configs.all()), set())
+    record_vlan_changes(actor, instance, vlans_of(instance.configs.all()), set())
     volumes = attachments.volumes_in_profiles(instance)
     instance.configs.exclude(pk=data["config"]).delete()
     if instance.configs.exists():

@@ -7,7 +7,7 @@ from django.db.models import QuerySet
 from django.db.models.functions import Now
 
 from accounts.actors import Actor
-from accounts.services.events import notify
+from accounts.services.events import record_event
 from compute.drivers.base import DriverError, VolumeSpec
 from compute.jobs.definition import Outcome
 from compute.models import Volume
@@ -61,7 +61,7 @@ def made(run: Run) -> None:
     if run.data.get("attach"):
         volume = _row(run).get()
         actor = Actor(volume.account_id, username=run.job.created_by)
-        notify(actor, "volume_attach", volume_ref(volume), instance_ref(run.instance))
+        record_event(actor, "volume_attach", volume_ref(volume), instance_ref(run.instance))
 
 
 def resized(run: Run) -> None:

@@ -197,11 +197,11 @@ def test_enabled_backups_wait_for_a_schedule_and_for_a_first_backup(mine, world,
 
 
 def test_enabling_again_changes_and_tells_nothing(mine, enabled, world):
-    told = actions(world.account)
+    events = actions(world.account)
 
     assert mine.post(f"{url(enabled)}/enable").status_code == 200
 
-    assert actions(world.account) == told
+    assert actions(world.account) == events
 
 
 def test_a_schedule_that_was_set_before_is_kept_when_backups_are_enabled(mine, world, driver):

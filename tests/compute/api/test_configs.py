@@ -68,7 +68,7 @@ def volume(pk: int) -> dict:
     return {"disk_id": None, "volume_id": pk}
 
 
-def told(action: str) -> Event:
+def event_of(action: str) -> Event:
     return Event.objects.get(action=action)
 
 
@@ -125,7 +125,7 @@ def test_helpers_that_are_not_named_are_on(api, instance):
 
 def test_making_one_is_an_event_of_the_instance_that_names_it(api, instance):
     made = api.post(path(instance), {"label": "mine", "devices": {}}).json()
-    event = told("compute_config_create")
+    event = event_of("compute_config_create")
     assert (event.status, event.entity_id, event.secondary_id) == ("notification", instance.pk, str(made["id"]))
 
 
@@ -271,7 +271,7 @@ def test_what_is_not_given_stays(api, config, disks):
 
     changed = {"label": "second", "helpers": {**ALL_ON, "network": False, "distro": False}}
     assert after == {**before, **changed, "updated": after["updated"]}
-    assert told("compute_config_update").secondary_label == "second"
+    assert event_of("compute_config_update").secondary_label == "second"
 
 
 def test_devices_that_are_given_are_all_there_are(api, config, disks):
@@ -342,7 +342,7 @@ def test_a_free_volume_is_attached_when_a_profile_names_it_and_stays_when_it_doe
 ):
     mine = VolumeFactory(account=world.account)
     put_devices(api, config, sda=volume(mine.pk))
-    event = told("volume_attach")
+    event = event_of("volume_attach")
     assert (event.entity_id, event.secondary_id, event.status) == (mine.pk, str(instance.pk), "notification")
     put_devices(api, config)
     mine.refresh_from_db()
@@ -382,7 +382,7 @@ def test_a_deleted_profile_is_gone(api, config, instance):
     assert api.get(path(config)).status_code == 404
     assert api.delete(path(config)).status_code == 404
     assert api.put(path(config), {}).status_code == 404
-    event = told("compute_config_delete")
+    event = event_of("compute_config_delete")
     assert (event.entity_id, event.secondary_label) == (instance.pk, "first")
 
 

@@ -70,7 +70,7 @@ def there(disk: Disk, driver: MemoryDriver):
     return driver.machines[machine_name(disk.instance_id)]["disks"].get(disk_name(disk.instance_id, disk.pk))
 
 
-def told(action: str) -> tuple:
+def event_of(action: str) -> tuple:
     event = Event.objects.get(action=action)
     return event.status, event.entity_type, event.entity_id, event.secondary_type, event.secondary_id
 
@@ -87,14 +87,14 @@ def test_an_empty_disk_is_not_ready_and_then_ready(api, empty, driver):
         "created": made["created"], "updated": made["updated"],
     }  # fmt: skip
     disk = Disk.objects.get(pk=made["id"])
-    assert told("disk_create") == ("scheduled", "compute", empty.pk, "disks", str(disk.pk))
+    assert event_of("disk_create") == ("scheduled", "compute", empty.pk, "disks", str(disk.pk))
 
     assert finish(empty, driver).state == "done"
 
     assert api.get(at(disk)).json()["status"] == "ready"
     assert there(disk, driver).size == 2000
     assert empty.status == "offline"
-    assert told("disk_create")[0] == "finished"
+    assert event_of("disk_create")[0] == "finished"
 
 
 @pytest.mark.parametrize("filesystem", ["raw", "swap", "ext3", "ext4", "initrd"])
@@ -213,7 +213,7 @@ def test_label_and_filesystem_are_written_at_once(api, disk):
     response = api.put(at(disk), {"label": "data", "filesystem": "raw", "status": "deleting", "id": 1})
     assert response.json() == {**api.get(at(disk)).json(), "label": "data", "filesystem": "raw"}
     assert response.json()["id"] == disk.pk
-    assert told("disk_update") == ("notification", "compute", disk.instance_id, "disks", str(disk.pk))
+    assert event_of("disk_update") == ("notification", "compute", disk.instance_id, "disks", str(disk.pk))
     assert not Job.objects.filter(finished_at=None).exists()
 
 
@@ -255,7 +255,7 @@ def test_while_a_job_lives_only_the_label_can_be_changed(api, disk):
 def test_a_resize_is_shown_when_it_is_true(size, api, disk, driver):
     response = api.post(at(disk, "resize"), {"size": size})
     assert (response.status_code, response.json()) == (200, {})
-    assert told("disk_resize") == ("scheduled", "compute", disk.instance_id, "disks", str(disk.pk))
+    assert event_of("disk_resize") == ("scheduled", "compute", disk.instance_id, "disks", str(disk.pk))
     shown = api.get(at(disk)).json()
     assert (shown["size"], shown["status"]) == (5000, "not ready")
 
@@ -328,7 +328,7 @@ def test_a_clone_is_a_copy_on_the_same_instance(api, disk, driver):
     made = response.json()
     assert (made["label"], made["size"], made["status"]) == (f"Copy of {disk.label}", 5000, "not ready")
     copy = Disk.objects.get(pk=made["id"])
-    assert told("disk_duplicate") == ("scheduled", "compute", disk.instance_id, "disks", str(copy.pk))
+    assert event_of("disk_duplicate") == ("scheduled", "compute", disk.instance_id, "disks", str(copy.pk))
 
     finish(disk.instance, driver)
 
@@ -359,14 +359,14 @@ def test_a_deleted_disk_leaves_the_profiles_that_named_it(api, disk, driver):
     config = ConfigFactory(instance=disk.instance, disk=disk)
     assert api.delete(at(disk)).json() == {}
     assert api.get(at(disk)).json()["status"] == "deleting"
-    assert told("disk_delete") == ("scheduled", "compute", disk.instance_id, "disks", str(disk.pk))
+    assert event_of("disk_delete") == ("scheduled", "compute", disk.instance_id, "disks", str(disk.pk))
 
     finish(disk.instance, driver)
 
     assert api.get(at(disk)).status_code == 404
     assert there(disk, driver) is None
     assert not config.devices.exists()
-    assert told("disk_delete")[0] == "finished"
+    assert event_of("disk_delete")[0] == "finished"
 
 
 def test_one_that_the_instance_runs_with_is_not_deleted(api, running):

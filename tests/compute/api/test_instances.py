@@ -265,9 +265,9 @@ def test_a_script_runs_at_the_first_boot_with_what_it_asks_for(api, body, script
 
     first, _ = Disk.objects.filter(instance=made["id"]).order_by("pk")
     assert first.stackscript == script
-    told = driver.machines[machine_name(made["id"])]["disks"][disk_name(made["id"], first.pk)]
-    assert "export MOTD='it'\"'\"'s low tide'" in told.script
-    assert "low tide" not in repr(told)
+    given = driver.machines[machine_name(made["id"])]["disks"][disk_name(made["id"], first.pk)]
+    assert "export MOTD='it'\"'\"'s low tide'" in given.script
+    assert "low tide" not in repr(given)
     script.refresh_from_db()
     assert script.deployments_total == 1
 

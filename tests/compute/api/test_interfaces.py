@@ -143,8 +143,8 @@ def test_vlans_are_only_in_regions_that_have_them(ask, world):
 def test_attaching_is_an_event_that_names_the_vlan(ask):
     answer, config = ask([vlan("b"), vlan("a")])
     assert answer.status_code == 200
-    told = Event.objects.filter(action="vlan_attach").order_by("pk")
-    assert [(event.entity_id, event.secondary_label) for event in told] == [
+    events = Event.objects.filter(action="vlan_attach").order_by("pk")
+    assert [(event.entity_id, event.secondary_label) for event in events] == [
         (config.instance_id, "a"),
         (config.instance_id, "b"),
     ]

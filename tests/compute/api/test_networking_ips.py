@@ -200,8 +200,8 @@ class TestAssigning:
         pairs = [("198.18.0.2", second.pk), ("198.18.0.3", first.pk)]
         assert assign(api, *pairs, path=path).json() == {}
         assert held(first, second) == [["198.18.0.3", "10.0.0.2"], ["198.18.0.2"]]
-        told = Event.objects.order_by("pk").values_list("action", "entity_id", "secondary_id")
-        assert list(told) == [
+        events = Event.objects.order_by("pk").values_list("action", "entity_id", "secondary_id")
+        assert list(events) == [
             ("compute_deleteip", first.pk, "198.18.0.2"),
             ("compute_addip", second.pk, "198.18.0.2"),
             ("compute_deleteip", second.pk, "198.18.0.3"),
@@ -331,8 +331,8 @@ class TestSharing:
         assert share(api, third, "198.18.0.3", path=path).json() == {}
         shown = api.get(f"/v4/compute/instances/{third.pk}/ips").json()["ipv4"]["shared"]
         assert [(each["address"], each["compute_id"]) for each in shown] == [("198.18.0.3", second.pk)]
-        told = Event.objects.values_list("action", "entity_id", "secondary_id").order_by("pk")
-        assert list(told) == [
+        events = Event.objects.values_list("action", "entity_id", "secondary_id").order_by("pk")
+        assert list(events) == [
             ("ipaddress_update", third.pk, "198.18.0.2"),
             ("ipaddress_update", third.pk, "198.18.0.2"),
             ("ipaddress_update", third.pk, "198.18.0.3"),

@@ -83,7 +83,7 @@ def version(shown: dict) -> int:
     return NodeBalancer.objects.get(pk=shown.get("nodebalancer_id", shown["id"])).version
 
 
-def told() -> list[str]:
+def recorded_actions() -> list[str]:
     return list(Event.objects.order_by("pk").values_list("action", flat=True))
 
 
@@ -105,7 +105,7 @@ class TestABalancer:
         }
         address = Address.objects.get(address="198.18.0.2")
         assert (address.nodebalancer_id, address.instance_id) == (shown["id"], None)
-        assert told() == ["nodebalancer_create"]
+        assert recorded_actions() == ["nodebalancer_create"]
 
     def test_does_not_share_its_address_with_instances_or_others(self, api, world):
         taken = {api.post(BALANCERS, {"region": "us-test"}).json()["ipv4"], world.create().ipv4[0]}
@@ -157,7 +157,7 @@ class TestABalancer:
             **balancer, "client_conn_throttle": 7, "tags": ["red", "blue"], "updated": changed["updated"],
         }  # fmt: skip
         assert api.put(address, changed).json() == changed
-        assert told() == ["nodebalancer_update"]
+        assert recorded_actions() == ["nodebalancer_update"]
         assert version(balancer) == 2
         assert api.get(BALANCERS, x_filter={"tags": "red"}).json()["results"] == 1
 
@@ -172,7 +172,7 @@ class TestABalancer:
         assert Address.objects.filter(instance=None, released__isnull=False).count() == 1
         assert not NodeBalancerNode.objects.exists()
         assert not Grant.objects.exists()
-        assert told()[-1] == "nodebalancer_delete"
+        assert recorded_actions()[-1] == "nodebalancer_delete"
 
     def test_is_there_for_its_account_alone(self, api, balancer, client_for, stranger):
         theirs = client_for(stranger)
@@ -193,7 +193,11 @@ class TestABalancer:
     def test_comes_with_configs_and_nodes_or_not_at_all(self, api, instance):
         configs = [{"port": 80, "nodes": [NODE]}, {"port": 81, "protocol": "tcp", "nodes": []}]
         made = api.post(BALANCERS, {"region": "us-test", "configs": configs}).json()
-        assert told() == ["nodebalancer_create", "nodebalancer_config_create", "nodebalancer_config_create"]
+        assert recorded_actions() == [
+            "nodebalancer_create",
+            "nodebalancer_config_create",
+            "nodebalancer_config_create",
+        ]
         first, second = api.get(f"{BALANCERS}/{made['id']}/configs").json()["data"]
         assert (first["port"], second["protocol"]) == (80, "tcp")
         assert [each["label"] for each in api.get(f"{at(first)}/nodes").json()["data"]] == ["web-1"]
@@ -273,7 +277,7 @@ class TestAConfig:
         changed = api.put(at(config), {**config, "algorithm": "source"}).json()
         assert changed == {**config, "algorithm": "source"}
         assert api.put(at(config), changed).json() == changed == api.get(at(config)).json()
-        assert told() == ["nodebalancer_config_update"]
+        assert recorded_actions() == ["nodebalancer_config_update"]
         assert version(config) == 3
 
     def test_counts_what_is_up_and_down(self, api, config, instance):
@@ -293,7 +297,7 @@ class TestAConfig:
     def test_goes_with_its_nodes(self, api, config, node):
         assert api.delete(at(config)).json() == {}
         assert api.delete(at(config)).status_code == api.get(f"{at(config)}/nodes").status_code == 404
-        assert told() == ["nodebalancer_config_delete"]
+        assert recorded_actions() == ["nodebalancer_config_delete"]
         assert not NodeBalancerNode.objects.exists()
 
     def test_is_found_under_its_own_balancer_alone(self, api, config):
@@ -324,7 +328,7 @@ class TestACertificate:
     def test_stays_when_what_was_got_is_put(self, api, secured):
         assert api.put(at(secured), secured).json() == secured
         assert api.put(at(secured), {**TLS, "ssl_key": pem(KEY)}).json() == secured
-        assert told() == ["nodebalancer_config_update"]
+        assert recorded_actions() == ["nodebalancer_config_update"]
         assert key_of(NodeBalancerConfig.objects.get()) == pem(KEY)
 
     def test_is_renewed_for_the_same_key(self, api, secured):
@@ -450,14 +454,14 @@ class TestANode:
         changed = api.put(at(node), {**node, "mode": "drain", "weight": 255}).json()
         assert changed == {**node, "mode": "drain", "weight": 255, "status": "UP"}
         assert api.put(at(node), changed).json() == changed
-        assert told() == ["nodebalancer_node_update"]
+        assert recorded_actions() == ["nodebalancer_node_update"]
         assert api.put(at(node), {"address": "10.0.0.2:8080"}).json()["status"] == "Unknown"
         assert version(node) == 5
 
     def test_goes(self, api, node):
         assert api.delete(at(node)).json() == {}
         assert api.delete(at(node)).status_code == api.get(at(node)).status_code == 404
-        assert told() == ["nodebalancer_node_delete"]
+        assert recorded_actions() == ["nodebalancer_node_delete"]
 
     def test_goes_with_its_compute(self, api, node, instance):
         before = version(node)
@@ -501,7 +505,7 @@ class TestARebuild:
         assert kept == {**node, "weight": 9}
         assert (new["label"], new["mode"], new["weight"]) == ("new", "backup", 50)
         assert api.get(at(gone)).status_code == 404
-        assert told() == ["nodebalancer_config_update"]
+        assert recorded_actions() == ["nodebalancer_config_update"]
 
     def test_knows_nothing_of_nodes_that_it_has_nobody_look_at(self, api, config, node):
         NodeBalancerNode.objects.update(status="UP")
@@ -525,7 +529,7 @@ class TestARebuild:
         assert "nodes" in errors(api.post(f"{at(config)}/rebuild", {"nodes": twice}))
         assert api.get(at(config)).json() == config
         assert api.get(at(node)).json() == node
-        assert told() == []
+        assert recorded_actions() == []
 
     def test_keeps_the_certificate_that_nobody_can_send_again(self, api, config):
         secured = api.put(at(config), TLS).json()

@@ -35,7 +35,7 @@ def listed(api, path: str, x_filter=None) -> list[dict]:
     return body["data"]
 
 
-def told(moment) -> str:
+def wire_time(moment) -> str:
     return f"{moment:%Y-%m-%dT%H:%M:%S}"
 
 
@@ -56,24 +56,24 @@ def test_a_scheduled_migration_is_told_with_its_time(api, instance):
     moment = now() + timedelta(days=1)
     HostMigrationFactory(instance=instance, when=moment, reason="The host is worn out.")
 
-    (told_of,) = listed(api, NOTIFICATIONS)
-    assert told_of["type"] == "migration_scheduled"
-    assert told_of["entity"] == {
+    (notice,) = listed(api, NOTIFICATIONS)
+    assert notice["type"] == "migration_scheduled"
+    assert notice["entity"] == {
         "id": instance.pk,
         "label": "web-1",
         "type": "compute",
         "url": f"/v4/compute/instances/{instance.pk}",
     }
-    assert (told_of["when"], told_of["until"], told_of["severity"]) == (told(moment), None, "major")
-    assert "web-1" in told_of["message"]
-    assert told_of["body"] == "The host is worn out."
+    assert (notice["when"], notice["until"], notice["severity"]) == (wire_time(moment), None, "major")
+    assert "web-1" in notice["message"]
+    assert notice["body"] == "The host is worn out."
     assert listed(api, MAINTENANCE) == [
         {
             "type": "cold_migration",
             "status": "pending",
             "reason": "The host is worn out.",
-            "when": told(moment),
-            "entity": told_of["entity"],
+            "when": wire_time(moment),
+            "entity": notice["entity"],
         }
     ]
 
@@ -96,20 +96,20 @@ def test_what_is_over_is_not_told(status, api, instance):
 def test_maintenance_of_the_host_is_told_since_it_began(api, instance):
     host = in_maintenance(instance)
 
-    (told_of,) = listed(api, MAINTENANCE)
-    assert (told_of["type"], told_of["status"]) == ("reboot", "started")
-    assert told_of["when"] == told(host.maintenance)
-    assert told_of["entity"]["id"] == instance.pk
-    (told_of,) = listed(api, NOTIFICATIONS)
-    assert (told_of["type"], told_of["entity"]["id"]) == ("maintenance", instance.pk)
+    (notice,) = listed(api, MAINTENANCE)
+    assert (notice["type"], notice["status"]) == ("reboot", "started")
+    assert notice["when"] == wire_time(host.maintenance)
+    assert notice["entity"]["id"] == instance.pk
+    (notice,) = listed(api, NOTIFICATIONS)
+    assert (notice["type"], notice["entity"]["id"]) == ("maintenance", instance.pk)
 
 
 def test_an_outage_names_the_region(api, instance):
     Region.objects.filter(pk="us-test").update(status="outage")
-    (told_of,) = listed(api, NOTIFICATIONS)
-    assert (told_of["type"], told_of["severity"], told_of["when"]) == ("outage", "critical", None)
-    assert told_of["entity"] == {"label": "us-test", "type": "region", "url": "/v4/regions/us-test"}
-    assert "us-test" in told_of["message"]
+    (notice,) = listed(api, NOTIFICATIONS)
+    assert (notice["type"], notice["severity"], notice["when"]) == ("outage", "critical", None)
+    assert notice["entity"] == {"label": "us-test", "type": "region", "url": "/v4/regions/us-test"}
+    assert "us-test" in notice["message"]
     assert listed(api, MAINTENANCE) == []
 
 
@@ -138,7 +138,9 @@ def test_maintenance_is_filtered_and_ordered(api, account):
     assert ids({"type": "reboot"}) == [third.pk]
     assert ids({"type": {"+neq": "reboot"}, "+order_by": "when", "+order": "desc"}) == [first.pk, second.pk]
     assert ids({"status": "started"}) == [third.pk]
-    assert ids({"+or": [{"status": "started"}, {"when": {"+gt": told(now() + timedelta(days=1, hours=1))}}]}) == [
+    assert ids(
+        {"+or": [{"status": "started"}, {"when": {"+gt": wire_time(now() + timedelta(days=1, hours=1))}}]}
+    ) == [
         third.pk,
         first.pk,
     ]

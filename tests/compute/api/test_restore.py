@@ -343,8 +343,8 @@ def test_an_instance_made_from_a_backup_is_like_the_source_and_runs(api, world, 
     spec = driver.machines[machine_name(instance.pk)]["disks"][disk_name(instance.pk, data.pk)]
     assert spec.root_password == STRONG, "root's password is the source's"
     assert instance.booted_config == instance.configs.get()
-    told = Event.objects.filter(entity_id=instance.pk).order_by("pk").values_list("action", "status")
-    assert list(told) == [("compute_create", "finished"), ("compute_boot", "finished")]
+    events = Event.objects.filter(entity_id=instance.pk).order_by("pk").values_list("action", "status")
+    assert list(events) == [("compute_create", "finished"), ("compute_boot", "finished")]
 
 
 def test_of_several_profiles_the_one_that_was_booted_last_is_booted(api, world, source, driver):

@@ -40,7 +40,7 @@ def errors(response) -> dict:
     return {error["field"]: error["reason"] for error in response.json()["errors"]}
 
 
-def told() -> list[str]:
+def recorded_actions() -> list[str]:
     return list(Event.objects.order_by("pk").values_list("action", flat=True))
 
 
@@ -202,23 +202,23 @@ def test_each_way_to_change_a_script_tells_its_own_event(api, account, image):
     path = f"{SCRIPTS}/{script.pk}"
 
     api.put(path, {"label": "renamed", "description": "x"})
-    assert told() == ["stackscript_update"]
+    assert recorded_actions() == ["stackscript_update"]
 
     revised = api.put(path, {"script": TEXT, "rev_note": "Ask more."}).json()
     assert (revised["user_defined_fields"], revised["rev_note"]) == (FIELDS, "Ask more.")
-    assert told()[1:] == ["stackscript_revise"]
+    assert recorded_actions()[1:] == ["stackscript_revise"]
 
     assert api.put(path, {"is_public": True, "images": [image.pk, image.pk]}).json()["images"] == [image.pk]
-    assert told()[2:] == ["stackscript_publicize", "stackscript_update"]
+    assert recorded_actions()[2:] == ["stackscript_publicize", "stackscript_update"]
 
     api.put(path, {"rev_note": "Asks more."})
-    assert told()[4:] == ["stackscript_update"]
+    assert recorded_actions()[4:] == ["stackscript_update"]
 
 
 def test_a_client_may_put_what_it_got_and_nothing_happens(api, body):
     made = api.post(SCRIPTS, body).json()
     assert api.put(f"{SCRIPTS}/{made['id']}", made).json() == made
-    assert told() == ["stackscript_create"]
+    assert recorded_actions() == ["stackscript_create"]
 
 
 def test_what_is_public_stays_so(api, account):
@@ -230,7 +230,7 @@ def test_what_is_public_stays_so(api, account):
     script.refresh_from_db()
     assert script.is_public
     assert api.put(path, {"is_public": True}).status_code == 200
-    assert not told()
+    assert not recorded_actions()
 
 
 def test_a_broken_revision_changes_nothing(api, account):
@@ -250,7 +250,7 @@ def test_deleting_drops_its_grants_and_leaves_its_disks(api, restricted, account
     disk.refresh_from_db()
     assert disk.stackscript is None
     assert not Grant.objects.exists()
-    assert told() == ["stackscript_delete"]
+    assert recorded_actions() == ["stackscript_delete"]
     assert api.delete(f"{SCRIPTS}/{script.pk}").status_code == 404
 
 

@@ -69,7 +69,7 @@ def shown(api, **wanted) -> dict[str, list[int]]:
     return {each["label"]: each["computes"] for each in answer.json()["data"]}
 
 
-def told(action: str) -> list[str]:
+def vlans_of_events(action: str) -> list[str]:
     return list(Event.objects.filter(action=action).order_by("pk").values_list("secondary_label", flat=True))
 
 
@@ -155,15 +155,15 @@ def test_the_list_costs_two_queries_whatever_its_length(api, make):
 
 def test_it_is_on_a_vlan_as_long_as_any_of_its_profiles_names_it(api, instance):
     first, second = profile(api, instance, "back").json(), profile(api, instance, "back", "front").json()
-    assert told("vlan_attach") == ["back", "front"]
+    assert vlans_of_events("vlan_attach") == ["back", "front"]
     path = f"/v4/compute/instances/{instance.pk}/configs"
 
     api.put(f"{path}/{first['id']}", {"interfaces": []})
-    assert told("vlan_detach") == []
+    assert vlans_of_events("vlan_detach") == []
     assert shown(api) == {"back": [instance.pk], "front": [instance.pk]}
 
     api.delete(f"{path}/{second['id']}")
-    assert told("vlan_detach") == ["back", "front"]
+    assert vlans_of_events("vlan_detach") == ["back", "front"]
     assert shown(api) == {}
 
 
@@ -180,7 +180,7 @@ def test_those_of_an_instance_that_is_deleted_go_with_it(api, instance):
     profile(api, instance, "back", "front")
     remove(instance)
     assert shown(api) == {}
-    assert told("vlan_detach") == ["back", "front"]
+    assert vlans_of_events("vlan_detach") == ["back", "front"]
 
 
 def test_an_account_has_at_most_ten_in_a_region(api, world, make, elsewhere):
@@ -215,7 +215,7 @@ def test_a_clone_is_on_the_vlans_of_its_source(api, world, networked, elsewhere)
         ("us-test", [networked.pk]),
         ("us-other", [target.pk]),
     ]
-    assert told("vlan_attach") == ["back"]
+    assert vlans_of_events("vlan_attach") == ["back"]
 
 
 def test_a_clone_that_fails_is_off_them_again(api, world, driver, networked, settings):
@@ -225,7 +225,7 @@ def test_a_clone_that_fails_is_off_them_again(api, world, driver, networked, set
     driver.before = failing_at(len(driver.calls), times=settings.JOB_ATTEMPTS + 1)
     assert work(target.jobs.get(finished_at=None), driver).state == "failed"
     assert shown(api) == {"back": [networked.pk]}
-    assert (told("vlan_attach"), told("vlan_detach")) == (["back"], ["back"])
+    assert (vlans_of_events("vlan_attach"), vlans_of_events("vlan_detach")) == (["back"], ["back"])
 
 
 def test_an_instance_that_moves_takes_its_vlans_along(api, world, driver, networked, elsewhere):
@@ -243,7 +243,7 @@ def test_an_instance_that_moves_takes_its_vlans_along(api, world, driver, networ
     rows = {row["label"]: row for row in api.get(VLANS, {"label": "back"}).json()["data"]}
     assert rows["back"]["region"] == "us-other"
     assert rows["back"]["computes"] == [networked.pk]
-    assert (told("vlan_attach").count("back"), told("vlan_detach")) == (0, [])
+    assert (vlans_of_events("vlan_attach").count("back"), vlans_of_events("vlan_detach")) == (0, [])
 
 
 def test_those_of_a_backup_that_is_being_restored_are_kept_free_for_it(api, world, driver, instance):
@@ -263,4 +263,4 @@ def test_a_rebuild_leaves_the_vlans_of_the_profiles_that_it_replaces(api, world,
     assert shown(api) == {"back": [networked.pk]}
     work(networked.jobs.get(finished_at=None), driver)
     assert shown(api) == {}
-    assert told("vlan_detach") == ["back"]
+    assert vlans_of_events("vlan_detach") == ["back"]

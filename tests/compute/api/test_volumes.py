@@ -67,7 +67,7 @@ def plugged(driver, instance: Instance) -> set[str]:
     return set(driver.plugged(machine_name(instance.pk)))
 
 
-def told(action: str) -> Event:
+def event_of(action: str) -> Event:
     return Event.objects.filter(action=action).latest("pk")
 
 
@@ -98,7 +98,7 @@ def test_a_volume_is_creating_then_active(api, world, driver):
     assert shown == {**made, "status": "active", "updated": shown["updated"]}
     assert api.get(VOLUMES).json()["data"] == [shown]
     assert driver.volume_size(volume_name(made["id"])) == 20
-    event = told("volume_create")
+    event = event_of("volume_create")
     assert (event.status, event.percent_complete, event.entity_type, event.entity_id) == (
         "finished", 100, "volume", made["id"],
     )  # fmt: skip
@@ -113,9 +113,9 @@ def test_a_volume_made_for_a_running_instance_is_in_its_profile_and_plugged_in(a
     assert finish(driver).state == "done"
 
     assert plugged(driver, running) == {volume_name(made["id"])}
-    event = told("volume_attach")
+    event = event_of("volume_attach")
     assert (event.status, event.entity_id, event.secondary_id) == ("notification", made["id"], str(running.pk))
-    assert told("volume_create").secondary_label == "runner"
+    assert event_of("volume_create").secondary_label == "runner"
 
 
 def test_a_volume_whose_making_fails_is_gone_with_all_that_was_written_of_it(api, running, driver):
@@ -127,7 +127,7 @@ def test_a_volume_whose_making_fails_is_gone_with_all_that_was_written_of_it(api
     assert api.get(f"{VOLUMES}/{made['id']}").status_code == 404
     assert (slots(running), driver.volumes) == ({}, {})
     assert not Tagging.objects.filter(entity_type="volume").exists()
-    event = told("volume_create")
+    event = event_of("volume_create")
     assert (event.status, event.message) == ("failed", "The host does not answer.")
 
 
@@ -188,7 +188,7 @@ def test_a_volume_attached_to_a_running_instance_is_shown_at_once_and_then_plugg
     assert slots(running) == {"sdc": volume.pk}
     assert finish(driver).state == "done"
     assert plugged(driver, running) == {volume_name(volume.pk)}
-    event = told("volume_attach")
+    event = event_of("volume_attach")
     assert (event.status, event.entity_label, event.secondary_type) == ("finished", "data", "compute")
 
 
@@ -313,7 +313,7 @@ def test_an_attachment_that_fails_leaves_it_as_it_was(api, volume, running, driv
     assert finish(driver).state == "failed"
     assert api.get(at(volume)).json()["compute_id"] is None
     assert (slots(running), plugged(driver, running)) == ({}, set())
-    assert told("volume_attach").status == "failed"
+    assert event_of("volume_attach").status == "failed"
 
 
 # --- detaching -------------------------------------------------------------------------------------------
@@ -330,7 +330,7 @@ def test_a_detached_volume_leaves_the_guest_and_the_profiles_when_the_job_is_don
     assert finish(driver).state == "done"
     assert api.get(at(mine)).json()["compute_id"] is None
     assert (slots(running), plugged(driver, running)) == ({}, set())
-    event = told("volume_detach")
+    event = event_of("volume_detach")
     assert (event.status, event.entity_id, event.secondary_id) == ("finished", mine.pk, str(running.pk))
 
 
@@ -371,7 +371,7 @@ def test_a_volume_grows_while_it_is_in_use(api, world, running, driver):
     shown = api.get(at(mine)).json()
     assert (shown["status"], shown["size"]) == ("active", 30)
     assert driver.volume_size(volume_name(mine.pk)) == 30
-    assert told("volume_resize").entity_id == mine.pk
+    assert event_of("volume_resize").entity_id == mine.pk
 
 
 @pytest.mark.parametrize("size", [20, 19, 1])
@@ -413,7 +413,7 @@ def test_a_clone_is_a_volume_of_its_own_attached_nowhere(api, world, running, dr
     assert finish(driver).state == "done"
     assert driver.volumes[volume_name(made["id"])].copy_of == volume_name(mine.pk)
     assert api.get(f"{VOLUMES}/{made['id']}").json()["status"] == "active"
-    event = told("volume_clone")
+    event = event_of("volume_clone")
     assert (event.entity_id, event.secondary_id, event.status) == (mine.pk, str(made["id"]), "finished")
 
 
@@ -473,7 +473,7 @@ def test_label_and_tags_can_be_changed_and_the_rest_is_ignored(api, volume):
     path = "/dev/disk/by-id/scsi-0Skerry_Volume_photos"
     wanted = {**shown, "label": "photos", "tags": ["blue"], "filesystem_path": path}
     assert changed == {**wanted, "updated": changed["updated"]}
-    assert told("volume_update").entity_label == "photos"
+    assert event_of("volume_update").entity_label == "photos"
     assert Tagging.objects.get().entity_id == volume.pk
 
 
@@ -502,7 +502,7 @@ def test_a_deleted_volume_is_gone_at_once_and_its_contents_when_the_job_is_done(
     assert driver.volume_size(volume_name(volume.pk)) == 20
     assert work(Job.objects.get(kind="volume_delete"), driver).state == "done"
     assert driver.volume_size(volume_name(volume.pk)) is None
-    event = told("volume_delete")
+    event = event_of("volume_delete")
     assert (event.status, event.entity_id, event.entity_label) == ("finished", volume.pk, "data")
 
 
@@ -528,7 +528,7 @@ def test_deleting_the_instance_detaches_its_volumes(api, world, running, driver)
     work(instances.delete(world.actor, running), driver)
     assert api.get(at(mine)).json()["compute_id"] is None
     assert driver.volume_size(volume_name(mine.pk)) == 20
-    event = told("volume_detach")
+    event = event_of("volume_detach")
     assert (event.status, event.secondary_label) == ("notification", "runner")
 
 

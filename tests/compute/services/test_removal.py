@@ -49,8 +49,8 @@ def test_all_of_it_is_let_go_and_told_of(world):
     assert not Address.objects.exclude(instance=None).exists()
     assert Volume.objects.filter(instance=None).count() == Tag.objects.count() == 2
     assert Counter(version - 1 for version in NodeBalancer.objects.values_list("version", flat=True)) == versions
-    told = Event.objects.order_by("pk").values_list("action", "message", "username")
-    assert Counter(told) == {
+    events = Event.objects.order_by("pk").values_list("action", "message", "username")
+    assert Counter(events) == {
         ("nodebalancer_node_delete", "Its address 10.0.0.2:80 was given back.", ""): 2,
         ("volume_detach", "The compute was deleted.", ""): 2,
         ("firewall_device_remove", "The compute was deleted.", ""): 2,

@@ -38,7 +38,7 @@ ROUTES = routes()
 LISTS = [route for route in ROUTES if route.action == "list"]
 
 
-def held_against(baseline: Path, lines: list[str], write: bool) -> None:
+def compared_with(baseline: Path, lines: list[str], write: bool) -> None:
     """Compare `lines` with a file in git, so that a change shows as a diff; or write it anew."""
     text = "\n".join(lines) + "\n"
     if write:
@@ -54,7 +54,7 @@ def needed(scope: access.Scope) -> str:
 
 def test_who_may_do_what_is_as_written_down(write_baselines):
     lines = [f"{route!s:55} {needed(route.scope):35} {route.grant}" for route in ROUTES]
-    held_against(TESTS / "access.txt", lines, write_baselines)
+    compared_with(TESTS / "access.txt", lines, write_baselines)
 
 
 @pytest.mark.parametrize("route", ROUTES, ids=str)
@@ -105,7 +105,7 @@ def test_every_list_costs_the_queries_written_down(filled, client_of, write_base
             response = client.get(route.fill(values))
         assert response.status_code == 200, response.content
         lines.append(f"{route!s:55} {len(queries)}")
-    held_against(TESTS / "query_counts.txt", lines, write_baselines)
+    compared_with(TESTS / "query_counts.txt", lines, write_baselines)
 
 
 def test_no_list_grows_its_queries(filled, client_of):

@@ -14,7 +14,7 @@ from managed.services import incidents, probing, services
 from managed.services.probing import claim
 from managed.services.services import ServiceSpec
 from tests.factories import TicketFactory
-from tests.managed.watched import DOWN, UP, claim_one, claimed, in_threads, settle, state, told, watch
+from tests.managed.watched import DOWN, UP, claim_one, claimed, in_threads, mails, settle, state, watch
 
 pytestmark = pytest.mark.django_db
 
@@ -35,7 +35,7 @@ def test_a_ticket_closed_by_hand_stays_closed_at_recovery(service, support):
     assert checked.status == "ok"
     assert issue.closed is not None
     assert issue.ticket.replies.count() == 0
-    assert told()[1] == "Up again: shop > account@example.com"
+    assert mails()[1] == "Up again: shop > account@example.com"
 
 
 def test_what_fails_after_a_ticket_was_closed_by_hand_is_another_issue(service, account, support):
@@ -51,7 +51,7 @@ def test_what_fails_after_a_ticket_was_closed_by_hand_is_another_issue(service, 
     checked = settle(service, UP)
     first.refresh_from_db()
     assert (checked.status, checked.issue, first.closed) == ("ok", None, closed)
-    assert "Up again: shop > account@example.com" in told(), "who was told of the fall is told of the rise"
+    assert "Up again: shop > account@example.com" in mails(), "who was told of the fall is told of the rise"
     second.refresh_from_db()
     assert (second.closed, second.ticket.status) == (None, "new")
 
@@ -62,7 +62,7 @@ def test_a_ticket_that_staff_deleted_takes_its_issue_along_and_harms_nothing(ser
     assert not Issue.objects.exists()
     assert settle(service, DOWN).status == "problem"
     assert settle(service, UP).status == "ok"
-    assert told()[1] == "Up again: shop > account@example.com"
+    assert mails()[1] == "Up again: shop > account@example.com"
 
 
 @pytest.mark.django_db(transaction=True)
@@ -160,7 +160,7 @@ def test_what_is_not_watched_any_more_leaves_its_issue(service, actor, verb):
     issue = Issue.objects.get()
     assert issue.closed is not None
     assert (issue.services, issue.ticket.status) == ([service.pk], "closed")
-    assert [mail for mail in told() if mail.startswith("Up")] == []
+    assert [mail for mail in mails() if mail.startswith("Up")] == []
 
 
 # --- all or nothing ---------------------------------------------------------------------------------------------

@@ -18,9 +18,9 @@ from tests.managed.watched import (
     contact,
     events,
     in_threads,
+    mails,
     managed_account,
     settle,
-    told,
     watch,
 )
 
@@ -32,7 +32,7 @@ def test_pending_until_the_first_check_and_then_ok(service):
     checked = settle(service, UP)
     assert (checked.status, checked.failures, checked.error, checked.lease_until) == ("ok", 0, "", None)
     assert events() == ["account_settings_update: shop is up."]
-    assert told() == []
+    assert mails() == []
 
 
 def test_one_failure_changes_nothing_that_others_see(service):
@@ -67,15 +67,15 @@ def test_two_failures_in_a_row_make_a_problem_with_its_issue_ticket_event_and_ma
     ]
     event = Event.objects.latest("pk")
     assert (event.secondary_type, event.secondary_id, event.username) == ("ticket", str(ticket.pk), "")
-    assert told() == ["Down: shop > account@example.com"]
+    assert mails() == ["Down: shop > account@example.com"]
 
 
 def test_a_problem_that_stays_says_nothing_more(service):
     settle(service, DOWN, DOWN)
-    said = (events(), told())
+    said = (events(), mails())
     checked = settle(service, DOWN, Outcome(error="it answered 500"), DOWN)
     assert (checked.status, checked.failures) == ("problem", 5)
-    assert (events(), told()) == said
+    assert (events(), mails()) == said
     assert TicketReply.objects.count() == 0
 
 
@@ -88,7 +88,7 @@ def test_one_success_ends_a_problem_with_a_reply_and_a_mail_and_closes_all(servi
     assert issue.services == [service.pk]
     assert issue.ticket.status == "closed"
     assert [reply.description for reply in issue.ticket.replies.all()] == ["shop is up again."]
-    assert told() == ["Down: shop > account@example.com", "Up again: shop > account@example.com"]
+    assert mails() == ["Down: shop > account@example.com", "Up again: shop > account@example.com"]
     assert events(of=service) == [
         "account_settings_update: shop (http://203.0.113.9/) is down: it answered 503",
         "account_settings_update: shop is up.",
@@ -150,7 +150,7 @@ def test_what_fails_within_an_incident_joins_its_issue(service, account):
     issue = Issue.objects.get()
     assert issue.closed is not None
     assert issue.ticket.status == "closed"
-    assert Counter(told()) == Counter(
+    assert Counter(mails()) == Counter(
         f"{word}: {label} > account@example.com"
         for label, times in (("shop", 2), ("mail", 1), ("dns", 1))
         for word in ("Down", "Up again")
@@ -208,7 +208,7 @@ def test_the_contacts_of_the_consultation_group_are_told(account):
     contact(account, "di")
     contact(managed_account(), "eve", "on call")
     settle(service, DOWN, DOWN, UP)
-    assert told() == [
+    assert mails() == [
         "Down: shop > ada@example.com", "Down: shop > bob@example.com",
         "Up again: shop > ada@example.com", "Up again: shop > bob@example.com",
     ]  # fmt: skip
@@ -219,13 +219,13 @@ def test_without_a_group_those_contacts_are_told_who_have_none(account, service,
     contact(account, "ada", no_group)
     contact(account, "bob", "on call")
     settle(service, DOWN, DOWN)
-    assert told() == ["Down: shop > ada@example.com"]
+    assert mails() == ["Down: shop > ada@example.com"]
 
 
 def test_a_group_without_contacts_leaves_the_accounts_own_address(account):
     contact(account, "ada", "others")
     settle(watch(account, label="shop", consultation_group="on call"), DOWN, DOWN)
-    assert told() == ["Down: shop > account@example.com"]
+    assert mails() == ["Down: shop > account@example.com"]
 
 
 def test_an_address_is_told_once_and_an_account_without_one_not_at_all(account, service):
@@ -233,7 +233,7 @@ def test_an_address_is_told_once_and_an_account_without_one_not_at_all(account, 
         contact(account, name)
     account.managed_contacts.update(email="same@example.com")
     settle(service, DOWN, DOWN)
-    assert told() == ["Down: shop > same@example.com"]
+    assert mails() == ["Down: shop > same@example.com"]
     silent = watch(managed_account(email=""))
     assert settle(silent, DOWN, DOWN).status == "problem"
-    assert len(told()) == 1
+    assert len(mails()) == 1

@@ -19,10 +19,10 @@ from tests.managed.watched import (
     claimed,
     clock,
     in_threads,
+    mails,
     make_due,
     managed_account,
     settle,
-    told,
     watch,
 )
 
@@ -110,7 +110,7 @@ def test_an_account_suspended_while_a_check_is_under_way_hears_nothing_of_it(acc
     Account.objects.filter(pk=account.pk).update(**change)
     assert not probing.settle(probe, DOWN)
     service.refresh_from_db()
-    assert (service.status, Issue.objects.count(), told()) == ("ok", 0, [])
+    assert (service.status, Issue.objects.count(), mails()) == ("ok", 0, [])
 
 
 @pytest.mark.django_db(transaction=True)

@@ -101,7 +101,7 @@ def ask(path: Path, command: str) -> str:
 def look(path: Path) -> Seen:
     """Ask for everything at once. Raises `HAProxyError`."""
     info, _, stats = ask(path, "show info; show stat -1 7 -1").partition("# pxname")
-    told = dict(line.split(": ", 1) for line in info.splitlines() if ": " in line)
+    facts = dict(line.split(": ", 1) for line in info.splitlines() if ": " in line)
     counters: dict[str, Growth] = {}
     statuses: dict[tuple[int, str], str] = {}
     for row in _ours(stats):
@@ -109,7 +109,7 @@ def look(path: Path) -> Seen:
             counters[row["pxname"]] = Growth(int(row["stot"]), int(row["bin"]), int(row["bout"]))
         elif row["svname"] != "BACKEND" and (status := _status(row)):
             statuses[node_of(row["svname"])] = status
-    return Seen(told.get("Pid", ""), told.get("description", ""), counters, statuses)
+    return Seen(facts.get("Pid", ""), facts.get("description", ""), counters, statuses)
 
 
 def _ours(stats: str) -> Iterator[dict[str, str]]:

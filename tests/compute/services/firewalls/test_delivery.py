@@ -57,7 +57,7 @@ def opening(*ports: int) -> dict:
     return {"inbound": inbound, "inbound_policy": "DROP", "outbound_policy": "ACCEPT"}
 
 
-def told(driver: MemoryDriver, instance: Instance) -> str:
+def ruleset_of(driver: MemoryDriver, instance: Instance) -> str:
     """The ruleset that the host of the instance has."""
     found = driver.firewall(machine_name(instance.pk))
     return found.ruleset if found else ""
@@ -81,7 +81,7 @@ class TestWhatIsTold:
     def test_rules_as_they_are_and_no_more(self, firewall, instance, driver):
         assert books_of(instance).pending
         packet_filters.apply(instance.pk, driver)
-        assert opens(22) in told(driver, instance)
+        assert opens(22) in ruleset_of(driver, instance)
         assert settled(instance, driver)
         packet_filters.apply(instance.pk, driver)
         assert driver.calls.count("set_firewall") == 1
@@ -91,29 +91,29 @@ class TestWhatIsTold:
         firewalls.set_rules(world.actor, firewall, opening(443))
         assert books_of(instance).pending
         packet_filters.apply(instance.pk, driver)
-        assert opens(443) in told(driver, instance)
-        assert opens(22) not in told(driver, instance)
+        assert opens(443) in ruleset_of(driver, instance)
+        assert opens(22) not in ruleset_of(driver, instance)
 
     def test_that_it_is_disabled_and_enabled_again(self, world, firewall, instance, driver):
         firewalls.update(world.actor, firewall, DISABLED)
         packet_filters.apply(instance.pk, driver)
-        assert told(driver, instance).endswith(f"delete table inet {machine_name(instance.pk)}\n")
+        assert ruleset_of(driver, instance).endswith(f"delete table inet {machine_name(instance.pk)}\n")
         firewalls.update(world.actor, firewall, ENABLED)
         packet_filters.apply(instance.pk, driver)
-        assert opens(22) in told(driver, instance)
+        assert opens(22) in ruleset_of(driver, instance)
 
     def test_that_it_was_taken_off(self, world, firewall, instance, driver):
         packet_filters.apply(instance.pk, driver)
         firewalls.remove_device(world.actor, FirewallDevice.objects.get())
         packet_filters.apply(instance.pk, driver)
-        assert "chain" not in told(driver, instance)
+        assert "chain" not in ruleset_of(driver, instance)
         assert settled(instance, driver)
 
     def test_that_it_was_deleted(self, world, firewall, instance, driver):
         packet_filters.apply(instance.pk, driver)
         firewalls.delete(world.actor, firewall)
         packet_filters.apply(instance.pk, driver)
-        assert "chain" not in told(driver, instance)
+        assert "chain" not in ruleset_of(driver, instance)
         assert settled(instance, driver)
 
     def test_nothing_of_what_changes_no_filter(self, world, firewall, instance, driver):
@@ -132,8 +132,8 @@ class TestWhatIsTold:
         firewalls.set_rules(world.actor, firewall, opening(443))
         for each in (instance, second):
             packet_filters.apply(each.pk, driver)
-            assert opens(443) in told(driver, each)
-            assert f'"sk-{each.pk}"' in told(driver, each)
+            assert opens(443) in ruleset_of(driver, each)
+            assert f'"sk-{each.pk}"' in ruleset_of(driver, each)
 
 
 class TestABoot:
@@ -142,7 +142,7 @@ class TestABoot:
         boot = enqueue("boot", instance, world.actor, data={"config": instance.configs.get().pk})
         firewalls.set_rules(world.actor, firewall, opening(443))
         work(boot, driver)
-        assert opens(443) in told(driver, instance)
+        assert opens(443) in ruleset_of(driver, instance)
         assert books_of(instance).pending, "it is confirmed by who asks the host, and soon"
         packet_filters.apply(instance.pk, driver)
         assert settled(instance, driver)
@@ -158,7 +158,7 @@ class TestABoot:
         assert not books_of(instance).pending
         assert machine_name(instance.pk) not in driver.machines
         work(instance.jobs.get(), driver)
-        assert opens(22) in told(driver, instance)
+        assert opens(22) in ruleset_of(driver, instance)
 
     def test_that_was_about_to_bring_what_is_old_does_not_win(self, world, firewall, instance, driver):
         """The rules change between the reading of what to boot and the boot."""
@@ -173,7 +173,7 @@ class TestABoot:
 
         driver.before = meanwhile
         work(boot, driver)
-        assert opens(443) in told(driver, instance)
+        assert opens(443) in ruleset_of(driver, instance)
         assert settled(instance, driver)
 
 
@@ -190,7 +190,7 @@ class TestNothingIsLost:
         PacketFilter.objects.update(lease_until=Now() - timedelta(seconds=1))
         assert packet_filters.sweep() == 1
         packet_filters.apply(instance.pk, driver)
-        assert opens(22) in told(driver, instance)
+        assert opens(22) in ruleset_of(driver, instance)
         assert settled(instance, driver)
 
     @pytest.mark.parametrize(
@@ -230,7 +230,7 @@ class TestNothingIsLost:
         packet_filters.apply(instance.pk, driver)
         firewalls.set_rules(world.actor, firewall, opening(443))
         packet_filters.apply(instance.pk, driver)
-        assert opens(443) in told(driver, instance)
+        assert opens(443) in ruleset_of(driver, instance)
 
     def test_nor_for_a_failure_that_it_came_before(self, world, firewall, instance, driver, settings):
         """The rules change while the host is being told of older ones, which then fails."""
@@ -246,7 +246,7 @@ class TestNothingIsLost:
         assert books_of(instance).error == "The host does not answer."
         assert packet_filters.sweep() == 1
         packet_filters.apply(instance.pk, driver)
-        assert opens(443) in told(driver, instance)
+        assert opens(443) in ruleset_of(driver, instance)
         assert settled(instance, driver)
 
     def test_when_no_bell_is_heard(self, firewall, instance, driver, bells, settings):
@@ -266,7 +266,7 @@ class TestNothingIsLost:
     def test_while_another_job_runs(self, world, firewall, instance, driver):
         job = enqueue("reboot", instance, world.actor, data={"config": instance.configs.get().pk})
         packet_filters.apply(instance.pk, driver)
-        assert opens(22) in told(driver, instance)
+        assert opens(22) in ruleset_of(driver, instance)
         assert not Job.objects.exclude(pk=job.pk).filter(finished_at=None).exists()
         assert settled(instance, driver)
 
@@ -277,7 +277,7 @@ class TestNothingIsLost:
         driver.move(machine, "elsewhere")
         firewalls.set_rules(world.actor, firewall, opening(443))
         packet_filters.apply(instance.pk, driver)
-        assert opens(443) in told(driver, instance)
+        assert opens(443) in ruleset_of(driver, instance)
 
     def test_of_a_change_that_was_taken_back(self, world, firewall, instance, driver):
         packet_filters.apply(instance.pk, driver)
@@ -285,7 +285,7 @@ class TestNothingIsLost:
             firewalls.set_rules(world.actor, firewall, opening(443))
             transaction.set_rollback(True)
         assert settled(instance, driver)
-        assert opens(22) in told(driver, instance)
+        assert opens(22) in ruleset_of(driver, instance)
 
     def test_when_our_tables_are_older_than_the_host(self, world, firewall, instance, driver):
         """They were restored from a backup: the host has had numbers that are given a second time now."""
@@ -295,7 +295,7 @@ class TestNothingIsLost:
         PacketFilter.objects.update(wanted=1, applied=1)
         firewalls.set_rules(world.actor, firewall, opening(443))
         packet_filters.apply(instance.pk, driver)
-        assert opens(443) in told(driver, instance)
+        assert opens(443) in ruleset_of(driver, instance)
         assert settled(instance, driver)
 
 
@@ -308,7 +308,7 @@ class TestTheLastWins:
         driver.after = meanwhile
         packet_filters.apply(instance.pk, driver)
         assert driver.calls.count("set_firewall") == 2
-        assert opens(443) in told(driver, instance)
+        assert opens(443) in ruleset_of(driver, instance)
         assert settled(instance, driver)
 
     def test_over_a_worker_that_was_thought_dead(self, world, firewall, instance, driver):
@@ -319,12 +319,12 @@ class TestTheLastWins:
             PacketFilter.objects.update(lease_until=Now() - timedelta(seconds=1))
             firewalls.set_rules(world.actor, firewall, opening(443))
             packet_filters.apply(instance.pk, driver)
-            assert opens(443) in told(driver, instance)
+            assert opens(443) in ruleset_of(driver, instance)
 
         driver.before = asleep
         packet_filters.apply(instance.pk, driver)
         assert driver.calls.count("set_firewall") == 2
-        assert opens(443) in told(driver, instance)
+        assert opens(443) in ruleset_of(driver, instance)
         assert settled(instance, driver)
 
     def test_and_what_that_worker_says_of_it_does_not_count(self, world, firewall, instance, driver):
@@ -433,7 +433,7 @@ class TestRaces:
 
         packet_filters.apply(instance.pk, driver)
         last = Firewall.objects.get().rules["inbound"][0]["ports"]
-        assert opens(int(last)) in told(driver, instance)
+        assert opens(int(last)) in ruleset_of(driver, instance)
         assert settled(instance, driver)
 
     def test_instances_that_go_while_rules_change_are_waited_for(self, world, driver):
@@ -463,4 +463,4 @@ def test_a_clock_that_was_set_back_holds_no_firewall_up(written_ahead, firewall,
     packet_filters.apply(instance.pk, driver)
 
     assert bells == [instance.pk]
-    assert opens(22) in told(driver, instance)
+    assert opens(22) in ruleset_of(driver, instance)

@@ -83,8 +83,8 @@ def test_a_script_is_deployed_or_deleted_first(world):
 
     results = race(act)
 
-    told = {problem.field for each in refused(results) for problem in each.problems}
-    assert told <= {"stackscript_id"}
+    fields = {problem.field for each in refused(results) for problem in each.problems}
+    assert fields <= {"stackscript_id"}
     assert not StackScript.objects.exists()
 
 

@@ -104,8 +104,8 @@ def test_transfer_is_measured_against_this_months_quota(instance):
     sent = instance.type.transfer * 10**7 * 81
     Transfer.objects.create(account=instance.account, instance=instance, month="2026-03-01", sent=sent)
     assert check(NOON) == 1
-    told = Event.objects.get().message
-    assert told == "Network transfer has reached 81 % of this month's quota; the alert is at 80."
+    messages = Event.objects.get().message
+    assert messages == "Network transfer has reached 81 % of this month's quota; the alert is at 80."
     assert check(datetime(2026, 4, 1, tzinfo=UTC)) == 0
     assert Alert.objects.get().cleared is not None, "a new month begins with nothing used"
 

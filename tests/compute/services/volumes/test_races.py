@@ -140,13 +140,13 @@ def test_a_volume_is_not_missing_because_its_instance_goes_meanwhile(world, othe
     attached = instance if verb == "detach" else None
     volume = VolumeFactory(account=world.account, region=world.region, instance=attached)
     place = Place(compute_id=instance.pk)
-    told = []
+    messages = []
 
     def act() -> None:
         try:
             volumes.detach(world.actor, volume) if verb == "detach" else volumes.attach(world.actor, volume, place)
         except DomainError as refusal:
-            told.extend((problem.field, problem.reason) for problem in refusal.problems)
+            messages.extend((problem.field, problem.reason) for problem in refusal.problems)
         finally:
             connection.close()
 
@@ -159,4 +159,4 @@ def test_a_volume_is_not_missing_because_its_instance_goes_meanwhile(world, othe
     request.join()
 
     expected = (None, volumes.NOT_ATTACHED) if verb == "detach" else ("compute_id", "compute_id is not valid")
-    assert told == [expected]
+    assert messages == [expected]
