@@ -1,4 +1,4 @@
-"""The Celery application: it rings bells and keeps time, the jobs table holds the truth."""
+"""The Celery application: it carries notifications and keeps time, the jobs table holds the truth."""
 
 import logging.config
 import os
@@ -25,7 +25,7 @@ app.steps["consumer"].add("compute.worker.heartbeats:WorkerHeartbeat")
 app.conf["CELERY_DB_REUSE_MAX"] = sys.maxsize
 # kombu puts back the messages in hand when it closes a channel. After the broker went away it does so over a
 # connection that it has already taken apart, and the worker dies of an AttributeError in place of reconnecting.
-# A bell need not be put back: the sweep rings it again.
+# A notification need not be put back: the sweep sends it again.
 Channel.do_restore = False
 
 

@@ -12,6 +12,7 @@ from django.core.checks import CheckMessage, register
 from django.core.checks import Warning as Finding
 from django.http.request import validate_host
 
+from config.environment import renamed_in_use
 from config.laptop.embedded import addresses
 
 SHORTEST_KEY = 32
@@ -22,6 +23,15 @@ CONSOLE = "django.core.mail.backends.console.EmailBackend"
 def production(app_configs, **kwargs) -> list[CheckMessage]:
     """Says nothing outside of production: a laptop has none of this."""
     return findings() if settings.PRODUCTION else []
+
+
+@register()
+def renamed_variables(app_configs, **kwargs) -> list[CheckMessage]:
+    """Variables that are still set by their names of the release before, which the next one no longer reads."""
+    return [
+        Finding(f"{old} is called {new} now: the next release does not read the old name.", id="skerry.W016")
+        for old, new in renamed_in_use()
+    ]
 
 
 @register(deploy=True)

@@ -32,6 +32,17 @@ RATE = re.compile(r"[1-9][0-9]*/[1-9][0-9]*", re.ASCII)
 DEFAULT_PORTS = {"http": 80, "https": 443}
 LARGEST = 1_000_000
 """Of numbers of seconds: some eleven days. PostgreSQL takes milliseconds of no more than twice that."""
+RENAMED = {
+    "JOB_NOTIFY_PATIENCE": "JOB_RING_PATIENCE",
+    "MOVES_EVERY": "MIGRATIONS_EVERY",
+    "NODEBALANCER_DIR": "BALANCER_DIR",
+    "NODEBALANCER_SOCKET": "BALANCER_SOCKET",
+    "NODEBALANCER_USER": "BALANCER_USER",
+    "NODEBALANCER_HAPROXY": "BALANCER_HAPROXY",
+    "NODEBALANCER_RELOAD": "BALANCER_RELOAD",
+}
+"""Variables by their names of now: those of the release before, which are still read in this one, with a
+warning."""
 LEVELS = ("DEBUG", "INFO", "WARNING", "ERROR", "CRITICAL")
 
 
@@ -51,7 +62,7 @@ class Environment:
 
     def text(self, name: str, default: str = "") -> str:
         """As it is, an empty one too."""
-        return os.environ.get(name, default)
+        return os.environ.get(name, os.environ.get(RENAMED.get(name, ""), default))
 
     def choice(self, name: str, default: str, choices: tuple[str, ...]) -> str:
         """One of some words in capitals, written in any case."""
@@ -272,7 +283,12 @@ class Environment:
         return parsed
 
     def _given(self, name: str) -> str:
-        return os.environ.get(name, "").strip()
+        return os.environ.get(name, "").strip() or os.environ.get(RENAMED.get(name, ""), "").strip()
+
+
+def renamed_in_use() -> list[tuple[str, str]]:
+    """The old names of variables that are set, each with its name of now."""
+    return [(old, new) for new, old in RENAMED.items() if old in os.environ]
 
 
 def import_named(*names: str) -> None:

@@ -1,4 +1,4 @@
-"""Bells: tell a worker that there may be work. One may be lost, late or rung twice without harm."""
+"""Notifies workers that there may be work. A notification may be lost, late or sent twice without harm."""
 
 import logging
 import time
@@ -8,21 +8,21 @@ from kombu.exceptions import OperationalError
 
 log = logging.getLogger(__name__)
 
-_DEAF_FOR = 1.0
-_deaf_until = 0.0
+_RETRY_AFTER_S = 1.0
+_unreachable_until = 0.0
 
 
-def ring(task: str, *args: int) -> None:
-    """Send a task of this name. A deaf broker is no error: the clock rings again when it hears.
+def notify(task: str, *args: int) -> None:
+    """Send a task of this name. An unreachable broker is no error: the clock notifies again.
 
-    After a failure the next second's bells are not even tried, so that a broker which is down does not slow
-    the requests that ring.
+    After a failure the notifications of the next second are not even tried, so that a broker which is down does not
+    slow the requests that notify.
     """
-    global _deaf_until
-    if time.monotonic() < _deaf_until:
+    global _unreachable_until
+    if time.monotonic() < _unreachable_until:
         return
     try:
         current_app.send_task(task, args=args, ignore_result=True, retry=False)
     except (OperationalError, OSError) as error:
-        _deaf_until = time.monotonic() + _DEAF_FOR
-        log.warning("the broker does not hear %s%s: %s", task, args, error)
+        _unreachable_until = time.monotonic() + _RETRY_AFTER_S
+        log.warning("the broker did not take %s%s: %s", task, args, error)

@@ -385,7 +385,7 @@ TRANSACTION_IDLE_LIMIT = env.number("TRANSACTION_IDLE_LIMIT", JOB_LEASE)
 JOB_ATTEMPTS = env.integer("JOB_ATTEMPTS", 5, 1)
 JOB_BACKOFF = env.number("JOB_BACKOFF", 1, zero=True)  # times 2, 4, 8 … up to 60
 JOB_SWEEP_EVERY = env.number("JOB_SWEEP_EVERY", 1)
-JOB_RING_PATIENCE = env.number("JOB_RING_PATIENCE", 10)  # before a due job's bell is rung again
+JOB_NOTIFY_PATIENCE = env.number("JOB_NOTIFY_PATIENCE", 10)  # before workers are notified again of a due job
 WATCHDOG_EVERY = env.number("WATCHDOG_EVERY", 10)
 MIGRATIONS_EVERY = env.number("MIGRATIONS_EVERY", 30)
 MAINTENANCE_EVERY = env.number("MAINTENANCE_EVERY", 10)
@@ -434,7 +434,7 @@ CELERY_BEAT_SCHEDULE = {
     "delete_old": {"task": "accounts.delete_old", "schedule": crontab(hour=3, minute=41)},
     "delete_old_jobs": {"task": "compute.jobs.delete_old", "schedule": crontab(hour=3, minute=53)},
 }
-# The clock has a queue of its own, so that a backlog of bells does not hold up the timers.
+# The clock has a queue of its own, so that a backlog of notifications does not hold up the timers.
 CELERY_TASK_QUEUES = [Queue("celery"), Queue("clock")]
 CELERY_TASK_ROUTES = {
     "compute.jobs.sweep": {"queue": "clock"},
@@ -450,7 +450,7 @@ CELERY_TASK_ROUTES = {
 CELERY_BROKER_URL = addresses.broker_url(REDIS_URL)
 CELERY_BROKER_TRANSPORT_OPTIONS = {
     "global_keyprefix": REDIS_PREFIX,
-    # A request rings after its commit: a broker that is down or hangs must not hold it up.
+    # A request notifies after its commit: a broker that is down or hangs must not hold it up.
     "socket_connect_timeout": 0.5,
     "socket_timeout": 1,
     "retry_on_timeout": False,
@@ -461,7 +461,8 @@ CELERY_TASK_PUBLISH_RETRY = False
 CELERY_BROKER_CONNECTION_RETRY_ON_STARTUP = True
 CELERY_BROKER_CONNECTION_MAX_RETRIES = None
 CELERY_BROKER_CHANNEL_ERROR_RETRY = True
-# A bell is heard when a worker takes it: who dies with a job in hand loses its lease, and the sweep rings again.
+# A notification is acknowledged when a worker takes it: who dies with a job in hand loses its lease, and the sweep
+# notifies again.
 CELERY_TASK_ACKS_LATE = False
 CELERY_TASK_IGNORE_RESULT = True
 CELERY_WORKER_PREFETCH_MULTIPLIER = 1

@@ -3,18 +3,17 @@
 import logging
 import multiprocessing
 
-from django.conf import settings
-
 log = logging.getLogger(__name__)
 
 
 def warn_at_start() -> None:
-    """Log what is missing in a production's environment: once for a server, however many processes it spawns."""
-    if not settings.PRODUCTION or not _is_first():
+    """Log what is wrong with the environment, in a production what is missing as well: once for a server, however
+    many processes it spawns."""
+    if not _is_first():
         return
-    from config.checks import findings  # Django's own checks want its apps to be there
+    from config.checks import production, renamed_variables  # Django's own checks want its apps to be there
 
-    for found in findings():
+    for found in (*renamed_variables(None), *production(None)):
         log.warning("%s (%s)", found.msg, found.id)
 
 

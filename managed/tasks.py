@@ -1,22 +1,23 @@
-"""The Celery tasks of managed, which the clock rings."""
+"""The Celery tasks of managed, which the clock sends."""
 
 from typing import Any
 
 from celery import shared_task, signals
 
-from config.notify import ring
+from config.notify import notify
 from managed.prober import loop
 from managed.services import probing
 
 PASSES = 3
-"""How often a bell goes on from a process that has its hands full."""
+"""How often a notification is passed on from a process that has its hands full."""
 
 
 @shared_task(name=probing.TASK, ignore_result=True, expires=60)
 def probe(passes: int = PASSES) -> None:
-    """Begin the checks that are due. What is too much for this process is another's: the bell goes on to it."""
+    """Begin the checks that are due. What is too much for this process is another's: the notification is passed on
+    to it."""
     if loop.here().look() and passes:
-        ring(probing.TASK, passes - 1)
+        notify(probing.TASK, passes - 1)
 
 
 @shared_task(name="managed.thin_measurements", ignore_result=True, expires=1800)

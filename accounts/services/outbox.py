@@ -21,13 +21,13 @@ from django.utils.module_loading import import_string
 from accounts.models import Message, User
 from config.encryption import seal, unseal
 from config.errors import Missing
-from config.notify import ring
+from config.notify import notify
 
 log = logging.getLogger(__name__)
 
 TASK = "accounts.send_messages"
 RUN_FOR = 20.0
-"""Seconds after which a run takes no further message, and rings for another run."""
+"""Seconds after which a run takes no further message, and notifies another run."""
 GONE = "The message is gone: it was sent, or discarded."
 SOFT_LIMIT, HARD_LIMIT = 90, 105
 """Seconds after which a run is told to stop, which fails the message in hand, and after which it is killed."""
@@ -63,7 +63,7 @@ def _post(channel: str, recipient: str, subject: str, content: dict[str, str]) -
     if not connection.in_atomic_block:
         raise RuntimeError("a message is written in the transaction of what it tells")
     message = Message.objects.create(channel=channel, recipient=recipient, subject=subject, sealed=seal(content))
-    transaction.on_commit(partial(ring, TASK), robust=True)
+    transaction.on_commit(partial(notify, TASK), robust=True)
     return message
 
 
@@ -76,7 +76,7 @@ def send_again(message: Message) -> None:
     fresh = {"attempt": 0, "given_up": False, "run_at": Now()}
     if not Message.objects.filter(pk=message.pk).update(**fresh):
         raise Missing(GONE)
-    transaction.on_commit(partial(ring, TASK), robust=True)
+    transaction.on_commit(partial(notify, TASK), robust=True)
 
 
 @transaction.atomic
@@ -92,7 +92,7 @@ def send_due() -> int:
     while (message := _claim()) is not None:
         sent += _send(message)
         if time.monotonic() > until:
-            ring(TASK)
+            notify(TASK)
             break
     return sent
 

@@ -28,7 +28,7 @@ TONES = {
 }  # fmt: skip
 WORDS = {HELD: "at work", DUE: "due now"}
 PATIENCE = 3
-"""Rings of the bell that a due job may miss before it counts as overdue."""
+"""Notifications that a due job may miss before it counts as overdue."""
 
 
 def live() -> Q:
@@ -42,7 +42,7 @@ def held() -> Q:
 
 def overdue() -> Q:
     """Due for long, and no worker took it: workers or broker are down, or all workers are busy."""
-    late = Now() - Value(timedelta(seconds=PATIENCE * settings.JOB_RING_PATIENCE))
+    late = Now() - Value(timedelta(seconds=PATIENCE * settings.JOB_NOTIFY_PATIENCE))
     return live() & Q(run_at__lt=late) & (Q(lease_until=None) | Q(lease_until__lt=late))
 
 

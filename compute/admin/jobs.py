@@ -23,7 +23,7 @@ from config.errors import Invalid
 def run_now(request: HttpRequest, job: Job) -> str:
     if not queue.run_now(job):
         raise Invalid("It is finished, queued behind another, or at work right now.")
-    return "it is due now, and its bell was rung."
+    return "it is due now, and workers were notified."
 
 
 def cancel(request: HttpRequest, job: Job) -> str:
@@ -139,7 +139,7 @@ class JobPage(ReadOnlyPage):
         (None, {"fields": (
             ("instance_link", "account"), "host", "standing", "plan", "step_of", "attempts", "said",
         )}),
-        ("Lease and times", {"fields": ("timing", "lease", "run_at", "rung_at", "deadline", "fence")}),
+        ("Lease and times", {"fields": ("timing", "lease", "run_at", "notified_at", "deadline", "fence")}),
         ("What it was given", {"fields": ("by", "event_link", "pretty_data")}),
         ("Dates", {"fields": (("created", "finished_at"),)}),
     )  # fmt: skip

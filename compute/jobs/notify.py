@@ -1,10 +1,10 @@
-"""The bell of jobs: tells a worker that one may be due."""
+"""Notifies workers that a job may be due."""
 
-from config import notify
+from config.notify import notify as send
 
 TASK = "compute.jobs.advance"
 
 
-def ring(job_id: int) -> None:
-    """Send the bell for a job. It may be lost: the sweep rings again."""
-    notify.ring(TASK, job_id)
+def notify(job_id: int) -> None:
+    """Notify of a job. It may get lost: the sweep notifies again."""
+    send(TASK, job_id)

@@ -13,7 +13,7 @@ from accounts.actors import Actor
 from accounts.models import Event
 from accounts.services.events import EntityRef, draft_event, open_event
 from compute.jobs.definition import KINDS, Kind
-from compute.jobs.notify import ring
+from compute.jobs.notify import notify
 from compute.models import Instance, Job, Volume
 from compute.refs import instance_ref
 from config.db.inserts import insert, insert_together
@@ -60,7 +60,7 @@ def enqueue(
     if displaced:
         job.state = Job.State.QUEUED
     insert(job)
-    _ring_after_commit(job, instance)
+    _notify_after_commit(job, instance)
     return job
 
 
@@ -95,7 +95,7 @@ def begin(
     job.source = source
     job.pk = job_key
     insert_together(*along, event, job)
-    _ring_after_commit(job, instance)
+    _notify_after_commit(job, instance)
     return job
 
 
@@ -109,14 +109,14 @@ def enqueue_alone(
     job = _draft(KINDS[kind_name], None, actor, event, data, None)
     job.volume = volume
     insert(job)
-    _ring_after_commit(job, None)
+    _notify_after_commit(job, None)
     return job
 
 
 def _displace(instance_id: int) -> bool:
     """Ask the instance's live job, if there is one, to make way. Locks the job before the instance."""
     live = Job.objects.filter(instance_id=instance_id, state__in=Job.LIVE)
-    return bool(live.update(cancelled=True, run_at=Now(), rung_at=None))
+    return bool(live.update(cancelled=True, run_at=Now(), notified_at=None))
 
 
 def _flip(kind: Kind, instance: Instance) -> None:
@@ -157,25 +157,25 @@ def _draft(
         data=data,
         sealed=seal(secrets) if secrets else None,
         created_by=actor.username,
-        rung_at=moment,
+        notified_at=moment,
         deadline_at=moment + kind.deadline,
     )
 
 
-def _ring_after_commit(job: Job, instance: Instance | None) -> None:
+def _notify_after_commit(job: Job, instance: Instance | None) -> None:
     queued = job.state == Job.State.QUEUED
     instance_id = None if instance is None else instance.pk
-    transaction.on_commit(partial(_ring_for, job.pk, instance_id, queued), robust=True)
+    transaction.on_commit(partial(_notify_for, job.pk, instance_id, queued), robust=True)
 
 
-def _ring_for(job_id: int, instance_id: int | None, queued: bool) -> None:
-    """Ring the job, or the one that has to make way for it."""
+def _notify_for(job_id: int, instance_id: int | None, queued: bool) -> None:
+    """Notify of the job, or of the one that has to make way for it."""
     if queued:
         live = Job.objects.filter(instance_id=instance_id, state__in=Job.LIVE)  # type: ignore[misc] # as elsewhere: no None
         for live_id in live.values_list("pk", flat=True):
-            ring(live_id)
+            notify(live_id)
     else:
-        ring(job_id)
+        notify(job_id)
 
 
 def run_now(job: Job) -> bool:
@@ -198,6 +198,6 @@ def cancel(job: Job) -> bool:
 
 def _nudge(job: Job) -> bool:
     waiting = Job.objects.filter(pk=job.pk, state__in=Job.LIVE, lease_until=None)
-    moved = waiting.update(run_at=Now(), rung_at=Now())
-    transaction.on_commit(partial(ring, job.pk), robust=True)
+    moved = waiting.update(run_at=Now(), notified_at=Now())
+    transaction.on_commit(partial(notify, job.pk), robust=True)
     return bool(moved)

@@ -1,7 +1,7 @@
 """Every statement that changes a job, each of them one conditional UPDATE on the database's clock.
 
-A worker that lost its lease, a bell that rings twice, two beats, two enqueuers: each loses by matching no row.
-All times are compared with the database's clock, so that workers need not agree on theirs. Where job and event
+A worker that lost its lease, a notification that comes twice, two beats, two enqueuers: each loses by matching no
+row. All times are compared with the database's clock, so that workers need not agree on theirs. Where job and event
 change together they change in one statement, which is one transaction and one round trip.
 
 Lock order, here and in `compute.jobs.queue`: the job row, then its event, then the instance. Several instances are
@@ -30,10 +30,10 @@ FREE = f"""
 """
 """SQL: whether the time of a row has come and no worker has it. Takes ``horizon``, in seconds."""
 UNHEARD = f"""
-    (rung_at IS NULL OR rung_at < statement_timestamp() - %(patience)s::float8 * interval '1 second'
-     OR rung_at > {_HORIZON})
+    (notified_at IS NULL OR notified_at < statement_timestamp() - %(patience)s::float8 * interval '1 second'
+     OR notified_at > {_HORIZON})
 """
-"""SQL: whether no bell rang for a row in the last ``patience`` seconds. Takes ``horizon`` as well."""
+"""SQL: whether nobody was notified of a row in the last ``patience`` seconds. Takes ``horizon`` as well."""
 
 _CLAIM = f"""
 WITH claimed AS (
@@ -54,7 +54,7 @@ WITH settled AS (
     UPDATE compute_job
        SET state = %(state)s::text, step = %(step)s, error = %(error)s, data = COALESCE(%(data)s::jsonb, data),
            attempt = CASE WHEN %(keep_attempt)s::boolean THEN attempt ELSE 0 END,
-           run_at = statement_timestamp() + %(delay)s::float8 * interval '1 second', rung_at = NULL,
+           run_at = statement_timestamp() + %(delay)s::float8 * interval '1 second', notified_at = NULL,
            lease_until = CASE WHEN %(keep_lease)s::boolean
                               THEN statement_timestamp() + %(lease)s::float8 * interval '1 second' END
      WHERE id = %(id)s AND fence = %(fence)s AND state IN ('active', 'undoing')
@@ -106,7 +106,7 @@ UPDATE accounts_event
 
 # The array is made once. Of IN the planner may make a join, which asks again for each row and passes the limit.
 _DUE = f"""
-UPDATE compute_job SET rung_at = statement_timestamp()
+UPDATE compute_job SET notified_at = statement_timestamp()
  WHERE id = ANY(ARRAY(
     SELECT id FROM compute_job
      WHERE state IN ('active', 'undoing') AND {FREE} AND {UNHEARD}
@@ -217,11 +217,11 @@ def finish_event_segment(event_id: int | None) -> None:
 
 
 def due(limit: int = 500) -> list[int]:
-    """The ids of jobs that may run now and whose bell was not rung lately; marks them as rung.
+    """The ids of jobs that may run now and of which nobody was notified lately; marks them as notified.
 
     Outbox relay, retry timer, wait timer and reaper of dead workers' jobs in one. Two sweepers share the work.
     """
-    return _ids(_DUE, {"patience": settings.JOB_RING_PATIENCE, "limit": limit, "horizon": _horizon()})
+    return _ids(_DUE, {"patience": settings.JOB_NOTIFY_PATIENCE, "limit": limit, "horizon": _horizon()})
 
 
 def promote() -> list[int]:

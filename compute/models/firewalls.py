@@ -96,7 +96,7 @@ class PacketFilter(models.Model):
     attempt = models.PositiveIntegerField(db_default=0)
     fence = models.PositiveIntegerField(db_default=0)
     run_at = models.DateTimeField(db_default=Now())
-    rung_at = models.DateTimeField(null=True)
+    notified_at = models.DateTimeField(null=True)
     lease_until = models.DateTimeField(null=True)
 
     class Meta:

@@ -59,7 +59,7 @@ class Job(models.Model):
     created_by = models.CharField(max_length=32, blank=True, help_text="Username; empty is the platform.")
     created = models.DateTimeField(db_default=Now())
     run_at = models.DateTimeField(db_default=Now())
-    rung_at = models.DateTimeField(null=True)
+    notified_at = models.DateTimeField(null=True)
     lease_until = models.DateTimeField(null=True)
     deadline_at = models.DateTimeField()
     finished_at = models.DateTimeField(null=True)

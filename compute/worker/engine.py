@@ -18,7 +18,7 @@ from accounts.services.events import open_event
 from compute.drivers.base import Driver, DriverError, Power, Refused, Unreachable
 from compute.jobs import store
 from compute.jobs.definition import KINDS, Again, Fail, Kind, Outcome, Step, Wait
-from compute.jobs.notify import ring
+from compute.jobs.notify import notify
 from compute.models import Instance, Job
 from compute.refs import config_ref, instance_ref
 from compute.services.common.boot_profile import boot_config
@@ -36,7 +36,7 @@ UNKNOWN_SECONDS = 15.0
 def run(job_id: int, driver: Driver | None = None) -> None:
     """Claim the job and work on it until it ends, waits, fails for now, or the task's time is used up.
 
-    Does nothing where there is nothing to do: a bell may be late, repeated or about a finished job.
+    Does nothing where there is nothing to do: a notification may be late, repeated or about a finished job.
     """
     started = time.monotonic()
     job = store.claim(job_id)
@@ -44,7 +44,7 @@ def run(job_id: int, driver: Driver | None = None) -> None:
         if time.monotonic() - started > settings.JOB_SOFT_LIMIT - settings.JOB_DRIVER_TIMEOUT:
             # no time for another driver call within this task's limits: hand over to a fresh one
             store.postpone(job, 0)
-            ring(job.pk)
+            notify(job.pk)
             return
         runner = _runner(job, driver)
         if runner is None:
@@ -137,7 +137,7 @@ class Runner:
             self.job, outcome.seconds, percent=percent, rate=outcome.rate, remaining=outcome.remaining
         )
         if waits and not outcome.seconds:
-            ring(self.job.pk)
+            notify(self.job.pk)
 
     def _settle(self, position: int, within: int) -> Job | None:
         """Write that the step's effect is there, and stand at `position`."""
@@ -219,7 +219,7 @@ class Runner:
         if not undoing and self.job.attempt == settings.JOB_ATTEMPTS:
             delay = 0.0  # the next claim turns round at once; where that fails as well, it waits like any other
         if store.postpone(self.job, delay, error=message, failed=True) and not delay:
-            ring(self.job.pk)
+            notify(self.job.pk)
         asked = self._asked_after()
         known = isinstance(error, Unreachable) and reachability.record_unreachable(
             error, self.job.instance_id, asked
@@ -279,7 +279,7 @@ class Runner:
                     if record:
                         record(self.context)
         if finished is not None and finished.cancelled:
-            ring_promoted()
+            notify_promoted()
 
     def _status(self, power: Power) -> str | None:
         """What the instance shows from now on; None where this kind does not change it."""
@@ -318,19 +318,19 @@ class Runner:
             if finished and self.kind.superseded:
                 store.hold_instances(finished)
                 self.kind.superseded(self.context)
-        ring_promoted()
+        notify_promoted()
 
 
-def ring_promoted() -> None:
+def notify_promoted() -> None:
     """Wake the queued jobs that became live."""
     for job_id in store.promote():
-        ring(job_id)
+        notify(job_id)
 
 
 def sweep() -> int:
-    """Ring every job that may be due. Runs every second or so; any number of sweepers is harmless."""
-    ring_promoted()
+    """Notify of every job that may be due. Runs every second or so; any number of sweepers is harmless."""
+    notify_promoted()
     due = store.due()
     for job_id in due:
-        ring(job_id)
+        notify(job_id)
     return len(due)

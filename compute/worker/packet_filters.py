@@ -33,14 +33,15 @@ def apply(instance_id: int, driver: Driver | None = None) -> None:
             return
         if time.monotonic() - started > settings.JOB_SOFT_LIMIT - settings.JOB_DRIVER_TIMEOUT:
             # no time for another call within this task's limits: hand over to a fresh one
-            delivery.ring_all([instance_id])
+            delivery.notify_all([instance_id])
             return
 
 
 def sweep() -> int:
-    """Ring for every instance whose host is still to be told: lost bells, retries and dead workers in one."""
+    """Notify of every instance whose host is still to be told: lost notifications, retries and dead workers in
+    one."""
     found = delivery.due()
-    delivery.ring_all(found)
+    delivery.notify_all(found)
     return len(found)
 
 

@@ -1,4 +1,4 @@
-"""The Celery tasks: one hears bells, the others are the clock."""
+"""The Celery tasks: one runs what is due, the others are the clock."""
 
 from celery import shared_task
 from django.utils.timezone import now
@@ -28,7 +28,7 @@ def apply_firewall(instance_id: int) -> None:
 
 @shared_task(name="compute.jobs.sweep", ignore_result=True, expires=60)
 def sweep() -> None:
-    """Ring all due jobs, and for all hosts that are to be told of firewalls.
+    """Notify of all due jobs, and of all hosts that are to be told of firewalls.
 
     Expires in the queue: a beat that ran while no worker did leaves no backlog. The worker's clock decides on what
     the beat's has written, so none may expire sooner than the clocks of two hosts differ: after a minute at least.

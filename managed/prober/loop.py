@@ -1,6 +1,6 @@
 """Many checks at once: one event loop for each process, in a thread of its own.
 
-The task that the clock rings only claims what is due and hands it over, so that a service which takes its time
+The task that the clock sends only claims what is due and hands it over, so that a service which takes its time
 holds up neither the others nor the worker. What a process had under way when it died is due again when its
 leases have run out; one that ends in order gives it back.
 """
@@ -25,7 +25,8 @@ from managed.services.probing import Outcome, Probe
 log = logging.getLogger(__name__)
 
 BATCH = 100
-"""Services, at most, that are claimed at a time: what is due beyond is for other processes, or the next bell."""
+"""Services, at most, that are claimed at a time: what is due beyond is for other processes, or the next
+notification."""
 PACE = 0.005
 """Seconds between two checks that begin. Hundreds begun in one moment would make each other late."""
 FILES = 4

@@ -26,7 +26,7 @@ def do(admin, obj, verb: str, **data):
 @pytest.mark.parametrize(
     ("verb", "during"), [("reboot", "rebooting"), ("shutdown", "shutting_down"), ("delete", "deleting")]
 )
-def test_a_button_puts_a_job_on_the_instance(verb, during, admin, running, rung):
+def test_a_button_puts_a_job_on_the_instance(verb, during, admin, running, notified):
     response = do(admin, running, verb)
 
     running.refresh_from_db()

@@ -25,7 +25,7 @@ MINUTE = timedelta(minutes=1)
 @pytest.fixture
 def job(world, running, settings) -> Job:
     """A reboot that nobody has begun, and that is not overdue before two and a half minutes have gone by."""
-    settings.JOB_RING_PATIENCE = 50
+    settings.JOB_NOTIFY_PATIENCE = 50
     return power.reboot(world.actor, running)
 
 
@@ -106,11 +106,11 @@ def test_a_job_is_found_by_its_instance(word, admin, job, running):
         assert job in admin.get(list_address(Job), {"q": asked}).context["cl"].result_list
 
 
-def test_run_now_makes_a_retrying_job_due_and_rings(admin, job, driver, rung):
+def test_run_now_makes_a_retrying_job_due_and_notifies(admin, job, driver, notified):
     driver.before = failing_at(len(driver.calls))
     engine.run(job.pk, driver)
     Job.objects.filter(pk=job.pk).update(run_at=Now() + HOUR)
-    rung.clear()
+    notified.clear()
 
     do(admin, job, "run_now")
 
@@ -119,10 +119,10 @@ def test_run_now_makes_a_retrying_job_due_and_rings(admin, job, driver, rung):
 
 
 @pytest.mark.django_db(transaction=True)
-def test_run_now_rings_after_the_commit(admin, job, rung):
-    rung.clear()
+def test_run_now_notifies_after_the_commit(admin, job, notified):
+    notified.clear()
     do(admin, job, "run_now")
-    assert rung == [job.pk]
+    assert notified == [job.pk]
 
 
 def test_run_now_refuses_what_is_at_work(admin, job):

@@ -137,7 +137,7 @@ CREATE = f"""
     ), job AS (
         INSERT INTO compute_job (
             instance_id, event_id, kind, state, step, data, sealed, error, cancelled, attempt, fence,
-            created_by, created, run_at, rung_at, deadline_at)
+            created_by, created, run_at, notified_at, deadline_at)
         SELECT i.id, ids.event, 'provision', 'active', 'define',
             jsonb_build_object('boot', true, 'config', ids.config), %(sealed)s, '', false, 0, 0,
             %(username)s, now(), now() - interval '30 seconds', now(), now() + interval '1 hour'

@@ -18,7 +18,7 @@ import psutil
 from django.db import connection
 
 from accounts.models import Account
-from config.notify import ring
+from config.notify import notify
 from managed.models import Measurement, Service
 from managed.services.probing import GOLDEN, TASK
 from tests.bench import watched
@@ -30,7 +30,7 @@ ACCOUNTS = 100
 SLOW, DEAD = 100, 100
 TIMEOUT = 10
 """Seconds that a service has to answer. The slow ones need eight of them, the dead ones all."""
-RING_EVERY = 2.0
+NOTIFY_EVERY = 2.0
 """As the clock does."""
 PATIENCE = 60.0
 
@@ -39,7 +39,8 @@ PATIENCE = 60.0
 class Lateness:
     """Seconds between due and written of those that answer at once, and what the workers took of a core meanwhile.
 
-    `rate` is of the same checks when all are due at once: per second, from the first bell to the last written.
+    `rate` is of the same checks when all are due at once: per second, from the first notification to the last
+    written.
     """
 
     services: int
@@ -119,15 +120,15 @@ def _make_due(over: float) -> dict[int, datetime]:
 
 
 def _check_all(services, what: str, seconds: float = 0) -> float:
-    """Ring until each of the services was checked. Returns when that was."""
+    """Notify until each of the services was checked. Returns when that was."""
     end = time.monotonic() + seconds + PATIENCE
-    rung = 0.0
+    notified = 0.0
     while services.filter(measurements=None).exists():
         if time.monotonic() > end:
             raise BenchError(f"{services.filter(measurements=None).count()} services were not checked in {what}")
-        if time.monotonic() - rung >= RING_EVERY:
-            rung = time.monotonic()
-            ring(TASK)
+        if time.monotonic() - notified >= NOTIFY_EVERY:
+            notified = time.monotonic()
+            notify(TASK)
         time.sleep(0.1)
     return time.monotonic()
 

@@ -1,4 +1,4 @@
-"""What the benchmark keeps in Redis: counters of the rate limits, and bells that nobody hears."""
+"""What the benchmark keeps in Redis: counters of the rate limits, and notifications that nobody receives."""
 
 import os
 

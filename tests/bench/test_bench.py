@@ -96,7 +96,10 @@ def written_by(pk: int) -> dict[str, Any]:
             (device.slot, list(disks).index(device.disk))
             for device in ConfigDevice.objects.filter(config__instance=instance)
         ],
-        "job": {**plain(job, "event", "sealed", "run_at", "rung_at", "deadline_at"), "sealed": bool(job.sealed)},
+        "job": {
+            **plain(job, "event", "sealed", "run_at", "notified_at", "deadline_at"),
+            "sealed": bool(job.sealed),
+        },
         "event": plain(job.event, "entity_id", "entity_label", "entity_url"),
     }
 

@@ -1,4 +1,4 @@
-"""What compute's tests share: a world, a hypervisor in memory, and bells that nobody hears."""
+"""What compute's tests share: a world, a hypervisor in memory, and notifications that nobody receives."""
 
 import pytest
 
@@ -17,13 +17,13 @@ def driver() -> MemoryDriver:
 
 
 @pytest.fixture(autouse=True)
-def rung(monkeypatch) -> list[int]:
-    """The bells that were rung, which no worker hears."""
-    heard: list[int] = []
-    monkeypatch.setattr(queue, "ring", heard.append)
-    monkeypatch.setattr(engine, "ring", heard.append)
-    monkeypatch.setattr(delivery, "ring", lambda task, instance_id: None)
-    return heard
+def notified(monkeypatch) -> list[int]:
+    """The ids that workers were notified of, which none receives."""
+    notified: list[int] = []
+    monkeypatch.setattr(queue, "notify", notified.append)
+    monkeypatch.setattr(engine, "notify", notified.append)
+    monkeypatch.setattr(delivery, "notify", lambda task, instance_id: None)
+    return notified
 
 
 @pytest.fixture(autouse=True)

@@ -126,7 +126,7 @@ def reset(connection: socket.socket) -> None:
 
 
 @contextmanager
-def deaf() -> Iterator[int]:
+def silent_server() -> Iterator[int]:
     """The port of a server whose queue of connections is full: it answers no more of them."""
     with socket.socket() as listener:
         listener.bind(("127.0.0.1", 0))

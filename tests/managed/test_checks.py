@@ -25,11 +25,11 @@ from tests.managed.servers import (
     NameServer,
     Server,
     answer,
-    deaf,
     drip,
     raw,
     redirect,
     silence,
+    silent_server,
 )
 from tests.ports import free_port
 
@@ -360,7 +360,7 @@ def test_nobody_listens():
 
 
 def test_a_server_that_takes_no_more_connections_is_down():
-    with deaf() as port:
+    with silent_server() as port:
         assert ask(f"http://127.0.0.1:{port}/", timeout=1).error == NO_ANSWER
         assert ask_tcp(f"tcp://127.0.0.1:{port}", timeout=1).error == NO_ANSWER
 

@@ -117,18 +117,18 @@ def test_takes_no_more_than_there_is_room_for_and_says_that_there_may_be_more(pr
     assert Measurement.objects.count() == 3
 
 
-def test_a_full_process_passes_the_bell_on_and_not_for_ever(probers, account, checked, monkeypatch):
+def test_a_full_process_passes_the_notification_on_and_not_for_ever(probers, account, checked, monkeypatch):
     checked["http://203.0.113.9/"] = gate = threading.Event()
     for _ in range(2):
         watch(account)
-    prober, rung = probers(1), []
+    prober, notified = probers(1), []
     monkeypatch.setattr(tasks.loop, "here", lambda: prober)
-    monkeypatch.setattr(tasks, "ring", lambda *args: rung.append(args))
+    monkeypatch.setattr(tasks, "notify", lambda *args: notified.append(args))
     tasks.probe()
-    assert rung == [(probing.TASK, tasks.PASSES - 1)]
+    assert notified == [(probing.TASK, tasks.PASSES - 1)]
     tasks.probe(1)
     tasks.probe(0)
-    assert rung[1:] == [(probing.TASK, 0)]
+    assert notified[1:] == [(probing.TASK, 0)]
     gate.set()
     assert prober.wait(LONG)
 

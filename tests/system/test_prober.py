@@ -27,7 +27,7 @@ FEW = 8
 
 @pytest.fixture
 def fleet(fleet: Fleet) -> Fleet:
-    """Its clock rings as ever, but what is checked when is for the tests to say: the interval is an hour.
+    """Its clock runs as ever, but what is checked when is for the tests to say: the interval is an hour.
 
     There are no jobs, so nothing is gained by limits so short that a slow disk has a process killed for them.
     """

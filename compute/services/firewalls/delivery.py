@@ -18,11 +18,11 @@ from django.db.models import OuterRef, Subquery
 from compute.jobs.store import FREE, UNHEARD
 from compute.models import FirewallDevice, PacketFilter
 from compute.services.firewalls.nftables import interface_name, render
-from config.notify import ring
+from config.notify import notify
 
 TASK = "compute.jobs.apply_firewall"
-MOST_RUNG = 100
-"""How many bells a request rings; the sweep rings the others within a second."""
+MAX_NOTIFIED_PER_REQUEST = 100
+"""How many notifications a request sends; the sweep sends the others within a second."""
 LONGEST_WAIT = 60
 LONGEST_ERROR = 500
 
@@ -41,7 +41,7 @@ _CHANGED = """
 INSERT INTO compute_packetfilter AS f (instance_id, wanted)
 SELECT id, 1 FROM unnest(%s::bigint[]) AS id ORDER BY id
 ON CONFLICT (instance_id) DO UPDATE
-   SET wanted = f.wanted + 1, run_at = statement_timestamp(), rung_at = NULL, attempt = 0,
+   SET wanted = f.wanted + 1, run_at = statement_timestamp(), notified_at = NULL, attempt = 0,
        changed = CASE WHEN f.applied < f.wanted THEN f.changed ELSE statement_timestamp() END
 """
 
@@ -68,14 +68,14 @@ RETURNING applied < wanted
 # A change that came meanwhile has set `attempt` to 0: what failed was older, and the change is not to wait for it.
 _POSTPONE = """
 UPDATE compute_packetfilter
-   SET lease_until = NULL, error = %(error)s, rung_at = NULL,
+   SET lease_until = NULL, error = %(error)s, notified_at = NULL,
        run_at = CASE WHEN attempt = 0 THEN run_at
                      ELSE statement_timestamp() + %(delay)s::float8 * interval '1 second' END
  WHERE instance_id = %(id)s AND fence = %(fence)s
 """
 
 _DUE = f"""
-UPDATE compute_packetfilter SET rung_at = statement_timestamp()
+UPDATE compute_packetfilter SET notified_at = statement_timestamp()
  WHERE instance_id = ANY(ARRAY(
     SELECT instance_id FROM compute_packetfilter
      WHERE applied < wanted AND {FREE} AND {UNHEARD}
@@ -85,7 +85,8 @@ RETURNING instance_id
 
 
 def changed(instance_ids: Iterable[int]) -> None:
-    """Note in the transaction of a change that these instances have another filter, and ring once it is committed.
+    """Note in the transaction of a change that these instances have another filter, and notify once it is
+    committed.
 
     The instances are held, so that none goes away meanwhile and all who change several wait in one order.
     """
@@ -96,12 +97,12 @@ def changed(instance_ids: Iterable[int]) -> None:
         raise RuntimeError("a filter changes in the transaction of what it follows from")
     with connection.cursor() as cursor:
         cursor.execute(_CHANGED, [ids])
-    transaction.on_commit(partial(ring_all, ids[:MOST_RUNG]), robust=True)
+    transaction.on_commit(partial(notify_all, ids[:MAX_NOTIFIED_PER_REQUEST]), robust=True)
 
 
-def ring_all(instance_ids: Iterable[int]) -> None:
+def notify_all(instance_ids: Iterable[int]) -> None:
     for instance_id in instance_ids:
-        ring(TASK, instance_id)
+        notify(TASK, instance_id)
 
 
 def claim(instance_id: int) -> Claim | None:
@@ -146,9 +147,10 @@ def postpone(claimed: Claim, error: str) -> None:
 
 
 def due(limit: int = 500) -> list[int]:
-    """The instances whose hosts are to be told now and whose bell was not rung lately; marks them as rung."""
+    """The instances whose hosts are to be told now and of which nobody was notified lately; marks them as
+    notified."""
     with connection.cursor() as cursor:
-        values = {"patience": settings.JOB_RING_PATIENCE, "limit": limit, "horizon": _horizon()}
+        values = {"patience": settings.JOB_NOTIFY_PATIENCE, "limit": limit, "horizon": _horizon()}
         cursor.execute(_DUE, values)
         return [row[0] for row in cursor.fetchall()]
 

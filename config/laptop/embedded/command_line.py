@@ -15,7 +15,7 @@ WITHOUT_DATABASE = {"help", "version", "check", "collectstatic", "serve", "spect
 def services_for(argv: list[str]) -> Iterator[None]:
     """Run the embedded PostgreSQL for the length of a command, unless DATABASE_URL names another.
 
-    The broker is left alone: a command that rings no bell needs none, and lost bells are rung again.
+    The broker is left alone: a command that notifies nobody needs none, and lost notifications are sent again.
     """
     command = argv[1] if len(argv) > 1 else "help"
     asks_for_help = command.startswith("-") or not {"-h", "--help"}.isdisjoint(argv)

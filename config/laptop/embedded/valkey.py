@@ -17,7 +17,7 @@ STOP_SECONDS = 30
 class Valkey:
     """A Valkey server that writes nothing to disk, so a full disk cannot hurt it.
 
-    Losing its content is harmless: the jobs table is the queue, the server only carries bells,
+    Losing its content is harmless: the jobs table is the queue, the server only carries notifications,
     counters of the rate limits and caches.
     """
 

@@ -435,7 +435,7 @@ def test_deleting_an_instance_that_is_backed_up_leaves_no_archive(saved, mine, e
         mine.delete(f"{INSTANCES}/{enabled.pk}")
 
     work(job, driver)
-    engine.ring_promoted()
+    engine.notify_promoted()
     end("delete", driver)
     for rest in Job.objects.filter(kind="delete_backups", finished_at=None):
         work(rest, driver)

@@ -61,17 +61,17 @@ def test_a_job_whose_lease_ran_out_is_claimed_anew_with_a_higher_fence(world):
     assert second.attempt == 2
 
 
-@pytest.mark.parametrize("written_ahead", ["run_at", "lease_until", "rung_at"])
-def test_a_clock_that_was_set_back_holds_no_job_up(written_ahead, world, rung):
+@pytest.mark.parametrize("written_ahead", ["run_at", "lease_until", "notified_at"])
+def test_a_clock_that_was_set_back_holds_no_job_up(written_ahead, world, notified):
     """What was written on a clock that ran a year ahead is not waited for."""
     job = world.create().jobs.get()
-    Job.objects.filter(pk=job.pk).update(rung_at=None)
+    Job.objects.filter(pk=job.pk).update(notified_at=None)
     Job.objects.filter(pk=job.pk).update(**{written_ahead: Now() + timedelta(days=365)})
-    rung.clear()
+    notified.clear()
 
     engine.sweep()
 
-    assert rung == [job.pk]
+    assert notified == [job.pk]
     assert store.claim(job.pk) is not None
 
 
@@ -124,7 +124,7 @@ def test_a_job_is_not_run_before_its_time(world):
     assert store.claim(job.pk) is None
 
 
-def test_a_finished_job_is_deaf_to_bells(running, driver):
+def test_a_finished_job_ignores_notifications(running, driver):
     calls = len(driver.calls)
 
     engine.run(running.jobs.get().pk, driver)
@@ -224,7 +224,7 @@ def test_a_job_whose_driver_cannot_say_what_is_true_does_not_end(running, driver
     assert running.status == "offline"
 
 
-def test_a_job_that_cannot_end_asks_less_and_less_often(running, driver, rung, settings):
+def test_a_job_that_cannot_end_asks_less_and_less_often(running, driver, notified, settings):
     """Past its last attempt too: asking in a tight loop would keep the worker from all other jobs."""
     settings.JOB_BACKOFF = 1
     power.shutdown(_actor(running), running)
@@ -235,13 +235,13 @@ def test_a_job_that_cannot_end_asks_less_and_less_often(running, driver, rung, s
 
     driver.power = driver.stop = unreachable
     Job.objects.filter(pk=job.pk).update(attempt=settings.JOB_ATTEMPTS)
-    rung.clear()
+    notified.clear()
     engine.run(job.pk, driver)
 
     job.refresh_from_db()
     assert (job.state, job.error) == ("active", "The host does not answer.")
     assert job.run_at - clock() > timedelta(seconds=50)
-    assert not rung
+    assert not notified
 
 
 def test_a_failed_image_deploy_gives_the_addresses_back(world, driver):
@@ -379,16 +379,16 @@ def test_a_displaced_job_ends_without_undoing_and_the_deletion_takes_everything(
     assert Event.objects.get(action="compute_delete").status == "finished"
 
 
-def test_the_sweep_wakes_a_deletion_whose_promoter_died(world, driver, rung):
+def test_the_sweep_wakes_a_deletion_whose_promoter_died(world, driver, notified):
     instance = world.create()
     provision = instance.jobs.get()
     delete = instances.delete(world.actor, instance)
     Job.objects.filter(pk=provision.pk).update(state="failed", finished_at=Now(), sealed=None)
-    rung.clear()
+    notified.clear()
 
     engine.sweep()
 
-    assert delete.pk in rung
+    assert delete.pk in notified
     work(delete, driver)
     assert not Instance.objects.filter(pk=instance.pk).exists()
 
@@ -455,21 +455,23 @@ def test_a_finished_job_cannot_be_cancelled_or_hurried(running):
 # --- the sweep -------------------------------------------------------------------------------------------
 
 
-def test_the_sweep_rings_what_a_deaf_broker_missed_but_not_again_and_again(world, rung, settings):
-    settings.JOB_RING_PATIENCE = 600
+def test_the_sweep_notifies_of_what_a_broker_that_was_down_missed_but_not_again_and_again(
+    world, notified, settings
+):
+    settings.JOB_NOTIFY_PATIENCE = 600
     job = world.create().jobs.get()
-    Job.objects.filter(pk=job.pk).update(rung_at=Now() - timedelta(minutes=11))
+    Job.objects.filter(pk=job.pk).update(notified_at=Now() - timedelta(minutes=11))
 
     assert engine.sweep() == 1
     assert engine.sweep() == 0
-    assert rung == [job.pk]
+    assert notified == [job.pk]
 
 
-def test_the_sweep_takes_up_the_job_of_a_dead_worker(world, rung):
+def test_the_sweep_takes_up_the_job_of_a_dead_worker(world, notified):
     job = world.create().jobs.get()
     store.claim(job.pk)
     assert engine.sweep() == 0
-    Job.objects.filter(pk=job.pk).update(lease_until=Now() - timedelta(seconds=1), rung_at=None)
+    Job.objects.filter(pk=job.pk).update(lease_until=Now() - timedelta(seconds=1), notified_at=None)
 
     assert engine.sweep() == 1
 

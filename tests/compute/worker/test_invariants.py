@@ -287,7 +287,7 @@ def run_some(driver: MemoryDriver, rng: random.Random, most: int) -> None:
             engine.run(job, driver)
         except WorkerDied:
             continue
-        engine.ring_promoted()
+        engine.notify_promoted()
 
 
 def assert_invariants(driver: MemoryDriver) -> None:
@@ -327,7 +327,7 @@ def archives_known() -> set[str]:
 def drain(driver: MemoryDriver) -> None:
     """Let every job come to its end, with nothing failing any more."""
     for _ in range(2000):
-        engine.ring_promoted()
+        engine.notify_promoted()
         live = Job.objects.filter(state__in=Job.LIVE).order_by("pk").values_list("pk", flat=True).first()
         if live is None:
             return

@@ -31,7 +31,7 @@ def broker(tmp_path):
 
 @pytest.fixture
 def publish(broker, tmp_path):
-    """Ring as requests do, which give up soon."""
+    """Notify as requests do, which give up soon."""
     url = addresses.broker_url(addresses.redis_url(tmp_path))
     with Connection(url, transport_options=settings.CELERY_BROKER_TRANSPORT_OPTIONS) as connection:
         yield lambda word: app.send_task(
@@ -41,7 +41,7 @@ def publish(broker, tmp_path):
 
 @pytest.fixture
 def deliver(publish):
-    """Ring until it is heard: on a busy machine a broker that is well may take longer than requests wait."""
+    """Notify until it is taken: on a busy machine a broker that is well may take longer than requests wait."""
 
     def published(word: str) -> bool:
         try:

@@ -147,10 +147,10 @@ def test_a_path_too_long_for_a_socket_works(tmp_path):
 def test_valkey_starts_answers_and_stops(tmp_path):
     with services(tmp_path, valkey=True) as [valkey]:
         client = redis.Redis.from_url(addresses.redis_url(tmp_path))
-        client.set("bell", "7")
+        client.set("note", "7")
         kill_server(client.info("server")["process_id"])
         assert valkey.revive()
-        assert client.get("bell") is None, "nothing of it is on disk"
+        assert client.get("note") is None, "nothing of it is on disk"
     assert not Valkey(tmp_path).answers()
 
 

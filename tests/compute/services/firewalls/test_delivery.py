@@ -29,11 +29,11 @@ ENABLED, DISABLED = FirewallChanges(status="enabled"), FirewallChanges(status="d
 
 
 @pytest.fixture
-def bells(monkeypatch) -> list[int]:
-    """The instances that a bell was rung for, which no worker hears."""
-    heard: list[int] = []
-    monkeypatch.setattr(books, "ring", lambda task, instance_id: heard.append(instance_id))
-    return heard
+def notified(monkeypatch) -> list[int]:
+    """The instances that workers were notified of, which none receives."""
+    notified: list[int] = []
+    monkeypatch.setattr(books, "notify", lambda task, instance_id: notified.append(instance_id))
+    return notified
 
 
 @pytest.fixture
@@ -249,19 +249,19 @@ class TestNothingIsLost:
         assert opens(443) in ruleset_of(driver, instance)
         assert settled(instance, driver)
 
-    def test_when_no_bell_is_heard(self, firewall, instance, driver, bells, settings):
-        settings.JOB_RING_PATIENCE = 600
+    def test_when_a_notification_is_lost(self, firewall, instance, driver, notified, settings):
+        settings.JOB_NOTIFY_PATIENCE = 600
         sweep()
-        assert bells == [instance.pk]
+        assert notified == [instance.pk]
         sweep()
-        assert bells == [instance.pk], "patience: it was rung just now"
-        PacketFilter.objects.update(rung_at=Now() - timedelta(minutes=11))
+        assert notified == [instance.pk], "patience: it was notified just now"
+        PacketFilter.objects.update(notified_at=Now() - timedelta(minutes=11))
         sweep()
-        assert bells == [instance.pk] * 2
+        assert notified == [instance.pk] * 2
         packet_filters.apply(instance.pk, driver)
-        PacketFilter.objects.update(rung_at=None)
+        PacketFilter.objects.update(notified_at=None)
         sweep()
-        assert bells == [instance.pk] * 2
+        assert notified == [instance.pk] * 2
 
     def test_while_another_job_runs(self, world, firewall, instance, driver):
         job = enqueue("reboot", instance, world.actor, data={"config": instance.configs.get().pk})
@@ -359,24 +359,24 @@ def test_an_instance_that_goes_meanwhile_is_no_error(firewall, instance, driver)
     assert not PacketFilter.objects.exists()
 
 
-def test_a_worker_whose_time_is_used_up_hands_over(world, firewall, instance, driver, settings, bells):
+def test_a_worker_whose_time_is_used_up_hands_over(world, firewall, instance, driver, settings, notified):
     settings.JOB_SOFT_LIMIT = settings.JOB_DRIVER_TIMEOUT
     driver.after = lambda number, name: firewalls.set_rules(world.actor, firewall, opening(number)) and None
     packet_filters.apply(instance.pk, driver)
-    assert bells == [instance.pk]
+    assert notified == [instance.pk]
     assert driver.calls.count("set_firewall") == 1
 
 
-def test_a_bell_is_rung_when_the_change_is_committed(
-    world, firewall, instance, bells, django_capture_on_commit_callbacks
+def test_workers_are_notified_when_the_change_is_committed(
+    world, firewall, instance, notified, django_capture_on_commit_callbacks
 ):
     with django_capture_on_commit_callbacks(execute=True):
         firewalls.set_rules(world.actor, firewall, opening(443))
-        assert bells == []
-    assert bells == [instance.pk]
+        assert notified == []
+    assert notified == [instance.pk]
 
 
-def test_the_sweep_that_rings_for_jobs_rings_for_hosts(monkeypatch):
+def test_the_sweep_that_notifies_of_jobs_notifies_of_hosts(monkeypatch):
     swept = []
     monkeypatch.setattr(engine, "sweep", lambda: swept.append("jobs"))
     monkeypatch.setattr(packet_filters, "sweep", lambda: swept.append("hosts"))
@@ -452,15 +452,15 @@ class TestRaces:
         assert PacketFilter.objects.count() == FirewallDevice.objects.count() == RACERS // 2
 
 
-@pytest.mark.parametrize("written_ahead", ["run_at", "lease_until", "rung_at"])
-def test_a_clock_that_was_set_back_holds_no_firewall_up(written_ahead, firewall, instance, driver, bells):
+@pytest.mark.parametrize("written_ahead", ["run_at", "lease_until", "notified_at"])
+def test_a_clock_that_was_set_back_holds_no_firewall_up(written_ahead, firewall, instance, driver, notified):
     books = PacketFilter.objects.filter(instance=instance)
-    books.update(rung_at=None)
+    books.update(notified_at=None)
     books.update(**{written_ahead: Now() + timedelta(days=365)})
-    bells.clear()
+    notified.clear()
 
     packet_filters.sweep()
     packet_filters.apply(instance.pk, driver)
 
-    assert bells == [instance.pk]
+    assert notified == [instance.pk]
     assert opens(22) in ruleset_of(driver, instance)

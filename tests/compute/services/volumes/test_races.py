@@ -64,7 +64,7 @@ def test_of_instances_that_want_one_volume_at_once_one_gets_it(world, others):
     assert device.config.instance == mine(volume).instance
 
 
-def test_of_racing_changes_of_one_volume_one_is_made(world, driver, rung):
+def test_of_racing_changes_of_one_volume_one_is_made(world, driver, notified):
     volume = volume_of(world, driver)
 
     def change(number: int):
