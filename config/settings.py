@@ -387,7 +387,7 @@ JOB_BACKOFF = env.number("JOB_BACKOFF", 1, zero=True)  # times 2, 4, 8 … up to
 JOB_SWEEP_EVERY = env.number("JOB_SWEEP_EVERY", 1)
 JOB_NOTIFY_PATIENCE = env.number("JOB_NOTIFY_PATIENCE", 10)  # before workers are notified again of a due job
 WATCHDOG_EVERY = env.number("WATCHDOG_EVERY", 10)
-MIGRATIONS_EVERY = env.number("MIGRATIONS_EVERY", 30)
+MOVES_EVERY = env.number("MOVES_EVERY", 30)
 MAINTENANCE_EVERY = env.number("MAINTENANCE_EVERY", 10)
 BACKUPS_EVERY = env.number("BACKUPS_EVERY", 120)  # the clock looks whose backup is due
 BACKUPS_TRIES = env.integer("BACKUPS_TRIES", 3, 1)  # of one day's automatic backup, within its window
@@ -408,12 +408,12 @@ RDNS_TIMEOUT = env.number("RDNS_TIMEOUT", 5)
 IPV6_RANGES = env.integer("IPV6_RANGES", 10)  # of an account in one region
 NODEBALANCERS = env.integer("NODEBALANCERS", 25)  # of an account in one region
 # On hosts that balance: where the exporter writes, HAProxy's socket for it, and what reloads HAProxy.
-BALANCER_DIR = env.folder("BALANCER_DIR", STATE_DIR / "balancers")
-BALANCER_SOCKET = env.text("BALANCER_SOCKET")  # empty: in that folder
+NODEBALANCER_DIR = env.folder("NODEBALANCER_DIR", STATE_DIR / "balancers")
+NODEBALANCER_SOCKET = env.text("NODEBALANCER_SOCKET")  # empty: in that folder
 # Whom HAProxy becomes when it is started as root.
-BALANCER_USER = env.pattern("BALANCER_USER", "", r"|[a-z_][a-z0-9_-]*", "the name of a user")
-BALANCER_HAPROXY = env.text("BALANCER_HAPROXY", "haproxy")
-BALANCER_RELOAD = env.command("BALANCER_RELOAD", "systemctl reload haproxy")
+NODEBALANCER_USER = env.pattern("NODEBALANCER_USER", "", r"|[a-z_][a-z0-9_-]*", "the name of a user")
+NODEBALANCER_HAPROXY = env.text("NODEBALANCER_HAPROXY", "haproxy")
+NODEBALANCER_RELOAD = env.command("NODEBALANCER_RELOAD", "systemctl reload haproxy")
 # Where uploaded images lie until a worker has taken them in. Web and workers share it; nothing serves it.
 UPLOADS_DIR = env.folder("UPLOADS_DIR", STATE_DIR / "uploads")
 UPLOAD_LIMIT = env.integer("UPLOAD_LIMIT", 5 * 1024**3, 1)  # bytes of the file
@@ -422,7 +422,7 @@ UPLOAD_LIMIT_RAW = env.integer("UPLOAD_LIMIT_RAW", 6 * 1024**3, 1)  # bytes of t
 CELERY_BEAT_SCHEDULE = {
     "sweep": {"task": "compute.jobs.sweep", "schedule": JOB_SWEEP_EVERY},
     "watch": {"task": "compute.jobs.watch", "schedule": WATCHDOG_EVERY},
-    "start_migrations": {"task": "compute.jobs.start_migrations", "schedule": MIGRATIONS_EVERY},
+    "start_moves": {"task": "compute.jobs.start_migrations", "schedule": MOVES_EVERY},
     "keep_maintenance": {"task": "compute.jobs.keep_maintenance", "schedule": MAINTENANCE_EVERY},
     "take_backups": {"task": "compute.jobs.take_backups", "schedule": BACKUPS_EVERY},
     "expire_uploads": {"task": "compute.jobs.expire_uploads", "schedule": 600},
@@ -439,7 +439,7 @@ CELERY_TASK_QUEUES = [Queue("celery"), Queue("clock")]
 CELERY_TASK_ROUTES = {
     "compute.jobs.sweep": {"queue": "clock"},
     "compute.jobs.watch": {"queue": "clock"},
-    "compute.jobs.start_migrations": {"queue": "clock"},
+    "compute.jobs.start_moves": {"queue": "clock"},
     "compute.jobs.keep_maintenance": {"queue": "clock"},
     "compute.jobs.expire_uploads": {"queue": "clock"},
     "compute.jobs.take_backups": {"queue": "clock"},

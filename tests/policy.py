@@ -34,7 +34,6 @@ from compute.models import (
     Address,
     AddressPool,
     Backup,
-    BalancerSample,
     Config,
     Disk,
     DomainRecord,
@@ -45,6 +44,7 @@ from compute.models import (
     InstanceType,
     IPv6Range,
     NodeBalancerNode,
+    NodeBalancerSample,
     Sample,
     StackScript,
     Volume,
@@ -441,7 +441,7 @@ def balancing(scene: Scene) -> None:
     Region.objects.filter(pk=scene.world.region.pk).update(capabilities=["Computes", "NodeBalancers"])
     Address.objects.filter(address="10.0.0.9").update(instance=scene.compute)
     values = dict.fromkeys(("connections", "traffic_in", "traffic_out"), 0.0)
-    BalancerSample.objects.create(nodebalancer=scene.node.config.nodebalancer, at=now(), **values)
+    NodeBalancerSample.objects.create(nodebalancer=scene.node.config.nodebalancer, at=now(), **values)
 
 
 def with_backups(scene: Scene) -> None:

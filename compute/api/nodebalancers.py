@@ -20,9 +20,9 @@ from rest_framework.serializers import (
 from accounts.actors import Actor
 from compute.api.nested import its_instance
 from compute.api.nodebalancer_configs import READ, WRITE, NewBalancerConfig, wish_of
-from compute.models import BalancerTransfer, NodeBalancer, NodeBalancerNode
+from compute.models import NodeBalancer, NodeBalancerNode, NodeBalancerTransfer
 from compute.services.nodebalancers import nodebalancers, stats
-from compute.services.nodebalancers.nodebalancers import BalancerSpec
+from compute.services.nodebalancers.nodebalancers import NodeBalancerSpec
 from config.api.access import READ_ONLY, READ_WRITE
 from config.api.fields import Annotated
 from config.api.responses import JSONResponse
@@ -47,7 +47,7 @@ def _megabytes(number: Any) -> Round:
 
 def _transfer() -> Coalesce:
     """What went through in this month, null where nobody has measured."""
-    counted = BalancerTransfer.objects.filter(nodebalancer=OuterRef("pk"), month=_Month(Now()))
+    counted = NodeBalancerTransfer.objects.filter(nodebalancer=OuterRef("pk"), month=_Month(Now()))
     total = _megabytes(F("received") + F("sent"))
     sums = JSONObject(total=total, out=_megabytes(F("sent")), **{"in": _megabytes(F("received"))})
     unmeasured = {"total": None, "out": None, "in": None}
@@ -149,7 +149,7 @@ class NodeBalancerViewSet(ResourceViewSet[Actor, NodeBalancer]):
         given: dict[str, Any] = self.validated()
         configs = tuple(map(wish_of, given.pop("configs", ())))
         return self.retrieve(
-            request, id=nodebalancers.create(self.actor, BalancerSpec(**given, configs=configs)).pk
+            request, id=nodebalancers.create(self.actor, NodeBalancerSpec(**given, configs=configs)).pk
         )
 
     def update(self, request, id) -> JSONResponse:

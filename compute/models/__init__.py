@@ -9,12 +9,12 @@ from compute.models.instances import Config, ConfigDevice, Disk, Instance
 from compute.models.jobs import Job
 from compute.models.networks import VLAN, AddressShare, IPv6Range
 from compute.models.nodebalancers import (
-    BalancerMeter,
-    BalancerSample,
-    BalancerTransfer,
     NodeBalancer,
     NodeBalancerConfig,
+    NodeBalancerMeter,
     NodeBalancerNode,
+    NodeBalancerSample,
+    NodeBalancerTransfer,
 )
 from compute.models.stackscripts import StackScript
 from compute.models.stats import Alert, Meter, Sample, Transfer
@@ -27,9 +27,6 @@ __all__ = [
     "AddressShare",
     "Alert",
     "Backup",
-    "BalancerMeter",
-    "BalancerSample",
-    "BalancerTransfer",
     "Config",
     "ConfigDevice",
     "Disk",
@@ -49,7 +46,10 @@ __all__ = [
     "Meter",
     "NodeBalancer",
     "NodeBalancerConfig",
+    "NodeBalancerMeter",
     "NodeBalancerNode",
+    "NodeBalancerSample",
+    "NodeBalancerTransfer",
     "PacketFilter",
     "Reservation",
     "Sample",

@@ -198,7 +198,7 @@ class NodeBalancerNode(models.Model):
         return self.label
 
 
-class BalancerSample(models.Model):
+class NodeBalancerSample(models.Model):
     """What a load balancer did in five minutes: `connections` a second, traffic in bits a second."""
 
     nodebalancer = models.ForeignKey(NodeBalancer, on_delete=models.CASCADE, related_name="samples", db_index=False)
@@ -214,7 +214,7 @@ class BalancerSample(models.Model):
         return f"{self.nodebalancer_id} at {self.at:%Y-%m-%d %H:%M}"
 
 
-class BalancerMeter(models.Model):
+class NodeBalancerMeter(models.Model):
     """What was counted of a load balancer since its last sample, on all hosts that balance it."""
 
     nodebalancer = models.OneToOneField(
@@ -229,7 +229,7 @@ class BalancerMeter(models.Model):
         return f"meter of {self.nodebalancer_id}"
 
 
-class BalancerTransfer(models.Model):
+class NodeBalancerTransfer(models.Model):
     """Bytes that a load balancer received from its clients and sent to them in one month (UTC)."""
 
     nodebalancer = models.ForeignKey(

@@ -43,8 +43,8 @@ def watch() -> None:
     watchdog.watch()
 
 
-@shared_task(name="compute.jobs.start_migrations", ignore_result=True, expires=60)
-def start_migrations() -> None:
+@shared_task(name="compute.jobs.start_moves", ignore_result=True, expires=60)
+def start_moves() -> None:
     """Start the host migrations whose time has come."""
     moves.start_due()
 

@@ -15,7 +15,7 @@ from tests.ports import free_port
 ROOT = Path(__file__).resolve().parents[2]
 VARIABLE = re.compile(r'env\.\w+\(\s*"([A-Z_0-9]+)"')
 SOURCE = "".join((ROOT / "config" / name).read_text() for name in ("settings.py", "openid.py"))
-FREE = {"BALANCER_SOCKET", "BALANCER_HAPROXY", "REDIS_PREFIX", "SMS_HTTP_BODY"}
+FREE = {"NODEBALANCER_SOCKET", "NODEBALANCER_HAPROXY", "REDIS_PREFIX", "SMS_HTTP_BODY"}
 """Any text is good for these."""
 PROVIDER = {"OIDC_ISSUER": "https://id.example.com", "OIDC_CLIENT_ID": "skerry", "OIDC_CLIENT_SECRET": "s3cret"}
 
@@ -26,13 +26,13 @@ NUMBERS = re.findall(
     MANAGED_CREDENTIALS MEASUREMENTS_KEPT HOURLY_MEASUREMENTS_KEPT EVENTS_KEPT LOGINS_KEPT JOBS_KEPT
     MESSAGE_ATTEMPTS ATTACHMENT_LIMIT JOB_DRIVER_TIMEOUT JOB_SOFT_LIMIT JOB_HARD_LIMIT JOB_LEASE
     TRANSACTION_IDLE_LIMIT JOB_ATTEMPTS JOB_BACKOFF JOB_SWEEP_EVERY JOB_NOTIFY_PATIENCE WATCHDOG_EVERY
-    MIGRATIONS_EVERY MAINTENANCE_EVERY BACKUPS_EVERY BACKUPS_TRIES BACKUPS_FAILED_KEPT DRIVER_SCALE RDNS_TIMEOUT
+    MOVES_EVERY MAINTENANCE_EVERY BACKUPS_EVERY BACKUPS_TRIES BACKUPS_FAILED_KEPT DRIVER_SCALE RDNS_TIMEOUT
     IPV6_RANGES NODEBALANCERS UPLOAD_LIMIT UPLOAD_LIMIT_RAW OIDC_TIMEOUT
     """,
 )
 FLAGS = ["PRODUCTION", "DEBUG", "OAUTH_IMPLICIT", "SECURE_COOKIES", "RDNS_CHECK"]
 RATES = sorted(set(re.findall(r"RATE_LIMIT_\w+", SOURCE)))
-FOLDERS = ["STATE_DIR", "STATIC_ROOT", "ATTACHMENTS_DIR", "BALANCER_DIR", "UPLOADS_DIR"]
+FOLDERS = ["STATE_DIR", "STATIC_ROOT", "ATTACHMENTS_DIR", "NODEBALANCER_DIR", "UPLOADS_DIR"]
 BAD = [
     *((name, value) for name in NUMBERS for value in ("abc", "-1", "1e99", "nan")),
     *((name, "perhaps") for name in FLAGS),
@@ -89,8 +89,8 @@ BAD = [
     ("SMS_HTTP_METHOD", "TEXT"),
     ("SMS_HTTP_TYPE", "json"),
     ("SMS_HTTP_HEADERS", "Authorization"),
-    ("BALANCER_USER", "two words"),
-    ("BALANCER_RELOAD", "echo 'reloaded"),
+    ("NODEBALANCER_USER", "two words"),
+    ("NODEBALANCER_RELOAD", "echo 'reloaded"),
     *((name, "") for name in PROVIDER),
     *(("OIDC_ISSUER", value) for value in ("id.example.com", "http://id.example.com", "https://[x")),
     ("OIDC_SCOPES", "profile"),

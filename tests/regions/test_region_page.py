@@ -115,7 +115,9 @@ def test_a_retired_region_takes_nothing_new(world: World):
         "instance": lambda: world.create(),
         "volume": lambda: volumes.create(world.actor, volumes.VolumeSpec(label="new", region=world.region.pk)),
         "volume's copy": lambda: volumes.clone(world.actor, volume, "copy"),
-        "balancer": lambda: nodebalancers.create(world.actor, nodebalancers.BalancerSpec(region=world.region.pk)),
+        "balancer": lambda: nodebalancers.create(
+            world.actor, nodebalancers.NodeBalancerSpec(region=world.region.pk)
+        ),
         "upload": lambda: images.begin_upload(world.actor, label="mine", description=None, region=world.region.pk),
         "clone": lambda: clones.clone(world.actor, kept, clones.CloneSpec(region=world.region.pk)),
         "arrival": lambda: moves.migrate(world.actor, kept, other.pk),

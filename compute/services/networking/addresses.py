@@ -22,7 +22,7 @@ UPDATE compute_address SET {column} = %(holder)s
 RETURNING address
 """
 _FOR_INSTANCE = _TAKE.format(column="instance_id")
-_FOR_BALANCER = _TAKE.format(column="nodebalancer_id")
+_FOR_NODEBALANCER = _TAKE.format(column="nodebalancer_id")
 
 
 def take(region_id: str, instance_id: int, *, public: bool) -> str:
@@ -37,7 +37,7 @@ def take(region_id: str, instance_id: int, *, public: bool) -> str:
 
 def take_for_balancer(region_id: str, balancer_id: int) -> str:
     """As `take`: a public address for a load balancer."""
-    return _take(_FOR_BALANCER, region_id, balancer_id, True)
+    return _take(_FOR_NODEBALANCER, region_id, balancer_id, True)
 
 
 def _take(statement: str, region_id: str, holder: int, public: bool) -> str:

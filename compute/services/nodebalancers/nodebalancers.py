@@ -32,7 +32,7 @@ IPV6_MARK = 0x6E62
 
 
 @dataclass(frozen=True, slots=True)
-class BalancerSpec:
+class NodeBalancerSpec:
     """What a client asks for; None where it says nothing."""
 
     region: str
@@ -43,7 +43,7 @@ class BalancerSpec:
 
 
 @transaction.atomic
-def create(actor: Actor, spec: BalancerSpec) -> NodeBalancer:
+def create(actor: Actor, spec: NodeBalancerSpec) -> NodeBalancer:
     """Make a load balancer, with its configs and their nodes, and an address of its own.
 
     Raises `Invalid` with every failing field (``configs[0].nodes[1].address``), without a field where the account
@@ -103,7 +103,7 @@ def _check_region(region_id: str, problems: Problems) -> None:
         problems.add("region", refusal)
 
 
-def _make(actor: Actor, spec: BalancerSpec) -> NodeBalancer:
+def _make(actor: Actor, spec: NodeBalancerSpec) -> NodeBalancer:
     """The row with its address: the key is drawn first, for the label and for who takes the address."""
     (key,) = draw_keys(NodeBalancer)
     ipv4 = take_for_balancer(spec.region, key)

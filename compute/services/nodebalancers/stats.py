@@ -9,7 +9,13 @@ from django.db import transaction
 from django.db.models import F
 from django.utils.timezone import now
 
-from compute.models import BalancerMeter, BalancerSample, BalancerTransfer, NodeBalancer, NodeBalancerNode
+from compute.models import (
+    NodeBalancer,
+    NodeBalancerMeter,
+    NodeBalancerNode,
+    NodeBalancerSample,
+    NodeBalancerTransfer,
+)
 from compute.services.common.months import month_of
 from config.errors import Invalid
 
@@ -43,12 +49,12 @@ def record(grown: Mapping[int, Growth], at: datetime) -> None:
     """
     rows = NodeBalancer.objects.filter(pk__in=grown).order_by("pk").select_for_update(no_key=True)
     ids = list(rows.values_list("pk", flat=True))
-    BalancerMeter.objects.bulk_create(
-        [BalancerMeter(nodebalancer_id=pk, since=at) for pk in ids], ignore_conflicts=True
+    NodeBalancerMeter.objects.bulk_create(
+        [NodeBalancerMeter(nodebalancer_id=pk, since=at) for pk in ids], ignore_conflicts=True
     )
-    meters = BalancerMeter.objects.in_bulk(ids)
+    meters = NodeBalancerMeter.objects.in_bulk(ids)
     samples = [sample for meter in meters.values() if (sample := _sample(meter, at))]
-    BalancerSample.objects.bulk_create(samples, ignore_conflicts=True)
+    NodeBalancerSample.objects.bulk_create(samples, ignore_conflicts=True)
     for sample in samples:
         meter = meters[sample.nodebalancer_id]
         meter.since, meter.connections, meter.received, meter.sent = at, 0, 0, 0
@@ -56,17 +62,19 @@ def record(grown: Mapping[int, Growth], at: datetime) -> None:
         meter.connections += grown[pk].connections
         meter.received += grown[pk].received
         meter.sent += grown[pk].sent
-    BalancerMeter.objects.bulk_update(meters.values(), ["since", "connections", "received", "sent"], batch_size=500)
+    NodeBalancerMeter.objects.bulk_update(
+        meters.values(), ["since", "connections", "received", "sent"], batch_size=500
+    )
     _count_transfer({pk: grown[pk] for pk in ids}, at)
 
 
-def _sample(meter: BalancerMeter, at: datetime) -> BalancerSample | None:
+def _sample(meter: NodeBalancerMeter, at: datetime) -> NodeBalancerSample | None:
     """The sample of the meter's five minutes, if they are over."""
     bucket = int(meter.since.timestamp()) // SPAN
     if int(at.timestamp()) // SPAN <= bucket:
         return None
     seconds = (at - meter.since).total_seconds()
-    return BalancerSample(
+    return NodeBalancerSample(
         nodebalancer_id=meter.pk,
         at=datetime.fromtimestamp(bucket * SPAN, UTC),
         connections=meter.connections / seconds,
@@ -78,10 +86,10 @@ def _sample(meter: BalancerMeter, at: datetime) -> BalancerSample | None:
 def _count_transfer(grown: Mapping[int, Growth], at: datetime) -> None:
     """Add to the sums of the month, which are there from the first time on."""
     month = month_of(at)
-    BalancerTransfer.objects.bulk_create(
-        [BalancerTransfer(nodebalancer_id=pk, month=month) for pk in grown], ignore_conflicts=True
+    NodeBalancerTransfer.objects.bulk_create(
+        [NodeBalancerTransfer(nodebalancer_id=pk, month=month) for pk in grown], ignore_conflicts=True
     )
-    counted = BalancerTransfer.objects.filter(nodebalancer__in=grown, month=month)
+    counted = NodeBalancerTransfer.objects.filter(nodebalancer__in=grown, month=month)
     rows = {row.nodebalancer_id: row for row in counted}
     changed = []
     for pk, growth in grown.items():
@@ -89,12 +97,12 @@ def _count_transfer(grown: Mapping[int, Growth], at: datetime) -> None:
             rows[pk].received = F("received") + growth.received
             rows[pk].sent = F("sent") + growth.sent
             changed.append(rows[pk])
-    BalancerTransfer.objects.bulk_update(changed, ["received", "sent"], batch_size=500)
+    NodeBalancerTransfer.objects.bulk_update(changed, ["received", "sent"], batch_size=500)
 
 
 def thin(at: datetime) -> None:
     """Drop samples that no answer shows any more."""
-    BalancerSample.objects.filter(at__lt=at - KEPT).delete()
+    NodeBalancerSample.objects.filter(at__lt=at - KEPT).delete()
 
 
 def see(seen: Mapping[tuple[int, str], str]) -> int:
@@ -114,7 +122,9 @@ def see(seen: Mapping[tuple[int, str], str]) -> int:
 
 def of_last_day(balancer: NodeBalancer) -> dict[str, Any]:
     """The samples of the last 24 hours, as charts want them. Raises `Invalid` where there are none."""
-    taken = BalancerSample.objects.filter(nodebalancer=balancer, at__gte=now() - timedelta(hours=24)).order_by("at")
+    taken = NodeBalancerSample.objects.filter(nodebalancer=balancer, at__gte=now() - timedelta(hours=24)).order_by(
+        "at"
+    )
     rows = list(taken.values_list("at", "connections", "traffic_in", "traffic_out"))
     if not rows:
         raise Invalid(NONE_YET)

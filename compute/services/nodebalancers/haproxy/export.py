@@ -46,9 +46,9 @@ class Exporter:
     """
 
     def __init__(self, regions: Sequence[str] = (), *, reload: bool = True):
-        folder = Path(settings.BALANCER_DIR)
-        socket = Path(settings.BALANCER_SOCKET) if settings.BALANCER_SOCKET else folder / "haproxy.sock"
-        self.places = Places(folder, socket, settings.BALANCER_USER)
+        folder = Path(settings.NODEBALANCER_DIR)
+        socket = Path(settings.NODEBALANCER_SOCKET) if settings.NODEBALANCER_SOCKET else folder / "haproxy.sock"
+        self.places = Places(folder, socket, settings.NODEBALANCER_USER)
         self.regions = regions
         self.reloads = reload
         self.revision = ""
@@ -149,7 +149,7 @@ class Exporter:
     def _check(self, rendered: Rendered) -> None:
         path = self.config.with_suffix(".new")
         _write_whole(path, rendered.text)
-        control.check(settings.BALANCER_HAPROXY, path)
+        control.check(settings.NODEBALANCER_HAPROXY, path)
 
     def _store(self, rendered: Rendered) -> None:
         """Write the certificates. Their names tell what is in them, so those in use are never written over."""
@@ -178,7 +178,7 @@ class Exporter:
             self._keep_states()
         except HAProxyError as error:
             log.info("nothing to hand on to the next HAProxy: %s", error)
-        control.reload(settings.BALANCER_RELOAD)
+        control.reload(settings.NODEBALANCER_RELOAD)
         log.info("reloaded HAProxy with %s", self.revision)
 
     def _keep_states(self) -> None:

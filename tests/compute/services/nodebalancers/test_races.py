@@ -10,7 +10,7 @@ from compute.models import Address, NodeBalancer, NodeBalancerConfig, NodeBalanc
 from compute.services.networking import assign
 from compute.services.nodebalancers import configs, nodebalancers, nodes
 from compute.services.nodebalancers.configs import ConfigWish
-from compute.services.nodebalancers.nodebalancers import BalancerSpec
+from compute.services.nodebalancers.nodebalancers import NodeBalancerSpec
 from compute.services.nodebalancers.nodes import NodeWish
 from compute.services.removal import remove
 from regions.models import Region
@@ -24,7 +24,7 @@ pytestmark = pytest.mark.django_db(transaction=True)
 @pytest.fixture
 def balancer(world) -> NodeBalancer:
     Region.objects.update(capabilities=["Computes", "NodeBalancers"])
-    return nodebalancers.create(world.actor, BalancerSpec(region=world.region.pk, configs=(ConfigWish(),)))
+    return nodebalancers.create(world.actor, NodeBalancerSpec(region=world.region.pk, configs=(ConfigWish(),)))
 
 
 def add(world, config: NodeBalancerConfig, address: str) -> NodeBalancerNode:
@@ -35,7 +35,7 @@ def test_every_balancer_and_instance_has_an_address_of_its_own(world, balancer):
     def act(number: int) -> str:
         if number % 2:
             return world.create(label=f"one-{number}").ipv4[0]
-        return nodebalancers.create(world.actor, BalancerSpec(region=world.region.pk)).ipv4
+        return nodebalancers.create(world.actor, NodeBalancerSpec(region=world.region.pk)).ipv4
 
     taken = done(race(act))
 
@@ -45,7 +45,7 @@ def test_every_balancer_and_instance_has_an_address_of_its_own(world, balancer):
 
 def test_a_region_never_has_more_than_it_may(world, balancer, settings):
     settings.NODEBALANCERS = 3
-    made = done(race(lambda number: nodebalancers.create(world.actor, BalancerSpec(region=world.region.pk))))
+    made = done(race(lambda number: nodebalancers.create(world.actor, NodeBalancerSpec(region=world.region.pk))))
     assert len(made) == 2
 
 

@@ -4,7 +4,13 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from compute.models import BalancerMeter, BalancerSample, BalancerTransfer, NodeBalancer, NodeBalancerNode
+from compute.models import (
+    NodeBalancer,
+    NodeBalancerMeter,
+    NodeBalancerNode,
+    NodeBalancerSample,
+    NodeBalancerTransfer,
+)
 from compute.services.common.months import month_of
 from compute.services.nodebalancers.stats import Growth, record, see, thin
 from compute.worker.tasks import thin_samples
@@ -22,12 +28,12 @@ def balancer() -> NodeBalancer:
 
 
 def samples() -> list[tuple]:
-    rows = BalancerSample.objects.order_by("at")
+    rows = NodeBalancerSample.objects.order_by("at")
     return list(rows.values_list("at", "connections", "traffic_in", "traffic_out"))
 
 
 def transfer() -> dict:
-    return {row.month.month: (row.received, row.sent) for row in BalancerTransfer.objects.all()}
+    return {row.month.month: (row.received, row.sent) for row in NodeBalancerTransfer.objects.all()}
 
 
 def test_five_minutes_make_a_sample_of_what_all_hosts_tell(balancer):
@@ -37,7 +43,7 @@ def test_five_minutes_make_a_sample_of_what_all_hosts_tell(balancer):
     assert samples() == []
     record({balancer.pk: Growth(7, 70, 700)}, AT + 4 * MINUTE)
     assert samples() == [(AT - MINUTE, 30 / 240, 1500 * 8 / 240, 150 * 8 / 240)]
-    meter = BalancerMeter.objects.get()
+    meter = NodeBalancerMeter.objects.get()
     assert (meter.since, meter.connections, meter.received, meter.sent) == (AT + 4 * MINUTE, 7, 70, 700)
 
 
@@ -57,8 +63,8 @@ def test_only_this_month_is_shown_in_megabytes(balancer, client_for, owner):
     NodeBalancer.objects.update(account=owner.account)
     now = datetime.now(UTC)
     for month in {month_of(now), month_of(now + timedelta(hours=1))}:  # which may begin meanwhile
-        BalancerTransfer.objects.create(nodebalancer=balancer, month=month, received=10**6, sent=12345)
-    BalancerTransfer.objects.create(nodebalancer=balancer, month="2020-01-01", received=10**12)
+        NodeBalancerTransfer.objects.create(nodebalancer=balancer, month=month, received=10**6, sent=12345)
+    NodeBalancerTransfer.objects.create(nodebalancer=balancer, month="2020-01-01", received=10**12)
     shown = client_for(owner).get(f"/v4/nodebalancers/{balancer.pk}").json()["transfer"]
     assert shown == {"total": 1.01, "in": 1.0, "out": 0.01}
 
@@ -66,11 +72,11 @@ def test_only_this_month_is_shown_in_megabytes(balancer, client_for, owner):
 def test_samples_that_no_answer_shows_go(balancer):
     values = dict.fromkeys(("connections", "traffic_in", "traffic_out"), 1.0)
     for hours in (1, 47, 49):
-        BalancerSample.objects.create(nodebalancer=balancer, at=AT - timedelta(hours=hours), **values)
+        NodeBalancerSample.objects.create(nodebalancer=balancer, at=AT - timedelta(hours=hours), **values)
     thin(AT)
-    assert BalancerSample.objects.count() == 2
+    assert NodeBalancerSample.objects.count() == 2
     thin_samples()
-    assert BalancerSample.objects.count() == 0, "the clock does it"
+    assert NodeBalancerSample.objects.count() == 0, "the clock does it"
 
 
 def test_a_status_is_that_of_the_address_that_was_looked_at():

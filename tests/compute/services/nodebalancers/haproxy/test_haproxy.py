@@ -20,11 +20,11 @@ from compute.management.commands import balance
 from compute.models import (
     Address,
     AddressPool,
-    BalancerSample,
     Instance,
     NodeBalancer,
     NodeBalancerConfig,
     NodeBalancerNode,
+    NodeBalancerSample,
 )
 from compute.services.nodebalancers.haproxy import control, export
 from compute.services.nodebalancers.haproxy.control import HAProxyError
@@ -90,10 +90,10 @@ def running(settings, region, monkeypatch):
         monkeypatch.setattr(control, name, 240.0)
     monkeypatch.setattr(balance, "RELOAD_PATIENCE", 240.0)
     with proxy() as made:
-        settings.BALANCER_DIR, settings.BALANCER_SOCKET = made.folder, ""
+        settings.NODEBALANCER_DIR, settings.NODEBALANCER_SOCKET = made.folder, ""
         call_command("balance", "--region", "us-test", "--no-reload", stdout=io.StringIO())
         made.start()
-        settings.BALANCER_RELOAD = made.reload
+        settings.NODEBALANCER_RELOAD = made.reload
         yield made
 
 
@@ -432,7 +432,7 @@ class TestWhatIsMeasured:
         later = export.now() + export.stats.timedelta(minutes=5)
         monkeypatch.setattr(export, "now", lambda: later)
         exporter.report_now(count=True)
-        sample = BalancerSample.objects.get()
+        sample = NodeBalancerSample.objects.get()
         assert sample.connections > 0
         stats = api.get(f"{balanced.path}/stats").json()["data"]
         moment = int(sample.at.timestamp() * 1000)
@@ -517,23 +517,23 @@ class TestTheExporter:
     def test_changes_nothing_where_the_whole_is_refused(self, api, exporter, servers, settings):
         balanced = Balanced(api, exporter, servers)
         before = exporter.config.read_text()
-        settings.BALANCER_HAPROXY = shutil.which("false")
+        settings.NODEBALANCER_HAPROXY = shutil.which("false")
         api.put(balanced.config, {"algorithm": "source"})
         with pytest.raises(HAProxyError):
             exporter.look()
         assert exporter.config.read_text() == before
-        settings.BALANCER_HAPROXY = "haproxy"
+        settings.NODEBALANCER_HAPROXY = "haproxy"
         assert exporter.look(), "it is tried again"
 
     def test_tries_a_reload_again_that_was_not_followed(
         self, api, exporter, servers, settings, running, monkeypatch
     ):
         balanced = Balanced(api, exporter, servers)
-        settings.BALANCER_RELOAD = "true"
+        settings.NODEBALANCER_RELOAD = "true"
         api.put(balanced.config, {"algorithm": "source"})
         assert exporter.look()
         assert not exporter.follows()
-        settings.BALANCER_RELOAD = running.reload
+        settings.NODEBALANCER_RELOAD = running.reload
         monkeypatch.setattr(export, "RELOAD_PATIENCE", 0)
         exporter.look()
         until(exporter.follows, "the second reload")
@@ -563,7 +563,7 @@ class TestTheExporter:
             call_command("balance", "--region", "us-nowhere")
 
     def test_goes_on_whatever_fails_until_it_is_told_to_stop(self, monkeypatch, settings, tmp_path, db):
-        settings.BALANCER_DIR, settings.BALANCER_SOCKET = tmp_path, ""
+        settings.NODEBALANCER_DIR, settings.NODEBALANCER_SOCKET = tmp_path, ""
         outcomes = [HAProxyError("it refuses"), OperationalError("it is gone"), None]
         closed: list[bool] = []
 
@@ -586,13 +586,13 @@ class TestTheExporter:
 
     def test_says_so_when_haproxy_does_not_follow(self, api, exporter, servers, settings, running, monkeypatch):
         balanced = Balanced(api, exporter, servers)
-        settings.BALANCER_RELOAD = "true"
+        settings.NODEBALANCER_RELOAD = "true"
         monkeypatch.setattr(balance, "RELOAD_PATIENCE", 0.2)
         api.put(balanced.config, {"algorithm": "source"})
         for _ in range(2):
             with pytest.raises(CommandError, match="does not run the new configuration"):
                 call_command("balance", "--region", "us-test")
-        settings.BALANCER_RELOAD = running.reload
+        settings.NODEBALANCER_RELOAD = running.reload
         monkeypatch.setattr(balance, "RELOAD_PATIENCE", 240.0)
         call_command("balance", "--region", "us-test", stdout=io.StringIO())
 
