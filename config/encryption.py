@@ -2,7 +2,7 @@
 of managed.
 
 The keys are the setting ENCRYPTION_KEYS: the first encrypts, all decrypt. `manage.py rotate_keys` brings every
-`SealedField` to the first.
+`EncryptedField` to the first.
 """
 
 import base64
@@ -16,8 +16,8 @@ from django.conf import settings
 from django.db import models
 
 
-class SealedField(models.BinaryField):
-    """What `seal` made. Columns of this kind are found by their class when keys rotate."""
+class EncryptedField(models.BinaryField):
+    """What `encrypt_json` made. Columns of this kind are found by their class when keys rotate."""
 
 
 @cache
@@ -25,24 +25,27 @@ def _fernet(keys: tuple[str, ...]) -> MultiFernet:
     return MultiFernet([Fernet(base64.urlsafe_b64encode(hashlib.sha256(key.encode()).digest())) for key in keys])
 
 
-def seal(secrets: dict[str, Any]) -> bytes:
+def encrypt_json(secrets: dict[str, Any]) -> bytes:
     """Encrypt a JSON-able object with the first of ``settings.ENCRYPTION_KEYS``."""
     return _fernet(tuple(settings.ENCRYPTION_KEYS)).encrypt(json.dumps(secrets).encode())
 
 
-def unseal(sealed: bytes | memoryview) -> dict[str, Any]:
+def decrypt_json(encrypted: bytes | memoryview) -> dict[str, Any]:
     """The object back, with whichever key fits. Raises `cryptography.fernet.InvalidToken` when none does."""
-    return json.loads(_fernet(tuple(settings.ENCRYPTION_KEYS)).decrypt(bytes(sealed)))
+    return json.loads(_fernet(tuple(settings.ENCRYPTION_KEYS)).decrypt(bytes(encrypted)))
 
 
-def reseal(sealed: bytes | memoryview) -> bytes | None:
+def reencrypt(encrypted: bytes | memoryview) -> bytes | None:
     """The same secrets under the first key, or None where they are under it already.
 
     Raises `cryptography.fernet.InvalidToken` where no key fits.
     """
     first, *_ = keys = tuple(settings.ENCRYPTION_KEYS)
     try:
-        _fernet((first,)).decrypt(bytes(sealed))
+        _fernet((first,)).decrypt(bytes(encrypted))
     except InvalidToken:
-        return _fernet(keys).rotate(bytes(sealed))
+        return _fernet(keys).rotate(bytes(encrypted))
     return None
+
+
+SealedField = EncryptedField  # the first migrations know it by this name

@@ -34,12 +34,12 @@ LARGEST = 1_000_000
 """Of numbers of seconds: some eleven days. PostgreSQL takes milliseconds of no more than twice that."""
 RENAMED = {
     "JOB_NOTIFY_PATIENCE": "JOB_RING_PATIENCE",
-    "MOVES_EVERY": "MOVES_EVERY",
-    "NODEBALANCER_DIR": "NODEBALANCER_DIR",
-    "NODEBALANCER_SOCKET": "NODEBALANCER_SOCKET",
-    "NODEBALANCER_USER": "NODEBALANCER_USER",
-    "NODEBALANCER_HAPROXY": "NODEBALANCER_HAPROXY",
-    "NODEBALANCER_RELOAD": "NODEBALANCER_RELOAD",
+    "MOVES_EVERY": "MIGRATIONS_EVERY",
+    "NODEBALANCER_DIR": "BALANCER_DIR",
+    "NODEBALANCER_SOCKET": "BALANCER_SOCKET",
+    "NODEBALANCER_USER": "BALANCER_USER",
+    "NODEBALANCER_HAPROXY": "BALANCER_HAPROXY",
+    "NODEBALANCER_RELOAD": "BALANCER_RELOAD",
 }
 """Variables by their names of now: those of the release before, which are still read in this one, with a
 warning."""

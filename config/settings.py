@@ -422,7 +422,7 @@ UPLOAD_LIMIT_RAW = env.integer("UPLOAD_LIMIT_RAW", 6 * 1024**3, 1)  # bytes of t
 CELERY_BEAT_SCHEDULE = {
     "sweep": {"task": "compute.jobs.sweep", "schedule": JOB_SWEEP_EVERY},
     "watch": {"task": "compute.jobs.watch", "schedule": WATCHDOG_EVERY},
-    "start_moves": {"task": "compute.jobs.start_migrations", "schedule": MOVES_EVERY},
+    "start_moves": {"task": "compute.jobs.start_moves", "schedule": MOVES_EVERY},
     "keep_maintenance": {"task": "compute.jobs.keep_maintenance", "schedule": MAINTENANCE_EVERY},
     "take_backups": {"task": "compute.jobs.take_backups", "schedule": BACKUPS_EVERY},
     "expire_uploads": {"task": "compute.jobs.expire_uploads", "schedule": 600},

@@ -46,8 +46,8 @@ def certificate(
 
 def pem(key, password: str | None = None) -> str:
     """The key as PEM."""
-    sealing = BestAvailableEncryption(password.encode()) if password else NoEncryption()
-    return key.private_bytes(Encoding.PEM, PrivateFormat.PKCS8, sealing).decode()
+    protection = BestAvailableEncryption(password.encode()) if password else NoEncryption()
+    return key.private_bytes(Encoding.PEM, PrivateFormat.PKCS8, protection).decode()
 
 
 def bent(text: str, old: str, new: str) -> str:

@@ -46,7 +46,7 @@ from compute.models import (
     Volume,
 )
 from compute.services.stackscripts.fields import read_fields
-from config.encryption import seal
+from config.encryption import encrypt_json
 from config.errors import Problems
 from managed.models import Contact, Credential, Issue, Service
 from regions.models import Region
@@ -470,7 +470,7 @@ class CredentialFactory(DjangoModelFactory):
 
     account = factory.SubFactory(AccountFactory, managed=True)
     label = factory.Sequence(lambda n: f"credential {n}")
-    sealed = factory.LazyAttribute(lambda it: seal({"username": it.username, "password": it.password}))
+    encrypted = factory.LazyAttribute(lambda it: encrypt_json({"username": it.username, "password": it.password}))
 
 
 class ServiceFactory(DjangoModelFactory):

@@ -51,7 +51,7 @@ from compute.models import (
 )
 from compute.services.domains import zone_import
 from compute.services.stats.sampling import COUNTERS
-from config.encryption import seal
+from config.encryption import encrypt_json
 from managed.models import Contact, Credential, Issue, Service
 from regions.models import Region
 from tags.services import set_tags
@@ -465,16 +465,17 @@ def secret_given(scene: Scene) -> None:
     """To everybody, to be confirmed by a code."""
     until = now() + timedelta(hours=1)
     SecondFactor.objects.bulk_create(
-        SecondFactor(user=user, pending=seal({"secret": TOTP_SECRET}), pending_until=until)
+        SecondFactor(user=user, pending=encrypt_json({"secret": TOTP_SECRET}), pending_until=until)
         for user in User.objects.all()
     )
 
 
 def code_sent(scene: Scene) -> None:
     """To everybody's phone."""
-    until, code = now() + timedelta(minutes=10), seal({"code": "123456"})
+    until, code = now() + timedelta(minutes=10), encrypt_json({"code": "123456"})
     PhoneVerification.objects.bulk_create(
-        PhoneVerification(user=user, number="+4740612345", sealed=code, expiry=until) for user in User.objects.all()
+        PhoneVerification(user=user, number="+4740612345", encrypted=code, expiry=until)
+        for user in User.objects.all()
     )
 
 

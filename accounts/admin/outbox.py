@@ -68,7 +68,7 @@ class MessagePage(ReadOnlyPage):
     list_filter = (Standing, "channel")
     search_fields = ("=pk", "^recipient")
     search_help_text = "Message id, or how an address or a number (+47…) begins. What was sent is not kept."
-    secret = ("sealed",)
+    secret = ("encrypted",)
     ordering = ("-id",)
     sortable_by = ()
     fieldsets = (

@@ -3,7 +3,7 @@
 from django.db import models
 from django.db.models.functions import Now
 
-from config.encryption import SealedField
+from config.encryption import EncryptedField
 
 
 class Message(models.Model):
@@ -20,7 +20,7 @@ class Message(models.Model):
     channel = models.CharField(max_length=4, choices=Channel)
     recipient = models.CharField(max_length=128)
     subject = models.CharField(max_length=200, blank=True, help_text="What it is about; never a secret.")
-    sealed = SealedField(editable=False)
+    encrypted = EncryptedField(editable=False)
     attempt = models.PositiveSmallIntegerField(default=0)
     error = models.TextField(blank=True)
     created = models.DateTimeField(db_default=Now())

@@ -3,7 +3,7 @@
 from django.db import models
 
 from accounts.models.users import User
-from config.encryption import SealedField
+from config.encryption import EncryptedField
 
 
 class SecondFactor(models.Model):
@@ -14,10 +14,10 @@ class SecondFactor(models.Model):
     """
 
     user = models.OneToOneField(User, primary_key=True, on_delete=models.CASCADE, related_name="second_factor")
-    sealed = SealedField(null=True, editable=False)
+    encrypted = EncryptedField(null=True, editable=False)
     last_step = models.BigIntegerField(default=0)
     scratch = models.CharField(max_length=64, blank=True, editable=False)
-    pending = SealedField(null=True, editable=False)
+    pending = EncryptedField(null=True, editable=False)
     pending_until = models.DateTimeField(null=True, blank=True)
 
     def __str__(self):
@@ -44,7 +44,7 @@ class PhoneVerification(models.Model):
 
     user = models.OneToOneField(User, primary_key=True, on_delete=models.CASCADE, related_name="phone_verification")
     number = models.CharField(max_length=20)
-    sealed = SealedField(editable=False)
+    encrypted = EncryptedField(editable=False)
     attempts = models.PositiveSmallIntegerField(default=0)
     expiry = models.DateTimeField()
 

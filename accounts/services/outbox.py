@@ -19,7 +19,7 @@ from django.template.loader import render_to_string
 from django.utils.module_loading import import_string
 
 from accounts.models import Message, User
-from config.encryption import seal, unseal
+from config.encryption import decrypt_json, encrypt_json
 from config.errors import Missing
 from config.notify import notify
 
@@ -62,7 +62,9 @@ def text(number: str, words: str) -> Message:
 def _post(channel: str, recipient: str, subject: str, content: dict[str, str]) -> Message:
     if not connection.in_atomic_block:
         raise RuntimeError("a message is written in the transaction of what it tells")
-    message = Message.objects.create(channel=channel, recipient=recipient, subject=subject, sealed=seal(content))
+    message = Message.objects.create(
+        channel=channel, recipient=recipient, subject=subject, encrypted=encrypt_json(content)
+    )
     transaction.on_commit(partial(notify, TASK), robust=True)
     return message
 
@@ -121,7 +123,7 @@ def _send(message: Message) -> bool:
     """Hand one message over. What goes wrong is written beside it, and tried again later."""
     content: dict[str, str] = {}
     try:
-        content = unseal(message.sealed)
+        content = decrypt_json(message.encrypted)
         deliver = _deliver_mail if message.channel == Message.Channel.MAIL else _deliver_text
         deliver(message, content)
     except Exception as error:  # noqa: BLE001 - whatever a gateway raises, the message must stay due

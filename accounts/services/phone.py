@@ -15,7 +15,7 @@ from accounts.models import PhoneVerification, User
 from accounts.services import attempts, outbox
 from accounts.services.events import record_event
 from accounts.services.refs import profile_ref
-from config.encryption import seal, unseal
+from config.encryption import decrypt_json, encrypt_json
 from config.errors import Invalid
 
 VALID_FOR = timedelta(minutes=10)
@@ -51,7 +51,7 @@ def verify(actor: Actor, code: str) -> None:
     # counted before it is looked at, so that many guesses at once are no way around the limit
     counted = mine.filter(attempts__lt=GUESSES).update(attempts=F("attempts") + 1)
     found = mine.first() if counted else None
-    if found is None or not constant_time_compare(unseal(found.sealed)["code"], code.strip()):
+    if found is None or not constant_time_compare(decrypt_json(found.encrypted)["code"], code.strip()):
         raise Invalid(WRONG, "otp_code")
     with transaction.atomic():
         deleted, _ = PhoneVerification.objects.filter(pk=found.pk, number=found.number).delete()
@@ -81,9 +81,14 @@ def _code_for(user: User, number: str) -> str:
         user=user, number=number, expiry__gt=Now(), attempts__lt=GUESSES
     ).first()
     if valid is not None:
-        return unseal(valid.sealed)["code"]
+        return decrypt_json(valid.encrypted)["code"]
     code = f"{secrets.randbelow(10**6):06}"
-    values = {"number": number, "sealed": seal({"code": code}), "attempts": 0, "expiry": now() + VALID_FOR}
+    values = {
+        "number": number,
+        "encrypted": encrypt_json({"code": code}),
+        "attempts": 0,
+        "expiry": now() + VALID_FOR,
+    }
     PhoneVerification.objects.update_or_create(user=user, defaults=values)
     return code
 

@@ -47,7 +47,7 @@ def delete_in_batches(old: QuerySet) -> int:
 def _end_set_ups() -> None:
     """Secrets for a second factor that was not confirmed in time."""
     late = SecondFactor.objects.filter(pending_until__lt=Now())
-    delete_in_batches(late.filter(sealed=None))
+    delete_in_batches(late.filter(encrypted=None))
     late.update(pending=None, pending_until=None)
 
 

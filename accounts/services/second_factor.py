@@ -16,7 +16,7 @@ from accounts.services import attempts
 from accounts.services.events import record_event
 from accounts.services.refs import profile_ref
 from accounts.services.security_questions import are_answered
-from config.encryption import seal, unseal
+from config.encryption import decrypt_json, encrypt_json
 from config.errors import Invalid
 
 STEP = 30
@@ -41,7 +41,7 @@ def begin(actor: Actor) -> tuple[str, datetime]:
     if not are_answered(actor):
         raise Invalid(QUESTIONS_FIRST)
     secret, until = pyotp.random_base32(), now() + SET_UP_WITHIN
-    values = {"pending": seal({"secret": secret}), "pending_until": until}
+    values = {"pending": encrypt_json({"secret": secret}), "pending_until": until}
     SecondFactor.objects.update_or_create(user_id=actor.person, defaults=values)
     return secret, until
 
@@ -68,7 +68,7 @@ def confirm(actor: Actor, code: str) -> str:
         if step is None:
             raise Invalid(WRONG, "tfa_code")
         scratch = secrets.token_hex(SCRATCH_BYTES)
-        held.sealed, held.pending, held.pending_until = held.pending, None, None
+        held.encrypted, held.pending, held.pending_until = held.pending, None, None
         held.last_step, held.scratch = step, _digest(scratch)
         held.save()
         # browsers that were remembered when a password was enough have not shown it yet
@@ -100,10 +100,10 @@ def disable(actor: Actor | None, user: User, message: str = "") -> bool:
 def accept(user: User, code: str) -> bool:
     """Whether `code` lets `user` in: one of the app that was not taken before, or the scratch code, which is then
     used up. Of two requests with one code, one is let in."""
-    held = SecondFactor.objects.filter(user=user, sealed__isnull=False).first()
+    held = SecondFactor.objects.filter(user=user, encrypted__isnull=False).first()
     if held is None:
         return False
-    step = _step_of(_secret(held.sealed), code)
+    step = _step_of(_secret(held.encrypted), code)
     mine = SecondFactor.objects.filter(user=user)
     if step is not None:
         return bool(mine.filter(last_step__lt=step).update(last_step=step))
@@ -119,8 +119,8 @@ def _step_of(secret: str, code: str) -> int | None:
     return matching[0] if matching else None
 
 
-def _secret(sealed: bytes | memoryview | None) -> str:
-    return unseal(sealed or b"")["secret"]
+def _secret(encrypted: bytes | memoryview | None) -> str:
+    return decrypt_json(encrypted or b"")["secret"]
 
 
 def _digest(scratch: str) -> str:

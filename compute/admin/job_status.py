@@ -83,7 +83,7 @@ def with_standing(jobs: QuerySet[Job]) -> QuerySet[Job]:
     Secrets stay in the database: the column is not read.
     """
     hosts = Host.objects.alias(key=Cast("pk", TextField()))
-    return jobs.defer("sealed").annotate(
+    return jobs.defer("encrypted").annotate(
         clock=Now(),
         target=Subquery(hosts.filter(key=KeyTextTransform("host", OuterRef("data"))).values("label")[:1]),
         due=Greatest("run_at", Coalesce("lease_until", "run_at")),

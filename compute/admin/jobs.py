@@ -133,7 +133,7 @@ class JobPage(ReadOnlyPage):
     search_fields = ("=instance_id", "^instance__label")
     search_help_text = "Id of an instance or job, username, or how a label, company or account's email begins."
     ordering = ("-id",)
-    secret = ("sealed",)
+    secret = ("encrypted",)
     sortable_by = ()
     fieldsets = (
         (None, {"fields": (

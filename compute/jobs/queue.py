@@ -17,7 +17,7 @@ from compute.jobs.notify import notify
 from compute.models import Instance, Job, Volume
 from compute.refs import instance_ref
 from config.db.inserts import insert, insert_together
-from config.encryption import seal
+from config.encryption import encrypt_json
 from config.errors import Busy, Invalid, Missing
 
 
@@ -37,7 +37,7 @@ def enqueue(
     """Flip the instance to the kind's status and insert the job with its event, in the caller's transaction.
 
     Raises `Busy` while another job lives, `Invalid` naming the status when the kind cannot start from it,
-    `Missing` when the instance went away meanwhile. `secrets` are sealed and end with the job. `action` replaces
+    `Missing` when the instance went away meanwhile. `secrets` are encrypted and end with the job. `action` replaces
     the kind's own action (the watchdog's boots are ``lassie_reboot``); `source` is the instance that a clone
     copies, which the event is then about. `volume` is one that is worked on, whose row the caller holds; `about` is
     what the event is about, where that is not the instance.
@@ -155,7 +155,7 @@ def _draft(
         kind=kind.name,
         step=kind.plan(data)[0].name,
         data=data,
-        sealed=seal(secrets) if secrets else None,
+        encrypted=encrypt_json(secrets) if secrets else None,
         created_by=actor.username,
         notified_at=moment,
         deadline_at=moment + kind.deadline,

@@ -71,7 +71,7 @@ SELECT *, deadline_at < statement_timestamp() AS overdue FROM settled
 _FINISH = """
 WITH finished AS (
     UPDATE compute_job
-       SET state = %(state)s::text, error = %(error)s, sealed = NULL, lease_until = NULL,
+       SET state = %(state)s::text, error = %(error)s, encrypted = NULL, lease_until = NULL,
            finished_at = statement_timestamp()
      WHERE id = %(id)s AND fence = %(fence)s AND state IN ('active', 'undoing')
  RETURNING *

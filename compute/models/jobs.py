@@ -6,7 +6,7 @@ from django.db.models.functions import Now
 
 from accounts.models import Event
 from compute.models.instances import Instance
-from config.encryption import SealedField
+from config.encryption import EncryptedField
 
 
 class Job(models.Model):
@@ -51,7 +51,7 @@ class Job(models.Model):
     state = models.CharField(max_length=8, choices=State, default=State.ACTIVE)
     step = models.CharField(max_length=32)
     data = models.JSONField(default=dict, help_text="What the steps need; never a secret.")
-    sealed = SealedField(null=True, help_text="Encrypted secrets, gone when the job ends.")
+    encrypted = EncryptedField(null=True, help_text="Encrypted secrets, gone when the job ends.")
     error = models.TextField(blank=True)
     cancelled = models.BooleanField(default=False)
     attempt = models.PositiveIntegerField(default=0)
@@ -76,7 +76,7 @@ class Job(models.Model):
                 name="job_finished_at",
             ),
             models.CheckConstraint(
-                condition=Q(finished_at__isnull=True) | Q(sealed__isnull=True), name="job_secrets_end_with_it"
+                condition=Q(finished_at__isnull=True) | Q(encrypted__isnull=True), name="job_secrets_end_with_it"
             ),
             models.UniqueConstraint(
                 fields=("instance",),

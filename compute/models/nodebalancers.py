@@ -10,7 +10,7 @@ from django.db.models import Q
 from accounts.actors import Actor
 from accounts.models import Account, GrantedQuerySet
 from compute.models.instances import Instance
-from config.encryption import SealedField
+from config.encryption import EncryptedField
 from regions.models import Region
 
 
@@ -73,7 +73,7 @@ class NodeBalancerConfigQuerySet(models.QuerySet["NodeBalancerConfig"]):
 class NodeBalancerConfig(models.Model):
     """A port of a load balancer, and how what comes in there is shared out.
 
-    `sealed` holds the private key of `ssl_cert`; both are there with the protocol https, and with no other.
+    `encrypted` holds the private key of `ssl_cert`; both are there with the protocol https, and with no other.
     """
 
     class Protocol(models.TextChoices):
@@ -121,7 +121,7 @@ class NodeBalancerConfig(models.Model):
     proxy_protocol = models.CharField(max_length=4, choices=ProxyProtocol, default=ProxyProtocol.NONE)
     cipher_suite = models.CharField(max_length=11, choices=CipherSuite, default=CipherSuite.RECOMMENDED)
     ssl_cert = models.TextField(null=True, blank=True, help_text="The certificate and its chain, as PEM.")
-    sealed = SealedField(null=True, editable=False)
+    encrypted = EncryptedField(null=True, editable=False)
     ssl_commonname = models.CharField(max_length=255, blank=True, default="")
     ssl_fingerprint = models.CharField(max_length=95, blank=True, default="", help_text="SHA-256.")
     created = models.DateTimeField(auto_now_add=True)
@@ -141,8 +141,8 @@ class NodeBalancerConfig(models.Model):
                 violation_error_code="port",
             ),
             models.CheckConstraint(
-                condition=Q(protocol="https", ssl_cert__isnull=False, sealed__isnull=False)
-                | ~Q(protocol="https") & Q(ssl_cert__isnull=True, sealed__isnull=True),
+                condition=Q(protocol="https", ssl_cert__isnull=False, encrypted__isnull=False)
+                | ~Q(protocol="https") & Q(ssl_cert__isnull=True, encrypted__isnull=True),
                 name="https_has_a_certificate",
             ),
         ]

@@ -7,7 +7,7 @@ from compute.drivers.base import Driver, Power, Progress
 from compute.jobs.definition import Kind, Wait
 from compute.machine_names import machine_name
 from compute.models import Instance, Job
-from config.encryption import unseal
+from config.encryption import decrypt_json
 
 
 class Run:
@@ -56,8 +56,8 @@ class Run:
         return Power.ABSENT if self.job.instance_id is None else self.driver.power(self.machine)
 
     def secrets(self) -> dict[str, Any]:
-        """What was sealed for this job, readable only here on its way to the driver."""
-        return unseal(self.job.sealed) if self.job.sealed else {}
+        """What was encrypted for this job, readable only here on its way to the driver."""
+        return decrypt_json(self.job.encrypted) if self.job.encrypted else {}
 
 
 def until(progress: Progress) -> Wait | None:

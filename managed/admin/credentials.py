@@ -105,7 +105,7 @@ class DecryptionPage(ReadOnlyPage):
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[Decryption]:
         rows = super().get_queryset(request).select_related("account", "credential", "key_pair__account")
-        return rows.defer("credential__sealed", "key_pair__sealed")
+        return rows.defer("credential__encrypted", "key_pair__encrypted")
 
     @admin.display(description="When")
     def when(self, decryption: Decryption):

@@ -54,7 +54,7 @@ def contacts_panel(account: Account) -> Panel:
 def rest_panel(account: Account) -> Panel:
     """Where the rest of managed is: what went wrong, what staff get in with, and who did."""
     issue = Issue.objects.filter(account=account, closed=None).first()
-    key = KeyPair.objects.filter(account=account).defer("sealed").select_related("account").first()
+    key = KeyPair.objects.filter(account=account).defer("encrypted").select_related("account").first()
     opened = format_html("{} {}", link(issue), pill("open", BAD)) if issue else "none open"
     settings = ComputeSettings.objects.filter(instance__account=account).count()
     return Panel.of(

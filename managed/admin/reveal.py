@@ -67,7 +67,7 @@ class RevealPage(ReadOnlyPage):
     `reveal` reads the secret by a service, which writes down that it did.
     """
 
-    secret = ("sealed",)
+    secret = ("encrypted",)
 
     def reveal(self, request: HttpRequest, obj: Any, reason: str, seen: int) -> Sequence[Revealed]:
         raise NotImplementedError

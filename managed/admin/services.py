@@ -236,8 +236,8 @@ def notes_panel(service: Service) -> Panel:
 
 def secrets_panel(request: HttpRequest, service: Service) -> Panel:
     """What gets staff in: its credentials, and the key pair of the account."""
-    rows = credential_rows(request, service.credentials.defer("sealed").order_by("label"), page_of(service))
-    pair = KeyPair.objects.filter(account=service.account_id).defer("sealed").select_related("account").first()
+    rows = credential_rows(request, service.credentials.defer("encrypted").order_by("label"), page_of(service))
+    pair = KeyPair.objects.filter(account=service.account_id).defer("encrypted").select_related("account").first()
     if pair is not None:
         read = reveal_link(pair, page_of(service)) if request.user.has_perm("managed.decrypt_keypair") else NOTHING
         rows.append((link(pair), read, moment(pair.created), ""))

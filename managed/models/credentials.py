@@ -4,7 +4,7 @@ from django.db import models
 from django.db.models import Q
 
 from accounts.models import Account
-from config.encryption import SealedField
+from config.encryption import EncryptedField
 from managed.models.owned import OwnedQuerySet
 
 
@@ -16,7 +16,7 @@ class Credential(models.Model):
 
     account = models.ForeignKey(Account, on_delete=models.CASCADE, related_name="managed_credentials")
     label = models.CharField(max_length=75)
-    sealed = SealedField(editable=False)
+    encrypted = EncryptedField(editable=False)
     created = models.DateTimeField(auto_now_add=True)
     last_decrypted = models.DateTimeField(null=True, blank=True)
 
@@ -43,7 +43,7 @@ class KeyPair(models.Model):
 
     account = models.OneToOneField(Account, primary_key=True, on_delete=models.CASCADE, related_name="managed_key")
     public = models.TextField(help_text="A line of an authorized_keys file.")
-    sealed = SealedField(editable=False)
+    encrypted = EncryptedField(editable=False)
     created = models.DateTimeField(auto_now_add=True)
 
     class Meta:

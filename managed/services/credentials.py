@@ -9,7 +9,7 @@ from django.utils.timezone import now
 from accounts.actors import Actor
 from accounts.services.events import record_event
 from config.db.rows import hold, write
-from config.encryption import seal, unseal
+from config.encryption import decrypt_json, encrypt_json
 from config.errors import Invalid, Missing
 from managed.models import Credential
 from managed.services import decryptions
@@ -33,7 +33,7 @@ class Secret:
 def create(actor: Actor, label: str, secret: Secret) -> Credential:
     """Keep a credential, encrypted. Labels are unique on the account. Raises `Invalid` as `check_room` does."""
     check_room(actor, Credential)
-    credential = Credential.objects.create(account_id=actor.account_id, label=label, sealed=_seal(secret))
+    credential = Credential.objects.create(account_id=actor.account_id, label=label, encrypted=_encrypt(secret))
     record_event(actor, ACTION, credential_ref(credential), message=f"The credential {label} was added.")
     return credential
 
@@ -59,8 +59,8 @@ def replace(actor: Actor, credential: Credential, password: str, username: str |
     `Invalid` on ``username`` where none is given, and no key opens the one that was kept.
     """
     held = hold(Credential.objects.filter(pk=credential.pk))
-    held.sealed = _seal(Secret(_kept_username(held) if username is None else username, password))
-    held.save(update_fields=["sealed"])
+    held.encrypted = _encrypt(Secret(_kept_username(held) if username is None else username, password))
+    held.save(update_fields=["encrypted"])
     record_event(
         actor, ACTION, credential_ref(held), message=f"The secret of the credential {held.label} was replaced."
     )
@@ -86,7 +86,7 @@ def decrypt(actor: Actor, credential: Credential, reason: str, seen: int | None 
     held = hold(Credential.objects.filter(pk=credential.pk))
     reason = decryptions.record(actor, held, held.label, reason, seen)
     try:
-        secret = _unseal(held)
+        secret = _decrypt(held)
     except InvalidToken as error:
         raise Invalid(decryptions.NO_KEY) from error
     held.last_decrypted = now()
@@ -97,14 +97,14 @@ def decrypt(actor: Actor, credential: Credential, reason: str, seen: int | None 
 
 def _kept_username(credential: Credential) -> str:
     try:
-        return _unseal(credential).username
+        return _decrypt(credential).username
     except InvalidToken as error:
         raise Invalid("username is required: the one that was kept cannot be read any more", "username") from error
 
 
-def _seal(secret: Secret) -> bytes:
-    return seal({"username": secret.username, "password": secret.password})
+def _encrypt(secret: Secret) -> bytes:
+    return encrypt_json({"username": secret.username, "password": secret.password})
 
 
-def _unseal(credential: Credential) -> Secret:
-    return Secret(**unseal(credential.sealed))
+def _decrypt(credential: Credential) -> Secret:
+    return Secret(**decrypt_json(credential.encrypted))

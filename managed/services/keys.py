@@ -9,7 +9,7 @@ from accounts.actors import Actor
 from accounts.services.account import hold_account
 from accounts.services.events import record_event
 from config.db.rows import hold
-from config.encryption import seal, unseal
+from config.encryption import decrypt_json, encrypt_json
 from config.errors import Invalid
 from managed.models import KeyPair
 from managed.services import decryptions
@@ -36,7 +36,7 @@ def decrypt(actor: Actor, pair: KeyPair, reason: str, seen: int | None = None) -
     held = hold(KeyPair.objects.select_related("account").filter(pk=pair.pk))
     reason = decryptions.record(actor, held, LABEL, reason, seen)
     try:
-        private = unseal(held.sealed)["private"]
+        private = decrypt_json(held.encrypted)["private"]
     except InvalidToken as error:
         raise Invalid(decryptions.NO_KEY) from error
     record_event(
@@ -54,7 +54,9 @@ def _make(actor: Actor) -> str:
         private = Ed25519PrivateKey.generate()
         line = private.public_key().public_bytes(Encoding.OpenSSH, PublicFormat.OpenSSH).decode()
         secret = private.private_bytes(Encoding.PEM, PrivateFormat.OpenSSH, NoEncryption()).decode()
-        sealed = seal({"private": secret})
-        pair = KeyPair.objects.create(account=account, public=f"{line} managed@account-{account.pk}", sealed=sealed)
+        encrypted = encrypt_json({"private": secret})
+        pair = KeyPair.objects.create(
+            account=account, public=f"{line} managed@account-{account.pk}", encrypted=encrypted
+        )
         record_event(actor, ACTION, key_ref(account), message="The SSH key of managed was made.")
     return pair.public

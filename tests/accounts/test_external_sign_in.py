@@ -12,7 +12,7 @@ from django.utils.timezone import now
 
 from accounts.models import Event, ExternalIdentity, Login, Message, SecondFactor, TrustedDevice, User
 from accounts.services import external
-from config.encryption import seal
+from config.encryption import encrypt_json
 from config.errors import Invalid
 from tests.accounts.providers import BACK, sign_in_there
 from tests.accounts.signing_in import NEW, PASSWORD, SECRET, code, come_in, is_in, path_in_mail, start, tie, words
@@ -85,7 +85,7 @@ class TestWithARealProvider:
         assert TrustedDevice.objects.count() == 1
 
     def test_a_second_factor_of_ours_is_asked_for_all_the_same(self, tied):
-        SecondFactor.objects.create(user=tied, sealed=seal({"secret": SECRET}), scratch="")
+        SecondFactor.objects.create(user=tied, encrypted=encrypt_json({"secret": SECRET}), scratch="")
         User.objects.filter(pk=tied.pk).update(two_factor_auth=True)
         browser = Client()
         assert come_in(browser, sign_in_there, next="/docs", remember="on")["Location"] == "/login/code"

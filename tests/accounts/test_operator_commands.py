@@ -10,7 +10,7 @@ from django.core.management import CommandError, call_command
 from django.test import Client
 
 from accounts.models import Account, Event, GlobalGrants, Message, User
-from config.encryption import unseal
+from config.encryption import decrypt_json
 from tests.client import APIClient
 
 pytestmark = pytest.mark.django_db
@@ -46,7 +46,7 @@ def test_a_user_is_invited_and_the_address_printed_too(account):
     printed = run("user", "create", "ops", "--account", str(account.pk), "--email", "ops@example.com").strip()
     user = User.objects.get(username="ops")
     assert (user.account, user.restricted, user.is_staff) == (account, False, False)
-    mail = unseal(Message.objects.get(recipient="ops@example.com").sealed)
+    mail = decrypt_json(Message.objects.get(recipient="ops@example.com").encrypted)
     assert printed.startswith(f"{settings.SITE_URL}/password/")
     assert printed.rsplit("/", 1)[0] in mail["text"]
     assert "a user of the account Cast" in mail["text"]
@@ -78,7 +78,7 @@ def test_staff_belong_to_no_account_and_may_do_everything_in_the_admin():
     run("user", "create", "admin-1", "--staff", "--email", "ops@example.com")
     user = User.objects.get()
     assert (user.account, user.is_staff, user.is_superuser) == (None, True, True)
-    assert "one of its staff" in unseal(Message.objects.get().sealed)["text"]
+    assert "one of its staff" in decrypt_json(Message.objects.get().encrypted)["text"]
     assert not Event.objects.exists()
 
 

@@ -16,7 +16,7 @@ from django.utils.timezone import now
 from accounts.models import Event, Login, Message, SecondFactor, SSHKey, TrustedDevice, User
 from accounts.services import outbox
 from config import limits
-from config.encryption import seal
+from config.encryption import encrypt_json
 from tests.accounts.apps import call
 from tests.accounts.signing_in import SECRET, code
 from tests.factories import UserFactory, token_of
@@ -48,7 +48,7 @@ def limit(settings):
 @pytest.fixture
 def factor(owner) -> None:
     """The owner has a second factor."""
-    SecondFactor.objects.create(user=owner, sealed=seal({"secret": SECRET}), scratch="")
+    SecondFactor.objects.create(user=owner, encrypted=encrypt_json({"secret": SECRET}), scratch="")
     User.objects.filter(pk=owner.pk).update(two_factor_auth=True)
 
 
@@ -236,7 +236,7 @@ class TestRememberedBrowsers:
     def test_belong_to_one_user(self, factor, owner, account):
         browser = self.remembered(owner)
         other = UserFactory(account=account, username="other", password=PASSWORD, two_factor_auth=True)
-        SecondFactor.objects.create(user=other, sealed=seal({"secret": SECRET}))
+        SecondFactor.objects.create(user=other, encrypted=encrypt_json({"secret": SECRET}))
         browser.get("/logout")
         assert sign_in(browser, "other")["Location"] == "/login/code"
 
@@ -397,7 +397,7 @@ class TestStaff:
         assert Login.objects.get().username == "staff"
 
     def test_with_the_same_second_factor(self, staff):
-        SecondFactor.objects.create(user=staff, sealed=seal({"secret": SECRET}))
+        SecondFactor.objects.create(user=staff, encrypted=encrypt_json({"secret": SECRET}))
         User.objects.filter(pk=staff.pk).update(two_factor_auth=True)
         browser = Client()
         assert sign_in(browser, "staff", next="/admin/")["Location"] == "/login/code"

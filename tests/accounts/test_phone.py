@@ -16,7 +16,7 @@ from accounts import sms
 from accounts.models import Event, Message, PhoneVerification
 from accounts.services import outbox, phone
 from config import limits
-from config.encryption import unseal
+from config.encryption import decrypt_json
 
 SEND, VERIFY = "/v4/profile/phone-number", "/v4/profile/phone-number/verify"
 NUMBER = {"iso_code": "NO", "phone_number": "406 12 345"}
@@ -37,7 +37,8 @@ def _codes(monkeypatch):
 def sent() -> list[tuple[str, str]]:
     """To whom which code is on its way."""
     return [
-        (each.recipient, re.findall(r"\d{6}", unseal(each.sealed)["text"])[0]) for each in Message.objects.all()
+        (each.recipient, re.findall(r"\d{6}", decrypt_json(each.encrypted)["text"])[0])
+        for each in Message.objects.all()
     ]
 
 

@@ -23,7 +23,7 @@ from accounts.services import access, retention
 from accounts.tasks import delete_old
 from compute.models import Job
 from compute.worker import tasks
-from config.encryption import seal
+from config.encryption import encrypt_json
 from tests.factories import EventFactory, OAuthClientFactory, TrustedDeviceFactory
 
 pytestmark = pytest.mark.django_db
@@ -61,7 +61,7 @@ def test_batches_leave_none_out(owner, monkeypatch):
 def test_forgotten_browsers_and_codes_that_ran_out_go(owner, stranger):
     kept = TrustedDeviceFactory(user=owner)
     TrustedDeviceFactory(user=owner, expiry=now() - timedelta(minutes=1))
-    sent = {"number": "+4722334455", "sealed": seal({"code": "1"})}
+    sent = {"number": "+4722334455", "encrypted": encrypt_json({"code": "1"})}
     PhoneVerification.objects.create(user=owner, expiry=now() - timedelta(minutes=1), **sent)
     valid = PhoneVerification.objects.create(user=stranger, expiry=now() + timedelta(minutes=1), **sent)
     Session.objects.create(session_key="over", session_data="", expire_date=now() - timedelta(minutes=1))
@@ -73,14 +73,14 @@ def test_forgotten_browsers_and_codes_that_ran_out_go(owner, stranger):
 
 def test_set_ups_that_were_not_confirmed_go_but_what_is_on_stays_on(owner, stranger, restricted):
     late, soon = now() - timedelta(minutes=1), now() + timedelta(minutes=1)
-    secret = seal({"secret": "S"})
-    SecondFactor.objects.create(user=owner, sealed=secret, pending=secret, pending_until=late)
+    secret = encrypt_json({"secret": "S"})
+    SecondFactor.objects.create(user=owner, encrypted=secret, pending=secret, pending_until=late)
     SecondFactor.objects.create(user=stranger, pending=secret, pending_until=late)
     SecondFactor.objects.create(user=restricted, pending=secret, pending_until=soon)
     delete_old()
     assert left(SecondFactor) == {owner.pk, restricted.pk}
     on = SecondFactor.objects.get(user=owner)
-    assert on.sealed is not None
+    assert on.encrypted is not None
     assert on.pending is None
     assert on.pending_until is None
     assert SecondFactor.objects.get(user=restricted).pending is not None

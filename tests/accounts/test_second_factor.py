@@ -121,7 +121,7 @@ def test_the_scratch_code_lets_in_once(api, owner):
 
 def test_nothing_of_it_is_kept_readable(api):
     secret, scratch = enabled(api)
-    kept = str(SecondFactor.objects.values().get()) + str(bytes(SecondFactor.objects.get().sealed or b""))
+    kept = str(SecondFactor.objects.values().get()) + str(bytes(SecondFactor.objects.get().encrypted or b""))
     assert secret not in kept
     assert scratch not in kept
     assert secret not in str(list(Event.objects.values()))

@@ -15,7 +15,7 @@ from accounts.actors import Actor
 from accounts.models import Event, GlobalGrants, Grant, Message, PersonalToken, User
 from accounts.services import outbox, users
 from accounts.services.grants import set_grants
-from config.encryption import unseal
+from config.encryption import decrypt_json
 from config.errors import Invalid, Missing
 from tests.compute.services.instances.test_gone_meanwhile import held_up
 from tests.factories import (
@@ -72,8 +72,8 @@ class TestInviting:
     def test_what_the_mail_says_is_kept_unreadable(self, api):
         api.post(PATH, {"username": "kari", "email": "kari@example.com"})
         message = Message.objects.get()
-        assert "/password/" in unseal(message.sealed)["text"]
-        assert b"/password/" not in bytes(message.sealed)
+        assert "/password/" in decrypt_json(message.encrypted)["text"]
+        assert b"/password/" not in bytes(message.encrypted)
 
     def test_a_name_is_one_users_on_the_whole_platform(self, api, stranger):
         for name in ("stranger", "STRANGER"):

@@ -8,7 +8,7 @@ from django.utils.timezone import now
 from accounts.actors import Actor
 from accounts.models import Account
 from compute.models import Instance
-from config.encryption import unseal
+from config.encryption import decrypt_json
 from managed.models import ComputeSettings, Contact, Credential, Decryption, Issue, KeyPair, Measurement, Service
 from managed.services import keys
 from tests.factories import ContactFactory, CredentialFactory, IssueFactory, ServiceFactory
@@ -30,13 +30,13 @@ class Watched:
 
     @property
     def private_key(self) -> str:
-        return unseal(self.key.sealed)["private"]
+        return decrypt_json(self.key.encrypted)["private"]
 
     def secrets(self) -> list[str]:
         """All that nobody may read by accident, and what is stored of it."""
         lines = self.private_key.splitlines()[1:-1]
-        sealed = [bytes(each.sealed).decode() for each in (self.credential, self.key)]
-        return [USERNAME, PASSWORD, PASSWORD.replace("&", "&amp;"), *lines, *sealed]
+        encrypted = [bytes(each.encrypted).decode() for each in (self.credential, self.key)]
+        return [USERNAME, PASSWORD, PASSWORD.replace("&", "&amp;"), *lines, *encrypted]
 
 
 def one_of_each(account: Account, instance: Instance) -> Watched:

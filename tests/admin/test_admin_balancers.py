@@ -6,7 +6,7 @@ from django.test.utils import CaptureQueriesContext
 
 from accounts.models import Event
 from compute.models import Address, NodeBalancer, NodeBalancerConfig
-from config.encryption import seal
+from config.encryption import encrypt_json
 from tests.admin.conftest import messages_of
 from tests.admin.test_admin_access import list_address, page_address
 from tests.factories import NodeBalancerConfigFactory, NodeBalancerFactory, NodeBalancerNodeFactory
@@ -35,8 +35,12 @@ def test_a_page_shows_where_traffic_goes_and_what_is_up(admin, balancer, running
 
 
 def test_no_page_shows_a_key(admin, balancer):
-    sealed = {"protocol": "https", "ssl_cert": "-----CERT-----", "sealed": seal({"key": "-----KEY-----"})}
-    NodeBalancerConfig.objects.update(ssl_commonname="www.example.com", **sealed)
+    encrypted = {
+        "protocol": "https",
+        "ssl_cert": "-----CERT-----",
+        "encrypted": encrypt_json({"key": "-----KEY-----"}),
+    }
+    NodeBalancerConfig.objects.update(ssl_commonname="www.example.com", **encrypted)
     page = admin.get(page_address(balancer)).content.decode()
     assert "www.example.com" in page
     assert "-----KEY" not in page

@@ -406,7 +406,7 @@ def multiply(watched: Watched, world) -> None:
         service.credentials.add(credential)
         watched.service.credentials.add(credential)
         IssueFactory(account=account, services=[service.pk, watched.service.pk], closed=now())
-        KeyPair.objects.get_or_create(account=account, defaults={"public": "ssh-ed25519 A", "sealed": b"x"})
+        KeyPair.objects.get_or_create(account=account, defaults={"public": "ssh-ed25519 A", "encrypted": b"x"})
         instance = InstanceFactory(account=account, region=world.region, host=world.host, type=world.type)
         ComputeSettings.objects.create(instance=instance)
         for n in range(3):

@@ -54,7 +54,7 @@ def test_no_error_repeats_what_a_message_says(message, settings, caplog, admin):
 
 def test_no_error_repeats_the_address_in_an_invitation(world, settings, monkeypatch):
     user = invite(world.actor, "fresh-face", "fresh@example.com")
-    secret = outbox.unseal(Message.objects.get().sealed)["text"].split("/password/")[1].split()[0]
+    secret = outbox.decrypt_json(Message.objects.get().encrypted)["text"].split("/password/")[1].split()[0]
 
     def quoting(message, content):
         raise OSError(f"554 blocked: {content['text']}")

@@ -28,7 +28,7 @@ from accounts.models import (
 from accounts.services import phone, second_factor, security_questions, users
 from accounts.services.security_questions import Answer
 from compute.models import Job
-from config.encryption import unseal
+from config.encryption import decrypt_json
 from managed.models import Contact, Credential, Decryption, KeyPair, Service
 from tests.admin.managed import one_of_each
 from tests.admin.test_admin_access import list_address, page_address
@@ -62,10 +62,10 @@ def secrets(world, running) -> list[str]:
         user=user, application=app, code=CODE, expires=later, redirect_uri="https://tf.example/callback"
     )
     waiting = world.create(label="waits").jobs.get()
-    assert waiting.sealed
+    assert waiting.encrypted
     stored = [
         DIGEST, user.password, user.password[-12:], app.client_secret, access.token_checksum,
-        refresh.token_checksum, OAuthGrant.objects.get().code, bytes(waiting.sealed).decode(),
+        refresh.token_checksum, OAuthGrant.objects.get().code, bytes(waiting.encrypted).decode(),
     ]  # fmt: skip
     readable = [TOKEN, TOKEN[16:], ACCESS, REFRESH, CODE, CLIENT_SECRET, STRONG, "the-owners-own-password"]
     watched = one_of_each(world.account, running)
@@ -87,7 +87,7 @@ def signing_in(world, user: User) -> list[str]:
     held = SecondFactor.objects.get()
     return [
         "Bergenhus", "Snarfle", "Trabant", *SecurityAnswer.objects.values_list("response", flat=True),
-        secret, scratch, pending, held.scratch, bytes(held.sealed).decode(), bytes(held.pending).decode(),
+        secret, scratch, pending, held.scratch, bytes(held.encrypted).decode(), bytes(held.pending).decode(),
         device.digest,
     ]  # fmt: skip
 
@@ -99,13 +99,13 @@ def sent(world, user: User) -> list[str]:
     # longer than any: six digits may be part of some id by chance
     with patch("accounts.services.phone.secrets.randbelow", return_value=83_615_372_901_553):
         phone.send_code(world.actor, "NO", "40612345")
-    sealed = [bytes(each) for each in Message.objects.values_list("sealed", flat=True)]
-    said = [unseal(each)["text"] for each in sealed]
+    encrypted = [bytes(each) for each in Message.objects.values_list("encrypted", flat=True)]
+    said = [decrypt_json(each)["text"] for each in encrypted]
     addresses = [text.split("/password/")[1].split()[0] for text in said if "/password/" in text]
     code = next(text.split()[0] for text in said if "verification code" in text)
     assert len(addresses) == 2
     kept = PhoneVerification.objects.get()
-    return [*addresses, code, bytes(kept.sealed).decode(), *(each.decode() for each in sealed)]
+    return [*addresses, code, bytes(kept.encrypted).decode(), *(each.decode() for each in encrypted)]
 
 
 def test_no_page_shows_a_secret(admin, secrets):
@@ -137,8 +137,8 @@ def test_codes_and_id_tokens_have_no_page(model):
         (OAuthClient, "client_secret__startswith"),
         (OAuthAccessToken, "token_checksum__startswith"),
         (OAuthRefreshToken, "token__startswith"),
-        (Job, "sealed__isnull"),
-        (Message, "sealed__startswith"),
+        (Job, "encrypted__isnull"),
+        (Message, "encrypted__startswith"),
         (TrustedDevice, "digest__startswith"),
         (TrustedDevice, "user__password__startswith"),
         (Authorization, "client__client_secret__startswith"),
@@ -146,13 +146,13 @@ def test_codes_and_id_tokens_have_no_page(model):
         (User, "security_answers__response__startswith"),
         (User, "devices__digest__startswith"),
         (Login, "user__password__startswith"),
-        (Credential, "sealed__startswith"),
-        (KeyPair, "sealed__startswith"),
-        (Decryption, "credential__sealed__startswith"),
-        (Decryption, "key_pair__sealed__startswith"),
-        (Service, "credentials__sealed__startswith"),
-        (Service, "account__managed_credentials__sealed__startswith"),
-        (Contact, "account__managed_key__sealed__startswith"),
+        (Credential, "encrypted__startswith"),
+        (KeyPair, "encrypted__startswith"),
+        (Decryption, "credential__encrypted__startswith"),
+        (Decryption, "key_pair__encrypted__startswith"),
+        (Service, "credentials__encrypted__startswith"),
+        (Service, "account__managed_credentials__encrypted__startswith"),
+        (Contact, "account__managed_key__encrypted__startswith"),
     ],
 )
 def test_lists_cannot_be_asked_about_secrets(model, lookup, admin, secrets):

@@ -143,7 +143,7 @@ class TestSigningIn:
         limits.forget()
 
     def test_the_second_factor_is_turned_off_with_a_reason(self, admin, owner):
-        SecondFactor.objects.create(user=owner, sealed=b"x")
+        SecondFactor.objects.create(user=owner, encrypted=b"x")
         User.objects.filter(pk=owner.pk).update(two_factor_auth=True)
         asked = admin.post(page_address(owner).replace("/change/", "/do/second-factor-off/"))
         assert "without a code" in asked.content.decode()

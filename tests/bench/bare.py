@@ -136,10 +136,10 @@ CREATE = f"""
         FROM ids, i JOIN compute_image AS image ON image.id = i.image_id
     ), job AS (
         INSERT INTO compute_job (
-            instance_id, event_id, kind, state, step, data, sealed, error, cancelled, attempt, fence,
+            instance_id, event_id, kind, state, step, data, encrypted, error, cancelled, attempt, fence,
             created_by, created, run_at, notified_at, deadline_at)
         SELECT i.id, ids.event, 'provision', 'active', 'define',
-            jsonb_build_object('boot', true, 'config', ids.config), %(sealed)s, '', false, 0, 0,
+            jsonb_build_object('boot', true, 'config', ids.config), %(encrypted)s, '', false, 0, 0,
             %(username)s, now(), now() - interval '30 seconds', now(), now() + interval '1 hour'
         FROM ids, i
     )
@@ -224,7 +224,8 @@ def retrieve_instance(account: int, pk: int) -> dict | None:
 
 
 def create_instance(account: int, username: str, body: dict) -> dict | None:
-    """Deploy an image: the instance with its address, disks, profile, event and job, whose secrets are sealed."""
+    """Deploy an image: the instance with its address, disks, profile, event and job, whose secrets are
+    encrypted."""
     secrets = {"root_pass": body["root_pass"], "authorized_keys": []}
     parameters = {
         "account": account,
@@ -233,7 +234,7 @@ def create_instance(account: int, username: str, body: dict) -> dict | None:
         "type": body["type"],
         "image": body["image"],
         "helpers": HELPERS,
-        "sealed": fernet.encrypt(orjson.dumps(secrets)),
+        "encrypted": fernet.encrypt(orjson.dumps(secrets)),
     }
     row = execute(CREATE, parameters).fetchone()
     return instance(row) if row else None

@@ -97,8 +97,8 @@ def written_by(pk: int) -> dict[str, Any]:
             for device in ConfigDevice.objects.filter(config__instance=instance)
         ],
         "job": {
-            **plain(job, "event", "sealed", "run_at", "notified_at", "deadline_at"),
-            "sealed": bool(job.sealed),
+            **plain(job, "event", "encrypted", "run_at", "notified_at", "deadline_at"),
+            "encrypted": bool(job.encrypted),
         },
         "event": plain(job.event, "entity_id", "entity_label", "entity_url"),
     }

@@ -9,7 +9,7 @@ from django.db import transaction
 from accounts.models import OAuthClient, SecondFactor, SecurityAnswer, SSHKey, TrustedDevice, User
 from accounts.services.access import note_authorization
 from accounts.services.users import password_path
-from config.encryption import seal
+from config.encryption import encrypt_json
 from tests.browser.looks import check
 from tests.browser.site import AppSite
 from tests.browser.visitor import Visitor
@@ -40,7 +40,7 @@ def _wrong_password(visitor: Visitor, user: User, client: OAuthClient) -> None:
 
 
 def _second_factor(visitor: Visitor, user: User, client: OAuthClient) -> None:
-    SecondFactor.objects.create(user=user, sealed=seal({"secret": "A" * 32}), scratch="")
+    SecondFactor.objects.create(user=user, encrypted=encrypt_json({"secret": "A" * 32}), scratch="")
     User.objects.filter(pk=user.pk).update(two_factor_auth=True)
     visitor.visit("/login")
     visitor.sign_in()

@@ -10,7 +10,7 @@ from selenium.webdriver.common.keys import Keys
 
 from accounts.models import SecondFactor, TrustedDevice, User
 from accounts.services import outbox, second_factor
-from config.encryption import seal
+from config.encryption import encrypt_json
 from tests.browser.visitor import PASSWORD
 from tests.client import APIClient
 from tests.factories import token_of
@@ -24,7 +24,7 @@ pytestmark = pytest.mark.usefixtures("owner")
 def factor(owner) -> None:
     """The owner has a second factor."""
     SecondFactor.objects.create(
-        user=owner, sealed=seal({"secret": SECRET}), scratch=hashlib.sha256(SCRATCH.encode()).hexdigest()
+        user=owner, encrypted=encrypt_json({"secret": SECRET}), scratch=hashlib.sha256(SCRATCH.encode()).hexdigest()
     )
     User.objects.filter(pk=owner.pk).update(two_factor_auth=True)
 

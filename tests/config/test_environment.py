@@ -9,7 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from config.environment import BadVariable, Environment
+from config.checks import renamed_variables
+from config.environment import RENAMED, BadVariable, Environment
 from tests.ports import free_port
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -261,3 +262,23 @@ def test_an_origin_may_be_all_of_a_domain(monkeypatch):
 def test_a_sender_may_be_called_anything_that_a_mail_can_say(monkeypatch, sender):
     monkeypatch.setenv("SENDER", sender)
     assert Environment().sender("SENDER", "") == sender
+
+
+@pytest.mark.parametrize(("new", "old"), RENAMED.items())
+def test_a_renamed_variable_is_read_by_its_old_name(new, old, monkeypatch):
+    monkeypatch.delenv(new, raising=False)
+    monkeypatch.setenv(old, "7")
+    assert Environment().text(new) == "7"
+    assert Environment().integer(new, 1) == 7
+    assert [found.msg for found in renamed_variables(None)] == [
+        f"{old} is called {new} now: the next release does not read the old name."
+    ]
+    monkeypatch.setenv(new, "8")
+    assert (Environment().text(new), Environment().integer(new, 1)) == ("8", 8)
+
+
+def test_variables_by_their_names_of_now_need_no_warning(monkeypatch):
+    for new, old in RENAMED.items():
+        monkeypatch.delenv(old, raising=False)
+        monkeypatch.setenv(new, "7")
+    assert renamed_variables(None) == []

@@ -14,7 +14,7 @@ from django.db import models
 from accounts.models import Message, SecondFactor
 from compute.models import Job
 from config import encryption
-from config.encryption import seal, unseal
+from config.encryption import decrypt_json, encrypt_json
 from config.management.commands import rotate_keys
 from tests.factories import UserFactory
 
@@ -30,34 +30,41 @@ def rotate(*arguments: str) -> str:
 
 
 def stored() -> list[bytes]:
-    return [bytes(sealed) for sealed in Message.objects.order_by("id").values_list("sealed", flat=True)]
+    return [bytes(encrypted) for encrypted in Message.objects.order_by("id").values_list("encrypted", flat=True)]
 
 
 @pytest.fixture
-def sealed(settings):
+def encrypted(settings):
     """Two secrets and two messages under the old key, which is then only the second."""
     settings.ENCRYPTION_KEYS = OLD
-    factors = [SecondFactor(user=UserFactory(), sealed=seal({"secret": "S"}), pending=None) for _ in range(2)]
+    factors = [
+        SecondFactor(user=UserFactory(), encrypted=encrypt_json({"secret": "S"}), pending=None) for _ in range(2)
+    ]
     SecondFactor.objects.bulk_create(factors)
-    texts = [Message(channel="sms", recipient="+4712345678", sealed=seal({"text": str(n)})) for n in range(2)]
+    texts = [
+        Message(channel="sms", recipient="+4712345678", encrypted=encrypt_json({"text": str(n)})) for n in range(2)
+    ]
     Message.objects.bulk_create(texts)
     settings.ENCRYPTION_KEYS = NEW
 
 
-def test_the_old_key_can_go_afterwards(sealed, settings):
+def test_the_old_key_can_go_afterwards(encrypted, settings):
     assert rotate() == "4 encrypted anew, 0 with the first key already.\n"
     settings.ENCRYPTION_KEYS = NEW[:1]
-    assert [unseal(each.sealed) for each in SecondFactor.objects.all()] == [{"secret": "S"}] * 2
-    assert [unseal(each.sealed) for each in Message.objects.order_by("id")] == [{"text": "0"}, {"text": "1"}]
+    assert [decrypt_json(each.encrypted) for each in SecondFactor.objects.all()] == [{"secret": "S"}] * 2
+    assert [decrypt_json(each.encrypted) for each in Message.objects.order_by("id")] == [
+        {"text": "0"},
+        {"text": "1"},
+    ]
 
 
-def test_batches_leave_none_out(sealed, monkeypatch):
+def test_batches_leave_none_out(encrypted, monkeypatch):
     monkeypatch.setattr(rotate_keys, "BATCH", 1)
     assert rotate().startswith("4 encrypted anew")
 
 
-def test_it_goes_on_where_it_was_interrupted(sealed, monkeypatch):
-    real, calls = encryption.reseal, []
+def test_it_goes_on_where_it_was_interrupted(encrypted, monkeypatch):
+    real, calls = encryption.reencrypt, []
 
     def interrupted(value):
         calls.append(value)
@@ -65,15 +72,15 @@ def test_it_goes_on_where_it_was_interrupted(sealed, monkeypatch):
             raise KeyboardInterrupt
         return real(value)
 
-    monkeypatch.setattr(rotate_keys, "reseal", interrupted)
+    monkeypatch.setattr(rotate_keys, "reencrypt", interrupted)
     with pytest.raises(CommandError, match="Stopped after 2 secrets: run this again") as stopped:
         rotate()
     assert stopped.value.returncode == 130
-    monkeypatch.setattr(rotate_keys, "reseal", real)
+    monkeypatch.setattr(rotate_keys, "reencrypt", real)
     assert rotate() == "2 encrypted anew, 2 with the first key already.\n"
 
 
-def test_check_counts_and_changes_nothing(sealed):
+def test_check_counts_and_changes_nothing(encrypted):
     before = stored()
     with pytest.raises(CommandError, match="Older keys are in use"):
         rotate("--check")
@@ -82,34 +89,36 @@ def test_check_counts_and_changes_nothing(sealed):
     assert rotate("--check") == "0 to do, 4 with the first key already.\n"
 
 
-def test_what_is_written_meanwhile_stays(sealed, monkeypatch):
-    """A request that seals something new between our reading and our writing wins."""
-    real = encryption.reseal
+def test_what_is_written_meanwhile_stays(encrypted, monkeypatch):
+    """A request that encrypts something new between our reading and our writing wins."""
+    real = encryption.reencrypt
 
     def overtaken(value):
-        SecondFactor.objects.update(sealed=seal({"secret": "newer"}))
+        SecondFactor.objects.update(encrypted=encrypt_json({"secret": "newer"}))
         return real(value)
 
-    monkeypatch.setattr(rotate_keys, "reseal", overtaken)
+    monkeypatch.setattr(rotate_keys, "reencrypt", overtaken)
     rotate()
-    assert [unseal(each.sealed) for each in SecondFactor.objects.all()] == [{"secret": "newer"}] * 2
+    assert [decrypt_json(each.encrypted) for each in SecondFactor.objects.all()] == [{"secret": "newer"}] * 2
 
 
-def test_what_no_key_opens_is_named_and_left(sealed, settings):
+def test_what_no_key_opens_is_named_and_left(encrypted, settings):
     settings.ENCRYPTION_KEYS = ["stranger"]
-    message = Message.objects.create(channel="sms", recipient="+4712345678", sealed=seal({"text": "lost"}))
+    message = Message.objects.create(
+        channel="sms", recipient="+4712345678", encrypted=encrypt_json({"text": "lost"})
+    )
     settings.ENCRYPTION_KEYS = NEW
     said = io.StringIO()
     with pytest.raises(CommandError, match="No key opens 1 secrets"):
         call_command("rotate_keys", stdout=said, stderr=io.StringIO())
-    assert f"no key opens accounts.Message.sealed of {message.pk}" in said.getvalue().splitlines()
+    assert f"no key opens accounts.Message.encrypted of {message.pk}" in said.getvalue().splitlines()
     settings.ENCRYPTION_KEYS = ["stranger"]
-    assert unseal(Message.objects.get(pk=message.pk).sealed) == {"text": "lost"}
+    assert decrypt_json(Message.objects.get(pk=message.pk).encrypted) == {"text": "lost"}
 
 
 @pytest.mark.parametrize("written", ["new,old", "new, old", " new , old ", "new,old,", ",new,,old"])
 def test_spaces_and_commas_too_many_make_no_other_keys(written):
-    """Of ``, old`` none opens what ``old`` sealed, and an empty key is one that everybody knows."""
+    """Of ``, old`` none opens what ``old`` encrypted, and an empty key is one that everybody knows."""
     said = subprocess.run(
         [sys.executable, "-c", "from config import settings; print(settings.ENCRYPTION_KEYS)"],
         env={**os.environ, "ENCRYPTION_KEYS": written},
@@ -122,17 +131,17 @@ def test_spaces_and_commas_too_many_make_no_other_keys(written):
 
 
 def test_every_column_of_the_kind_is_found():
-    found = {str(column) for column in rotate_keys.sealed_columns()}
-    assert {"accounts.SecondFactor.sealed", "accounts.SecondFactor.pending", "compute.Job.sealed"} <= found
-    assert isinstance(Job._meta.get_field("sealed"), models.BinaryField)
+    found = {str(column) for column in rotate_keys.encrypted_columns()}
+    assert {"accounts.SecondFactor.encrypted", "accounts.SecondFactor.pending", "compute.Job.encrypted"} <= found
+    assert isinstance(Job._meta.get_field("encrypted"), models.BinaryField)
 
 
 def test_no_secret_is_kept_in_a_plain_column():
-    """Binary columns are sealed, or pictures."""
+    """Binary columns are encrypted, or pictures."""
     plain = {
         f"{model._meta.label}.{field.name}"
         for model in apps.get_models()
         for field in model._meta.local_fields
-        if isinstance(field, models.BinaryField) and not isinstance(field, encryption.SealedField)
+        if isinstance(field, models.BinaryField) and not isinstance(field, encryption.EncryptedField)
     }
     assert plain == {"accounts.OAuthClient.thumbnail"}

@@ -8,7 +8,7 @@ from django.db import connection
 
 from accounts.actors import Actor
 from accounts.models import Event
-from config.encryption import unseal
+from config.encryption import decrypt_json
 from config.errors import Invalid, Missing
 from managed.models import Credential, Decryption, KeyPair
 from managed.services import credentials, keys
@@ -29,8 +29,8 @@ def test_a_credential_never_comes_back(api, account):
     assert api.get(PATH).json()["data"] == [made]
     assert api.get(f"{PATH}/{made['id']}").json() == made
     kept = Credential.objects.get()
-    assert b"s3cret" not in bytes(kept.sealed)
-    assert unseal(kept.sealed) == {"username": "root", "password": " s3cret pass "}
+    assert b"s3cret" not in bytes(kept.encrypted)
+    assert decrypt_json(kept.encrypted) == {"username": "root", "password": " s3cret pass "}
     assert "s3cret" not in str(list(Event.objects.values()))
 
 
@@ -38,7 +38,7 @@ def test_put_changes_the_label_and_nothing_else(api):
     made = api.post(PATH, NEW).json()
     changed = api.put(f"{PATH}/{made['id']}", {"label": "another", "password": "ignored", "username": "ignored"})
     assert changed.json() == {**made, "label": "another"}
-    assert unseal(Credential.objects.get().sealed)["password"] == " s3cret pass "
+    assert decrypt_json(Credential.objects.get().encrypted)["password"] == " s3cret pass "
 
 
 def test_of_two_names_at_once_the_second_is_given_though_it_was_so_before_the_first(account, owner):
@@ -54,9 +54,9 @@ def test_of_two_names_at_once_the_second_is_given_though_it_was_so_before_the_fi
 def test_update_replaces_the_password_and_the_username_where_one_is_given(api):
     made = api.post(PATH, NEW).json()
     assert api.post(f"{PATH}/{made['id']}/update", {"password": "next"}).json() == {}
-    assert unseal(Credential.objects.get().sealed) == {"username": "root", "password": "next"}
+    assert decrypt_json(Credential.objects.get().encrypted) == {"username": "root", "password": "next"}
     api.post(f"{PATH}/{made['id']}/update", {"password": "last", "username": ""})
-    assert unseal(Credential.objects.get().sealed) == {"username": "", "password": "last"}
+    assert decrypt_json(Credential.objects.get().encrypted) == {"username": "", "password": "last"}
 
 
 @pytest.mark.parametrize("way", ["delete", "revoke"])
@@ -173,7 +173,7 @@ def test_what_no_key_opens_is_replaced_where_all_of_it_is_given(api, account, se
     assert [each["field"] for each in refused.json()["errors"]] == ["username"]
     assert api.post(f"{PATH}/{credential.pk}/update", {"password": "next", "username": "root"}).json() == {}
     credential.refresh_from_db()
-    assert unseal(credential.sealed) == {"username": "root", "password": "next"}
+    assert decrypt_json(credential.encrypted) == {"username": "root", "password": "next"}
 
 
 # --- the SSH key --------------------------------------------------------------------------------------------
@@ -185,7 +185,7 @@ def test_the_account_has_one_key_pair_made_when_it_is_first_asked_for(api, accou
     assert line.startswith("ssh-ed25519 ")
     assert api.get(f"{PATH}/sshkey").json()["ssh_key"] == line
     pair = KeyPair.objects.get()
-    private = load_ssh_private_key(unseal(pair.sealed)["private"].encode(), None)
+    private = load_ssh_private_key(decrypt_json(pair.encrypted)["private"].encode(), None)
     assert private.public_key() == load_ssh_public_key(line.encode())
     assert [event.message for event in Event.objects.all()] == ["The SSH key of managed was made."]
 

@@ -23,7 +23,7 @@ from compute.services.nodebalancers.nodes import (
     moved_on,
 )
 from config.db.rows import hold
-from config.encryption import seal, unseal
+from config.encryption import decrypt_json, encrypt_json
 from config.errors import Invalid, Problems
 
 MOST_CONFIGS = 50
@@ -35,7 +35,7 @@ SETTINGS = (
     "port", "protocol", "algorithm", "stickiness", "check_type", "check_interval", "check_timeout",
     "check_attempts", "check_path", "check_body", "check_passive", "proxy_protocol", "cipher_suite",
 )  # fmt: skip
-CERTIFICATE = ("ssl_cert", "sealed", "ssl_commonname", "ssl_fingerprint")
+CERTIFICATE = ("ssl_cert", "encrypted", "ssl_commonname", "ssl_fingerprint")
 
 Config = NodeBalancerConfig
 Draft = tuple[NodeBalancerConfig, list[NodeBalancerNode]]
@@ -193,7 +193,7 @@ def _apply(config: Config, wish: ConfigWish, problems: Problems, path: str = "")
 def _apply_certificate(config: Config, wish: ConfigWish, problems: Problems, path: str) -> None:
     """Keep a certificate and its key with https, and with nothing else. Either may be replaced alone."""
     if config.protocol != Config.Protocol.HTTPS:
-        config.ssl_cert = config.sealed = None
+        config.ssl_cert = config.encrypted = None
         config.ssl_commonname = config.ssl_fingerprint = ""
         return
     if config.ssl_cert and wish.cert is None and wish.key is None:
@@ -210,15 +210,15 @@ def _apply_certificate(config: Config, wish: ConfigWish, problems: Problems, pat
         return
     config.ssl_cert, config.ssl_commonname, config.ssl_fingerprint = pair.cert, pair.common_name, pair.fingerprint
     if pair.key != kept:
-        config.sealed = seal({"key": pair.key})
+        config.encrypted = encrypt_json({"key": pair.key})
 
 
 def key_of(config: Config) -> str | None:
     """The private key of a config's certificate, None where there is none, or none of our keys opens it."""
-    if config.sealed is None:
+    if config.encrypted is None:
         return None
     try:
-        return unseal(config.sealed)["key"]
+        return decrypt_json(config.encrypted)["key"]
     except InvalidToken:
         return None
 
@@ -230,7 +230,8 @@ def _check_port(config: Config, problems: Problems) -> None:
 
 
 def _save(config: Config, changed: list[str]) -> None:
-    """Write what differs of a config that was there: a key that is just sealed anew stays so, where it is the same.
+    """Write what differs of a config that was there: a key that is just encrypted anew stays so, where it is the
+    same.
 
     Where nothing looks at its nodes any more, nothing is known of them.
     """

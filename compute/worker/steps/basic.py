@@ -88,7 +88,7 @@ def forget(run: Run) -> None:
 
 
 def disk_spec(run: Run, disk: Disk) -> DiskSpec:
-    """The disk to make, empty or from its image, with what was sealed for it."""
+    """The disk to make, empty or from its image, with what was encrypted for it."""
     name = disk_name(run.instance.pk, disk.pk)
     if disk.image is None:
         return DiskSpec(name, disk.size, disk.filesystem)

@@ -12,7 +12,7 @@ from django.apps import apps
 from django.core.management.base import BaseCommand, CommandError
 from django.db.models import Model
 
-from config.encryption import SealedField, reseal
+from config.encryption import EncryptedField, reencrypt
 
 BATCH = 200
 
@@ -31,7 +31,7 @@ class Column:
         return self._filled().count()
 
     def batches(self) -> Iterator[list[tuple[Any, bytes]]]:
-        """Primary keys and what is sealed there, in order. New rows need no visit: the first key made them."""
+        """Primary keys and what is encrypted there, in order. New rows need no visit: the first key made them."""
         rest = self._filled().order_by("pk").values_list("pk", self.name)
         batch = list(rest[:BATCH])
         while batch:
@@ -67,25 +67,25 @@ class Command(BaseCommand):
         self._report(check)
 
     def _visit_all(self, check: bool) -> None:
-        columns = list(sealed_columns())
+        columns = list(encrypted_columns())
         with click.progressbar(
             length=sum(column.count() for column in columns), label="Secrets", file=sys.stderr, show_pos=True
         ) as bar:
             for column in columns:
                 for batch in column.batches():
-                    for pk, sealed in batch:
-                        self._visit(column, pk, bytes(sealed), check)
+                    for pk, encrypted in batch:
+                        self._visit(column, pk, bytes(encrypted), check)
                     bar.update(len(batch))
 
-    def _visit(self, column: Column, pk: Any, sealed: bytes, check: bool) -> None:
+    def _visit(self, column: Column, pk: Any, encrypted: bytes, check: bool) -> None:
         try:
-            renewed = reseal(sealed)
+            renewed = reencrypt(encrypted)
         except InvalidToken:
             self.lost.append(f"{column} of {pk}")
             return
         if renewed is None:
             self.done += 1
-        elif check or column.replace(pk, sealed, renewed):
+        elif check or column.replace(pk, encrypted, renewed):
             self.changed += 1
 
     def _report(self, check: bool) -> None:
@@ -99,9 +99,9 @@ class Command(BaseCommand):
             raise CommandError("Older keys are in use: run this without --check before you take one away.")
 
 
-def sealed_columns() -> Iterator[Column]:
-    """Every `SealedField` there is."""
+def encrypted_columns() -> Iterator[Column]:
+    """Every `EncryptedField` there is."""
     for model in apps.get_models():
         for field in model._meta.local_concrete_fields:
-            if isinstance(field, SealedField):
+            if isinstance(field, EncryptedField):
                 yield Column(model, field.name)

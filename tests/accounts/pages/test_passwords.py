@@ -6,7 +6,7 @@ from django.test import Client
 
 from accounts.models import Event, Login, SecondFactor, TrustedDevice, User
 from accounts.services import passwords
-from config.encryption import seal
+from config.encryption import encrypt_json
 from tests.accounts.pages.browsers import careful, problems, sign_in
 from tests.accounts.signing_in import NEW, PASSWORD, SECRET, code, is_in, path_in_mail, tie, words
 from tests.client import APIClient
@@ -140,7 +140,7 @@ class TestChoosingIt:
         assert (to, is_in(browser)) == ("/home", True)
 
     def test_is_no_way_around_the_second_factor(self, with_password):
-        SecondFactor.objects.create(user=with_password, sealed=seal({"secret": SECRET}), scratch="")
+        SecondFactor.objects.create(user=with_password, encrypted=encrypt_json({"secret": SECRET}), scratch="")
         User.objects.filter(pk=with_password.pk).update(two_factor_auth=True)
         Client().post("/password/forgotten", {"name": "owner"})
         browser, to = self.choose(path_in_mail())

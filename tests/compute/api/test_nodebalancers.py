@@ -321,7 +321,7 @@ class TestACertificate:
         assert len(pairs) == 32
         assert all(len(pair) == 2 and pair == pair.upper() for pair in pairs)
         row = NodeBalancerConfig.objects.get()
-        assert b"PRIVATE" not in bytes(row.sealed)
+        assert b"PRIVATE" not in bytes(row.encrypted)
         assert key_of(row) == pem(KEY)
         assert row.ssl_cert == CERT
 
@@ -340,7 +340,7 @@ class TestACertificate:
         plain = api.put(at(secured), {"protocol": "http"}).json()
         assert (plain["ssl_cert"], plain["ssl_key"], plain["ssl_commonname"]) == (None, None, "")
         row = NodeBalancerConfig.objects.get()
-        assert (row.ssl_cert, row.sealed) == (None, None)
+        assert (row.ssl_cert, row.encrypted) == (None, None)
         assert set(errors(api.put(at(secured), {"protocol": "https"}))) == {"ssl_cert", "ssl_key"}
 
     @pytest.mark.parametrize(

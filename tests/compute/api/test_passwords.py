@@ -57,7 +57,7 @@ def test_the_password_of_an_instance_that_is_off_is_set(api, instance, driver):
     disk = instance.disks.get(filesystem="ext4")
     assert disk.status == "not ready"
     job = Job.objects.values().latest("pk")
-    assert NEW not in str({**job, "sealed": bytes(job["sealed"])})
+    assert NEW not in str({**job, "encrypted": bytes(job["encrypted"])})
 
     assert finish(instance, driver).state == "done"
 

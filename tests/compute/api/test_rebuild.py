@@ -129,7 +129,7 @@ def test_the_new_disk_has_password_keys_and_script(api, other, off, driver, worl
     script = StackScriptFactory(account=world.account, script="#!/bin/sh\n# <UDF name='motd' label='It'/>\n")
     ask(api, off, stackscript_id=script.pk, stackscript_data={"motd": "hello"})
     job = Job.objects.values().latest("pk")
-    assert NEW not in str({**job, "sealed": bytes(job["sealed"])})
+    assert NEW not in str({**job, "encrypted": bytes(job["encrypted"])})
     finish(off, driver)
     disk = off.disks.get(filesystem="ext4")
     found = driver.machines[machine_name(off.pk)]["disks"][disk_name(off.pk, disk.pk)]

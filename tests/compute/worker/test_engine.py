@@ -337,7 +337,7 @@ def test_the_database_itself_allows_one_live_job(running):
 
 def test_the_database_itself_keeps_no_secret_of_a_finished_job(running):
     with pytest.raises(IntegrityError), transaction.atomic():
-        running.jobs.update(sealed=b"x")
+        running.jobs.update(encrypted=b"x")
 
 
 # --- deleting what is busy -------------------------------------------------------------------------------
@@ -383,7 +383,7 @@ def test_the_sweep_wakes_a_deletion_whose_promoter_died(world, driver, notified)
     instance = world.create()
     provision = instance.jobs.get()
     delete = instances.delete(world.actor, instance)
-    Job.objects.filter(pk=provision.pk).update(state="failed", finished_at=Now(), sealed=None)
+    Job.objects.filter(pk=provision.pk).update(state="failed", finished_at=Now(), encrypted=None)
     notified.clear()
 
     engine.sweep()

@@ -47,7 +47,7 @@ def each_effect(kind: str, world: World) -> Iterator[tuple[Job, MemoryDriver, in
 
 def assert_sound(job: Job, driver: MemoryDriver, instance_id: int | None) -> None:
     """Nothing leaked, nothing half-made, and each status is what the driver says."""
-    assert job.sealed is None
+    assert job.encrypted is None
     assert not Event.objects.filter(status__in=["scheduled", "started"]).exists()
     assert archives_kept() <= driver.archives.keys() <= archives_kept() | archives_going()
     assert not files.numbers()
@@ -204,8 +204,8 @@ def test_every_step_and_every_undo_may_run_twice(kind, world, driver):
 def test_no_secret_is_readable_while_it_lives_or_kept_when_it_ends(kind, world, driver):
     job = staged(kind, world, driver)
     live = Job.objects.filter(pk=job.pk).values().get()
-    assert STRONG not in str({**live, "sealed": bytes(live["sealed"] or b"")})
+    assert STRONG not in str({**live, "encrypted": bytes(live["encrypted"] or b"")})
 
     work(job, driver)
 
-    assert Job.objects.get(pk=job.pk).sealed is None
+    assert Job.objects.get(pk=job.pk).encrypted is None

@@ -231,7 +231,7 @@ def _configs() -> Prefetch:
 def _keys(balancers: list[NodeBalancer]) -> dict[int, str]:
     """The private keys of all configs that have one. Those that no key of ours opens are logged."""
     keys: dict[int, str] = {}
-    for config in (config for balancer in balancers for config in balancer.configs.all() if config.sealed):
+    for config in (config for balancer in balancers for config in balancer.configs.all() if config.encrypted):
         if key := key_of(config):
             keys[config.pk] = key
         else:

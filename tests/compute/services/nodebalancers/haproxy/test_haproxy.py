@@ -31,7 +31,7 @@ from compute.services.nodebalancers.haproxy.control import HAProxyError
 from compute.services.nodebalancers.haproxy.export import Exporter
 from compute.services.nodebalancers.haproxy.render import quoted
 from compute.services.removal import remove
-from config.encryption import seal
+from config.encryption import encrypt_json
 from regions.models import Region
 from tests.certificates import certificate, new_key, pem
 from tests.compute.services.nodebalancers.haproxy.running import (
@@ -616,8 +616,8 @@ def test_nothing_that_a_client_writes_ends_a_word_of_the_configuration(text, exp
     assert quoted(text) == expected
 
 
-def test_a_sealed_key_is_found_when_keys_rotate(db):
-    from config.management.commands.rotate_keys import sealed_columns
+def test_an_encrypted_key_is_found_when_keys_rotate(db):
+    from config.management.commands.rotate_keys import encrypted_columns
 
-    assert "compute.NodeBalancerConfig.sealed" in map(str, sealed_columns())
-    assert b"secret" not in seal({"key": "secret"})
+    assert "compute.NodeBalancerConfig.encrypted" in map(str, encrypted_columns())
+    assert b"secret" not in encrypt_json({"key": "secret"})
