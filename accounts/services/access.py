@@ -30,12 +30,12 @@ def note_authorization(user: User, client: OAuthClient, scopes: str) -> None:
     """
     given = {"scopes": scopes, "expiry": _end_of_access(client)}
     rows = Authorization.objects.select_for_update()
-    held, created = rows.get_or_create(user=user, client=client, defaults=given)
+    known, created = rows.get_or_create(user=user, client=client, defaults=given)
     if created:
         return
-    if held.expiry is None or held.expiry > now():
-        given["scopes"] = " ".join(parse_scopes(f"{held.scopes} {scopes}"))
-    Authorization.objects.filter(pk=held.pk).update(**given)
+    if known.expiry is None or known.expiry > now():
+        given["scopes"] = " ".join(parse_scopes(f"{known.scopes} {scopes}"))
+    Authorization.objects.filter(pk=known.pk).update(**given)
 
 
 def _end_of_access(client: OAuthClient) -> datetime | None:

@@ -15,7 +15,7 @@ from config.errors import Invalid, Problems
 MANAGED_ALREADY = "Managed is enabled on this account already."
 
 
-def hold_account(account_id: int) -> Account:
+def lock_account(account_id: int) -> Account:
     """Lock the account until the end of the caller's transaction: what may happen only once to it goes one by one.
 
     Whoever locks more, instances or services, locks the account first. Rows that merely name the account are

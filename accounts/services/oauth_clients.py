@@ -16,7 +16,7 @@ from accounts.redirects import check_redirect_uri
 from accounts.services.access import end_tokens
 from accounts.services.events import record_event
 from accounts.services.refs import client_ref
-from config.db.rows import differing, hold
+from config.db.rows import differing, lock
 from config.errors import Invalid, Missing
 
 THUMBNAIL = 128
@@ -73,7 +73,7 @@ def update(actor: Actor, client: OAuthClient, changes: dict[str, Any]) -> None:
         _check(columns["redirect_uris"])
     if "public" in columns:
         columns["client_type"] = _type(columns.pop("public"))
-    wanted = differing(hold(OAuthClient.objects.filter(pk=client.pk)), columns)
+    wanted = differing(lock(OAuthClient.objects.filter(pk=client.pk)), columns)
     for name, value in columns.items():
         setattr(client, name, value)
     if not wanted:
@@ -100,10 +100,10 @@ def set_status(actor: Actor | None, client: OAuthClient, status: str) -> Ended:
     ``suspended`` is for abuse: all its codes, tokens and authorizations end, and users are asked anew.
     Raises `Invalid` where it is so already, or suspended and only to be disabled.
     """
-    held = hold(OAuthClient.objects.filter(pk=client.pk))
-    if held.status == status:
+    locked = lock(OAuthClient.objects.filter(pk=client.pk))
+    if locked.status == status:
         raise Invalid(f"The client is {status} already.")
-    if held.status == OAuthClient.Status.SUSPENDED and status == OAuthClient.Status.DISABLED:
+    if locked.status == OAuthClient.Status.SUSPENDED and status == OAuthClient.Status.DISABLED:
         raise Invalid("The client is suspended, which is more.")
     OAuthClient.objects.filter(pk=client.pk).update(status=status)
     client.status = status
@@ -131,7 +131,7 @@ def delete(actor: Actor, client: OAuthClient) -> None:
 def reset_secret(actor: Actor, client: OAuthClient) -> str:
     """Give the client another secret, which is returned and cannot be read again. The old one ends at once; tokens
     that it has go on. Raises `Missing` where another request deleted it."""
-    hold(OAuthClient.objects.filter(pk=client.pk))
+    lock(OAuthClient.objects.filter(pk=client.pk))
     secret = generate_client_secret()
     client.client_secret = secret
     client.save(update_fields=["client_secret"])

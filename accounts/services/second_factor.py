@@ -61,19 +61,24 @@ def confirm(actor: Actor, code: str) -> str:
     """
     attempts.check("second_factor", f"user:{actor.person}", "tfa_code")
     with transaction.atomic():
-        held = SecondFactor.objects.select_for_update().filter(user_id=actor.person).first()
-        if held is None or held.pending is None or held.pending_until is None or held.pending_until <= now():
+        locked = SecondFactor.objects.select_for_update().filter(user_id=actor.person).first()
+        if (
+            locked is None
+            or locked.pending is None
+            or locked.pending_until is None
+            or locked.pending_until <= now()
+        ):
             raise Invalid(NOTHING_BEGUN)
-        step = _step_of(_secret(held.pending), code)
+        step = _step_of(_secret(locked.pending), code)
         if step is None:
             raise Invalid(WRONG, "tfa_code")
         scratch = secrets.token_hex(SCRATCH_BYTES)
-        held.encrypted, held.pending, held.pending_until = held.pending, None, None
-        held.last_step, held.scratch = step, _digest(scratch)
-        held.save()
+        locked.encrypted, locked.pending, locked.pending_until = locked.pending, None, None
+        locked.last_step, locked.scratch = step, _digest(scratch)
+        locked.save()
         # browsers that were remembered when a password was enough have not shown it yet
         TrustedDevice.objects.filter(user_id=actor.person).delete()
-        user = held.user
+        user = locked.user
         if not user.two_factor_auth:
             user.two_factor_auth = True
             user.save(update_fields=["two_factor_auth"])
@@ -100,15 +105,15 @@ def disable(actor: Actor | None, user: User, message: str = "") -> bool:
 def accept(user: User, code: str) -> bool:
     """Whether `code` lets `user` in: one of the app that was not taken before, or the scratch code, which is then
     used up. Of two requests with one code, one is let in."""
-    held = SecondFactor.objects.filter(user=user, encrypted__isnull=False).first()
-    if held is None:
+    locked = SecondFactor.objects.filter(user=user, encrypted__isnull=False).first()
+    if locked is None:
         return False
-    step = _step_of(_secret(held.encrypted), code)
+    step = _step_of(_secret(locked.encrypted), code)
     mine = SecondFactor.objects.filter(user=user)
     if step is not None:
         return bool(mine.filter(last_step__lt=step).update(last_step=step))
     scratch = _digest(code.strip().lower())
-    return bool(held.scratch) and bool(mine.filter(scratch=scratch).update(scratch=""))
+    return bool(locked.scratch) and bool(mine.filter(scratch=scratch).update(scratch=""))
 
 
 def _step_of(secret: str, code: str) -> int | None:

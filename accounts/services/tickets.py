@@ -17,7 +17,7 @@ from accounts.models import Ticket, TicketAttachment, TicketReply, User
 from accounts.services import outbox
 from accounts.services.events import EntityRef, record_event
 from accounts.services.refs import ticket_ref
-from config.db.rows import hold
+from config.db.rows import lock
 from config.errors import Invalid, Problems
 
 ABOUT = {
@@ -97,7 +97,7 @@ def open_ticket(actor: Actor, spec: TicketSpec) -> Ticket:
 def reply(actor: Actor, ticket: Ticket, description: str) -> TicketReply:
     """Add what the customer, or with a staff actor support, has to say. Support's reply opens the ticket, and tells
     its user by mail. Raises `Invalid` where it is closed."""
-    ticket = _hold(ticket)
+    ticket = _lock_row(ticket)
     if ticket.status == Ticket.Status.CLOSED:
         raise Invalid(CLOSED)
     added = TicketReply.objects.create(
@@ -120,7 +120,7 @@ def reply(actor: Actor, ticket: Ticket, description: str) -> TicketReply:
 @transaction.atomic
 def close(actor: Actor, ticket: Ticket) -> None:
     """Close a ticket. Raises `Invalid` where it is closed, or is not for the actor, a customer, to close."""
-    ticket = _hold(ticket)
+    ticket = _lock_row(ticket)
     if ticket.status == Ticket.Status.CLOSED:
         raise Invalid(CLOSED)
     if not ticket.closable and not actor.is_staff and actor.user_id is not None:
@@ -133,7 +133,7 @@ def close(actor: Actor, ticket: Ticket) -> None:
 @transaction.atomic
 def set_closable(actor: Actor, ticket: Ticket, closable: bool) -> None:
     """Say whether the customer may close the ticket. For staff. Raises `Invalid` where it is closed, or is so."""
-    ticket = _hold(ticket)
+    ticket = _lock_row(ticket)
     if ticket.status == Ticket.Status.CLOSED:
         raise Invalid(CLOSED)
     said = "The customer may close it." if closable else NOT_CLOSABLE
@@ -171,7 +171,7 @@ def attach(actor: Actor, ticket: Ticket, upload: Upload) -> TicketAttachment:
     _write(path, upload)
     try:
         with transaction.atomic():
-            ticket = _hold(ticket)
+            ticket = _lock_row(ticket)
             if ticket.status == Ticket.Status.CLOSED:
                 raise Invalid(CLOSED)
             if ticket.attachments.count() >= MOST_FILES:
@@ -201,8 +201,8 @@ def gravatar(actor: Actor) -> str:
     return hashlib.md5(email.strip().lower().encode(), usedforsecurity=False).hexdigest()
 
 
-def _hold(ticket: Ticket) -> Ticket:
-    return hold(Ticket.objects.filter(pk=ticket.pk))
+def _lock_row(ticket: Ticket) -> Ticket:
+    return lock(Ticket.objects.filter(pk=ticket.pk))
 
 
 def _entity(actor: Actor, spec: TicketSpec) -> EntityRef | None:

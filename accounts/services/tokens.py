@@ -30,21 +30,21 @@ def create_token(
     """
     problems = Problems()
     _check_label(problems, label)
-    held: tuple[str, ...] = ()
+    granted: tuple[str, ...] = ()
     try:
-        held = parse_scopes(scopes)
+        granted = parse_scopes(scopes)
     except ValueError as error:
         problems.add("scopes", str(error))
     if expiry is not None and expiry <= now():
         problems.add("expiry", "expiry must be in the future")
     problems.raise_any()
-    if actor is not None and not includes(actor.scopes, held):
+    if actor is not None and not includes(actor.scopes, granted):
         raise Denied("A token can only create tokens within its own scopes.", "scopes")
     readable = secrets.token_hex(BYTES)
     token = PersonalToken.objects.create(
         user=user,
         label=label,
-        scopes=" ".join(held),
+        scopes=" ".join(granted),
         digest=hashlib.sha256(readable.encode()).hexdigest(),
         prefix=readable[:SHOWN],
         expiry=expiry,

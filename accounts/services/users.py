@@ -27,7 +27,7 @@ from accounts.models.users import NAME, TAKEN
 from accounts.services import outbox
 from accounts.services.events import record_event
 from accounts.services.refs import user_ref
-from config.db.rows import add_failing_fields, hold
+from config.db.rows import add_failing_fields, lock
 from config.errors import Invalid, Problems
 
 NAME_RULE = "A username has 3 to 32 letters and digits, and between them single dashes and underscores."
@@ -128,7 +128,7 @@ def password_path(user: User) -> str:
 def update(actor: Actor, user: User, *, username: str | None, email: str | None, restricted: bool | None) -> None:
     """Change what is given and differs. Raises `Invalid` on ``username`` where it is taken, and on ``restricted``
     where nobody would be left who may do everything; `Missing` where the user is gone."""
-    user, changed = _hold(user), []
+    user, changed = _lock_row(user), []
     if email is not None and email != user.email:
         user.email = email
         changed.append("email")
@@ -155,7 +155,7 @@ def remove(actor: Actor, user: User) -> None:
 
     Raises `Invalid` where nobody would be left who may do everything, `Missing` where another request was first.
     """
-    user = _hold(user)
+    user = _lock_row(user)
     if not user.restricted:
         _check_not_last(user)
     ref = user_ref(user)
@@ -169,10 +169,10 @@ def restrict(user: User) -> None:
     GlobalGrants.objects.get_or_create(user=user)
 
 
-def _hold(user: User) -> User:
+def _lock_row(user: User) -> User:
     """The user as it is, and stays meanwhile: it may have been freed since it was read, or be given grants at this
     moment. Its row comes before that of the account, as everywhere. Raises `Missing` where it is gone."""
-    return hold(User.objects.filter(pk=user.pk))
+    return lock(User.objects.filter(pk=user.pk))
 
 
 def _free(user: User) -> None:

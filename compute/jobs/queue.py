@@ -39,8 +39,8 @@ def enqueue(
     Raises `Busy` while another job lives, `Invalid` naming the status when the kind cannot start from it,
     `Missing` when the instance went away meanwhile. `secrets` are encrypted and end with the job. `action` replaces
     the kind's own action (the watchdog's boots are ``lassie_reboot``); `source` is the instance that a clone
-    copies, which the event is then about. `volume` is one that is worked on, whose row the caller holds; `about` is
-    what the event is about, where that is not the instance.
+    copies, which the event is then about. `volume` is one that is worked on, whose row the caller has locked;
+    `about` is what the event is about, where that is not the instance.
     """
     kind = KINDS[kind_name]
     displaced = kind.supersedes and _displace(instance.pk)
@@ -104,7 +104,7 @@ def enqueue_alone(
 ) -> Job:
     """Insert a job on no instance, in the caller's transaction, which opened its event where it has one.
 
-    `volume` is one that is worked on, whose row the caller holds.
+    `volume` is one that is worked on, whose row the caller has locked.
     """
     job = _draft(KINDS[kind_name], None, actor, event, data, None)
     job.volume = volume

@@ -93,8 +93,8 @@ WITH finished AS (
 SELECT * FROM finished
 """
 
-_HOLD_JOB = "SELECT FROM compute_job WHERE id = %s FOR NO KEY UPDATE"
-_HOLD_INSTANCES = "SELECT FROM compute_instance WHERE id = ANY(%s) ORDER BY id FOR NO KEY UPDATE"
+_LOCK_JOB = "SELECT FROM compute_job WHERE id = %s FOR NO KEY UPDATE"
+_LOCK_INSTANCES = "SELECT FROM compute_instance WHERE id = ANY(%s) ORDER BY id FOR NO KEY UPDATE"
 
 _FINISH_EVENT_SEGMENT = """
 UPDATE accounts_event
@@ -176,7 +176,7 @@ def finish(
     locked as well: its status is written in the same transaction, which has to be open.
     """
     if job.source_id is not None:
-        _hold_both(job)
+        _lock_both(job)
     return _one(
         _FINISH,
         {
@@ -193,21 +193,21 @@ def finish(
     )
 
 
-def _hold_both(job: Job) -> None:
+def _lock_both(job: Job) -> None:
     """Lock the job, then its instance and its source in the order of their keys, as all do who lock several."""
     with connection.cursor() as cursor:
-        cursor.execute(_HOLD_JOB, [job.pk])
-        cursor.execute(_HOLD_INSTANCES, [[job.instance_id, job.source_id]])
+        cursor.execute(_LOCK_JOB, [job.pk])
+        cursor.execute(_LOCK_INSTANCES, [[job.instance_id, job.source_id]])
 
 
-def hold_instances(job: Job) -> None:
+def lock_instances(job: Job) -> None:
     """Lock the instances of a job that was just settled, before its records write what belongs to them.
 
     Requests that write an instance's disks, profiles or addresses lock it first as well.
     """
     if job.instance_id is not None:
         with connection.cursor() as cursor:
-            cursor.execute(_HOLD_INSTANCES, [[job.instance_id, job.source_id]])
+            cursor.execute(_LOCK_INSTANCES, [[job.instance_id, job.source_id]])
 
 
 def finish_event_segment(event_id: int | None) -> None:

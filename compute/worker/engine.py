@@ -151,7 +151,7 @@ class Runner:
             job = move()
             if job is not None:
                 if self.current.record:
-                    store.hold_instances(job)
+                    store.lock_instances(job)
                     self.current.record(self.context)
                 if opens:
                     self._open_event_segment(job, opens)
@@ -270,7 +270,7 @@ class Runner:
             with transaction.atomic():
                 finished = close()
                 if finished is not None:
-                    store.hold_instances(finished)
+                    store.lock_instances(finished)
                     if last:
                         last(self.context)
                     # an unwinding that deletes the instance must leave it to a deletion that waits for it
@@ -316,7 +316,7 @@ class Runner:
                 during=self.kind.during,
             )
             if finished and self.kind.superseded:
-                store.hold_instances(finished)
+                store.lock_instances(finished)
                 self.kind.superseded(self.context)
         notify_promoted()
 

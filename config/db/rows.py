@@ -11,16 +11,16 @@ from config.errors import Missing, Problems
 M = TypeVar("M", bound=Model)
 
 
-def hold(rows: QuerySet[M], *, to_delete: bool = False) -> M:
+def lock(rows: QuerySet[M], *, to_delete: bool = False) -> M:
     """The one row of `rows`, locked until the transaction ends and as it is now. Raises `Missing` where it is gone.
 
     Rows that refer to it may be inserted meanwhile, unless it is held `to_delete` it. What is joined to it by
     `select_related` is read along, not locked.
     """
-    held = rows.select_for_update(of=("self",), no_key=not to_delete).first()
-    if held is None:
+    locked = rows.select_for_update(of=("self",), no_key=not to_delete).first()
+    if locked is None:
         raise Missing
-    return held
+    return locked
 
 
 def differing(row: Model, values: Mapping[str, Any]) -> dict[str, Any]:

@@ -9,7 +9,7 @@ from django.db import connection, transaction
 from accounts.actors import Actor
 from accounts.services.events import record_event
 from compute.models import Instance
-from config.db.rows import differing, hold
+from config.db.rows import differing, lock
 from config.errors import Invalid
 from managed.models import ComputeSettings
 from managed.services.refs import settings_ref
@@ -24,17 +24,17 @@ def update(actor: Actor, instance: Instance, changes: dict[str, Any]) -> None:
     Raises `Invalid` on ``ssh.ip`` where that is neither "any" nor an address of the compute. The compute is locked,
     as for all that changes its addresses, so that it keeps the address while this is written.
     """
-    held = hold(Instance.objects.filter(pk=instance.pk))
+    locked = lock(Instance.objects.filter(pk=instance.pk))
     if "ip" in changes:
-        changes["ip"] = _address(held, changes["ip"])
-    settings = ComputeSettings.objects.filter(pk=held.pk).first() or ComputeSettings(instance=held)
+        changes["ip"] = _address(locked, changes["ip"])
+    settings = ComputeSettings.objects.filter(pk=locked.pk).first() or ComputeSettings(instance=locked)
     wanted = differing(settings, changes)
     if not wanted:
         return
     for name, value in wanted.items():
         setattr(settings, name, value)
     settings.save()
-    record_event(actor, "compute_update", settings_ref(held), message="The SSH settings of managed were changed.")
+    record_event(actor, "compute_update", settings_ref(locked), message="The SSH settings of managed were changed.")
 
 
 def reset(instance_ids: Sequence[int]) -> None:

@@ -6,7 +6,7 @@ from django.db import transaction
 
 from accounts.actors import Actor
 from accounts.services.events import record_event
-from config.db.rows import differing, hold, write
+from config.db.rows import differing, lock, write
 from config.errors import Missing
 from managed.models import Contact
 from managed.services.quotas import check_room
@@ -32,12 +32,12 @@ def update(actor: Actor, contact: Contact, changes: dict[str, Any]) -> Contact:
     Raises `Missing` where it was deleted meanwhile. What differs is seen on the locked row: of two who change it at
     once the second does not take for its own what the first has just changed.
     """
-    held = hold(Contact.objects.filter(pk=contact.pk))
-    wanted = differing(held, changes)
+    locked = lock(Contact.objects.filter(pk=contact.pk))
+    wanted = differing(locked, changes)
     if wanted:
-        write(held, wanted, "updated")
-        record_event(actor, ACTION, contact_ref(held), message=f"The contact {held.name} was changed.")
-    return held
+        write(locked, wanted, "updated")
+        record_event(actor, ACTION, contact_ref(locked), message=f"The contact {locked.name} was changed.")
+    return locked
 
 
 @transaction.atomic

@@ -8,7 +8,7 @@ from django.utils.timezone import now
 
 from accounts.actors import Actor
 from accounts.services.events import record_event
-from config.db.rows import hold, write
+from config.db.rows import lock, write
 from config.encryption import decrypt_json, encrypt_json
 from config.errors import Invalid, Missing
 from managed.models import Credential
@@ -44,11 +44,11 @@ def rename(actor: Actor, credential: Credential, label: str) -> Credential:
 
     Raises `Missing` where it was revoked meanwhile. What differs is seen on the locked row, as for contacts.
     """
-    held = hold(Credential.objects.filter(pk=credential.pk))
-    if held.label != label:
-        write(held, {"label": label})
-        record_event(actor, ACTION, credential_ref(held), message=f"The credential {label} was renamed.")
-    return held
+    locked = lock(Credential.objects.filter(pk=credential.pk))
+    if locked.label != label:
+        write(locked, {"label": label})
+        record_event(actor, ACTION, credential_ref(locked), message=f"The credential {label} was renamed.")
+    return locked
 
 
 @transaction.atomic
@@ -58,11 +58,11 @@ def replace(actor: Actor, credential: Credential, password: str, username: str |
     The row is locked: of two who replace at once the second keeps the username that the first gave. Raises
     `Invalid` on ``username`` where none is given, and no key opens the one that was kept.
     """
-    held = hold(Credential.objects.filter(pk=credential.pk))
-    held.encrypted = _encrypt(Secret(_kept_username(held) if username is None else username, password))
-    held.save(update_fields=["encrypted"])
+    locked = lock(Credential.objects.filter(pk=credential.pk))
+    locked.encrypted = _encrypt(Secret(_kept_username(locked) if username is None else username, password))
+    locked.save(update_fields=["encrypted"])
     record_event(
-        actor, ACTION, credential_ref(held), message=f"The secret of the credential {held.label} was replaced."
+        actor, ACTION, credential_ref(locked), message=f"The secret of the credential {locked.label} was replaced."
     )
 
 
@@ -83,15 +83,17 @@ def decrypt(actor: Actor, credential: Credential, reason: str, seen: int | None 
     transaction that this answers from. `seen` is as for `decryptions.record`. Raises `Invalid` as that does, and
     where no key opens it; `Missing` when it was revoked.
     """
-    held = hold(Credential.objects.filter(pk=credential.pk))
-    reason = decryptions.record(actor, held, held.label, reason, seen)
+    locked = lock(Credential.objects.filter(pk=credential.pk))
+    reason = decryptions.record(actor, locked, locked.label, reason, seen)
     try:
-        secret = _decrypt(held)
+        secret = _decrypt(locked)
     except InvalidToken as error:
         raise Invalid(decryptions.NO_KEY) from error
-    held.last_decrypted = now()
-    held.save(update_fields=["last_decrypted"])
-    record_event(actor, ACTION, credential_ref(held), message=f"Support read the credential {held.label}: {reason}")
+    locked.last_decrypted = now()
+    locked.save(update_fields=["last_decrypted"])
+    record_event(
+        actor, ACTION, credential_ref(locked), message=f"Support read the credential {locked.label}: {reason}"
+    )
     return secret
 
 

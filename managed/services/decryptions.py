@@ -9,8 +9,8 @@ AGAIN = "It was read since this was asked. Say again why, and it is shown once m
 NO_KEY = "None of the encryption keys opens it: was one taken away too early?"
 
 
-def record(actor: Actor, held: Credential | KeyPair, label: str, reason: str, seen: int | None) -> str:
-    """Write that a staff actor reads `held`, whose row is locked. Gives the reason as it is kept.
+def record(actor: Actor, secret: Credential | KeyPair, label: str, reason: str, seen: int | None) -> str:
+    """Write that a staff actor reads `secret`, whose row is locked. Gives the reason as it is kept.
 
     `seen` is what `newest` gave when the reason was asked for: where it was read since, nothing is read now, so
     that a form which is sent twice shows its secret once. None leaves that out.
@@ -22,12 +22,12 @@ def record(actor: Actor, held: Credential | KeyPair, label: str, reason: str, se
     reason = " ".join(reason.split())
     if not 0 < len(reason) <= LONGEST_REASON:
         raise Invalid(f"reason must be 1-{LONGEST_REASON} characters", "reason")
-    if seen is not None and newest(held) != seen:
+    if seen is not None and newest(secret) != seen:
         raise Invalid(AGAIN)
     Decryption.objects.create(
-        account_id=held.account_id,
-        credential=held if isinstance(held, Credential) else None,
-        key_pair=held if isinstance(held, KeyPair) else None,
+        account_id=secret.account_id,
+        credential=secret if isinstance(secret, Credential) else None,
+        key_pair=secret if isinstance(secret, KeyPair) else None,
         label=label,
         username=actor.username,
         reason=reason,
@@ -35,6 +35,6 @@ def record(actor: Actor, held: Credential | KeyPair, label: str, reason: str, se
     return reason
 
 
-def newest(held: Credential | KeyPair) -> int:
+def newest(secret: Credential | KeyPair) -> int:
     """The id of its newest decryption, 0 where there is none."""
-    return held.decryptions.order_by("-pk").values_list("pk", flat=True).first() or 0
+    return secret.decryptions.order_by("-pk").values_list("pk", flat=True).first() or 0

@@ -1,6 +1,6 @@
 """Incidents: the issue an account has while services of it fail, its ticket, and who is told.
 
-To be called in the transaction that changes the service, with the account locked first (`hold_account`): of an
+To be called in the transaction that changes the service, with the account locked first (`lock_account`): of an
 account one thing happens at a time, so that two services that fail at once share one issue, and the last of them
 to recover closes it.
 """

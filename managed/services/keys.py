@@ -6,9 +6,9 @@ from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption,
 from django.db import transaction
 
 from accounts.actors import Actor
-from accounts.services.account import hold_account
+from accounts.services.account import lock_account
 from accounts.services.events import record_event
-from config.db.rows import hold
+from config.db.rows import lock
 from config.encryption import decrypt_json, encrypt_json
 from config.errors import Invalid
 from managed.models import KeyPair
@@ -33,14 +33,14 @@ def decrypt(actor: Actor, pair: KeyPair, reason: str, seen: int | None = None) -
     Who read it and why, and an event that the account sees, are written in the transaction that this answers from.
     `seen` is as for `decryptions.record`. Raises `Invalid` as that does, and where no key opens it.
     """
-    held = hold(KeyPair.objects.select_related("account").filter(pk=pair.pk))
-    reason = decryptions.record(actor, held, LABEL, reason, seen)
+    locked = lock(KeyPair.objects.select_related("account").filter(pk=pair.pk))
+    reason = decryptions.record(actor, locked, LABEL, reason, seen)
     try:
-        private = decrypt_json(held.encrypted)["private"]
+        private = decrypt_json(locked.encrypted)["private"]
     except InvalidToken as error:
         raise Invalid(decryptions.NO_KEY) from error
     record_event(
-        actor, ACTION, key_ref(held.account), message=f"Support read the private SSH key of managed: {reason}"
+        actor, ACTION, key_ref(locked.account), message=f"Support read the private SSH key of managed: {reason}"
     )
     return private
 
@@ -48,7 +48,7 @@ def decrypt(actor: Actor, pair: KeyPair, reason: str, seen: int | None = None) -
 @transaction.atomic
 def _make(actor: Actor) -> str:
     """Of several who ask first at once, one makes the pair and the others get that one."""
-    account = hold_account(actor.account_id)
+    account = lock_account(actor.account_id)
     pair = KeyPair.objects.filter(account=account).first()
     if pair is None:
         private = Ed25519PrivateKey.generate()

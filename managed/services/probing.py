@@ -152,22 +152,22 @@ def settle(probe: Probe, outcome: Outcome) -> bool:
     if account is None or not (account.is_active and account.managed):
         return False
     claimed = Service.objects.filter(pk=probe.service_id, fence=probe.fence, lease_until__isnull=False)
-    held = claimed.select_for_update(of=("self",), no_key=True).annotate(clock=Now()).first()
-    if held is None:
+    locked = claimed.select_for_update(of=("self",), no_key=True).annotate(clock=Now()).first()
+    if locked is None:
         return False
-    at = held.clock
-    _measure(held, outcome, at)
-    before = held.status
-    held.failures = 0 if outcome.up else min(held.failures + 1, 32767)
-    held.error = outcome.error[:LONGEST_ERROR]
-    held.checked_at, held.lease_until = at, None
-    held.next_check_at = next_slot(held.pk, probe.claimed, at)
+    at = locked.clock
+    _measure(locked, outcome, at)
+    before = locked.status
+    locked.failures = 0 if outcome.up else min(locked.failures + 1, 32767)
+    locked.error = outcome.error[:LONGEST_ERROR]
+    locked.checked_at, locked.lease_until = at, None
+    locked.next_check_at = next_slot(locked.pk, probe.claimed, at)
     # the conditional columns only: `updated` is when its owner last changed it
-    held.save(update_fields=["failures", "error", "checked_at", "lease_until", "next_check_at"])
+    locked.save(update_fields=["failures", "error", "checked_at", "lease_until", "next_check_at"])
     if outcome.up and before != Service.Status.OK:
-        _rise(held)
-    elif not outcome.up and before != Service.Status.PROBLEM and held.failures >= FAILURES:
-        join(held)
+        _rise(locked)
+    elif not outcome.up and before != Service.Status.PROBLEM and locked.failures >= FAILURES:
+        join(locked)
     return True
 
 

@@ -3,7 +3,7 @@
 from django.conf import settings
 
 from accounts.actors import Actor
-from accounts.services.account import hold_account
+from accounts.services.account import lock_account
 from config.errors import Invalid
 from managed.models import Contact, Credential, Service
 
@@ -17,7 +17,7 @@ def check_room(actor: Actor, model: type[Service | Contact | Credential]) -> Non
     two who add the last one the second counts the first's.
     """
     most = getattr(settings, SETTINGS[model])
-    account = hold_account(actor.account_id)
+    account = lock_account(actor.account_id)
     if model.objects.filter(account=account).count() >= most:
         many = model._meta.verbose_name_plural
         raise Invalid(f"An account has at most {most} managed {many}: ask support for more.")

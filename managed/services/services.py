@@ -7,9 +7,9 @@ from django.db import transaction
 from django.db.models.functions import Least, Now
 
 from accounts.actors import Actor
-from accounts.services.account import hold_account
+from accounts.services.account import lock_account
 from accounts.services.events import record_event
-from config.db.rows import differing, hold, write
+from config.db.rows import differing, lock, write
 from config.egress import guard, resolver
 from config.errors import Invalid, Problems
 from managed.models import Credential, Service
@@ -65,45 +65,45 @@ def _update(actor: Actor, service: Service, spec: ServiceSpec) -> Service | None
     seen = {name: getattr(service, name) for name in TARGET}
     values = _checked(actor, seen, spec)
     with transaction.atomic():
-        held = _hold(service)
-        if differing(held, seen):
-            return held
-        wanted = differing(held, values)
-        if not held.body and not wanted.get("body"):
+        locked = _lock_row(service)
+        if differing(locked, seen):
+            return locked
+        wanted = differing(locked, values)
+        if not locked.body and not wanted.get("body"):
             wanted.pop("body", None)  # null and "" are both no text to look for
         if wanted:
-            write(held, wanted, "updated")
-        changed = _set_credentials(held, spec.credentials)
-        if any(name in WATCHED for name in wanted) and held.status != Service.Status.DISABLED:
-            leave(held, f"{held.label} was changed.")
-            _restart(held)
+            write(locked, wanted, "updated")
+        changed = _set_credentials(locked, spec.credentials)
+        if any(name in WATCHED for name in wanted) and locked.status != Service.Status.DISABLED:
+            leave(locked, f"{locked.label} was changed.")
+            _restart(locked)
         if wanted or changed:
-            record_event(actor, ACTION, service_ref(held), message=f"The service {held.label} was changed.")
+            record_event(actor, ACTION, service_ref(locked), message=f"The service {locked.label} was changed.")
     return None
 
 
 @transaction.atomic
 def disable(actor: Actor, service: Service) -> None:
     """Stop the checks. Nothing happens where they are stopped already."""
-    held = _hold(service)
-    if held.status == Service.Status.DISABLED:
+    locked = _lock_row(service)
+    if locked.status == Service.Status.DISABLED:
         return
-    leave(held, f"{held.label} is not watched any more.")
-    held.status, held.failures = Service.Status.DISABLED, 0
+    leave(locked, f"{locked.label} is not watched any more.")
+    locked.status, locked.failures = Service.Status.DISABLED, 0
     # the fence: a check that is under way must not turn it on again
-    held.fence, held.lease_until = held.fence + 1, None
-    held.save(update_fields=["status", "failures", "fence", "lease_until", "updated"])
-    record_event(actor, ACTION, service_ref(held), message=f"The service {held.label} was disabled.")
+    locked.fence, locked.lease_until = locked.fence + 1, None
+    locked.save(update_fields=["status", "failures", "fence", "lease_until", "updated"])
+    record_event(actor, ACTION, service_ref(locked), message=f"The service {locked.label} was disabled.")
 
 
 @transaction.atomic
 def enable(actor: Actor, service: Service) -> None:
     """Begin the checks again, the first at once. Nothing happens where it is enabled."""
-    held = _hold(service)
-    if held.status != Service.Status.DISABLED:
+    locked = _lock_row(service)
+    if locked.status != Service.Status.DISABLED:
         return
-    _restart(held)
-    record_event(actor, ACTION, service_ref(held), message=f"The service {held.label} was enabled.")
+    _restart(locked)
+    record_event(actor, ACTION, service_ref(locked), message=f"The service {locked.label} was enabled.")
 
 
 @transaction.atomic
@@ -113,36 +113,36 @@ def check_now(actor: Actor, service: Service) -> None:
     Raises `Invalid` where there is none to wait for: it is under way, or neither the service nor its account is
     watched.
     """
-    held = _hold(service)
-    if held.status == Service.Status.DISABLED:
+    locked = _lock_row(service)
+    if locked.status == Service.Status.DISABLED:
         raise Invalid("It is disabled: enable it, and it is checked at once.")
-    if not (held.account.is_active and held.account.managed):
+    if not (locked.account.is_active and locked.account.managed):
         raise Invalid("Nothing of its account is checked: it is suspended, or managed is off.")
-    if Service.objects.filter(pk=held.pk, lease_until__gt=Now()).exists():  # on the clock that leases go by
+    if Service.objects.filter(pk=locked.pk, lease_until__gt=Now()).exists():  # on the clock that leases go by
         raise Invalid("It is being checked right now.")
     # one that is late stays where it is among those that wait
-    held.next_check_at = Least("next_check_at", Now())
-    held.save(update_fields=["next_check_at"])
-    record_event(actor, ACTION, service_ref(held), message=f"A check of {held.label} was asked for.")
+    locked.next_check_at = Least("next_check_at", Now())
+    locked.save(update_fields=["next_check_at"])
+    record_event(actor, ACTION, service_ref(locked), message=f"A check of {locked.label} was asked for.")
 
 
 @transaction.atomic
 def delete(actor: Actor, service: Service) -> None:
     """Delete a service with what was measured of it. Raises `Missing` where another request was first."""
-    held = _hold(service, to_delete=True)
-    leave(held, f"{held.label} was deleted.")
-    ref = service_ref(held)
-    held.delete()
+    locked = _lock_row(service, to_delete=True)
+    leave(locked, f"{locked.label} was deleted.")
+    ref = service_ref(locked)
+    locked.delete()
     record_event(actor, "managed_service_delete", ref)
 
 
-def _hold(service: Service, *, to_delete: bool = False) -> Service:
+def _lock_row(service: Service, *, to_delete: bool = False) -> Service:
     """The service, locked after its account. Raises `Missing` where it is gone.
 
     Rows that name it, such as averages of its checks, are inserted meanwhile, unless it is locked `to_delete` it.
     """
-    hold_account(service.account_id)
-    return hold(Service.objects.filter(pk=service.pk), to_delete=to_delete)
+    lock_account(service.account_id)
+    return lock(Service.objects.filter(pk=service.pk), to_delete=to_delete)
 
 
 def _restart(service: Service) -> None:

@@ -51,17 +51,17 @@ def differing_tags(labels: Iterable[str] | None, now: Sequence[str]) -> list[str
     return None if wanted == list(now) else wanted
 
 
-def retag(actor: Actor, entity_type: str, held: Tagged, labels: Iterable[str] | None) -> dict[str, list[str]]:
-    """Make these the tags of a row that is held; returns what is to be written to the row: nothing where nothing
+def retag(actor: Actor, entity_type: str, row: Tagged, labels: Iterable[str] | None) -> dict[str, list[str]]:
+    """Make these the tags of a row that is locked; returns what is to be written to the row: nothing where nothing
     differs. Raises `Denied` for restricted users, and `Invalid` naming each label that is wrong.
     """
-    wanted = differing_tags(labels, held.tags)
+    wanted = differing_tags(labels, row.tags)
     if wanted is None:
         return {}
     problems = Problems()
     check_tags(actor, wanted, problems)
     problems.raise_any()
-    return {"tags": set_tags(actor.account_id, entity_type, held.pk, wanted)}
+    return {"tags": set_tags(actor.account_id, entity_type, row.pk, wanted)}
 
 
 def set_tags(account_id: int, entity_type: str, entity_id: int, labels: Sequence[str]) -> list[str]:
@@ -77,7 +77,7 @@ def set_tags(account_id: int, entity_type: str, entity_id: int, labels: Sequence
         # Sorted: transactions that bring the same tags into being wait for each other in a line, not in a circle.
         tags = [Tag(account_id=account_id, label=label) for label in sorted(wanted)]
         Tag.objects.bulk_create(tags, ignore_conflicts=True)
-        ids = _held(account_id, wanted)
+        ids = _lock_tags(account_id, wanted)
     taggings = Tagging.objects.filter(entity_type=entity_type, entity_id=entity_id)
     taggings.exclude(tag__in=ids).delete()
     Tagging.objects.bulk_create(
@@ -91,11 +91,11 @@ def untag(entity_type: str, entity_id: int) -> None:
     Tagging.objects.filter(entity_type=entity_type, entity_id=entity_id).delete()
 
 
-_HOLD = "SELECT id FROM tags_tag WHERE account_id = %s AND label = ANY(%s) ORDER BY label FOR KEY SHARE"
+_LOCK = "SELECT id FROM tags_tag WHERE account_id = %s AND label = ANY(%s) ORDER BY label FOR KEY SHARE"
 
 
-def _held(account_id: int, labels: list[str]) -> list[int]:
+def _lock_tags(account_id: int, labels: list[str]) -> list[int]:
     """The ids of those tags there are, none of which can be deleted before the transaction ends."""
     with connection.cursor() as cursor:
-        cursor.execute(_HOLD, [account_id, labels])
+        cursor.execute(_LOCK, [account_id, labels])
         return [row[0] for row in cursor.fetchall()]

@@ -47,12 +47,12 @@ def create(actor: Actor, label: str, wanted: Mapping[str, Iterable[int]]) -> Tag
     if Tag.objects.filter(account_id=actor.account_id, label=label).exists():
         problems.add("label", EXISTS)
     entities = {(kind, pk) for kind, keys in wanted.items() for pk in keys}
-    held = _hold(actor, entities)
-    for kind in sorted({kind for kind, _ in entities - held}):
+    locked = _lock_row(actor, entities)
+    for kind in sorted({kind for kind, _ in entities - locked}):
         problems.add(f"{kind}s", f"{kind}s is not valid")
     problems.raise_any()
     tag = Tag.objects.create(account_id=actor.account_id, label=label)
-    for kind, rows in _by_kind(held):
+    for kind, rows in _by_kind(locked):
         rows.update(tags=_Labels(F("tags"), Value(label), function="array_append"), updated=Now())
         Tagging.objects.bulk_create(
             Tagging(tag=tag, entity_type=kind, entity_id=pk) for pk in rows.values_list("pk", flat=True)
@@ -65,7 +65,7 @@ def delete(actor: Actor, tag: Tag) -> None:
     """Delete a tag, from all that carry it. Raises `Denied` for restricted users, `Missing` where it is gone.
 
     Whoever tags an object holds that first and the tag's row afterwards, and so does this. Objects that got the tag
-    in between are seen once the tag is held, and then all is let go of and begun anew.
+    in between are seen once the tag is locked, and then all is let go of and begun anew.
     """
     check_may_tag(actor)
     for _ in range(TRIES):
@@ -78,12 +78,12 @@ def delete(actor: Actor, tag: Tag) -> None:
 def _delete(actor: Actor, tag: Tag) -> bool:
     """Whether it could be done; where it could not, nothing was."""
     carrying = _carrying(tag)
-    held = _hold(actor, carrying)
+    locked = _lock_row(actor, carrying)
     if not Tag.objects.select_for_update().filter(pk=tag.pk).exists():
         raise Missing
     if not _carrying(tag) <= carrying:
         return False
-    for _, rows in _by_kind(held):
+    for _, rows in _by_kind(locked):
         rows.update(tags=_Labels(F("tags"), Value(tag.label), function="array_remove"), updated=Now())
     ref = tag_ref(tag)
     Tag.objects.filter(pk=tag.pk).delete()
@@ -95,13 +95,13 @@ def _carrying(tag: Tag) -> set[Entity]:
     return set(Tagging.objects.filter(tag=tag).values_list("entity_type", "entity_id"))
 
 
-def _hold(actor: Actor, entities: Iterable[Entity]) -> set[Entity]:
+def _lock_row(actor: Actor, entities: Iterable[Entity]) -> set[Entity]:
     """Lock those of the entities that are the account's, kind after kind and each in one order."""
-    held = set()
+    locked = set()
     for kind, rows in _by_kind(entities):
         mine = rows.filter(account_id=actor.account_id).order_by("pk").select_for_update(no_key=True)
-        held |= {(kind, pk) for pk in mine.values_list("pk", flat=True)}
-    return held
+        locked |= {(kind, pk) for pk in mine.values_list("pk", flat=True)}
+    return locked
 
 
 def _by_kind(entities: Iterable[Entity]) -> Iterable[tuple[str, QuerySet]]:

@@ -33,14 +33,14 @@ def watched(world) -> Watched:
 
 
 @pytest.fixture(params=["credential", "key"])
-def held(request, watched):
+def kept(request, watched):
     """What is read: a credential, or the key pair."""
     return getattr(watched, request.param)
 
 
 @pytest.fixture
-def secret(held, watched) -> str:
-    return PASSWORD if held == watched.credential else watched.private_key
+def secret(kept, watched) -> str:
+    return PASSWORD if kept == watched.credential else watched.private_key
 
 
 def address_of(obj) -> str:
@@ -59,8 +59,8 @@ def read(browser: Client, obj, reason: str = REASON, seen: int | None = None):
     return browser.post(address_of(obj), {"reason": reason, "seen": given})
 
 
-def test_the_secret_is_in_the_answer(admin, held, secret):
-    page = read(admin, held).content.decode()
+def test_the_secret_is_in_the_answer(admin, kept, secret):
+    page = read(admin, kept).content.decode()
     assert f">{escape(secret)}</code>" in page
     assert f"{len(secret)} characters" in page
 
@@ -69,9 +69,9 @@ def test_the_username_is_shown_with_the_password(admin, watched):
     assert f">{USERNAME}</code>" in read(admin, watched.credential).content.decode()
 
 
-def test_the_answer_is_kept_nowhere(admin, held, watched, caplog):
+def test_the_answer_is_kept_nowhere(admin, kept, watched, caplog):
     caplog.set_level(logging.DEBUG)
-    response = read(admin, held)
+    response = read(admin, kept)
     assert response.status_code == 200
     assert "no-store" in response["Cache-Control"]
     kept = [
@@ -90,20 +90,20 @@ def test_nothing_that_holds_it_says_it_when_printed():
     assert "hunter2" not in repr(Revealed("Password", "hunter2"))
 
 
-def test_who_read_it_and_why_is_written_down(admin, held):
+def test_who_read_it_and_why_is_written_down(admin, kept):
     before = Decryption.objects.count()
-    read(admin, held)
+    read(admin, kept)
     row = Decryption.objects.first()
     assert Decryption.objects.count() == before + 1
-    assert (row.username, row.reason, row.account_id) == ("staff", REASON, held.account_id)
-    assert held in (row.credential, row.key_pair)
+    assert (row.username, row.reason, row.account_id) == ("staff", REASON, kept.account_id)
+    assert kept in (row.credential, row.key_pair)
     assert LogEntry.objects.get().change_message == f"Decrypt: it was read. {REASON}"
     shown = admin.get(list_address(Decryption)).content.decode()
     assert REASON in shown
-    page = admin.get(page_address(held))
+    page = admin.get(page_address(kept))
     assert REASON in page.content.decode()
     own = page.context["panels"][-1].more
-    assert set(admin.get(own).context["cl"].result_list) == set(held.decryptions.all())
+    assert set(admin.get(own).context["cl"].result_list) == set(kept.decryptions.all())
 
 
 def test_a_credential_is_stamped(admin, watched):
@@ -113,8 +113,8 @@ def test_a_credential_is_stamped(admin, watched):
     assert now() - watched.credential.last_decrypted < timedelta(minutes=10)
 
 
-def test_the_account_sees_who_read_it_and_why(admin, held, watched, client_for):
-    read(admin, held)
+def test_the_account_sees_who_read_it_and_why(admin, kept, watched, client_for):
+    read(admin, kept)
     customer = client_for(watched.account.users.get())
     event = customer.get("/v4/account/events").json()["data"][0]
     assert event["username"] == "staff"
@@ -123,26 +123,26 @@ def test_the_account_sees_who_read_it_and_why(admin, held, watched, client_for):
 
 
 @pytest.mark.parametrize("reason", ["", "  \n ", "x" * 501, "a\0b"])
-def test_without_a_reason_nothing_is_read(reason, admin, held, watched):
+def test_without_a_reason_nothing_is_read(reason, admin, kept, watched):
     before = Decryption.objects.count(), Event.objects.count()
-    page = read(admin, held, reason).content.decode()
+    page = read(admin, kept, reason).content.decode()
     assert not [secret for secret in watched.secrets() if secret in page]
     assert "errorlist" in page
     assert (Decryption.objects.count(), Event.objects.count()) == before
 
 
-def test_loading_the_answer_again_does_not_show_it_again(admin, held, secret):
-    seen = asked(admin, held)
-    assert escape(secret) in read(admin, held, seen=seen).content.decode()
+def test_loading_the_answer_again_does_not_show_it_again(admin, kept, secret):
+    seen = asked(admin, kept)
+    assert escape(secret) in read(admin, kept, seen=seen).content.decode()
     count = Decryption.objects.count()
-    again = read(admin, held, seen=seen)
+    again = read(admin, kept, seen=seen)
     assert escape(secret) not in again.content.decode()
     assert AGAIN in again.content.decode()
     assert Decryption.objects.count() == count
     assert "no-store" in again["Cache-Control"]
     assert "refused" in LogEntry.objects.first().change_message
     # what is asked for anew is told by the form that came with the refusal
-    assert escape(secret) in read(admin, held, seen=again.context["form"]["seen"].value()).content.decode()
+    assert escape(secret) in read(admin, kept, seen=again.context["form"]["seen"].value()).content.decode()
 
 
 @pytest.mark.django_db(transaction=True)
@@ -166,44 +166,44 @@ def test_of_one_form_sent_twice_at_once_one_is_answered(admin, staff, watched):
     assert Decryption.objects.count() == 2
 
 
-def test_a_forged_number_reads_nothing(admin, held, secret):
+def test_a_forged_number_reads_nothing(admin, kept, secret):
     for seen in ("", "x", "-1", "9" * 30, "9" * 5000, "a\0b"):
-        assert escape(secret) not in read(admin, held, seen=seen).content.decode()
+        assert escape(secret) not in read(admin, kept, seen=seen).content.decode()
 
 
 @pytest.mark.parametrize("junk", ["abc", "-1", "9" * 30, "_00", "a/b"])
-def test_of_what_is_not_there_nothing_is_asked(junk, admin, held):
-    address = list_address(type(held)) + f"{junk}/decrypt/"
+def test_of_what_is_not_there_nothing_is_asked(junk, admin, kept):
+    address = list_address(type(kept)) + f"{junk}/decrypt/"
     assert admin.get(address)["Location"] == "/admin/"
     assert admin.post(address, {"reason": REASON, "seen": 0})["Location"] == "/admin/"
 
 
-def test_viewing_the_form_reads_nothing(admin, held):
+def test_viewing_the_form_reads_nothing(admin, kept):
     before = Decryption.objects.count()
-    admin.get(address_of(held))
-    admin.post(address_of(held))  # as the button on its page does
+    admin.get(address_of(kept))
+    admin.post(address_of(kept))  # as the button on its page does
     assert Decryption.objects.count() == before
     assert not LogEntry.objects.exists()
 
 
-def test_it_is_its_own_permission(onlooker, held, watched):
+def test_it_is_its_own_permission(onlooker, kept, watched):
     """Seeing all there is in the admin, and changing all of it, is not enough."""
     user = User.objects.get(username="onlooker")
     for prefix in ("change_", "delete_"):
         user.user_permissions.add(*Permission.objects.filter(codename__startswith=prefix))
     for response in (
-        onlooker.get(address_of(held)),
-        onlooker.post(address_of(held), {"reason": REASON, "seen": 0}),
+        onlooker.get(address_of(kept)),
+        onlooker.post(address_of(kept), {"reason": REASON, "seen": 0}),
     ):
         assert response.status_code == 403
-    assert "/decrypt/" not in onlooker.get(page_address(held)).content.decode()
+    assert "/decrypt/" not in onlooker.get(page_address(kept)).content.decode()
     assert "/decrypt/" not in onlooker.get(page_address(watched.service)).content.decode()
 
-    user.user_permissions.add(Permission.objects.get(codename=f"decrypt_{held._meta.model_name}"))
-    assert "/decrypt/" in onlooker.get(page_address(held)).content.decode()
+    user.user_permissions.add(Permission.objects.get(codename=f"decrypt_{kept._meta.model_name}"))
+    assert "/decrypt/" in onlooker.get(page_address(kept)).content.decode()
     assert "/decrypt/" in onlooker.get(page_address(watched.service)).content.decode()
     assert Decryption.objects.count() == 1
-    assert "</code>" in read(onlooker, held).content.decode()
+    assert "</code>" in read(onlooker, kept).content.decode()
 
 
 def test_one_permission_is_not_the_other(onlooker, watched):
@@ -213,24 +213,24 @@ def test_one_permission_is_not_the_other(onlooker, watched):
     assert onlooker.get(address_of(watched.key)).status_code == 403
 
 
-def test_customers_and_strangers_are_kept_out(outsider, client, held):
+def test_customers_and_strangers_are_kept_out(outsider, client, kept):
     for browser in (outsider, client):
-        for response in (browser.get(address_of(held)), browser.post(address_of(held), {"reason": REASON})):
+        for response in (browser.get(address_of(kept)), browser.post(address_of(kept), {"reason": REASON})):
             assert response.status_code == 302
             assert "login" in response["Location"]
     assert Decryption.objects.count() == 1
 
 
-def test_a_form_from_elsewhere_is_refused(staff, held):
+def test_a_form_from_elsewhere_is_refused(staff, kept):
     browser = Client(enforce_csrf_checks=True)
     browser.force_login(staff)
-    assert browser.post(address_of(held), {"reason": REASON, "seen": 0}).status_code == 403
+    assert browser.post(address_of(kept), {"reason": REASON, "seen": 0}).status_code == 403
 
 
-def test_what_no_key_opens_is_said_and_not_recorded(admin, held, settings):
+def test_what_no_key_opens_is_said_and_not_recorded(admin, kept, settings):
     settings.ENCRYPTION_KEYS = ["another-key"]
     before = Decryption.objects.count()
-    assert NO_KEY in read(admin, held).content.decode()
+    assert NO_KEY in read(admin, kept).content.decode()
     assert Decryption.objects.count() == before
 
 

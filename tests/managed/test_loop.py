@@ -12,7 +12,7 @@ import pytest
 from django.db import connection, transaction
 
 from accounts.actors import Actor
-from accounts.services.account import hold_account
+from accounts.services.account import lock_account
 from config.egress import guard
 from managed import tasks
 from managed.models import Measurement, Service
@@ -235,7 +235,7 @@ def test_an_account_that_is_locked_is_not_waited_for_twice(probers, account, che
     watch(account)
     prober = probers()
     with transaction.atomic():
-        hold_account(account.pk)
+        lock_account(account.pk)
         prober.begin(probing.claim(1))
         # claimed within this transaction: the service's row is locked as well, but the account comes first
         assert prober.wait(LONG)

@@ -16,7 +16,7 @@ from compute.services.backups.content import content_of
 from compute.services.backups.records import RESTORING, discard, refresh_available
 from compute.services.backups.settings import NOT_OFFERED, OFF, is_offered, switch_on
 from config.db.inserts import draw_keys
-from config.db.rows import hold
+from config.db.rows import lock
 from config.errors import Busy, Invalid
 
 S = Backup.Status
@@ -55,13 +55,13 @@ def listing(instance: Instance) -> Listing:
 @transaction.atomic
 def enable(actor: Actor, instance: Instance) -> None:
     """Let the instance have backups; no change where it has. Raises `Invalid` for a type without them."""
-    held = hold_any(instance)
-    if held.backups_enabled:
+    locked = lock_any(instance)
+    if locked.backups_enabled:
         return
-    if not is_offered(held.type):
+    if not is_offered(locked.type):
         raise Invalid(NOT_OFFERED)
-    held.save(update_fields=[*switch_on(held), "updated"])
-    record_event(actor, "backups_enable", instance_ref(held))
+    locked.save(update_fields=[*switch_on(locked), "updated"])
+    record_event(actor, "backups_enable", instance_ref(locked))
 
 
 @transaction.atomic
@@ -71,23 +71,23 @@ def cancel(actor: Actor, instance: Instance) -> None:
     One that is being made is given up by its job. Raises `Busy` while the instance, or another one from a backup of
     it, is being restored; `Invalid` where backups are not enabled.
     """
-    held = hold_any(instance)
-    if not held.backups_enabled:
+    locked = lock_any(instance)
+    if not locked.backups_enabled:
         raise Invalid(NOT_ENABLED)
-    backups = list(Backup.objects.filter(instance=held).select_for_update().order_by("pk"))
-    if held.status == Instance.Status.RESTORING or _is_read(backups):
+    backups = list(Backup.objects.filter(instance=locked).select_for_update().order_by("pk"))
+    if locked.status == Instance.Status.RESTORING or _is_read(backups):
         raise Busy
-    Instance.objects.filter(pk=held.pk).update(**OFF, updated=Now())
+    Instance.objects.filter(pk=locked.pk).update(**OFF, updated=Now())
     finished = [backup for backup in backups if backup.status not in Backup.IN_PROGRESS]
     if not any(backup.archives for backup in finished):
         discard(finished, actor)
-        record_event(actor, "backups_cancel", instance_ref(held))
+        record_event(actor, "backups_cancel", instance_ref(locked))
         return
     event = open_event(
         username=actor.username,
-        account_id=held.account_id,
+        account_id=locked.account_id,
         action="backups_cancel",
-        entity=instance_ref(held),
+        entity=instance_ref(locked),
     )
     discard(finished, actor, event)
 
@@ -95,14 +95,16 @@ def cancel(actor: Actor, instance: Instance) -> None:
 @transaction.atomic
 def delete(actor: Actor, backup: Backup) -> None:
     """Delete one backup with what is kept of it: for staff. Raises `Invalid` while it is being made."""
-    held = hold_any(backup.instance)
-    found = hold(Backup.objects.filter(pk=backup.pk), to_delete=True)
+    locked = lock_any(backup.instance)
+    found = lock(Backup.objects.filter(pk=backup.pk), to_delete=True)
     if found.status in Backup.IN_PROGRESS:
         raise Invalid("The backup is being made: cancel its job instead.")
     ref = backup_ref(found)
     discard([found], actor)
-    refresh_available(held)
-    record_event(actor, "compute_update", instance_ref(held), ref, message="A backup was deleted by the platform.")
+    refresh_available(locked)
+    record_event(
+        actor, "compute_update", instance_ref(locked), ref, message="A backup was deleted by the platform."
+    )
 
 
 def _is_read(backups: list[Backup]) -> bool:
@@ -121,28 +123,28 @@ def snapshot(actor: Actor, instance: Instance, label: str) -> Backup:
     Raises `Invalid` where backups are not enabled, there is nothing to keep or the host is under maintenance;
     `Busy` while another job of the instance lives.
     """
-    held = hold_any(instance)
-    if not held.backups_enabled:
+    locked = lock_any(instance)
+    if not locked.backups_enabled:
         raise Invalid(NOT_ENABLED)
-    return take(actor, held, "snapshot", type=Type.SNAPSHOT, label=label)
+    return take(actor, locked, "snapshot", type=Type.SNAPSHOT, label=label)
 
 
-def take(actor: Actor, held: Instance, kind: str, **fields: Any) -> Backup:
-    """Insert a backup of what the held instance is now, and the job of this `kind` that makes it.
+def take(actor: Actor, locked: Instance, kind: str, **fields: Any) -> Backup:
+    """Insert a backup of what the locked instance is now, and the job of this `kind` that makes it.
 
     `fields` are columns of the backup. Raises as `snapshot` does. In the caller's transaction.
     """
-    if Host.objects.filter(pk=held.host_id, maintenance__isnull=False).exists():
+    if Host.objects.filter(pk=locked.host_id, maintenance__isnull=False).exists():
         raise Invalid("The compute's host is under maintenance. Try again when that is over.")
     (key,) = draw_keys(Backup)
-    backup = Backup(pk=key, instance=held, account_id=held.account_id, region_id=held.region_id, **fields)
-    disks = list(held.disks.order_by("pk"))
-    content = content_of(held, disks, key)
+    backup = Backup(pk=key, instance=locked, account_id=locked.account_id, region_id=locked.region_id, **fields)
+    disks = list(locked.disks.order_by("pk"))
+    content = content_of(locked, disks, key)
     backup.disks, backup.profiles = content["disks"], content["profiles"]
     backup.configs = [profile["label"] for profile in backup.profiles]
     # first, since it refuses while another job lives, one that makes a disk for instance
     data = {"backup": key, "disks": [disk.pk for disk in disks]}
-    enqueue(kind, held, actor, data=data, secondary=backup_ref(backup))
+    enqueue(kind, locked, actor, data=data, secondary=backup_ref(backup))
     if not backup.archives:
         raise Invalid("This compute has no disks to back up.")
     backup.save(force_insert=True)
@@ -154,14 +156,16 @@ def take_automatic(instance: Instance, day: date, window: str) -> Backup | None:
 
     On the weekday of the schedule it is the weekly one. Raises as `snapshot` does. In the caller's transaction.
     """
-    held = hold_any(instance)
-    todays = Backup.objects.filter(instance=held, type=Type.AUTOMATIC, day=day).exclude(status__in=Backup.GIVEN_UP)
-    if not held.backups_enabled or held.backups_window != window or todays.exists():
+    locked = lock_any(instance)
+    todays = Backup.objects.filter(instance=locked, type=Type.AUTOMATIC, day=day).exclude(
+        status__in=Backup.GIVEN_UP
+    )
+    if not locked.backups_enabled or locked.backups_window != window or todays.exists():
         return None
-    weekly = held.backups_day == WEEKDAYS[day.weekday()]
+    weekly = locked.backups_day == WEEKDAYS[day.weekday()]
     rotation = Backup.Rotation.WEEKLY if weekly else Backup.Rotation.DAILY
-    platform = Actor.platform(held.account_id)
-    return take(platform, held, "backup", type=Type.AUTOMATIC, rotation=rotation, day=day)
+    platform = Actor.platform(locked.account_id)
+    return take(platform, locked, "backup", type=Type.AUTOMATIC, rotation=rotation, day=day)
 
 
 D = Instance.Day
@@ -169,6 +173,6 @@ WEEKDAYS = (D.MONDAY, D.TUESDAY, D.WEDNESDAY, D.THURSDAY, D.FRIDAY, D.SATURDAY, 
 """As `date.weekday` counts them."""
 
 
-def hold_any(instance: Instance) -> Instance:
+def lock_any(instance: Instance) -> Instance:
     """The instance read anew, its row locked."""
-    return hold(Instance.objects.filter(pk=instance.pk).select_related("type", "host", "region"))
+    return lock(Instance.objects.filter(pk=instance.pk).select_related("type", "host", "region"))

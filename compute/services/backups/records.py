@@ -46,7 +46,7 @@ def keep(backup: Backup) -> None:
 
     Where backups were cancelled while its last disk was saved, it is given up and discarded itself.
     """
-    instance = _hold(backup)
+    instance = _lock_row(backup)
     platform = Actor.platform(backup.account_id)
     if not instance.backups_enabled:
         discard([backup], platform)
@@ -59,7 +59,7 @@ def keep(backup: Backup) -> None:
 
 def give_up(backup: Backup, message: str, aborted: bool) -> None:
     """Note that a backup did not come about; nothing is kept of it. `aborted` where somebody asked for that."""
-    instance = _hold(backup)
+    instance = _lock_row(backup)
     status = S.USER_ABORTED if aborted or not instance.backups_enabled else S.FAILED
     going = Backup.objects.filter(pk=backup.pk, status__in=Backup.IN_PROGRESS)
     going.update(status=status, message=message, updated=Now(), finished=Now())
@@ -95,5 +95,5 @@ def _forget_failures(backup: Backup) -> None:
     failed.filter(created__lt=Now() - timedelta(days=settings.BACKUPS_FAILED_KEPT)).delete()
 
 
-def _hold(backup: Backup) -> Instance:
+def _lock_row(backup: Backup) -> Instance:
     return Instance.objects.select_for_update(no_key=True).get(pk=backup.instance_id)

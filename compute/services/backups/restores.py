@@ -6,12 +6,12 @@ from django.db import transaction
 from django.db.models import QuerySet
 
 from accounts.actors import Actor
-from accounts.services.account import hold_account
+from accounts.services.account import lock_account
 from compute.jobs.queue import enqueue
 from compute.models import Backup, Disk, Instance, Job
 from compute.refs import backup_ref
 from compute.services.backups.content import archives_of, draw_part_keys, lay_out, vlans_kept
-from compute.services.common.disk_space import hold_idle, left
+from compute.services.common.disk_space import left, lock_idle
 from compute.services.networking.vlans import bring_vlans, check_vlans, record_vlan_changes, vlans_of
 from config.errors import Denied, Invalid, Problems
 
@@ -27,9 +27,9 @@ def restore(actor: Actor, backup: Backup, compute_id: int, overwrite: bool = Fal
     `Invalid` on ``compute_id`` where there is no such instance, it is in another region than the backup, or has no
     room; `Denied` there if the actor may only read it; `Busy` while a job of it lives.
     """
-    hold_account(actor.account_id)  # before the instance, for the VLANs that the profiles may bring
-    target = hold_idle(_target(actor, compute_id))
-    kept = hold_backup(Backup.objects.filter(pk=backup.pk))
+    lock_account(actor.account_id)  # before the instance, for the VLANs that the profiles may bring
+    target = lock_idle(_target(actor, compute_id))
+    kept = lock_backup(Backup.objects.filter(pk=backup.pk))
     if kept is None:
         raise Invalid(NOT_AVAILABLE)
     problems = Problems()
@@ -79,7 +79,7 @@ def _target(actor: Actor, compute_id: int) -> Instance:
     return seen
 
 
-def hold_backup(backups: QuerySet[Backup]) -> Backup | None:
+def lock_backup(backups: QuerySet[Backup]) -> Backup | None:
     """The only one of these backups, if it is complete, locked: it is not discarded in this transaction's time."""
     found = backups.select_for_update(of=("self",)).first()
     return found if found and found.status == Backup.Status.SUCCESSFUL else None

@@ -1,23 +1,23 @@
 """Room on an instance for its disks: what its type has, and what they take or are about to take.
 
-Whoever adds a disk or lets one grow asks here, under the lock of the instance's row that `hold_idle` takes, and
+Whoever adds a disk or lets one grow asks here, under the lock of the instance's row that `lock_idle` takes, and
 keeps it until the job is in the table. So of two requests at once the second sees what the first one took.
 """
 
 from compute.models import Instance, Job
-from config.db.rows import hold
+from config.db.rows import lock
 from config.errors import Busy
 
 
-def hold_idle(instance: Instance) -> Instance:
+def lock_idle(instance: Instance) -> Instance:
     """The instance read anew, locked and with no job on it: neither its type nor its disks change meanwhile.
 
     Raises `Missing` when it went away, `Busy` while a job lives or its status is not a settled one.
     """
-    held = hold(Instance.objects.filter(pk=instance.pk).select_related("type", "host", "region"))
-    if held.status not in Instance.SETTLED or Job.objects.filter(instance=held, state__in=Job.LIVE).exists():
+    locked = lock(Instance.objects.filter(pk=instance.pk).select_related("type", "host", "region"))
+    if locked.status not in Instance.SETTLED or Job.objects.filter(instance=locked, state__in=Job.LIVE).exists():
         raise Busy
-    return held
+    return locked
 
 
 def taken(instance: Instance) -> int:

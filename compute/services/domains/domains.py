@@ -16,7 +16,7 @@ from accounts.services.grants import forget_entity, grant_creator
 from compute.models import Domain, DomainRecord
 from compute.refs import domain_ref
 from compute.services.common.dns_names import is_mailbox, is_name, is_suffix, is_zone, seconds
-from config.db.rows import hold
+from config.db.rows import lock
 from config.egress import guard
 from config.errors import Problems
 from tags.services import check_tags, differing_tags, set_tags, untag
@@ -52,39 +52,39 @@ def create(actor: Actor, spec: DomainSpec) -> Domain:
 @transaction.atomic
 def update(actor: Actor, domain: Domain, spec: DomainSpec) -> Domain:
     """Write what differs, and one event when anything does. Returns the domain as it is then."""
-    held = hold_domain(domain.pk)
-    before = {field.attname: getattr(held, field.attname) for field in Domain._meta.concrete_fields}
-    _apply(actor, held, spec)
-    changed = [name for name, value in before.items() if getattr(held, name) != value]
+    locked = lock_domain(domain.pk)
+    before = {field.attname: getattr(locked, field.attname) for field in Domain._meta.concrete_fields}
+    _apply(actor, locked, spec)
+    changed = [name for name, value in before.items() if getattr(locked, name) != value]
     if changed:
-        held.serial = next_serial(held)
-        held.save(update_fields=[*changed, "serial", "updated"])
-    if _tag(actor, held, spec.tags) or changed:
-        record_event(actor, "dns_zone_update", domain_ref(held))
-    return held
+        locked.serial = next_serial(locked)
+        locked.save(update_fields=[*changed, "serial", "updated"])
+    if _tag(actor, locked, spec.tags) or changed:
+        record_event(actor, "dns_zone_update", domain_ref(locked))
+    return locked
 
 
 @transaction.atomic
 def delete(actor: Actor, domain: Domain) -> None:
     """Delete a domain with its records, its grants and its tags."""
-    held = hold_domain(domain.pk)
-    forget_entity("domain", held.pk)
-    untag("domain", held.pk)
-    record_event(actor, "dns_zone_delete", domain_ref(held))
-    held.delete()
+    locked = lock_domain(domain.pk)
+    forget_entity("domain", locked.pk)
+    untag("domain", locked.pk)
+    record_event(actor, "dns_zone_delete", domain_ref(locked))
+    locked.delete()
 
 
 @transaction.atomic
 def clone(actor: Actor, source: Domain, name: str) -> Domain:
     """Make a domain of another name with all that the source has: its records, its times and its tags."""
-    held = hold_domain(source.pk)
+    locked = lock_domain(source.pk)
     problems = Problems()
-    _check_names(held, name.lower(), problems)
+    _check_names(locked, name.lower(), problems)
     problems.raise_any()
     copied = ("type", "status", "group", "description", "soa_email", *LISTS, *TIMES)
-    tags = held.tags if not actor.restricted else ()
-    made = create(actor, DomainSpec({"label": name, **{key: getattr(held, key) for key in copied}}, tags or None))
-    add_records(made, held.records.all())
+    tags = locked.tags if not actor.restricted else ()
+    made = create(actor, DomainSpec({"label": name, **{key: getattr(locked, key) for key in copied}}, tags or None))
+    add_records(made, locked.records.all())
     return made
 
 
@@ -99,9 +99,9 @@ def add_records(domain: Domain, records: Iterable[DomainRecord]) -> None:
     DomainRecord.objects.bulk_create(copies, batch_size=BATCH)
 
 
-def hold_domain(pk: int) -> Domain:
+def lock_domain(pk: int) -> Domain:
     """Lock a domain, which all who change it or its records do first. Raises `Missing` where it is gone."""
-    return hold(Domain.objects.filter(pk=pk))
+    return lock(Domain.objects.filter(pk=pk))
 
 
 def touch(domain: Domain) -> None:

@@ -12,7 +12,7 @@ from accounts.services.events import record_event
 from compute.models import Domain, DomainRecord
 from compute.refs import domain_ref, record_ref
 from compute.services.common.dns_names import LONGEST_LABEL, is_alias, is_host, is_name, relative, seconds
-from compute.services.domains.domains import hold_domain, touch
+from compute.services.domains.domains import lock_domain, touch
 from config.errors import Invalid, Missing, Problems
 
 Type = DomainRecord.Type
@@ -32,40 +32,40 @@ _REPORT = re.compile(r"(?:mailto:[^\s@]+@[^\s@]+|https?://[!-~]+)", re.ASCII)
 @transaction.atomic
 def create(actor: Actor, domain: Domain, values: Mapping[str, Any]) -> DomainRecord:
     """Add a record to a master domain. Raises `Invalid` with every field that is wrong."""
-    held = hold_domain(domain.pk)
-    if held.type != Domain.Type.MASTER:
+    locked = lock_domain(domain.pk)
+    if locked.type != Domain.Type.MASTER:
         raise Invalid("A slave domain has the records of its masters, and none of its own.")
-    if held.records.count() >= MOST:
+    if locked.records.count() >= MOST:
         raise Invalid(f"A domain has at most {MOST} records.")
-    record = DomainRecord(domain=held)
-    _apply(record, held, values)
+    record = DomainRecord(domain=locked)
+    _apply(record, locked, values)
     record.save(force_insert=True)
-    touch(held)
-    record_event(actor, "dns_record_create", domain_ref(held), record_ref(record))
+    touch(locked)
+    record_event(actor, "dns_record_create", domain_ref(locked), record_ref(record))
     return record
 
 
 @transaction.atomic
 def update(actor: Actor, record: DomainRecord, values: Mapping[str, Any]) -> DomainRecord:
     """Write what differs. A record keeps its type. Returns it as it is then."""
-    domain = hold_domain(record.domain_id)
-    held = DomainRecord.objects.filter(pk=record.pk).first()
-    if held is None:
+    domain = lock_domain(record.domain_id)
+    locked = DomainRecord.objects.filter(pk=record.pk).first()
+    if locked is None:
         raise Missing
-    before = {field.attname: getattr(held, field.attname) for field in DomainRecord._meta.concrete_fields}
-    _apply(held, domain, {name: value for name, value in values.items() if name != "type"})
-    changed = [name for name, value in before.items() if getattr(held, name) != value]
+    before = {field.attname: getattr(locked, field.attname) for field in DomainRecord._meta.concrete_fields}
+    _apply(locked, domain, {name: value for name, value in values.items() if name != "type"})
+    changed = [name for name, value in before.items() if getattr(locked, name) != value]
     if changed:
-        held.save(update_fields=[*changed, "updated"])
+        locked.save(update_fields=[*changed, "updated"])
         touch(domain)
-        record_event(actor, "dns_record_update", domain_ref(domain), record_ref(held))
-    return held
+        record_event(actor, "dns_record_update", domain_ref(domain), record_ref(locked))
+    return locked
 
 
 @transaction.atomic
 def delete(actor: Actor, record: DomainRecord) -> None:
     """Delete a record. Raises `Missing` where another request was first."""
-    domain, ref = hold_domain(record.domain_id), record_ref(record)
+    domain, ref = lock_domain(record.domain_id), record_ref(record)
     if not DomainRecord.objects.filter(pk=record.pk).delete()[0]:
         raise Missing
     touch(domain)

@@ -57,10 +57,10 @@ RETURNING instance_id, fence, attempt, statement_timestamp()
 # from a backup. What they say now wins by a number beyond it.
 _SETTLE = """
 UPDATE compute_packetfilter
-   SET applied = CASE WHEN %(held)s > wanted THEN applied ELSE GREATEST(applied, %(held)s) END,
-       wanted = CASE WHEN %(held)s > wanted THEN %(held)s + 1 ELSE wanted END,
+   SET applied = CASE WHEN %(applied)s > wanted THEN applied ELSE GREATEST(applied, %(applied)s) END,
+       wanted = CASE WHEN %(applied)s > wanted THEN %(applied)s + 1 ELSE wanted END,
        confirmed = statement_timestamp(), lease_until = NULL, attempt = 0, error = '',
-       changed = CASE WHEN %(held)s = wanted THEN changed ELSE statement_timestamp() END
+       changed = CASE WHEN %(applied)s = wanted THEN changed ELSE statement_timestamp() END
  WHERE instance_id = %(id)s AND fence = %(fence)s
 RETURNING applied < wanted
 """
@@ -88,7 +88,7 @@ def changed(instance_ids: Iterable[int]) -> None:
     """Note in the transaction of a change that these instances have another filter, and notify once it is
     committed.
 
-    The instances are held, so that none goes away meanwhile and all who change several wait in one order.
+    The instances are locked, so that none goes away meanwhile and all who change several wait in one order.
     """
     ids = sorted(instance_ids)
     if not ids:
@@ -127,13 +127,13 @@ def read(instance_id: int | None, machine: str) -> tuple[int, str] | None:
     return wanted, render(machine, interface_name(pk), rules)
 
 
-def settle(claimed: Claim, held: int) -> bool:
+def settle(claimed: Claim, applied: int) -> bool:
     """Write the number that the host has now; True where that is not the last one, so that it is to be told again.
 
     False as well where the claim counts no more: whoever has it now sees to the rest.
     """
     with connection.cursor() as cursor:
-        cursor.execute(_SETTLE, {"id": claimed.instance_id, "fence": claimed.fence, "held": held})
+        cursor.execute(_SETTLE, {"id": claimed.instance_id, "fence": claimed.fence, "applied": applied})
         row = cursor.fetchone()
     return bool(row and row[0])
 

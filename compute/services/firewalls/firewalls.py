@@ -21,7 +21,7 @@ from compute.refs import firewall_ref, instance_ref
 from compute.services.firewalls import delivery
 from compute.services.firewalls.rules import checked
 from compute.services.networking.assign import writable
-from config.db.rows import hold
+from config.db.rows import lock
 from config.errors import Busy, Invalid, Missing, Problems
 from tags.services import check_tags, differing_tags, set_tags, untag
 
@@ -58,7 +58,7 @@ def create(actor: Actor, spec: FirewallSpec) -> Firewall:
     rules = checked(spec.rules, open_rules(), problems, within="rules.")
     if spec.tags:
         check_tags(actor, spec.tags, problems)
-    held = _named(actor, spec.computes, problems)
+    locked = _named(actor, spec.computes, problems)
     problems.raise_any()
     firewall = Firewall(account_id=actor.account_id, label=spec.label, rules=rules)
     firewall.save(force_insert=True)
@@ -67,8 +67,8 @@ def create(actor: Actor, spec: FirewallSpec) -> Firewall:
         firewall.save(update_fields=["tags"])
     grant_creator(actor, "firewall", firewall.pk)
     record_event(actor, "firewall_create", firewall_ref(firewall))
-    _put(actor, firewall, held)
-    delivery.changed(instance.pk for instance in held)
+    _put(actor, firewall, locked)
+    delivery.changed(instance.pk for instance in locked)
     return firewall
 
 
@@ -78,25 +78,25 @@ def update(actor: Actor, firewall: Firewall, given: FirewallChanges) -> Firewall
 
     Raises `Invalid` on ``status`` where an instance it is on has another one that is enabled.
     """
-    held = _hold(firewall)
-    label = given.label if given.label != held.label else None
-    status = given.status if given.status != held.status else None
-    tags = differing_tags(given.tags, held.tags)
+    locked = _lock_row(firewall)
+    label = given.label if given.label != locked.label else None
+    status = given.status if given.status != locked.status else None
+    tags = differing_tags(given.tags, locked.tags)
     problems = Problems()
     if tags is not None:
         check_tags(actor, tags, problems)
-    instances = _lock(held.devices.values("instance")) if status else []
+    instances = _lock(locked.devices.values("instance")) if status else []
     if status == ENABLED and _filtered(instances):
         problems.add("status", "A compute it is on has an enabled firewall already.")
     problems.raise_any()
     if label is not None or tags is not None:
-        held.label = held.label if label is None else label
-        held.tags = held.tags if tags is None else set_tags(held.account_id, "firewall", held.pk, tags)
-        held.save(update_fields=["label", "tags", "updated"])
-        record_event(actor, "firewall_update", firewall_ref(held))
+        locked.label = locked.label if label is None else label
+        locked.tags = locked.tags if tags is None else set_tags(locked.account_id, "firewall", locked.pk, tags)
+        locked.save(update_fields=["label", "tags", "updated"])
+        record_event(actor, "firewall_update", firewall_ref(locked))
     if status is not None:
-        _turn(actor, held, status, instances)
-    return held
+        _turn(actor, locked, status, instances)
+    return locked
 
 
 @transaction.atomic
@@ -105,27 +105,27 @@ def set_rules(actor: Actor, firewall: Firewall, given: Mapping[str, Any]) -> Fir
 
     Raises `Invalid` with everything that is wrong with the rules.
     """
-    held = _hold(firewall)
+    locked = _lock_row(firewall)
     problems = Problems()
-    rules = checked(given, held.rules, problems)
+    rules = checked(given, locked.rules, problems)
     problems.raise_any()
-    if rules != held.rules:
-        held.rules = rules
-        held.save(update_fields=["rules", "updated"])
-        record_event(actor, "firewall_update", firewall_ref(held))
-        _request_delivery(held)
-    return held
+    if rules != locked.rules:
+        locked.rules = rules
+        locked.save(update_fields=["rules", "updated"])
+        record_event(actor, "firewall_update", firewall_ref(locked))
+        _request_delivery(locked)
+    return locked
 
 
 @transaction.atomic
 def delete(actor: Actor, firewall: Firewall) -> None:
     """Delete a firewall with its grants and tags. What it was on is filtered no more."""
-    held = _hold(firewall)
-    _request_delivery(held)
-    forget_entity("firewall", held.pk)
-    untag("firewall", held.pk)
-    record_event(actor, "firewall_delete", firewall_ref(held))
-    held.delete()
+    locked = _lock_row(firewall)
+    _request_delivery(locked)
+    forget_entity("firewall", locked.pk)
+    untag("firewall", locked.pk)
+    record_event(actor, "firewall_delete", firewall_ref(locked))
+    locked.delete()
 
 
 @transaction.atomic
@@ -135,16 +135,16 @@ def add_device(actor: Actor, firewall: Firewall, instance_id: int) -> FirewallDe
     Raises `Invalid` on ``id``: no such instance, this firewall is on it, or, where it is enabled, another one that
     is. `Denied` where the actor may only read the instance, `Busy` while it goes.
     """
-    held = _hold(firewall)
+    locked = _lock_row(firewall)
     instance = next(iter(_lock(writable(actor, [instance_id], "id"))), None)
     if instance is None:
         raise Invalid("id is not valid", "id")
     _check_stays(instance)
-    if held.devices.filter(instance=instance).exists():
+    if locked.devices.filter(instance=instance).exists():
         raise Invalid("The firewall is on this compute already.", "id")
-    if held.status == ENABLED and _filtered([instance]):
+    if locked.status == ENABLED and _filtered([instance]):
         raise Invalid(ANOTHER, "id")
-    (device,) = _put(actor, held, [instance])
+    (device,) = _put(actor, locked, [instance])
     if device.enabled:
         delivery.changed([instance.pk])
     return device
@@ -153,26 +153,26 @@ def add_device(actor: Actor, firewall: Firewall, instance_id: int) -> FirewallDe
 @transaction.atomic
 def remove_device(actor: Actor, device: FirewallDevice) -> None:
     """Take a firewall off an instance, which the actor must be allowed to change."""
-    firewall = _hold(device.firewall)
+    firewall = _lock_row(device.firewall)
     writable(actor, [device.instance_id])
     instance = next(iter(_lock([device.instance_id])), None)
-    held = FirewallDevice.objects.filter(pk=device.pk).first()
-    if instance is None or held is None:
+    locked = FirewallDevice.objects.filter(pk=device.pk).first()
+    if instance is None or locked is None:
         raise Missing
-    held.delete()
+    locked.delete()
     record_event(actor, "firewall_device_remove", firewall_ref(firewall), instance_ref(instance))
-    if held.enabled:
+    if locked.enabled:
         delivery.changed([instance.pk])
 
 
 def leave(instance: Instance) -> None:
     """Take every firewall off an instance that is being taken away; its host forgets it with the machine."""
     devices = FirewallDevice.objects.filter(instance=instance)
-    held = list(devices.select_related("firewall").order_by("pk"))
+    locked = list(devices.select_related("firewall").order_by("pk"))
     gone = instance_ref(instance), "The compute was deleted."
     record_events(
         Actor.platform(instance.account_id), "firewall_device_remove",
-        ((firewall_ref(device.firewall), *gone) for device in held),
+        ((firewall_ref(device.firewall), *gone) for device in locked),
     )  # fmt: skip
     devices.delete()
 
@@ -183,9 +183,9 @@ def deliver_again(instance_id: int) -> None:
     delivery.changed(instance.pk for instance in _lock([instance_id]))
 
 
-def _hold(firewall: Firewall) -> Firewall:
+def _lock_row(firewall: Firewall) -> Firewall:
     """The firewall, locked and read anew: only one at a time writes what belongs to it."""
-    return hold(Firewall.objects.filter(pk=firewall.pk))
+    return lock(Firewall.objects.filter(pk=firewall.pk))
 
 
 def _lock(instance_ids: Iterable[int] | QuerySet) -> list[Instance]:
@@ -201,7 +201,7 @@ def _filtered(instances: Iterable[Instance]) -> set[int]:
 
 
 def _request_delivery(firewall: Firewall) -> int:
-    """Note for all instances that a held firewall filters that this is to be told to their hosts."""
+    """Note for all instances that a locked firewall filters that this is to be told to their hosts."""
     instances = _lock(firewall.devices.filter(enabled=True).values("instance"))
     delivery.changed(instance.pk for instance in instances)
     return len(instances)
@@ -231,16 +231,16 @@ def _put(actor: Actor, firewall: Firewall, instances: Sequence[Instance]) -> lis
 def _named(actor: Actor, computes: Sequence[int], problems: Problems) -> list[Instance]:
     """The instances that are named in a create, locked, without an enabled firewall so far."""
     field = "devices.computes"
-    held = {instance.pk: instance for instance in _lock(writable(actor, computes, field))}
-    filtered = _filtered(held.values())
+    locked = {instance.pk: instance for instance in _lock(writable(actor, computes, field))}
+    filtered = _filtered(locked.values())
     for index, pk in enumerate(computes):
-        if pk not in held:
+        if pk not in locked:
             problems.add(f"{field}[{index}]", f"{pk} is not valid")
         elif pk in filtered:
             problems.add(f"{field}[{index}]", ANOTHER)
-    for instance in held.values():
+    for instance in locked.values():
         _check_stays(instance)
-    return list(held.values())
+    return list(locked.values())
 
 
 def _check_stays(instance: Instance) -> None:

@@ -7,11 +7,11 @@ from django.db import transaction
 from django.db.models.functions import Now
 
 from accounts.actors import Actor
-from accounts.services.account import hold_account
+from accounts.services.account import lock_account
 from compute.jobs.queue import enqueue
 from compute.models import AddressShare, HostMigration, Instance, InstanceType, IPv6Range, Job
 from compute.services.common.boot_profile import boot_config
-from compute.services.common.disk_space import hold_idle, taken
+from compute.services.common.disk_space import lock_idle, taken
 from compute.services.common.regions import VLANS, check_region, slaac_in
 from compute.services.hosts.placement import place
 from compute.services.networking import addresses
@@ -35,11 +35,11 @@ def migrate(actor: Actor, instance: Instance, region_id: str | None = None, upgr
     failing field, and without a `region_id` where nothing is scheduled; `Busy` while another job lives.
     """
     if region_id is not None:
-        hold_account(actor.account_id)  # before the instance, for the VLANs that its profiles may bring
-    held = hold_idle(instance)
+        lock_account(actor.account_id)  # before the instance, for the VLANs that its profiles may bring
+    locked = lock_idle(instance)
     if region_id is None:
-        return _to_host(actor, held, upgrade)
-    return _to_region(actor, held, region_id, upgrade)
+        return _to_host(actor, locked, upgrade)
+    return _to_region(actor, locked, region_id, upgrade)
 
 
 def _to_host(actor: Actor, instance: Instance, upgrade: bool) -> Job:
@@ -108,8 +108,8 @@ def _take_addresses(instance: Instance, region_id: str) -> list[str]:
 
     Lists show those of the region that the instance is in.
     """
-    held = instance.addresses.order_by("pk").values_list("public", flat=True)
-    kinds = sorted(held, reverse=True) or [True]
+    locked = instance.addresses.order_by("pk").values_list("public", flat=True)
+    kinds = sorted(locked, reverse=True) or [True]
     return [addresses.take(region_id, instance.pk, public=public) for public in kinds]
 
 

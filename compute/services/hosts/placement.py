@@ -36,11 +36,11 @@ WITH chosen AS (
      WHERE id = (SELECT id FROM chosen) AND {fits}
  RETURNING *
 ), reserved AS (
-    INSERT INTO compute_reservation AS held (host_id, instance_id, memory, vcpus, disk)
+    INSERT INTO compute_reservation AS reserved (host_id, instance_id, memory, vcpus, disk)
     SELECT id, %(instance)s, %(memory)s, %(vcpus)s, %(disk)s FROM taken
     ON CONFLICT (instance_id, host_id) DO UPDATE
-       SET memory = held.memory + excluded.memory, vcpus = held.vcpus + excluded.vcpus,
-           disk = held.disk + excluded.disk
+       SET memory = reserved.memory + excluded.memory, vcpus = reserved.vcpus + excluded.vcpus,
+           disk = reserved.disk + excluded.disk
 )
 SELECT {columns} FROM taken
 """
@@ -101,9 +101,9 @@ def grow(instance: Instance, plan: InstanceType) -> bool:
 
     False, changing nothing, where that does not fit.
     """
-    held = _held(instance).get(instance.host_id, dict.fromkeys(PARTS, 0))
-    wanted = {name: max(size, held[name]) for name, size in _sizes(plan).items()}
-    more = {name: wanted[name] - held[name] for name in PARTS}
+    reserved = _reserved(instance).get(instance.host_id, dict.fromkeys(PARTS, 0))
+    wanted = {name: max(size, reserved[name]) for name, size in _sizes(plan).items()}
+    more = {name: wanted[name] - reserved[name] for name in PARTS}
     if any(more.values()):
         room = {f"{name}__gte": F(f"{name}_used") + more[name] for name in PARTS}
         before = transaction.savepoint()
@@ -116,28 +116,28 @@ def grow(instance: Instance, plan: InstanceType) -> bool:
 
 def settle(instance: Instance, host: Host, plan: InstanceType) -> None:
     """Hold exactly what `plan` needs on `host`, and nothing of other hosts. May run twice."""
-    _hold(instance, {host.pk: _sizes(plan)})
+    _reserve(instance, {host.pk: _sizes(plan)})
 
 
 def release(instance: Instance) -> None:
     """Give back all that the instance holds."""
-    _hold(instance, {})
+    _reserve(instance, {})
 
 
-def _hold(instance: Instance, wanted: dict[int, dict[str, int]]) -> None:
+def _reserve(instance: Instance, wanted: dict[int, dict[str, int]]) -> None:
     """Change what the instance holds to what is `wanted`, by host."""
-    held, nothing = _held(instance), dict.fromkeys(PARTS, 0)
-    for host_id in sorted(held.keys() | wanted.keys()):
-        now, then = held.get(host_id, nothing), wanted.get(host_id, nothing)
+    reserved, nothing = _reserved(instance), dict.fromkeys(PARTS, 0)
+    for host_id in sorted(reserved.keys() | wanted.keys()):
+        now, then = reserved.get(host_id, nothing), wanted.get(host_id, nothing)
         if now != then:
             _use(host_id, {name: then[name] - now[name] for name in PARTS})
             if host_id in wanted:
                 _write(instance, host_id, then)
-    if held.keys() - wanted.keys():
+    if reserved.keys() - wanted.keys():
         Reservation.objects.filter(instance=instance).exclude(host__in=wanted).delete()
 
 
-def _held(instance: Instance) -> dict[int, dict[str, int]]:
+def _reserved(instance: Instance) -> dict[int, dict[str, int]]:
     rows = Reservation.objects.filter(instance=instance).values("host_id", *PARTS)
     return {row.pop("host_id"): row for row in rows}
 

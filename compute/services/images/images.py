@@ -18,7 +18,7 @@ from compute.refs import image_ref, own_image_ref
 from compute.services.images import files
 from compute.services.removal import remove_image
 from config.db.inserts import draw_keys
-from config.db.rows import differing, hold, write
+from config.db.rows import differing, lock, write
 from config.errors import Invalid, Missing
 from regions.models import Region
 
@@ -66,12 +66,12 @@ def update(actor: Actor, image: Image, given: Mapping[str, Any]) -> Image:
 
     Raises `Missing` when it went away meanwhile, or is about to.
     """
-    held = hold(Image.objects.filter(pk=image.pk).exclude(status=Image.Status.DELETING))
-    wanted = differing(held, given)
+    locked = lock(Image.objects.filter(pk=image.pk).exclude(status=Image.Status.DELETING))
+    wanted = differing(locked, given)
     if wanted:
-        write(held, {**wanted, "updated": now()})
-        record_event(actor, "image_update", own_image_ref(held))
-    return held
+        write(locked, {**wanted, "updated": now()})
+        record_event(actor, "image_update", own_image_ref(locked))
+    return locked
 
 
 @transaction.atomic

@@ -10,7 +10,7 @@ from django.db.models.functions import Now
 
 from accounts.actors import Actor
 from accounts.models import Event
-from accounts.services.account import hold_account
+from accounts.services.account import lock_account
 from accounts.services.grants import grant_creator
 from compute.jobs.queue import begin, enqueue
 from compute.models import Config, ConfigDevice, Disk, Instance, InstanceType, Job
@@ -82,9 +82,9 @@ def clone(actor: Actor, source: Instance, spec: CloneSpec) -> Instance:
     `Denied` on ``compute_id`` where the actor may only read that instance; `Busy` where another job has the source
     or the target. Everything is written, or nothing.
     """
-    hold_account(actor.account_id)  # before the instances, for the VLANs that the profiles may bring
+    lock_account(actor.account_id)  # before the instances, for the VLANs that the profiles may bring
     problems = Problems()
-    source, target = _hold(source, _target(actor, source, spec, problems))
+    source, target = _lock_row(source, _target(actor, source, spec, problems))
     chosen = _choose(source, spec, problems)
     if spec.compute_id is None:
         _check_new(source, spec, chosen, problems)
@@ -115,15 +115,14 @@ def _target(actor: Actor, source: Instance, spec: CloneSpec, problems: Problems)
     return target
 
 
-def _hold(source: Instance, target: Instance | None) -> tuple[Instance, Instance | None]:
+def _lock_row(source: Instance, target: Instance | None) -> tuple[Instance, Instance | None]:
     """Lock the rows, in the order of their keys, and read them anew."""
     wanted = [source.pk] if target is None else [source.pk, target.pk]
     rows = Instance.objects.filter(pk__in=wanted).select_related("type", "host", "region")
-    locked = rows.order_by("pk").select_for_update(no_key=True, of=("self",))
-    held = {row.pk: row for row in locked}
-    if len(held) < len(wanted):
+    locked = {row.pk: row for row in rows.order_by("pk").select_for_update(no_key=True, of=("self",))}
+    if len(locked) < len(wanted):
         raise Missing
-    return held[source.pk], held[target.pk] if target else None
+    return locked[source.pk], locked[target.pk] if target else None
 
 
 def _check_free(source: Instance) -> None:

@@ -12,7 +12,7 @@ from django.db import transaction
 from django.db.models import QuerySet
 
 from accounts.actors import Actor
-from accounts.services.account import hold_account
+from accounts.services.account import lock_account
 from accounts.services.events import record_event
 from compute.models import Config, Instance, Job, Kernel
 from compute.models.instances import default_helpers
@@ -20,7 +20,7 @@ from compute.refs import config_ref, instance_ref
 from compute.services.instances.devices import DeviceMap, check_devices, devices_of, write_devices
 from compute.services.networking.interfaces import check_interfaces
 from compute.services.networking.vlans import bring_vlans, check_vlans, record_vlan_changes, vlans_in, vlans_of
-from config.db.rows import differing, hold
+from config.db.rows import differing, lock
 from config.errors import Busy, Missing, Problems
 
 
@@ -40,12 +40,12 @@ class ConfigChanges:
 @transaction.atomic
 def create(actor: Actor, instance: Instance, given: ConfigChanges) -> Config:
     """Make a profile; what is not given has the model's defaults. Raises `Invalid` with every failing field."""
-    held = _hold(actor, instance.pk, given)
-    config = Config(instance=held)
-    before = vlans_of(held.configs.all())
+    locked = _lock_row(actor, instance.pk, given)
+    config = Config(instance=locked)
+    before = vlans_of(locked.configs.all())
     _apply(actor, config, given, before)
-    record_vlan_changes(actor, held, before, before | vlans_of([config]))
-    record_event(actor, "compute_config_create", instance_ref(held), config_ref(config))
+    record_vlan_changes(actor, locked, before, before | vlans_of([config]))
+    record_event(actor, "compute_config_create", instance_ref(locked), config_ref(config))
     return config
 
 
@@ -56,15 +56,15 @@ def update(actor: Actor, config: Config, given: ConfigChanges) -> Config:
     Raises `Invalid` with every failing field; what is as it was is not checked again, so that what was once got
     can be put back whatever has changed around it.
     """
-    held = _hold(actor, config.instance_id, given)
-    others = list(_profiles(held))
+    locked = _lock_row(actor, config.instance_id, given)
+    others = list(_profiles(locked))
     found = next((each for each in others if each.pk == config.pk), None)
     if found is None:
         raise Missing
     before = vlans_of(others)
     if _apply(actor, found, given, before):
-        record_vlan_changes(actor, held, before, vlans_of(others))
-        record_event(actor, "compute_config_update", instance_ref(held), config_ref(found))
+        record_vlan_changes(actor, locked, before, vlans_of(others))
+        record_event(actor, "compute_config_update", instance_ref(locked), config_ref(found))
     return found
 
 
@@ -74,24 +74,24 @@ def delete(actor: Actor, config: Config) -> None:
 
     Raises `Busy` while a job lives that boots it.
     """
-    held = _hold(actor, config.instance_id, ConfigChanges())
-    others = list(_profiles(held))
+    locked = _lock_row(actor, config.instance_id, ConfigChanges())
+    others = list(_profiles(locked))
     found = next((each for each in others if each.pk == config.pk), None)
     if found is None:
         raise Missing
     # the instance is held, so that no request makes a job to boot it meanwhile; the platform's own finds it gone
-    if Job.objects.filter(instance=held, finished_at=None, data__config=found.pk).exists():
+    if Job.objects.filter(instance=locked, finished_at=None, data__config=found.pk).exists():
         raise Busy
-    record_vlan_changes(actor, held, vlans_of(others), vlans_of(each for each in others if each is not found))
-    record_event(actor, "compute_config_delete", instance_ref(held), config_ref(found))
+    record_vlan_changes(actor, locked, vlans_of(others), vlans_of(each for each in others if each is not found))
+    record_event(actor, "compute_config_delete", instance_ref(locked), config_ref(found))
     found.delete()
 
 
-def _hold(actor: Actor, instance_id: int, given: ConfigChanges) -> Instance:
-    """As `hold_alive`; and before the instance the account, where VLANs may come into being."""
+def _lock_row(actor: Actor, instance_id: int, given: ConfigChanges) -> Instance:
+    """As `lock_alive`; and before the instance the account, where VLANs may come into being."""
     if vlans_in(given.interfaces or ()):
-        hold_account(actor.account_id)
-    return hold_alive(instance_id)
+        lock_account(actor.account_id)
+    return lock_alive(instance_id)
 
 
 def _profiles(instance: Instance) -> QuerySet[Config]:
@@ -99,15 +99,15 @@ def _profiles(instance: Instance) -> QuerySet[Config]:
     return instance.configs.order_by("pk").select_for_update(no_key=True)
 
 
-def hold_alive(instance_id: int) -> Instance:
+def lock_alive(instance_id: int) -> Instance:
     """The instance with its type and region, locked and read anew: only one at a time writes its profiles.
 
     Raises `Missing` when it went away, `Busy` while it goes.
     """
-    held = hold(Instance.objects.filter(pk=instance_id).select_related("type", "region"))
-    if held.status == Instance.Status.DELETING:
+    locked = lock(Instance.objects.filter(pk=instance_id).select_related("type", "region"))
+    if locked.status == Instance.Status.DELETING:
         raise Busy
-    return held
+    return locked
 
 
 def _apply(actor: Actor, config: Config, given: ConfigChanges, vlans: set[str]) -> bool:

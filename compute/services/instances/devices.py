@@ -35,7 +35,7 @@ def check_devices(
     They are noted under ``devices.sda.disk_id`` and the like.
     A disk is one of this instance. A volume is one that the actor may change, of the instance's region and attached
     to no other; those that are `present` in the profile already are taken as they are. Neither is used twice. What
-    is named is locked, so that it is still there when the slots are written; the instance's row is held. Raises
+    is named is locked, so that it is still there when the slots are written; the instance's row is locked. Raises
     `Denied` on a volume that the actor may only read, `Busy` where a free one is named of an instance that moves.
     """
     filled = {slot: device for slot, device in wanted.items() if device is not None}
@@ -90,22 +90,22 @@ def _volumes(
         return set()
     wanted = set(named.values())
     rows = Volume.objects.filter(account=instance.account_id, pk__in=wanted)
-    held = {volume.pk: volume for volume in rows.order_by("pk").select_for_update(no_key=True)}
+    locked = {volume.pk: volume for volume in rows.order_by("pk").select_for_update(no_key=True)}
     visible = set(Volume.objects.visible_to(actor).filter(pk__in=wanted).values_list("pk", flat=True))
     writable = set(Volume.objects.writable_by(actor).filter(pk__in=wanted).values_list("pk", flat=True))
     for slot, pk in named.items():
-        if pk in kept or pk not in held or pk not in visible:
+        if pk in kept or pk not in locked or pk not in visible:
             continue
         where = f"devices.{slot}.volume_id"
         if pk not in writable:
             raise Denied(field=where)
-        if held[pk].region_id != instance.region_id:
+        if locked[pk].region_id != instance.region_id:
             problems.add(where, "The volume is in another region.")
-        elif held[pk].instance_id not in (None, instance.pk):
+        elif locked[pk].instance_id not in (None, instance.pk):
             problems.add(where, "The volume is attached to another compute.")
-        elif held[pk].status == Volume.Status.CREATING:
+        elif locked[pk].status == Volume.Status.CREATING:
             problems.add(where, "The volume is still being created.")
-        elif held[pk].instance_id is None and instance.status == Instance.Status.MIGRATING:
+        elif locked[pk].instance_id is None and instance.status == Instance.Status.MIGRATING:
             # it may be on its way to another region, where it cannot have the volume
             raise Busy
-    return (visible | kept) & held.keys()
+    return (visible | kept) & locked.keys()

@@ -12,7 +12,7 @@ from accounts.services.events import record_event
 from compute.jobs.queue import enqueue
 from compute.models import Disk, Instance
 from compute.refs import disk_ref, instance_ref
-from compute.services.common.disk_space import hold_idle, shortage
+from compute.services.common.disk_space import lock_idle, shortage
 from compute.services.instances.deploy import DeploySpec, check_deploy, find_image, is_available
 from compute.services.stackscripts.stackscripts import count_deployment
 from config.db.inserts import draw_keys
@@ -40,10 +40,10 @@ def create(actor: Actor, instance: Instance, spec: DiskSpec) -> Disk:
     Raises `Invalid` with every failing field, `Busy` while another job lives. The sum of the disks never exceeds
     what the type has.
     """
-    held = hold_idle(instance)
+    locked = lock_idle(instance)
     problems = Problems()
     image = find_image(actor, spec.image) if spec.image else None
-    lacking = shortage(held, spec.size)
+    lacking = shortage(locked, spec.size)
     if lacking:
         problems.add("size", lacking)
     if image and is_available(image) and spec.size < image.size:
@@ -53,7 +53,7 @@ def create(actor: Actor, instance: Instance, spec: DiskSpec) -> Disk:
     deploy = check_deploy(actor, spec, image, problems)
     problems.raise_any()
     disk = Disk(
-        instance=held,
+        instance=locked,
         label=spec.label or _default_label(spec, image.label if image else None),
         size=spec.size,
         filesystem=spec.filesystem or DEPLOYED,
@@ -63,7 +63,7 @@ def create(actor: Actor, instance: Instance, spec: DiskSpec) -> Disk:
     disk.save(force_insert=True)
     if deploy.script:
         count_deployment(deploy.script.script)
-    enqueue("disk_create", held, actor, data={"disk": disk.pk}, secrets=deploy.secrets, secondary=disk_ref(disk))
+    enqueue("disk_create", locked, actor, data={"disk": disk.pk}, secrets=deploy.secrets, secondary=disk_ref(disk))
     return disk
 
 
@@ -73,14 +73,14 @@ def clone(actor: Actor, disk: Disk) -> Disk:
 
     Raises `Invalid` where that is lacking or the disk is not ready, `Busy` while another job lives.
     """
-    held, original = _hold(disk)
+    locked, original = _lock_row(disk)
     _check_ready(original)
-    lacking = shortage(held, original.size)
+    lacking = shortage(locked, original.size)
     if lacking:
         raise Invalid(lacking)
     copy = Disk(
         pk=draw_keys(Disk)[0],
-        instance=held,
+        instance=locked,
         label=f"Copy of {original.label}"[:48],
         size=original.size,
         filesystem=original.filesystem,
@@ -88,7 +88,7 @@ def clone(actor: Actor, disk: Disk) -> Disk:
     )
     copy.save(force_insert=True)
     data = {"disk": copy.pk, "copy_of": original.pk}
-    enqueue("disk_clone", held, actor, data=data, secondary=disk_ref(copy))
+    enqueue("disk_clone", locked, actor, data=data, secondary=disk_ref(copy))
     return copy
 
 
@@ -101,7 +101,7 @@ def update(actor: Actor, disk: Disk, given: Mapping[str, Any]) -> Disk:
     """
     wanted = differing(disk, given)
     if "size" in wanted or "filesystem" in wanted:
-        _, disk = _hold(disk)
+        _, disk = _lock_row(disk)
         _check_ready(disk)
     size = wanted.pop("size", None)
     if wanted:
@@ -119,13 +119,13 @@ def resize(actor: Actor, disk: Disk, size: int) -> Disk:
     Whether it is in use or its files need more is for the hypervisor to say: the job then fails. Raises `Invalid`
     on ``size`` where the type has no room for it, `Busy` while another job lives.
     """
-    held, disk = _hold(disk)
+    locked, disk = _lock_row(disk)
     _check_ready(disk)
-    lacking = shortage(held, size - disk.size)
+    lacking = shortage(locked, size - disk.size)
     if lacking and size > disk.size:
         raise Invalid(lacking, "size")
     data = {"disk": {"id": disk.pk, "was": disk.size, "size": size}}
-    enqueue("disk_resize", held, actor, data=data, secondary=disk_ref(disk))
+    enqueue("disk_resize", locked, actor, data=data, secondary=disk_ref(disk))
     _show(disk, Disk.Status.NOT_READY)
     return disk
 
@@ -136,22 +136,22 @@ def delete(actor: Actor, disk: Disk) -> None:
 
     Raises `Invalid` where the instance runs with it, `Busy` while another job lives.
     """
-    held, disk = _hold(disk)
-    running = held.status == Instance.Status.RUNNING
-    if running and disk.devices.filter(config=held.booted_config_id).exists():
+    locked, disk = _lock_row(disk)
+    running = locked.status == Instance.Status.RUNNING
+    if running and disk.devices.filter(config=locked.booted_config_id).exists():
         raise Invalid(IN_USE)
     data = {"disk": disk.pk, "was": disk.status}
-    enqueue("disk_delete", held, actor, data=data, secondary=disk_ref(disk))
+    enqueue("disk_delete", locked, actor, data=data, secondary=disk_ref(disk))
     _show(disk, Disk.Status.DELETING)
 
 
-def _hold(disk: Disk) -> tuple[Instance, Disk]:
+def _lock_row(disk: Disk) -> tuple[Instance, Disk]:
     """The instance, held, and the disk as it is then."""
-    held = hold_idle(disk.instance)
-    found = held.disks.filter(pk=disk.pk).first()
+    locked = lock_idle(disk.instance)
+    found = locked.disks.filter(pk=disk.pk).first()
     if found is None:
         raise Missing
-    return held, found
+    return locked, found
 
 
 def _check_ready(disk: Disk) -> None:

@@ -8,14 +8,14 @@ from django.db.models import Model
 
 from accounts.actors import Actor
 from accounts.models import Event
-from accounts.services.account import hold_account
+from accounts.services.account import lock_account
 from accounts.services.events import EntityRef, record_event
 from accounts.services.grants import grant_creator
 from compute.jobs.queue import begin, enqueue
 from compute.models import Backup, Config, Image, Instance, InstanceType, Job
 from compute.refs import backup_ref, image_ref, instance_ref
 from compute.services.backups.content import archives_of, draw_part_keys, parts_of, vlans_kept
-from compute.services.backups.restores import check_place, hold_backup
+from compute.services.backups.restores import check_place, lock_backup
 from compute.services.backups.settings import NOT_OFFERED, is_offered, scheduled, switch_on
 from compute.services.common.regions import capability_of
 from compute.services.hosts.placement import FULL, place
@@ -34,7 +34,7 @@ from compute.services.networking.interfaces import check_interfaces
 from compute.services.networking.vlans import bring_vlans, check_vlans, record_vlan_changes, vlans_in, vlans_of
 from compute.services.stackscripts.stackscripts import count_deployment
 from config.db.inserts import draw_keys
-from config.db.rows import differing, hold, write
+from config.db.rows import differing, lock, write
 from config.errors import Problems
 from regions.models import Region
 from tags.services import check_tags, retag, set_tags
@@ -202,9 +202,9 @@ def _check_backup(
     """The backup that is named, locked: of an instance that the actor sees, in this region, fitting the type."""
     if spec.backup_id is None:
         return None
-    hold_account(actor.account_id)  # before the backup, for the VLANs that its profiles may bring
+    lock_account(actor.account_id)  # before the backup, for the VLANs that its profiles may bring
     seen = Instance.objects.visible_to(actor).values("pk")
-    backup = hold_backup(Backup.objects.filter(pk=spec.backup_id, instance__in=seen))
+    backup = lock_backup(Backup.objects.filter(pk=spec.backup_id, instance__in=seen))
     if backup is None:
         problems.add("backup_id", "backup_id is not valid")
         return None
@@ -234,7 +234,7 @@ def _check_interfaces(
     problems.extend(found)
     vlans = vlans_in(interfaces)
     if vlans and region and spec.image and not found:
-        hold_account(actor.account_id)
+        lock_account(actor.account_id)
         check_vlans(actor.account_id, region, vlans, "interfaces", problems)
     return tuple(interfaces)
 
@@ -257,13 +257,13 @@ def update(actor: Actor, instance: Instance, changes: InstanceChanges) -> Instan
     Returns the instance as it is then. Raises `Missing` when it went away meanwhile.
     """
     # locked, so that of two who change its tags the later one's are in both tables
-    held = hold(Instance.objects.filter(pk=instance.pk).select_related("type", "host"))
-    wanted = differing(held, scheduled(held, changes.fields))
-    wanted |= retag(actor, "compute", held, changes.tags)
+    locked = lock(Instance.objects.filter(pk=instance.pk).select_related("type", "host"))
+    wanted = differing(locked, scheduled(locked, changes.fields))
+    wanted |= retag(actor, "compute", locked, changes.tags)
     if wanted:
-        write(held, wanted, "updated")
-        record_event(actor, "compute_update", instance_ref(held))
-    return held
+        write(locked, wanted, "updated")
+        record_event(actor, "compute_update", instance_ref(locked))
+    return locked
 
 
 @transaction.atomic

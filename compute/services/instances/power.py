@@ -8,7 +8,7 @@ from compute.models import Instance, Job
 from compute.refs import config_ref
 from compute.services.common.boot_profile import boot_config
 from compute.services.hosts.maintenance import check_may_boot
-from compute.services.instances.configs import hold_alive
+from compute.services.instances.configs import lock_alive
 
 
 def boot(actor: Actor, instance: Instance, config_id: int | None = None) -> Job:
@@ -30,5 +30,5 @@ def shutdown(actor: Actor, instance: Instance) -> Job:
 @transaction.atomic
 def _start(actor: Actor, kind: str, instance: Instance, config_id: int | None) -> Job:
     check_may_boot(instance)
-    config = boot_config(hold_alive(instance.pk), config_id)  # held, so that the profile is not deleted meanwhile
+    config = boot_config(lock_alive(instance.pk), config_id)  # locked, so that the profile is not deleted meanwhile
     return enqueue(kind, instance, actor, data={"config": config.pk}, secondary=config_ref(config))

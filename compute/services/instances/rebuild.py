@@ -8,7 +8,7 @@ from accounts.actors import Actor
 from compute.jobs.queue import enqueue
 from compute.models import Disk, Instance
 from compute.refs import image_ref
-from compute.services.common.disk_space import hold_idle
+from compute.services.common.disk_space import lock_idle
 from compute.services.hosts.maintenance import check_may_boot
 from compute.services.instances.deploy import (
     DEFAULT_SWAP,
@@ -36,35 +36,35 @@ def rebuild(actor: Actor, instance: Instance, spec: RebuildSpec) -> Instance:
     Raises `Invalid` with every failing field, `Busy` while another job lives. One that runs is shut down before its
     disks are deleted. What fails before that leaves all as it was; what fails later, an instance without disks.
     """
-    held = hold_idle(instance)
+    locked = lock_idle(instance)
     problems = Problems()
     image = find_image(actor, spec.image)
-    if image and is_available(image) and held.type.disk - DEFAULT_SWAP < image.size:
+    if image and is_available(image) and locked.type.disk - DEFAULT_SWAP < image.size:
         needs = f"The image needs {image.size} MB"
         problems.add("image", f"{needs}, which the type does not have beside {DEFAULT_SWAP} MB of swap.")
     deploy = check_deploy(actor, spec, image, problems)
     problems.raise_any()
     assert image is not None  # noqa: S101 - or else there were problems
     if spec.booted:
-        check_may_boot(held)
+        check_may_boot(locked)
     if deploy.script:
         count_deployment(deploy.script.script)
     keys = draw_plan_keys()
     data = {
-        "running": held.status == Instance.Status.RUNNING,
-        "stopped": held.status == Instance.Status.STOPPED,
+        "running": locked.status == Instance.Status.RUNNING,
+        "stopped": locked.status == Instance.Status.STOPPED,
         "boot": spec.booted,
-        "booted": held.booted_config_id,
-        "old": dict(held.disks.values_list("pk", "status")),
+        "booted": locked.booted_config_id,
+        "old": dict(locked.disks.values_list("pk", "status")),
         "image": image.pk,
-        "image_was": held.image_id,
+        "image_was": locked.image_id,
         "script": deploy.script.script.pk if deploy.script else None,
         "keys": keys,
         "config": keys[0],
         "disks": [keys[1], keys[3]],
     }
-    enqueue("rebuild", held, actor, data=data, secrets=deploy.secrets, secondary=image_ref(image))
-    held.disks.update(status=Disk.Status.DELETING)
-    held.image = image
-    held.save(update_fields=["image", "updated"])
-    return held
+    enqueue("rebuild", locked, actor, data=data, secrets=deploy.secrets, secondary=image_ref(image))
+    locked.disks.update(status=Disk.Status.DELETING)
+    locked.image = image
+    locked.save(update_fields=["image", "updated"])
+    return locked

@@ -6,7 +6,7 @@ from accounts.actors import Actor
 from compute.jobs.queue import enqueue
 from compute.models import Config, ConfigDevice, Disk, Instance, Job
 from compute.refs import config_ref
-from compute.services.common.disk_space import hold_idle
+from compute.services.common.disk_space import lock_idle
 from compute.services.hosts.maintenance import check_may_boot
 from compute.services.instances.devices import DeviceMap, Devices, check_devices, write_devices
 from config.errors import Problems
@@ -24,21 +24,21 @@ def rescue(actor: Actor, instance: Instance, devices: DeviceMap | None = None) -
     profile is one of the instance's, and takes the place of an earlier rescue's when it has booted. Raises
     `Invalid` with every failing field (``devices.sda.disk_id``).
     """
-    held = hold_idle(instance)
-    check_may_boot(held)
+    locked = lock_idle(instance)
+    check_may_boot(locked)
     problems = Problems()
-    chosen = _all_disks(held) if devices is None else check_devices(actor, held, devices, problems)
+    chosen = _all_disks(locked) if devices is None else check_devices(actor, locked, devices, problems)
     problems.raise_any()
-    config = Config.objects.create(instance=held, label="Rescue", root_device=ROOT, rescue=True)
+    config = Config.objects.create(instance=locked, label="Rescue", root_device=ROOT, rescue=True)
     write_devices(actor, config, chosen)
     status = Instance.Status
     data = {
         "config": config.pk,
-        "running": held.status == status.RUNNING,
+        "running": locked.status == status.RUNNING,
         # what the maintenance of its host stopped goes on waiting to be booted, where this fails
-        "off": held.status if held.status == status.STOPPED else status.OFFLINE,
+        "off": locked.status if locked.status == status.STOPPED else status.OFFLINE,
     }
-    return enqueue("rescue", held, actor, data=data, secondary=config_ref(config))
+    return enqueue("rescue", locked, actor, data=data, secondary=config_ref(config))
 
 
 def _all_disks(instance: Instance) -> Devices:

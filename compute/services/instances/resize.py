@@ -8,7 +8,7 @@ from accounts.actors import Actor
 from compute.jobs.queue import enqueue
 from compute.models import Disk, Instance, InstanceType, Job
 from compute.services.common.boot_profile import boot_config
-from compute.services.common.disk_space import hold_idle, taken
+from compute.services.common.disk_space import lock_idle, taken
 from compute.services.common.regions import capability_of
 from compute.services.hosts.placement import grow, place
 from config.errors import Invalid, Problems
@@ -23,20 +23,20 @@ def resize(actor: Actor, instance: Instance, type_id: str, auto_disk_resize: boo
     With `auto_disk_resize` its disk fills the new type beside its swap disk, where it has just these two. Raises
     `Invalid` on ``type`` where that cannot be had or has no room for its disks; `Busy` while another job lives.
     """
-    held = hold_idle(instance)
+    locked = lock_idle(instance)
     plan = InstanceType.objects.filter(pk=type_id).first()
     if plan is None:
         raise Invalid("type is not valid", "type")
     problems = Problems()
     if plan.deprecated:
         problems.add("type", "This type is no longer offered.")
-    if plan == held.type:
+    if plan == locked.type:
         problems.add("type", "The compute is of this type already.")
     needs = capability_of(plan)
-    if needs not in held.region.capabilities:
+    if needs not in locked.region.capabilities:
         problems.add("type", f"The compute's region does not offer {needs}.")
     problems.raise_any()
-    return _change("resize", actor, held, plan, auto_disk_resize, "type")
+    return _change("resize", actor, locked, plan, auto_disk_resize, "type")
 
 
 @transaction.atomic
@@ -45,10 +45,10 @@ def mutate(actor: Actor, instance: Instance, auto_disk_resize: bool = True) -> J
 
     Raises `Invalid` where there is none, and as `resize` without naming a field.
     """
-    held = hold_idle(instance)
-    if not held.type.deprecated or held.type.successor is None:
+    locked = lock_idle(instance)
+    if not locked.type.deprecated or locked.type.successor is None:
         raise Invalid("There is no upgrade of this compute's type.")
-    return _change("mutate", actor, held, held.type.successor, auto_disk_resize, None)
+    return _change("mutate", actor, locked, locked.type.successor, auto_disk_resize, None)
 
 
 def _change(

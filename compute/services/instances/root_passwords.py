@@ -7,7 +7,7 @@ from accounts.actors import Actor
 from compute.jobs.queue import enqueue
 from compute.models import Disk, Instance, Job
 from compute.refs import disk_ref
-from compute.services.common.disk_space import hold_idle
+from compute.services.common.disk_space import lock_idle
 from compute.services.common.password_strength import WEAK, is_strong
 from config.errors import Invalid, Missing
 
@@ -22,25 +22,25 @@ def reset(actor: Actor, instance: Instance, password: str) -> Job:
     Raises `Invalid` on ``root_pass`` where it is too weak, without a field where the instance runs or has several
     such disks or none; `Busy` while another job lives.
     """
-    held = hold_idle(instance)
-    disks = list(held.disks.exclude(filesystem=Disk.Filesystem.SWAP).order_by("pk")[:2])
+    locked = lock_idle(instance)
+    disks = list(locked.disks.exclude(filesystem=Disk.Filesystem.SWAP).order_by("pk")[:2])
     _check(password, "root_pass")
     if len(disks) > 1:
         raise Invalid("This compute has several disks: reset the password of one, with disks/{diskId}/password.")
     if not disks:
         raise Invalid("This compute has no disk that a password could be set on.")
-    return _reset(actor, held, disks[0], password)
+    return _reset(actor, locked, disks[0], password)
 
 
 @transaction.atomic
 def reset_on(actor: Actor, disk: Disk, password: str) -> Job:
     """Set root's password on this disk. Raises as `reset` does, on ``password``."""
-    held = hold_idle(disk.instance)
-    found = held.disks.filter(pk=disk.pk).first()
+    locked = lock_idle(disk.instance)
+    found = locked.disks.filter(pk=disk.pk).first()
     if found is None:
         raise Missing
     _check(password, "password")
-    return _reset(actor, held, found, password)
+    return _reset(actor, locked, found, password)
 
 
 def _check(password: str, field: str) -> None:

@@ -7,7 +7,7 @@ from django.db.models import BigIntegerField, Count, F
 
 from accounts.actors import Actor
 from accounts.models import Account
-from accounts.services.account import hold_account
+from accounts.services.account import lock_account
 from accounts.services.events import record_event
 from compute import listeners
 from compute.models import Address, Instance
@@ -29,32 +29,32 @@ def add(actor: Actor, instance: Instance, *, public: bool) -> Address:
     instance moves or goes.
     """
     # the account's row first: of two who take its last extra address the second counts the first's
-    account = hold_account(actor.account_id)
-    held = hold_all([instance.pk])[instance.pk]
+    account = lock_account(actor.account_id)
+    locked = lock_all([instance.pk])[instance.pk]
     if public:
         _check_extra(account)
-    elif Address.objects.filter(instance=held, public=False).exists():
+    elif Address.objects.filter(instance=locked, public=False).exists():
         raise Invalid("A compute has at most one private IPv4 address.")
     try:
-        taken = take(held.region_id, held.pk, public=public)
+        taken = take(locked.region_id, locked.pk, public=public)
     except Invalid as empty:
         raise Invalid(str(empty)) from empty
-    list_addresses([held.pk])
-    record_event(actor, "compute_addip", instance_ref(held), address_ref(taken))
+    list_addresses([locked.pk])
+    record_event(actor, "compute_addip", instance_ref(locked), address_ref(taken))
     return Address.objects.get(address=taken)
 
 
 @transaction.atomic
 def delete(actor: Actor, address: Address) -> None:
     """Give an address back. Refused for IPv6, which comes with the region, and for the last public IPv4."""
-    hold_account(actor.account_id)
-    held, row = _hold_with(address, "IPv6 addresses cannot be deleted.")
-    if row.public and not Address.objects.filter(instance=held, public=True).exclude(pk=row.pk).exists():
+    lock_account(actor.account_id)
+    locked, row = _lock_with(address, "IPv6 addresses cannot be deleted.")
+    if row.public and not Address.objects.filter(instance=locked, public=True).exclude(pk=row.pk).exists():
         raise Invalid("The last public IPv4 address of a compute cannot be deleted.")
     release(Address.objects.filter(pk=row.pk))
-    list_addresses([held.pk])
-    listeners.address_removed([held.pk])
-    record_event(actor, "compute_deleteip", instance_ref(held), address_ref(row.address))
+    list_addresses([locked.pk])
+    listeners.address_removed([locked.pk])
+    record_event(actor, "compute_deleteip", instance_ref(locked), address_ref(row.address))
 
 
 def rename(actor: Actor, address: Address, name: str | None) -> Address:
@@ -70,20 +70,20 @@ def rename(actor: Actor, address: Address, name: str | None) -> Address:
 
 @transaction.atomic
 def _write_name(actor: Actor, address: Address, name: str | None) -> Address:
-    held, row = _hold_with(address, "The rdns of IPv6 addresses cannot be set.", "rdns")
+    locked, row = _lock_with(address, "The rdns of IPv6 addresses cannot be set.", "rdns")
     if not row.public and name is not None:
         raise Invalid("The rdns of private addresses cannot be set.", "rdns")
     if row.rdns != name:
         row.rdns = name
         row.save(update_fields=["rdns"])
-        record_event(actor, "ipaddress_update", instance_ref(held), address_ref(row.address))
+        record_event(actor, "ipaddress_update", instance_ref(locked), address_ref(row.address))
     return row
 
 
 # --- for all services that deal with addresses --------------------------------------------------------------
 
 
-def hold_all(instance_ids: Iterable[int]) -> dict[int, Instance]:
+def lock_all(instance_ids: Iterable[int]) -> dict[int, Instance]:
     """Lock these instances, always in one order, and read them anew.
 
     Raises `Missing` where one went away meanwhile, and `Busy` where one moves or goes.
@@ -107,17 +107,17 @@ def writable(actor: Actor, instance_ids: Iterable[int], field: str | None = None
     return found
 
 
-def _hold_with(address: Address, reason: str, field: str | None = None) -> tuple[Instance, Address]:
+def _lock_with(address: Address, reason: str, field: str | None = None) -> tuple[Instance, Address]:
     """Lock the instance that has the address, and read the address anew. `reason` refuses an IPv6 one."""
     if ":" in address.address:
         raise Invalid(reason, field)
     if address.instance_id is None:
         raise Missing
-    held = hold_all([address.instance_id])[address.instance_id]
-    row = Address.objects.filter(pk=address.pk, instance=held).first()
+    locked = lock_all([address.instance_id])[address.instance_id]
+    row = Address.objects.filter(pk=address.pk, instance=locked).first()
     if row is None:
         raise Missing
-    return held, row
+    return locked, row
 
 
 def _check_extra(account: Account) -> None:

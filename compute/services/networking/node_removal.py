@@ -21,8 +21,8 @@ def drop_nodes(rows: QuerySet[Address]) -> None:
     concerned = {node.config.nodebalancer_id for node in _nodes_of(going)}
     if not concerned:
         return
-    held = NodeBalancer.objects.filter(pk__in=concerned).order_by("pk").select_for_update(no_key=True)
-    balancers = {balancer.pk: balancer for balancer in held}
+    locked = NodeBalancer.objects.filter(pk__in=concerned).order_by("pk").select_for_update(no_key=True)
+    balancers = {balancer.pk: balancer for balancer in locked}
     # read again, now that they are locked: meanwhile one may have gone, or have got another address
     lost = [node for node in _nodes_of(going) if node.config.nodebalancer_id in balancers]
     if not lost:

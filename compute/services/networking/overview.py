@@ -27,10 +27,10 @@ class Networking:
 
 def networking(instance: Instance) -> Networking:
     """Everything at a glance. Three queries."""
-    held = list(Address.objects.of(Instance.objects.filter(pk=instance.pk)).order_by("pk"))
+    addresses = list(Address.objects.of(Instance.objects.filter(pk=instance.pk)).order_by("pk"))
     order = {address: place for place, address in enumerate(instance.ipv4)}
     ipv4 = sorted(
-        (row for row in held if ":" not in row.address), key=lambda row: order.get(row.address, len(held))
+        (row for row in addresses if ":" not in row.address), key=lambda row: order.get(row.address, len(addresses))
     )
     here = [row for row in ipv4 if row.region_id == instance.region_id]
     return Networking(
@@ -38,7 +38,7 @@ def networking(instance: Instance) -> Networking:
         private=[row for row in here if not row.public],
         shared=list(Address.objects.filter(shares__instance=instance).order_by("pk")),
         reserved=[row for row in ipv4 if row.region_id != instance.region_id],
-        slaac=next((row for row in held if ":" in row.address), None),
+        slaac=next((row for row in addresses if ":" in row.address), None),
         link_local=link_local(instance),
         ranges=list(IPv6Range.objects.filter(instance=instance).select_related("instance").order_by("pk")),
     )

@@ -7,11 +7,11 @@ from django.conf import settings
 from django.db import connection, transaction
 
 from accounts.actors import Actor
-from accounts.services.account import hold_account
+from accounts.services.account import lock_account
 from accounts.services.events import record_event
 from compute.models import AddressPool, Instance, IPv6Range
 from compute.refs import address_ref, instance_ref
-from compute.services.networking.assign import hold_all, writable
+from compute.services.networking.assign import lock_all, writable
 from config.errors import Invalid, Missing, Problems
 
 SIZES = (56, 64)
@@ -60,8 +60,8 @@ def create(actor: Actor, spec: RangeSpec) -> IPv6Range:
     region as the setting IPV6_RANGES allows, or the region has none of that size left.
     """
     instance = _target(actor, spec)
-    account = hold_account(actor.account_id)
-    instance = hold_all([instance.pk])[instance.pk]
+    account = lock_account(actor.account_id)
+    instance = lock_all([instance.pk])[instance.pk]
     mine = IPv6Range.objects.filter(account=account, region=instance.region_id, kind=IPv6Range.Kind.RANGE)
     if mine.count() >= settings.IPV6_RANGES:
         raise Invalid(
@@ -120,36 +120,43 @@ def cut(region_id: str, prefix: int) -> IPv6Range:
 
 
 @transaction.atomic
-def delete(actor: Actor, held: IPv6Range) -> None:
+def delete(actor: Actor, ipv6_range: IPv6Range) -> None:
     """Give a range back; its addresses lead nowhere from then on. `Busy` while its instance moves or goes."""
-    hold_account(actor.account_id)
-    row = IPv6Range.objects.filter(pk=held.pk).first()
+    lock_account(actor.account_id)
+    row = IPv6Range.objects.filter(pk=ipv6_range.pk).first()
     if row is None:
         raise Missing
-    instance = hold_all([row.instance_id])[row.instance_id] if row.instance_id is not None else None
+    instance = lock_all([row.instance_id])[row.instance_id] if row.instance_id is not None else None
     row.delete()
-    record_event(actor, "compute_deleteip", instance_ref(instance) if instance else None, address_ref(str(held)))
+    record_event(
+        actor, "compute_deleteip", instance_ref(instance) if instance else None, address_ref(str(ipv6_range))
+    )
 
 
 @transaction.atomic
-def give_pool(held: IPv6Range, actor: Actor) -> None:
+def give_pool(ipv6_range: IPv6Range, actor: Actor) -> None:
     """Staff give an account a /116 pool, routed to one of its instances or to no one in particular yet.
 
-    `held` has its account and region. Raises as `prepare_pool`.
+    `ipv6_range` has its account and region. Raises as `prepare_pool`.
     """
-    prepare_pool(held)
-    held.save(force_insert=True)
-    entity = instance_ref(held.instance) if held.instance else None
-    record_event(actor, "compute_addip", entity, address_ref(str(held)))
+    prepare_pool(ipv6_range)
+    ipv6_range.save(force_insert=True)
+    entity = instance_ref(ipv6_range.instance) if ipv6_range.instance else None
+    record_event(actor, "compute_addip", entity, address_ref(str(ipv6_range)))
 
 
-def prepare_pool(held: IPv6Range) -> None:
+def prepare_pool(ipv6_range: IPv6Range) -> None:
     """Find the network of a pool that is to be given, or raise `Invalid` with all that is wrong. Locks as `cut`."""
     problems = Problems()
-    if held.instance is not None and held.instance.account_id != held.account_id:
+    if ipv6_range.instance is not None and ipv6_range.instance.account_id != ipv6_range.account_id:
         problems.add("instance", "This compute is of another account.")
-    if held.instance is not None and held.instance.region_id != held.region_id:
+    if ipv6_range.instance is not None and ipv6_range.instance.region_id != ipv6_range.region_id:
         problems.add("instance", "This compute is in another region.")
     problems.raise_any()
-    free = cut(held.region_id, POOL_SIZE)
-    held.pool, held.range, held.prefix, held.kind = free.pool, free.range, POOL_SIZE, IPv6Range.Kind.POOL
+    free = cut(ipv6_range.region_id, POOL_SIZE)
+    ipv6_range.pool, ipv6_range.range, ipv6_range.prefix, ipv6_range.kind = (
+        free.pool,
+        free.range,
+        POOL_SIZE,
+        IPv6Range.Kind.POOL,
+    )

@@ -9,12 +9,12 @@ from django.db import transaction
 from django.db.models import F
 
 from accounts.actors import Actor
-from accounts.services.account import hold_account
+from accounts.services.account import lock_account
 from accounts.services.events import record_event
 from compute.models import Address, AddressShare, Instance, IPv6Range, NodeBalancerNode
 from compute.refs import address_ref, instance_ref
 from compute.services.networking.addresses import list_addresses
-from compute.services.networking.assign import hold_all, writable
+from compute.services.networking.assign import lock_all, writable
 from config.errors import Busy, Problems
 from regions.models import Region
 
@@ -34,12 +34,12 @@ class Assignment:
 class _Move:
     """Something of the account's and who is to have it."""
 
-    held: Address | IPv6Range
+    row: Address | IPv6Range
     target: int
 
     @property
     def name(self) -> str:
-        return str(self.held)
+        return str(self.row)
 
 
 @dataclass(slots=True)
@@ -50,12 +50,12 @@ class _Plan:
 
     @property
     def changes(self) -> list[_Move]:
-        return [move for move in self.moves if move.held.instance_id != move.target]
+        return [move for move in self.moves if move.row.instance_id != move.target]
 
     @property
     def instances(self) -> set[int]:
         """All that give or take."""
-        holders = {move.held.instance_id for move in self.moves if move.held.instance_id is not None}
+        holders = {move.row.instance_id for move in self.moves if move.row.instance_id is not None}
         return holders | {move.target for move in self.moves}
 
 
@@ -71,20 +71,20 @@ def assign(actor: Actor, region_id: str, assignments: Sequence[Assignment]) -> N
     may only read one of the instances, `Busy` while one of them moves or goes.
     """
     # one assignment after the other: what the checks below find stays so until it is written
-    hold_account(actor.account_id)
+    lock_account(actor.account_id)
     plan = _read(actor, region_id, assignments)
-    locked = hold_all(plan.instances)
+    locked = lock_all(plan.instances)
     _check_unmoved(plan)
     changes = plan.changes
     _check_outcome(changes)
     for move in changes:
         _carry_out(move)
-    touched = {move.held.instance_id for move in changes if move.held.instance_id} | {m.target for m in changes}
+    touched = {move.row.instance_id for move in changes if move.row.instance_id} | {m.target for m in changes}
     list_addresses(touched)
     for move in changes:
-        if move.held.instance_id is not None:
+        if move.row.instance_id is not None:
             record_event(
-                actor, "compute_deleteip", instance_ref(locked[move.held.instance_id]), address_ref(move.name)
+                actor, "compute_deleteip", instance_ref(locked[move.row.instance_id]), address_ref(move.name)
             )
         record_event(actor, "compute_addip", instance_ref(locked[move.target]), address_ref(move.name))
 
@@ -100,20 +100,20 @@ def _read(actor: Actor, region_id: str, assignments: Sequence[Assignment]) -> _P
     found = _find(actor, [each.address for each in assignments])
     plan, seen = _Plan(), set()
     for index, each in enumerate(assignments):
-        where, held, target = f"assignments[{index}]", found.get(each.address), targets.get(each.instance_id)
-        if held is None:
+        where, row, target = f"assignments[{index}]", found.get(each.address), targets.get(each.instance_id)
+        if row is None:
             problems.add(f"{where}.address", "address is not valid")
-        elif held.region_id != region_id:
+        elif row.region_id != region_id:
             problems.add(f"{where}.address", "This address is in another region.")
-        elif str(held) in seen:
+        elif str(row) in seen:
             problems.add(f"{where}.address", "This address is named twice.")
         if target is None:
             problems.add(f"{where}.compute_id", "compute_id is not valid")
         elif target.region_id != region_id:
             problems.add(f"{where}.compute_id", "This compute is in another region.")
-        if held is not None and target is not None:
-            seen.add(str(held))
-            plan.moves.append(_Move(held, target.pk))
+        if row is not None and target is not None:
+            seen.add(str(row))
+            plan.moves.append(_Move(row, target.pk))
     problems.raise_any()
     writable(actor, plan.instances, "assignments")
     return plan
@@ -130,10 +130,10 @@ def _find(actor: Actor, texts: Iterable[str]) -> dict[str, Address | IPv6Range]:
     known |= {row.range: row for row in ranges}
     found = {}
     for text, network in networks.items():
-        held = known.get(str(network.network_address))
-        bare = "/" not in text and isinstance(held, IPv6Range)
-        if held is not None and (bare or network.prefixlen == (32 if isinstance(held, Address) else held.prefix)):
-            found[text] = held
+        row = known.get(str(network.network_address))
+        bare = "/" not in text and isinstance(row, IPv6Range)
+        if row is not None and (bare or network.prefixlen == (32 if isinstance(row, Address) else row.prefix)):
+            found[text] = row
     return found
 
 
@@ -147,7 +147,7 @@ def _network(text: str) -> ipaddress.IPv4Network | ipaddress.IPv6Network | None:
 def _check_unmoved(plan: _Plan) -> None:
     """Refuse where a job took something away between the look at it and the locks; the client tries again."""
     for model in (Address, IPv6Range):
-        before = {move.held.pk: move.held.instance_id for move in plan.moves if isinstance(move.held, model)}
+        before = {move.row.pk: move.row.instance_id for move in plan.moves if isinstance(move.row, model)}
         now = model._default_manager.filter(pk__in=before).values_list("pk", "instance_id")
         if dict(now) != before:
             raise Busy
@@ -155,8 +155,8 @@ def _check_unmoved(plan: _Plan) -> None:
 
 def _check_outcome(changes: Iterable[_Move]) -> None:
     """Refuse where an instance would end up without a public address, or with two private ones."""
-    moves = {move.held.pk: move for move in changes if isinstance(move.held, Address)}
-    concerned = {move.held.instance_id for move in moves.values()} | {move.target for move in moves.values()}
+    moves = {move.row.pk: move for move in changes if isinstance(move.row, Address)}
+    concerned = {move.row.instance_id for move in moves.values()} | {move.target for move in moves.values()}
     public: Counter[int] = Counter()
     private: Counter[int] = Counter()
     rows = Address.objects.filter(instance__in=concerned, region=F("instance__region"))
@@ -173,13 +173,13 @@ def _check_outcome(changes: Iterable[_Move]) -> None:
 
 
 def _carry_out(move: _Move) -> None:
-    if isinstance(move.held, IPv6Range):
-        IPv6Range.objects.filter(pk=move.held.pk).update(instance=move.target, route_target=None)
+    if isinstance(move.row, IPv6Range):
+        IPv6Range.objects.filter(pk=move.row.pk).update(instance=move.target, route_target=None)
         return
-    Address.objects.filter(pk=move.held.pk).update(instance=move.target)
+    Address.objects.filter(pk=move.row.pk).update(instance=move.target)
     # it is its own now
-    AddressShare.objects.filter(address=move.held.pk, instance=move.target).delete()
-    nodes = NodeBalancerNode.objects.filter(instance=move.held.instance_id, address__startswith=f"{move.name}:")
+    AddressShare.objects.filter(address=move.row.pk, instance=move.target).delete()
+    nodes = NodeBalancerNode.objects.filter(instance=move.row.instance_id, address__startswith=f"{move.name}:")
     nodes.update(instance=move.target)
 
 
@@ -193,9 +193,9 @@ def share(actor: Actor, instance_id: int, texts: Sequence[str]) -> None:
     Raises `Invalid` with every failing field (``ips[0]``), `Denied` where the actor may only read one of the
     instances, `Busy` while one of them moves or goes.
     """
-    hold_account(actor.account_id)
+    lock_account(actor.account_id)
     rows = _read_shared(actor, instance_id, texts)
-    locked = hold_all({instance_id, *(row.instance_id for row in rows if row.instance_id is not None)})
+    locked = lock_all({instance_id, *(row.instance_id for row in rows if row.instance_id is not None)})
     wanted = {row.pk for row in rows}
     still = Address.objects.filter(pk__in=wanted).values_list("pk", "instance_id")
     if dict(still) != {row.pk: row.instance_id for row in rows}:

@@ -2,7 +2,7 @@
 
 A VLAN comes into being when a profile of the account first names it in the region, and is gone when none does any
 more: its row may stay until the account's next VLAN is counted. Whoever lets profiles name VLANs holds the row of
-the account until the end (`hold_account`, before any instance's): of two who bring the tenth, the second counts the
+the account until the end (`lock_account`, before any instance's): of two who bring the tenth, the second counts the
 first's.
 """
 

@@ -14,15 +14,15 @@ from compute.refs import balancer_config_ref, balancer_ref
 from compute.services.nodebalancers.certificates import read_pair
 from compute.services.nodebalancers.nodes import (
     MOST_NODES,
-    Holders,
+    AddressOwners,
     NodeWish,
     check_distinct,
     draft,
-    hold_config,
-    hold_instances,
+    lock_config,
+    lock_instances,
     moved_on,
 )
-from config.db.rows import hold
+from config.db.rows import lock
 from config.encryption import decrypt_json, encrypt_json
 from config.errors import Invalid, Problems
 
@@ -54,35 +54,35 @@ class ConfigWish:
 @transaction.atomic
 def create(actor: Actor, balancer: NodeBalancer, wish: ConfigWish) -> Config:
     """Add a config, with its nodes where some are given. Raises `Invalid` with every failing field."""
-    holders = hold_instances(actor, balancer.region_id, wish.nodes)
-    held = hold(NodeBalancer.objects.filter(pk=balancer.pk))
-    ports = list(held.configs.values_list("port", flat=True))
+    owners = lock_instances(actor, balancer.region_id, wish.nodes)
+    locked = lock(NodeBalancer.objects.filter(pk=balancer.pk))
+    ports = list(locked.configs.values_list("port", flat=True))
     if len(ports) >= MOST_CONFIGS:
         raise Invalid(f"A nodebalancer has at most {MOST_CONFIGS} configs.")
     problems = Problems()
-    config, nodes = _draft(wish, holders, problems)
+    config, nodes = _draft(wish, owners, problems)
     if config.port in ports:
         problems.add("port", TAKEN)
     problems.raise_any()
-    insert_config(held, config, nodes)
-    moved_on(held)
-    record_event(actor, "nodebalancer_config_create", balancer_ref(held), balancer_config_ref(config))
+    insert_config(locked, config, nodes)
+    moved_on(locked)
+    record_event(actor, "nodebalancer_config_create", balancer_ref(locked), balancer_config_ref(config))
     return config
 
 
 @transaction.atomic
 def update(actor: Actor, config: Config, wish: ConfigWish) -> Config:
     """Write what differs, with an event if anything does. Returns the config anew."""
-    balancer, held = hold_config(config)
+    balancer, locked = lock_config(config)
     problems = Problems()
-    changed = _apply(held, wish, problems)
-    _check_port(held, problems)
+    changed = _apply(locked, wish, problems)
+    _check_port(locked, problems)
     problems.raise_any()
     if changed:
-        _save(held, changed)
+        _save(locked, changed)
         moved_on(balancer)
-        record_event(actor, "nodebalancer_config_update", balancer_ref(balancer), balancer_config_ref(held))
-    return held
+        record_event(actor, "nodebalancer_config_update", balancer_ref(balancer), balancer_config_ref(locked))
+    return locked
 
 
 @transaction.atomic
@@ -92,14 +92,14 @@ def rebuild(actor: Actor, config: Config, wish: ConfigWish) -> Config:
     Nodes that are named by their `id` stay, changed by what is given of them; the others are deleted. The
     certificate stays where none is given, since nobody can read it to send it again. One event for all of it.
     """
-    holders = hold_instances(actor, config.nodebalancer.region_id, wish.nodes)
-    balancer, held = hold_config(config)
+    owners = lock_instances(actor, config.nodebalancer.region_id, wish.nodes)
+    balancer, locked = lock_config(config)
     problems = Problems()
     blank = Config()
     defaults = {name: getattr(blank, name) for name in SETTINGS}
-    changed = _apply(held, ConfigWish({**defaults, **wish.fields}, wish.cert, wish.key), problems)
-    _check_port(held, problems)
-    present = {node.pk: node for node in held.nodes.all()}
+    changed = _apply(locked, ConfigWish({**defaults, **wish.fields}, wish.cert, wish.key), problems)
+    _check_port(locked, problems)
+    present = {node.pk: node for node in locked.nodes.all()}
     for index, each in enumerate(wish.nodes):
         if each.id is not None and each.id not in present:
             problems.add(f"nodes[{index}].id", "id is not valid")
@@ -107,35 +107,35 @@ def rebuild(actor: Actor, config: Config, wish: ConfigWish) -> Config:
     if len(set(named)) < len(named):
         problems.add("nodes", "A node is named twice.")
     begun = [present.get(each.id or 0) or NodeBalancerNode() for each in wish.nodes]
-    nodes = _draft_nodes(begun, wish.nodes, holders, problems)
+    nodes = _draft_nodes(begun, wish.nodes, owners, problems)
     problems.raise_any()
-    _save(held, changed)
-    _replace_nodes(held, nodes)
+    _save(locked, changed)
+    _replace_nodes(locked, nodes)
     moved_on(balancer)
     message = f"Rebuilt with {len(nodes)} node{'' if len(nodes) == 1 else 's'}."
-    entities = balancer_ref(balancer), balancer_config_ref(held)
+    entities = balancer_ref(balancer), balancer_config_ref(locked)
     record_event(actor, "nodebalancer_config_update", *entities, message=message)
-    return held
+    return locked
 
 
 @transaction.atomic
 def delete(actor: Actor, config: Config) -> None:
     """Close a port, and drop its nodes. Raises `Missing` where another request was first."""
-    balancer, held = hold_config(config)
+    balancer, locked = lock_config(config)
     moved_on(balancer)
-    record_event(actor, "nodebalancer_config_delete", balancer_ref(balancer), balancer_config_ref(held))
-    held.delete()
+    record_event(actor, "nodebalancer_config_delete", balancer_ref(balancer), balancer_config_ref(locked))
+    locked.delete()
 
 
 # --- for the service of balancers ---------------------------------------------------------------------------
 
 
-def check_configs(wishes: Sequence[ConfigWish], holders: Holders, problems: Problems) -> list[Draft]:
+def check_configs(wishes: Sequence[ConfigWish], owners: AddressOwners, problems: Problems) -> list[Draft]:
     """The rows that a new load balancer's configs and nodes are to be, with problems as ``configs[0].port``."""
     drafts: list[Draft] = []
     ports: set[int] = set()
     for index, wish in enumerate(wishes):
-        config, nodes = _draft(wish, holders, problems, f"configs[{index}].")
+        config, nodes = _draft(wish, owners, problems, f"configs[{index}].")
         if config.port in ports:
             problems.add(f"configs[{index}].port", TAKEN)
         ports.add(config.port)
@@ -155,16 +155,16 @@ def insert_config(balancer: NodeBalancer, config: Config, nodes: list[NodeBalanc
 # --- checks -------------------------------------------------------------------------------------------------
 
 
-def _draft(wish: ConfigWish, holders: Holders, problems: Problems, path: str = "") -> Draft:
+def _draft(wish: ConfigWish, owners: AddressOwners, problems: Problems, path: str = "") -> Draft:
     config = Config()
     _apply(config, wish, problems, path)
-    return config, _draft_nodes([NodeBalancerNode() for _ in wish.nodes], wish.nodes, holders, problems, path)
+    return config, _draft_nodes([NodeBalancerNode() for _ in wish.nodes], wish.nodes, owners, problems, path)
 
 
 def _draft_nodes(
     nodes: list[NodeBalancerNode],
     wishes: Sequence[NodeWish],
-    holders: Holders,
+    owners: AddressOwners,
     problems: Problems,
     path: str = "",
 ) -> list[NodeBalancerNode]:
@@ -172,7 +172,7 @@ def _draft_nodes(
         problems.add(f"{path}nodes", f"A config has at most {MOST_NODES} nodes.")
         return nodes
     for index, (node, wish) in enumerate(zip(nodes, wishes, strict=True)):
-        draft(node, wish, holders, problems, f"{path}nodes[{index}].")
+        draft(node, wish, owners, problems, f"{path}nodes[{index}].")
     check_distinct(nodes, problems, f"{path}nodes[{{}}].address")
     return nodes
 

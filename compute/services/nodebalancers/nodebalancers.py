@@ -12,16 +12,16 @@ from django.conf import settings
 from django.db import transaction
 
 from accounts.actors import Actor
-from accounts.services.account import hold_account
+from accounts.services.account import lock_account
 from accounts.services.events import record_event
 from accounts.services.grants import forget_entity, grant_creator
 from compute.models import Address, AddressPool, NodeBalancer
 from compute.refs import balancer_config_ref, balancer_ref
 from compute.services.networking.addresses import release, take_for_balancer
 from compute.services.nodebalancers.configs import MOST_CONFIGS, ConfigWish, check_configs, insert_config
-from compute.services.nodebalancers.nodes import hold_instances
+from compute.services.nodebalancers.nodes import lock_instances
 from config.db.inserts import draw_keys
-from config.db.rows import differing, hold, write
+from config.db.rows import differing, lock, write
 from config.errors import Invalid, Problems
 from regions.models import Region
 from tags.services import check_tags, retag, set_tags, untag
@@ -49,8 +49,8 @@ def create(actor: Actor, spec: NodeBalancerSpec) -> NodeBalancer:
     Raises `Invalid` with every failing field (``configs[0].nodes[1].address``), without a field where the account
     has as many in the region as the setting NODEBALANCERS allows. Everything is written, or nothing.
     """
-    account = hold_account(actor.account_id)
-    instances = hold_instances(actor, spec.region, [node for wish in spec.configs for node in wish.nodes])
+    account = lock_account(actor.account_id)
+    instances = lock_instances(actor, spec.region, [node for wish in spec.configs for node in wish.nodes])
     problems = Problems()
     _check_region(spec.region, problems)
     if spec.tags:
@@ -76,23 +76,23 @@ def update(
     actor: Actor, balancer: NodeBalancer, given: dict[str, Any], tags: Sequence[str] | None = None
 ) -> NodeBalancer:
     """Write what differs of `given` columns and `tags`, with an event if anything does. Returns the row anew."""
-    held = hold(NodeBalancer.objects.filter(pk=balancer.pk))
-    wanted = differing(held, given) | retag(actor, "nodebalancer", held, tags)
+    locked = lock(NodeBalancer.objects.filter(pk=balancer.pk))
+    wanted = differing(locked, given) | retag(actor, "nodebalancer", locked, tags)
     if wanted:
-        write(held, {**wanted, "version": held.version + 1}, "updated")
-        record_event(actor, "nodebalancer_update", balancer_ref(held))
-    return held
+        write(locked, {**wanted, "version": locked.version + 1}, "updated")
+        record_event(actor, "nodebalancer_update", balancer_ref(locked))
+    return locked
 
 
 @transaction.atomic
 def delete(actor: Actor, balancer: NodeBalancer) -> None:
     """Give a load balancer up, with its configs, nodes and address. Raises `Missing` when it is gone."""
-    held = hold(NodeBalancer.objects.filter(pk=balancer.pk))
-    release(Address.objects.filter(nodebalancer=held))
-    forget_entity("nodebalancer", held.pk)
-    untag("nodebalancer", held.pk)
-    record_event(actor, "nodebalancer_delete", balancer_ref(held))
-    held.delete()
+    locked = lock(NodeBalancer.objects.filter(pk=balancer.pk))
+    release(Address.objects.filter(nodebalancer=locked))
+    forget_entity("nodebalancer", locked.pk)
+    untag("nodebalancer", locked.pk)
+    record_event(actor, "nodebalancer_delete", balancer_ref(locked))
+    locked.delete()
 
 
 def _check_region(region_id: str, problems: Problems) -> None:

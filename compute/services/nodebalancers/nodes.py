@@ -11,7 +11,7 @@ from accounts.actors import Actor
 from accounts.services.events import record_event
 from compute.models import Address, Instance, NodeBalancer, NodeBalancerConfig, NodeBalancerNode
 from compute.refs import balancer_ref, node_ref
-from config.db.rows import hold
+from config.db.rows import lock
 from config.errors import Invalid, Missing, Problems
 
 MOST_NODES = 255
@@ -19,7 +19,7 @@ MOST_NODES = 255
 FIELDS = ("label", "address", "weight", "mode")
 ELSEWHERE = "The address has to be a private IPv4 address of a compute of the account in this region."
 
-Holders = Mapping[str, int]
+AddressOwners = Mapping[str, int]
 """Private addresses, each with the instance that has it."""
 
 
@@ -45,13 +45,13 @@ class NodeWish:
 @transaction.atomic
 def create(actor: Actor, config: NodeBalancerConfig, wish: NodeWish) -> NodeBalancerNode:
     """Add a node. Raises `Invalid` on ``address`` where it is no compute's, or a node of the config already."""
-    holders = hold_instances(actor, config.nodebalancer.region_id, [wish])
-    balancer, config = hold_config(config)
+    owners = lock_instances(actor, config.nodebalancer.region_id, [wish])
+    balancer, config = lock_config(config)
     present = list(config.nodes.all())
     if len(present) >= MOST_NODES:
         raise Invalid(f"A config has at most {MOST_NODES} nodes.")
     problems = Problems()
-    node = draft(NodeBalancerNode(config=config), wish, holders, problems)
+    node = draft(NodeBalancerNode(config=config), wish, owners, problems)
     check_distinct([*present, node], problems)
     problems.raise_any()
     node.save(force_insert=True)
@@ -66,31 +66,31 @@ def update(actor: Actor, node: NodeBalancerNode, wish: NodeWish) -> NodeBalancer
 
     An address that stays is not looked at again. A new one begins with an unknown status.
     """
-    holders = hold_instances(actor, node.config.nodebalancer.region_id, [wish])
-    balancer, config = hold_config(node.config)
+    owners = lock_instances(actor, node.config.nodebalancer.region_id, [wish])
+    balancer, config = lock_config(node.config)
     present = list(config.nodes.all())
-    held = next((each for each in present if each.pk == node.pk), None)
-    if held is None:
+    locked = next((each for each in present if each.pk == node.pk), None)
+    if locked is None:
         raise Missing
-    held.config = config
-    before = {name: getattr(held, name) for name in (*FIELDS, "instance_id", "status")}
+    locked.config = config
+    before = {name: getattr(locked, name) for name in (*FIELDS, "instance_id", "status")}
     problems = Problems()
-    draft(held, wish, holders, problems)
+    draft(locked, wish, owners, problems)
     check_distinct(present, problems)
     problems.raise_any()
     # a status that is just reported stays, where this says nothing of it
-    changed = [name for name, value in before.items() if getattr(held, name) != value]
+    changed = [name for name, value in before.items() if getattr(locked, name) != value]
     if changed:
-        held.save(update_fields=[*changed, "updated"])
+        locked.save(update_fields=[*changed, "updated"])
         moved_on(balancer)
-        record_event(actor, "nodebalancer_node_update", balancer_ref(balancer), node_ref(held))
-    return held
+        record_event(actor, "nodebalancer_node_update", balancer_ref(balancer), node_ref(locked))
+    return locked
 
 
 @transaction.atomic
 def delete(actor: Actor, node: NodeBalancerNode) -> None:
     """Send a node no more traffic. Raises `Missing` where another request was first."""
-    balancer, config = hold_config(node.config)
+    balancer, config = lock_config(node.config)
     if not config.nodes.filter(pk=node.pk).exists():
         raise Missing
     moved_on(balancer)
@@ -101,7 +101,7 @@ def delete(actor: Actor, node: NodeBalancerNode) -> None:
 # --- for the services of configs and balancers --------------------------------------------------------------
 
 
-def hold_instances(actor: Actor, region_id: str, wishes: Iterable[NodeWish]) -> Holders:
+def lock_instances(actor: Actor, region_id: str, wishes: Iterable[NodeWish]) -> AddressOwners:
     """Who has the private addresses that are named, of the instances in the region that the actor sees.
 
     The instances are locked, before any load balancer is: none of the addresses is given back meanwhile.
@@ -116,24 +116,24 @@ def hold_instances(actor: Actor, region_id: str, wishes: Iterable[NodeWish]) -> 
     return dict(rows.order_by().values_list("address", "instance_id"))
 
 
-def hold_config(config: NodeBalancerConfig) -> tuple[NodeBalancer, NodeBalancerConfig]:
+def lock_config(config: NodeBalancerConfig) -> tuple[NodeBalancer, NodeBalancerConfig]:
     """The config, read anew with its load balancer locked. Raises `Missing` where either is gone."""
-    balancer = hold(NodeBalancer.objects.filter(pk=config.nodebalancer_id))
-    held = NodeBalancerConfig.objects.filter(pk=config.pk, nodebalancer=balancer).first()
-    if held is None:
+    balancer = lock(NodeBalancer.objects.filter(pk=config.nodebalancer_id))
+    locked = NodeBalancerConfig.objects.filter(pk=config.pk, nodebalancer=balancer).first()
+    if locked is None:
         raise Missing
-    held.nodebalancer = balancer
-    return balancer, held
+    locked.nodebalancer = balancer
+    return balancer, locked
 
 
 def moved_on(balancer: NodeBalancer) -> None:
-    """Note that something of the held load balancer is new."""
+    """Note that something of the locked load balancer is new."""
     balancer.version += 1
     balancer.save(update_fields=["version", "updated"])
 
 
 def draft(
-    node: NodeBalancerNode, wish: NodeWish, holders: Holders, problems: Problems, path: str = ""
+    node: NodeBalancerNode, wish: NodeWish, owners: AddressOwners, problems: Problems, path: str = ""
 ) -> NodeBalancerNode:
     """Set what is given on a node, and note what is wrong with it or lacks, its fields behind `path`."""
     given = wish.given
@@ -142,13 +142,13 @@ def draft(
             problems.add(path + name, f"{name} is required")
     if given.get("address", node.address) != node.address:
         spelled = _spelled(wish.address)
-        holder = holders.get(spelled.partition(":")[0]) if spelled else None
+        owner = owners.get(spelled.partition(":")[0]) if spelled else None
         if spelled is None:
             problems.add(f"{path}address", "address is not valid")
-        elif holder is None:
+        elif owner is None:
             problems.add(f"{path}address", ELSEWHERE)
         else:
-            node.instance_id = holder
+            node.instance_id = owner
             node.status = NodeBalancerNode.Status.UNKNOWN
     for name, value in given.items():
         setattr(node, name, value)

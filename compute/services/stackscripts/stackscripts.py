@@ -15,7 +15,7 @@ from accounts.services.grants import forget_entity, grant_creator
 from compute.models import Image, StackScript
 from compute.refs import script_ref
 from compute.services.stackscripts.fields import read_fields, read_values
-from config.db.rows import hold
+from config.db.rows import lock
 from config.errors import Invalid, Problems
 
 ANY = "any/all"
@@ -66,10 +66,10 @@ def update(actor: Actor, script: StackScript, given: Mapping[str, Any]) -> None:
 def delete(actor: Actor, script: StackScript) -> None:
     """Delete a script with the grants on it. Disks deployed with it stay. Raises `Missing` when it is gone."""
     # locked: of two deletions one finds it, and who just deploys it is waited for
-    held = hold(StackScript.objects.filter(pk=script.pk), to_delete=True)
-    forget_entity("stackscript", held.pk)
-    record_event(actor, "stackscript_delete", script_ref(held))
-    held.delete()
+    locked = lock(StackScript.objects.filter(pk=script.pk), to_delete=True)
+    forget_entity("stackscript", locked.pk)
+    record_event(actor, "stackscript_delete", script_ref(locked))
+    locked.delete()
 
 
 def _apply(actor: Actor, script: StackScript, given: Mapping[str, Any]) -> None:

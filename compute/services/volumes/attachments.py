@@ -18,7 +18,7 @@ from tags.services import untag
 
 
 def attach_named(actor: Actor, instance: Instance, volume_ids: Iterable[int]) -> None:
-    """Attach those of the volumes that are attached nowhere, since a profile of the held instance names them now.
+    """Attach those of the volumes that are attached nowhere, since a profile of the locked instance names them now.
 
     A machine that is on is left as it is: profiles are for the next boot.
     """
@@ -59,11 +59,11 @@ def release(instance: Instance, volume_ids: Sequence[int]) -> None:
 
 def release_all(instance: Instance) -> None:
     """Detach all volumes of an instance that is being taken away, whose machine is gone."""
-    held = list(Volume.objects.filter(instance=instance).order_by("pk").select_for_update(no_key=True))
-    release(instance, [volume.pk for volume in held])
+    locked = list(Volume.objects.filter(instance=instance).order_by("pk").select_for_update(no_key=True))
+    release(instance, [volume.pk for volume in locked])
     gone = instance_ref(instance), "The compute was deleted."
     record_events(
-        Actor.platform(instance.account_id), "volume_detach", ((volume_ref(volume), *gone) for volume in held)
+        Actor.platform(instance.account_id), "volume_detach", ((volume_ref(volume), *gone) for volume in locked)
     )
 
 

@@ -16,10 +16,10 @@ from compute.jobs.queue import enqueue, enqueue_alone
 from compute.models import Config, ConfigDevice, Instance, Job, Volume, VolumeDevice
 from compute.refs import instance_ref, volume_ref
 from compute.services.common.boot_profile import boot_config
-from compute.services.common.disk_space import hold_idle
+from compute.services.common.disk_space import lock_idle
 from compute.services.volumes import attachments
 from config.db.inserts import draw_keys
-from config.db.rows import differing, hold, write
+from config.db.rows import differing, lock, write
 from config.errors import Busy, Denied, Invalid, Missing, Problems
 from regions.models import Region
 from tags.services import check_tags, retag, set_tags
@@ -107,18 +107,18 @@ def clone(actor: Actor, volume: Volume, label: str) -> Volume:
     The original may be in use: the copy is then as a power cut would have left it. Raises `Invalid` unless it is
     active, and where its region is retired, `Busy` while a job of it lives.
     """
-    held = _hold(volume)
-    _check_active(held, "clone")
-    if refusal := held.region.refusal():
+    locked = _lock_row(volume)
+    _check_active(locked, "clone")
+    if refusal := locked.region.refusal():
         raise Invalid(refusal)
     (key,) = draw_keys(Volume)
     copy = Volume(
         pk=key,
-        account_id=held.account_id,
+        account_id=locked.account_id,
         label=label,
-        size=held.size,
-        region_id=held.region_id,
-        hardware_type=held.hardware_type,
+        size=locked.size,
+        region_id=locked.region_id,
+        hardware_type=locked.hardware_type,
     )
     copy.save(force_insert=True)
     grant_creator(actor, "volume", key)
@@ -126,10 +126,10 @@ def clone(actor: Actor, volume: Volume, label: str) -> Volume:
         username=actor.username,
         account_id=actor.account_id,
         action="volume_clone",
-        entity=volume_ref(held),
+        entity=volume_ref(locked),
         secondary=volume_ref(copy),
     )
-    enqueue_alone("volume_clone", actor, event, {"volume": key, "copy_of": held.pk}, volume=copy)
+    enqueue_alone("volume_clone", actor, event, {"volume": key, "copy_of": locked.pk}, volume=copy)
     return copy
 
 
@@ -153,21 +153,21 @@ def attach(actor: Actor, volume: Volume, place: Place) -> Volume:
     if instance is None:
         problems.raise_any()
         raise Missing
-    held = _hold(volume)
-    if held.instance_id is not None:
-        which = "this" if held.instance_id == instance.pk else "another"
+    locked = _lock_row(volume)
+    if locked.instance_id is not None:
+        which = "this" if locked.instance_id == instance.pk else "another"
         raise Invalid(f"The volume is attached to {which} compute already.")
-    _check_active(held, "attach")
-    if instance.region_id != held.region_id:
+    _check_active(locked, "attach")
+    if instance.region_id != locked.region_id:
         problems.add("compute_id", "The compute is in another region than the volume.")
     config = _profile(instance, place, problems)
     problems.raise_any()
-    held.instance = instance
-    held.save(update_fields=["instance", "updated"])
+    locked.instance = instance
+    locked.save(update_fields=["instance", "updated"])
     if config:
-        attachments.fill_slots(config, [held.pk])
-    _begin("volume_attach", actor, held, instance, {})
-    return held
+        attachments.fill_slots(config, [locked.pk])
+    _begin("volume_attach", actor, locked, instance, {})
+    return locked
 
 
 @transaction.atomic
@@ -183,16 +183,16 @@ def detach(actor: Actor, volume: Volume) -> Job:
     if not Instance.objects.writable_by(actor).filter(pk=instance.pk).exists():
         raise Denied
     try:
-        held_instance = hold_idle(instance)
+        locked_instance = lock_idle(instance)
     except Missing:  # it was deleted just now, and the volume detached with that
         raise Invalid(NOT_ATTACHED) from None
-    held = _hold(volume)
-    if held.instance_id != held_instance.pk:
+    locked = _lock_row(volume)
+    if locked.instance_id != locked_instance.pk:
         raise Invalid(NOT_ATTACHED)
-    _check_active(held, "detach")
-    if held_instance.status == Instance.Status.RUNNING and _is_root(held_instance, held):
+    _check_active(locked, "detach")
+    if locked_instance.status == Instance.Status.RUNNING and _is_root(locked_instance, locked):
         raise Invalid(IN_USE)
-    return _begin("volume_detach", actor, held, held_instance, {})
+    return _begin("volume_detach", actor, locked, locked_instance, {})
 
 
 def _instance(actor: Actor, compute_id: int, problems: Problems) -> Instance | None:
@@ -207,14 +207,14 @@ def _instance(actor: Actor, compute_id: int, problems: Problems) -> Instance | N
     if not Instance.objects.writable_by(actor).filter(pk=seen.pk).exists():
         raise Denied(field="compute_id")
     try:
-        return hold_idle(seen)
+        return lock_idle(seen)
     except Missing:  # it was deleted just now
         problems.add("compute_id", "compute_id is not valid")
         return None
 
 
 def _profile(instance: Instance, place: Place, problems: Problems) -> Config | None:
-    """The profile of the held instance that the volume goes into; None for none, or where there are problems.
+    """The profile of the locked instance that the volume goes into; None for none, or where there are problems.
 
     An instance has eight slots: what sits in the profile and what else is attached are at most eight devices. So
     they are, while it runs, with the profile that it has booted.
@@ -274,12 +274,12 @@ def update(actor: Actor, volume: Volume, fields: Mapping[str, Any], tags: tuple[
     Works whatever job runs. A guest finds the volume by a new label from its next boot on. Returns the volume as it
     is then; raises `Missing` when it went away meanwhile.
     """
-    held = _hold(volume)
-    wanted = differing(held, fields) | retag(actor, "volume", held, tags)
+    locked = _lock_row(volume)
+    wanted = differing(locked, fields) | retag(actor, "volume", locked, tags)
     if wanted:
-        write(held, wanted, "updated")
-        record_event(actor, "volume_update", volume_ref(held))
-    return held
+        write(locked, wanted, "updated")
+        record_event(actor, "volume_update", volume_ref(locked))
+    return locked
 
 
 @transaction.atomic
@@ -289,15 +289,15 @@ def resize(actor: Actor, volume: Volume, size: int) -> Volume:
     Raises `Invalid` on ``size`` where that is not larger, without a field unless it is active; `Busy` while a job
     of it lives.
     """
-    held = _hold(volume)
-    _check_active(held, "resize")
-    _check_not_copied(held)
-    if size <= held.size:
-        raise Invalid(f"Volumes can only be made larger: it has {held.size} GB.", "size")
-    held.status = Volume.Status.RESIZING
-    held.save(update_fields=["status", "updated"])
-    _begin("volume_resize", actor, held, None, {"size": size})
-    return held
+    locked = _lock_row(volume)
+    _check_active(locked, "resize")
+    _check_not_copied(locked)
+    if size <= locked.size:
+        raise Invalid(f"Volumes can only be made larger: it has {locked.size} GB.", "size")
+    locked.status = Volume.Status.RESIZING
+    locked.save(update_fields=["status", "updated"])
+    _begin("volume_resize", actor, locked, None, {"size": size})
+    return locked
 
 
 @transaction.atomic
@@ -306,43 +306,43 @@ def delete(actor: Actor, volume: Volume) -> None:
 
     Raises `Invalid` where it is attached, `Busy` while a job of it, or of a clone of it, lives.
     """
-    held = _hold(volume)
-    _check_active(held, "delete")  # first: one that is being detached is shown as attached until that is done
-    if held.instance_id is not None:
+    locked = _lock_row(volume)
+    _check_active(locked, "delete")  # first: one that is being detached is shown as attached until that is done
+    if locked.instance_id is not None:
         raise Invalid("The volume is attached to a compute: detach it first.")
-    _check_not_copied(held)
+    _check_not_copied(locked)
     event = open_event(
-        username=actor.username, account_id=held.account_id, action="volume_delete", entity=volume_ref(held)
+        username=actor.username, account_id=locked.account_id, action="volume_delete", entity=volume_ref(locked)
     )
-    enqueue_alone("volume_delete", actor, event, {"volume": held.pk})
-    attachments.remove_volume(held.pk)
+    enqueue_alone("volume_delete", actor, event, {"volume": locked.pk})
+    attachments.remove_volume(locked.pk)
 
 
 # --- all of these -------------------------------------------------------------------------------------
 
 
-def _hold(volume: Volume) -> Volume:
+def _lock_row(volume: Volume) -> Volume:
     """The volume read anew, its row locked, after that of the instance where that is locked as well."""
-    return hold(Volume.objects.filter(pk=volume.pk).select_related("instance", "region"))
+    return lock(Volume.objects.filter(pk=volume.pk).select_related("instance", "region"))
 
 
-def _check_active(held: Volume, verb: str) -> None:
+def _check_active(locked: Volume, verb: str) -> None:
     """Raise unless the held volume is active and no job of it lives."""
-    if held.status != Volume.Status.ACTIVE:
-        raise Invalid(f"Cannot {verb} a volume that is {held.status}.")
-    if Job.objects.filter(volume=held, finished_at=None).exists():
+    if locked.status != Volume.Status.ACTIVE:
+        raise Invalid(f"Cannot {verb} a volume that is {locked.status}.")
+    if Job.objects.filter(volume=locked, finished_at=None).exists():
         raise Busy("Volume busy.")
 
 
-def _check_not_copied(held: Volume) -> None:
+def _check_not_copied(locked: Volume) -> None:
     """Raise while a clone of the held volume is being made: what it copies stays, and as large as the copy."""
-    copies = Job.objects.filter(kind="volume_clone", finished_at=None, data__copy_of=held.pk)
+    copies = Job.objects.filter(kind="volume_clone", finished_at=None, data__copy_of=locked.pk)
     if copies.exists():
         raise Busy("Volume busy.")
 
 
 def _begin(kind: str, actor: Actor, volume: Volume, instance: Instance | None, data: dict[str, Any]) -> Job:
-    """Enqueue a job of the volume: of the held instance if there is one, else of none."""
+    """Enqueue a job of the volume: of the locked instance if there is one, else of none."""
     data = {"volume": volume.pk, **data}
     if instance is not None:
         secondary = instance_ref(instance)

@@ -4,7 +4,7 @@ import pytest
 from django.db import OperationalError, connection, transaction
 
 from accounts.models import Account
-from config.db.rows import differing, hold, write
+from config.db.rows import differing, lock, write
 from config.errors import Missing
 from tests.factories import AccountFactory, UserFactory
 
@@ -30,7 +30,7 @@ def can_lock(other, row, mode: str) -> bool:
 def test_who_holds_a_row_changes_it_alone_and_others_refer_to_it_meanwhile(other):
     account = AccountFactory()
     with transaction.atomic():
-        assert hold(Account.objects.filter(pk=account.pk)) == account
+        assert lock(Account.objects.filter(pk=account.pk)) == account
         assert not can_lock(other, account, "NO KEY UPDATE")
         assert can_lock(other, account, "KEY SHARE")
     assert can_lock(other, account, "NO KEY UPDATE")
@@ -39,27 +39,27 @@ def test_who_holds_a_row_changes_it_alone_and_others_refer_to_it_meanwhile(other
 def test_nobody_refers_to_a_row_that_is_held_to_be_deleted(other):
     account = AccountFactory()
     with transaction.atomic():
-        hold(Account.objects.filter(pk=account.pk), to_delete=True)
+        lock(Account.objects.filter(pk=account.pk), to_delete=True)
         assert not can_lock(other, account, "KEY SHARE")
 
 
 def test_what_is_joined_is_read_and_not_locked(other):
     user = UserFactory()
     with transaction.atomic():
-        held = hold(type(user).objects.filter(pk=user.pk).select_related("account"))
-        assert can_lock(other, held.account, "UPDATE")
+        locked = lock(type(user).objects.filter(pk=user.pk).select_related("account"))
+        assert can_lock(other, locked.account, "UPDATE")
         assert not can_lock(other, user, "UPDATE")
 
 
 def test_a_row_is_held_as_it_is_now(db):
     account = AccountFactory(company="Before")
     Account.objects.update(company="Now")
-    assert hold(Account.objects.filter(pk=account.pk)).company == "Now"
+    assert lock(Account.objects.filter(pk=account.pk)).company == "Now"
 
 
 def test_a_row_that_is_gone_is_missing(db):
     with pytest.raises(Missing):
-        hold(Account.objects.filter(pk=1))
+        lock(Account.objects.filter(pk=1))
 
 
 def test_only_what_differs_is_written(db):

@@ -8,7 +8,7 @@ from django.db import DatabaseError, OperationalError, connection, transaction
 from accounts.actors import Actor
 from accounts.models import Ticket
 from accounts.services import tickets
-from accounts.services.account import hold_account
+from accounts.services.account import lock_account
 from managed.models import Issue, Measurement, Service
 from managed.services import incidents, probing, services
 from managed.services.probing import claim
@@ -189,7 +189,7 @@ def test_an_account_that_somebody_keeps_locked_is_not_waited_for_long(service, a
 
     def holder(number: int) -> None:
         with transaction.atomic():
-            hold_account(account.pk)
+            lock_account(account.pk)
             held.set()
             done.wait(300)
         connection.close()

@@ -176,7 +176,7 @@ def test_a_job_that_takes_profiles_away_and_a_request_that_does_so_wait_in_a_lin
 
     worker = threading.Thread(target=run)
     with transaction.atomic():
-        configs.hold_alive(instance.pk)
+        configs.lock_alive(instance.pk)
         worker.start()
         assert held_up()
         configs.delete(world.actor, old)
