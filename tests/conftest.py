@@ -112,3 +112,9 @@ def client_for(db) -> Callable[..., APIClient]:
         return APIClient(token_of(user, scopes))
 
     return build
+
+
+@pytest.fixture
+def api(client_for, owner) -> APIClient:
+    """The owner's client."""
+    return client_for(owner)

@@ -53,8 +53,8 @@ def test_all_files_are_read_on_request():
         (config("", "tests/test_policy.py::test_x", "tests/test_docs.py"), 0),
         (config(), None),
         (config("def"), None),
-        (config("", "tests/admin"), None),
-        (config(WORD, "tests/admin"), 0),
+        (config("", "tests/managed"), None),
+        (config(WORD, "tests/managed"), 0),
         (config("not policy"), None),
     ],
 )

@@ -12,7 +12,7 @@ from compute.services.removal import remove
 from config.errors import Invalid
 from tests.compute.api.test_instances import errors
 from tests.compute.api.test_ips import api, helper, instance, owner
-from tests.compute.api.test_networking_ips import routed, slaac
+from tests.compute.api.test_networking import routed, slaac
 from tests.factories import AddressPoolFactory, GrantFactory, InstanceFactory, RegionFactory
 
 __all__ = ["api", "helper", "instance", "owner", "routed"]

@@ -1,0 +1,169 @@
+"""Accounts and users: everything of one on its page, and letting nobody in who should not be."""
+
+import pytest
+from django.contrib.admin.models import LogEntry
+from django.contrib.auth.models import Permission
+from django.test import Client
+from django.urls import reverse
+
+from accounts.models import Account, Event, GlobalGrants, Grant, PersonalToken, SSHKey, User
+from tests.compute.admin.test_instances import do
+from tests.config.admin.fixtures import messages_of
+from tests.config.admin.test_access import list_address, page_address
+
+pytestmark = pytest.mark.django_db
+
+
+@pytest.fixture
+def owner(world) -> User:
+    return User.objects.get(username=world.actor.username)
+
+
+@pytest.fixture
+def clerk(world) -> Client:
+    """Staff who may see and change users, and are no superuser."""
+    user = User.objects.create_user("clerk", "clerk@example.com", "a-password", is_staff=True)
+    user.user_permissions.set(Permission.objects.filter(codename__endswith="_user"))
+    client = Client()
+    client.force_login(user)
+    return client
+
+
+@pytest.mark.parametrize("word", ["World", "wor", "world@example.com", "worldowner"])
+def test_an_account_is_found(word, admin, world):
+    Account.objects.create(email="else@example.com")
+    for asked in (word, str(world.account.pk)):
+        assert list(admin.get(list_address(Account), {"q": asked}).context["cl"].result_list) == [world.account]
+
+
+def test_an_accounts_page_shows_all_that_is_its_own(admin, world, owner, running):
+    PersonalToken.objects.create(
+        user=owner, label="deploy", scopes="events:read_only", digest="d", prefix="abcd" * 4
+    )
+    Grant.objects.create(user=owner, entity_type="compute", entity_id=running.pk, permissions="read_only")
+    text = admin.get(page_address(world.account)).content.decode()
+    for part in ("worldowner", "abcdabcdabcdabcd…", "events:read_only", f"compute {running.pk}", "compute_create"):
+        assert part in text
+    assert page_address(running) in text
+
+
+def save(admin, account: Account, **fields):
+    """Send the account's form as it stands, with these fields changed."""
+    form = admin.get(page_address(account)).context["adminform"].form
+    return admin.post(page_address(account), {**form.initial, **fields})
+
+
+def test_the_customer_is_changed_by_the_service(admin, world):
+    changed = {"first_name": "Kari", "state": "Vestland", "country": "no", "tax_id": "9" * 25, "extra_ipv4": 2}
+    assert save(admin, world.account, **changed).status_code == 302
+    account = Account.objects.get(pk=world.account.pk)
+    assert {name: getattr(account, name) for name in changed} == {**changed, "country": "NO"}
+    event = Event.objects.get(action="account_update")
+    assert (event.username, event.account) == ("staff", account)
+    text = admin.get(page_address(account)).content.decode()
+    assert 'value="Vestland"' in text
+    assert '<span class="pill good">active</span>' in text
+
+
+def test_settings_of_the_account_are_told_as_such(admin, world):
+    save(admin, world.account, backups_enabled="on")
+    world.account.refresh_from_db()
+    assert world.account.backups_enabled
+    assert Event.objects.values_list("action", flat=True).get() == "account_settings_update"
+
+
+def test_saving_an_account_unchanged_tells_nothing(admin, world):
+    assert save(admin, world.account).status_code == 302
+    assert not Event.objects.exists()
+
+
+@pytest.mark.parametrize(
+    ("field", "value"),
+    [("country", "XX"), ("country", "N"), ("tax_id", "9" * 26), ("email", "nobody"), ("city", "x" * 25)],
+)
+def test_what_is_wrong_with_a_customer_is_said_beside_its_field(field, value, admin, world):
+    errors = save(admin, world.account, **{field: value}).context["adminform"].form.errors
+    assert list(errors) == [field]
+    assert not Event.objects.exists()
+
+
+def test_an_account_is_added_with_its_country(admin):
+    data = {"email": "new@example.com", "country": "se", "extra_ipv4": "0"}
+    assert admin.post(reverse("admin:accounts_account_add"), {**data, "country": "XX"}).context["errors"]
+    admin.post(reverse("admin:accounts_account_add"), data)
+    assert Account.objects.get(email="new@example.com").country == "SE"
+
+
+def test_a_users_page_shows_keys_and_grants(admin, owner):
+    User.objects.filter(pk=owner.pk).update(restricted=True)
+    SSHKey.objects.create(user=owner, label="laptop", ssh_key="ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIFoo me@laptop")
+    GlobalGrants.objects.create(user=owner, add_computes=True, account_access="read_only")
+    text = admin.get(page_address(owner)).content.decode()
+    for part in ("me@laptop", "add_computes", "account_access"):
+        assert part in text
+    assert "add_domains" not in text
+
+
+def test_suspending_an_account_is_asked_done_told_and_logged(admin, world):
+    address = page_address(world.account).replace("/change/", "/do/suspend/")
+    assert "answered 401" in admin.post(address).content.decode()
+    do(admin, world.account, "suspend")
+    world.account.refresh_from_db()
+    assert not world.account.is_active
+    assert Event.objects.filter(action="account_update", username="staff", account=world.account).exists()
+    assert LogEntry.objects.get().change_message == "Suspend: suspended."
+    assert "suspended already" in messages_of(do(admin, world.account, "suspend"))
+    do(admin, world.account, "activate")
+    world.account.refresh_from_db()
+    assert world.account.is_active
+
+
+def test_suspending_a_user_is_told_to_the_account(admin, owner, world):
+    do(admin, owner, "suspend")
+    owner.refresh_from_db()
+    assert not owner.is_active
+    assert Event.objects.filter(action="user_update", entity_id=owner.pk, account=world.account).exists()
+
+
+def test_accounts_and_users_are_never_deleted(admin, world, owner):
+    for obj in (world.account, owner):
+        assert admin.post(page_address(obj).replace("/change/", "/delete/"), {"post": "yes"}).status_code == 403
+
+
+def test_a_user_is_added_with_a_hashed_password(admin, world):
+    data = {
+        "username": "fresh-face", "email": "fresh@example.com", "account": world.account.pk,
+        "usable_password": "true", "password1": "a-fresh-Pass-7", "password2": "a-fresh-Pass-7",
+    }  # fmt: skip
+    admin.post(reverse("admin:accounts_user_add"), data)
+    user = User.objects.get(username="fresh-face")
+    assert user.check_password("a-fresh-Pass-7")
+    assert user.account == world.account
+    assert Event.objects.filter(action="user_create", entity_id=user.pk).exists()
+
+
+def test_a_restricted_user_without_an_account_is_refused_kindly(admin):
+    data = {
+        "username": "nobody-at-all", "email": "no@example.com", "restricted": "on",
+        "usable_password": "true", "password1": "a-fresh-Pass-7", "password2": "a-fresh-Pass-7",
+    }  # fmt: skip
+    assert admin.post(reverse("admin:accounts_user_add"), data).context["errors"]
+
+
+def test_staff_cannot_raise_themselves_or_touch_their_betters(clerk, owner, staff):
+    raised = {"is_staff": "on", "is_superuser": "on"}
+    clerk.post(page_address(owner), {"username": owner.username, "email": "x@example.com", **raised})
+    owner.refresh_from_db()
+    assert owner.email == "x@example.com"
+    assert not owner.is_staff
+    assert not owner.is_superuser
+
+    assert clerk.post(page_address(staff), {"email": "mine@example.com"}).status_code == 403
+    assert (
+        clerk.post(page_address(staff).replace("/change/", "/do/suspend/"), {"confirmed": "1"}).status_code == 403
+    )
+    password = reverse("admin:auth_user_password_change", args=[staff.pk])
+    assert clerk.post(password, {"password1": "taken-Over-77", "password2": "taken-Over-77"}).status_code == 403
+    clerk.post(list_address(User), {"action": "suspend", "_selected_action": [staff.pk], "confirmed": "yes"})
+    staff.refresh_from_db()
+    assert staff.is_active

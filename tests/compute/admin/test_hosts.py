@@ -1,0 +1,77 @@
+"""Hosts in the admin: their room, and their maintenance."""
+
+import pytest
+from django.contrib.admin.models import LogEntry
+
+from compute.models import Host, Job
+from compute.services.hosts import maintenance
+from compute.worker import engine
+from tests.compute.admin.test_instances import do
+from tests.config.admin.fixtures import messages_of
+from tests.config.admin.test_access import list_address, page_address
+
+pytestmark = pytest.mark.django_db
+
+
+def run_all(driver) -> None:
+    maintenance.keep_up()
+    for job in Job.objects.filter(finished_at=None):
+        engine.run(job.pk, driver)
+
+
+def test_maintenance_begins_after_a_question_and_is_logged(admin, running, driver):
+    host = running.host
+    asked = admin.post(page_address(host).replace("/change/", "/do/begin-maintenance/"))
+    assert "stays off until the maintenance ends" in asked.content.decode()
+    host.refresh_from_db()
+    assert host.maintenance is None
+
+    response = do(admin, host, "begin-maintenance")
+    assert "instances that are to be stopped: 1." in messages_of(response)
+    assert "to be stopped: 1" in LogEntry.objects.get().change_message
+    run_all(driver)
+    running.refresh_from_db()
+    assert running.status == "stopped"
+    assert "in maintenance" in admin.get(list_address(Host)).content.decode()
+
+    assert "booted again: 1." in messages_of(do(admin, host, "end-maintenance"))
+    run_all(driver)
+    running.refresh_from_db()
+    assert running.status == "running"
+
+
+def test_a_second_beginning_is_refused(admin, running):
+    do(admin, running.host, "begin-maintenance")
+    assert "in maintenance already" in messages_of(do(admin, running.host, "begin-maintenance"))
+
+
+def test_an_onlooker_may_not(onlooker, running):
+    assert do(onlooker, running.host, "begin-maintenance").status_code == 403
+    running.host.refresh_from_db()
+    assert running.host.maintenance is None
+
+
+def test_the_page_tells_capacity_use_and_who_holds_it(admin, running):
+    page = admin.get(page_address(running.host)).content.decode()
+    assert 'name="memory"' in page
+    assert 'name="memory_used"' not in page
+    assert f"{running.type.memory} MB" in page
+    assert running.label in page
+
+
+def test_capacity_cannot_be_set_below_what_is_used(admin, running):
+    host = running.host
+    fields = {"label": host.label, "enabled": "on", "memory": 1, "vcpus": host.vcpus, "disk": host.disk}
+    response = admin.post(page_address(host), fields)
+    assert response.status_code == 200, "the form is shown again"
+    assert "Instances hold 2048 of it." in response.content.decode()
+    admin.post(page_address(host), {**fields, "memory": 2048})
+    host.refresh_from_db()
+    assert (host.memory, host.memory_used) == (2048, 2048)
+
+
+def test_a_full_host_is_told_of(admin, running):
+    assert "Full hosts" not in admin.get("/admin/").content.decode()
+    Host.objects.filter(pk=running.host_id).update(memory=running.type.memory)
+    assert "Full hosts: 1" in admin.get("/admin/").content.decode()
+    assert "memory 100%" in admin.get(list_address(Host)).content.decode()

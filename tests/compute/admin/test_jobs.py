@@ -1,0 +1,198 @@
+"""Where jobs are stuck, and getting them going."""
+
+from datetime import timedelta
+
+import pytest
+from django.contrib.admin.models import LogEntry
+from django.db.models.functions import Now
+from django.urls import reverse
+
+from compute.admin.job_status import Standing, with_standing
+from compute.models import Job
+from compute.services.instances import instances, power
+from compute.worker import engine
+from tests.compute.admin.test_instances import do
+from tests.compute.memory_driver import failing_at
+from tests.config.admin.fixtures import messages_of
+from tests.config.admin.test_access import list_address, page_address
+
+pytestmark = pytest.mark.django_db
+
+HOUR = timedelta(hours=1)
+MINUTE = timedelta(minutes=1)
+
+
+@pytest.fixture
+def job(world, running, settings) -> Job:
+    """A reboot that nobody has begun, and that is not overdue before two and a half minutes have gone by."""
+    settings.JOB_NOTIFY_PATIENCE = 50
+    return power.reboot(world.actor, running)
+
+
+def status_of(job: Job, **columns) -> Standing:
+    Job.objects.filter(pk=job.pk).update(**columns)
+    return Standing(with_standing(Job.objects).get(pk=job.pk))
+
+
+STANDINGS = [
+    pytest.param({}, "due", False, "due since", id="fresh"),
+    pytest.param({"run_at": Now() - 3 * MINUTE}, "overdue", True, "due since 3 min", id="no worker took it"),
+    pytest.param({"run_at": Now() + MINUTE * 2}, "waiting", False, "runs in", id="waits for the host"),
+    pytest.param(
+        {"run_at": Now() + MINUTE, "attempt": 2, "error": "No."}, "retrying", True, "runs in", id="failed before"
+    ),
+    pytest.param({"lease_until": Now() + MINUTE, "attempt": 1}, "held", False, "at work", id="a worker has it"),
+    pytest.param(
+        {"lease_until": Now() + MINUTE, "attempt": 3, "error": "No."}, "held", True, "at work", id="tries again"
+    ),
+    pytest.param(
+        {"run_at": Now() - HOUR, "lease_until": Now() - 7 * MINUTE, "attempt": 1},
+        "overdue", True, "due since 7 min", id="its worker died",
+    ),
+    pytest.param({"deadline_at": Now() - MINUTE}, "due", True, "due since", id="past its deadline"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("columns", "standing", "stuck", "timing"), STANDINGS)
+def test_a_jobs_standing(columns, standing, stuck, timing, job):
+    found = status_of(job, **columns)
+    assert (found.job.standing, found.stuck) == (standing, stuck)
+    assert timing in found.timing()
+
+
+def test_a_dead_workers_lease_is_called_lost(job):
+    assert status_of(job, lease_until=Now() - 7 * MINUTE).lease() == "lost 7 min ago"
+    assert status_of(job, lease_until=Now() + MINUTE).lease().startswith("held until")
+
+
+def test_a_kind_of_another_release_does_not_break_the_page(admin, job):
+    Job.objects.filter(pk=job.pk).update(kind="levitate", step="rise")
+    assert "rise" in admin.get(page_address(job)).content.decode()
+
+
+def test_data_of_another_release_does_not_break_the_pages(admin, job, running):
+    Job.objects.filter(pk=job.pk).update(kind="resize", step="stop", data={})
+    for address in (page_address(job), list_address(Job), page_address(running)):
+        assert "stop" in admin.get(address).content.decode()
+
+
+@pytest.mark.parametrize(
+    ("chosen", "columns"),
+    [
+        ("overdue", {"run_at": Now() - HOUR}),
+        ("stuck", {"run_at": Now() - HOUR}),
+        ("retrying", {"error": "No.", "attempt": 1, "run_at": Now() + HOUR}),
+        ("stuck", {"error": "No.", "attempt": 1, "run_at": Now() + HOUR}),
+        ("held", {"lease_until": Now() + HOUR}),
+        ("waiting", {"run_at": Now() + HOUR}),
+        ("live", {}),
+    ],
+)
+def test_the_list_shows_those_asked_for(chosen, columns, admin, job):
+    others = {"overdue", "retrying", "held", "waiting"} - {chosen}
+    Job.objects.filter(pk=job.pk).update(**columns)
+    assert list(shown(admin, chosen)) == [job]
+    if chosen in others | {"overdue", "held", "waiting"}:
+        assert not any(job in shown(admin, other) for other in others)
+
+
+def shown(admin, chosen: str):
+    return admin.get(list_address(Job), {"now": chosen}).context["cl"].result_list
+
+
+@pytest.mark.parametrize("word", ["web-1", "WEB"])
+def test_a_job_is_found_by_its_instance(word, admin, job, running):
+    for asked in (word, str(running.pk)):
+        assert job in admin.get(list_address(Job), {"q": asked}).context["cl"].result_list
+
+
+def test_run_now_makes_a_retrying_job_due_and_notifies(admin, job, driver, notified):
+    driver.before = failing_at(len(driver.calls))
+    engine.run(job.pk, driver)
+    Job.objects.filter(pk=job.pk).update(run_at=Now() + HOUR)
+    notified.clear()
+
+    do(admin, job, "run_now")
+
+    assert Job.objects.filter(pk=job.pk, run_at__lte=Now()).exists()
+    assert "Run now: it is due now" in LogEntry.objects.get().change_message
+
+
+@pytest.mark.django_db(transaction=True)
+def test_run_now_notifies_after_the_commit(admin, job, notified):
+    notified.clear()
+    do(admin, job, "run_now")
+    assert notified == [job.pk]
+
+
+def test_run_now_refuses_what_is_at_work(admin, job):
+    Job.objects.filter(pk=job.pk).update(lease_until=Now() + HOUR)
+    assert "at work right now" in messages_of(do(admin, job, "run_now"))
+
+
+def test_cancel_makes_it_unwind(admin, job, driver, running):
+    do(admin, job, "cancel")
+    for _ in range(4):
+        engine.run(job.pk, driver)
+    job.refresh_from_db()
+    running.refresh_from_db()
+    assert (job.state, job.error) == ("failed", "Cancelled.")
+    assert running.status == "running"
+
+
+def test_a_finished_job_refuses_both(admin, running):
+    done = running.jobs.get()
+    for verb in ("run_now", "cancel"):
+        assert "It is finished" in messages_of(do(admin, done, verb))
+    assert LogEntry.objects.filter(change_message__contains="refused").count() == 2
+
+
+def test_the_list_cancels_many_after_asking(admin, job):
+    data = {"action": "cancel", "_selected_action": [job.pk]}
+    assert "undoes what it did" in admin.post(list_address(Job), data).content.decode()
+    admin.post(list_address(Job), {**data, "confirmed": "yes"})
+    job.refresh_from_db()
+    assert job.cancelled
+
+
+def test_a_button_on_the_instances_page_returns_there(admin, job, running):
+    page = page_address(running)
+    assert f"next={page.replace('/', '%2F')}" in admin.get(page).content.decode()
+    address = page_address(job).replace("/change/", "/do/run_now/")
+    assert admin.post(f"{address}?next={page}").headers["Location"] == page
+
+
+def test_nobody_is_sent_away_to_another_site(admin, job):
+    address = page_address(job).replace("/change/", "/do/run_now/")
+    assert admin.post(f"{address}?next=//elsewhere.example/").headers["Location"] == page_address(job)
+
+
+def test_a_queued_deletion_is_shown_behind_the_live_job(admin, job, world, running):
+    running.refresh_from_db()
+    instances.delete(world.actor, running)
+    text = admin.get(page_address(running)).content.decode()
+    assert "behind the live job" in text
+    assert "cancelled" in text
+
+
+def test_the_index_names_what_needs_attention(admin, job, world, driver):
+    index = reverse("admin:index")
+    assert "All is well" in admin.get(index).content.decode()
+
+    Job.objects.filter(pk=job.pk).update(run_at=Now() - HOUR)
+    assert "Stuck jobs: 1 (1 overdue, 0 retrying)" in admin.get(index).content.decode()
+
+    do(admin, job, "cancel")
+    for _ in range(4):
+        engine.run(job.pk, driver)
+    text = admin.get(index).content.decode()
+    assert "Stuck jobs" not in text
+    assert "Failed in the last hour: 1 event" in text
+
+
+def test_the_index_shows_nobody_more_than_they_may_see(job, client, db):
+    from accounts.models import User
+
+    Job.objects.filter(pk=job.pk).update(run_at=Now() - HOUR)
+    client.force_login(User.objects.create_user("newcomer", "new@example.com", is_staff=True))
+    assert "Stuck" not in client.get(reverse("admin:index")).content.decode()

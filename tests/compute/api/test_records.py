@@ -1,0 +1,229 @@
+"""Records: what each type has to be, and what may stand beside what."""
+
+import pytest
+
+from accounts.models import Event
+from compute.models import Domain, DomainRecord
+from tests.factories import DomainFactory, RecordFactory
+
+pytestmark = pytest.mark.django_db
+HOST = "web.example.net"
+
+
+@pytest.fixture
+def domain(account) -> Domain:
+    return DomainFactory(account=account, label="example.com")
+
+
+@pytest.fixture
+def records(domain) -> str:
+    """The path of the domain's records."""
+    return f"/v4/domains/{domain.pk}/records"
+
+
+def fields(answer) -> list[str]:
+    assert answer.status_code == 400, answer.content
+    return [each["field"] for each in answer.json()["errors"]]
+
+
+@pytest.mark.parametrize(
+    ("wish", "kept"),
+    [
+        ({"type": "A", "name": "www", "target": "203.0.113.7"}, {}),
+        ({"type": "A", "name": "*", "target": "203.0.113.7"}, {}),
+        ({"type": "A", "target": " 203.0.113.7 "}, {"name": "", "target": "203.0.113.7"}),
+        ({"type": "A", "name": "WWW.example.com.", "target": "203.0.113.7"}, {"name": "www"}),
+        ({"type": "A", "name": "example.com", "target": "203.0.113.7"}, {"name": ""}),
+        ({"type": "AAAA", "name": "www", "target": "2001:DB8:0::1"}, {"target": "2001:db8::1"}),
+        ({"type": "NS", "name": "sub", "target": "NS1.Example.net"}, {"target": "ns1.example.net"}),
+        ({"type": "MX", "target": HOST, "priority": 10}, {"name": ""}),
+        ({"type": "MX", "name": "quiet", "target": "."}, {"target": ""}),
+        ({"type": "CNAME", "name": "blog", "target": "_x.example.net"}, {}),
+        ({"type": "TXT", "name": "_dmarc", "target": 'v=DMARC1; p="none"; ü'}, {}),
+        ({"type": "TXT", "name": "spaces", "target": "  two before, one behind "}, {}),
+        ({"type": "SRV", "service": "s" * 49, "protocol": "p" * 48, "target": HOST},
+         {"name": f"_{'s' * 49}._{'p' * 48}", "service": f"_{'s' * 49}", "protocol": f"_{'p' * 48}"}),
+        ({"type": "SRV", "service": "sip", "protocol": "TCP", "target": HOST, "port": 5060, "weight": 5},
+         {"name": "_sip._tcp", "service": "_sip", "protocol": "_tcp"}),
+        ({"type": "PTR", "name": "7", "target": HOST}, {}),
+        ({"type": "CAA", "tag": "issue", "target": "letsencrypt.org"}, {"name": ""}),
+        ({"type": "CAA", "tag": "issue", "target": "ca.example.net; account=230123"}, {"name": ""}),
+        ({"type": "CAA", "tag": "issuewild", "target": ";"}, {"name": ""}),
+        ({"type": "CAA", "tag": "iodef", "target": "mailto:security@example.com"}, {"name": ""}),
+        ({"type": "A", "name": "www", "target": "203.0.113.7", "ttl_sec": 301}, {"ttl_sec": 3600}),
+    ],
+    ids=str,
+)  # fmt: skip
+def test_a_record_of_each_type_is_kept(api, records, domain, wish, kept):
+    before = domain.serial
+    made = api.post(records, wish).json()
+    defaults = {
+        "priority": 0, "weight": 0, "port": 0, "service": None, "protocol": None, "ttl_sec": 0, "tag": None,
+    }  # fmt: skip
+    whole = {**defaults, **wish, **kept}
+    assert made == {"id": made["id"], **whole, "created": made["created"], "updated": made["updated"]}
+    assert api.get(f"{records}/{made['id']}").json() == made
+    assert api.get(records).json()["data"] == [made]
+    domain.refresh_from_db()
+    assert domain.serial > before
+    event = Event.objects.get()
+    assert (event.action, event.entity_id, event.secondary_id) == ("dns_record_create", domain.pk, str(made["id"]))
+
+
+@pytest.mark.parametrize(
+    ("wish", "field"),
+    [
+        ({"type": "SPF"}, "type"),
+        ({"type": "A"}, "target"),
+        ({"type": "A", "target": "2001:db8::1"}, "target"),
+        ({"type": "A", "target": "web.example.net"}, "target"),
+        ({"type": "A", "target": "010.0.0.1"}, "target"),
+        ({"type": "AAAA", "target": "203.0.113.7"}, "target"),
+        ({"type": "AAAA", "target": "fe80::1%eth0"}, "target"),
+        ({"type": "A", "name": "a b", "target": "203.0.113.7"}, "name"),
+        ({"type": "A", "name": "a..b", "target": "203.0.113.7"}, "name"),
+        ({"type": "A", "name": "x" * 64, "target": "203.0.113.7"}, "name"),
+        ({"type": "A", "name": "x" * 101, "target": "203.0.113.7"}, "name"),
+        ({"type": "A", "name": "www\n@ IN NS evil", "target": "203.0.113.7"}, "name"),
+        ({"type": "NS", "name": "sub", "target": "not a host"}, "target"),
+        ({"type": "NS", "name": "sub", "target": ""}, "target"),
+        ({"type": "NS", "name": "sub", "target": "203.0.113.7"}, "target"),
+        ({"type": "A", "name": "\u212a", "target": "203.0.113.7"}, "name"),
+        ({"type": "MX", "target": HOST, "priority": 256}, "priority"),
+        ({"type": "CNAME", "target": HOST}, "name"),
+        ({"type": "CNAME", "name": "x", "target": "*.example.net"}, "target"),
+        ({"type": "TXT", "target": ""}, "target"),
+        ({"type": "TXT", "target": "x" * 4097}, "target"),
+        ({"type": "TXT", "target": "a\nb"}, "target"),
+        ({"type": "SRV", "protocol": "_tcp", "target": HOST}, "service"),
+        ({"type": "SRV", "service": "_sip", "target": HOST}, "protocol"),
+        ({"type": "SRV", "service": "_si p", "protocol": "_tcp", "target": HOST}, "service"),
+        ({"type": "SRV", "service": "_sip", "protocol": "_tcp", "target": HOST, "port": 65536}, "port"),
+        ({"type": "SRV", "service": "_sip", "protocol": "_tcp", "target": HOST, "weight": -1}, "weight"),
+        ({"type": "SRV", "service": "s" * 50, "protocol": "p" * 49, "target": HOST}, "service"),
+        ({"type": "PTR", "name": "7", "target": "203.0.113.7/24"}, "target"),
+        ({"type": "PTR", "name": "7", "target": "203.0.113.7"}, "target"),
+        ({"type": "CAA", "target": "letsencrypt.org"}, "tag"),
+        ({"type": "CAA", "tag": "contact", "target": "letsencrypt.org"}, "tag"),
+        ({"type": "CAA", "tag": "issue", "target": ""}, "target"),
+        ({"type": "CAA", "tag": "issue", "target": "not a host"}, "target"),
+        ({"type": "CAA", "tag": "issue", "target": 'x.org" evil'}, "target"),
+        ({"type": "CAA", "tag": "iodef", "target": "letsencrypt.org"}, "target"),
+    ],
+    ids=str,
+)
+def test_bad_input_names_the_field_and_changes_nothing(api, records, wish, field):
+    assert field in fields(api.post(records, wish))
+    assert not DomainRecord.objects.exists()
+    assert not Event.objects.exists()
+
+
+def test_beside_a_cname_stands_nothing(api, records):
+    api.post(records, {"type": "A", "name": "www", "target": "203.0.113.7"})
+    assert fields(api.post(records, {"type": "CNAME", "name": "www", "target": HOST})) == ["name"]
+    blog = api.post(records, {"type": "CNAME", "name": "blog", "target": HOST}).json()
+    assert fields(api.post(records, {"type": "TXT", "name": "blog.example.com", "target": "x"})) == ["name"]
+    assert fields(api.put(f"{records}/{blog['id']}", {"name": "www"})) == ["name"]
+    assert api.put(f"{records}/{blog['id']}", {"name": "news"}).json()["name"] == "news"
+
+
+def test_a_record_is_there_once(api, records):
+    wish = {"type": "A", "name": "www", "target": "203.0.113.7"}
+    first = api.post(records, wish).json()
+    assert fields(api.post(records, wish)) == ["target"]
+    api.post(records, {**wish, "target": "203.0.113.8"})
+    assert fields(api.put(f"{records}/{first['id']}", {"target": "203.0.113.8"})) == ["target"]
+
+
+@pytest.mark.parametrize(
+    ("wish", "other"),
+    [
+        ({"type": "MX", "target": HOST, "priority": 10}, {"priority": 20}),
+        ({"type": "SRV", "service": "sip", "protocol": "tcp", "target": HOST, "port": 5060}, {"priority": 1}),
+        ({"type": "SRV", "service": "sip", "protocol": "tcp", "target": HOST, "port": 5060}, {"weight": 1}),
+        ({"type": "SRV", "service": "sip", "protocol": "tcp", "target": HOST, "port": 5060}, {"port": 5061}),
+        ({"type": "CAA", "tag": "issue", "target": "letsencrypt.org"}, {"tag": "issuewild"}),
+    ],
+    ids=str,
+)
+def test_records_that_differ_where_their_type_does_are_two(api, records, wish, other):
+    """As in the zones that are imported: what is read of one can be written again."""
+    first = api.post(records, wish).json()
+    second = api.post(records, wish | other)
+    assert second.status_code == 200, second.content
+    assert fields(api.post(records, wish)) == ["target"]
+    assert fields(api.put(f"{records}/{second.json()['id']}", first)) == ["target"]
+    assert api.put(f"{records}/{first['id']}", first).json() == first
+    assert [event.action for event in Event.objects.all()] == ["dns_record_create"] * 2
+
+
+@pytest.mark.parametrize("other", [{"port": 1}, {"priority": 1}, {"tag": "issue"}, {"ttl_sec": 300}], ids=str)
+def test_records_that_differ_in_what_their_type_has_not_are_one(api, records, other):
+    wish = {"type": "A", "name": "www", "target": "203.0.113.7"}
+    api.post(records, wish)
+    assert fields(api.post(records, wish | other)) == ["target"]
+
+
+def test_a_record_is_changed_but_not_its_type(api, records, domain):
+    record = RecordFactory(domain=domain)
+    path = f"{records}/{record.pk}"
+    changed = api.put(path, {"type": "TXT", "target": "203.0.113.9", "ttl_sec": 1}).json()
+    assert (changed["type"], changed["target"], changed["ttl_sec"]) == ("A", "203.0.113.9", 300)
+    assert fields(api.put(path, {"target": "nowhere"})) == ["target"]
+    api.put(path, {"target": "203.0.113.9"})
+    assert [event.action for event in Event.objects.all()] == ["dns_record_update"]
+
+
+def test_a_record_is_deleted_once(api, records, domain):
+    record = RecordFactory(domain=domain)
+    assert api.delete(f"{records}/{record.pk}").json() == {}
+    assert api.delete(f"{records}/{record.pk}").status_code == 404
+    domain.refresh_from_db()
+    assert domain.serial > 0
+
+
+def test_a_slave_has_none_of_its_own(api, account):
+    slave = DomainFactory(account=account, type="slave", soa_email="", master_ips=["192.0.2.1"])
+    answer = api.post(f"/v4/domains/{slave.pk}/records", {"type": "A", "target": "203.0.113.7"})
+    assert fields(answer) == [None]
+
+
+def test_records_are_found_below_their_own_domain_alone(api, records, account):
+    other = RecordFactory(domain__account=account)
+    for call in (api.get, api.put, api.delete):
+        assert call(f"{records}/{other.pk}").status_code == 404
+    foreign = RecordFactory()
+    assert api.get(f"/v4/domains/{foreign.domain_id}/records").status_code == 404
+    assert api.get(f"/v4/domains/{foreign.domain_id}/records/{foreign.pk}").status_code == 404
+
+
+def test_the_zone_file_shows_it_all(api, domain, records):
+    Domain.objects.filter(pk=domain.pk).update(serial=7, soa_email="first.last+dns@example.com", retry_sec=300)
+    for wish in (
+        {"type": "TXT", "name": "t", "target": 'quo"te \\ ' + "x" * 300},
+        {"type": "MX", "target": HOST, "priority": 10, "ttl_sec": 300},
+        {"type": "SRV", "service": "sip", "protocol": "tcp", "target": HOST, "port": 5060},
+        {"type": "CAA", "tag": "issue", "target": "letsencrypt.org"},
+    ):
+        assert api.post(records, wish).status_code == 200
+    lines = api.get(f"/v4/domains/{domain.pk}/zone-file").json()["zone_file"]
+    assert lines[1:3] == ["$ORIGIN example.com.", "$TTL 86400"]
+    assert lines[3].startswith("@ IN SOA ns1.skerry.example. first\\046last\\043dns.example.com. ")
+    assert lines[3].endswith(" 14400 300 1209600 86400")
+    assert lines[4:6] == ["@ IN NS ns1.skerry.example.", "@ IN NS ns2.skerry.example."]
+    assert '@ IN CAA 0 issue "letsencrypt.org"' in lines
+    assert f"@ 300 IN MX 10 {HOST}." in lines
+    assert f"_sip._tcp IN SRV 0 0 5060 {HOST}." in lines
+    text = next(line for line in lines if line.startswith("t "))
+    assert text.startswith('t IN TXT "quo\\034te \\092 xxx')
+    assert text.count('"') == 4
+    assert api.put(f"/v4/domains/{domain.pk}", {"soa_email": '"a@b;("@example.com'}).status_code == 200
+    soa = api.get(f"/v4/domains/{domain.pk}/zone-file").json()["zone_file"][3]
+    assert soa.startswith("@ IN SOA ns1.skerry.example. \\034a\\064b\\059\\040\\034.example.com. ")
+
+
+def test_the_zone_file_of_a_slave_says_whose_it_is(api, account):
+    slave = DomainFactory(account=account, type="slave", soa_email="", master_ips=["192.0.2.1"])
+    lines = api.get(f"/v4/domains/{slave.pk}/zone-file").json()["zone_file"]
+    assert all(line.startswith(";") for line in lines)
+    assert "192.0.2.1" in lines[1]

@@ -1,0 +1,163 @@
+"""Staff and others before the admin, over the small world of compute's tests."""
+
+from datetime import timedelta
+from pathlib import Path
+
+import pytest
+from django.contrib.admin.models import CHANGE, LogEntry
+from django.contrib.auth.models import Group, Permission
+from django.db import transaction
+from django.db.models.functions import Now
+from django.test import Client
+from django.utils.timezone import now
+
+from accounts.models import Authorization, Login, OAuthAccessToken, OAuthRefreshToken, User
+from accounts.services import outbox
+from compute.admin import outages
+from compute.jobs import queue
+from compute.models import (
+    VLAN,
+    Address,
+    AddressPool,
+    AddressShare,
+    Backup,
+    Heartbeat,
+    Instance,
+    IPv6Range,
+    Job,
+    PacketFilter,
+)
+from compute.services import heartbeats
+from compute.services.firewalls import delivery
+from compute.worker import engine
+from tests.compute.memory_driver import MemoryDriver
+from tests.factories import (
+    FirewallFactory,
+    HostMigrationFactory,
+    NodeBalancerNodeFactory,
+    OAuthClientFactory,
+    PersonalTokenFactory,
+    RecordFactory,
+    StackScriptFactory,
+    TicketFactory,
+    TrustedDeviceFactory,
+    VolumeFactory,
+)
+from tests.managed.one_of_each import one_of_each
+from tests.world import World, world
+
+__all__ = ["world"]
+
+
+@pytest.fixture
+def admin(staff: User) -> Client:
+    """A browser in which the staff user is logged in."""
+    client = Client()
+    client.force_login(staff)
+    return client
+
+
+@pytest.fixture
+def onlooker(db) -> Client:
+    """Staff with every permission to view, and none to do anything."""
+    user = User.objects.create_user("onlooker", "look@example.com", "a-password", is_staff=True)
+    user.user_permissions.set(Permission.objects.filter(codename__startswith="view_"))
+    client = Client()
+    client.force_login(user)
+    return client
+
+
+@pytest.fixture
+def outsider(world: World) -> Client:
+    """A customer who has a password, and no business here."""
+    client = Client()
+    client.force_login(User.objects.get(username=world.actor.username))
+    return client
+
+
+@pytest.fixture
+def driver() -> MemoryDriver:
+    return MemoryDriver()
+
+
+@pytest.fixture(autouse=True)
+def notified(monkeypatch) -> list[int]:
+    """The ids that workers were notified of, which none receives."""
+    notified: list[int] = []
+    monkeypatch.setattr(queue, "notify", notified.append)
+    monkeypatch.setattr(engine, "notify", notified.append)
+    monkeypatch.setattr(delivery, "notify", lambda task, instance_id: None)
+    return notified
+
+
+@pytest.fixture(autouse=True)
+def all_at_work(monkeypatch, request) -> None:
+    """A worker and a clock that run, however long the test takes, before staff who came long after them."""
+    monkeypatch.setattr(outages, "starting", lambda: False)
+    if "django_db" in request.keywords:
+        request.getfixturevalue("db")
+        for kind, queues in (("worker", ["celery", "clock"]), ("clock", [])):
+            heartbeats.record(heartbeats.Process(kind, "1.0"), queues)
+        Heartbeat.objects.update(seen=Now() + timedelta(hours=1))
+
+
+@pytest.fixture
+def running(world: World, driver: MemoryDriver) -> Instance:
+    """An instance that was provisioned and booted."""
+    instance = world.create(label="web-1", tags=("production",), private_ip=True)
+    for _ in range(3):
+        engine.run(instance.jobs.get().pk, driver)
+    instance.refresh_from_db()
+    assert instance.status == "running", Job.objects.get().error
+    return instance
+
+
+@pytest.fixture(autouse=True)
+def folder(settings, tmp_path) -> Path:
+    """Where files sent along with tickets lie."""
+    settings.ATTACHMENTS_DIR = tmp_path
+    return tmp_path
+
+
+@pytest.fixture
+def everything(world: World, running: Instance, staff: User) -> Instance:
+    """One at least of each kind that has a page, around the running instance."""
+    one_of_each(world.account, running)
+    account, user = world.account, User.objects.get(username=world.actor.username)
+    PersonalTokenFactory(user=user)
+    app = OAuthClientFactory(account=account, name="Terraform")
+    later = now() + timedelta(hours=2)
+    access = OAuthAccessToken.objects.create(user=user, application=app, token="a", expires=later, scope="*")
+    OAuthRefreshToken.objects.create(user=user, application=app, token="r", access_token=access)
+    Authorization.objects.create(user=user, client=app, scopes="*")
+    TrustedDeviceFactory(user=user)
+    Login.objects.create(account=account, user=user, username=user.username, restricted=False, ip="198.51.100.7")
+    TicketFactory(account=account, opened_by=user.username)
+    with transaction.atomic():
+        outbox.text("+4712345678", "123456 is your code.")
+    Group.objects.create(name="Support")
+    LogEntry.objects.log_actions(staff.pk, [running], CHANGE, "Looked at.", single_object=True)
+    Backup.objects.create(
+        instance=running, account=account, region=world.region, type="snapshot", status="successful"
+    )
+    HostMigrationFactory(instance=running)
+    VolumeFactory(account=account, instance=running)
+    RecordFactory(domain__account=account)
+    NodeBalancerNodeFactory(config__nodebalancer__account=account, instance=running)
+    FirewallFactory(account=account, on=running)
+    PacketFilter.objects.create(instance=running)
+    StackScriptFactory(account=account)
+    VLAN.objects.create(account=account, region=world.region, label="back")
+    AddressShare.objects.create(address=Address.objects.filter(instance=running).first(), instance=running)
+    pool = AddressPool.objects.create(
+        region=world.region, kind="routed", network="2001:db8:5000::/48", gateway="fe80::1"
+    )
+    IPv6Range.objects.create(
+        account=account, region=world.region, pool=pool, range="2001:db8:5000::", prefix=64, instance=running
+    )
+    return running
+
+
+def messages_of(response) -> str:
+    """What the page that a redirect leads to tells the user."""
+    return " | ".join(str(message) for message in response.context["messages"])
