@@ -173,3 +173,15 @@ def _resolved(schema: dict[str, Any]) -> dict[str, Any]:
     for part in schema["$ref"].lstrip("#/").split("/"):
         target = target[part]
     return target
+
+
+def errors(response: Any, status: int = 400) -> dict[str | None, str]:
+    """What is wrong with each field, by the body of a refusal of that status; None stands for the whole."""
+    assert response.status_code == status, response.content
+    return {error["field"]: error["reason"] for error in response.json()["errors"]}
+
+
+def wrong_fields(response: Any) -> list[str]:
+    """The fields a refusal names, in its order and as often as it does."""
+    assert response.status_code == 400, response.content
+    return [error["field"] for error in response.json()["errors"]]

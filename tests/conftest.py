@@ -15,6 +15,9 @@ from accounts.models import Account, User
 from config import limits
 from tests.client import APIClient
 from tests.factories import AccountFactory, GlobalGrantsFactory, StaffFactory, UserFactory, token_of
+from tests.world import world
+
+__all__ = ["world"]
 
 _tests = itertools.count(1)
 

@@ -10,9 +10,6 @@ from compute.models import Instance
 from config.api import access
 from tests.config.api.routes import Route, routes
 from tests.policy import CALLERS, OBJECTS, Scene, scene_of, status
-from tests.world import world
-
-__all__ = ["world"]
 
 TABLE = Path(__file__).resolve().parent.parent / "docs" / "policy.txt"
 ROUTES = routes()

@@ -7,7 +7,7 @@ from django.utils.timezone import now
 
 from accounts.actors import Actor
 from accounts.models import Account, User
-from compute.models import Address, AddressPool, Host, Image, InstanceType, Kernel
+from compute.models import Address, AddressPool, Host, Image, Instance, InstanceType, Kernel
 from compute.services.instances.instances import InstanceSpec, create
 from regions.models import Region
 
@@ -25,10 +25,17 @@ class World:
     account: Account
     actor: Actor
 
-    def create(self, actor: Actor | None = None, **fields):
+    def create(self, actor: Actor | None = None, **fields) -> Instance:
         """Make an instance as a client would: deployed from the image, unless ``image=None``."""
         spec = {"region": self.region.pk, "type": self.type.pk, "image": self.image.pk, "root_pass": STRONG}
         return create(actor or self.actor, InstanceSpec(**{**spec, **fields}))
+
+    def offline(self, **fields) -> Instance:
+        """As `create`, and it is there and off, with no job that made it."""
+        made = self.create(**fields)
+        made.jobs.all().delete()
+        Instance.objects.filter(pk=made.pk).update(status=Instance.Status.OFFLINE)
+        return Instance.objects.get(pk=made.pk)
 
 
 @pytest.fixture

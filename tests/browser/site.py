@@ -9,6 +9,7 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from urllib.parse import parse_qsl, urlsplit
 
+from accounts.models import OAuthClient
 from tests.ports import free_port
 
 ROOT = Path(__file__).resolve().parent.parent.parent
@@ -94,3 +95,9 @@ class _AppPage(BaseHTTPRequestHandler):
 
     def log_message(self, format: str, *args: object) -> None:
         """Nothing: what it is asked for is in `visits`."""
+
+
+def consent(client: OAuthClient, scope: str = "computes:read_only account:read_write *", **changed: str) -> str:
+    """Where a confidential client sends its users, at this site."""
+    wish = {"response_type": "code", "client_id": client.client_id, "scope": scope, "state": "s", **changed}
+    return "/oauth/authorize?" + "&".join(f"{name}={value}" for name, value in wish.items())

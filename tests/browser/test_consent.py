@@ -5,8 +5,7 @@ from selenium.webdriver.common.keys import Keys
 
 from accounts.models import Authorization, OAuthClient, OAuthGrant
 from tests.accounts.apps import call, web
-from tests.browser.site import AppSite
-from tests.browser.test_every_page import consent
+from tests.browser.site import AppSite, consent
 from tests.browser.visitor import PASSWORD
 from tests.factories import PICTURE, OAuthClientFactory, StaffFactory, UserFactory, token_of
 

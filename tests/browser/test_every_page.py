@@ -11,7 +11,7 @@ from accounts.services.access import note_authorization
 from accounts.services.users import password_path
 from config.encryption import encrypt_json
 from tests.browser.looks import check
-from tests.browser.site import AppSite
+from tests.browser.site import AppSite, consent
 from tests.browser.visitor import Visitor
 from tests.factories import PICTURE, OAuthClientFactory, TrustedDeviceFactory, token_of
 
@@ -22,12 +22,6 @@ LONG = "Averyveryveryveryveryveryveryverylongnamewithoutanyblank"
 @pytest.fixture
 def client(app_site: AppSite) -> OAuthClient:
     return OAuthClientFactory(name=f"Dashboard {LONG}", redirect_uris=app_site.redirect_uri, thumbnail=PICTURE)
-
-
-def consent(client: OAuthClient, scope: str = "computes:read_only account:read_write *", **changed: str) -> str:
-    """Where a confidential client sends its users, at this site."""
-    wish = {"response_type": "code", "client_id": client.client_id, "scope": scope, "state": "s", **changed}
-    return "/oauth/authorize?" + "&".join(f"{name}={value}" for name, value in wish.items())
 
 
 def _sign_in(visitor: Visitor, user: User, client: OAuthClient) -> None:

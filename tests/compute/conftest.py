@@ -6,9 +6,6 @@ from compute.jobs import queue
 from compute.services.firewalls import delivery
 from compute.worker import engine
 from tests.compute.memory_driver import MemoryDriver
-from tests.world import world
-
-__all__ = ["world"]
 
 
 @pytest.fixture

@@ -6,7 +6,7 @@ from datetime import datetime
 from django.db import connection
 from django.db.models.functions import Now
 
-from compute.models import Job
+from compute.models import Instance, Job
 from compute.worker import engine
 from tests.compute.memory_driver import MemoryDriver, WorkerDied
 
@@ -23,6 +23,13 @@ def work(job: Job, driver: MemoryDriver) -> Job:
             return job
         Job.objects.filter(pk=job.pk).update(run_at=Now(), lease_until=None)
     raise AssertionError(f"{job} does not end: {job.state} at {job.step}, {job.error}")
+
+
+def finish(instance: Instance, driver: MemoryDriver) -> Job:
+    """Run the instance's live job to its end; the instance shows what became of it."""
+    job = work(instance.jobs.get(finished_at=None), driver)
+    instance.refresh_from_db()
+    return job
 
 
 def clock() -> datetime:

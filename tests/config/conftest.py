@@ -8,7 +8,6 @@ from django.test import Client
 from accounts.models import User
 from accounts.services.tokens import create_token
 from config import limits
-from tests.world import world  # noqa: F401 - a fixture
 
 
 @pytest.fixture(autouse=True)

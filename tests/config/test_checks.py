@@ -10,7 +10,7 @@ import pytest
 from django.core.checks import run_checks
 
 from config import checks, starting
-from tests.config.test_environment import environment
+from tests.config.variables import environment
 
 pytestmark = pytest.mark.filterwarnings("ignore:Overriding setting DATABASES")
 ROOT = Path(__file__).resolve().parents[2]

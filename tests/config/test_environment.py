@@ -1,21 +1,17 @@
 """What becomes of a variable that cannot be used: one line that names it, whatever program was started."""
 
 import json
-import os
 import re
 import subprocess
 import sys
-from pathlib import Path
 
 import pytest
 
 from config.checks import renamed_variables
 from config.environment import RENAMED, BadVariable, Environment
+from tests.config.variables import ROOT, SOURCE, VARIABLE, environment
 from tests.ports import free_port
 
-ROOT = Path(__file__).resolve().parents[2]
-VARIABLE = re.compile(r'env\.\w+\(\s*"([A-Z_0-9]+)"')
-SOURCE = "".join((ROOT / "config" / name).read_text() for name in ("settings.py", "openid.py"))
 FREE = {"NODEBALANCER_SOCKET", "NODEBALANCER_HAPROXY", "REDIS_PREFIX", "SMS_HTTP_BODY"}
 """Any text is good for these."""
 PROVIDER = {"OIDC_ISSUER": "https://id.example.com", "OIDC_CLIENT_ID": "skerry", "OIDC_CLIENT_SECRET": "s3cret"}
@@ -119,12 +115,6 @@ for name, value in json.load(sys.stdin):
     else:
         print(json.dumps([name, value, None]))
 """
-
-
-def environment(**variables: str) -> dict[str, str]:
-    """That of the tests, without what they were started with for themselves."""
-    ours = set(VARIABLE.findall(SOURCE)) | {"OIDC_CLIENT_ID"}
-    return {name: value for name, value in os.environ.items() if name not in ours} | variables
 
 
 def test_every_variable_has_a_bad_value_here():

@@ -18,12 +18,6 @@ def account(account) -> Account:
 
 
 @pytest.fixture
-def api(client_for, owner):
-    """The owner's."""
-    return client_for(owner)
-
-
-@pytest.fixture
 def name_is(monkeypatch) -> Callable[..., None]:
     """Let a name stand for addresses: ``name_is("web.example.com", "203.0.113.7")``."""
     known: dict[str, list[str]] = {}

@@ -13,9 +13,7 @@ from compute.services.volumes import volumes
 from config.errors import Invalid
 from regions.models import CAPABILITIES, RETIRED, Region
 from tests.factories import InstanceFactory, VolumeFactory
-from tests.world import STRONG, World, world
-
-__all__ = ["world"]
+from tests.world import STRONG, World
 
 pytestmark = pytest.mark.django_db
 GIVEN = {

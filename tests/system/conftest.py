@@ -6,8 +6,7 @@ import signal
 import socket
 import subprocess
 import sys
-import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
 
@@ -16,9 +15,7 @@ import pytest
 
 from config.laptop.embedded import addresses, services
 from tests.ports import free_port
-from tests.world import world
-
-__all__ = ["world"]
+from tests.waiting import wait_for
 
 ROOT = Path(__file__).resolve().parent.parent.parent
 QUICK = {
@@ -37,14 +34,6 @@ QUICK = {
     "RATE_LIMIT_ENDPOINT": "1000000/60",
     "RATE_LIMIT_INSTANCE_CREATE": "1000000/30",
 }
-
-
-def wait_for(condition: Callable[[], object], seconds: float = 600) -> None:
-    """Return when `condition` holds; fail when it does not within `seconds`, many leases and retries."""
-    deadline = time.monotonic() + seconds
-    while not condition():
-        assert time.monotonic() < deadline, "it did not happen in time"
-        time.sleep(0.05)
 
 
 class Fleet:

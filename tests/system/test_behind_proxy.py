@@ -20,7 +20,7 @@ from accounts.models import Event, Login, User
 from config.laptop.embedded import addresses, services
 from tests.certificates import certificate, new_key, pem
 from tests.ports import free_port
-from tests.system.conftest import wait_for
+from tests.waiting import wait_for
 
 pytestmark = pytest.mark.django_db(transaction=True)
 

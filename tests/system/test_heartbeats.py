@@ -10,7 +10,8 @@ from django.db.models.functions import Now
 from compute.models import Heartbeat
 from compute.services.heartbeats import SILENCE, alive
 from config.version import VERSION
-from tests.system.conftest import Fleet, kill, wait_for
+from tests.system.conftest import Fleet, kill
+from tests.waiting import wait_for
 
 pytestmark = pytest.mark.django_db(transaction=True)
 

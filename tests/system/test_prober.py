@@ -14,7 +14,8 @@ from managed.models import Issue, Measurement, Service
 from tests.managed.servers import Behaviour, Server, answer, silence
 from tests.managed.watched import clock, contact, make_due, managed_account, watch
 from tests.ports import free_port
-from tests.system.conftest import Fleet, kill, wait_for
+from tests.system.conftest import Fleet, kill
+from tests.waiting import wait_for
 
 pytestmark = pytest.mark.django_db(transaction=True)
 

@@ -17,7 +17,8 @@ from compute.models import Address, AddressPool, Instance, Job, PacketFilter
 from compute.services.firewalls import firewalls
 from compute.services.instances import instances, power
 from compute.worker.drivers import driver as configured_driver
-from tests.system.conftest import Fleet, wait_for
+from tests.system.conftest import Fleet
+from tests.waiting import wait_for
 from tests.world import STRONG, World
 
 pytestmark = pytest.mark.django_db(transaction=True)

@@ -15,6 +15,7 @@ from compute.services.domains.domains import DomainSpec
 from config.errors import Busy, Missing
 from tags.models import Tag, Tagging
 from tags.services import labels
+from tests.client import wrong_fields
 from tests.factories import (
     DomainFactory,
     GrantFactory,
@@ -40,19 +41,9 @@ ADDRESSES = {
 
 
 @pytest.fixture
-def api(client_for, owner):
-    return client_for(owner)
-
-
-@pytest.fixture
 def objects(account) -> dict[str, int]:
     """One object of each kind: its id by its kind."""
     return {kind: factory(account=account).pk for kind, factory in FACTORIES.items()}
-
-
-def fields(answer) -> list[str]:
-    assert answer.status_code == 400, answer.content
-    return [each["field"] for each in answer.json()["errors"]]
 
 
 def make(api, objects, label="prod"):
@@ -120,7 +111,7 @@ def test_slashes_too_many_are_tolerated_around_labels(api):
 @pytest.mark.parametrize("wanted", [{"type": "domain"}, {"label": "a"}, "{", {"+order_by": "id"}], ids=str)
 def test_what_carries_a_tag_is_not_filtered(api, objects, wanted):
     make(api, objects)
-    assert fields(api.get(f"{PATH}/prod", x_filter=wanted)) == ["X-Filter"]
+    assert wrong_fields(api.get(f"{PATH}/prod", x_filter=wanted)) == ["X-Filter"]
 
 
 def test_tagging_changes_when_an_object_was_updated(api, account):
@@ -153,7 +144,7 @@ def test_tagging_changes_when_an_object_was_updated(api, account):
 def test_bad_input_names_the_field_and_makes_nothing(api, account, objects, body, field):
     Tag.objects.create(account=account, label="taken")
     whole = {"domains": [objects["domain"]], **body}
-    assert fields(api.post(PATH, whole))[0].partition("[")[0] == field.partition("[")[0]
+    assert wrong_fields(api.post(PATH, whole))[0].partition("[")[0] == field.partition("[")[0]
     assert list(Tag.objects.values_list("label", flat=True)) == ["taken"]
     assert not Tagging.objects.exists()
     assert not Event.objects.exists()
@@ -161,7 +152,7 @@ def test_bad_input_names_the_field_and_makes_nothing(api, account, objects, body
 
 def test_one_object_of_another_account_spoils_it_all(api, objects):
     answer = make(api, {**objects, "volume": VolumeFactory().pk})
-    assert fields(answer) == ["volumes"]
+    assert wrong_fields(answer) == ["volumes"]
     assert not Tag.objects.exists()
     assert Domain.objects.get().tags == []
 

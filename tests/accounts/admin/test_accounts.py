@@ -7,16 +7,9 @@ from django.test import Client
 from django.urls import reverse
 
 from accounts.models import Account, Event, GlobalGrants, Grant, PersonalToken, SSHKey, User
-from tests.compute.admin.test_instances import do
-from tests.config.admin.fixtures import messages_of
-from tests.config.admin.test_access import list_address, page_address
+from tests.config.admin.pages import do, list_address, messages_of, page_address
 
 pytestmark = pytest.mark.django_db
-
-
-@pytest.fixture
-def owner(world) -> User:
-    return User.objects.get(username=world.actor.username)
 
 
 @pytest.fixture

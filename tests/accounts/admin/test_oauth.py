@@ -14,9 +14,7 @@ from accounts.models import (
     OAuthRefreshToken,
     User,
 )
-from tests.compute.admin.test_instances import do
-from tests.config.admin.fixtures import messages_of
-from tests.config.admin.test_access import list_address, page_address
+from tests.config.admin.pages import do, list_address, messages_of, page_address
 from tests.factories import PICTURE, OAuthClientFactory, UserFactory
 
 pytestmark = pytest.mark.django_db

@@ -11,9 +11,7 @@ from django.utils.timezone import now
 from accounts.models import Message, User
 from accounts.services import outbox
 from accounts.services.users import invite
-from tests.compute.admin.test_instances import do
-from tests.config.admin.fixtures import messages_of
-from tests.config.admin.test_access import list_address, page_address
+from tests.config.admin.pages import do, list_address, messages_of, page_address
 
 pytestmark = pytest.mark.django_db
 CODE = "836153"

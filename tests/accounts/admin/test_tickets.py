@@ -15,9 +15,7 @@ from accounts.actors import Actor
 from accounts.models import Event, Message, Ticket, TicketAttachment, TicketReply, User
 from accounts.services import tickets
 from accounts.services.tickets import TicketSpec, path_of
-from tests.compute.admin.test_instances import do
-from tests.config.admin.fixtures import messages_of
-from tests.config.admin.test_access import list_address, page_address
+from tests.config.admin.pages import do, list_address, messages_of, page_address
 from tests.factories import AccountFactory, TicketFactory
 
 pytestmark = pytest.mark.django_db

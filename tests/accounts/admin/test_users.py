@@ -20,17 +20,10 @@ from accounts.models import (
 from accounts.services import external, security_questions
 from accounts.services.security_questions import QUESTIONS, Answer
 from config import limits
-from tests.compute.admin.test_instances import do
-from tests.config.admin.fixtures import messages_of
-from tests.config.admin.test_access import list_address, page_address
+from tests.config.admin.pages import do, list_address, messages_of, page_address
 from tests.factories import InstanceFactory, TicketFactory, TrustedDeviceFactory, UserFactory
 
 pytestmark = pytest.mark.django_db
-
-
-@pytest.fixture
-def owner(world) -> User:
-    return User.objects.get(username="worldowner")
 
 
 @pytest.fixture

@@ -10,15 +10,10 @@ from django.utils.timezone import now
 from accounts.models import Authorization, Event, Login, OAuthAccessToken, OAuthRefreshToken, TrustedDevice
 from accounts.services import access, logins
 from tests.accounts.apps import browser_of, call
-from tests.compute.services.instances.test_gone_meanwhile import held_up
 from tests.factories import PICTURE, OAuthClientFactory, TrustedDeviceFactory
+from tests.racing import held_up
 
 APPS, DEVICES = "/v4/profile/apps", "/v4/profile/devices"
-
-
-@pytest.fixture
-def api(client_for, owner):
-    return client_for(owner)
 
 
 class TestApps:

@@ -5,11 +5,6 @@ import pytest
 from accounts.models import Account, Event, GlobalGrants
 
 
-@pytest.fixture
-def api(client_for, owner):
-    return client_for(owner)
-
-
 def test_the_account_is_the_acting_users(api, account):
     shown = api.get("/v4/account").json()
     assert (shown["company"], shown["email"], shown["euuid"]) == ("Cast", "cast@example.com", str(account.euuid))

@@ -18,11 +18,6 @@ from tests.client import APIClient
 from tests.factories import EventFactory, GrantFactory, InstanceFactory
 
 
-@pytest.fixture
-def api(client_for, owner) -> APIClient:
-    return client_for(owner)
-
-
 def ids(answer) -> list[int]:
     assert answer.status_code == 200, answer.content
     return [each["id"] for each in answer.json()["data"]]

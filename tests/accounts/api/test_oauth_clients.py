@@ -21,11 +21,6 @@ PATH = "/v4/account/oauth-clients"
 BODY = {"label": "Dashboard", "redirect_uri": "https://app.example/done?from=skerry"}
 
 
-@pytest.fixture
-def api(client_for, owner):
-    return client_for(owner)
-
-
 def test_the_secret_is_shown_once(api):
     made = api.post(PATH, BODY).json()
     assert re.fullmatch("[0-9a-f]{64}", made["secret"])

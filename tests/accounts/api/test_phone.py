@@ -22,11 +22,6 @@ SEND, VERIFY = "/v4/profile/phone-number", "/v4/profile/phone-number/verify"
 NUMBER = {"iso_code": "NO", "phone_number": "406 12 345"}
 
 
-@pytest.fixture
-def api(client_for, owner):
-    return client_for(owner)
-
-
 @pytest.fixture(autouse=True)
 def _codes(monkeypatch):
     """No two codes are the same by chance, and nothing else looks like one."""

@@ -13,11 +13,6 @@ from tests.client import APIClient
 PATH = "/v4/profile/preferences"
 
 
-@pytest.fixture
-def api(client_for, owner):
-    return client_for(owner)
-
-
 def test_what_is_stored_comes_back_with_its_keys_in_order(api):
     assert api.get(PATH).json() == {}
     wanted = {"z": {"b": 1, "a": [None, 1.5, True]}, "a": "ø 💥", "10": {}, "9": ""}

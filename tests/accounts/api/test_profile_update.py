@@ -9,11 +9,6 @@ KEY = "ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIJ1Vn5m3fM0Jz8Q3p1l3o3zXH0m0pY3lN8m7k
 PATH = "/v4/profile"
 
 
-@pytest.fixture
-def api(client_for, owner):
-    return client_for(owner)
-
-
 def test_everything_that_can_change_changes_with_one_event(api):
     wanted = {
         "email": "new@example.com",

@@ -12,11 +12,6 @@ def answers(*numbers: int, response: str = "Bergen") -> dict:
     return {"security_questions": [{"question_id": number, "response": response} for number in numbers]}
 
 
-@pytest.fixture
-def api(client_for, owner):
-    return client_for(owner)
-
-
 def answered(api) -> set[int]:
     return {each["id"] for each in api.get(PATH).json()["security_questions"] if each["response"]}
 

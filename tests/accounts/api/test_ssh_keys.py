@@ -14,11 +14,6 @@ ED25519 = "ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIJ1Vn5m3fM0Jz8Q3p1l3o3zXH0m0pY3lN
 PATH = "/v4/profile/sshkeys"
 
 
-@pytest.fixture
-def api(client_for, owner):
-    return client_for(owner)
-
-
 def test_a_key_is_added_listed_renamed_and_removed(api, owner):
     made = api.post(PATH, {"label": "laptop", "ssh_key": f"  {ED25519}\n"}).json()
     assert (made["label"], made["ssh_key"]) == ("laptop", ED25519)

@@ -26,11 +26,6 @@ PATH = "/v4/support/tickets"
 BODY = {"summary": "No light", "description": "It is dark."}
 
 
-@pytest.fixture
-def api(client_for, owner):
-    return client_for(owner)
-
-
 @pytest.fixture(autouse=True)
 def folder(settings, tmp_path) -> Path:
     settings.ATTACHMENTS_DIR = tmp_path

@@ -12,11 +12,6 @@ from tests.client import APIClient
 from tests.factories import PersonalTokenFactory, token_of
 
 
-@pytest.fixture
-def api(client_for, owner) -> APIClient:
-    return client_for(owner)
-
-
 def the_event(action: str) -> Event:
     return Event.objects.get(action=action)
 

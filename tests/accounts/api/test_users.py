@@ -17,7 +17,6 @@ from accounts.services import outbox, users
 from accounts.services.grants import set_grants
 from config.encryption import decrypt_json
 from config.errors import Invalid, Missing
-from tests.compute.services.instances.test_gone_meanwhile import held_up
 from tests.factories import (
     EventFactory,
     GrantFactory,
@@ -27,13 +26,9 @@ from tests.factories import (
     UserFactory,
     token_of,
 )
+from tests.racing import held_up
 
 PATH = "/v4/account/users"
-
-
-@pytest.fixture
-def api(client_for, owner):
-    return client_for(owner)
 
 
 def invitation() -> str:

@@ -3,23 +3,10 @@
 import pytest
 from django.test import Client
 
-from config import limits
 from tests.accounts.apps import App
 
 pytestmark = pytest.mark.django_db
 PATHS = ["/oauth/token", "/oauth/introspect", "/oauth/revoke"]
-
-
-@pytest.fixture
-def limit(settings):
-    """Set rate limits for this test: ``limit(oauth_failures="3/60")``."""
-
-    def change(**rates: str) -> None:
-        settings.RATE_LIMITS = {**settings.RATE_LIMITS, **rates}
-        limits.forget()
-
-    yield change
-    limits.forget()
 
 
 def fail(app: App, path: str = "/oauth/token", address: str = "198.51.100.7"):

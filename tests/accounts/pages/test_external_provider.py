@@ -11,7 +11,7 @@ from accounts import openid
 from tests.accounts.providers import BACK, OUR_SECRET, key
 from tests.accounts.signing_in import DESCRIPTION, come_in, refused, start, words
 from tests.ports import free_port
-from tests.system.conftest import wait_for
+from tests.waiting import wait_for
 
 pytestmark = pytest.mark.django_db
 

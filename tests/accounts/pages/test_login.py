@@ -15,7 +15,6 @@ from django.utils.timezone import now
 
 from accounts.models import Event, Login, Message, SecondFactor, SSHKey, TrustedDevice, User
 from accounts.services import outbox
-from config import limits
 from config.encryption import encrypt_json
 from tests.accounts.apps import call
 from tests.accounts.signing_in import SECRET, code
@@ -31,18 +30,6 @@ def _passwords(owner, staff):
     for user in (owner, staff):
         user.set_password(PASSWORD)
         user.save(update_fields=["password"])
-
-
-@pytest.fixture
-def limit(settings):
-    """Set rate limits for this test: ``limit(login="3/60")``."""
-
-    def change(**rates: str) -> None:
-        settings.RATE_LIMITS = {**settings.RATE_LIMITS, **rates}
-        limits.forget()
-
-    yield change
-    limits.forget()
 
 
 @pytest.fixture

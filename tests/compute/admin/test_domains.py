@@ -6,7 +6,7 @@ from django.test.utils import CaptureQueriesContext
 
 from accounts.models import Event
 from compute.models import Domain
-from tests.config.admin.test_access import list_address, page_address
+from tests.config.admin.pages import list_address, page_address
 from tests.factories import DomainFactory, RecordFactory
 
 pytestmark = pytest.mark.django_db

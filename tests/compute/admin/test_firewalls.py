@@ -10,10 +10,8 @@ from compute.admin.firewalls import PATIENCE
 from compute.models import Firewall, PacketFilter
 from compute.services.firewalls import firewalls
 from compute.worker import packet_filters
-from tests.compute.admin.test_instances import do
 from tests.compute.memory_driver import failing_at
-from tests.config.admin.fixtures import messages_of
-from tests.config.admin.test_access import list_address, page_address
+from tests.config.admin.pages import do, list_address, messages_of, page_address
 
 pytestmark = pytest.mark.django_db
 

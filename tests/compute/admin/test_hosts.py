@@ -6,9 +6,7 @@ from django.contrib.admin.models import LogEntry
 from compute.models import Host, Job
 from compute.services.hosts import maintenance
 from compute.worker import engine
-from tests.compute.admin.test_instances import do
-from tests.config.admin.fixtures import messages_of
-from tests.config.admin.test_access import list_address, page_address
+from tests.config.admin.pages import do, list_address, messages_of, page_address
 
 pytestmark = pytest.mark.django_db
 

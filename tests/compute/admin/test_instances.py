@@ -11,16 +11,10 @@ from compute.models import VLAN, Instance, Job, VolumeDevice
 from compute.services.instances import power
 from compute.worker import engine
 from tests.compute.memory_driver import failing_at
-from tests.config.admin.fixtures import messages_of
-from tests.config.admin.test_access import list_address, page_address
+from tests.config.admin.pages import do, list_address, messages_of, page_address
 from tests.factories import ConfigFactory, VolumeFactory
 
 pytestmark = pytest.mark.django_db
-
-
-def do(admin, obj, verb: str, **data):
-    address = page_address(obj).replace("/change/", f"/do/{verb}/")
-    return admin.post(address, {"confirmed": "yes", **data}, follow=True)
 
 
 @pytest.mark.parametrize(

@@ -11,10 +11,8 @@ from compute.admin.job_status import Standing, with_standing
 from compute.models import Job
 from compute.services.instances import instances, power
 from compute.worker import engine
-from tests.compute.admin.test_instances import do
 from tests.compute.memory_driver import failing_at
-from tests.config.admin.fixtures import messages_of
-from tests.config.admin.test_access import list_address, page_address
+from tests.config.admin.pages import do, list_address, messages_of, page_address
 
 pytestmark = pytest.mark.django_db
 

@@ -8,9 +8,7 @@ from django.utils.timezone import now
 
 from accounts.models import Event
 from compute.models import HostMigration
-from tests.compute.admin.test_instances import do
-from tests.config.admin.fixtures import messages_of
-from tests.config.admin.test_access import page_address
+from tests.config.admin.pages import do, messages_of, page_address
 from tests.factories import HostFactory, HostMigrationFactory
 
 pytestmark = pytest.mark.django_db

@@ -7,8 +7,7 @@ from django.test.utils import CaptureQueriesContext
 from accounts.models import Event
 from compute.models import Address, NodeBalancer, NodeBalancerConfig
 from config.encryption import encrypt_json
-from tests.config.admin.fixtures import messages_of
-from tests.config.admin.test_access import list_address, page_address
+from tests.config.admin.pages import list_address, messages_of, page_address
 from tests.factories import NodeBalancerConfigFactory, NodeBalancerFactory, NodeBalancerNodeFactory
 
 pytestmark = pytest.mark.django_db

@@ -18,7 +18,7 @@ from compute.services.instances import instances, power
 from compute.worker import engine
 from tests.compute.memory_driver import failing_at
 from tests.compute.run_jobs import work
-from tests.config.admin.test_access import list_address, page_address
+from tests.config.admin.pages import list_address, page_address
 
 pytestmark = pytest.mark.django_db
 MINUTE = timedelta(minutes=1)

@@ -8,24 +8,10 @@ from django.urls import reverse
 
 from compute.models import Address, AddressPool, Instance, InstanceType, Kernel
 from regions.models import Region
-from tests.compute.admin.test_instances import do
-from tests.config.admin.fixtures import messages_of
-from tests.config.admin.test_access import list_address, page_address
+from tests.compute.admin.pools import add
+from tests.config.admin.pages import do, list_address, messages_of, page_address
 
 pytestmark = pytest.mark.django_db
-
-ADD = "admin:compute_addresspool_add"
-
-
-def add(admin, **fields):
-    data = {
-        "region": "us-test",
-        "kind": "public",
-        "network": "198.51.100.0/29",
-        "gateway": "198.51.100.1",
-        **fields,
-    }
-    return admin.post(reverse(ADD), data, follow=True)
 
 
 def test_a_new_pool_is_filled_but_for_network_broadcast_and_gateway(admin, world):

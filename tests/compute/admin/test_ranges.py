@@ -8,10 +8,8 @@ from django.urls import reverse
 
 from accounts.models import Event
 from compute.models import AddressPool, AddressShare, Instance, IPv6Range
-from tests.compute.admin.test_instances import do
-from tests.compute.admin.test_pools import add
-from tests.config.admin.fixtures import messages_of
-from tests.config.admin.test_access import list_address, page_address
+from tests.compute.admin.pools import add
+from tests.config.admin.pages import do, list_address, messages_of, page_address
 from tests.factories import AccountFactory
 
 pytestmark = pytest.mark.django_db

@@ -5,7 +5,7 @@ from django.contrib.admin.models import LogEntry
 
 from accounts.models import Event
 from compute.models import StackScript
-from tests.config.admin.test_access import list_address, page_address
+from tests.config.admin.pages import list_address, page_address
 from tests.factories import ImageFactory, StackScriptFactory
 
 pytestmark = pytest.mark.django_db

@@ -7,8 +7,7 @@ from accounts.models import Event
 from compute.models import Job, Volume
 from tests.compute.run_jobs import work
 from tests.compute.worker.scenarios import volume_of
-from tests.config.admin.fixtures import messages_of
-from tests.config.admin.test_access import list_address, page_address
+from tests.config.admin.pages import list_address, messages_of, page_address
 from tests.factories import VolumeFactory
 
 pytestmark = pytest.mark.django_db

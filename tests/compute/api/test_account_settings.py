@@ -2,14 +2,9 @@
 
 import pytest
 
-from accounts.models import Account, User
+from accounts.models import Account
 from compute.models import Config, Instance, InstanceType
 from tests.world import STRONG
-
-
-@pytest.fixture
-def api(world, client_for):
-    return client_for(User.objects.get(pk=world.actor.user_id))
 
 
 @pytest.fixture

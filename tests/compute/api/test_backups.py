@@ -11,6 +11,7 @@ from compute.machine_names import disk_name, machine_name
 from compute.models import Backup, Instance, InstanceType, Job
 from compute.services.hosts import maintenance
 from compute.worker import engine
+from tests.client import errors
 from tests.compute.memory_driver import failing_at
 from tests.compute.run_jobs import work
 from tests.compute.worker.scenarios import deployed
@@ -24,11 +25,6 @@ INSTANCES = "/v4/compute/instances"
 @pytest.fixture
 def owner() -> User:
     return UserFactory()
-
-
-@pytest.fixture
-def api(client_for, owner):
-    return client_for(owner)
 
 
 @pytest.fixture
@@ -151,11 +147,6 @@ def enabled(mine, world, driver) -> Instance:
     instance = deployed(world, driver)
     assert mine.post(f"{url(instance)}/enable").status_code == 200
     return instance
-
-
-def errors(response) -> dict:
-    assert response.status_code == 400, response.content
-    return {error["field"]: error["reason"] for error in response.json()["errors"]}
 
 
 def shows(api, instance: Instance) -> dict:

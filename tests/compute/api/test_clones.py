@@ -14,6 +14,7 @@ from compute.services.instances.clones import CloneSpec, clone
 from compute.worker import engine
 from config.errors import DomainError
 from regions.models import Region
+from tests.client import errors
 from tests.compute.memory_driver import failing_at
 from tests.compute.run_jobs import work
 from tests.compute.worker.scenarios import deployed
@@ -23,16 +24,6 @@ pytestmark = pytest.mark.django_db
 
 INSTANCES = "/v4/compute/instances"
 VLAN = [{"purpose": "public"}, {"purpose": "vlan", "label": "backend", "ipam_address": "10.1.2.3/24"}]
-
-
-@pytest.fixture
-def owner(world) -> User:
-    return User.objects.get(pk=world.actor.user_id)
-
-
-@pytest.fixture
-def api(client_for, owner):
-    return client_for(owner)
 
 
 @pytest.fixture
@@ -60,11 +51,6 @@ def elsewhere(world) -> Region:
     HostFactory(region=region)
     AddressPoolFactory(region=region, network="203.0.113.0/24", addresses=20)
     return region
-
-
-def errors(response) -> dict:
-    assert response.status_code == 400, response.content
-    return {error["field"]: error["reason"] for error in response.json()["errors"]}
 
 
 def path_of(instance: Instance) -> str:

@@ -7,6 +7,7 @@ from accounts.models import Event, Grant, User
 from compute.jobs.queue import enqueue
 from compute.models import Config, Disk, Instance, Job, VolumeDevice
 from compute.services.instances import power
+from tests.client import errors
 from tests.compute.run_jobs import work
 from tests.compute.worker.scenarios import deployed, volume_of
 from tests.factories import ConfigFactory, DiskFactory, InstanceFactory, RegionFactory, VolumeFactory
@@ -21,16 +22,6 @@ ALL_ON = {
     "network": True,
     "devtmpfs_automount": True,
 }
-
-
-@pytest.fixture
-def owner(world) -> User:
-    return User.objects.get(pk=world.actor.user_id)
-
-
-@pytest.fixture
-def api(client_for, owner):
-    return client_for(owner)
 
 
 @pytest.fixture
@@ -53,11 +44,6 @@ def path(config: Config | Instance) -> str:
     if isinstance(config, Instance):
         return f"/v4/compute/instances/{config.pk}/configs"
     return f"/v4/compute/instances/{config.instance_id}/configs/{config.pk}"
-
-
-def errors(response) -> dict:
-    assert response.status_code == 400, response.content
-    return {error["field"]: error["reason"] for error in response.json()["errors"]}
 
 
 def disk(pk: int) -> dict:

@@ -2,12 +2,13 @@
 
 import pytest
 
-from accounts.models import Event, SSHKey, User
+from accounts.models import Event, SSHKey
 from compute.drivers.base import DriverError, Refused
 from compute.machine_names import disk_name, machine_name
 from compute.models import Disk, Image, Instance, Job
+from tests.client import errors
 from tests.compute.memory_driver import MemoryDriver, failing_at
-from tests.compute.run_jobs import work
+from tests.compute.run_jobs import finish, work
 from tests.compute.worker.scenarios import deployed, with_disk
 from tests.factories import ConfigFactory, DiskFactory, ImageFactory, StackScriptFactory
 from tests.world import STRONG
@@ -19,25 +20,9 @@ KEY = "ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIBG0y2l2y2l2y2l2y2l2y2l2y2l2y2l2y2l2y
 
 
 @pytest.fixture
-def owner(world) -> User:
-    return User.objects.get(pk=world.actor.user_id)
-
-
-@pytest.fixture
-def api(client_for, owner):
-    return client_for(owner)
-
-
-@pytest.fixture
 def empty(world, driver) -> Instance:
     """Off, without disks; its type has 25600 MB."""
     return deployed(world, driver, image=None, label="empty")
-
-
-@pytest.fixture
-def running(world, driver) -> Instance:
-    """Running, with 25088 MB deployed from the image and 512 of swap."""
-    return deployed(world, driver, label="runner")
 
 
 @pytest.fixture
@@ -52,17 +37,6 @@ def disks_of(instance: Instance) -> str:
 
 def at(disk: Disk, verb: str = "") -> str:
     return f"{disks_of(disk.instance)}/{disk.pk}{verb and '/'}{verb}"
-
-
-def errors(response) -> dict:
-    assert response.status_code == 400, response.content
-    return {error["field"]: error["reason"] for error in response.json()["errors"]}
-
-
-def finish(instance: Instance, driver: MemoryDriver) -> Job:
-    job = work(instance.jobs.get(finished_at=None), driver)
-    instance.refresh_from_db()
-    return job
 
 
 def there(disk: Disk, driver: MemoryDriver):

@@ -8,11 +8,8 @@ from accounts.models import Event, Grant
 from compute.models import Firewall, FirewallDevice, Instance, PacketFilter
 from compute.services.removal import remove
 from tags.models import Tag, Tagging
-from tests.compute.api.test_instances import errors
-from tests.compute.api.test_ips import api, helper, instance, owner
+from tests.client import errors
 from tests.factories import FirewallFactory, GlobalGrantsFactory, GrantFactory
-
-__all__ = ["api", "helper", "instance", "owner"]
 
 pytestmark = pytest.mark.django_db
 
@@ -346,10 +343,10 @@ class TestChanging:
 
 
 class TestDeleting:
-    def test_takes_all_of_it(self, api, world, instance, helper):
+    def test_takes_all_of_it(self, api, world, instance, restricted):
         made = api.post(FIREWALLS, body(tags=["edge"], devices={"computes": [instance.pk]})).json()
         row = Firewall.objects.get(pk=made["id"])
-        GrantFactory(user=helper, entity_type="firewall", entity_id=row.pk)
+        GrantFactory(user=restricted, entity_type="firewall", entity_id=row.pk)
         assert api.delete(path(row)).json() == {}
         assert api.get(path(row)).status_code == 404
         assert not Grant.objects.filter(entity_type="firewall").exists()
@@ -424,9 +421,9 @@ class TestDevices:
 
 
 class TestGrants:
-    def grant(self, helper, row, level: str) -> None:
+    def grant(self, restricted, row, level: str) -> None:
         kind = "firewall" if isinstance(row, Firewall) else "compute"
-        GrantFactory(user=helper, entity_type=kind, entity_id=row.pk, permissions=level)
+        GrantFactory(user=restricted, entity_type=kind, entity_id=row.pk, permissions=level)
 
     def test_who_makes_one_may_change_it(self, client_for, world):
         user = GlobalGrantsFactory(user__account=world.account, add_firewalls=True).user
@@ -434,21 +431,21 @@ class TestGrants:
         made = theirs.post(FIREWALLS, body()).json()
         assert theirs.put(f"{FIREWALLS}/{made['id']}", {"label": "another"}).status_code == 200
 
-    def test_tags_are_for_the_unrestricted(self, client_for, world, helper):
+    def test_tags_are_for_the_unrestricted(self, client_for, world, restricted):
         user = GlobalGrantsFactory(user__account=world.account, add_firewalls=True).user
         assert client_for(user).post(FIREWALLS, body(tags=["edge"])).status_code == 403
         row = firewall(world)
-        self.grant(helper, row, "read_write")
-        assert client_for(helper).put(path(row), {"tags": ["edge"]}).status_code == 403
-        assert client_for(helper).put(path(row), {"tags": []}).status_code == 200
+        self.grant(restricted, row, "read_write")
+        assert client_for(restricted).put(path(row), {"tags": ["edge"]}).status_code == 403
+        assert client_for(restricted).put(path(row), {"tags": []}).status_code == 200
 
-    def test_an_instance_needs_one_too(self, client_for, world, instance, helper):
+    def test_an_instance_needs_one_too(self, client_for, world, instance, restricted):
         """To be put behind a firewall, and to be taken from behind it."""
-        row, theirs = firewall(world), client_for(helper)
+        row, theirs = firewall(world), client_for(restricted)
         asked = {"id": instance.pk, "type": "compute"}
-        self.grant(helper, row, "read_write")
+        self.grant(restricted, row, "read_write")
         assert set(errors(theirs.post(path(row, "/devices"), asked))) == {"id"}
-        self.grant(helper, instance, "read_only")
+        self.grant(restricted, instance, "read_only")
         assert theirs.post(path(row, "/devices"), asked).status_code == 403
         Grant.objects.filter(entity_type="compute").update(permissions="read_write")
         device = theirs.post(path(row, "/devices"), asked).json()
@@ -469,12 +466,12 @@ class TestGrants:
 
 
 class TestTheList:
-    def test_has_those_of_the_account(self, api, world, stranger, helper, client_for):
+    def test_has_those_of_the_account(self, api, world, stranger, restricted, client_for):
         mine = [firewall(world), firewall(world)]
         FirewallFactory(account=stranger.account)
         assert [each["id"] for each in api.get(FIREWALLS).json()["data"]] == [row.pk for row in mine]
-        GrantFactory(user=helper, entity_type="firewall", entity_id=mine[1].pk)
-        assert [each["id"] for each in client_for(helper).get(FIREWALLS).json()["data"]] == [mine[1].pk]
+        GrantFactory(user=restricted, entity_type="firewall", entity_id=mine[1].pk)
+        assert [each["id"] for each in client_for(restricted).get(FIREWALLS).json()["data"]] == [mine[1].pk]
 
     def test_filters_on_what_the_contract_says(self, api, world):
         row = firewall(world, label="web-1")

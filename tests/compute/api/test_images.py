@@ -6,6 +6,7 @@ from accounts.models import Event, GlobalGrants, Grant, User
 from compute.models import Image, Instance, Job
 from compute.services.images.images import delete
 from config.errors import Invalid
+from tests.client import errors
 from tests.compute.memory_driver import failing_at
 from tests.compute.run_jobs import work
 from tests.factories import DiskFactory, GrantFactory, ImageFactory, InstanceFactory
@@ -13,11 +14,6 @@ from tests.factories import DiskFactory, GrantFactory, ImageFactory, InstanceFac
 pytestmark = pytest.mark.django_db
 
 IMAGES = "/v4/images"
-
-
-@pytest.fixture
-def api(client_for, world):
-    return client_for(User.objects.get(pk=world.actor.user_id))
 
 
 @pytest.fixture
@@ -46,11 +42,6 @@ def image(world, driver) -> Image:
     image = ImageFactory(id="private/70", number=70, account=world.account, is_public=False, label="golden")
     driver.archives["skerry-image-70"] = 1300
     return image
-
-
-def errors(response) -> dict:
-    assert response.status_code == 400
-    return {error["field"]: error["reason"] for error in response.json()["errors"]}
 
 
 def ids(response) -> list[str]:

@@ -2,9 +2,10 @@
 
 import pytest
 
-from accounts.models import Event, GlobalGrants, Grant, SSHKey, User
+from accounts.models import Event, GlobalGrants, Grant, SSHKey
 from compute.machine_names import disk_name, machine_name
 from compute.models import Address, Disk, Image, Instance, Job
+from tests.client import errors
 from tests.compute.run_jobs import work
 from tests.factories import GrantFactory, ImageFactory, StackScriptFactory
 from tests.world import STRONG
@@ -18,37 +19,8 @@ KEY = (
 
 
 @pytest.fixture
-def owner(world) -> User:
-    return User.objects.get(pk=world.actor.user_id)
-
-
-@pytest.fixture
-def api(client_for, owner):
-    return client_for(owner)
-
-
-@pytest.fixture
 def body(world) -> dict:
     return {"region": "us-test", "type": "g6-test-2", "image": "compute/test11", "root_pass": STRONG}
-
-
-@pytest.fixture
-def restricted(world) -> User:
-    user = User.objects.create_user("worldhelper", account=world.account, restricted=True)
-    GlobalGrants.objects.create(user=user)
-    return user
-
-
-@pytest.fixture
-def running(world, driver) -> Instance:
-    instance = world.create(label="runner")
-    work(instance.jobs.get(), driver)
-    instance.refresh_from_db()
-    return instance
-
-
-def errors(response) -> dict:
-    return {error["field"]: error["reason"] for error in response.json()["errors"]}
 
 
 # --- creating --------------------------------------------------------------------------------------------
@@ -341,8 +313,7 @@ def test_read_only_reads_and_does_not_write(client_for, restricted, running):
         api.post(f"{INSTANCES}/{running.pk}/shutdown"),
         api.post(f"{INSTANCES}/{running.pk}/boot"),
     ):
-        assert request.status_code == 403
-        assert errors(request) == {None: "Unauthorized"}
+        assert errors(request, 403) == {None: "Unauthorized"}
     running.refresh_from_db()
     assert running.status == "running"
 
@@ -368,8 +339,7 @@ def test_a_token_without_the_scope_is_refused(client_for, owner, running):
 
     assert reader.get(f"{INSTANCES}/{running.pk}").status_code == 200
     refused = reader.post(f"{INSTANCES}/{running.pk}/reboot")
-    assert refused.status_code == 403
-    assert errors(refused) == {None: "Your OAuth token is not authorized to use this endpoint."}
+    assert errors(refused, 403) == {None: "Your OAuth token is not authorized to use this endpoint."}
 
 
 # --- changing and power --------------------------------------------------------------------------------------

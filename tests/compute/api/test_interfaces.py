@@ -4,6 +4,7 @@ import pytest
 
 from accounts.models import Event, User
 from compute.models import VLAN, Config, Instance
+from tests.client import errors
 from tests.factories import ConfigFactory, InstanceFactory
 from tests.world import STRONG
 
@@ -59,11 +60,6 @@ def ask(request, api, world, instance, config):
 
     ways = {"made": with_profile, "changed": with_change, "instance": with_instance}
     return ways[request.param.rsplit(" ", 1)[1]]
-
-
-def errors(answer) -> dict:
-    assert answer.status_code == 400, answer.content
-    return {error["field"]: error["reason"] for error in answer.json()["errors"]}
 
 
 def test_interfaces_are_kept_in_their_order_with_all_their_keys(ask):

@@ -7,51 +7,21 @@ import pytest
 from django.db import connection
 from django.test.utils import CaptureQueriesContext
 
-from accounts.models import Event, User
+from accounts.models import Event
 from compute.models import Address, AddressPool, AddressShare, Instance, IPv6Range, NodeBalancerNode
 from compute.services.networking import rdns
 from compute.services.removal import remove
 from config.egress import resolver
-from tests.compute.api.test_instances import errors
-from tests.factories import GlobalGrantsFactory, GrantFactory, NodeBalancerFactory
+from tests.client import errors
+from tests.compute.api.addresses import allow
+from tests.factories import GrantFactory, NodeBalancerFactory
 from tests.managed.servers import NameServer
 
 pytestmark = pytest.mark.django_db
 
 
-@pytest.fixture
-def owner(world) -> User:
-    return User.objects.get(pk=world.actor.user_id)
-
-
-@pytest.fixture
-def api(client_for, owner):
-    return client_for(owner)
-
-
-@pytest.fixture
-def instance(world) -> Instance:
-    made = world.create(label="addressed")
-    made.jobs.all().delete()
-    Instance.objects.filter(pk=made.pk).update(status="offline")
-    Event.objects.all().delete()
-    return Instance.objects.get(pk=made.pk)
-
-
-@pytest.fixture
-def helper(world) -> User:
-    """A restricted user of the world's account, with nothing granted yet."""
-    return GlobalGrantsFactory(user__account=world.account, user__username="helper").user
-
-
 def ips(instance: Instance, address: str = "") -> str:
     return f"/v4/compute/instances/{instance.pk}/ips" + (f"/{address}" if address else "")
-
-
-def allow(world, number: int) -> None:
-    """Let the account have so many public addresses beyond one for each instance."""
-    world.account.extra_ipv4 = number
-    world.account.save()
 
 
 def add(api, instance: Instance, public: bool):
@@ -412,14 +382,14 @@ class TestTheResolver:
 
 
 class TestWhoMay:
-    def test_reading_needs_a_grant_and_changing_a_stronger_one(self, client_for, helper, instance, world):
+    def test_reading_needs_a_grant_and_changing_a_stronger_one(self, client_for, restricted, instance, world):
         allow(world, 1)
-        api = client_for(helper)
+        api = client_for(restricted)
         path = ips(instance, "198.18.0.2")
         assert api.get(ips(instance)).status_code == api.get(path).status_code == 404
         assert add(api, instance, public=True).status_code == 404
 
-        grant = GrantFactory(user=helper, entity_id=instance.pk)
+        grant = GrantFactory(user=restricted, entity_id=instance.pk)
         assert api.get(ips(instance)).status_code == api.get(path).status_code == 200
         assert add(api, instance, public=True).status_code == 403
         assert api.put(path, {"rdns": None}).status_code == api.delete(path).status_code == 403

@@ -10,12 +10,9 @@ from compute.models import AddressPool, Instance, IPv6Range
 from compute.services.networking.ranges import cut, give_pool
 from compute.services.removal import remove
 from config.errors import Invalid
-from tests.compute.api.test_instances import errors
-from tests.compute.api.test_ips import api, helper, instance, owner
-from tests.compute.api.test_networking import routed, slaac
+from tests.client import errors
+from tests.compute.api.addresses import slaac
 from tests.factories import AddressPoolFactory, GrantFactory, InstanceFactory, RegionFactory
-
-__all__ = ["api", "helper", "instance", "owner", "routed"]
 
 pytestmark = pytest.mark.django_db
 
@@ -173,13 +170,13 @@ class TestReading:
         assert theirs.get(RANGES).json()["data"] == []
         assert theirs.get(f"{RANGES}/2001:db8:5000::").status_code == 404
 
-    def test_grants_are_the_instances(self, api, client_for, helper, instance, routed):
+    def test_grants_are_the_instances(self, api, client_for, restricted, instance, routed):
         allocate(api, instance)
-        theirs = client_for(helper)
+        theirs = client_for(restricted)
         assert theirs.get(RANGES).json()["results"] == 0
         assert theirs.get(f"{RANGES}/2001:db8:5000::").status_code == 404
         assert set(errors(allocate(theirs, instance))) == {"compute_id"}
-        grant = GrantFactory(user=helper, entity_id=instance.pk)
+        grant = GrantFactory(user=restricted, entity_id=instance.pk)
         assert theirs.get(RANGES).json()["results"] == 1
         assert theirs.get(f"{RANGES}/2001:db8:5000::").status_code == 200
         assert theirs.delete(f"{RANGES}/2001:db8:5000::").status_code == 403

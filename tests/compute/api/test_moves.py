@@ -31,8 +31,9 @@ from compute.services.instances import instances, power
 from compute.worker import engine
 from config.errors import Invalid
 from regions.models import Region
-from tests.compute.memory_driver import MemoryDriver, failing_at
-from tests.compute.run_jobs import work
+from tests.client import errors
+from tests.compute.memory_driver import failing_at
+from tests.compute.run_jobs import finish, work
 from tests.compute.worker.scenarios import deployed
 from tests.factories import (
     AddressPoolFactory,
@@ -55,22 +56,6 @@ VLAN_INTERFACE = [{"purpose": "vlan", "label": "backend", "ipam_address": ""}]
 
 
 @pytest.fixture
-def owner(world) -> User:
-    return User.objects.get(pk=world.actor.user_id)
-
-
-@pytest.fixture
-def api(client_for, owner):
-    return client_for(owner)
-
-
-@pytest.fixture
-def running(world, driver) -> Instance:
-    """An instance that runs, with a public and a private address."""
-    return deployed(world, driver, label="mover")
-
-
-@pytest.fixture
 def other_host(world) -> Host:
     return HostFactory(region=world.region)
 
@@ -88,17 +73,6 @@ def elsewhere(world) -> Region:
 
 def move(api, instance: Instance, **body):
     return api.post(f"{INSTANCES}/{instance.pk}/migrate", body)
-
-
-def errors(response) -> dict:
-    assert response.status_code == 400, response.content
-    return {error["field"]: error["reason"] for error in response.json()["errors"]}
-
-
-def finish(instance: Instance, driver: MemoryDriver) -> Job:
-    job = work(instance.jobs.get(finished_at=None), driver)
-    instance.refresh_from_db()
-    return job
 
 
 def held_by(instance: Instance) -> list[str]:

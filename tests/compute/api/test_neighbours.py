@@ -5,8 +5,7 @@ from django.db import connection
 from django.test.utils import CaptureQueriesContext
 
 from compute.models import Instance
-from tests.compute.api.test_instances import errors
-from tests.compute.api.test_ips import api, helper, instance, owner
+from tests.client import errors
 from tests.factories import (
     FirewallFactory,
     GrantFactory,
@@ -14,8 +13,6 @@ from tests.factories import (
     NodeBalancerNodeFactory,
     VolumeFactory,
 )
-
-__all__ = ["api", "helper", "instance", "owner"]
 
 pytestmark = pytest.mark.django_db
 
@@ -111,12 +108,12 @@ class TestTheLists:
         assert api.get(f"/v4/compute/instances/99999/{kind}").status_code == 404
 
     @each_kind
-    def test_show_the_restricted_what_is_granted_of_both(self, kind, client_for, helper, instance):
-        theirs = client_for(helper)
+    def test_show_the_restricted_what_is_granted_of_both(self, kind, client_for, restricted, instance):
+        theirs = client_for(restricted)
         row = KINDS[kind](instance)
-        GrantFactory(user=helper, entity_type=kind.removesuffix("s"), entity_id=row.pk)
+        GrantFactory(user=restricted, entity_type=kind.removesuffix("s"), entity_id=row.pk)
         assert listed(theirs, instance, kind).status_code == 404
-        GrantFactory(user=helper, entity_id=instance.pk)
+        GrantFactory(user=restricted, entity_id=instance.pk)
         KINDS[kind](instance)
         assert [each["id"] for each in listed(theirs, instance, kind).json()["data"]] == [row.pk]
 
@@ -161,10 +158,10 @@ class TestTheLists:
 
 
 @each_kind
-def test_grants_can_be_made_out_to_them(kind, client_for, helper, instance):
+def test_grants_can_be_made_out_to_them(kind, client_for, restricted, instance):
     row = KINDS[kind](instance)
     name = kind.removesuffix("s")
-    GrantFactory(user=helper, entity_type=name, entity_id=row.pk)
-    assert client_for(helper).get("/v4/profile/grants").json()[name] == [
+    GrantFactory(user=restricted, entity_type=name, entity_id=row.pk)
+    assert client_for(restricted).get("/v4/profile/grants").json()[name] == [
         {"id": row.pk, "label": row.label, "permissions": "read_only"}
     ]

@@ -6,38 +6,25 @@ from django.test.utils import CaptureQueriesContext
 
 from accounts.models import Event
 from compute.models import Address, AddressPool, AddressShare, Instance, IPv6Range, NodeBalancerNode
-from tests.compute.api.test_instances import errors
-from tests.compute.api.test_ips import allow, api, helper, owner
+from tests.client import errors
+from tests.compute.api.addresses import allow, slaac
 from tests.factories import AddressPoolFactory, GrantFactory, InstanceFactory, NodeBalancerFactory, RegionFactory
-
-__all__ = ["api", "helper", "owner"]
 
 pytestmark = pytest.mark.django_db
 
 IPS = "/v4/networking/ips"
 
 
-def settled(world, **fields) -> Instance:
-    made = world.create(**fields)
-    made.jobs.all().delete()
-    Instance.objects.filter(pk=made.pk).update(status="offline")
-    return Instance.objects.get(pk=made.pk)
-
-
 @pytest.fixture
 def first(world) -> Instance:
-    return settled(world, label="first", private_ip=True)
+    return world.offline(label="first", private_ip=True)
 
 
 @pytest.fixture
 def second(world, first) -> Instance:
-    made = settled(world, label="second")
+    made = world.offline(label="second")
     Event.objects.all().delete()
     return made
-
-
-def slaac(instance: Instance) -> str:
-    return instance.ipv6.removesuffix("/128")
 
 
 def listed(api, **kwargs) -> list[str]:
@@ -51,13 +38,6 @@ def elsewhere(world) -> Instance:
     made = InstanceFactory(account=world.account, region=region, type=world.type, ipv4=["198.19.0.2"])
     AddressPoolFactory(region=region, network="198.19.0.0/24", addresses=1).addresses.update(instance=made)
     return made
-
-
-@pytest.fixture
-def routed(world) -> AddressPool:
-    return AddressPool.objects.create(
-        region=world.region, kind="routed", network="2001:db8:5000::/48", gateway="fe80::1"
-    )
 
 
 def range_of(instance: Instance, routed: AddressPool, first: str = "2001:db8:5000::") -> IPv6Range:
@@ -94,7 +74,7 @@ class TestTheList:
 
     def test_pages_over_both_kinds_in_two_queries(self, api, world):
         for number in range(13):
-            settled(world, label=f"many-{number}")
+            world.offline(label=f"many-{number}")
 
         def page(number: int) -> dict:
             with CaptureQueriesContext(connection) as queries:
@@ -120,10 +100,10 @@ class TestTheList:
         AddressPool.objects.filter(kind="slaac").delete()
         assert gateways() == ["fe80::1"]
 
-    def test_of_a_restricted_user_has_what_is_granted(self, client_for, helper, first, second):
-        api = client_for(helper)
+    def test_of_a_restricted_user_has_what_is_granted(self, client_for, restricted, first, second):
+        api = client_for(restricted)
         assert listed(api) == []
-        GrantFactory(user=helper, entity_id=second.pk)
+        GrantFactory(user=restricted, entity_id=second.pk)
         assert listed(api) == [*second.ipv4, slaac(second)]
         assert api.get(f"{IPS}/{first.ipv4[0]}").status_code == 404
 
@@ -144,9 +124,9 @@ class TestOneAddress:
         assert errors(api.put(f"{IPS}/{slaac(first)}", {"rdns": "web.example.com"})).keys() == {"rdns"}
         assert client_for(owner, "ips:read_only").put(f"{IPS}/198.18.0.2", {"rdns": None}).status_code == 403
 
-    def test_of_what_may_only_be_read_keeps_its_name(self, client_for, helper, first):
-        api = client_for(helper)
-        grant = GrantFactory(user=helper, entity_id=first.pk)
+    def test_of_what_may_only_be_read_keeps_its_name(self, client_for, restricted, first):
+        api = client_for(restricted)
+        grant = GrantFactory(user=restricted, entity_id=first.pk)
         for address in ("198.18.0.2", slaac(first)):
             assert api.put(f"{IPS}/{address}", {"rdns": "web.example.com"}).status_code == 403
         grant.permissions = "read_write"
@@ -171,14 +151,14 @@ class TestAdding:
             assert (refused.status_code, errors(refused)) == (400, {"compute_id": "compute_id is not valid"})
         assert set(errors(api.post(IPS, {}))) == {"type", "public", "compute_id"}
 
-    def test_needs_to_write_both(self, client_for, owner, helper, first):
+    def test_needs_to_write_both(self, client_for, owner, restricted, first):
         body = {"type": "ipv4", "public": True, "compute_id": first.pk}
         for scopes in ("ips:read_write", "computes:read_write", "ips:read_only computes:read_write"):
             assert client_for(owner, scopes).post(IPS, body).status_code == 403
         assert client_for(owner, "ips:read_write computes:read_write").post(IPS, body).status_code == 400
-        assert client_for(helper).post(IPS, body).status_code == 400
-        GrantFactory(user=helper, entity_id=first.pk)
-        assert client_for(helper).post(IPS, body).status_code == 403
+        assert client_for(restricted).post(IPS, body).status_code == 400
+        GrantFactory(user=restricted, entity_id=first.pk)
+        assert client_for(restricted).post(IPS, body).status_code == 403
 
 
 def assign(api, *pairs: tuple[str, int], region: str = "us-test", path: str = f"{IPS}/assign"):
@@ -218,7 +198,7 @@ class TestAssigning:
         assert not Event.objects.exists()
 
     def test_a_second_private_one_cannot_come_but_a_swap_can(self, api, first, second, world):
-        third = settled(world, label="third", private_ip=True)
+        third = world.offline(label="third", private_ip=True)
         refused = assign(api, ("10.0.0.2", third.pk))
         assert errors(refused) == {"assignments": f"Compute {third.pk} would have 2 private IPv4 addresses."}
         assert assign(api, ("10.0.0.2", third.pk), ("10.0.0.3", first.pk)).status_code == 200
@@ -287,7 +267,7 @@ class TestAssigning:
         assert set(errors(refused)) == {"assignments[0].address", "assignments[1].address"}
 
     def test_ends_the_share_that_the_new_holder_had_and_no_other(self, api, first, second, world):
-        third = settled(world, label="third")
+        third = world.offline(label="third")
         address = Address.objects.get(address="198.18.0.2")
         for each in (second, third):
             AddressShare.objects.create(address=address, instance=each)
@@ -305,10 +285,10 @@ class TestAssigning:
         refused = assign(api, ("198.18.0.2", second.pk), ("198.18.0.3", first.pk))
         assert errors(refused) == {None: "Compute busy."}
 
-    def test_needs_to_write_on_who_gives_and_who_takes(self, client_for, helper, first, second):
-        api, pairs = client_for(helper), [("198.18.0.2", second.pk), ("198.18.0.3", first.pk)]
+    def test_needs_to_write_on_who_gives_and_who_takes(self, client_for, restricted, first, second):
+        api, pairs = client_for(restricted), [("198.18.0.2", second.pk), ("198.18.0.3", first.pk)]
         assert assign(api, *pairs).status_code == 400
-        grants = [GrantFactory(user=helper, entity_id=each.pk) for each in (first, second)]
+        grants = [GrantFactory(user=restricted, entity_id=each.pk) for each in (first, second)]
         assert assign(api, *pairs).status_code == 403
         grants[1].permissions = "read_write"
         grants[1].save()
@@ -325,7 +305,7 @@ def share(api, instance: Instance, *addresses: str, path: str = f"{IPS}/share"):
 class TestSharing:
     @pytest.mark.parametrize("path", [f"{IPS}/share", "/v4/networking/ipv4/share"])
     def test_replaces_what_was_shared_with_it(self, path, api, first, second, world):
-        third = settled(world, label="third")
+        third = world.offline(label="third")
         Event.objects.all().delete()
         assert share(api, third, "198.18.0.2", path=path).json() == {}
         assert share(api, third, "198.18.0.3", path=path).json() == {}
@@ -369,12 +349,12 @@ class TestSharing:
         assert set(errors(share(api, first, *["198.18.0.9"] * 101))) == {"ips"}
         assert errors(api.post(f"{IPS}/share", {"compute_id": first.pk, "ips": [5]})).keys() == {"ips[0]"}
 
-    def test_needs_to_write_on_both(self, client_for, helper, first, second):
-        api = client_for(helper)
+    def test_needs_to_write_on_both(self, client_for, restricted, first, second):
+        api = client_for(restricted)
         assert share(api, second, "198.18.0.2").status_code == 400
-        GrantFactory(user=helper, entity_id=second.pk, permissions="read_write")
+        GrantFactory(user=restricted, entity_id=second.pk, permissions="read_write")
         assert set(errors(share(api, second, "198.18.0.2"))) == {"ips[0]"}
-        grant = GrantFactory(user=helper, entity_id=first.pk)
+        grant = GrantFactory(user=restricted, entity_id=first.pk)
         assert share(api, second, "198.18.0.2").status_code == 403
         grant.permissions = "read_write"
         grant.save()

@@ -3,7 +3,7 @@
 import pytest
 from cryptography.x509 import DNSName, IssuerAlternativeName
 
-from accounts.models import Event, Grant, User
+from accounts.models import Event, Grant
 from compute.models import (
     Address,
     AddressPool,
@@ -16,7 +16,7 @@ from compute.services.nodebalancers.configs import key_of
 from compute.services.removal import remove
 from regions.models import Region
 from tests.certificates import bent, certificate, huge_key, new_key, pem
-from tests.compute.api.test_instances import errors
+from tests.client import errors
 from tests.factories import GlobalGrantsFactory, GrantFactory, InstanceFactory
 
 pytestmark = pytest.mark.django_db
@@ -29,11 +29,6 @@ RSA, RSA_PSS = "2a864886f70d0101010500", "2a864886f70d01010a3000"
 ISSUER = IssuerAlternativeName([DNSName("www.example.com")])
 CERT = certificate(KEY)
 TLS = {"protocol": "https", "port": 443, "ssl_cert": CERT, "ssl_key": pem(KEY)}
-
-
-@pytest.fixture
-def owner(world) -> User:
-    return User.objects.get(pk=world.actor.user_id)
 
 
 @pytest.fixture

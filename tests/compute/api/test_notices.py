@@ -22,11 +22,6 @@ def instance(account) -> Instance:
     return InstanceFactory(account=account, label="web-1")
 
 
-@pytest.fixture
-def api(client_for, owner):
-    return client_for(owner)
-
-
 def listed(api, path: str, x_filter=None) -> list[dict]:
     response = api.get(path, x_filter)
     assert response.status_code == 200, response.content

@@ -6,10 +6,11 @@ from accounts.models import Event, GlobalGrants, Grant, User
 from compute.drivers.base import DriverError, Refused
 from compute.machine_names import disk_name, machine_name
 from compute.models import Config, Disk, Host, Image, Instance, Job
+from tests.client import errors
 from tests.compute.memory_driver import MemoryDriver
-from tests.compute.run_jobs import work
+from tests.compute.run_jobs import finish, work
 from tests.compute.worker.scenarios import deployed
-from tests.compute.worker.test_every_kind import assert_instance_sound
+from tests.compute.worker.soundness import assert_instance_sound
 from tests.factories import ConfigFactory, DiskFactory, ImageFactory, StackScriptFactory
 
 pytestmark = pytest.mark.django_db
@@ -19,24 +20,9 @@ NEW = "another-horse-9-staple"
 
 
 @pytest.fixture
-def owner(world) -> User:
-    return User.objects.get(pk=world.actor.user_id)
-
-
-@pytest.fixture
-def api(client_for, owner):
-    return client_for(owner)
-
-
-@pytest.fixture
 def other(db) -> Image:
     """Another image than that of the instances."""
     return ImageFactory(id="compute/other12", label="Other 12")
-
-
-@pytest.fixture
-def running(world, driver) -> Instance:
-    return deployed(world, driver, label="old-one")
 
 
 @pytest.fixture
@@ -49,17 +35,6 @@ def ask(api, instance: Instance, **body):
     return api.post(
         f"{INSTANCES}/{instance.pk}/rebuild", {name: value for name, value in body.items() if value != ""}
     )
-
-
-def errors(response) -> dict:
-    assert response.status_code == 400, response.content
-    return {error["field"]: error["reason"] for error in response.json()["errors"]}
-
-
-def finish(instance: Instance, driver: MemoryDriver) -> Job:
-    job = work(instance.jobs.get(finished_at=None), driver)
-    instance.refresh_from_db()
-    return job
 
 
 def failing(driver: MemoryDriver, call: str, nth: int, times: int, error: Exception | None = None) -> None:

@@ -5,30 +5,21 @@ import pytest
 from accounts.models import Event, Grant, User
 from compute.drivers.base import DriverError
 from compute.machine_names import disk_name, machine_name
-from compute.models import Config, Host, Instance, Job
+from compute.models import Config, Host, Instance
 from compute.services.hosts import maintenance, moves
 from compute.services.instances import power
 from compute.services.instances.clones import CloneSpec, clone
 from compute.services.instances.rescue import rescue
 from compute.worker import watchdog
+from tests.client import errors
 from tests.compute.memory_driver import MemoryDriver, failing_at
-from tests.compute.run_jobs import work
+from tests.compute.run_jobs import finish, work
 from tests.compute.worker.scenarios import deployed, volume_of
 from tests.factories import ConfigFactory, DiskFactory, HostFactory, HostMigrationFactory
 
 pytestmark = pytest.mark.django_db
 
 SLOTS = ("sda", "sdb", "sdc", "sdd", "sde", "sdf", "sdg", "sdh")
-
-
-@pytest.fixture
-def api(client_for, world):
-    return client_for(User.objects.get(pk=world.actor.user_id))
-
-
-@pytest.fixture
-def running(world, driver) -> Instance:
-    return deployed(world, driver, label="broken")
 
 
 @pytest.fixture
@@ -42,12 +33,6 @@ def path(instance: Instance, rest: str = "/rescue") -> str:
     return f"/v4/compute/instances/{instance.pk}{rest}"
 
 
-def finish(instance: Instance, driver: MemoryDriver) -> Job:
-    job = work(instance.jobs.get(finished_at=None), driver)
-    instance.refresh_from_db()
-    return job
-
-
 def boot_of(instance: Instance, driver: MemoryDriver):
     return driver.machines[machine_name(instance.pk)]["boot"]
 
@@ -58,11 +43,6 @@ def profile(instance: Instance) -> Config:
 
 def own(instance: Instance) -> Config:
     return instance.configs.get(rescue=False)
-
-
-def errors(response) -> dict:
-    assert response.status_code == 400, response.content
-    return {error["field"]: error["reason"] for error in response.json()["errors"]}
 
 
 # --- what it boots ---------------------------------------------------------------------------------------

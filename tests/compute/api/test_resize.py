@@ -2,7 +2,7 @@
 
 import pytest
 
-from accounts.models import Event, Grant, User
+from accounts.models import Event, Grant
 from compute.drivers.base import DriverError, Progress, Refused
 from compute.machine_names import disk_name, machine_name
 from compute.models import Host, Instance, InstanceType, Job, Reservation
@@ -10,28 +10,13 @@ from compute.services.hosts.placement import FULL
 from compute.worker import engine
 from regions.models import Region
 from tests.compute.memory_driver import MemoryDriver, failing_at
-from tests.compute.run_jobs import work
+from tests.compute.run_jobs import finish
 from tests.compute.worker.scenarios import deployed
 from tests.factories import DiskFactory, HostFactory, InstanceFactory, InstanceTypeFactory, UserFactory
 
 pytestmark = pytest.mark.django_db
 
 INSTANCES = "/v4/compute/instances"
-
-
-@pytest.fixture
-def owner(world) -> User:
-    return User.objects.get(pk=world.actor.user_id)
-
-
-@pytest.fixture
-def api(client_for, owner):
-    return client_for(owner)
-
-
-@pytest.fixture
-def running(world, driver) -> Instance:
-    return deployed(world, driver, label="grower")
 
 
 @pytest.fixture
@@ -46,12 +31,6 @@ def smaller(world) -> InstanceType:
 
 def ask(api, instance: Instance, verb: str = "resize", **body):
     return api.post(f"{INSTANCES}/{instance.pk}/{verb}", body)
-
-
-def finish(instance: Instance, driver: MemoryDriver) -> Job:
-    job = work(instance.jobs.get(finished_at=None), driver)
-    instance.refresh_from_db()
-    return job
 
 
 def state() -> list:

@@ -2,13 +2,14 @@
 
 import pytest
 
-from accounts.models import Event, GlobalGrants, User
+from accounts.models import Event, GlobalGrants
 from compute.drivers.base import Refused
 from compute.machine_names import disk_name, machine_name
 from compute.models import Backup, Config, Disk, Instance, InstanceType, Job
 from compute.services.hosts.moves import migrate
 from compute.worker import engine
 from regions.models import Region
+from tests.client import errors
 from tests.compute.memory_driver import failing_at
 from tests.compute.run_jobs import work
 from tests.compute.worker.scenarios import backed_up, deployed
@@ -26,16 +27,6 @@ from tests.world import STRONG
 pytestmark = pytest.mark.django_db
 
 INSTANCES = "/v4/compute/instances"
-
-
-@pytest.fixture
-def owner(world) -> User:
-    return User.objects.get(pk=world.actor.user_id)
-
-
-@pytest.fixture
-def api(client_for, owner):
-    return client_for(owner)
 
 
 @pytest.fixture
@@ -62,11 +53,6 @@ def elsewhere(world) -> Region:
     for kind, network in (("public", "203.0.113.0/28"), ("private", "10.9.0.0/28")):
         AddressPoolFactory(region=region, kind=kind, network=network, addresses=5)
     return region
-
-
-def errors(response) -> dict:
-    assert response.status_code == 400, response.content
-    return {error["field"]: error["reason"] for error in response.json()["errors"]}
 
 
 def restore(api, backup: Backup, target: Instance | int, **body):

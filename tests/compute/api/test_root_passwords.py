@@ -2,10 +2,11 @@
 
 import pytest
 
-from accounts.models import Event, User
+from accounts.models import Event
 from compute.drivers.base import DriverError
 from compute.machine_names import disk_name, machine_name
 from compute.models import Disk, Instance, Job
+from tests.client import errors
 from tests.compute.memory_driver import failing_at
 from tests.compute.run_jobs import work
 from tests.compute.worker.scenarios import deployed, with_disk
@@ -16,11 +17,6 @@ pytestmark = pytest.mark.django_db
 INSTANCES = "/v4/compute/instances"
 NEW = "another-horse-9-staple"
 WEAK = "Password does not meet strength requirement"
-
-
-@pytest.fixture
-def api(client_for, world):
-    return client_for(User.objects.get(pk=world.actor.user_id))
 
 
 @pytest.fixture
@@ -35,11 +31,6 @@ def of(instance: Instance) -> str:
 
 def of_disk(disk: Disk) -> str:
     return f"{INSTANCES}/{disk.instance_id}/disks/{disk.pk}/password"
-
-
-def errors(response) -> dict:
-    assert response.status_code == 400, response.content
-    return {error["field"]: error["reason"] for error in response.json()["errors"]}
 
 
 def password(disk: Disk, driver) -> str | None:

@@ -8,6 +8,7 @@ from django.test.utils import CaptureQueriesContext
 
 from accounts.models import Event, GlobalGrants, Grant
 from compute.models import StackScript
+from tests.client import errors
 from tests.factories import DiskFactory, GrantFactory, ImageFactory, StackScriptFactory
 
 pytestmark = pytest.mark.django_db
@@ -21,23 +22,13 @@ FIELDS = [
 
 
 @pytest.fixture
-def image(db):
-    return ImageFactory(id="compute/test11")
+def image(world):
+    return world.image
 
 
 @pytest.fixture
 def body(image) -> dict:
     return {"label": "greeter", "images": [image.pk], "script": TEXT}
-
-
-@pytest.fixture
-def api(client_for, owner):
-    return client_for(owner)
-
-
-def errors(response) -> dict:
-    assert response.status_code == 400
-    return {error["field"]: error["reason"] for error in response.json()["errors"]}
 
 
 def recorded_actions() -> list[str]:
@@ -51,13 +42,13 @@ def ids(response) -> list[int]:
 # --- creating --------------------------------------------------------------------------------------------
 
 
-def test_a_script_is_made_with_every_default_and_what_it_asks_for(api, body, account):
+def test_a_script_is_made_with_every_default_and_what_it_asks_for(api, body, account, owner):
     made = api.post(SCRIPTS, body).json()
     script = StackScript.objects.get()
     assert made == {
         "id": script.pk,
-        "username": "owner",
-        "user_gravatar_id": hashlib.md5(b"owner@example.com", usedforsecurity=False).hexdigest(),
+        "username": owner.username,
+        "user_gravatar_id": hashlib.md5(owner.email.encode(), usedforsecurity=False).hexdigest(),
         "label": "greeter",
         "description": "",
         "ordinal": 0,
@@ -77,7 +68,7 @@ def test_a_script_is_made_with_every_default_and_what_it_asks_for(api, body, acc
     assert api.get(f"{SCRIPTS}/{script.pk}").json() == made
     event = Event.objects.get()
     assert (event.action, event.entity_type, event.entity_id) == ("stackscript_create", "stackscript", script.pk)
-    assert (event.username, event.entity_url) == ("owner", f"/v4/compute/stackscripts/{script.pk}")
+    assert (event.username, event.entity_url) == (owner.username, f"/v4/compute/stackscripts/{script.pk}")
 
 
 def test_all_that_is_wrong_is_said_at_once_and_nothing_is_made(api, image):

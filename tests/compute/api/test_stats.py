@@ -17,11 +17,6 @@ def instance(account):
 
 
 @pytest.fixture
-def api(client_for, owner):
-    return client_for(owner)
-
-
-@pytest.fixture
 def path(instance) -> str:
     return f"/v4/compute/instances/{instance.pk}/stats"
 

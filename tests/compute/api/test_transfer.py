@@ -44,11 +44,6 @@ def counted(instance, sent: int, received: int = 0, month: date | None = None) -
     Transfer.objects.create(account=instance.account, instance=instance, month=month, sent=sent, received=received)
 
 
-@pytest.fixture
-def api(client_for, owner):
-    return client_for(owner)
-
-
 def test_nothing_is_used_before_anything_is_counted(api, old):
     assert api.get(f"/v4/compute/instances/{old.pk}/transfer").json() == {"used": 0, "quota": 1000, "billable": 0}
     assert api.get("/v4/account/transfer").json() == {"used": 0, "quota": 1000, "billable": 0}

@@ -42,11 +42,6 @@ def body(world) -> dict:
 
 
 @pytest.fixture
-def api(client_for, world):
-    return client_for(User.objects.get(pk=world.actor.user_id))
-
-
-@pytest.fixture
 def begun(api, body) -> dict:
     return api.post(UPLOAD, body).json()
 

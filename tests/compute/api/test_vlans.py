@@ -12,6 +12,7 @@ from compute.services.instances.clones import CloneSpec, clone
 from compute.services.instances.rebuild import RebuildSpec, rebuild
 from compute.services.removal import remove
 from regions.models import Region
+from tests.client import errors
 from tests.compute.memory_driver import failing_at
 from tests.compute.run_jobs import work
 from tests.compute.worker.scenarios import backed_up, deployed
@@ -32,11 +33,6 @@ def owner(world) -> User:
     world.region.capabilities = ["Computes", "Vlans"]
     world.region.save()
     return User.objects.get(pk=world.actor.user_id)
-
-
-@pytest.fixture
-def api(client_for, owner):
-    return client_for(owner)
 
 
 @pytest.fixture
@@ -71,11 +67,6 @@ def shown(api, **wanted) -> dict[str, list[int]]:
 
 def vlans_of_events(action: str) -> list[str]:
     return list(Event.objects.filter(action=action).order_by("pk").values_list("secondary_label", flat=True))
-
-
-def errors(answer) -> dict:
-    assert answer.status_code == 400, answer.content
-    return {error["field"]: error["reason"] for error in answer.json()["errors"]}
 
 
 # --- the list --------------------------------------------------------------------------------------------

@@ -11,6 +11,7 @@ from compute.services.instances import instances, power, rebuild
 from compute.services.instances.rebuild import RebuildSpec
 from regions.models import Region
 from tags.models import Tagging
+from tests.client import errors
 from tests.compute.memory_driver import failing_at
 from tests.compute.run_jobs import work
 from tests.compute.worker.scenarios import deployed, volume_of
@@ -21,16 +22,6 @@ pytestmark = pytest.mark.django_db
 
 VOLUMES = "/v4/volumes"
 BUSY = {None: "Compute busy."}
-
-
-@pytest.fixture
-def api(client_for, world):
-    return client_for(User.objects.get(pk=world.actor.user_id))
-
-
-@pytest.fixture
-def running(world, driver) -> Instance:
-    return deployed(world, driver, label="runner")
 
 
 @pytest.fixture
@@ -46,11 +37,6 @@ def volume(world, driver) -> Volume:
 
 def at(volume: Volume, verb: str = "") -> str:
     return f"{VOLUMES}/{volume.pk}{verb and '/'}{verb}"
-
-
-def errors(response) -> dict:
-    assert response.status_code == 400, response.content
-    return {error["field"]: error["reason"] for error in response.json()["errors"]}
 
 
 def finish(driver) -> Job:

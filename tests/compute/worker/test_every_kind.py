@@ -6,25 +6,21 @@ A new kind is covered by being in the catalogue; one that starts from an unusual
 from collections.abc import Iterator
 
 import pytest
-from django.db.models import Sum
 
-from accounts.models import Event, Grant
+from accounts.models import Event
 from compute.drivers.base import DriverError, Power, Refused
 from compute.jobs.definition import KINDS
-from compute.machine_names import disk_name, machine_name
-from compute.models import Address, Backup, Config, Disk, Host, Image, Instance, Job, Volume, VolumeDevice
-from compute.models.volumes import volume_name
-from compute.services.images import files
+from compute.machine_names import machine_name
+from compute.models import Instance, Job
 from compute.services.removal import remove
 from compute.worker import steps
 from tests.compute.memory_driver import MemoryDriver, dying_once_at, failing_at
 from tests.compute.run_jobs import work
 from tests.compute.worker.scenarios import staged
+from tests.compute.worker.soundness import assert_sound
 from tests.world import STRONG, World
 
 pytestmark = pytest.mark.django_db
-
-TRUE_STATUS = {Power.ON: ("running",), Power.OFF: ("offline", "stopped")}
 
 
 def each_effect(kind: str, world: World) -> Iterator[tuple[Job, MemoryDriver, int]]:
@@ -43,82 +39,6 @@ def each_effect(kind: str, world: World) -> Iterator[tuple[Job, MemoryDriver, in
         driver = MemoryDriver()
         job = staged(kind, world, driver)
         yield job, driver, len(driver.calls) + offset
-
-
-def assert_sound(job: Job, driver: MemoryDriver, instance_id: int | None) -> None:
-    """Nothing leaked, nothing half-made, and each status is what the driver says."""
-    assert job.encrypted is None
-    assert not Event.objects.filter(status__in=["scheduled", "started"]).exists()
-    assert archives_kept() <= driver.archives.keys() <= archives_kept() | archives_going()
-    assert not files.numbers()
-    assert_volumes_sound(driver)
-    assert driver.machines.keys() == {machine_name(pk) for pk in Instance.objects.values_list("pk", flat=True)}
-    for host in Host.objects.all():
-        held = host.reservations.aggregate(memory=Sum("memory"), vcpus=Sum("vcpus"), disk=Sum("disk"))
-        used = {"memory": host.memory_used, "vcpus": host.vcpus_used, "disk": host.disk_used}
-        assert used == {name: value or 0 for name, value in held.items()}
-    for instance in Instance.objects.all():
-        assert_instance_sound(instance, driver)
-    if instance_id is not None and not Instance.objects.filter(pk=instance_id).exists():
-        assert not Address.objects.filter(instance_id=instance_id).exists()
-        assert not Disk.objects.filter(instance_id=instance_id).exists()
-        assert not Config.objects.filter(instance_id=instance_id).exists()
-        assert not Grant.objects.filter(entity_type="compute", entity_id=instance_id).exists()
-
-
-def assert_instance_sound(instance: Instance, driver: MemoryDriver) -> None:
-    machine = machine_name(instance.pk)
-    held = Address.objects.filter(instance=instance)
-    assert instance.status in TRUE_STATUS[driver.power(machine)]
-    assert driver.machines[machine]["host"] == str(instance.host.uuid)
-    assert sorted(held.values_list("address", flat=True)) == sorted(instance.ipv4)
-    assert driver.disks(machine) == {
-        disk_name(instance.pk, pk) for pk in instance.disks.values_list("pk", flat=True)
-    }
-    assert not instance.disks.exclude(status="ready").exists()
-    for disk in instance.disks.all():
-        assert driver.machines[machine]["disks"][disk_name(instance.pk, disk.pk)].size == disk.size
-    assert sum(instance.disks.values_list("size", flat=True)) <= instance.type.disk
-
-
-def assert_volumes_sound(driver: MemoryDriver) -> None:
-    """Each volume is there, as large as it shows, and plugged into the machine of its instance or into none."""
-    volumes = list(Volume.objects.all())
-    there = {name: spec.size for name, spec in driver.volumes.items() if name not in volumes_going()}
-    assert there == {volume_name(volume.pk): volume.size for volume in volumes}
-    assert {volume.status for volume in volumes} <= {Volume.Status.ACTIVE}
-    assert_volumes_in_place(driver)
-
-
-def assert_volumes_in_place(driver: MemoryDriver) -> None:
-    """What holds in the middle of jobs too: no profile or machine has a volume that is not its instance's."""
-    for device in VolumeDevice.objects.select_related("volume", "config"):
-        assert device.volume.instance_id == device.config.instance_id
-    owners = {volume_name(volume.pk): volume.instance_id for volume in Volume.objects.all()}
-    for name in driver.machines:
-        for plugged in driver.plugged(name):
-            assert machine_name(owners[plugged]) == name
-
-
-def volumes_going() -> set[str]:
-    """What jobs of their own are about to delete."""
-    jobs = Job.objects.filter(kind="volume_delete", finished_at=None)
-    return {volume_name(pk) for pk in jobs.values_list("data__volume", flat=True)}
-
-
-def archives_kept() -> set[str]:
-    """What our tables say is kept: the account's images, and the disks of finished backups."""
-    images = Image.objects.filter(number__isnull=False, status="available")
-    backups = Backup.objects.filter(status="successful")
-    return {f"skerry-image-{number}" for number in images.values_list("number", flat=True)} | {
-        disk["archive"] for disks in backups.values_list("disks", flat=True) for disk in disks if disk["archive"]
-    }
-
-
-def archives_going() -> set[str]:
-    """What jobs of their own are about to delete: of backups that others have taken the place of."""
-    jobs = Job.objects.filter(kind="delete_backups", finished_at=None)
-    return {archive for data in jobs.values_list("data", flat=True) for archive in data["archives"]}
 
 
 @pytest.mark.parametrize("kind", KINDS)

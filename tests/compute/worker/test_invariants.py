@@ -24,12 +24,7 @@ from compute.worker import engine
 from regions.models import Region
 from tests.client import APIClient
 from tests.compute.memory_driver import MemoryDriver, WorkerDied
-from tests.compute.worker.test_every_kind import (
-    archives_going,
-    assert_sound,
-    assert_volumes_in_place,
-    volumes_going,
-)
+from tests.compute.worker.soundness import archives_going, assert_sound, assert_volumes_in_place, volumes_going
 from tests.factories import token_of
 from tests.world import STRONG, World
 

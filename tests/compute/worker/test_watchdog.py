@@ -14,8 +14,8 @@ from compute.services.images.images import create_from_disk
 from compute.worker import watchdog
 from tests.compute.memory_driver import MemoryDriver
 from tests.compute.run_jobs import work
-from tests.compute.services.instances.test_gone_meanwhile import held_up
 from tests.compute.worker.scenarios import deployed
+from tests.racing import held_up
 
 pytestmark = pytest.mark.django_db
 

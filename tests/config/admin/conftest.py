@@ -6,13 +6,22 @@ from tests.config.admin.fixtures import (
     driver,
     everything,
     folder,
+    notified,
     onlooker,
     outsider,
-    rung,
+    owner,
     running,
-    world,
 )
 
 __all__ = [
-    "admin", "all_at_work", "driver", "everything", "folder", "onlooker", "outsider", "rung", "running", "world",
+    "admin",
+    "all_at_work",
+    "driver",
+    "everything",
+    "folder",
+    "notified",
+    "onlooker",
+    "outsider",
+    "owner",
+    "running",
 ]  # fmt: skip

@@ -44,9 +44,7 @@ from tests.factories import (
     VolumeFactory,
 )
 from tests.managed.one_of_each import one_of_each
-from tests.world import World, world
-
-__all__ = ["world"]
+from tests.world import World
 
 
 @pytest.fixture
@@ -68,10 +66,16 @@ def onlooker(db) -> Client:
 
 
 @pytest.fixture
-def outsider(world: World) -> Client:
+def owner(world: World) -> User:
+    """The world's."""
+    return User.objects.get(pk=world.actor.user_id)
+
+
+@pytest.fixture
+def outsider(owner: User) -> Client:
     """A customer who has a password, and no business here."""
     client = Client()
-    client.force_login(User.objects.get(username=world.actor.username))
+    client.force_login(owner)
     return client
 
 
@@ -156,8 +160,3 @@ def everything(world: World, running: Instance, staff: User) -> Instance:
         account=account, region=world.region, pool=pool, range="2001:db8:5000::", prefix=64, instance=running
     )
     return running
-
-
-def messages_of(response) -> str:
-    """What the page that a redirect leads to tells the user."""
-    return " | ".join(str(message) for message in response.context["messages"])

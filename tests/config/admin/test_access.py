@@ -3,28 +3,19 @@
 import pytest
 from django.contrib import admin as django_admin
 from django.contrib.admin.models import LogEntry
-from django.contrib.admin.utils import quote
 from django.db import connection
 from django.test.utils import CaptureQueriesContext
-from django.urls import reverse
 
 from accounts.models import Account, PersonalToken, User
 from compute.models import Address, Instance, Job, Volume
 from compute.services.instances import power
 from compute.worker import engine
+from tests.config.admin.pages import list_address, page_address
 from tests.factories import VolumeFactory
 
 pytestmark = pytest.mark.django_db
 
 MODELS = [pytest.param(model, id=model._meta.label) for model in django_admin.site._registry]
-
-
-def list_address(model) -> str:
-    return reverse(f"admin:{model._meta.app_label}_{model._meta.model_name}_changelist")
-
-
-def page_address(obj) -> str:
-    return reverse(f"admin:{obj._meta.app_label}_{obj._meta.model_name}_change", args=[quote(obj.pk)])
 
 
 def test_admin_is_found_without_a_slash(client, db):

@@ -11,7 +11,7 @@ from accounts.models import User
 from compute.models import IPv6Range
 from compute.services.networking import ranges
 from config.errors import Invalid
-from tests.config.admin.test_access import list_address, page_address
+from tests.config.admin.pages import list_address, page_address
 
 JUNK = ["a\0b", "abc", "-1", "9" * 30, "9" * 5000, "2020-13-45"]
 IDS = ["%00", "a%00b", "abc", "-1", "9" * 30, "9" * 5000, "_00", "a/b"]

@@ -30,7 +30,7 @@ from accounts.services.security_questions import Answer
 from compute.models import Job
 from config.encryption import decrypt_json
 from managed.models import Contact, Credential, Decryption, KeyPair, Service
-from tests.config.admin.test_access import list_address, page_address
+from tests.config.admin.pages import list_address, page_address
 from tests.managed.one_of_each import one_of_each
 from tests.world import STRONG
 

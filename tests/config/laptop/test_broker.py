@@ -4,7 +4,6 @@ import os
 import signal
 import subprocess
 import sys
-import time
 from pathlib import Path
 
 import pytest
@@ -19,6 +18,7 @@ from config.celery import app
 from config.laptop.embedded import addresses, services
 from config.management.commands.serve import works
 from tests.config.laptop.noting import NAME
+from tests.waiting import wait_for
 
 ROOT = Path(__file__).resolve().parents[3]
 
@@ -78,13 +78,6 @@ def pauses(monkeypatch) -> list[float]:
 
 def pid_of(tmp_path):
     return redis.Redis.from_url(addresses.redis_url(tmp_path)).info("server")["process_id"]
-
-
-def wait_for(condition, seconds=240):
-    deadline = time.monotonic() + seconds
-    while not condition():
-        assert time.monotonic() < deadline, "it did not happen"
-        time.sleep(0.02)
 
 
 def test_a_worker_comes_back_to_a_broker_that_was_killed(broker, worker, publish, deliver, tmp_path):

@@ -17,7 +17,7 @@ from accounts.models import Event, User
 from managed.admin.reveal import Revealed
 from managed.models import Decryption
 from managed.services.decryptions import AGAIN, NO_KEY
-from tests.config.admin.test_access import list_address, page_address
+from tests.config.admin.pages import list_address, page_address
 from tests.factories import InstanceFactory
 from tests.managed.one_of_each import PASSWORD, USERNAME, Watched, one_of_each
 

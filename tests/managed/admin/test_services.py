@@ -16,9 +16,7 @@ from accounts.services import tickets
 from compute.models import Instance
 from managed.admin import keys
 from managed.models import ComputeSettings, Contact, Credential, Decryption, Issue, KeyPair, Measurement, Service
-from tests.compute.admin.test_instances import do
-from tests.config.admin.fixtures import messages_of
-from tests.config.admin.test_access import list_address, page_address
+from tests.config.admin.pages import do, list_address, messages_of, page_address
 from tests.factories import (
     AccountFactory,
     ContactFactory,

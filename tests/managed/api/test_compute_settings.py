@@ -12,9 +12,7 @@ from tests.compute.memory_driver import MemoryDriver
 from tests.compute.run_jobs import work
 from tests.compute.worker.scenarios import staged
 from tests.factories import InstanceFactory
-from tests.world import world
 
-__all__ = ["world"]
 pytestmark = pytest.mark.django_db
 PATH = "/v4/managed/compute-settings"
 DEFAULTS = {"access": True, "user": None, "ip": "any", "port": None}

@@ -9,6 +9,7 @@ from config.errors import Invalid
 from managed.models import Issue, Service
 from managed.services.services import ServiceSpec, update
 from regions.models import Region
+from tests.client import wrong_fields
 from tests.factories import CredentialFactory, IssueFactory, ServiceFactory
 
 pytestmark = pytest.mark.django_db
@@ -23,11 +24,6 @@ def _names(name_is):
     name_is("inside.example.com", "10.1.2.3")
     name_is("trap.example.com", "203.0.113.7", "127.0.0.1")
     Region.objects.create(id="us-test", country="us")
-
-
-def fields(answer) -> list[str]:
-    assert answer.status_code == 400, answer.content
-    return [each["field"] for each in answer.json()["errors"]]
 
 
 def test_a_service_is_pending_until_it_is_checked(api, account, owner):
@@ -118,25 +114,25 @@ def test_credentials_are_replaced_or_left(api, account):
     ids=lambda value: str(value)[:60],
 )
 def test_bad_input_names_the_field_and_changes_nothing(api, account, changes, field):
-    assert fields(api.post(PATH, {**URL, **changes}))[0] == field
+    assert wrong_fields(api.post(PATH, {**URL, **changes}))[0] == field
     assert not Service.objects.exists()
     service = ServiceFactory(account=account, **{**URL, "address": "https://web.example.com/up"})
     before = api.get(f"{PATH}/{service.pk}").json()
-    assert fields(api.put(f"{PATH}/{service.pk}", {"notes": "more", **changes}))[0] == field
+    assert wrong_fields(api.put(f"{PATH}/{service.pk}", {"notes": "more", **changes}))[0] == field
     assert api.get(f"{PATH}/{service.pk}").json() == before
     assert not Event.objects.exists()
 
 
 def test_all_that_is_wrong_is_said_at_once(api):
     answer = api.post(PATH, {**URL, "address": "http://127.0.0.1/", "region": "nowhere", "credentials": [1]})
-    assert set(fields(answer)) == {"address", "region", "credentials"}
-    assert set(fields(api.post(PATH, {}))) == {"service_type", "label", "address", "timeout"}
+    assert set(wrong_fields(answer)) == {"address", "region", "credentials"}
+    assert set(wrong_fields(api.post(PATH, {}))) == {"service_type", "label", "address", "timeout"}
 
 
 def test_private_addresses_are_checked_from_their_region(api):
     made = api.post(PATH, {**TCP, "address": "tcp://10.0.0.5:22", "region": "us-test"}).json()
     assert (made["region"], made["address"]) == ("us-test", "tcp://10.0.0.5:22")
-    assert fields(api.put(f"{PATH}/{made['id']}", {"region": None})) == ["region"]
+    assert wrong_fields(api.put(f"{PATH}/{made['id']}", {"region": None})) == ["region"]
     moved = api.put(f"{PATH}/{made['id']}", {"region": None, "address": "203.0.113.9:22"}).json()
     assert moved["region"] is None
 
@@ -146,7 +142,7 @@ def test_a_name_that_stands_for_nothing_yet_is_taken(api):
 
 
 def test_credentials_of_another_account_are_not_valid(api):
-    assert fields(api.post(PATH, {**URL, "credentials": [CredentialFactory().pk]})) == ["credentials"]
+    assert wrong_fields(api.post(PATH, {**URL, "credentials": [CredentialFactory().pk]})) == ["credentials"]
 
 
 def test_services_of_another_account_do_not_exist(api):

@@ -23,6 +23,7 @@ from managed.services import probing, services
 from managed.services.services import ServiceSpec
 from tests.managed.servers import Server, answer, silence
 from tests.managed.watched import UP, claim_all, make_due, managed_account, watch
+from tests.waiting import wait_for
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -79,13 +80,6 @@ def measured(service: Service) -> int:
     return Measurement.objects.filter(service=service).count()
 
 
-def until(condition, seconds: float = LONG) -> None:
-    deadline = time.monotonic() + seconds
-    while not condition():
-        assert time.monotonic() < deadline, "it did not happen in time"
-        time.sleep(0.02)
-
-
 def test_what_is_slow_holds_up_nothing_else(probers, account):
     with Server(answer()) as quick, Server(silence()) as slow:
         slow_ones = [watch(account, address=slow.url, timeout=255) for _ in range(20)]
@@ -93,7 +87,7 @@ def test_what_is_slow_holds_up_nothing_else(probers, account):
         make_due(*slow_ones, ago=60)
         prober = probers()
         prober.look()
-        until(lambda: Service.objects.filter(status="ok").count() == 20)
+        wait_for(lambda: Service.objects.filter(status="ok").count() == 20)
         assert {service.pk for service in quick_ones} == set(
             Service.objects.filter(status="ok").values_list("pk", flat=True)
         )
@@ -141,14 +135,14 @@ def test_checks_that_count_no_more_are_stopped_and_make_room(probers, account, c
     prober, actor = probers(4), Actor.platform(account.pk)
     prober.look()
     assert prober.room() == 0
-    until(lambda: len(prober._tasks) == 4)
+    wait_for(lambda: len(prober._tasks) == 4)
     services.disable(actor, gone[0])
     services.update(actor, gone[1], ServiceSpec({"timeout": 255}))
     services.delete(actor, gone[2])
     prober.look()
-    until(lambda: prober.room() >= 2)
+    wait_for(lambda: prober.room() >= 2)
     prober.look()  # the one that was changed is due again
-    until(lambda: prober.room() == 2 and len(prober._tasks) == 2)
+    wait_for(lambda: prober.room() == 2 and len(prober._tasks) == 2)
     released.set()
     assert prober.wait(LONG)
     assert [measured(service) for service in (stays, gone[0], gone[1])] == [1, 0, 1]
@@ -248,7 +242,7 @@ def test_a_prober_that_ends_gives_back_what_it_has_under_way(probers, account, c
     stuck, done = watch(account, address="http://203.0.113.1/"), watch(account)
     prober = probers()
     prober.look()
-    until(lambda: measured(done) == 1)
+    wait_for(lambda: measured(done) == 1)
     prober.close()
     stuck.refresh_from_db()
     assert stuck.lease_until is None

@@ -8,9 +8,8 @@ from managed.models import Contact, Credential, Service
 from managed.services import contacts, credentials, services
 from managed.services.credentials import Secret
 from managed.services.services import ServiceSpec
-from tests.compute.services.instances.test_races import race
-from tests.compute.services.networking.test_races import done
 from tests.factories import ContactFactory, CredentialFactory, ServiceFactory
+from tests.racing import done, race
 
 BODIES = {
     "services": {"service_type": "tcp", "label": "database", "address": "203.0.113.7:5432", "timeout": 5},

@@ -19,9 +19,9 @@ from compute.worker import engine, packet_filters
 from compute.worker.tasks import sweep
 from tests.compute.memory_driver import MemoryDriver, WorkerDied, dying_once_at, failing_at
 from tests.compute.run_jobs import clock, work
-from tests.compute.services.instances.test_races import RACERS, race
 from tests.compute.worker.scenarios import deployed
 from tests.factories import FirewallFactory
+from tests.racing import RACERS, race
 
 pytestmark = pytest.mark.django_db
 

@@ -12,11 +12,8 @@ from compute.services.hosts import placement
 from compute.services.hosts.placement import FULL, PARTS, grow, place, release, settle
 from compute.services.removal import remove
 from config.errors import Invalid
-from tests.compute.services.instances.test_races import RACERS, race
 from tests.factories import AddressPoolFactory, HostFactory, InstanceFactory
-from tests.world import world
-
-__all__ = ["world"]
+from tests.racing import RACERS, race
 
 pytestmark = pytest.mark.django_db
 

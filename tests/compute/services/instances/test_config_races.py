@@ -15,10 +15,9 @@ from compute.worker import engine
 from config.errors import Busy, DomainError
 from regions.models import Region
 from tests.compute.run_jobs import work
-from tests.compute.services.instances.test_gone_meanwhile import held_up
-from tests.compute.services.instances.test_races import RACERS, race
 from tests.compute.worker.scenarios import deployed
 from tests.factories import AddressPoolFactory, ConfigFactory, HostFactory, InstanceFactory
+from tests.racing import RACERS, held_up, race
 from tests.world import STRONG
 
 pytestmark = pytest.mark.django_db(transaction=True)

@@ -1,7 +1,6 @@
 """What is deleted or changed while a request is at work on it: refused or waited for, never half-written."""
 
 import threading
-import time
 
 import pytest
 from django.db import connection, transaction
@@ -13,18 +12,12 @@ from compute.services.instances import instances
 from compute.services.instances.instances import InstanceChanges
 from compute.services.networking import pools, ranges
 from compute.services.stackscripts import stackscripts
-from config.errors import DomainError, Invalid, Missing
+from config.errors import Invalid, Missing
 from tags.models import Tagging
-from tests.compute.services.instances.test_races import RACERS, race
 from tests.factories import AddressPoolFactory, ImageFactory, StackScriptFactory
+from tests.racing import RACERS, held_up, race, refused
 
 pytestmark = pytest.mark.django_db(transaction=True)
-
-
-def refused(results: list) -> list:
-    """Those that were refused; nobody may have been thrown out by anything else."""
-    assert None not in results
-    return [result for result in results if isinstance(result, DomainError)]
 
 
 def test_a_change_of_an_instance_that_went_away_is_missing(world):
@@ -103,22 +96,6 @@ def test_an_image_is_deployed_or_deleted_but_not_both(world):
     image.refresh_from_db()
     deployed = Instance.objects.filter(image=image).exists()
     assert image.status == ("available" if deployed else "deleting")
-
-
-def held_up() -> bool:
-    """Whether some transaction comes to wait for a lock that this one holds, within two minutes.
-
-    Others of the server's, in whichever database, wait for each other all the time.
-    """
-    deadline = time.monotonic() + 120
-    waits = "NOT granted AND pg_backend_pid() = ANY (pg_blocking_pids(pid))"
-    with connection.cursor() as cursor:
-        while time.monotonic() < deadline:
-            cursor.execute(f"SELECT EXISTS (SELECT FROM pg_locks WHERE {waits})")
-            if cursor.fetchone()[0]:
-                return True
-            time.sleep(0.01)
-    return False
 
 
 def test_whoever_deletes_a_pool_waits_for_a_range_that_is_being_cut(world):

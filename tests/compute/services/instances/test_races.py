@@ -1,11 +1,8 @@
 """What happens when many want the same thing at once: real threads on a real database."""
 
-import threading
-from collections.abc import Callable
 from typing import Any
 
 import pytest
-from django.db import connection
 
 from accounts.models import Event
 from compute.drivers.base import Progress
@@ -20,33 +17,10 @@ from tests.compute.memory_driver import MemoryDriver
 from tests.compute.run_jobs import work
 from tests.compute.worker.scenarios import deployed, with_disk
 from tests.factories import ImageFactory
+from tests.racing import RACERS, race
 from tests.world import STRONG
 
 pytestmark = pytest.mark.django_db(transaction=True)
-
-RACERS = 12
-
-
-def race(action: Callable[[int], Any]) -> list[Any]:
-    """Let all racers loose at the same moment; returns what each returned or was refused with."""
-    gate = threading.Barrier(RACERS)
-    results: list[Any] = [None] * RACERS
-
-    def racer(number: int) -> None:
-        try:
-            gate.wait()
-            results[number] = action(number)
-        except DomainError as refusal:
-            results[number] = refusal
-        finally:
-            connection.close()
-
-    threads = [threading.Thread(target=racer, args=(number,)) for number in range(RACERS)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    return results
 
 
 def test_of_racing_requests_exactly_one_gets_the_instance(world, driver):

@@ -9,17 +9,10 @@ from compute.models import Address, AddressPool, AddressShare, Instance, IPv6Ran
 from compute.services.networking import assign, ranges, reassign
 from compute.services.removal import remove
 from config.errors import DomainError
-from tests.compute.services.instances.test_races import RACERS, race
 from tests.factories import token_of
+from tests.racing import RACERS, done, race
 
 pytestmark = pytest.mark.django_db(transaction=True)
-
-
-def settled(world, label: str, **fields) -> Instance:
-    made = world.create(label=label, **fields)
-    made.jobs.all().delete()
-    Instance.objects.filter(pk=made.pk).update(status="offline")
-    return Instance.objects.get(pk=made.pk)
 
 
 def sound() -> None:
@@ -32,14 +25,8 @@ def sound() -> None:
     assert not AddressShare.objects.filter(address__instance=None).exists()
 
 
-def done(results: list) -> list:
-    """What was done. Nobody may have been thrown out by anything but a refusal."""
-    assert None not in results
-    return [result for result in results if not isinstance(result, DomainError)]
-
-
 def test_of_racing_additions_as_many_get_through_as_the_account_may_have(world):
-    instances = [settled(world, f"one-{number}") for number in range(3)]
+    instances = [world.offline(label=f"one-{number}") for number in range(3)]
     world.account.extra_ipv4 = 4
     world.account.save()
 
@@ -53,14 +40,14 @@ def test_of_racing_additions_as_many_get_through_as_the_account_may_have(world):
 
 
 def test_of_racing_private_additions_one_gets_through(world):
-    instance = settled(world, "one")
+    instance = world.offline(label="one")
 
     assert len(done(race(lambda number: assign.add(world.actor, instance, public=False)))) == 1
     sound()
 
 
 def test_of_racing_deletions_one_public_address_is_left(world):
-    instance = settled(world, "one")
+    instance = world.offline(label="one")
     Address.objects.filter(address__in=["198.18.0.40", "198.18.0.41"]).update(instance=instance)
     Instance.objects.filter(pk=instance.pk).update(ipv4=["198.18.0.2", "198.18.0.40", "198.18.0.41"])
     mine = list(instance.addresses.order_by("pk"))
@@ -78,7 +65,7 @@ def test_of_racing_deletions_one_public_address_is_left(world):
 
 def test_racing_assignments_leave_every_instance_with_an_address(world):
     """Swaps, and attempts to take the other's for free, all at once."""
-    first, second = settled(world, "first", private_ip=True), settled(world, "second")
+    first, second = world.offline(label="first", private_ip=True), world.offline(label="second")
 
     def act(number: int) -> bool:
         moves = [
@@ -99,7 +86,7 @@ def test_racing_assignments_leave_every_instance_with_an_address(world):
 
 
 def test_assigning_sharing_and_deleting_at_once_neither_deadlock_nor_break_anything(world):
-    instances = [settled(world, f"one-{number}", private_ip=number == 0) for number in range(3)]
+    instances = [world.offline(label=f"one-{number}", private_ip=number == 0) for number in range(3)]
     world.account.extra_ipv4 = 10
     world.account.save()
     targets = [each.pk for each in instances]
@@ -126,7 +113,7 @@ def test_an_instance_that_goes_takes_no_address_with_it(world):
     """Addresses are added while the instance is removed: whoever comes second finds what the first left."""
     from django.db import transaction
 
-    instance = settled(world, "going")
+    instance = world.offline(label="going")
     world.account.extra_ipv4 = 50
     world.account.save()
 
@@ -147,7 +134,7 @@ def test_an_instance_that_goes_takes_no_address_with_it(world):
 
 def test_no_two_ranges_overlap_and_the_limit_holds(world, settings):
     settings.IPV6_RANGES = RACERS - 3
-    instances = [settled(world, f"one-{number}") for number in range(3)]
+    instances = [world.offline(label=f"one-{number}") for number in range(3)]
     AddressPool.objects.create(region=world.region, kind="routed", network="2001:db8:5000::/48", gateway="fe80::1")
 
     def act(number: int) -> IPv6Range:
@@ -195,7 +182,7 @@ def overlaps() -> int:
 
 def test_the_list_of_the_account_runs_prepared(world):
     """Outside of a transaction, as in production: the statement is prepared, with all of its parameters."""
-    instance = settled(world, "listed", private_ip=True)
+    instance = world.offline(label="listed", private_ip=True)
     token = token_of(User.objects.get(pk=world.actor.user_id))
     client = Client(headers={"Authorization": f"Bearer {token}"})
     for _ in range(2):

@@ -14,9 +14,7 @@ from compute.services.nodebalancers.nodebalancers import NodeBalancerSpec
 from compute.services.nodebalancers.nodes import NodeWish
 from compute.services.removal import remove
 from regions.models import Region
-from tests.compute.services.instances.test_gone_meanwhile import held_up
-from tests.compute.services.instances.test_races import race
-from tests.compute.services.networking.test_races import done, settled
+from tests.racing import done, held_up, race
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -51,7 +49,7 @@ def test_a_region_never_has_more_than_it_may(world, balancer, settings):
 
 def test_no_node_is_added_for_an_address_that_is_going(world, balancer):
     """Whichever comes first: the node is refused, or dropped along with the address."""
-    instance = settled(world, "one", private_ip=True)
+    instance = world.offline(label="one", private_ip=True)
     config, address = balancer.configs.get(), Address.objects.get(instance=instance, public=False)
 
     def act(number: int):
@@ -64,7 +62,7 @@ def test_no_node_is_added_for_an_address_that_is_going(world, balancer):
 
 
 def test_nor_for_a_compute_that_is(world, balancer):
-    instance = settled(world, "one", private_ip=True)
+    instance = world.offline(label="one", private_ip=True)
     config, ip = balancer.configs.get(), instance.ipv4[1]
 
     def act(number: int):
@@ -79,7 +77,7 @@ def test_nor_for_a_compute_that_is(world, balancer):
 
 
 def test_a_node_that_has_moved_on_does_not_go_with_its_old_address(world, balancer):
-    one, two = (settled(world, label, private_ip=True) for label in ("one", "two"))
+    one, two = (world.offline(label=label, private_ip=True) for label in ("one", "two"))
     node = add(world, balancer.configs.get(), f"{one.ipv4[1]}:80")
     address = Address.objects.get(instance=one, public=False)
 
@@ -101,7 +99,7 @@ def test_a_node_that_has_moved_on_does_not_go_with_its_old_address(world, balanc
 
 
 def test_every_change_moves_the_version_on(world, balancer):
-    instance = settled(world, "one", private_ip=True)
+    instance = world.offline(label="one", private_ip=True)
     config, ip, before = balancer.configs.get(), instance.ipv4[1], balancer.version
 
     def act(number: int):

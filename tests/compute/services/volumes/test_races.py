@@ -17,11 +17,10 @@ from compute.services.volumes.volumes import Place, VolumeSpec
 from compute.worker import engine
 from config.errors import DomainError
 from tests.compute.run_jobs import work
-from tests.compute.services.instances.test_gone_meanwhile import held_up
-from tests.compute.services.instances.test_races import RACERS, race
 from tests.compute.worker.scenarios import deployed, volume_of
-from tests.compute.worker.test_every_kind import assert_volumes_in_place
+from tests.compute.worker.soundness import assert_volumes_in_place
 from tests.factories import ConfigFactory, InstanceFactory, VolumeFactory
+from tests.racing import RACERS, held_up, race, refused
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -36,11 +35,6 @@ def others(world) -> list[Instance]:
     for instance in made:
         ConfigFactory(instance=instance)
     return made
-
-
-def refused(results: list) -> list[DomainError]:
-    assert None not in results
-    return [result for result in results if isinstance(result, DomainError)]
 
 
 def mine(volume: Volume) -> Volume:

@@ -1,0 +1,40 @@
+"""The cast of compute's API lives in the world: its account, its owner, and a restricted user beside the owner."""
+
+import pytest
+
+from accounts.models import Account, Event, User
+from compute.models import AddressPool, Instance
+from tests.compute.memory_driver import MemoryDriver
+from tests.compute.worker.scenarios import deployed
+from tests.world import World
+
+
+@pytest.fixture
+def account(world: World) -> Account:
+    return world.account
+
+
+@pytest.fixture
+def owner(world: World) -> User:
+    return User.objects.get(pk=world.actor.user_id)
+
+
+@pytest.fixture
+def instance(world: World) -> Instance:
+    """One that is off, of which nothing was told yet."""
+    made = world.offline(label="addressed")
+    Event.objects.all().delete()
+    return made
+
+
+@pytest.fixture
+def running(world: World, driver: MemoryDriver) -> Instance:
+    """One that was deployed and booted."""
+    return deployed(world, driver, label="runner")
+
+
+@pytest.fixture
+def routed(world) -> AddressPool:
+    return AddressPool.objects.create(
+        region=world.region, kind="routed", network="2001:db8:5000::/48", gateway="fe80::1"
+    )

@@ -1,0 +1,15 @@
+"""The variables that the settings read, and an environment without those that the tests were started with."""
+
+import os
+import re
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[2]
+VARIABLE = re.compile(r'env\.\w+\(\s*"([A-Z_0-9]+)"')
+SOURCE = "".join((ROOT / "config" / name).read_text() for name in ("settings.py", "openid.py"))
+
+
+def environment(**variables: str) -> dict[str, str]:
+    """That of the tests, without what they were started with for themselves."""
+    ours = set(VARIABLE.findall(SOURCE)) | {"OIDC_CLIENT_ID"}
+    return {name: value for name, value in os.environ.items() if name not in ours} | variables

@@ -1,0 +1,12 @@
+"""Waiting for what has to come: for a state, never for a time."""
+
+import time
+from collections.abc import Callable
+
+
+def wait_for(condition: Callable[[], object], seconds: float = 600) -> None:
+    """Return when `condition` holds; fail when it does not within `seconds`, many leases and retries."""
+    deadline = time.monotonic() + seconds
+    while not condition():
+        assert time.monotonic() < deadline, "it did not happen in time"
+        time.sleep(0.02)
