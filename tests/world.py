@@ -40,6 +40,10 @@ class World:
 
 @pytest.fixture
 def world(db) -> World:
+    return make_world()
+
+
+def make_world() -> World:
     region = Region.objects.create(id="us-test", country="us", capabilities=CAPABILITIES)
     plan = InstanceType.objects.create(
         id="g6-test-2", label="Test 2GB", type_class="standard", memory=2048, disk=25600, vcpus=2,

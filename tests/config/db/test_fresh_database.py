@@ -1,9 +1,7 @@
 """An empty database gets all its tables at once, and they are those that the migrations make one by one."""
 
-import secrets
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
 
 import pytest
 from django.core.management import CommandError, call_command
@@ -14,6 +12,7 @@ from django.db.migrations.recorder import MigrationRecorder
 
 from config.db.fresh_database import at_once, create_tables, leaves
 from config.management.commands.migrate import Command
+from tests.databases import another_database
 
 COLUMNS = """
 SELECT c.relname, c.relkind::text, a.attname, format_type(a.atttypid, a.atttypmod), a.attnotnull,
@@ -46,23 +45,6 @@ def empty_database(django_db_setup, django_db_blocker) -> Iterator[None]:
     """The default connection leads to a database without a table."""
     with django_db_blocker.unblock(), another_database():
         yield
-
-
-@contextmanager
-def another_database() -> Iterator[None]:
-    usual = connection.settings_dict["NAME"]
-    name = f"{usual}_{secrets.token_hex(4)}"
-    with connection.cursor() as cursor:
-        cursor.execute(f'CREATE DATABASE "{name}" TEMPLATE template0')
-    connection.close()
-    connection.settings_dict["NAME"] = name
-    try:
-        yield
-    finally:
-        connection.close()
-        connection.settings_dict["NAME"] = usual
-        with connection.cursor() as cursor:
-            cursor.execute(f'DROP DATABASE "{name}" WITH (FORCE)')
 
 
 def migrate(**options) -> None:

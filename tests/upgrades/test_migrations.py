@@ -1,0 +1,67 @@
+"""Migrations that have landed stay as they are, and new ones let the release before go on beside them."""
+
+import hashlib
+from pathlib import Path
+
+import pytest
+from django.apps import apps
+from django_migration_linter import MigrationLinter
+
+ROOT = Path(__file__).parents[2]
+FROZEN = Path(__file__).with_name("frozen.txt")
+BEFORE = {
+    "accounts": "0002_encrypted",
+    "compute": "0006_encrypted",
+    "managed": "0002_encrypted",
+    "regions": "0002_retired",
+    "tags": "0001_initial",
+}
+"""The last migration of each app that was written before old code had to run beside it."""
+
+
+def migrations() -> dict[str, str]:
+    """The digest of each migration of ours, by its path from the top of the tree."""
+    files = sorted(path for app in BEFORE for path in (ROOT / app / "migrations").glob("[0-9]*.py"))
+    return {str(path.relative_to(ROOT)): hashlib.sha256(path.read_bytes()).hexdigest() for path in files}
+
+
+def recorded() -> dict[str, str]:
+    lines = FROZEN.read_text().splitlines()
+    return {path: digest for digest, path in (line.split("  ") for line in lines)}
+
+
+def test_every_app_of_ours_is_looked_at():
+    ours = {app.label for app in apps.get_app_configs() if (ROOT / app.label / "migrations").is_dir()}
+    assert ours == set(BEFORE)
+
+
+def test_what_has_landed_is_never_edited_again(write_baselines):
+    found, frozen = migrations(), recorded()
+    edited = [path for path, digest in frozen.items() if found.get(path) != digest]
+    assert edited == [], "databases have had these: write another migration (docs/decisions/migrations.md)"
+    if write_baselines:
+        FROZEN.write_text("".join(f"{digest}  {path}\n" for path, digest in found.items()))
+    assert recorded() == found, "new migrations: run with --write-baselines"
+
+
+def faults(app: str, name: str, capsys) -> str:
+    """What the linter finds wrong with a migration, as it prints it; empty where it finds nothing."""
+    linter = MigrationLinter(
+        str(ROOT), no_cache=True, warnings_as_errors_tests=["CREATE_INDEX", "CREATE_INDEX_EXCLUSIVE", "DROP_INDEX"]
+    )
+    linter.lint_migration(linter.migration_loader.get_migration(app, name))
+    said = capsys.readouterr().out
+    return said if linter.has_errors else ""
+
+
+@pytest.mark.django_db
+def test_new_ones_are_safe_beside_old_code(capsys):
+    names = [(Path(path).parts[0], Path(path).stem) for path in migrations()]
+    wrong = [faults(app, name, capsys) for app, name in names if name > BEFORE[app]]
+    assert not any(wrong), "\n".join(wrong)
+
+
+@pytest.mark.django_db
+def test_renaming_a_column_would_not_be(capsys):
+    """The last of the old ones are what the linter is there to refuse."""
+    assert "RENAMING columns" in faults("compute", "0004_notified_at", capsys)
