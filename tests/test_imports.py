@@ -1,152 +1,28 @@
-"""Imports run one way, from a floor to those below it, and never in a circle.
-
-Read off the source: imports inside functions and for the type checker alone count too.
-"""
+"""Imports run one way, from a floor to those below it, and never in a circle."""
 
 import ast
 from collections import deque
-from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
-from pathlib import Path
+from collections.abc import Mapping
 
 import pytest
 
-ROOT = Path(__file__).resolve().parent.parent
-APPS = ("accounts", "regions", "tags", "compute", "managed")
-"""From left to right: an app imports those to its left, and config."""
-OURS = (*APPS, "config", "tests")
+from tests.imports import (
+    APPS,
+    CONFIG,
+    ENTRANCES,
+    FLOORS,
+    IMPORTS,
+    MODULES,
+    OURS,
+    Import,
+    app_of,
+    floor_of,
+    graph_of,
+    imports_of,
+    within,
+)
+
 FRAMEWORKS = ("rest_framework", "drf_spectacular", "celery", "kombu")
-
-BELOW = {"actors", "entities", "event_names", "redirects", "scopes", "ssh_keys"}
-"""What is below the models of an app, or beside them: names, parsers and registries that know no table."""
-REFERENCES = {"refs", "listeners", "resources", "machine_names"}
-
-# floor: the floors of apps, and then the packages and modules of config, that it may import besides itself
-FLOORS: dict[str, tuple[set[str], set[str]]] = {
-    **{name: (BELOW, set()) for name in BELOW},
-    "models": (BELOW, {"encryption"}),
-    "refs": ({"models", "services"}, set()),
-    "listeners": ({"models"}, set()),
-    "resources": (set(), set()),
-    "machine_names": (set(), set()),
-    "drivers": (set(), set()),
-    "jobs": (BELOW | REFERENCES | {"models", "services", "drivers"}, {"db", "encryption", "errors", "notify"}),
-    "services": (
-        BELOW | REFERENCES | {"models", "jobs"},
-        {"db", "egress", "encryption", "errors", "limits", "notify"},
-    ),
-    "prober": ({"models", "services"}, {"egress", "errors"}),
-    "worker": (
-        BELOW | REFERENCES | {"models", "jobs", "services", "drivers"},
-        {"db", "encryption", "errors", "notify", "version"},
-    ),
-    "authentication": (BELOW | {"models"}, {"db"}),
-    "openid": (set(), {"openid"}),
-    "sms": (set(), set()),
-    "api": (
-        BELOW | REFERENCES | {"models", "services"},
-        {"api", "db", "errors", "middleware"},
-    ),
-    "pages": (BELOW | {"models", "services", "openid"}, {"client_address", "errors", "openid", "pages"}),
-    "oauth": (BELOW | {"models", "services", "pages"}, {"api", "client_address"}),
-    "admin": (BELOW | REFERENCES | {"models", "services", "jobs"}, {"admin", "errors"}),
-    "tasks": ({"services", "prober", "worker"}, {"notify"}),
-    "management": (BELOW | {"models", "services"}, {"command_errors", "errors"}),
-    "apps": (BELOW | REFERENCES | {"models", "services", "jobs", "worker"}, set()),
-}
-
-# of config: what each package or module of it may import besides itself; none but the first may import apps
-CONFIG: dict[str, set[str]] = {
-    "urls": {"api"},
-    "errors": set(),
-    "headers": set(),
-    "client_address": set(),
-    "db": {"errors"},
-    "limits": {"headers"},
-    "api": {"client_address", "db", "errors", "headers", "limits"},
-    "admin": {"errors"},
-    "templatetags": {"admin"},
-    "encryption": set(),
-    "egress": set(),
-    "notify": set(),
-    "pages": set(),
-    "cors": set(),
-    "openid": {"environment"},
-    "logging": set(),
-    "handler": set(),
-    "formats": set(),
-    "environment": set(),
-    "version": set(),
-    "bootstrap": set(),
-    "command_errors": {"errors"},
-    "middleware": {"api", "logging"},
-    "laptop": {"db"},
-    "settings": {"environment", "laptop", "logging", "openid"},
-    "checks": {"laptop"},
-    "starting": {"checks"},
-    "celery": {"logging", "starting"},
-    "wsgi": {"handler", "starting"},
-    "apps": {"checks", "environment"},
-    "management": {"celery", "command_errors", "db", "encryption", "laptop"},
-}
-OPENS_APPS = {"urls", "management", "laptop"}
-"""Of config: what may import apps. Addresses lead to them, and `make serve` shows a demo account."""
-
-
-@dataclass(frozen=True)
-class Import:
-    """`module` imports `target`, on a line of its file."""
-
-    module: str
-    target: str
-    line: int
-
-    def __str__(self) -> str:
-        return f"{self.module}:{self.line} imports {self.target}"
-
-
-def modules() -> Iterator[tuple[str, bool, ast.Module]]:
-    """Name, whether it is a package, and source of every module but migrations and tests."""
-    for top in (*APPS, "config"):
-        for path in sorted((ROOT / top).rglob("*.py")):
-            parts = path.relative_to(ROOT).with_suffix("").parts
-            if "migrations" not in parts:
-                package = parts[-1] == "__init__"
-                yield ".".join(parts[:-1] if package else parts), package, ast.parse(path.read_text(), str(path))
-
-
-def imports_of(name: str, package: bool, tree: ast.Module) -> Iterator[Import]:
-    for node in ast.walk(tree):
-        if isinstance(node, ast.Import):
-            for alias in node.names:
-                yield Import(name, alias.name, node.lineno)
-        elif isinstance(node, ast.ImportFrom):
-            base = node.module or ""
-            if node.level:
-                own = name.split(".")
-                above = own[: len(own) - node.level + package]
-                base = ".".join([*above, *([base] if base else [])])
-            for alias in node.names:
-                yield Import(name, f"{base}.{alias.name}", node.lineno)
-
-
-MODULES = list(modules())
-IMPORTS = [found for each in MODULES for found in imports_of(*each)]
-
-
-def within(name: str, *packages: str) -> bool:
-    """Whether a dotted name is one of the packages or in it."""
-    return any(name == package or name.startswith(f"{package}.") for package in packages)
-
-
-def app_of(name: str) -> str:
-    return name.partition(".")[0]
-
-
-def floor_of(name: str) -> str:
-    """``models``, ``services``, ``api`` … of a module of ours; "" of a top-level package itself, and of others."""
-    parts = name.split(".")
-    return parts[1] if len(parts) > 1 and parts[0] in OURS else ""
 
 
 def refuse(*found: Import) -> None:
@@ -158,7 +34,7 @@ def allowed(each: Import) -> bool:
     own, target = floor_of(each.module), floor_of(each.target)
     if app_of(each.module) == "config":
         if app_of(each.target) in APPS:
-            return own in OPENS_APPS
+            return own in ENTRANCES
         return own == target or target in CONFIG[own]
     apps, config = FLOORS[own]
     if app_of(each.target) == "config":
@@ -226,16 +102,6 @@ def test_nothing_imports_tests():
 
 
 # --- circles ------------------------------------------------------------------------------------------------------
-
-
-def graph_of(names: Iterable[str], imports: Iterable[Import]) -> dict[str, dict[str, Import]]:
-    """Which module imports which, with the first import that does."""
-    graph: dict[str, dict[str, Import]] = {name: {} for name in names}
-    for each in imports:
-        target = each.target if each.target in graph else each.target.rpartition(".")[0]
-        if target in graph and target != each.module:
-            graph[each.module].setdefault(target, each)
-    return graph
 
 
 def circle_through(graph: Mapping[str, Mapping[str, Import]], start: str) -> list[Import]:

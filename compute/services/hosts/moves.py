@@ -12,9 +12,10 @@ from compute.jobs.queue import enqueue
 from compute.models import AddressShare, HostMigration, Instance, InstanceType, IPv6Range, Job
 from compute.services.common.boot_profile import boot_config
 from compute.services.common.disk_space import lock_idle, taken
-from compute.services.common.regions import VLANS, check_region, slaac_in
+from compute.services.common.regions import VLANS, check_region
 from compute.services.hosts.placement import place
 from compute.services.networking import addresses
+from compute.services.networking.addresses import slaac_in
 from compute.services.networking.vlans import bring_vlans, check_vlans, vlans_of
 from config.errors import DomainError, Invalid, Problems
 from regions.models import Region

@@ -18,9 +18,10 @@ from compute.refs import instance_ref
 from compute.services.backups.content import PROFILE
 from compute.services.backups.settings import NOT_OFFERED, is_offered, switch_on
 from compute.services.common.disk_space import left
-from compute.services.common.regions import check_region, slaac_in
+from compute.services.common.regions import check_region
 from compute.services.hosts.placement import place
 from compute.services.networking import addresses
+from compute.services.networking.addresses import slaac_in
 from compute.services.networking.vlans import bring_vlans, check_vlans, record_vlan_changes, vlans_of
 from config.db.inserts import draw_keys, insert_together
 from config.errors import Busy, Denied, Invalid, Missing, Problems

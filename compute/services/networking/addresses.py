@@ -8,7 +8,7 @@ from django.db.models import QuerySet
 from django.db.models.functions import Now
 
 from compute import listeners
-from compute.models import Address, AddressShare, Instance
+from compute.models import Address, AddressPool, AddressShare, Instance
 from compute.services.networking.node_removal import drop_nodes
 from config.errors import Invalid
 
@@ -101,6 +101,13 @@ def interface_id(instance_id: int) -> int:
 def slaac_address(network: str, instance_id: int) -> str:
     """The address an instance gives itself in its region's /64."""
     return str(ipaddress.IPv6Network(network)[interface_id(instance_id)])
+
+
+def slaac_in(region_id: str, instance_id: int) -> str | None:
+    """The address, with its prefix length, that the instance gives itself there; None without IPv6."""
+    pools = AddressPool.objects.filter(region_id=region_id, kind=AddressPool.Kind.SLAAC)
+    network = pools.order_by("pk").values_list("network", flat=True).first()
+    return f"{slaac_address(network, instance_id)}/128" if network else None
 
 
 def default_rdns(address: str, domain: str) -> str:

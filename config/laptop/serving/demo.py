@@ -46,18 +46,6 @@ def keep(state: Path, known: Logins) -> None:
         partial.rename(path)
 
 
-def prepare(known: Logins) -> Logins:
-    """Make the demo account and its tokens where they are missing; returns the logins with tokens that work."""
-    from accounts.services.demo import OWNER, RESTRICTED, ensure_demo, ensure_token
-
-    ensure_demo(staff_password=known.staff, owner_password=known.owner, restricted_password=known.restricted)
-    return replace(
-        known,
-        owner_token=ensure_token(OWNER, known.owner_token),
-        restricted_token=ensure_token(RESTRICTED, known.restricted_token),
-    )
-
-
 def banner(port: int, known: Logins) -> str:
     """What is printed once everything runs. Scripts read the lines that start with ``address:`` and ``token:``."""
     host = f"http://127.0.0.1:{port}"

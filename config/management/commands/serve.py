@@ -9,6 +9,7 @@ import urllib.error
 import urllib.request
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager, redirect_stdout
+from dataclasses import replace
 from io import StringIO
 from typing import Any
 
@@ -20,6 +21,7 @@ from django.db import InterfaceError, OperationalError, connections
 from kombu.exceptions import OperationalError as BrokerError
 from redis.exceptions import RedisError
 
+from accounts.services.demo import OWNER, RESTRICTED, ensure_demo, ensure_token
 from config.celery import app
 from config.laptop.embedded import EmbeddedError, Postgres, Shared, services
 from config.laptop.serving import demo
@@ -84,7 +86,7 @@ class Command(BaseCommand):
             with self.progress.phase("Seeding the catalogue and the demo account"):
                 with redirect_stdout(StringIO()):
                     call_command("seed", demo=True, verbosity=0)
-                known = demo.prepare(demo.logins(settings.STATE_DIR))
+                known = with_demo_account(demo.logins(settings.STATE_DIR))
                 demo.keep(settings.STATE_DIR, known)
             return known
         finally:
@@ -110,6 +112,16 @@ class Command(BaseCommand):
                 say(demo.banner(port, known))
                 supervisor.run_until(lambda: False)
             say("Stopping")
+
+
+def with_demo_account(known: demo.Logins) -> demo.Logins:
+    """Make the demo account and its tokens where they are missing; returns the logins with tokens that work."""
+    ensure_demo(staff_password=known.staff, owner_password=known.owner, restricted_password=known.restricted)
+    return replace(
+        known,
+        owner_token=ensure_token(OWNER, known.owner_token),
+        restricted_token=ensure_token(RESTRICTED, known.restricted_token),
+    )
 
 
 class Keeper:

@@ -7,9 +7,9 @@ from django.db import IntegrityError, connection, transaction
 from django.db.models import Sum
 
 from compute.models import AddressPool, Host, Instance, InstanceType, Reservation
-from compute.services.common.regions import slaac_in
 from compute.services.hosts import placement
 from compute.services.hosts.placement import FULL, PARTS, grow, place, release, settle
+from compute.services.networking.addresses import slaac_in
 from compute.services.removal import remove
 from config.errors import Invalid
 from tests.factories import AddressPoolFactory, HostFactory, InstanceFactory
