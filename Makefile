@@ -1,4 +1,6 @@
-# Needs python3 (3.11 or newer), make and nothing else: the rest comes hash-checked from the lock files.
+# Needs python3 (3.11 or newer), make and nothing else: the rest comes hash-checked from the lock files. Each of these
+# holds all of the one before: requirements.lock (production), requirements-laptop.lock (with the embedded PostgreSQL and
+# Valkey), requirements-dev.lock (with the tools of tests).
 
 PYTHON ?= python3
 VENV := .venv
@@ -9,7 +11,7 @@ GENERATED_OPENAPI = docs/openapi.yaml
 
 # An environment whose Python has gone (an upgrade of the system) is made anew.
 ifeq ($(shell $(BIN)/python -c "" 2>/dev/null && echo works),)
-$(shell rm -f $(VENV)/.installed $(VENV)/.installed-dev)
+$(shell rm -f $(VENV)/.installed $(VENV)/.installed-laptop $(VENV)/.installed-dev)
 endif
 
 # What was installed lies in the environment as a copy of its lock file. The times of files say nothing: a checkout of
@@ -21,12 +23,13 @@ changed = $(shell cmp -s $(1) $(2) || echo FORCE)
 export PYTHONDONTWRITEBYTECODE :=
 
 .DEFAULT_GOAL := help
-.PHONY: help serve test lint types bench lock openapi clean FORCE
+.PHONY: help install serve test lint types bench lock openapi clean FORCE
 .DELETE_ON_ERROR:
 
 help:
 	@echo "make serve     run everything here: database, broker, API, worker, clock (PORT=8000)"
 	@echo "make test      run the tests (ARGS=\"-k name\" for some of them)"
+	@echo "make install   install what production needs: no database, no broker, no tools"
 	@echo "make lint      ruff: rules and format"
 	@echo "make types     mypy"
 	@echo "make bench     compare the API's speed with that of a bare server (ARGS=--quick for a look)"
@@ -36,7 +39,9 @@ help:
 	@echo
 	@echo "With DATABASE_URL and REDIS_URL set, serve and test use those in place of the embedded services."
 
-serve: $(VENV)/.installed
+install: $(VENV)/.installed
+
+serve: $(VENV)/.installed-laptop
 	@exec $(BIN)/python manage.py serve
 
 test: $(VENV)/.installed-dev
@@ -55,9 +60,11 @@ bench: $(VENV)/.installed-dev
 openapi: $(VENV)/.installed
 	$(BIN)/python manage.py spectacular --file $(GENERATED_OPENAPI) --validate --fail-on-warn
 
+# Tests run with the widest; the others have its versions, so that what was tested is what is served.
 lock: $(VENV)/.installed-dev
-	$(LOCK) $(ARGS) pyproject.toml --output-file requirements.lock
-	$(LOCK) $(ARGS) pyproject.toml --group dev --output-file requirements-dev.lock
+	$(LOCK) $(ARGS) pyproject.toml --extra laptop --group dev --output-file requirements-dev.lock
+	$(LOCK) --constraint requirements-dev.lock pyproject.toml --extra laptop --output-file requirements-laptop.lock
+	$(LOCK) --constraint requirements-dev.lock pyproject.toml --output-file requirements.lock
 
 clean:
 	rm -rf $(VENV) .pytest_cache .mypy_cache .ruff_cache .hypothesis
@@ -68,13 +75,21 @@ $(BIN)/python:
 	@echo "Making the environment in $(VENV)"
 	@$(PYTHON) -m venv --clear --without-pip $(VENV)
 
+# Whoever has more has the less as well: the smaller lock files count as installed with the larger one.
 $(VENV)/.installed: $(call changed,requirements.lock,$(VENV)/.installed) | $(BIN)/python
-	@rm -f $(VENV)/.installed $(VENV)/.installed-dev
+	@rm -f $(VENV)/.installed $(VENV)/.installed-laptop $(VENV)/.installed-dev
 	@$(INSTALL) requirements.lock
 	@cp requirements.lock $@
 
+$(VENV)/.installed-laptop: $(call changed,requirements-laptop.lock,$(VENV)/.installed-laptop) | $(BIN)/python
+	@rm -f $(VENV)/.installed $(VENV)/.installed-laptop $(VENV)/.installed-dev
+	@$(INSTALL) requirements-laptop.lock
+	@cp requirements-laptop.lock $@
+	@cp requirements.lock $(VENV)/.installed
+
 $(VENV)/.installed-dev: $(call changed,requirements-dev.lock,$(VENV)/.installed-dev) | $(BIN)/python
-	@rm -f $(VENV)/.installed $(VENV)/.installed-dev
+	@rm -f $(VENV)/.installed $(VENV)/.installed-laptop $(VENV)/.installed-dev
 	@$(INSTALL) requirements-dev.lock
 	@cp requirements-dev.lock $@
+	@cp requirements-laptop.lock $(VENV)/.installed-laptop
 	@cp requirements.lock $(VENV)/.installed

@@ -51,7 +51,7 @@ def main(lock: Path) -> int:
     """Returns the exit code: that of pip."""
     total = len(re.findall(r"^[A-Za-z0-9]", lock.read_text(), re.MULTILINE))
     progress = Progress(total, sys.stdout.isatty())
-    progress.line(f"Installing {total} packages, once (about 100 MB, 150 with those for tests)")
+    progress.line(f"Installing {total} packages, once (150 MB at most)")
     said: list[str] = []
     process = subprocess.Popen(  # noqa: S603
         command(lock), stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True

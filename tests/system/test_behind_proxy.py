@@ -19,6 +19,7 @@ import urllib3.util.connection
 from accounts.models import Event, Login, User
 from config.laptop.embedded import addresses, services
 from tests.certificates import certificate, new_key, pem
+from tests.lock_files import PRODUCTION, only
 from tests.ports import free_port
 from tests.waiting import wait_for
 
@@ -105,6 +106,8 @@ class Installation:
         typed = replaced(
             "\n".join(blocks),
             {
+                # an environment to be made anew is shown alone: here all has production's packages, and no others
+                "make install ": f"make --dry-run VENV={self.folder}/venv install ",
                 "SITE_URL=https://cloud.example.com": f"SITE_URL={self.url}",
                 "SECRET_KEY=…": f"SECRET_KEY={'5e' * 32}",
                 "ENCRYPTION_KEYS=…": f"ENCRYPTION_KEYS={'e4' * 32}",
@@ -115,7 +118,7 @@ class Installation:
             },
         )
         (self.folder / ".curlrc").write_text(f'cacert = "{self.ca}"\nresolve = "{NAME}:{self.tls}:127.0.0.1"\n')
-        given = self.env | {"GRANIAN_PORT": str(self.web), "CURL_HOME": str(self.folder)}
+        given = only(PRODUCTION, self.env) | {"GRANIAN_PORT": str(self.web), "CURL_HOME": str(self.folder)}
         self._start(["bash", "-e", "-c", f"{typed}\necho T=$T ACCOUNT=$ACCOUNT\nwait"], env=given)
 
     def output(self) -> str:
@@ -226,6 +229,9 @@ def test_what_the_readme_says_works_behind_tls(installation: Installation, dns):
     wait_for(lambda: listens(installation.tls))
     installation.type_readme()
     token = installation.wait_for_output(r"T=([0-9a-f]{64}) ACCOUNT=\d+")
+
+    assert "install.py requirements.lock\n" in installation.output()
+    assert "requirements-" not in installation.output()
 
     # nothing was missing, so nothing was said
     assert "skerry.W" not in installation.output()

