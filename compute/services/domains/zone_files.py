@@ -2,7 +2,20 @@
 
 from collections.abc import Iterator
 
+import dns.name
 from django.conf import settings
+from dns.rdata import Rdata
+from dns.rdataclass import IN
+from dns.rdatatype import RdataType
+from dns.rdtypes.ANY.CAA import CAA
+from dns.rdtypes.ANY.CNAME import CNAME
+from dns.rdtypes.ANY.MX import MX
+from dns.rdtypes.ANY.NS import NS
+from dns.rdtypes.ANY.PTR import PTR
+from dns.rdtypes.ANY.TXT import TXT
+from dns.rdtypes.IN.A import A
+from dns.rdtypes.IN.AAAA import AAAA
+from dns.rdtypes.IN.SRV import SRV
 
 from compute.models import Domain, DomainRecord
 from compute.services.common.dns_names import DEFAULTS
@@ -18,59 +31,60 @@ def lines(domain: Domain) -> list[str]:
     heading = [f"; {domain.label} [{domain.pk}]", f"$ORIGIN {name}", f"$TTL {_ttl(domain)}"]
     if domain.type == Domain.Type.SLAVE:
         return [heading[0], f"; a slave of {', '.join(domain.master_ips)}"]
-    own = [f"@ IN NS {_absolute(server)}" for server in settings.DNS_NAMESERVERS]
+    own = [f"@ IN NS {_name(server)}" for server in settings.DNS_NAMESERVERS]
     return [*heading, _soa(domain), *own, *_records(domain)]
 
 
 def _soa(domain: Domain) -> str:
     user, _, host = domain.soa_email.rpartition("@")
-    mailbox = f"{_escaped(user)}.{host.lower()}."
+    mailbox = f"{_escaped(user)}.{_name(host.lower())}"
     times = " ".join(
         str(getattr(domain, name) or DEFAULTS[name]) for name in ("refresh_sec", "retry_sec", "expire_sec")
     )
     serial = domain.serial % 2**32
-    return f"@ IN SOA {_absolute(settings.DNS_NAMESERVERS[0])} {mailbox} {serial} {times} {_ttl(domain)}"
+    return f"@ IN SOA {_name(settings.DNS_NAMESERVERS[0])} {mailbox} {serial} {times} {_ttl(domain)}"
 
 
 def _records(domain: Domain) -> Iterator[str]:
     for record in sorted(domain.records.all(), key=lambda record: (record.name, record.type, record.pk)):
         ttl = f"{record.ttl_sec} " if record.ttl_sec else ""
-        yield f"{record.name or '@'} {ttl}IN {record.type} {_data(record)}"
+        yield f"{record.name or '@'} {ttl}IN {record.type} {_data(record).to_text()}"
 
 
-def _data(record: DomainRecord) -> str:
-    target = record.target
+def _data(record: DomainRecord) -> Rdata:
+    """What the record says. Its text holds nothing of a customer's that ends a string, or the line."""
+    kind, target = RdataType.make(record.type), record.target
     match record.type:
-        case Type.MX:
-            return f"{record.priority} {_absolute(target)}" if target else "0 ."
-        case Type.SRV:
-            return f"{record.priority} {record.weight} {record.port} {_absolute(target)}"
+        case Type.A:
+            return A(IN, kind, target)
+        case Type.AAAA:
+            return AAAA(IN, kind, target)
         case Type.TXT:
-            return _strings(target)
+            data = target.encode()
+            return TXT(IN, kind, [data[at : at + STRING] for at in range(0, len(data), STRING)])
         case Type.CAA:
-            return f"0 {record.tag} {_quoted(target.encode())}"
-        case Type.A | Type.AAAA:
-            return target
-    return _absolute(target)
+            return CAA(IN, kind, 0, record.tag, target.encode())
+        case Type.MX:
+            # without a target the domain takes no mail (RFC 7505)
+            return MX(IN, kind, record.priority if target else 0, _name(target or "."))
+        case Type.SRV:
+            return SRV(IN, kind, record.priority, record.weight, record.port, _name(target))
+    return _OF_A_NAME[Type(record.type)](IN, kind, _name(target))
 
 
-def _absolute(name: str) -> str:
-    """Customers write targets in full; a dot at the end or not."""
-    return name if name.endswith(".") else f"{name}."
+_OF_A_NAME = {Type.NS: NS, Type.CNAME: CNAME, Type.PTR: PTR}
 
 
-def _strings(text: str) -> str:
-    data = text.encode()
-    return " ".join(_quoted(data[at : at + STRING]) for at in range(0, len(data), STRING))
-
-
-def _quoted(data: bytes) -> str:
-    """A string between quotes: nothing that a customer writes ends it, or the line."""
-    return '"' + "".join(chr(b) if 32 <= b < 127 and b not in b'"\\' else f"\\{b:03d}" for b in data) + '"'
+def _name(text: str) -> dns.name.Name:
+    """Customers write names in full; a dot at the end or not."""
+    return dns.name.from_text(text)
 
 
 def _escaped(user: str) -> str:
-    """A mailbox's user as one label. Name servers refuse a zone over a plus sign that stands for itself."""
+    """A mailbox's user as one label.
+
+    dnspython writes a plus sign and the like as themselves in a name, and Knot DNS refuses a zone over them.
+    """
     return "".join(chr(b) if chr(b).isalnum() or b in b"-_" else f"\\{b:03d}" for b in user.encode("ascii"))
 
 

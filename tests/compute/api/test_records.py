@@ -211,8 +211,8 @@ def test_the_zone_file_shows_it_all(api, domain, records):
     assert f"@ 300 IN MX 10 {HOST}." in lines
     assert f"_sip._tcp IN SRV 0 0 5060 {HOST}." in lines
     text = next(line for line in lines if line.startswith("t "))
-    assert text.startswith('t IN TXT "quo\\034te \\092 xxx')
-    assert text.count('"') == 4
+    assert text.startswith('t IN TXT "quo\\"te \\\\ xxx')
+    assert text.count('"') == 5
     assert api.put(f"/v4/domains/{domain.pk}", {"soa_email": '"a@b;("@example.com'}).status_code == 200
     soa = api.get(f"/v4/domains/{domain.pk}/zone-file").json()["zone_file"][3]
     assert soa.startswith("@ IN SOA ns1.skerry.example. \\034a\\064b\\059\\040\\034.example.com. ")
