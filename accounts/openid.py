@@ -4,35 +4,31 @@ Knows nothing of users and requests. What a provider says is believed only as fa
 of its keys, was made for us and for this one request.
 """
 
-import logging
 import threading
 import time
 from collections.abc import Callable
 from concurrent.futures import Future
 from dataclasses import dataclass
+from io import BytesIO
 from typing import Any, TypeVar
 from urllib.parse import urlsplit
 
 import requests
 from authlib.common.errors import AuthlibBaseError  # type: ignore[import-untyped]
 from authlib.common.security import generate_token  # type: ignore[import-untyped]
+from authlib.integrations.base_client import OAuth2Mixin, OpenIDMixin  # type: ignore[import-untyped]
 from authlib.integrations.requests_client import OAuth2Session  # type: ignore[import-untyped]
-from authlib.oidc.core import CodeIDToken  # type: ignore[import-untyped]
-from joserfc import jwt
-from joserfc.errors import BadSignatureError, InvalidKeyIdError, JoseError
+from authlib.oidc.discovery import get_well_known_url  # type: ignore[import-untyped]
+from joserfc.errors import BadSignatureError, JoseError
 from joserfc.jwk import KeySet
-from joserfc.jws import JWSRegistry
+from requests.adapters import HTTPAdapter
 from urllib3.exceptions import HTTPError
 
 from config.openid import OpenID
 
-log = logging.getLogger(__name__)
-
 T = TypeVar("T")
 ALGORITHMS = ["RS256", "RS384", "RS512", "PS256", "PS384", "PS512", "ES256", "ES384", "ES512", "Ed25519", "EdDSA"]
 """Signatures that need the provider's private key: neither ``none``, nor what our secret could make."""
-# Providers add headers of their own to the registered ones; critical ones (RFC 7515, 4.1.11) are still refused.
-SIGNATURES = JWSRegistry(algorithms=ALGORITHMS, strict_check_header=False)
 SKEW = 30
 """Seconds that the provider's clock may be off."""
 FRESH_FOR = 3600
@@ -41,6 +37,7 @@ PAUSE = 30
 """Seconds for which a provider is not asked that has kept us waiting."""
 BIGGEST = 512 * 1024
 """Bytes of an answer that are read."""
+ENDPOINTS = ("authorization_endpoint", "token_endpoint", "jwks_uri")
 LONGEST = 255
 """Characters of a subject. The protocol has no more."""
 MALFORMED = (
@@ -81,17 +78,111 @@ class Identity:
     label: str
 
 
-@dataclass(slots=True)
-class Known:
-    """What is kept of a provider: its own description and its keys, and when each was fetched."""
+class Bounded(HTTPAdapter):
+    """Takes in the beginning of an answer, before the library would take in all of it, however long."""
 
-    document: dict[str, Any]
-    at: float
-    keys: KeySet | None = None
-    keys_at: float = 0.0
+    def send(self, request: requests.PreparedRequest, *args: Any, **kwargs: Any) -> requests.Response:
+        response = super().send(request, *args, **kwargs)
+        begun = response.raw.read(BIGGEST + 1, decode_content=True)
+        response.close()
+        if len(begun) > BIGGEST:
+            raise Untrusted(f"more than {BIGGEST} bytes from {response.url}")
+        response.raw = BytesIO(begun)
+        return response
 
 
-_known: dict[str, Known] = {}
+class Session(OAuth2Session):
+    """Authlib's, with bounded answers, and nothing sent along a redirect."""
+
+    def __init__(self, *args: Any, **kwargs: Any):
+        super().__init__(*args, **kwargs)
+        for scheme in ("https://", "http://"):
+            self.mount(scheme, Bounded())
+
+    def request(self, method: str, url: str, **kwargs: Any) -> requests.Response:
+        return super().request(method, url, **{**kwargs, "allow_redirects": False})
+
+
+class Client(OAuth2Mixin, OpenIDMixin):
+    """Authlib's client of one provider, which keeps its description and its keys; `_client` says for how long.
+
+    Its methods may run in several threads at once: once it is published nothing changes but the keys, as a whole.
+    """
+
+    client_cls = Session
+
+    def __init__(self, config: OpenID):
+        super().__init__(
+            framework=None,  # which would only hear of refreshed tokens
+            client_id=config.client_id,
+            client_secret=config.client_secret,
+            server_metadata_url=get_well_known_url(config.issuer, external=True),
+            client_kwargs={
+                "scope": " ".join(config.scopes),
+                "code_challenge_method": "S256",
+                "default_timeout": config.timeout,
+            },
+        )
+        self.config = config
+        self.at = time.monotonic()
+        self.names_itself = False
+        """Whether its answers always name the issuer (RFC 9207)."""
+
+    def discover(self) -> None:
+        """Fetch what the provider says of itself, and keep what is asked of it here.
+
+        Authlib hands all that it keeps to its sessions, where other names (``verify``, ``proxies``,
+        ``code_challenge_method``) would be options.
+        """
+        found = self.load_server_metadata()
+        if found.get("issuer") != self.config.issuer:
+            raise Untrusted(f"it says that its issuer is {found.get('issuer')!r}")
+        scheme = urlsplit(self.config.issuer).scheme
+        for name in ENDPOINTS:
+            parts = urlsplit(found[name])
+            if parts.scheme not in ("https", scheme) or not parts.netloc:
+                raise Untrusted(f"its {name} is {found[name]!r}")
+        self.names_itself = found.get("authorization_response_iss_parameter_supported") is True
+        self.server_metadata = {name: found[name] for name in ("issuer", "_loaded_at", *ENDPOINTS)}
+        self.server_metadata["id_token_signing_alg_values_supported"] = ALGORITHMS
+        # in a form there is one way to write a secret; in a header some providers decode it first, and some do not
+        if "client_secret_post" in found.get("token_endpoint_auth_methods_supported", ()):
+            self.server_metadata["token_endpoint_auth_method"] = "client_secret_post"
+
+    def fetch_jwk_set(self, force: bool = False) -> dict[str, Any]:
+        """Its keys. What can be none is not kept until the next hour."""
+        found = super().fetch_jwk_set(force)
+        try:
+            KeySet.import_key_set(found)
+        except MALFORMED:
+            self.server_metadata.pop("jwks", None)
+            raise
+        return found
+
+    def claims(self, token: dict[str, Any], nonce: str) -> dict[str, Any]:
+        """What the ID token of `token` claims, if one of the provider's keys signed it, for us and for `nonce`."""
+        were_known = "jwks" in self.server_metadata
+        try:
+            return self._claims(token, nonce)
+        except BadSignatureError:
+            if not were_known:
+                raise
+        self.fetch_jwk_set(force=True)  # a new key may have the name of an old one
+        return self._claims(token, nonce)
+
+    def _claims(self, token: dict[str, Any], nonce: str) -> dict[str, Any]:
+        expected = {
+            "iss": {"essential": True, "value": self.config.issuer},
+            "aud": {"essential": True, "value": self.config.client_id},
+        }
+        # no class of claims is named: with one, Authlib would not hold `at_hash` against the access token
+        found = self.parse_id_token(token, nonce, expected, leeway=SKEW)
+        if found is None:
+            raise Untrusted("there is no ID token")
+        return found
+
+
+_known: dict[OpenID, Client] = {}
 _silent_until: dict[str, float] = {}
 
 
@@ -145,113 +236,31 @@ def _visit(config: OpenID, work: Callable[[], T]) -> T:
 
 
 def _ask(config: OpenID, redirect_uri: str) -> Question:
-    with _session(config, redirect_uri) as session:
-        endpoint = _document(config, session)["authorization_endpoint"]
-        nonce, verifier = generate_token(32), generate_token(64)
-        url, state = session.create_authorization_url(
-            endpoint, state=generate_token(32), nonce=nonce, code_verifier=verifier
-        )
-    return Question(url, state, nonce, verifier)
+    made = _client(config).create_authorization_url(
+        redirect_uri, state=generate_token(32), nonce=generate_token(32), code_verifier=generate_token(64)
+    )
+    return Question(made["url"], made["state"], made["nonce"], made["code_verifier"])
 
 
 def _answer(
     config: OpenID, redirect_uri: str, code: str, issuer: str | None, nonce: str, verifier: str
 ) -> Identity:
-    with _session(config, redirect_uri) as session:
-        document = _document(config, session)
-        _check_issuer(config, document, issuer)
-        # in a form there is one way to write a secret; in a header some providers decode it first, and some do not
-        if "client_secret_post" in document.get("token_endpoint_auth_methods_supported", ()):
-            session.token_endpoint_auth_method = "client_secret_post"
-        tokens = session.fetch_token(
-            document["token_endpoint"],
-            grant_type="authorization_code",
-            code=code,
-            code_verifier=verifier,
-            redirect_uri=redirect_uri,
-            allow_redirects=False,
-        )
-        signed = _verified(tokens["id_token"], config, session)
-        held = CodeIDToken(
-            signed.claims,
-            signed.header,
-            {
-                "iss": {"essential": True, "value": config.issuer},
-                "aud": {"essential": True, "value": config.client_id},
-            },
-            {"nonce": nonce, "client_id": config.client_id, "access_token": tokens.get("access_token")},
-        )
-        held.validate(leeway=SKEW)
-    return _identity(config, held)
+    client = _client(config)
+    # the address may name whose answer it is (RFC 9207), and does so always where the provider says that
+    if issuer != config.issuer and (issuer is not None or client.names_itself):
+        raise Untrusted(f"the address names the issuer {issuer!r:.200}")
+    token = client.fetch_access_token(redirect_uri, code=code, code_verifier=verifier)
+    return _identity(config, client.claims(token, nonce))
 
 
-def _session(config: OpenID, redirect_uri: str) -> OAuth2Session:
-    session = OAuth2Session(
-        config.client_id,
-        config.client_secret,
-        scope=" ".join(config.scopes),
-        redirect_uri=redirect_uri,
-        code_challenge_method="S256",
-        default_timeout=config.timeout,
-    )
-    session.hooks["response"].append(_bounded)
-    return session
-
-
-def _bounded(response: requests.Response, **kwargs: Any) -> requests.Response:
-    """Take in the beginning of an answer, before the library would take in all of it, however long."""
-    response._content = response.raw.read(BIGGEST + 1, decode_content=True)
-    response._content_consumed = True  # type: ignore[attr-defined] # what `content` goes by
-    response.close()
-    if len(response._content or b"") > BIGGEST:
-        raise Untrusted(f"more than {BIGGEST} bytes from {response.url}")
-    return response
-
-
-def _document(config: OpenID, session: OAuth2Session) -> dict[str, Any]:
-    """What the provider says of itself, and that it is the one that is meant."""
-    known = _known.get(config.issuer)
-    if known is not None and time.monotonic() - known.at < FRESH_FOR:
-        return known.document
-    found = _get(session, f"{config.issuer.rstrip('/')}/.well-known/openid-configuration")
-    if found.get("issuer") != config.issuer:
-        raise Untrusted(f"it says that its issuer is {found.get('issuer')!r}")
-    scheme = urlsplit(config.issuer).scheme
-    for name in ("authorization_endpoint", "token_endpoint", "jwks_uri"):
-        parts = urlsplit(found[name])
-        if parts.scheme not in ("https", scheme) or not parts.netloc:
-            raise Untrusted(f"its {name} is {found[name]!r}")
-    _known[config.issuer] = Known(found, time.monotonic())
-    return found
-
-
-def _check_issuer(config: OpenID, document: dict[str, Any], said: str | None) -> None:
-    """The address may name whose answer it is (RFC 9207), and does so always where the provider says that."""
-    always = document.get("authorization_response_iss_parameter_supported") is True
-    if said != config.issuer and (said is not None or always):
-        raise Untrusted(f"the address names the issuer {said!r:.200}")
-
-
-def _verified(raw: str, config: OpenID, session: OAuth2Session) -> jwt.Token:
-    """The ID token, if one of the provider's keys signed it. A key that is not known is asked for once."""
-    known = _known[config.issuer]
-    if known.keys is not None and time.monotonic() - known.keys_at < FRESH_FOR:
-        try:
-            return jwt.decode(raw, known.keys, registry=SIGNATURES)
-        except (InvalidKeyIdError, BadSignatureError):
-            log.info("the keys of %s are fetched again", config.issuer)
-    keys = KeySet.import_key_set(_get(session, known.document["jwks_uri"]))  # type: ignore[arg-type] # it checks
-    known.keys, known.keys_at = keys, time.monotonic()
-    return jwt.decode(raw, keys, registry=SIGNATURES)
-
-
-def _get(session: OAuth2Session, url: str) -> dict[str, Any]:
-    response = session.get(url, withhold_token=True, allow_redirects=False)
-    response.raise_for_status()
-    found = response.json()
-    if not isinstance(found, dict):
-        raise Untrusted(f"no JSON object at {url}")
-    return found
+def _client(config: OpenID) -> Client:
+    """The client of a provider, with what the provider said of itself within the hour."""
+    known = _known.get(config)
+    if known is None or time.monotonic() - known.at >= FRESH_FOR:
+        known = Client(config)
+        known.discover()
+        _known[config] = known
+    return known
 
 
 def _identity(config: OpenID, claims: dict[str, Any]) -> Identity:

@@ -71,7 +71,8 @@ def configuration(*, production: bool, level: str) -> dict[str, Any]:
             # A refused request is in the access log; what it was refused for is the client's to know.
             "django.request": {"level": "ERROR"},
             "django.server": {"handlers": [], "level": "INFO", "propagate": True},
-            # Below this they write authorization codes and tokens.
+            # Below this they write authorization codes, tokens and verifiers.
+            "authlib": {"level": "WARNING"},
             "oauthlib": {"level": "WARNING"},
             "oauth2_provider": {"level": "WARNING"},
             # The clock's tasks run every second, and the engine logs what each job did.

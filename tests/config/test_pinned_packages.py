@@ -14,6 +14,7 @@ from typing import Any
 import aiohttp
 import pytest
 import redis
+from authlib.integrations.base_client import OAuth2Mixin, OpenIDMixin
 from django.http import HttpRequest, HttpResponse
 from oauth2_provider.oauth2_validators import OAuth2Validator
 from oauthlib.oauth2 import WebApplicationServer
@@ -39,6 +40,13 @@ SHAPES = {
         "oauthlib.oauth2.rfc6749.endpoints.base.BaseEndpoint._raise_on_bad_method": "self, request",
         "oauthlib.oauth2.rfc6749.endpoints.base.BaseEndpoint._raise_on_invalid_client": "self, request",
         "oauthlib.oauth2.rfc6749.endpoints.base.BaseEndpoint._raise_on_missing_token": "self, request",
+    },
+    "authlib": {
+        "authlib.integrations.base_client.OAuth2Mixin.load_server_metadata": "self",
+        "authlib.integrations.base_client.OpenIDMixin.fetch_jwk_set": "self, force=",
+        "authlib.integrations.base_client.OpenIDMixin.parse_id_token": (
+            "self, token, nonce, claims_options=, claims_cls=, leeway="
+        ),
     },
     "aiohttp": {
         "aiohttp.client_proto.ResponseHandler.__init__": "self, loop",
@@ -79,6 +87,7 @@ SHAPES = {
 ATTRIBUTES = {
     "django": ("_store", "_state"),
     "djangorestframework": ("_request", "_authenticator"),
+    "authlib": ("_loaded_at", "jwks", "server_metadata"),
     "oauthlib": ("custom_validators", "response_types"),
     "aiohttp": ("_factory", "_loop"),
 }
@@ -139,6 +148,16 @@ def test_oauthlib_asks_its_validators_and_response_types():
     assert isinstance(server.auth_grant.custom_validators.post_auth, list), changed("oauthlib", "custom_validators")
     assert isinstance(type(server).response_types, property), changed("oauthlib", "response_types")
     assert "code" in server.response_types, changed("oauthlib", "response_types")
+
+
+def test_authlib_keeps_a_description_and_its_keys_where_we_look():
+    class Known(OAuth2Mixin, OpenIDMixin):
+        """Of which everything is there, so that nothing is fetched."""
+
+    client = Known(None, server_metadata_url="https://127.0.0.1:1/")
+    client.server_metadata |= {"_loaded_at": 1.0, "jwks": {"keys": [1]}}
+    assert client.load_server_metadata() is client.server_metadata, changed("authlib", "_loaded_at")
+    assert client.fetch_jwk_set() == {"keys": [1]}, changed("authlib", "jwks")
 
 
 def test_aiohttp_makes_its_connections_by_a_factory():

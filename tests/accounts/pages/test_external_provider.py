@@ -3,6 +3,7 @@
 import dataclasses
 import json
 import logging
+from urllib.parse import parse_qsl, urlsplit
 
 import pytest
 from django.test import Client
@@ -41,13 +42,26 @@ class TestItsKeys:
 
     def test_that_were_taken_back_count_for_an_hour_at_most(self, forged, forger):
         come_in(Client(), forger.sign_in_there)
-        known = openid._known[forger.issuer]
-        known.keys_at -= openid.FRESH_FOR
+        openid._known[forger.config].at -= openid.FRESH_FOR
         old = forger.keys[0]
         forger.keys = [key("two"), old]
         forger.answers["/keys"] = (200, json.dumps({"keys": [forger.keys[0].as_dict(private=False)]}).encode())
         browser = Client()
         assert come_in(browser, forger.sign_in_there).status_code == 502
+
+    @pytest.mark.parametrize("body", [b"{}", b'{"keys": []}', b'{"keys": {}}', b'{"keys": [{"kty": 1}]}'])
+    def test_that_are_none_are_not_kept(self, forged, forger, body):
+        forger.answers["/keys"] = (200, body)
+        assert come_in(Client(), forger.sign_in_there).status_code == 502
+        del forger.answers["/keys"]
+        assert come_in(Client(), forger.sign_in_there).status_code == 302
+
+    def test_of_the_description_do_not_count(self, forged, forger):
+        """They are where the protocol has them: at an address, which is asked again."""
+        forger.document = {"jwks": {"keys": [key("own").as_dict(private=False)]}}
+        forger.header, forger.keys = {"alg": "RS256", "kid": "own"}, [key("one"), key("own")]
+        forger.answers["/keys"] = (200, json.dumps({"keys": [key("one").as_dict(private=False)]}).encode())
+        assert come_in(Client(), forger.sign_in_there).status_code == 502
 
     @pytest.mark.parametrize("method", ["client_secret_basic", "client_secret_post"])
     def test_the_secret_is_told_as_it_wants_to_hear_it(self, forged, forger, method):
@@ -57,6 +71,21 @@ class TestItsKeys:
         assert form.get("client_secret") == ([OUR_SECRET] if method == "client_secret_post" else None)
         assert len(form["code_verifier"][0]) >= 43
         assert form["redirect_uri"] == [BACK]
+
+
+class TestItsDescription:
+    """Authlib hands what it keeps of one to its sessions, where some names are options."""
+
+    def test_does_not_turn_the_proof_of_the_question_off(self, forged, forger):
+        forger.document = {"code_challenge_method": None, "scope": "openid", "redirect_uri": "https://evil.example"}
+        wish = dict(parse_qsl(urlsplit(start(Client())).query))
+        assert wish["code_challenge_method"] == "S256"
+        assert (wish["redirect_uri"], wish["scope"]) == (BACK, "openid profile email")
+
+    def test_sets_no_option_of_the_session(self, forged, forger):
+        forger.document = {"proxies": {"http": "http://127.0.0.1:1"}, "verify": False, "client_id": "other"}
+        assert come_in(Client(), forger.sign_in_there).status_code == 302
+        assert forger.asked.count("/token") == 1
 
 
 class TestAProviderInTrouble:
@@ -105,6 +134,14 @@ class TestAProviderInTrouble:
         ours = "\n".join(each.getMessage() for each in caplog.records if not each.name.startswith("urllib3"))
         assert OUR_SECRET not in ours
         assert "the-code" not in ours
+
+    def test_no_verifier_is_told_of_in_the_log(self, forger, caplog):
+        with caplog.at_level(logging.DEBUG):
+            browser = Client()
+            start(browser)
+        verifier = browser.session["external"]["verifier"]
+        assert len(verifier) == 64
+        assert verifier not in caplog.text
 
     def test_tries_are_counted_by_address(self, forger, limit):
         limit(login_address="2/60")
