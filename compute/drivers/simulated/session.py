@@ -12,7 +12,10 @@ import psycopg
 from psycopg.pq import TransactionStatus
 from psycopg.rows import namedtuple_row
 
-SCHEMA = Path(__file__).with_name("schema.sql").read_text()
+FILES = Path(__file__).with_name("sql")
+PARTS = ("tables", "answers", "machines", "disks", "volumes", "archives")
+"""Its files, in the order in which they are read: what is written in plain SQL may call only what is there."""
+SCHEMA = "\n".join((FILES / f"{part}.sql").read_text() for part in PARTS)
 VERSION = hashlib.sha256(SCHEMA.encode()).hexdigest()
 # Any number will do, as long as nothing else in the database takes this advisory lock.
 INSTALL_LOCK = 0x5157_1A7E

@@ -13,7 +13,7 @@ from compute.drivers.base import DiskSpec, DriverError, Power, Refused
 from compute.drivers.simulated import SimulatedDriver
 from compute.drivers.simulated.driver import POLL_SECONDS, disk_seconds
 from compute.drivers.simulated.guest import fingerprint
-from compute.drivers.simulated.session import VERSION
+from compute.drivers.simulated.session import FILES, PARTS, VERSION
 from tests.compute.drivers.machines import (
     ARCHIVE,
     COPY,
@@ -283,6 +283,52 @@ def test_a_new_version_of_the_schema_keeps_the_machines(make_simulated, conninfo
         assert connection.execute(
             "SELECT obj_description('simulated'::regnamespace, 'pg_namespace')"
         ).fetchone() == (VERSION,)
+
+
+OLDER = """
+CREATE OR REPLACE FUNCTION simulated.is_off(m simulated.machine, at timestamptz) RETURNS boolean
+    LANGUAGE sql IMMUTABLE AS $$ SELECT m.power = 'off' $$;
+CREATE FUNCTION simulated.stop(machine_name text) RETURNS simulated.answer
+    LANGUAGE sql AS $$ SELECT simulated.simply('ok') $$;
+CREATE FUNCTION simulated.teleport(m simulated.machine) RETURNS text LANGUAGE sql AS $$ SELECT m.host $$;
+DROP FUNCTION simulated.move;
+ALTER TYPE simulated.answer ADD ATTRIBUTE bell text CASCADE;
+ALTER TABLE simulated.machine DROP COLUMN was_on, DROP COLUMN plugged;
+DROP TABLE simulated.volume CASCADE;
+COMMENT ON SCHEMA simulated IS 'older';
+"""
+"""What makes a schema one of another version: functions that differ, are too many, or are not there yet."""
+PARTS_OF_IT = {
+    "functions": (
+        "SELECT oid::regprocedure::text, pg_get_functiondef(oid) FROM pg_proc"
+        " WHERE pronamespace = 'simulated'::regnamespace"
+    ),
+    "columns": (
+        "SELECT a.attrelid::regclass::text, a.attname, format_type(a.atttypid, a.atttypmod), a.attnotnull,"
+        " pg_get_expr(d.adbin, d.adrelid)"
+        " FROM pg_attribute a JOIN pg_class c ON c.oid = a.attrelid"
+        " LEFT JOIN pg_attrdef d ON (d.adrelid, d.adnum) = (a.attrelid, a.attnum)"
+        " WHERE c.relnamespace = 'simulated'::regnamespace AND a.attnum > 0 AND NOT a.attisdropped"
+    ),
+}
+
+
+def test_an_upgraded_schema_is_as_a_fresh_one(make_simulated, conninfo):
+    def schema() -> dict[str, list]:
+        make_simulated().power(MACHINE)
+        return {what: sorted(connection.execute(query).fetchall(), key=str) for what, query in PARTS_OF_IT.items()}
+
+    with psycopg.connect(conninfo, autocommit=True) as connection:
+        connection.execute("DROP SCHEMA simulated CASCADE")
+        fresh = schema()
+        assert len(fresh["functions"]) > 30
+        connection.execute(OLDER)
+        upgraded = schema()
+    assert upgraded == fresh
+
+
+def test_all_files_of_the_schema_are_read():
+    assert sorted(path.stem for path in FILES.glob("*.sql")) == sorted(PARTS)
 
 
 # --- Processes and connections ----------------------------------------------------------------------------------

@@ -30,7 +30,10 @@ INDEXES = "SELECT tablename, indexname, indexdef FROM pg_indexes WHERE schemanam
 TRIGGERS = (
     "SELECT tgrelid::regclass::text, pg_get_triggerdef(oid) FROM pg_trigger WHERE NOT tgisinternal ORDER BY 1, 2"
 )
-FUNCTIONS = "SELECT proname, prosrc FROM pg_proc WHERE pronamespace = 'public'::regnamespace ORDER BY 1, 2"
+FUNCTIONS = """
+SELECT oid::regprocedure::text, pg_get_functiondef(oid) FROM pg_proc
+ WHERE pronamespace = 'public'::regnamespace AND prokind IN ('f', 'p') ORDER BY 1, 2
+"""
 MIGRATIONS = "SELECT app, name FROM django_migrations ORDER BY 1, 2"
 CONTENT_TYPES = "SELECT app_label, model FROM django_content_type ORDER BY 1, 2"
 PERMISSIONS = """
