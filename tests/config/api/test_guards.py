@@ -18,6 +18,7 @@ from compute.models import Firewall, Instance, NodeBalancerConfig
 from config.api import access
 from config.api.views import ResourceViewSet
 from regions.models import Region
+from tests.baselines import compared_with
 from tests.config.api.routes import Route, routes
 from tests.factories import (
     ContactFactory,
@@ -36,14 +37,6 @@ from tests.factories import (
 TESTS = Path(__file__).parents[2]
 ROUTES = routes()
 LISTS = [route for route in ROUTES if route.action == "list"]
-
-
-def compared_with(baseline: Path, lines: list[str], write: bool) -> None:
-    """Compare `lines` with a file in git, so that a change shows as a diff; or write it anew."""
-    text = "\n".join(lines) + "\n"
-    if write:
-        baseline.write_text(text)
-    assert baseline.read_text() == text, f"{baseline.name} differs; if that is meant, run with --write-baselines"
 
 
 def needed(scope: access.Scope) -> str:

@@ -1,0 +1,171 @@
+"""All SQL that is written by hand in production, found in the source by whatever runs it.
+
+The ORM's own statements, and what config/db compiles from querysets, are not among it. Nor are the functions of the
+simulated hypervisor, which are files of SQL already.
+"""
+
+import ast
+import re
+import textwrap
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from functools import cache
+from importlib import import_module
+from pathlib import Path
+from types import ModuleType
+
+from compute.services.hosts import placement
+from compute.services.instances import lookups
+
+ROOT = Path(__file__).resolve().parents[2]
+APPS = ("accounts", "compute", "config", "managed", "regions", "tags")
+RUNS = {"execute", "executemany", "raw", "fetch", "fetch_ordinarily", "_call"}
+"""The names of what takes a statement as its first argument."""
+STATEMENT = re.compile(
+    r"\s*(WITH|SELECT|INSERT INTO|UPDATE|DELETE FROM|LOCK TABLE|SET|CREATE|COMMENT ON)\s", re.IGNORECASE
+)
+
+BUILT = {
+    "compute.services.hosts.placement._statement": {
+        "of the freest host": lambda: placement._statement(placement._FREEST, "SKIP LOCKED"),
+        "with hosts that others have locked": lambda: placement._statement("id", ""),
+    },
+    "compute.services.instances.lookups._statement": {"": lookups._statement},
+}
+"""What functions make of templates and of the models' columns."""
+FILES = {"compute.drivers.simulated.session.SCHEMA"}
+"""What is read from files of SQL."""
+PASSED = {
+    "accounts.authentication._find": "sql",
+    "compute.drivers.simulated.driver.SimulatedDriver._call": "query",
+    "compute.drivers.simulated.session.Session._rows": "query",
+    "compute.jobs.store._ids": "sql",
+    "compute.jobs.store._one": "sql",
+    "compute.services.networking.addresses._take": "statement",
+    "compute.services.stats.sampling._average": "statement",
+    "config.db.inserts.draw_keys": "_drawing(models)",
+    "config.db.inserts.insert": "statement",
+    "config.db.prepared.Link.fetch": "sql",
+    "config.db.prepared.fetch": "sql",
+    "config.db.prepared.fetch.run": "sql",
+    "config.db.prepared.fetch_ordinarily.run": "sql",
+    "config.db.statements.Statement.run": "self.sql",
+}
+"""Functions that run what they are given or what the ORM compiles: a constant of the module, or none of ours."""
+
+
+@dataclass(frozen=True)
+class Call:
+    """A place that runs SQL: the function it is in, and what it runs, as it stands there."""
+
+    function: str
+    argument: ast.expr
+
+    @property
+    def text(self) -> str | None:
+        """The statement, if it stands in the call: in an f-string with the names of what goes into it."""
+        if isinstance(self.argument, ast.Constant):
+            return str(self.argument.value)
+        if isinstance(self.argument, ast.JoinedStr):
+            parts = self.argument.values
+            return "".join(str(p.value) if isinstance(p, ast.Constant) else _braced(p) for p in parts)
+        return None
+
+
+def _braced(part: ast.expr) -> str:
+    assert isinstance(part, ast.FormattedValue)
+    return f"{{{ast.unparse(part.value)}}}"
+
+
+@cache
+def modules() -> tuple[tuple[str, ast.Module], ...]:
+    """All modules of production but migrations, by name, with their source."""
+    paths = sorted(path for app in APPS for path in (ROOT / app).rglob("*.py") if "migrations" not in path.parts)
+    return tuple((_module_name(path), ast.parse(path.read_text())) for path in paths)
+
+
+def _module_name(path: Path) -> str:
+    parts = path.relative_to(ROOT).with_suffix("").parts
+    return ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
+
+
+def calls() -> Iterator[Call]:
+    """Every place that runs SQL."""
+    for name, tree in modules():
+        yield from calls_in(tree, name)
+
+
+def calls_in(node: ast.AST, place: str) -> Iterator[Call]:
+    """Those within a node, which is a module or what `place` names in one."""
+    for child in ast.iter_child_nodes(node):
+        named = isinstance(child, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef))
+        if isinstance(child, ast.Call) and child.args and _runs(child.func):
+            yield Call(place, child.args[0])
+        yield from calls_in(child, f"{place}.{child.name}" if named else place)  # type: ignore[attr-defined]
+
+
+def _runs(function: ast.expr) -> bool:
+    name = function.attr if isinstance(function, ast.Attribute) else getattr(function, "id", None)
+    return name in RUNS
+
+
+def constants() -> dict[str, str]:
+    """The statements that are constants of modules."""
+    return {
+        f"{name}.{target}": value
+        for name, tree in modules()
+        for target in _assigned(tree)
+        if isinstance(value := getattr(_imported(name), target, None), str) and STATEMENT.match(value)
+    }
+
+
+def _assigned(tree: ast.Module) -> Iterator[str]:
+    for node in tree.body:
+        for target in node.targets if isinstance(node, ast.Assign) else ():
+            if isinstance(target, ast.Name):
+                yield target.id
+
+
+def constant(name: str) -> str:
+    """A constant, by the name of its module and its own."""
+    module, _, target = name.rpartition(".")
+    return getattr(_imported(module), target)
+
+
+@cache
+def _imported(name: str) -> ModuleType:
+    return import_module(name)
+
+
+def snapshot() -> list[str]:
+    """Every statement under the name of what has it, in order."""
+    found = {name: text for name, text in constants().items() if name not in FILES}
+    for function, variants in BUILT.items():
+        found |= {f"{function} {variant}".strip(): make() for variant, make in variants.items()}
+    numbers: dict[str, int] = {}
+    for call in calls():
+        if call.text is not None:
+            numbers[call.function] = number = numbers.get(call.function, 0) + 1
+            found[call.function if number == 1 else f"{call.function} ({number})"] = call.text
+    lines: list[str] = []
+    for name in sorted(found):
+        lines += [f"-- {name}", *textwrap.dedent(found[name]).strip("\n").splitlines(), ""]
+    return [line.rstrip() for line in lines][:-1]
+
+
+def unknown(places: Iterable[Call]) -> list[str]:
+    """Those that run what the snapshot cannot have: no text, no constant that is a statement, none of `PASSED`."""
+    known = {name.rpartition(".")[2] for name in (*constants(), *FILES)}
+    return [
+        f"{call.function} runs {ast.unparse(call.argument)}"
+        for call in places
+        if call.text is None
+        and ast.unparse(call.argument) not in known
+        and PASSED.get(call.function) != ast.unparse(call.argument)
+        and not _is_built(call)
+    ]
+
+
+def _is_built(call: Call) -> bool:
+    made = call.argument.func if isinstance(call.argument, ast.Call) else None
+    return isinstance(made, ast.Name) and f"{call.function.rpartition('.')[0]}.{made.id}" in BUILT

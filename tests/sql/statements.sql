@@ -1,0 +1,645 @@
+-- accounts.authentication._OAUTH
+SELECT t.id, t.scope, c.client_id,
+       u.id, u.username, u.restricted, u.account_id, g.account_access, g.add_computes, g.add_databases, g.add_domains, g.add_firewalls, g.add_images, g.add_longview, g.add_nodebalancers, g.add_stackscripts, g.add_volumes, g.cancel_account, g.longview_subscription
+
+  FROM accounts_oauthaccesstoken t
+  JOIN accounts_oauthclient c ON c.id = t.application_id AND c.status = 'active'
+  LEFT JOIN accounts_account o ON o.id = c.account_id
+  JOIN accounts_user u ON u.id = t.user_id AND u.is_active
+  JOIN accounts_account a ON a.id = u.account_id AND a.is_active
+  LEFT JOIN accounts_globalgrants g ON g.user_id = u.id AND u.restricted
+
+ WHERE t.token_checksum = %s AND t.expires > statement_timestamp() AND o.is_active IS NOT FALSE
+
+-- accounts.authentication._PERSONAL
+SELECT t.id, t.scopes, NULL,
+       u.id, u.username, u.restricted, u.account_id, g.account_access, g.add_computes, g.add_databases, g.add_domains, g.add_firewalls, g.add_images, g.add_longview, g.add_nodebalancers, g.add_stackscripts, g.add_volumes, g.cancel_account, g.longview_subscription
+
+  FROM accounts_personaltoken t
+  JOIN accounts_user u ON u.id = t.user_id AND u.is_active
+  JOIN accounts_account a ON a.id = u.account_id AND a.is_active
+  LEFT JOIN accounts_globalgrants g ON g.user_id = u.id AND u.restricted
+
+ WHERE t.digest = %s AND (t.expiry IS NULL OR t.expiry > statement_timestamp())
+
+-- accounts.services.outbox._CLAIM
+UPDATE accounts_message
+   SET attempt = attempt + 1, run_at = statement_timestamp() + %s::float8 * interval '1 second'
+ WHERE id = (
+    SELECT id FROM accounts_message
+     WHERE NOT given_up AND run_at <= statement_timestamp()
+     ORDER BY run_at LIMIT 1 FOR UPDATE SKIP LOCKED)
+RETURNING id
+
+-- compute.drivers.simulated.driver.SimulatedDriver.archive_size
+SELECT * FROM simulated.archive_size(%s)
+
+-- compute.drivers.simulated.driver.SimulatedDriver.archive_upload
+SELECT * FROM simulated.archive_upload(%s, %s, %s)
+
+-- compute.drivers.simulated.driver.SimulatedDriver.archives
+SELECT name FROM simulated.archive
+
+-- compute.drivers.simulated.driver.SimulatedDriver.booted
+SELECT boot, boots FROM simulated.machine WHERE name = %s
+
+-- compute.drivers.simulated.driver.SimulatedDriver.calls
+SELECT call, count FROM simulated.call WHERE machine = %s
+
+-- compute.drivers.simulated.driver.SimulatedDriver.clear_faults
+WITH gone AS (DELETE FROM simulated.fault) DELETE FROM simulated.call
+
+-- compute.drivers.simulated.driver.SimulatedDriver.create_disk
+SELECT * FROM simulated.create_disk((%s, %s, %s, %s, %s, %s, %s, now(), now(), %s, %s)::simulated.disk, %s, %s, %s, %s, %s)
+
+-- compute.drivers.simulated.driver.SimulatedDriver.create_volume
+SELECT * FROM simulated.create_volume(%s, %s, %s, %s, %s, %s, %s)
+
+-- compute.drivers.simulated.driver.SimulatedDriver.define
+SELECT * FROM simulated.define(%s, %s, %s, %s, %s)
+
+-- compute.drivers.simulated.driver.SimulatedDriver.delete_archive
+SELECT * FROM simulated.delete_archive(%s)
+
+-- compute.drivers.simulated.driver.SimulatedDriver.delete_disk
+SELECT * FROM simulated.delete_disk(%s, %s)
+
+-- compute.drivers.simulated.driver.SimulatedDriver.delete_volume
+SELECT * FROM simulated.delete_volume(%s)
+
+-- compute.drivers.simulated.driver.SimulatedDriver.disks
+SELECT * FROM simulated.disks(%s)
+
+-- compute.drivers.simulated.driver.SimulatedDriver.faults
+SELECT * FROM simulated.fault ORDER BY id
+
+-- compute.drivers.simulated.driver.SimulatedDriver.fill
+UPDATE simulated.disk SET used = %s WHERE machine = %s AND name = %s
+
+-- compute.drivers.simulated.driver.SimulatedDriver.fill_volume
+UPDATE simulated.volume SET used = %s WHERE name = %s
+
+-- compute.drivers.simulated.driver.SimulatedDriver.firewall
+SELECT firewall_version, firewall FROM simulated.machine WHERE name = %s AND firewall_version > 0
+
+-- compute.drivers.simulated.driver.SimulatedDriver.forget_all
+WITH gone AS (DELETE FROM simulated.archive), drained AS (DELETE FROM simulated.volume) DELETE FROM simulated.machine
+
+-- compute.drivers.simulated.driver.SimulatedDriver.inventory
+SELECT m.name, array_remove(array_agg(d.name), NULL) AS disks FROM simulated.machine m LEFT JOIN simulated.disk d ON d.machine = m.name GROUP BY m.name
+
+-- compute.drivers.simulated.driver.SimulatedDriver.lets_in
+SELECT root_hash, fingerprints FROM simulated.disk WHERE machine = %s AND name = %s
+
+-- compute.drivers.simulated.driver.SimulatedDriver.move
+SELECT * FROM simulated.move(%s, %s, %s)
+
+-- compute.drivers.simulated.driver.SimulatedDriver.plug
+SELECT * FROM simulated.plug(%s, %s, %s)
+
+-- compute.drivers.simulated.driver.SimulatedDriver.plugged
+SELECT plugged FROM simulated.machine m WHERE name = %s AND NOT simulated.is_off(m, clock_timestamp())
+
+-- compute.drivers.simulated.driver.SimulatedDriver.power
+SELECT * FROM simulated.power(%s)
+
+-- compute.drivers.simulated.driver.SimulatedDriver.power_off
+UPDATE simulated.machine SET halts_at = clock_timestamp() WHERE name = %s AND power = 'on'
+
+-- compute.drivers.simulated.driver.SimulatedDriver.powered_off
+SELECT * FROM simulated.powered_off(%s)
+
+-- compute.drivers.simulated.driver.SimulatedDriver.ran_script
+SELECT script_digest FROM simulated.disk WHERE machine = %s AND name = %s
+
+-- compute.drivers.simulated.driver.SimulatedDriver.resize_disk
+SELECT * FROM simulated.resize_disk(%s, %s, %s, %s)
+
+-- compute.drivers.simulated.driver.SimulatedDriver.resize_volume
+SELECT * FROM simulated.resize_volume(%s, %s, %s)
+
+-- compute.drivers.simulated.driver.SimulatedDriver.save_disk
+SELECT * FROM simulated.save_disk(%s, %s, %s, %s, %s)
+
+-- compute.drivers.simulated.driver.SimulatedDriver.script
+INSERT INTO simulated.fault (action, call, machine, host, nth, count, amount) VALUES (%s, %s, %s, %s, %s, %s, %s) RETURNING id
+
+-- compute.drivers.simulated.driver.SimulatedDriver.set_firewall
+SELECT * FROM simulated.set_firewall(%s, %s, %s)
+
+-- compute.drivers.simulated.driver.SimulatedDriver.set_password
+SELECT * FROM simulated.set_password(%s, %s, %s)
+
+-- compute.drivers.simulated.driver.SimulatedDriver.start
+SELECT * FROM simulated.start(%s, %s, %s, %s, %s)
+
+-- compute.drivers.simulated.driver.SimulatedDriver.stop
+SELECT * FROM simulated.stop(%s, %s)
+
+-- compute.drivers.simulated.driver.SimulatedDriver.undefine
+SELECT * FROM simulated.undefine(%s)
+
+-- compute.drivers.simulated.driver.SimulatedDriver.unplug
+SELECT * FROM simulated.unplug(%s, %s)
+
+-- compute.drivers.simulated.driver.SimulatedDriver.usage
+SELECT * FROM simulated.usage(%s)
+
+-- compute.drivers.simulated.driver.SimulatedDriver.volume_size
+SELECT * FROM simulated.volume_size(%s)
+
+-- compute.drivers.simulated.driver.SimulatedDriver.volumes
+SELECT name, size FROM simulated.volume
+
+-- compute.drivers.simulated.session.Session._prepare
+SELECT obj_description(to_regnamespace('simulated'), 'pg_namespace'), set_config('synchronous_commit', 'off', false) AS commit, set_config('statement_timeout', %s, false) AS timeout
+
+-- compute.drivers.simulated.session.install
+SELECT pg_advisory_xact_lock(%s)
+
+-- compute.drivers.simulated.session.install (2)
+SELECT obj_description(oid, 'pg_namespace') FROM pg_namespace WHERE nspname = 'simulated'
+
+-- compute.drivers.simulated.session.install (3)
+SET LOCAL client_min_messages = warning
+
+-- compute.drivers.simulated.session.install (4)
+COMMENT ON SCHEMA simulated IS '{VERSION}'
+
+-- compute.jobs.store._CLAIM
+WITH claimed AS (
+    UPDATE compute_job
+       SET lease_until = statement_timestamp()
+             + %(lease)s::float8 * interval '1 second', attempt = attempt + 1, fence = fence + 1
+     WHERE id = %(id)s AND state IN ('active', 'undoing') AND
+    (run_at <= statement_timestamp() OR run_at > statement_timestamp() + %(horizon)s::float8 * interval '1 second')
+    AND (lease_until IS NULL OR lease_until < statement_timestamp() OR lease_until > statement_timestamp() + %(horizon)s::float8 * interval '1 second')
+
+ RETURNING *
+), updated_event AS (
+    UPDATE accounts_event SET status = 'started', started = statement_timestamp()
+      FROM claimed WHERE accounts_event.id = claimed.event_id AND accounts_event.status = 'scheduled'
+)
+SELECT *, deadline_at < statement_timestamp() AS overdue FROM claimed
+
+-- compute.jobs.store._DUE
+UPDATE compute_job SET notified_at = statement_timestamp()
+ WHERE id = ANY(ARRAY(
+    SELECT id FROM compute_job
+     WHERE state IN ('active', 'undoing') AND
+    (run_at <= statement_timestamp() OR run_at > statement_timestamp() + %(horizon)s::float8 * interval '1 second')
+    AND (lease_until IS NULL OR lease_until < statement_timestamp() OR lease_until > statement_timestamp() + %(horizon)s::float8 * interval '1 second')
+ AND
+    (notified_at IS NULL OR notified_at < statement_timestamp() - %(patience)s::float8 * interval '1 second'
+     OR notified_at > statement_timestamp() + %(horizon)s::float8 * interval '1 second')
+
+     ORDER BY run_at LIMIT %(limit)s FOR UPDATE SKIP LOCKED))
+RETURNING id
+
+-- compute.jobs.store._FINISH
+WITH finished AS (
+    UPDATE compute_job
+       SET state = %(state)s::text, error = %(error)s, encrypted = NULL, lease_until = NULL,
+           finished_at = statement_timestamp()
+     WHERE id = %(id)s AND fence = %(fence)s AND state IN ('active', 'undoing')
+ RETURNING *
+), updated_event AS (
+    UPDATE accounts_event
+       SET status = %(event_status)s::text, message = %(message)s,
+           percent_complete = CASE WHEN %(event_status)s::text = 'finished' THEN 100 ELSE percent_complete END,
+           duration = EXTRACT(epoch FROM statement_timestamp() - COALESCE(started, statement_timestamp())),
+           time_remaining = NULL
+      FROM finished WHERE accounts_event.id = finished.event_id
+), confirmed AS (
+    UPDATE compute_instance
+       SET status = %(status)s::text, updated = statement_timestamp(),
+           booted_config_id = COALESCE(
+               (SELECT id FROM compute_config WHERE id = %(booted)s::bigint AND NOT rescue), booted_config_id)
+      FROM finished WHERE compute_instance.id = finished.instance_id
+       AND compute_instance.status = %(during)s::text AND %(status)s::text IS NOT NULL
+)
+SELECT * FROM finished
+
+-- compute.jobs.store._FINISH_EVENT_SEGMENT
+UPDATE accounts_event
+   SET status = 'finished', percent_complete = 100,
+       duration = EXTRACT(epoch FROM statement_timestamp() - COALESCE(started, statement_timestamp())),
+       time_remaining = NULL
+ WHERE id = %s
+
+-- compute.jobs.store._LOCK_INSTANCES
+SELECT FROM compute_instance WHERE id = ANY(%s) ORDER BY id FOR NO KEY UPDATE
+
+-- compute.jobs.store._LOCK_JOB
+SELECT FROM compute_job WHERE id = %s FOR NO KEY UPDATE
+
+-- compute.jobs.store._PROMOTE
+UPDATE compute_job AS queued
+   SET state = 'active', run_at = statement_timestamp(),
+       deadline_at = statement_timestamp() + (deadline_at - created)
+ WHERE state = 'queued' AND NOT EXISTS (
+    SELECT FROM compute_job AS live
+     WHERE live.instance_id = queued.instance_id AND live.state IN ('active', 'undoing'))
+RETURNING id
+
+-- compute.jobs.store._SETTLE
+WITH settled AS (
+    UPDATE compute_job
+       SET state = %(state)s::text, step = %(step)s, error = %(error)s, data = COALESCE(%(data)s::jsonb, data),
+           attempt = CASE WHEN %(keep_attempt)s::boolean THEN attempt ELSE 0 END,
+           run_at = statement_timestamp() + %(delay)s::float8 * interval '1 second', notified_at = NULL,
+           lease_until = CASE WHEN %(keep_lease)s::boolean
+                              THEN statement_timestamp() + %(lease)s::float8 * interval '1 second' END
+     WHERE id = %(id)s AND fence = %(fence)s AND state IN ('active', 'undoing')
+ RETURNING *
+), updated_event AS (
+    UPDATE accounts_event
+       SET percent_complete = GREATEST(percent_complete, %(percent)s::smallint),
+           rate = COALESCE(%(rate)s::text, rate), time_remaining = %(remaining)s::integer
+      FROM settled WHERE accounts_event.id = settled.event_id AND %(percent)s::smallint IS NOT NULL
+)
+SELECT *, deadline_at < statement_timestamp() AS overdue FROM settled
+
+-- compute.services.backups.schedule._clock
+SELECT statement_timestamp()
+
+-- compute.services.firewalls.delivery._CHANGED
+INSERT INTO compute_packetfilter AS f (instance_id, wanted)
+SELECT id, 1 FROM unnest(%s::bigint[]) AS id ORDER BY id
+ON CONFLICT (instance_id) DO UPDATE
+   SET wanted = f.wanted + 1, run_at = statement_timestamp(), notified_at = NULL, attempt = 0,
+       changed = CASE WHEN f.applied < f.wanted THEN f.changed ELSE statement_timestamp() END
+
+-- compute.services.firewalls.delivery._CLAIM
+UPDATE compute_packetfilter
+   SET lease_until = statement_timestamp() + %(lease)s::float8 * interval '1 second', attempt = attempt + 1,
+       fence = fence + 1
+ WHERE instance_id = %(id)s AND applied < wanted AND
+    (run_at <= statement_timestamp() OR run_at > statement_timestamp() + %(horizon)s::float8 * interval '1 second')
+    AND (lease_until IS NULL OR lease_until < statement_timestamp() OR lease_until > statement_timestamp() + %(horizon)s::float8 * interval '1 second')
+
+RETURNING instance_id, fence, attempt, statement_timestamp()
+
+-- compute.services.firewalls.delivery._DUE
+UPDATE compute_packetfilter SET notified_at = statement_timestamp()
+ WHERE instance_id = ANY(ARRAY(
+    SELECT instance_id FROM compute_packetfilter
+     WHERE applied < wanted AND
+    (run_at <= statement_timestamp() OR run_at > statement_timestamp() + %(horizon)s::float8 * interval '1 second')
+    AND (lease_until IS NULL OR lease_until < statement_timestamp() OR lease_until > statement_timestamp() + %(horizon)s::float8 * interval '1 second')
+ AND
+    (notified_at IS NULL OR notified_at < statement_timestamp() - %(patience)s::float8 * interval '1 second'
+     OR notified_at > statement_timestamp() + %(horizon)s::float8 * interval '1 second')
+
+     ORDER BY run_at LIMIT %(limit)s FOR UPDATE SKIP LOCKED))
+RETURNING instance_id
+
+-- compute.services.firewalls.delivery._POSTPONE
+UPDATE compute_packetfilter
+   SET lease_until = NULL, error = %(error)s, notified_at = NULL,
+       run_at = CASE WHEN attempt = 0 THEN run_at
+                     ELSE statement_timestamp() + %(delay)s::float8 * interval '1 second' END
+ WHERE instance_id = %(id)s AND fence = %(fence)s
+
+-- compute.services.firewalls.delivery._SETTLE
+UPDATE compute_packetfilter
+   SET applied = CASE WHEN %(applied)s > wanted THEN applied ELSE GREATEST(applied, %(applied)s) END,
+       wanted = CASE WHEN %(applied)s > wanted THEN %(applied)s + 1 ELSE wanted END,
+       confirmed = statement_timestamp(), lease_until = NULL, attempt = 0, error = '',
+       changed = CASE WHEN %(applied)s = wanted THEN changed ELSE statement_timestamp() END
+ WHERE instance_id = %(id)s AND fence = %(fence)s
+RETURNING applied < wanted
+
+-- compute.services.heartbeats._RECORD
+INSERT INTO compute_heartbeat (id, kind, hostname, pid, version, queues)
+VALUES (%(id)s, %(kind)s, %(hostname)s, %(pid)s, %(version)s, %(queues)s)
+ON CONFLICT (id) DO UPDATE
+   SET seen = statement_timestamp(), stopped = NULL, queues = excluded.queues
+
+-- compute.services.heartbeats._STOP
+UPDATE compute_heartbeat SET seen = statement_timestamp(), stopped = statement_timestamp() WHERE id = %s
+
+-- compute.services.hosts.placement._PLACE
+WITH chosen AS (
+    SELECT id FROM compute_host
+     WHERE region_id = %(region)s AND id IS DISTINCT FROM %(avoid)s::bigint AND {fits}
+     ORDER BY {order}
+     LIMIT 1 FOR NO KEY UPDATE {others}
+), taken AS (
+    UPDATE compute_host
+       SET memory_used = memory_used + %(memory)s, vcpus_used = vcpus_used + %(vcpus)s,
+           disk_used = disk_used + %(disk)s
+     WHERE id = (SELECT id FROM chosen) AND {fits}
+ RETURNING *
+), reserved AS (
+    INSERT INTO compute_reservation AS reserved (host_id, instance_id, memory, vcpus, disk)
+    SELECT id, %(instance)s, %(memory)s, %(vcpus)s, %(disk)s FROM taken
+    ON CONFLICT (instance_id, host_id) DO UPDATE
+       SET memory = reserved.memory + excluded.memory, vcpus = reserved.vcpus + excluded.vcpus,
+           disk = reserved.disk + excluded.disk
+)
+SELECT {columns} FROM taken
+
+-- compute.services.hosts.placement._statement of the freest host
+WITH chosen AS (
+    SELECT id FROM compute_host
+     WHERE region_id = %(region)s AND id IS DISTINCT FROM %(avoid)s::bigint AND enabled AND maintenance IS NULL AND memory_used + %(memory)s <= memory AND vcpus_used + %(vcpus)s <= vcpus AND disk_used + %(disk)s <= disk
+     ORDER BY
+    LEAST(
+        (memory - memory_used)::float8 / NULLIF(memory, 0), (vcpus - vcpus_used)::float8 / NULLIF(vcpus, 0),
+        (disk - disk_used)::float8 / NULLIF(disk, 0)
+    ) DESC, id
+
+     LIMIT 1 FOR NO KEY UPDATE SKIP LOCKED
+), taken AS (
+    UPDATE compute_host
+       SET memory_used = memory_used + %(memory)s, vcpus_used = vcpus_used + %(vcpus)s,
+           disk_used = disk_used + %(disk)s
+     WHERE id = (SELECT id FROM chosen) AND enabled AND maintenance IS NULL AND memory_used + %(memory)s <= memory AND vcpus_used + %(vcpus)s <= vcpus AND disk_used + %(disk)s <= disk
+ RETURNING *
+), reserved AS (
+    INSERT INTO compute_reservation AS reserved (host_id, instance_id, memory, vcpus, disk)
+    SELECT id, %(instance)s, %(memory)s, %(vcpus)s, %(disk)s FROM taken
+    ON CONFLICT (instance_id, host_id) DO UPDATE
+       SET memory = reserved.memory + excluded.memory, vcpus = reserved.vcpus + excluded.vcpus,
+           disk = reserved.disk + excluded.disk
+)
+SELECT id, uuid, label, region_id, enabled, maintenance, memory, vcpus, disk, memory_used, vcpus_used, disk_used, unreachable_since, unreachable_error, reachable_since, created FROM taken
+
+-- compute.services.hosts.placement._statement with hosts that others have locked
+WITH chosen AS (
+    SELECT id FROM compute_host
+     WHERE region_id = %(region)s AND id IS DISTINCT FROM %(avoid)s::bigint AND enabled AND maintenance IS NULL AND memory_used + %(memory)s <= memory AND vcpus_used + %(vcpus)s <= vcpus AND disk_used + %(disk)s <= disk
+     ORDER BY id
+     LIMIT 1 FOR NO KEY UPDATE
+), taken AS (
+    UPDATE compute_host
+       SET memory_used = memory_used + %(memory)s, vcpus_used = vcpus_used + %(vcpus)s,
+           disk_used = disk_used + %(disk)s
+     WHERE id = (SELECT id FROM chosen) AND enabled AND maintenance IS NULL AND memory_used + %(memory)s <= memory AND vcpus_used + %(vcpus)s <= vcpus AND disk_used + %(disk)s <= disk
+ RETURNING *
+), reserved AS (
+    INSERT INTO compute_reservation AS reserved (host_id, instance_id, memory, vcpus, disk)
+    SELECT id, %(instance)s, %(memory)s, %(vcpus)s, %(disk)s FROM taken
+    ON CONFLICT (instance_id, host_id) DO UPDATE
+       SET memory = reserved.memory + excluded.memory, vcpus = reserved.vcpus + excluded.vcpus,
+           disk = reserved.disk + excluded.disk
+)
+SELECT id, uuid, label, region_id, enabled, maintenance, memory, vcpus, disk, memory_used, vcpus_used, disk_used, unreachable_since, unreachable_error, reachable_since, created FROM taken
+
+-- compute.services.hosts.reachability._REACHABLE
+WITH before AS (
+    SELECT id, unreachable_since FROM compute_host
+     WHERE uuid::text = %(host)s AND unreachable_since <= %(asked)s FOR NO KEY UPDATE
+)
+UPDATE compute_host AS host
+   SET unreachable_since = NULL, unreachable_error = '', reachable_since = statement_timestamp()
+  FROM before WHERE host.id = before.id
+RETURNING host.label, statement_timestamp() - before.unreachable_since, host.maintenance IS NOT NULL
+
+-- compute.services.hosts.reachability._UNREACHABLE
+WITH before AS (
+    SELECT id, unreachable_since FROM compute_host
+     WHERE uuid::text = %(host)s AND (reachable_since IS NULL OR reachable_since <= %(asked)s)
+       AND (unreachable_since IS NULL OR unreachable_error <> %(error)s)
+       FOR NO KEY UPDATE
+)
+UPDATE compute_host AS host
+   SET unreachable_since = COALESCE(host.unreachable_since, statement_timestamp()), unreachable_error = %(error)s
+  FROM before WHERE host.id = before.id
+RETURNING host.label, before.unreachable_since IS NULL AS begins, host.maintenance IS NOT NULL AS maintained
+
+-- compute.services.instances.lookups._statement
+        SELECT t.id, t.label, t.type_class, t.memory, t.disk, t.vcpus, t.gpus, t.transfer, t.network_out, t.price_hourly, t.price_monthly, t.backup_price_hourly, t.backup_price_monthly, t.successor_id, t.deprecated, r.id, r.country, r.capabilities, r.status, r.retired, r.resolvers_ipv4, r.resolvers_ipv6, i.id, i.number, i.account_id, i.label, i.vendor, i.description, i.size, i.is_public, i.deprecated, i.type, i.status, i.created, i.updated, i.created_by, i.expiry, i.eol,
+               EXISTS (SELECT FROM compute_host h WHERE h.region_id = r.id AND enabled AND maintenance IS NULL AND memory_used + t.memory <= memory AND vcpus_used + t.vcpus <= vcpus AND disk_used + t.disk <= disk),
+               (SELECT network FROM compute_addresspool p WHERE p.region_id = r.id AND p.kind = 'slaac'
+                 ORDER BY p.id LIMIT 1),
+               a.backups_enabled, a.network_helper
+          FROM (SELECT %(type)s::text AS type, %(region)s::text AS region, %(image)s::text AS image) AS asked
+          JOIN accounts_account a ON a.id = %(account)s
+          LEFT JOIN compute_instancetype t ON t.id = asked.type
+          LEFT JOIN regions_region r ON r.id = asked.region
+          LEFT JOIN compute_image i
+                 ON i.id = asked.image AND (
+    i.status <> 'deleting' AND (
+        i.is_public OR i.account_id = %(account)s AND (
+            NOT %(restricted)s OR EXISTS (
+                SELECT FROM accounts_grant g
+                 WHERE g.user_id = %(user)s AND g.entity_type = 'image' AND g.entity_id = i.number)))
+)
+
+-- compute.services.networking.addresses._FOR_INSTANCE
+UPDATE compute_address SET instance_id = %(holder)s
+ WHERE id = (
+    SELECT id FROM compute_address
+     WHERE region_id = %(region)s AND public = %(public)s AND instance_id IS NULL AND nodebalancer_id IS NULL
+     ORDER BY released ASC NULLS FIRST, id
+     LIMIT 1 FOR UPDATE SKIP LOCKED)
+RETURNING address
+
+-- compute.services.networking.addresses._FOR_NODEBALANCER
+UPDATE compute_address SET nodebalancer_id = %(holder)s
+ WHERE id = (
+    SELECT id FROM compute_address
+     WHERE region_id = %(region)s AND public = %(public)s AND instance_id IS NULL AND nodebalancer_id IS NULL
+     ORDER BY released ASC NULLS FIRST, id
+     LIMIT 1 FOR UPDATE SKIP LOCKED)
+RETURNING address
+
+-- compute.services.networking.addresses._LIST
+UPDATE compute_instance SET updated = statement_timestamp(), ipv4 = ARRAY(
+    SELECT host(a.address) FROM compute_address a
+     WHERE a.instance_id = compute_instance.id AND a.region_id = compute_instance.region_id
+     ORDER BY a.public DESC, array_position(compute_instance.ipv4, host(a.address)::varchar), a.id)
+ WHERE id = ANY(%s)
+
+-- compute.services.networking.addresses._TAKE
+UPDATE compute_address SET {column} = %(holder)s
+ WHERE id = (
+    SELECT id FROM compute_address
+     WHERE region_id = %(region)s AND public = %(public)s AND instance_id IS NULL AND nodebalancer_id IS NULL
+     ORDER BY released ASC NULLS FIRST, id
+     LIMIT 1 FOR UPDATE SKIP LOCKED)
+RETURNING address
+
+-- compute.services.networking.pools.FILL
+INSERT INTO compute_address (pool_id, region_id, address, prefix, gateway, public)
+SELECT %(pool)s, %(region)s, %(network)s::inet + host, %(prefix)s, %(gateway)s::inet, %(public)s
+FROM generate_series(%(first)s::bigint, %(last)s::bigint) AS host
+WHERE %(network)s::inet + host <> %(gateway)s::inet
+ON CONFLICT (address) DO NOTHING
+
+-- compute.services.networking.pools.check_pool
+LOCK TABLE compute_addresspool IN SHARE ROW EXCLUSIVE MODE
+
+-- compute.services.networking.ranges._LOWEST
+WITH taken AS (
+    SELECT NULL::inet AS first, NULL::inet AS last
+     UNION ALL
+    SELECT range, host(broadcast(set_masklen(range, prefix)))::inet
+      FROM compute_ipv6range WHERE pool_id = %(pool)s
+), gaps AS (
+    SELECT CASE WHEN last IS NULL THEN host(network(%(network)s::inet))::inet
+                WHEN last >= host(broadcast(%(network)s::inet))::inet THEN NULL
+                WHEN last = host(broadcast(set_masklen(last, %(prefix)s::int)))::inet THEN last + 1
+                ELSE host(broadcast(set_masklen(last, %(prefix)s::int)))::inet + 1 END AS start,
+           lead(first) OVER (ORDER BY first NULLS FIRST) AS following
+      FROM taken
+)
+SELECT host(start) FROM gaps
+ WHERE set_masklen(start, %(prefix)s::int) <<= %(network)s::inet
+   AND (following IS NULL OR following > host(broadcast(set_masklen(start, %(prefix)s::int)))::inet)
+ ORDER BY start LIMIT 1
+
+-- compute.services.seed.seed
+LOCK TABLE {SeededRow._meta.db_table} IN SHARE ROW EXCLUSIVE MODE
+
+-- compute.services.stats.alerts._INSERT
+INSERT INTO compute_alert (instance_id, metric, value, threshold, raised)
+VALUES (%s, %s, %s, %s, statement_timestamp())
+ON CONFLICT (instance_id, metric) WHERE cleared IS NULL DO NOTHING
+RETURNING id
+
+-- compute.services.stats.alerts._STANDING
+WITH used AS (
+    SELECT instance_id, sum(cpu) / %(samples)s AS cpu, sum(io) / %(samples)s AS io,
+           sum(v4_in + v6_in) / %(samples)s / 1e6 AS network_in,
+           sum(v4_out + v6_out) / %(samples)s / 1e6 AS network_out
+      FROM compute_sample WHERE span = 300 AND at >= %(since)s AND at < %(until)s
+     GROUP BY instance_id
+), standing AS (
+    SELECT i.id, m.metric, COALESCE(m.value, 0)::float8 AS value, m.threshold,
+           m.threshold > 0 AND COALESCE(m.value, 0) > m.threshold AS above
+      FROM compute_instance i
+      JOIN compute_instancetype t ON t.id = i.type_id
+      LEFT JOIN used u ON u.instance_id = i.id
+      LEFT JOIN compute_transfer q ON q.instance_id = i.id AND q.month = %(month)s
+     CROSS JOIN LATERAL (VALUES
+           ('cpu', u.cpu, i.alert_cpu), ('io', u.io, i.alert_io), ('network_in', u.network_in, i.alert_network_in),
+           ('network_out', u.network_out, i.alert_network_out),
+           ('transfer_quota', 100.0 * q.sent / NULLIF(t.transfer * 1e9, 0), i.alert_transfer_quota)
+         ) AS m (metric, value, threshold)
+)
+SELECT s.id, s.metric, s.value, s.threshold, a.id
+  FROM standing s
+  LEFT JOIN compute_alert a ON a.instance_id = s.id AND a.metric = s.metric AND a.cleared IS NULL
+ WHERE s.above <> (a.id IS NOT NULL)
+ ORDER BY s.id, s.metric
+
+-- compute.services.stats.sampling._THIN
+INSERT INTO compute_sample (instance_id, span, at, {columns})
+SELECT instance_id, %(wide)s, to_timestamp(floor(extract(epoch FROM at) / %(wide)s) * %(wide)s), {averages}
+  FROM compute_sample
+ WHERE span = %(narrow)s AND at >= %(since)s AND at < %(until)s
+ GROUP BY instance_id, 3
+ON CONFLICT (instance_id, span, at) DO NOTHING
+
+-- compute.worker.steps.basic._PROFILE
+SELECT c.kernel_id, c.root_device, c.run_level, c.virt_mode, c.memory_limit, c.helpers, c.interfaces, c.rescue,
+       i.ipv4, i.ipv6, t.memory,
+       ARRAY(SELECT d.slot FROM compute_configdevice d WHERE d.config_id = c.id ORDER BY d.slot),
+       ARRAY(SELECT d.disk_id FROM compute_configdevice d WHERE d.config_id = c.id ORDER BY d.slot),
+       (SELECT jsonb_agg(jsonb_build_array(d.slot, v.id, v.label, v.instance_id = i.id) ORDER BY d.slot)
+          FROM compute_volumedevice d JOIN compute_volume v ON v.id = d.volume_id WHERE d.config_id = c.id)
+  FROM compute_config c
+  JOIN compute_instance i ON i.id = c.instance_id
+  JOIN compute_instancetype t ON t.id = i.type_id
+ WHERE c.id = %s AND c.instance_id = %s
+
+-- config.api.documents.healthz
+SELECT 1
+
+-- config.apps.bound_idle_transactions
+SELECT set_config('idle_in_transaction_session_timeout', %s, false)
+
+-- config.db.clock.database_now
+SELECT clock_timestamp()
+
+-- config.db.fresh_database.create_tables
+SELECT pg_advisory_xact_lock(%s)
+
+-- config.db.inserts.insert_together
+WITH {inserts} SELECT 1
+
+-- config.laptop.embedded.postgres.Postgres._ensure_database
+select 1 from pg_database where datname = %s
+
+-- config.laptop.embedded.postgres.Postgres._ensure_database (2)
+create database {DATABASE}
+
+-- config.laptop.serving.lock.database_locked
+SET LOCAL idle_in_transaction_session_timeout = 0
+
+-- config.laptop.serving.lock.database_locked (2)
+SELECT pg_try_advisory_xact_lock(%s)
+
+-- config.management.commands.migrate.one_at_a_time
+SET LOCAL idle_in_transaction_session_timeout = 0
+
+-- config.management.commands.migrate.one_at_a_time (2)
+SET LOCAL statement_timeout = 0
+
+-- config.management.commands.migrate.one_at_a_time (3)
+SELECT pg_advisory_xact_lock(%s)
+
+-- managed.services.compute_settings._FORGET
+UPDATE managed_computesettings s SET ip = %(any)s, "user" = NULL, port = NULL
+  FROM compute_instance i
+ WHERE s.instance_id = i.id AND i.id = ANY(%(ids)s)
+   AND s.ip NOT IN (%(any)s, COALESCE(split_part(i.ipv6, '/', 1), '')) AND NOT s.ip = ANY(i.ipv4)
+
+-- managed.services.probing._CLAIM
+WITH held AS (
+    SELECT account_id, count(*) AS checks FROM managed_service
+     WHERE lease_until > statement_timestamp() GROUP BY account_id),
+queue AS MATERIALIZED (
+    SELECT d.id, COALESCE(held.checks, 0)
+           + row_number() OVER (PARTITION BY d.account_id ORDER BY d.next_check_at, d.id) AS place
+      FROM managed_service d
+      JOIN accounts_account a ON a.id = d.account_id AND a.is_active AND a.managed
+      LEFT JOIN held ON held.account_id = d.account_id
+     WHERE d.status <> 'disabled' AND (d.next_check_at <= statement_timestamp()
+            OR d.next_check_at > statement_timestamp() + %(late)s * interval '1 second')
+       AND (d.lease_until IS NULL OR d.lease_until <= statement_timestamp())),
+due AS MATERIALIZED (
+    SELECT d.id FROM managed_service d JOIN queue ON queue.id = d.id AND queue.place <= %(share)s
+     WHERE d.status <> 'disabled' AND (d.next_check_at <= statement_timestamp()
+            OR d.next_check_at > statement_timestamp() + %(late)s * interval '1 second')
+       AND (d.lease_until IS NULL OR d.lease_until <= statement_timestamp())
+     ORDER BY d.next_check_at LIMIT %(most)s FOR NO KEY UPDATE OF d SKIP LOCKED)
+UPDATE managed_service s
+   SET fence = s.fence + 1, lease_until = statement_timestamp() + (s.timeout + %(margin)s) * interval '1 second'
+  FROM due WHERE s.id = due.id
+RETURNING s.id, s.account_id, s.fence, statement_timestamp(), s.service_type, s.address, COALESCE(s.body, ''),
+          s.timeout, s.region_id IS NOT NULL
+
+-- managed.services.probing._RELEASE
+UPDATE managed_service s SET lease_until = NULL
+  FROM unnest(%(ids)s::bigint[], %(fences)s::bigint[]) AS mine (id, fence)
+ WHERE s.id = mine.id AND s.fence = mine.fence
+
+-- managed.services.probing._SUPERSEDED
+SELECT mine.place FROM unnest(%(ids)s::bigint[], %(fences)s::bigint[]) WITH ORDINALITY AS mine (id, fence, place)
+  LEFT JOIN managed_service s ON s.id = mine.id AND s.fence = mine.fence
+ WHERE s.id IS NULL
+
+-- managed.services.probing._THIN
+WITH kept AS MATERIALIZED (SELECT id FROM managed_service FOR KEY SHARE SKIP LOCKED)
+INSERT INTO managed_measurement (service_id, span, at, checks, failed, milliseconds)
+SELECT m.service_id, %(hour)s, date_trunc('hour', m.at, 'UTC'), sum(m.checks), sum(m.failed), avg(m.milliseconds)
+  FROM kept s
+ CROSS JOIN LATERAL (
+    SELECT max(at) AS at FROM managed_measurement WHERE service_id = s.id AND span = %(hour)s) last
+  JOIN managed_measurement m ON m.service_id = s.id AND m.span = 0 AND m.at < %(until)s
+       AND m.at >= COALESCE(last.at + interval '1 hour', '-infinity')
+ GROUP BY m.service_id, 3
+ON CONFLICT (service_id, span, at) DO NOTHING
+
+-- managed.services.probing._clock
+SELECT statement_timestamp()
+
+-- managed.services.probing.settle
+SET LOCAL lock_timeout = '{PATIENCE}'
+
+-- tags.services._LOCK
+SELECT id FROM tags_tag WHERE account_id = %s AND label = ANY(%s) ORDER BY label FOR KEY SHARE
