@@ -1,0 +1,84 @@
+"""The statements that run all the time are served by the indexes that were made for them.
+
+``pytest tests/sql --write-baselines`` writes `plans.txt` anew.
+"""
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from django.test import Client
+
+from accounts import authentication
+from accounts.actors import Actor
+from accounts.services import outbox
+from compute.jobs import store
+from compute.models import Job
+from compute.services.firewalls import delivery
+from compute.services.instances import lookups
+from compute.services.networking import addresses
+from managed.services import probing
+from tests.baselines import compared_with
+from tests.bench.data import IMAGE
+from tests.sql.database import OAUTH_TOKEN, TOKEN, checksum, populated
+from tests.sql.plans import reads, statements_of
+
+__all__ = ["populated"]
+
+ACTOR = Actor(account_id=1, user_id=1, username="owner1")
+PLANS = Path(__file__).with_name("plans.txt")
+
+
+def get(path: str) -> None:
+    answer = Client().get(path, headers={"Authorization": f"Bearer {TOKEN}"})
+    assert answer.status_code == 200, answer.content
+
+
+def claimed(job_id: int) -> Job:
+    job = store.claim(job_id)
+    assert job is not None
+    return job
+
+
+def finish(job: Job) -> None:
+    store.finish(job, state="done", message="", error="", status="running", during="booting")
+
+
+def settle_probe() -> None:
+    [probe] = probing.claim(1)
+    assert probing.settle(probe, probing.Outcome(milliseconds=1.0))
+
+
+HOT: dict[str, Callable[[], object]] = {
+    "check a personal token": lambda: authentication._find(authentication._PERSONAL, checksum(TOKEN)),
+    "check an OAuth token": lambda: authentication._find(authentication._OAUTH, checksum(OAUTH_TOKEN)),
+    "list instances": lambda: get("/v4/compute/instances"),
+    "retrieve an instance": lambda: get("/v4/compute/instances/1"),
+    "look up what a create names": lambda: lookups.find_offer(ACTOR, "g6-nanode-1", "us-east", IMAGE),
+    "take an address": lambda: addresses.take("us-east", 1, public=True),
+    "sweep for due jobs": store.due,
+    "promote queued jobs": store.promote,
+    "claim a job": lambda: store.claim(1),
+    "settle a step": lambda: store.postpone(claimed(2), 1.0),
+    "finish a job": lambda: finish(claimed(3)),
+    "sweep for due packet filters": delivery.due,
+    "claim a packet filter": lambda: delivery.claim(4),
+    "claim probes": lambda: probing.claim(10),
+    "settle a probe": settle_probe,
+    "claim a message": outbox._claim,
+}
+
+
+@pytest.fixture(scope="module")
+def plans(populated) -> dict[str, list[str]]:
+    return {
+        name: sorted({each for sql, params in statements_of(run) for each in reads(sql, params)})
+        for name, run in HOT.items()
+    }
+
+
+def test_the_indexes_used_are_those_written_down(plans, write_baselines):
+    lines: list[str] = []
+    for name, tables in plans.items():
+        lines += [name, *(f"    {table}" for table in tables), ""]
+    compared_with(PLANS, lines[:-1], write_baselines)
