@@ -29,7 +29,8 @@ WITHIN = timedelta(minutes=15)
 def watch(driver: Driver | None = None) -> int:
     """Look at every host once; returns how many instances were found off that should be running.
 
-    Also how it is known which hosts answer: what did not before and does now is recorded here alone.
+    Also how it is known which hosts answer: what did not before and does now is recorded here alone. An error of
+    the host's own is an answer.
     """
     driver = driver or configured_driver()
     found = 0
@@ -44,7 +45,7 @@ def watch(driver: Driver | None = None) -> int:
             continue
         except DriverError as error:
             log.warning("host %s could not tell the watchdog what is off: %s", host, error)
-            continue
+            off = frozenset()
         if host.unreachable_since is not None:
             reachability.record_reachable(str(host.uuid), asked_at)
         found += _look(host, off, asked_at)

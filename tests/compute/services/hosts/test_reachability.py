@@ -107,6 +107,23 @@ def test_an_error_that_a_host_returns_is_logged_with_the_job_and_leaves_the_host
     assert said() == [f"WARNING {name} failed at stop, attempt 1: No."]
 
 
+def test_a_host_answers_again_when_it_returns_an_error_to_the_watchdog(host, driver, said):
+    silence(driver, host)
+    watchdog.watch(driver)
+    speak(driver)
+
+    def fail(name: str) -> NoReturn:
+        raise DriverError("Not now.")
+
+    driver.powered_off = fail
+    watchdog.watch(driver)
+    host.refresh_from_db()
+    assert host.unreachable_since is None
+    _, refusal, answer = said(logging.WARNING)
+    assert refusal == f"WARNING host {host.label} could not tell the watchdog what is off: Not now."
+    assert answer.startswith(f"WARNING host {host.label} answers again, after ")
+
+
 def test_a_host_that_nobody_knows_is_no_reason_to_say_nothing(world, host, driver, instance, said):
     job = power.reboot(world.actor, instance)
     driver.before = failing_at(len(driver.calls), Unreachable("No.", "rack-7"))
