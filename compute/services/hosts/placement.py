@@ -26,7 +26,7 @@ FITS = (
 _PLACE = """
 WITH chosen AS (
     SELECT id FROM compute_host
-     WHERE region_id = %(region)s AND id IS DISTINCT FROM %(avoid)s::bigint AND {fits}
+     WHERE region_id = %(region)s AND id IS DISTINCT FROM %(avoid)s::bigint AND {wanted} AND {fits}
      ORDER BY {order}
      LIMIT 1 FOR NO KEY UPDATE {others}
 ), taken AS (
@@ -44,6 +44,8 @@ WITH chosen AS (
 )
 SELECT {columns} FROM taken
 """
+_ANSWERS = "unreachable_since IS NULL"
+_ANY = "TRUE"
 _FREEST = """
     LEAST(
         (memory - memory_used)::float8 / NULLIF(memory, 0), (vcpus - vcpus_used)::float8 / NULLIF(vcpus, 0),
@@ -62,33 +64,33 @@ def place(
 ) -> Host:
     """Reserve room for the instance, as of type `plan`, on the host of the region with the largest free share.
 
-    Only enabled hosts that are not in maintenance are taken, and not `avoid`. The instance's row may be inserted
-    later in the same transaction (the foreign key is deferred). Raises `Invalid` on `field` where no host has room.
+    Only enabled hosts that are not in maintenance are taken, and not `avoid`; those that do not answer only where
+    no other has room, for they may be back in a minute. The instance's row may be inserted later in the same
+    transaction (the foreign key is deferred). Raises `Invalid` on `field` where no host has room.
     """
     asked = {"region": region_id, "instance": instance.pk, "avoid": avoid and avoid.pk, **_sizes(plan)}
     before = transaction.savepoint()
     # hosts at which another placement is at work are passed over; only if there is no other are they waited for
-    row = _take(asked, _FREEST, "SKIP LOCKED")
-    if row is None:
+    for wanted, order, others in ((_ANSWERS, _FREEST, "SKIP LOCKED"), (_ANSWERS, "id", ""), (_ANY, "id", "")):
+        row = _take(asked, wanted, order, others)
+        if row is not None:
+            return Host.from_db(connection.alias, _columns(), row)
         # A host that another placement filled before we had its row stays locked by us. Who waits for some while
         # holding others has to take them in the order of their keys, as all do, and so with none in hand.
         transaction.savepoint_rollback(before)
-        row = _take(asked, "id", "")
-    if row is None:
-        raise Invalid(FULL, field)
-    return Host.from_db(connection.alias, _columns(), row)
+    raise Invalid(FULL, field)
 
 
-def _take(asked: dict[str, Any], order: str, others: str) -> tuple[Any, ...] | None:
+def _take(asked: dict[str, Any], wanted: str, order: str, others: str) -> tuple[Any, ...] | None:
     with connection.cursor() as cursor:
-        cursor.execute(_statement(order, others), asked)
+        cursor.execute(_statement(wanted, order, others), asked)
         return cursor.fetchone()
 
 
 @cache
-def _statement(order: str, others: str) -> str:
+def _statement(wanted: str, order: str, others: str) -> str:
     fits = FITS.format(**{name: f"%({name})s" for name in PARTS})
-    return _PLACE.format(fits=fits, order=order, others=others, columns=", ".join(_columns()))
+    return _PLACE.format(wanted=wanted, fits=fits, order=order, others=others, columns=", ".join(_columns()))
 
 
 @cache

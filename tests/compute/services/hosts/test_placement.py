@@ -5,6 +5,7 @@ import threading
 import pytest
 from django.db import IntegrityError, connection, transaction
 from django.db.models import Sum
+from django.db.models.functions import Now
 
 from compute.models import AddressPool, Host, Instance, InstanceType, Reservation
 from compute.services.hosts import placement
@@ -13,7 +14,7 @@ from compute.services.networking.addresses import slaac_in
 from compute.services.removal import remove
 from config.errors import Invalid
 from tests.factories import AddressPoolFactory, HostFactory, InstanceFactory
-from tests.racing import RACERS, race
+from tests.racing import RACERS, held_up, race
 
 pytestmark = pytest.mark.django_db
 
@@ -70,6 +71,15 @@ def test_a_closed_host_takes_none(closed, world, instance):
     Host.objects.filter(pk=world.host.pk).update(**closed)
     with pytest.raises(Invalid):
         place(instance, world.type, world.region.pk)
+
+
+def test_a_host_that_does_not_answer_is_taken_last(world, instance):
+    """However full the others are; and before an instance is refused, for it may be back in a minute."""
+    Host.objects.filter(pk=world.host.pk).update(unreachable_since=Now())
+    answering = HostFactory(region=world.region, **room_for(2, world.type))
+    placed = [place(instance, world.type, world.region.pk) for _ in range(3)]
+    assert placed == [answering, answering, world.host]
+    assert exact()
 
 
 def test_the_host_to_avoid_is_avoided(world, instance):
@@ -203,6 +213,28 @@ def test_a_placement_waits_for_no_other_while_another_host_has_room(world, insta
         racer.start()
         racer.join()
     assert placed == [other]
+
+
+@pytest.mark.django_db(transaction=True)
+def test_a_placement_waits_for_a_host_that_answers_rather_than_take_one_that_does_not(world, instance):
+    silent = HostFactory(region=world.region)
+    Host.objects.filter(pk=silent.pk).update(unreachable_since=Now())
+    placed: list[Host] = []
+
+    def second() -> None:
+        try:
+            with transaction.atomic():
+                placed.append(place(instance, world.type, world.region.pk))
+        finally:
+            connection.close()
+
+    racer = threading.Thread(target=second)
+    with transaction.atomic():
+        assert place(instance, world.type, world.region.pk) == world.host
+        racer.start()
+        assert held_up()
+    racer.join()
+    assert placed == [world.host]
 
 
 @pytest.mark.django_db(transaction=True)
