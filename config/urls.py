@@ -26,8 +26,8 @@ urlpatterns = [
     *oauth,
     path("admin", RedirectView.as_view(pattern_name="admin:index")),
     # staff come in by the same door as everybody: the same limits, the same second factor
-    # a new password is chosen by the one page that forgets browsers, which no session that was left open can reach
-    path("admin/password_change/", RedirectView.as_view(pattern_name="forgotten")),
+    # and choose passwords by the same page: it asks for the old one, and forgets browsers
+    path("admin/password_change/", RedirectView.as_view(pattern_name="change-password")),
     path("admin/login/", RedirectView.as_view(pattern_name="login", query_string=True)),
     path("admin/", admin.site.urls),
 ]

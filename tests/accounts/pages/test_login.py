@@ -391,11 +391,12 @@ class TestStaff:
         assert browser.get("/admin/").status_code == 302
         assert browser.post("/login/code", {"code": code(ahead=1)})["Location"] == "/admin/"
 
-    def test_and_choose_a_password_by_mail_alone(self, staff):
+    def test_and_change_a_password_by_the_same_page(self, staff):
         browser = Client()
         sign_in(browser, "staff", next="/admin/")
         given = {"old_password": PASSWORD, "new_password1": NEW, "new_password2": NEW}
-        assert browser.post("/admin/password_change/", given)["Location"] == "/password/forgotten"
+        assert browser.post("/admin/password_change/", given)["Location"] == "/home/password"
+        assert browser.get("/home/password").status_code == 200
         staff.refresh_from_db()
         assert staff.check_password(PASSWORD)
 
