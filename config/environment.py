@@ -291,6 +291,11 @@ def renamed_in_use() -> list[tuple[str, str]]:
     return [(old, new) for new, old in RENAMED.items() if old in os.environ]
 
 
+def is_set(name: str) -> bool:
+    """Whether a variable holds anything but blanks."""
+    return bool(os.environ.get(name, "").strip())
+
+
 def import_named(*names: str) -> None:
     """Import what these variables name by dotted paths, as far as they are set: once all models are there.
 

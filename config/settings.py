@@ -13,7 +13,7 @@ from celery.schedules import crontab
 from kombu import Queue
 
 from config import openid
-from config.environment import LEVELS, BadVariable, Environment
+from config.environment import LEVELS, BadVariable, Environment, is_set
 from config.laptop.embedded import addresses
 from config.logging import configuration
 
@@ -154,7 +154,7 @@ DATABASES = {
 
 # --- Redis: REDIS_URL, or the embedded server: broker, rate limits, caches ----------------------------------
 REDIS_URL = env.redis("REDIS_URL") or addresses.redis_url(STATE_DIR)
-if not (env.text("DATABASE_URL") and env.text("REDIS_URL")):
+if not (is_set("DATABASE_URL") and is_set("REDIS_URL")):
     env.writable("STATE_DIR", STATE_DIR)
 # Before each key, so that several installations, or test runs, share one Redis.
 REDIS_PREFIX = env.text("REDIS_PREFIX", "skerry:")

@@ -72,14 +72,14 @@ CONFIG: dict[str, set[str]] = {
     "bootstrap": set(),
     "command_errors": {"errors"},
     "middleware": {"api", "logging"},
-    "laptop": {"db"},
+    "laptop": {"db", "environment"},
     "settings": {"environment", "laptop", "logging", "openid"},
     "checks": {"environment", "laptop"},
     "starting": {"checks"},
     "celery": {"logging", "starting"},
     "wsgi": {"handler", "starting"},
     "apps": {"checks", "environment"},
-    "management": {"celery", "command_errors", "db", "encryption", "laptop"},
+    "management": {"celery", "command_errors", "db", "encryption", "environment", "laptop"},
 }
 ENTRANCES = {"urls", "management"}
 """Of config: what may import apps. Addresses and commands lead to them."""

@@ -40,6 +40,7 @@ def pytest_configure(config: pytest.Config) -> None:
 
 
 def _start(config: pytest.Config, state: Path) -> None:
+    from config.environment import is_set
     from config.laptop.embedded import EmbeddedError, services
 
     stack = ExitStack()
@@ -47,8 +48,8 @@ def _start(config: pytest.Config, state: Path) -> None:
         stack.enter_context(
             services(
                 state,
-                postgres=not os.environ.get("DATABASE_URL"),
-                valkey=not os.environ.get("REDIS_URL"),
+                postgres=not is_set("DATABASE_URL"),
+                valkey=not is_set("REDIS_URL"),
                 durable=False,
             )
         )

@@ -185,6 +185,17 @@ def test_a_state_folder_that_cannot_be_made_is_said_in_one_line(tmp_path):
     assert run.stderr.count("\n") == 1
 
 
+def test_a_blank_address_is_as_good_as_none(tmp_path):
+    """Settings, commands and `serve` agree that the embedded services are meant."""
+    given = environment(STATE_DIR=str(tmp_path), DATABASE_URL=" ", REDIS_URL="")
+    run = subprocess.run(
+        [sys.executable, "manage.py", "showmigrations", "regions"], cwd=ROOT, env=given, capture_output=True, text=True
+    )
+    assert (run.returncode, run.stderr) == (0, "")
+    assert "0001_initial" in run.stdout
+    assert (tmp_path / "postgres").is_dir()
+
+
 def test_a_database_that_does_not_answer_is_said_in_one_line(tmp_path):
     address = f"postgres://someone:se%23cret@127.0.0.1:{free_port()}/somewhere"
     given = environment(STATE_DIR=str(tmp_path), DATABASE_URL=address)

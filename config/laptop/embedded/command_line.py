@@ -1,10 +1,10 @@
 """What ``manage.py`` needs running for a command, whether or not ``make serve`` runs beside it."""
 
-import os
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 
+from config.environment import is_set
 from config.laptop.embedded import EmbeddedError, services
 
 # These read no table, or start what they need themselves.
@@ -19,7 +19,7 @@ def services_for(argv: list[str]) -> Iterator[None]:
     """
     command = argv[1] if len(argv) > 1 else "help"
     asks_for_help = command.startswith("-") or not {"-h", "--help"}.isdisjoint(argv)
-    if asks_for_help or command in WITHOUT_DATABASE or os.environ.get("DATABASE_URL"):
+    if asks_for_help or command in WITHOUT_DATABASE or is_set("DATABASE_URL"):
         yield
         return
 

@@ -7,8 +7,8 @@ import sys
 import time
 import urllib.error
 import urllib.request
-from collections.abc import Callable, Iterator
-from contextlib import ExitStack, contextmanager, redirect_stdout
+from collections.abc import Callable
+from contextlib import ExitStack, redirect_stdout
 from dataclasses import replace
 from io import StringIO
 from typing import Any
@@ -17,12 +17,14 @@ from celery import Celery
 from django.conf import settings
 from django.core.management import call_command
 from django.core.management.base import BaseCommand, CommandError, CommandParser
-from django.db import InterfaceError, OperationalError, connections
+from django.db import connections
 from kombu.exceptions import OperationalError as BrokerError
 from redis.exceptions import RedisError
 
 from accounts.services.demo import OWNER, RESTRICTED, ensure_demo, ensure_token
 from config.celery import app
+from config.command_errors import one_line_errors
+from config.environment import is_set
 from config.laptop.embedded import EmbeddedError, Postgres, Shared, services
 from config.laptop.serving import demo
 from config.laptop.serving.children import children
@@ -64,15 +66,14 @@ class Command(BaseCommand):
         self.progress.say("Stopped.")
 
     def _serve(self, port: int) -> None:
-        postgres = not os.environ.get("DATABASE_URL")
-        valkey = not os.environ.get("REDIS_URL")
+        postgres, valkey = not is_set("DATABASE_URL"), not is_set("REDIS_URL")
         with ExitStack() as stack:
             with self.progress.phase(starting(postgres, valkey)):
                 shared = stack.enter_context(services(settings.STATE_DIR, postgres=postgres, valkey=valkey))
                 if not postgres:
-                    with database_errors():
+                    with one_line_errors(cannot_use, which=always):
                         stack.enter_context(database_locked())
-            with database_errors():
+            with one_line_errors(cannot_use, which=always):
                 known = self._prepare()
             self._run(port, known, Keeper(shared, self.progress.say))
 
@@ -175,15 +176,15 @@ def starting(postgres: bool, valkey: bool) -> str:
     return "Using the PostgreSQL of DATABASE_URL and the Redis of REDIS_URL"
 
 
-@contextmanager
-def database_errors() -> Iterator[None]:
-    """Raise `CommandError`, in one line, where the database cannot be used."""
-    try:
-        yield
-    except (OperationalError, InterfaceError) as error:
-        said = " ".join(str(error).split())
-        full = None if os.environ.get("DATABASE_URL") else Postgres(settings.STATE_DIR).full_disk(said)
-        raise CommandError(full or f"Cannot use the database: {said}") from error
+def cannot_use(said: str) -> str:
+    """The line for what the database `said`: the embedded one's disk may be full."""
+    full = None if is_set("DATABASE_URL") else Postgres(settings.STATE_DIR).full_disk(said)
+    return full or f"Cannot use the database: {said}"
+
+
+def always(error: Exception) -> bool:
+    """Whatever the database fails with before anything serves: a full disk, say, is one of its statements'."""
+    return True
 
 
 def works(app: Celery = app) -> bool:
