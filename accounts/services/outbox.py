@@ -43,6 +43,15 @@ def mail(user: User, template: str, context: dict[str, Any] | None = None) -> Me
     return mail_to(user.email, template, {"user": user, **(context or {})})
 
 
+def warn(user: User, template: str) -> None:
+    """Mail a user, in the caller's transaction, of a change of what it signs in with, which it may not have made.
+
+    Whether it wants mails does not matter. Staff of old may have no address.
+    """
+    if user.email:
+        mail(user, template)
+
+
 def mail_to(address: str, template: str, context: dict[str, Any]) -> Message:
     """As `mail`, to somebody who need not be a user."""
     values = {"site": settings.SITE_URL, **context}

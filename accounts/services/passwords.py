@@ -4,7 +4,7 @@ from django.db import transaction
 
 from accounts.actors import Actor
 from accounts.models import TrustedDevice, User
-from accounts.services import external
+from accounts.services import external, outbox
 from accounts.services.events import record_event
 from accounts.services.refs import profile_ref
 from config.errors import Invalid
@@ -20,11 +20,14 @@ def set_password(user: User, password: str, kept_device: int | None = None) -> U
     the one of the id `kept_device`, and so is the provider that was used in place of a password. Raises `Invalid`
     where the password is no longer the one that `user` was read with: who knew that one, or held an address in a
     mail that is good for it, may not undo what support or the user itself did meanwhile.
+
+    The user is told by a mail, but for a first password: that was asked for by a mail just now.
     """
     before = user.password
     user = User.objects.select_for_update(of=("self",)).select_related("account").get(pk=user.pk)
     if user.password != before:
         raise Invalid(CHANGED_MEANWHILE)
+    is_first = user.authentication_type == User.PASSWORD and not user.has_usable_password()
     user.set_password(password)
     user.save(update_fields=["password"])
     external.forget(user)
@@ -33,4 +36,6 @@ def set_password(user: User, password: str, kept_device: int | None = None) -> U
     if user.account_id is not None:  # staff are on no account: there is nobody to tell
         actor = Actor(user.account_id, user.pk, user.username, user.restricted)
         record_event(actor, "profile_update", profile_ref(user), message="A new password was set.")
+    if not is_first:
+        outbox.warn(user, "password_changed")
     return user

@@ -12,7 +12,7 @@ from django.utils.timezone import now
 
 from accounts.actors import Actor
 from accounts.models import SecondFactor, TrustedDevice, User
-from accounts.services import attempts
+from accounts.services import attempts, outbox
 from accounts.services.events import record_event
 from accounts.services.refs import profile_ref
 from accounts.services.security_questions import are_answered
@@ -57,7 +57,8 @@ def pending_secret(actor: Actor) -> str | None:
 def confirm(actor: Actor, code: str) -> str:
     """Turn the second factor on, with the secret that `begin` made and a code of the app that has it.
 
-    Returns the scratch code. Raises `Invalid` on ``tfa_code`` where it is wrong or was tried too often.
+    Returns the scratch code; the user is told by a mail. Raises `Invalid` on ``tfa_code`` where it is wrong or was
+    tried too often.
     """
     attempts.check("second_factor", f"user:{actor.person}", "tfa_code")
     with transaction.atomic():
@@ -84,12 +85,14 @@ def confirm(actor: Actor, code: str) -> str:
             user.save(update_fields=["two_factor_auth"])
         if user.account_id is not None:  # staff are on no account: there is nobody to tell
             record_event(actor, "tfa_enabled", profile_ref(user))
+        outbox.warn(user, "second_factor_on")
     return scratch
 
 
 @transaction.atomic
 def disable(actor: Actor | None, user: User, message: str = "") -> bool:
     """Drop the secret: `user` logs in by password alone from now on. Returns whether it did not do so already.
+    Where it did not, it is told by a mail.
 
     The event carries the `message`; without an actor, for users that are on no account, there is none.
     """
@@ -99,6 +102,7 @@ def disable(actor: Actor | None, user: User, message: str = "") -> bool:
     user.two_factor_auth = False
     if actor is not None:
         record_event(actor, "tfa_disabled", profile_ref(user), message=message)
+    outbox.warn(user, "second_factor_off")
     return True
 
 

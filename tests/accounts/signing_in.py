@@ -10,7 +10,7 @@ from django.core import mail
 from django.test import Client
 
 from accounts import openid
-from accounts.models import Login, User
+from accounts.models import Login, Message, User
 from accounts.services import external, outbox, second_factor
 from config import limits
 from tests.oidc_provider import subject_of
@@ -53,6 +53,11 @@ def start(browser: Client, **fields) -> str:
 def come_in(browser: Client, there, person: str = "kari", **fields):
     """The whole way; `there` is what a person does at the provider."""
     return browser.get(there(start(browser, **fields), person))
+
+
+def mailed() -> list[tuple[str, str]]:
+    """To whom mails wait to be sent, and their subjects, in order."""
+    return [(each.recipient, each.subject) for each in Message.objects.order_by("pk")]
 
 
 def is_in(browser: Client) -> bool:

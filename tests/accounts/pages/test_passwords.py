@@ -2,13 +2,14 @@
 
 import pytest
 from django.contrib.auth.hashers import make_password
+from django.db import transaction
 from django.test import Client
 
 from accounts.models import Event, Login, SecondFactor, TrustedDevice, User
-from accounts.services import passwords
+from accounts.services import external, passwords
 from config.encryption import encrypt_json
 from tests.accounts.pages.browsers import careful, problems, sign_in
-from tests.accounts.signing_in import NEW, PASSWORD, SECRET, code, is_in, path_in_mail, tie, words
+from tests.accounts.signing_in import NEW, PASSWORD, SECRET, code, is_in, mailed, path_in_mail, tie, words
 from tests.client import APIClient
 from tests.factories import TrustedDeviceFactory, token_of
 
@@ -41,6 +42,7 @@ class TestChangingIt:
         owner.refresh_from_db()
         assert owner.check_password(NEW)
         assert [event.message for event in Event.objects.all()] == ["A new password was set."]
+        assert mailed() == [(owner.email, "Your password was changed")]
         assert Client().post("/login", {"username": "owner", "password": PASSWORD}).status_code == 200
 
     def test_forgets_all_browsers_but_this_one(self, with_password):
@@ -133,11 +135,19 @@ class TestChoosingIt:
         assert is_in(browser)
         assert Login.objects.get().username == "kari"
         assert browser.get("/home/tokens/new").status_code == 200, "no password is asked for at once again"
+        assert mailed() == [], "a first password changes none"
 
     def test_signs_in_who_forgot_theirs(self, with_password):
         Client().post("/password/forgotten", {"name": "owner"})
         browser, to = self.choose(path_in_mail())
         assert (to, is_in(browser)) == ("/home", True)
+        assert mailed() == [(with_password.email, "Your password was changed")]
+
+    def test_tells_who_signed_in_with_a_provider_before(self, owner, forged):
+        with transaction.atomic():
+            external.ask_for_password(owner)
+        self.choose(path_in_mail())
+        assert mailed() == [(owner.email, "Your password was changed")]
 
     def test_is_no_way_around_the_second_factor(self, with_password):
         SecondFactor.objects.create(user=with_password, encrypted=encrypt_json({"secret": SECRET}), scratch="")

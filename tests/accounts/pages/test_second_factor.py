@@ -11,7 +11,7 @@ from accounts.models import Event, SecondFactor, SecurityAnswer, TrustedDevice, 
 from accounts.pages.second_factor import qr_code
 from accounts.services import second_factor
 from tests.accounts.pages.browsers import careful, kept_in_sessions, problems, sign_in, signed_in_ago
-from tests.accounts.signing_in import PASSWORD, SECRET, code, is_in, words
+from tests.accounts.signing_in import PASSWORD, SECRET, code, is_in, mailed, words
 from tests.factories import TrustedDeviceFactory
 
 pytestmark = pytest.mark.django_db
@@ -120,9 +120,12 @@ class TestOnceItIsOn:
         assert not is_on(owner)
         assert not SecondFactor.objects.exists()
         assert [event.action for event in Event.objects.order_by("pk")] == ["tfa_enabled", "tfa_disabled"]
+        assert mailed() == [
+            (owner.email, "Your second factor was set up"), (owner.email, "Your second factor was turned off")
+        ]  # fmt: skip
         assert is_in(sign_in("owner"))
         browser.post(OFF)
-        assert Event.objects.count() == 2, "off is off"
+        assert (Event.objects.count(), len(mailed())) == (2, 2), "off is off"
 
     def test_it_is_set_up_anew_and_the_old_app_counts_until_then(self, browser, owner):
         turn_on(browser)
@@ -162,3 +165,10 @@ class TestWhoMay:
         staff_browser.post(OFF)
         assert not is_on(staff)
         assert not Event.objects.exists()
+        assert [address for address, _ in mailed()] == [staff.email] * 2
+
+    def test_who_has_no_address_is_not_mailed(self, staff_browser, staff):
+        User.objects.filter(pk=staff.pk).update(email="")
+        SecurityAnswer.objects.bulk_create(SecurityAnswer(user=staff, question_id=n) for n in (1, 2, 3))
+        turn_on(staff_browser)
+        assert mailed() == []
