@@ -15,9 +15,14 @@ from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
 
+import psycopg
 import pytest
+from psycopg.conninfo import make_conninfo
 
+from config.laptop.embedded import addresses, services
+from config.management.commands.migrate import LOCK
 from tests.ports import free_port
+from tests.system.conftest import wait_for
 
 ROOT = Path(__file__).resolve().parent.parent.parent
 PATIENCE = 900
@@ -107,6 +112,16 @@ def serve(state: Path, *arguments: str) -> subprocess.CompletedProcess:
     )  # fmt: skip
 
 
+WAITS = "SELECT FROM pg_locks WHERE NOT granted AND pg_backend_pid() = ANY (pg_blocking_pids(pid))"
+OTHERS = "SELECT FROM pg_stat_activity WHERE pid <> pg_backend_pid() AND backend_type = 'client backend'"
+
+
+def embedded(state: Path) -> str:
+    """Where the embedded database of a state folder is."""
+    found = addresses.database(state)
+    return make_conninfo(host=found["HOST"], port=found["PORT"], user=found["USER"], dbname=found["NAME"])
+
+
 def one_line(done: subprocess.CompletedProcess) -> str:
     """What a start that was refused says on standard error."""
     assert done.returncode != 0
@@ -160,6 +175,38 @@ def test_ctrl_c_before_it_runs_ends_with_a_line_and_leaves_no_server(start, tmp_
     with (tmp_path / "postgres.users").open("a") as users:
         fcntl.flock(users, fcntl.LOCK_EX | fcntl.LOCK_NB)  # nobody uses it
     assert not (tmp_path / "postgres" / "postmaster.pid").exists()
+
+
+@pytest.mark.parametrize(
+    ("phase", "held"),
+    [
+        ("Migrating the database", f"SELECT pg_advisory_lock({LOCK})"),
+        ("Seeding the catalogue", "BEGIN; LOCK TABLE compute_instancetype"),
+    ],
+)
+def test_ctrl_c_in_the_middle_ends_with_a_line_and_the_next_start_goes_on(start, tmp_path, phase, held):
+    """Held up by a lock, it is in the middle for as long as it takes to press the keys."""
+    with services(tmp_path, postgres=True):
+        migrated = subprocess.run(
+            [sys.executable, "manage.py", "migrate", "-v0"], cwd=ROOT, env=environment(tmp_path), timeout=PATIENCE
+        )
+        assert migrated.returncode == 0
+        with psycopg.connect(embedded(tmp_path), autocommit=True) as other:
+            other.execute(held)
+            server = start(tmp_path, terminal=True)
+            server.read(until=phase)
+            wait_for(lambda: other.execute(WAITS).fetchone() is not None)
+            os.killpg(server.process.pid, signal.SIGINT)
+            assert server.stop() == 0
+            assert server.text.endswith("\r\nStopped.\r\n")
+            assert "Traceback" not in server.text
+            wait_for(lambda: other.execute(OTHERS).fetchone() is None)
+            with pytest.raises(ProcessLookupError):
+                os.killpg(server.process.pid, 0)
+    again = start(tmp_path)
+    again.ready()
+    assert [again.status(token) for token in again.tokens()] == [200, 200]
+    assert again.stop() == 0
 
 
 def test_ctrl_c_while_python_still_imports_ends_with_a_line(tmp_path):
