@@ -11,6 +11,7 @@ from accounts.models import User
 from tests.browser.site import AppSite, Site
 from tests.browser.visitor import PASSWORD, Visitor, missing, start
 from tests.plugin_embedded import environment
+from tests.running import running
 
 PLENTY = "1000000/60"
 
@@ -34,12 +35,8 @@ def _server(django_db_setup, django_db_blocker, tmp_path_factory) -> Iterator[Si
     with django_db_blocker.unblock():
         env = environment()
     limits = {f"RATE_LIMIT_{name.upper()}": PLENTY for name in configured.RATE_LIMITS}
-    server = Site(env | limits, tmp_path_factory.mktemp("server") / "log")
-    try:
-        server.wait()
+    with running(Site(env | limits, tmp_path_factory.mktemp("server") / "log")) as server:
         yield server
-    finally:
-        server.stop()
 
 
 @pytest.fixture

@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.running import running
 from tests.tours.pages import ROOT
 from tests.tours.server import LiveServer
 from tests.tours.terminal import Terminal
@@ -12,12 +13,8 @@ from tests.tours.terminal import Terminal
 
 @pytest.fixture(scope="package")
 def server(tmp_path_factory) -> Iterator[LiveServer]:
-    server = LiveServer(tmp_path_factory.mktemp("live"))
-    try:
-        server.wait()
+    with running(LiveServer(tmp_path_factory.mktemp("live"))) as server:
         yield server
-    finally:
-        server.stop()
 
 
 @pytest.fixture
