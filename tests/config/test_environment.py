@@ -189,7 +189,11 @@ def test_a_blank_address_is_as_good_as_none(tmp_path):
     """Settings, commands and `serve` agree that the embedded services are meant."""
     given = environment(STATE_DIR=str(tmp_path), DATABASE_URL=" ", REDIS_URL="")
     run = subprocess.run(
-        [sys.executable, "manage.py", "showmigrations", "regions"], cwd=ROOT, env=given, capture_output=True, text=True
+        [sys.executable, "manage.py", "showmigrations", "regions"],
+        cwd=ROOT,
+        env=given,
+        capture_output=True,
+        text=True,
     )
     assert (run.returncode, run.stderr) == (0, "")
     assert "0001_initial" in run.stdout

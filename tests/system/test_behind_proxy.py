@@ -21,6 +21,7 @@ from config.laptop.embedded import addresses, services
 from tests.certificates import certificate, new_key, pem
 from tests.lock_files import PRODUCTION, only
 from tests.ports import free_port
+from tests.tours.pages import blocks_for, replaced
 from tests.waiting import wait_for
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -30,7 +31,6 @@ NAME = "cloud.example.com"
 CLIENT = "127.0.0.5"
 """Where the client comes from: another address of the machine than nginx's own."""
 PASSWORD = "correct-horse-7-battery"
-BLOCK = re.compile(r"^```bash\n(.*?)^```", re.MULTILINE | re.DOTALL)
 NGINX = """
 pid {folder}/nginx.pid;
 error_log {folder}/error.log;
@@ -54,14 +54,6 @@ def nginx() -> str:
         assert not os.environ.get("CI"), "nginx is not installed"
         pytest.skip("nginx is not installed")
     return found
-
-
-def replaced(text: str, others: dict[str, str]) -> str:
-    """The text with each of these in place of what is there, which has to be there."""
-    for old, new in others.items():
-        assert old in text, f"{old!r} is not there any more"
-        text = text.replace(old, new)
-    return text
 
 
 class Installation:
@@ -100,8 +92,7 @@ class Installation:
 
     def type_readme(self) -> None:
         """Type the blocks of *For real*, one after the other, into one shell."""
-        readme = (ROOT / "README.md").read_text()
-        blocks = BLOCK.findall(readme[readme.index("## For real") : readme.index("## Read on")])
+        blocks = blocks_for(__file__)
         assert len(blocks) == 3
         typed = replaced(
             "\n".join(blocks),

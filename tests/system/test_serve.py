@@ -11,7 +11,7 @@ import subprocess
 import sys
 import urllib.error
 import urllib.request
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from pathlib import Path
 
@@ -22,11 +22,13 @@ from psycopg.conninfo import make_conninfo
 from config.laptop.embedded import addresses, services
 from config.management.commands.migrate import LOCK
 from tests.ports import free_port
-from tests.system.conftest import wait_for
+from tests.tours.pages import blocks_for
+from tests.waiting import wait_for
 
 ROOT = Path(__file__).resolve().parent.parent.parent
 PATIENCE = 900
 """Seconds that a start or a stop may take on whatever machine."""
+SERVE = (sys.executable, "manage.py", "serve")
 TOKEN = re.compile(r"^(restricted )?token: ([0-9a-f]{64})$", re.MULTILINE)
 
 
@@ -37,16 +39,15 @@ def environment(state: Path) -> dict[str, str]:
 
 
 class Server:
-    """One ``manage.py serve``, its output on a pipe or on a terminal."""
+    """One ``manage.py serve``, or `command` that does so, its output on a pipe or on a terminal."""
 
-    def __init__(self, state: Path, *, terminal: bool = False) -> None:
+    def __init__(self, state: Path, *, terminal: bool = False, command: Sequence[str] = SERVE) -> None:
         self.port = free_port()
         self.text = ""
-        command = [sys.executable, "manage.py", "serve", "--port", str(self.port)]
         self.output, out = pty.openpty() if terminal else os.pipe()
         self.process = subprocess.Popen(
-            command, cwd=ROOT, env=environment(state), stdin=subprocess.DEVNULL, stdout=out, stderr=out,
-            start_new_session=True,
+            command, cwd=ROOT, env=environment(state) | {"PORT": str(self.port)}, stdin=subprocess.DEVNULL,
+            stdout=out, stderr=out, start_new_session=True,
         )  # fmt: skip
         os.close(out)
 
@@ -83,7 +84,7 @@ class Server:
 
     def stop(self) -> int:
         if self.process.poll() is None:
-            self.process.send_signal(signal.SIGINT)
+            os.killpg(self.process.pid, signal.SIGINT)  # as a terminal does
         self.read()
         os.close(self.output)
         return self.process.wait(PATIENCE)
@@ -100,7 +101,7 @@ def start(tmp_path) -> Iterator:
     yield build
     for server in servers:
         if server.process.poll() is None:
-            server.process.kill()  # what it started goes with it
+            os.killpg(server.process.pid, signal.SIGKILL)  # what it started goes with it
             server.process.wait()
 
 
@@ -164,6 +165,36 @@ def test_a_start_says_little_a_second_takes_nothing_and_a_third_prints_the_same_
     assert again.tokens() == [owner, restricted]
     assert again.status(owner) == 200
     assert again.stop() == 0
+
+
+@pytest.fixture
+def make(tmp_path) -> list[str]:
+    """A line of README that begins with make, as typed where all is installed: here, in the tests' environment."""
+    environ, own = tmp_path / "environ", Path(sys.prefix)
+    environ.mkdir()
+    for each in own.iterdir():
+        (environ / each.name).symlink_to(each)
+    for name, lock in ((".installed", "requirements.lock"), (".installed-dev", "requirements-dev.lock")):
+        (environ / name).unlink(missing_ok=True)
+        (environ / name).write_bytes((ROOT / lock).read_bytes())
+    return [f"VENV={environ}"]
+
+
+def test_the_two_commands_of_the_readme(start, make, tmp_path):
+    [block] = blocks_for(__file__)
+    serve_line, test_line = (line.split("#")[0].split() for line in block.splitlines())
+    server = start(tmp_path / "state", command=[*serve_line, *make])
+    server.ready()
+    assert [server.status(token) for token in server.tokens()] == [200, 200]
+    assert server.stop() == -signal.SIGINT, "make ends by the signal itself"
+    assert server.text.endswith("Stopped.\n")
+
+    tested = subprocess.run(
+        [*test_line, *make, "ARGS=-n0 tests/test_docs.py -k every_variable"],
+        cwd=ROOT, env=environment(tmp_path / "state"), capture_output=True, text=True, timeout=PATIENCE,
+        check=False,
+    )  # fmt: skip
+    assert "1 passed" in tested.stdout, tested.stdout + tested.stderr
 
 
 def test_ctrl_c_before_it_runs_ends_with_a_line_and_leaves_no_server(start, tmp_path):

@@ -11,7 +11,7 @@ from django.conf import settings
 ROOT = Path(settings.BASE_DIR)
 PAGES = {str(page.relative_to(ROOT)): page for page in [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]}
 BLOCK = re.compile(
-    r"^ *(?:<!-- not typed: (?P<reason>[^\n]*?) -->\n+ *)?```(?:bash|sh|console)\n(?P<text>.*?)^ *```$",
+    r"^ *(?:<!-- typed by: (?P<test>\S+) -->\n+ *)?```(?:bash|sh|console)\n(?P<text>.*?)^ *```$",
     re.MULTILINE | re.DOTALL,
 )
 REFUSED = re.compile(r"\s# refused: (.*)$")
@@ -20,10 +20,11 @@ ANSWERS = re.compile(r"\s# (\{.*\})")
 
 @dataclass(frozen=True)
 class Block:
-    """What stands between two fences. `not_typed` says why it is not typed as it stands, or is empty."""
+    """What stands between two fences. `typed_by` is the file of the test that types it, where that is another than
+    the one of all pages: on a machine of its own."""
 
     text: str
-    not_typed: str
+    typed_by: str
 
 
 @dataclass(frozen=True)
@@ -41,7 +42,23 @@ class Command:
 def blocks(page: str) -> list[Block]:
     """The blocks of a page for a shell (bash, sh, console), in its order."""
     found = BLOCK.finditer(PAGES[page].read_text())
-    return [Block(textwrap.dedent(match["text"]), match["reason"] or "") for match in found]
+    return [Block(textwrap.dedent(match["text"]), match["test"] or "") for match in found]
+
+
+def blocks_for(test: str) -> list[str]:
+    """What the test of this file is to type, as it stands: `test` is its ``__file__``."""
+    name = str(Path(test).resolve().relative_to(ROOT))
+    found = [block.text for page in PAGES for block in blocks(page) if block.typed_by == name]
+    assert found, f"no page has a block for {name}"
+    return found
+
+
+def replaced(text: str, others: dict[str, str]) -> str:
+    """The text with each of these in place of what is there, which has to be there."""
+    for old, new in others.items():
+        assert old in text, f"{old!r} is not there any more"
+        text = text.replace(old, new)
+    return text
 
 
 def commands(text: str) -> list[Command]:
@@ -60,4 +77,5 @@ def commands(text: str) -> list[Command]:
 def _is_complete(text: str) -> bool:
     if text.endswith("\\\n"):
         return False
-    return subprocess.run(["bash", "-n"], input=text, text=True, capture_output=True).returncode == 0
+    done = subprocess.run(["bash", "-n"], input=text, text=True, capture_output=True)
+    return not done.returncode and not done.stderr  # of a file's text that has no end yet it only warns

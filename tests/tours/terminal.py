@@ -28,11 +28,12 @@ class Terminal:
         threading.Thread(target=self._read, daemon=True).start()
         self.type(f"PROMPT_COMMAND='printf \"%s %s\\n\" {self._prompt} $?'\n")
 
-    def type(self, command: str) -> tuple[str, int]:
-        """What a command, with the end of its line, shows, errors included; and its exit status."""
-        assert self._process.stdin
-        self._process.stdin.write(command.encode())
-        self._process.stdin.flush()
+    def type(self, command: str, *, asked: str = "", answer: str = "") -> tuple[str, int]:
+        """What a command, with the end of its line, shows, errors included; and its exit status.
+
+        When it shows the line `asked` it is given `answer`. Not before: the shell would take it for a command.
+        """
+        self._write(command)
         shown = ""
         while True:
             try:
@@ -45,6 +46,13 @@ class Terminal:
             if prompt:
                 return shown + before, int(status)
             shown += status
+            if asked and status == f"{asked}\n":
+                self._write(f"{answer}\n")
+
+    def _write(self, text: str) -> None:
+        assert self._process.stdin
+        self._process.stdin.write(text.encode())
+        self._process.stdin.flush()
 
     def close(self) -> None:
         assert self._process.stdin

@@ -1,5 +1,7 @@
 """What an instance did, as its charts show it."""
 
+import json
+import re
 from datetime import UTC, datetime, timedelta
 
 import pytest
@@ -9,6 +11,7 @@ from compute.models import Sample
 from compute.services.stats.sampling import COUNTERS
 from config import limits
 from tests.factories import InstanceFactory
+from tests.tours.pages import PAGES
 
 
 @pytest.fixture
@@ -54,6 +57,15 @@ def test_the_last_day_is_charted_in_five_minutes(api, instance, path):
     assert {name: series[-1][1] for name, series in body["data"]["netv6"].items()} == {
         "in": 7.0, "out": 8.0, "private_in": 9.0, "private_out": 10.0,
     }  # fmt: skip
+
+
+def test_the_page_shows_an_answer_as_it_is(api, instance, path):
+    def shape(value: object) -> object:
+        return {name: shape(each) for name, each in value.items()} if isinstance(value, dict) else type(value)
+
+    taken(instance, now() - timedelta(minutes=10))
+    [shown] = re.findall(r"^```json\n(.*?)^```", PAGES["docs/stats.md"].read_text(), re.MULTILINE | re.DOTALL)
+    assert shape(json.loads(shown)) == shape(api.get(path).json())
 
 
 def test_a_month_is_charted_in_hours_or_else_in_days(api, instance, path):

@@ -15,12 +15,8 @@ import pytest
 from django.core.management import CommandError, call_command
 from django.db import OperationalError
 
-from accounts.models import User
 from compute.management.commands import balance
 from compute.models import (
-    Address,
-    AddressPool,
-    Instance,
     NodeBalancer,
     NodeBalancerConfig,
     NodeBalancerNode,
@@ -32,18 +28,15 @@ from compute.services.nodebalancers.haproxy.export import Exporter
 from compute.services.nodebalancers.haproxy.render import quoted
 from compute.services.removal import remove
 from config.encryption import encrypt_json
-from regions.models import Region
 from tests.certificates import certificate, new_key, pem
 from tests.compute.services.nodebalancers.haproxy.running import (
     Client,
     LineServer,
     Proxy,
-    WebServer,
     needs_haproxy,
     proxy,
     until,
 )
-from tests.factories import AddressPoolFactory
 from tests.ports import free_port
 
 pytestmark = pytest.mark.django_db
@@ -52,31 +45,6 @@ BALANCERS = "/v4/nodebalancers"
 KEY = new_key()
 RESYNCED = 3
 """The flags that HAProxy has set when it waits for no more, be it of this host or of another."""
-
-
-@pytest.fixture
-def region(world) -> Region:
-    """The world's region, all of whose addresses lead to this machine."""
-    Address.objects.all().delete()
-    AddressPool.objects.all().delete()
-    AddressPoolFactory(region=world.region, network="127.8.0.0/24", addresses=8)
-    AddressPoolFactory(region=world.region, network="127.9.0.0/24", addresses=8, kind="private")
-    Region.objects.filter(pk=world.region.pk).update(capabilities=["Computes", "NodeBalancers"])
-    return world.region
-
-
-@pytest.fixture
-def instances(world, region) -> list[Instance]:
-    """Two computes, with the private addresses 127.9.0.2 and 127.9.0.3."""
-    made = [world.create(label=f"web-{n}", private_ip=True) for n in (1, 2)]
-    for instance in made:
-        instance.jobs.all().delete()
-    return made
-
-
-@pytest.fixture
-def api(client_for, world, region):
-    return client_for(User.objects.get(pk=world.actor.user_id))
 
 
 @pytest.fixture
@@ -126,15 +94,6 @@ class Watcher(Exporter):
 @pytest.fixture
 def exporter(running) -> Watcher:
     return Watcher(running)
-
-
-@pytest.fixture
-def servers(instances):
-    """A web server on each of the computes."""
-    made = [WebServer("one", "127.9.0.2"), WebServer("two", "127.9.0.3")]
-    yield made
-    for server in made:
-        server.close()
 
 
 class Balanced:

@@ -1,0 +1,55 @@
+"""What docs/domains.md has an operator type on a name server, with a real Knot DNS: only its folder differs."""
+
+import os
+import shutil
+import signal
+import subprocess
+import time
+from pathlib import Path
+
+import pytest
+
+from compute.services.domains import records as domain_records
+from tests.compute.services.domains.knot import PATIENCE, Knot
+from tests.factories import DomainFactory, RecordFactory
+from tests.tours.pages import ROOT, blocks_for, replaced
+
+pytestmark = pytest.mark.django_db(transaction=True)
+
+KNOTC = """#!/bin/sh
+exec {knotc} -b -s {home}/knot.sock "$@"
+"""
+"""Finds the server of the test, whose socket lies elsewhere than that of the package."""
+
+
+def test_what_the_page_says_serves_zones_as_they_change(knot: Knot, account, process_env, tmp_path: Path):
+    programs = tmp_path / "bin"
+    programs.mkdir()
+    (programs / "knotc").write_text(KNOTC.format(knotc=shutil.which("knotc"), home=knot.home))
+    (programs / "knotc").chmod(0o755)
+    [block] = blocks_for(__file__)
+    typed = replaced(block, {"/var/lib/knot/skerry": str(knot.exported)})
+    log = tmp_path / "log"
+    with log.open("wb") as out:
+        process = subprocess.Popen(
+            ["bash", "-e", "-c", typed],
+            cwd=ROOT, env=process_env | {"PATH": f"{programs}:{process_env['PATH']}"}, stdin=subprocess.DEVNULL,
+            stdout=out, stderr=out, start_new_session=True,
+        )  # fmt: skip
+
+    def until_it_answers(*addresses: str) -> None:
+        deadline = time.monotonic() + PATIENCE
+        while knot.serial("example.com") is None or knot.answers("www.example.com", "A") != list(addresses):
+            assert process.poll() is None, log.read_text()
+            assert time.monotonic() < deadline, log.read_text()
+            time.sleep(0.05)
+
+    try:
+        domain = DomainFactory(account=account, label="example.com")
+        until_it_answers()
+        RecordFactory(domain=domain, name="www", target="203.0.113.7")
+        domain_records.touch(domain)
+        until_it_answers("203.0.113.7")
+    finally:
+        os.killpg(process.pid, signal.SIGTERM)
+        process.wait(PATIENCE)
