@@ -23,12 +23,14 @@ changed = $(shell cmp -s $(1) $(2) || echo FORCE)
 export PYTHONDONTWRITEBYTECODE :=
 
 .DEFAULT_GOAL := help
-.PHONY: help install serve test lint types bench lock openapi clean FORCE
+.PHONY: help install serve test test-slow test-all lint types bench lock openapi clean FORCE
 .DELETE_ON_ERROR:
 
 help:
 	@echo "make serve     run everything here: database, broker, API, worker, clock (PORT=8000)"
-	@echo "make test      run the tests (ARGS=\"-k name\" for some of them)"
+	@echo "make test      run the tests but those that take long (ARGS=\"-k name\" for some, whatever they take)"
+	@echo "make test-slow run those that take long: servers, browsers, other programs, random actions"
+	@echo "make test-all  run all tests"
 	@echo "make install   install what production needs: no database, no broker, no tools"
 	@echo "make lint      ruff: rules and format"
 	@echo "make types     mypy"
@@ -46,6 +48,12 @@ serve: $(VENV)/.installed-laptop
 
 test: $(VENV)/.installed-dev
 	@exec $(BIN)/python -m pytest -n logical $(ARGS)
+
+test-slow: $(VENV)/.installed-dev
+	@exec $(BIN)/python -m pytest -n logical --slow $(ARGS)
+
+test-all: $(VENV)/.installed-dev
+	@exec $(BIN)/python -m pytest -n logical --everything $(ARGS)
 
 lint: $(VENV)/.installed-dev
 	$(BIN)/ruff check

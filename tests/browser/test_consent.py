@@ -10,7 +10,7 @@ from tests.browser.visitor import PASSWORD
 from tests.factories import PICTURE, OAuthClientFactory, StaffFactory, UserFactory, token_of
 
 __all__ = ["web"]
-pytestmark = pytest.mark.usefixtures("owner")
+pytestmark = [pytest.mark.usefixtures("owner"), pytest.mark.browser]
 
 
 @pytest.fixture

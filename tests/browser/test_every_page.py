@@ -15,6 +15,8 @@ from tests.browser.site import AppSite, consent
 from tests.browser.visitor import Visitor
 from tests.factories import PICTURE, OAuthClientFactory, TrustedDeviceFactory, token_of
 
+pytestmark = pytest.mark.browser
+
 KEY = "ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIJ1Vn5m3fM0Jz8Q3p1l3o3zXH0m0pY3lN8m7k2bq4t6S me@laptop"
 LONG = "Averyveryveryveryveryveryveryverylongnamewithoutanyblank"
 

@@ -16,7 +16,7 @@ from tests.browser.visitor import PASSWORD, SECONDS, Visitor
 NEW = "Tall-ships.sail-at-9"
 KEY = "ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIJ1Vn5m3fM0Jz8Q3p1l3o3zXH0m0pY3lN8m7k2bq4t6S me@laptop"
 EVERYTHING = "Everything: see, create, change and delete all that you can, your account included"
-pytestmark = pytest.mark.usefixtures("owner")
+pytestmark = [pytest.mark.usefixtures("owner"), pytest.mark.browser]
 
 
 @pytest.fixture

@@ -10,7 +10,7 @@ from accounts.models import OAuthClient
 from accounts.oauth.generators import ClientSecret
 from tests.factories import OAuthClientFactory
 
-pytestmark = pytest.mark.usefixtures("owner")
+pytestmark = [pytest.mark.usefixtures("owner"), pytest.mark.browser]
 SCOPE = "computes:read_write events:read_only"
 
 

@@ -17,7 +17,7 @@ from tests.factories import token_of
 
 NEW = "Tall-ships.sail-at-9"
 SECRET, SCRATCH = "JBSWY3DPEHPK3PXPJBSWY3DPEHPK3PXP", "0123456789abcdef"
-pytestmark = pytest.mark.usefixtures("owner")
+pytestmark = [pytest.mark.usefixtures("owner"), pytest.mark.browser]
 
 
 @pytest.fixture

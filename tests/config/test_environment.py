@@ -161,6 +161,7 @@ PROGRAMS = {
 }
 
 
+@pytest.mark.system
 @pytest.mark.parametrize("program", PROGRAMS)
 @pytest.mark.parametrize("variable", ["DATABASE_URL=nonsense", "DRIVER=compute.jobs.Nothing"])
 def test_every_program_ends_with_that_line(program, variable, tmp_path):

@@ -24,7 +24,7 @@ from tests.ports import free_port
 from tests.tours.pages import blocks_for, replaced
 from tests.waiting import wait_for
 
-pytestmark = pytest.mark.django_db(transaction=True)
+pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.system]
 
 ROOT = Path(__file__).resolve().parents[2]
 NAME = "cloud.example.com"

@@ -13,7 +13,7 @@ from config.version import VERSION
 from tests.system.conftest import Fleet, kill
 from tests.waiting import wait_for
 
-pytestmark = pytest.mark.django_db(transaction=True)
+pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.system]
 
 
 def running(kind: str) -> list[Heartbeat]:

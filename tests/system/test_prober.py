@@ -17,7 +17,7 @@ from tests.ports import free_port
 from tests.system.conftest import Fleet, kill
 from tests.waiting import wait_for
 
-pytestmark = pytest.mark.django_db(transaction=True)
+pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.system]
 
 SILENCE, LONG = 2, 255
 """Seconds that a service gets for its answer: one that gives none in a test, and those that would."""

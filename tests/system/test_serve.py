@@ -25,6 +25,8 @@ from tests.ports import free_port
 from tests.tours.pages import blocks_for
 from tests.waiting import wait_for
 
+pytestmark = pytest.mark.system
+
 ROOT = Path(__file__).resolve().parent.parent.parent
 PATIENCE = 900
 """Seconds that a start or a stop may take on whatever machine."""

@@ -21,7 +21,7 @@ from tests.system.conftest import Fleet
 from tests.waiting import wait_for
 from tests.world import STRONG, World
 
-pytestmark = pytest.mark.django_db(transaction=True)
+pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.system]
 
 PATIENCE = 120
 """Seconds within which a request is answered by whatever machine. Who waits for a broker waits for ever."""

@@ -12,6 +12,8 @@ from tests.tours.person import press_give_access
 from tests.tours.server import LiveServer
 from tests.tours.terminal import Terminal
 
+pytestmark = pytest.mark.tour
+
 ELSEWHERE = {
     "README.md": ["tests/system/test_serve.py", *["tests/system/test_behind_proxy.py"] * 3],
     "docs/domains.md": ["tests/compute/services/domains/test_as_typed.py"],

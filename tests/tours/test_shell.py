@@ -8,6 +8,8 @@ from tests.ports import free_port
 from tests.tours.pages import ROOT
 from tests.tours.terminal import Terminal
 
+pytestmark = pytest.mark.tour
+
 SOURCE = f". {ROOT}/docs/shell.sh"
 INSTANCE = (
     '{"region": "us-east", "type": "g6-nanode-1", "image": "compute/debian11", '

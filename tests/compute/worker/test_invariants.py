@@ -28,7 +28,7 @@ from tests.compute.worker.soundness import archives_going, assert_sound, assert_
 from tests.factories import token_of
 from tests.world import STRONG, World
 
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.django_db, pytest.mark.generated]
 
 ACTIONS_EACH = 170
 INSTANCES = 5

@@ -19,7 +19,7 @@ PARTS = 6
 """Tests that call many addresses are as many tests, so that several processes can share them."""
 
 parts = pytest.mark.parametrize("part", range(PARTS))
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.django_db, pytest.mark.generated]
 
 
 @pytest.fixture

@@ -20,6 +20,8 @@ from config.management.commands.serve import works
 from tests.config.laptop.noting import NAME
 from tests.waiting import wait_for
 
+pytestmark = pytest.mark.system
+
 ROOT = Path(__file__).resolve().parents[3]
 
 

@@ -12,6 +12,8 @@ import redis
 
 from config.laptop.embedded import EmbeddedError, Postgres, Shared, Valkey, addresses, services
 
+pytestmark = pytest.mark.system
+
 ROOT = Path(__file__).resolve().parents[3]
 
 HOLD = """

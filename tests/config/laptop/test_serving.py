@@ -15,6 +15,8 @@ from config.laptop.serving import demo
 from config.laptop.serving.lock import Taken, database_locked, state_locked
 from config.laptop.serving.progress import Progress
 
+pytestmark = pytest.mark.system
+
 SITE = "http://127.0.0.1:8000"
 
 

@@ -12,6 +12,8 @@ import pytest
 
 from tests.waiting import wait_for
 
+pytestmark = pytest.mark.system
+
 ROOT = Path(__file__).resolve().parents[3]
 
 PROGRAM = """

@@ -22,7 +22,7 @@ from compute.services.domains.zone_export import export
 from tests.compute.services.domains.knot import PATIENCE, Knot, running
 from tests.factories import DomainFactory, RecordFactory
 
-pytestmark = pytest.mark.django_db(transaction=True)
+pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.guest]
 
 
 @pytest.fixture

@@ -168,10 +168,12 @@ def nft() -> Callable[[str], None]:
     return check
 
 
+@pytest.mark.guest
 def test_nft_takes_the_end_of_a_table_that_is_not_there(nft):
     nft(render(MACHINE, INTERFACE, None))
 
 
+@pytest.mark.guest
 def test_nft_takes_every_protocol_action_and_policy(nft):
     for inbound, outbound in (("DROP", "DROP"), ("ACCEPT", "ACCEPT"), ("DROP", "ACCEPT")):
         every = [
@@ -182,11 +184,13 @@ def test_nft_takes_every_protocol_action_and_policy(nft):
         nft(text_of(*every, outbound=tuple(every), policies=(inbound, outbound)))
 
 
+@pytest.mark.guest
 @pytest.mark.parametrize("label", NASTY)
 def test_nft_takes_every_comment(nft, label):
     nft(text_of(rule(label=label)))
 
 
+@pytest.mark.guest
 def test_nft_takes_the_largest_firewall(nft):
     many = {
         "ipv4": [f"10.{n}.{n * 7 % 256}.{n * 3 % 256}/32" for n in range(128)],
@@ -202,6 +206,7 @@ NETWORKS = {
 }
 
 
+@pytest.mark.guest
 def test_nft_takes_any_networks_and_ports_that_are_accepted(nft):
     @settings(max_examples=40, deadline=None, suppress_health_check=list(HealthCheck), database=None)
     @given(st.fixed_dictionaries(NETWORKS), st.lists(st.integers(1, 65534), max_size=15), st.text(max_size=32))
@@ -345,6 +350,7 @@ def _tear_down(net: Net) -> None:
 GUEST4, GUEST6, WORLD4, WORLD6 = "198.18.7.2", "fd00:7::2", "198.18.8.2", "fd00:8::2"
 
 
+@pytest.mark.guest
 @pytest.mark.parametrize("address", [GUEST4, GUEST6])
 def test_only_what_is_let_in_comes_in(net, address):
     net.load(text_of(rule("DROP", "UDP", ports="84"), rule(protocol="UDP", ports="80-90"), rule(ports="22")))
@@ -353,12 +359,14 @@ def test_only_what_is_let_in_comes_in(net, address):
     assert net.talk("host", "guest", address, 53, 80) == [80]
 
 
+@pytest.mark.guest
 @pytest.mark.parametrize("address", [WORLD4, WORLD6])
 def test_answers_come_in_to_what_the_guest_began(net, address):
     net.load(text_of())
     assert net.talk("guest", "world", address, 443, kind="tcp") == [443]
 
 
+@pytest.mark.guest
 @pytest.mark.parametrize("address", [WORLD4, WORLD6])
 def test_only_what_is_let_out_goes_out(net, address):
     net.load(text_of(outbound=(rule(protocol="UDP", ports="53"), rule(ports="443")), policies=("DROP", "DROP")))
@@ -366,6 +374,7 @@ def test_only_what_is_let_out_goes_out(net, address):
     assert net.talk("guest", "world", address, 80, 443, kind="tcp") == [443]
 
 
+@pytest.mark.guest
 def test_networks_decide_who_comes_in(net):
     inside = {"ipv4": ["198.18.8.0/25"], "ipv6": ["fd00:8::2/128"]}
     outside = {"ipv4": ["198.18.8.128/25"], "ipv6": ["fd00:8::3/128"]}
@@ -379,6 +388,7 @@ def test_networks_decide_who_comes_in(net):
         assert net.talk("world", "guest", address, 1000, 1001) == [1001]
 
 
+@pytest.mark.guest
 def test_what_guests_need_to_have_addresses_works_under_the_strictest_firewall(net):
     """Neighbours are found anew, and DHCP is answered; between host and guest alone."""
     net.load(text_of(rule(protocol="UDP", ports="9"), policies=("DROP", "DROP")))
@@ -410,6 +420,7 @@ def counted(net: Net, begins: str) -> int:
     return int(re.search(r"packets (\d+)", found)[1])
 
 
+@pytest.mark.guest
 def test_pings_are_let_in_by_a_rule_of_their_own(net):
     net.load(text_of(rule(protocol="ICMP")))
     for address in (GUEST4, GUEST6):
@@ -433,6 +444,7 @@ while True:
 """
 
 
+@pytest.mark.guest
 def test_a_new_ruleset_replaces_the_old_one_and_connections_go_on(net):
     net.load(text_of(rule(protocol="UDP", ports="80")))
     net.load(text_of(rule(protocol="UDP", ports="81")))
@@ -497,6 +509,7 @@ def always_tracked() -> str:
     return re.search(r"^ *table inet skerry {\n(.*\n)*? *}\n", DRIVERS.read_text(), re.MULTILINE)[0]
 
 
+@pytest.mark.guest
 def test_a_connection_that_stands_is_cut_by_no_firewall_not_even_the_first(net, standing):
     assert standing.echo("none") == "none"
     net.load(text_of(rule(protocol="UDP", ports="9"), policies=("DROP", "DROP")))
@@ -510,6 +523,7 @@ def test_a_connection_that_stands_is_cut_by_no_firewall_not_even_the_first(net, 
     assert net.talk("world", "guest", GUEST4, 7000, 9) == [9], "one that begins now comes not in"
 
 
+@pytest.mark.guest
 def test_disabled_it_is_gone_and_everything_comes_in(net):
     net.load(text_of())
     net.load(render(MACHINE, INTERFACE, None))
@@ -517,6 +531,7 @@ def test_disabled_it_is_gone_and_everything_comes_in(net):
     assert net.talk("world", "guest", GUEST4, 23, 9999) == [23, 9999]
 
 
+@pytest.mark.guest
 def test_guests_of_one_host_have_each_their_own(net):
     net.load(text_of(rule(protocol="UDP", ports="80")))
     net.load(render("skerry-8", "uplink", rules(rule(protocol="UDP", ports="90"))))

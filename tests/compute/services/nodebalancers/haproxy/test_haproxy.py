@@ -39,7 +39,7 @@ from tests.compute.services.nodebalancers.haproxy.running import (
 )
 from tests.ports import free_port
 
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.django_db, pytest.mark.guest]
 
 BALANCERS = "/v4/nodebalancers"
 KEY = new_key()

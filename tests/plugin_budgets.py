@@ -1,0 +1,116 @@
+"""A pytest plugin: a test that takes long has a mark, and runs when asked for. Loaded by ``-p`` in pyproject.toml.
+
+A run that names nothing (no ``-k``, no ``-m``, no path) leaves marked tests out, and says at its end how many.
+``--slow`` takes those alone, ``--everything`` takes all. Who names tests gets them, whatever their marks.
+
+That a test carries its mark is held at the moment it would start the program: an audit hook refuses.
+"""
+
+import sys
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+import pytest
+
+MARKS = {
+    "browser": "has a browser open pages",
+    "generated": "plays through many actions or inputs drawn at random",
+    "guest": "has a program that the platform writes for (HAProxy, Knot, nftables) do its work",
+    "system": "runs the platform as processes: web, workers, clock, what a laptop has in place of services",
+    "tour": "types what the documents show into a shell beside a server",
+}
+"""In the order of the alphabet."""
+
+STARTS = {
+    "celery": {"browser", "system", "tour"},
+    "granian": {"browser", "system", "tour"},
+    "serve": {"browser", "system", "tour"},
+    "chromium": {"browser"},
+    "chromedriver": {"browser"},
+    "nginx": {"system"},
+    "haproxy": {"guest"},
+    "knotd": {"guest"},
+    "nft": {"guest"},
+}
+"""Programs, and the marks of which a test needs one to start them."""
+
+LEFT_OUT = pytest.StashKey[Counter[str]]()
+_running: list[pytest.Item] = []
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption("--slow", action="store_true", help="run the tests alone that are marked as taking long")
+    parser.addoption("--everything", action="store_true", help="run the tests that take long as well")
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    for name, meaning in MARKS.items():
+        config.addinivalue_line("markers", f"{name}: {meaning}; takes long")
+    config.stash[LEFT_OUT] = Counter()
+    sys.addaudithook(_refuse)
+
+
+def wanted(config: pytest.Config) -> bool | None:
+    """Whether tests that take long are those to run; None for whichever were named, or all."""
+    option = config.option
+    if option.slow:
+        return True
+    named = option.everything or option.keyword or option.markexpr or option.file_or_dir
+    return None if named else False
+
+
+@pytest.hookimpl(trylast=True)
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    if (slow := wanted(config)) is None:
+        return
+    kept, left = [], []
+    for item in items:
+        (kept if bool(marks_of(item)) == slow else left).append(item)
+    items[:] = kept
+    config.hook.pytest_deselected(items=left)
+    config.stash[LEFT_OUT] = Counter(mark for item in left for mark in marks_of(item)[:1])
+
+
+def marks_of(item: pytest.Item) -> list[str]:
+    return [name for name in MARKS if item.get_closest_marker(name)]
+
+
+def pytest_sessionfinish(session: pytest.Session) -> None:
+    """With pytest-xdist, tell the first process, which has collected nothing."""
+    if output := getattr(session.config, "workeroutput", None):
+        output["left_out"] = dict(session.config.stash[LEFT_OUT])
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_testnodedown(node) -> None:
+    node.config.stash[LEFT_OUT] = Counter(getattr(node, "workeroutput", {}).get("left_out", {}))
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: pytest.Config) -> None:
+    if left := config.stash[LEFT_OUT]:
+        kinds = ", ".join(f"{name} {left[name]}" for name in MARKS if left[name])
+        terminalreporter.write_line(f"Not run, for they take long: {kinds}. `make test-slow` runs them.")
+
+
+@pytest.hookimpl(wrapper=True, tryfirst=True)
+def pytest_runtest_protocol(item: pytest.Item) -> Iterator[None]:
+    _running.append(item)
+    try:
+        return (yield)
+    finally:
+        _running.pop()
+
+
+def _refuse(event: str, arguments: tuple) -> None:
+    if event == "subprocess.Popen" and _running and (unmarked := lacking(_running[-1], arguments[1])):
+        raise RuntimeError(unmarked)
+
+
+def lacking(item: pytest.Item, command: str | bytes | Sequence[object]) -> str | None:
+    """What is wrong with `item` if it starts `command`."""
+    words = [command] if isinstance(command, str | bytes) else list(command)
+    for word in (Path(str(word)).name for word in words):
+        if word in STARTS and not STARTS[word].intersection(marks_of(item)):
+            return f"a test that starts {word} is marked as one of: {', '.join(sorted(STARTS[word]))}"
+    return None
