@@ -1,10 +1,15 @@
 """What takes long is marked, left out of a run that names nothing, and never lost."""
 
+import re
+from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
 
 from tests import plugin_budgets as budgets
+
+TESTS = Path(__file__).parent
+ROOMS = {"browser": "browser", "system": "system", "tours": "tour"}
 
 
 def config(**given) -> SimpleNamespace:
@@ -57,3 +62,12 @@ def test_a_test_without_its_mark_starts_nothing():
 
     with pytest.raises(RuntimeError, match="a test that starts granian is marked as one of: browser, system, tour"):
         subprocess.run(["granian", "--version"])
+
+
+@pytest.mark.parametrize(("room", "mark"), ROOMS.items())
+def test_all_tests_of_some_folders_are_marked(room, mark):
+    """What a shell starts there, no hook of this interpreter sees."""
+    marked = re.compile(rf"^pytestmark = .*pytest\.mark\.{mark}\b", re.MULTILINE)
+    modules = sorted((TESTS / room).glob("test_*.py"))
+    assert modules
+    assert [path.name for path in modules if not marked.search(path.read_text())] == []

@@ -19,7 +19,7 @@ from tests.tours.pages import blocks_for, replaced
 from tests.tours.person import hidden
 from tests.waiting import wait_for
 
-pytestmark = pytest.mark.django_db(transaction=True)
+pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.system]
 
 ROOT = Path(__file__).resolve().parents[2]
 PASSWORD = "correct-horse-7-battery"

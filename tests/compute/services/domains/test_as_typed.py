@@ -14,7 +14,7 @@ from tests.compute.services.domains.knot import PATIENCE, Knot
 from tests.factories import DomainFactory, RecordFactory
 from tests.tours.pages import ROOT, blocks_for, replaced
 
-pytestmark = pytest.mark.django_db(transaction=True)
+pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.guest]
 
 KNOTC = """#!/bin/sh
 exec {knotc} -b -s {home}/knot.sock "$@"

@@ -18,7 +18,7 @@ from tests.compute.services.nodebalancers.haproxy.running import PATIENCE, Clien
 from tests.ports import free_port
 from tests.tours.pages import ROOT, blocks_for, replaced
 
-pytestmark = pytest.mark.django_db(transaction=True)
+pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.guest]
 
 BALANCERS = "/v4/nodebalancers"
 SYSTEMCTL = """#!/bin/sh
