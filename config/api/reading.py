@@ -1,0 +1,145 @@
+"""Reading: lists and details as SQL that is compiled once, and lists of what lies in several tables."""
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any, ClassVar, Generic, TypeVar
+
+from django.db.models import Model, QuerySet
+from django.http import QueryDict
+
+from config.api import pagination
+from config.api.admission import A, Admission
+from config.api.filters import Filter, read_header, read_query
+from config.api.responses import JSONResponse
+from config.api.serializers import Resource
+from config.db import statements
+from config.errors import Missing
+
+_no_query = QueryDict("", encoding="utf-8")
+
+M = TypeVar("M", bound=Model)
+
+
+class Reading(Admission[A], Generic[A, M]):
+    """The part of a `ResourceViewSet` that answers `list` and `retrieve`."""
+
+    resource: ClassVar[type[Resource]]
+    responses: ClassVar[Mapping[str, Any]] = {}
+    """The resource an action answers with; of actions other than list, retrieve, create, update: ``{}``."""
+    ordering: ClassVar[tuple[str, ...]] = ("id",)
+    lookup: ClassVar[str] = "pk"
+    """The column that the path parameter ``id`` is matched with."""
+    parent: ClassVar[Any] = None
+    """Nested resources: a static method like `objects`, for the entity whose absence is a 404 of the list."""
+
+    _statements: ClassVar[dict[tuple[str, bool | None], statements.Statement]]
+
+    def __init_subclass__(cls, **kwargs):
+        super().__init_subclass__(**kwargs)
+        cls._statements = {}
+
+    @staticmethod
+    def objects(actor: Any, path: Mapping[str, Any]) -> QuerySet[M]:
+        """The rows that exist for `actor` (None: no token) under the path's parameters.
+
+        It is also called with a `SymbolicActor` and a `SymbolicPath`, to compile the SQL once: it may branch on
+        ``actor.restricted`` and on ``actor is None``, and on nothing else of them.
+        """
+        raise NotImplementedError
+
+    @property
+    def viewer(self) -> A | None:
+        """The caller that `objects` is asked with."""
+        return self.caller
+
+    def list(self, request, **path) -> JSONResponse:
+        """One page of the collection."""
+        query = request.query_params if request.META.get("QUERY_STRING") else _no_query
+        page = pagination.read_page(query) if query else pagination.FIRST
+        wanted = self.read_filter(query)
+        statement = self.statement("list") if wanted is None else self.filtered(wanted, path)
+        values = statements.bindings(self.viewer, path)
+        rows = statement.run({**values, "limit": page.size, "offset": page.offset})
+        if not rows:
+            self.check_parent(path)
+        total = rows[0][-1] if rows else 0
+        return JSONResponse(page.envelope(self.resource.shape().page(rows), total))
+
+    def retrieve(self, request, **path) -> JSONResponse:
+        """One object."""
+        rows = self.statement("retrieve").run(statements.bindings(self.viewer, path))
+        if not rows:
+            raise Missing
+        return JSONResponse(self.resource.shape().one(rows[0]))
+
+    def read_filter(self, query: QueryDict) -> Filter | None:
+        """The request's filter, or None if there is none: then the list needs no SQL of its own."""
+        fields = self.resource.filterable()
+        header = self.request.META.get("HTTP_X_FILTER")
+        plain = read_query(query, fields, self.resource.names()) if query else None
+        if header is None:
+            return Filter(plain) if plain else None
+        wanted = read_header(header, fields)
+        if plain:
+            wanted.condition &= plain
+        return wanted
+
+    def statement(self, kind: str) -> statements.Statement:
+        """The compiled SQL of `list` or `retrieve` for this kind of caller."""
+        viewer = self.viewer
+        key = (kind, None if viewer is None else viewer.restricted)
+        found = self._statements.get(key)
+        if found is None:
+            symbolic = None if viewer is None else statements.SymbolicActor(viewer.restricted)
+            found = self._statements[key] = self.compiled(kind, symbolic)
+        return found
+
+    def compiled(self, kind: str, actor: Any) -> statements.Statement:
+        shape = self.resource.shape()
+        path = statements.SymbolicPath()
+        rows = shape.select(self.objects(actor, path))
+        if kind == "list":
+            return statements.page_of(rows, shape.columns, self.ordering)
+        rows = rows.filter(**{self.lookup: path["id"]}).order_by()
+        return statements.Statement.of(rows.values_list(*shape.columns))
+
+    def filtered(self, wanted: Filter, path: Mapping[str, Any]) -> statements.Statement:
+        """The SQL of a filtered page. Every filter is different, so it is not kept."""
+        shape = self.resource.shape()
+        rows = shape.select(self.objects(self.viewer, path)).filter(wanted.condition)
+        ordering = (wanted.ordering, *self.ordering) if wanted.ordering else self.ordering
+        return statements.page_of(rows, shape.columns, ordering, kept=False)
+
+    def check_parent(self, path: Mapping[str, Any]) -> None:
+        """An empty list of something that does not exist is a 404."""
+        if self.parent is not None and not self.parent(self.viewer, path).exists():
+            raise Missing
+
+
+class ReadingUnion(Reading[A, Any]):
+    """Answers `list` from several tables: one query for the page and one for the total."""
+
+    tables: ClassVar[Callable[[Any], Sequence[QuerySet[Any]]]]
+    """The querysets that an actor may see. All have the columns of the resource, by the same names."""
+
+    def list(self, request, **path: Any) -> JSONResponse:
+        """One page, in the order of `ordering`: columns of the resource."""
+        page = pagination.read_page(request.query_params)
+        wanted = self.read_filter(request.query_params) or Filter()
+        shape = self.resource.shape()
+        first, *others = [
+            shape.select(rows).filter(wanted.condition).order_by().values_list(*shape.columns)
+            for rows in type(self).tables(self.actor)
+        ]
+        found = first.union(*others, all=True)
+        rows: Iterable[Any] = found.order_by(*self.order(wanted))[page.offset : page.offset + page.size]
+        data = [shape.one(row) for row in rows]
+        return JSONResponse(page.envelope(data, found.count()))
+
+    def order(self, wanted: Filter) -> tuple[str, ...]:
+        """The filter's order, then the view's, by the union's own columns: it has no others."""
+        asked = (wanted.ordering,) if wanted.ordering else ()
+        return tuple(self._column(name) for name in (*asked, *self.ordering))
+
+    def _column(self, name: str) -> str:
+        sign, name = name[: name.startswith("-")], name.removeprefix("-")
+        return f"{sign}{name}" if name in self.resource.shape().columns else f"{sign}utc_{name}"
