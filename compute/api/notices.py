@@ -1,53 +1,26 @@
 """Notifications and maintenance: what the platform has to tell an account."""
 
-from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import Any
 
-from django.db.models import QuerySet
 from rest_framework.serializers import CharField, ChoiceField, DateTimeField, IntegerField
 
+from accounts.actors import Actor
 from compute.services import notices
-from config.api import pagination
 from config.api.access import READ_ONLY
 from config.api.fields import Computed, Constant
-from config.api.filters import Filter
-from config.api.responses import JSONResponse
 from config.api.serializers import Resource
-from config.api.views import ResourceViewSet
+from config.api.views import UnionViewSet
 
 READ = "account:read_only"
 
 
-class UnionViewSet(ResourceViewSet):
-    """A list whose objects come from several tables. One query for the page and one for the total."""
+class NoticeViewSet(UnionViewSet[Actor]):
+    """Notices, soonest first."""
 
     scopes = {"list": READ}
     grants = {"list": READ_ONLY}
-    tables: ClassVar[Callable[[Any], list[QuerySet[Any]]]]
-    """The querysets of what an actor may see. Their columns are those of the resource, by the same names."""
-
-    def list(self, request, **path: Mapping[str, Any]) -> JSONResponse:
-        """One page, soonest first."""
-        page = pagination.read_page(request.query_params)
-        wanted = self.read_filter(request.query_params) or Filter()
-        shape = self.resource.shape()
-        first, *others = [
-            shape.select(rows).filter(wanted.condition).order_by().values_list(*shape.columns)
-            for rows in type(self).tables(self.actor)
-        ]
-        found = first.union(*others, all=True)
-        rows: Iterable[Any] = found.order_by(*self.order(wanted))[page.offset : page.offset + page.size]
-        data = [shape.one(row) for row in rows]
-        return JSONResponse(page.envelope(data, found.count()))
-
-    def order(self, wanted: Filter) -> tuple[str, ...]:
-        """By what the filter asks, then by time and object. A union is ordered by its own columns only."""
-        columns = self.resource.shape().columns
-        asked = wanted.ordering or ""
-        sign, name = asked[: asked.startswith("-")], asked.removeprefix("-")
-        own = name if name in columns else f"utc_{name}"
-        return (*([f"{sign}{own}"] if asked else []), "utc_notice_when", "notice_id", "notice_label")
+    ordering = ("notice_when", "notice_id", "notice_label")
 
 
 class NoticeEntity(Resource):
@@ -71,7 +44,7 @@ class MaintenanceResource(Resource):
         filterable = ("type", "status", "when")
 
 
-class MaintenanceViewSet(UnionViewSet):
+class MaintenanceViewSet(NoticeViewSet):
     """Maintenance of the account's computes that is due or goes on.
 
     `cold_migration` takes a compute to another host; with `reboot` it is off while its host is worked on.
@@ -163,7 +136,7 @@ class NotificationResource(Resource):
         read_only = True
 
 
-class NotificationViewSet(UnionViewSet):
+class NotificationViewSet(NoticeViewSet):
     """What the account should know now: migrations and maintenance of its computes, and outages of regions.
 
     Restricted users are told of computes they may see.
