@@ -21,7 +21,7 @@ from rest_framework.views import APIView
 from rest_framework.viewsets import ViewSetMixin
 
 from config import limits
-from config.api import access, exceptions
+from config.api import access, exceptions, unsupported
 from config.api.parsers import JSONOnly, JSONParser
 from config.api.responses import JSONResponse
 from config.client_address import network_of
@@ -90,6 +90,7 @@ class Admission(ViewSetMixin, APIView, Generic[A]):
 
     def __init_subclass__(cls, **kwargs):
         super().__init_subclass__(**kwargs)
+        unsupported.check_view(cls)
         if set(cls.scopes) != set(cls.grants):
             lacking = sorted(set(cls.scopes) ^ set(cls.grants))
             raise ImproperlyConfigured(f"{cls.__name__}: scope or grant not declared for {', '.join(lacking)}")
@@ -100,6 +101,7 @@ class Admission(ViewSetMixin, APIView, Generic[A]):
     @classmethod
     def as_view(cls, actions=None, **initkwargs):
         """Refuses to route an action that declares no scope or grant: an open endpoint cannot be an oversight."""
+        unsupported.check_route(cls, initkwargs)
         for action in (actions or {}).values():
             if action not in cls._scopes:
                 raise ImproperlyConfigured(f"{cls.__name__}.{action} declares no scope and grant")

@@ -25,7 +25,7 @@ from typing import Any
 from rest_framework import serializers
 from rest_framework.exceptions import ValidationError
 
-from config.api import reasons
+from config.api import reasons, unsupported
 from config.api.filters import Filterable, filterables
 from config.api.rendering import Shape, compile_shape
 
@@ -49,6 +49,10 @@ class Resource(serializers.Serializer):
     `Meta.filterable` names the fields that collection filters accept; `Meta.read_only` makes all fields
     read-only.
     """
+
+    def __init_subclass__(cls, **kwargs):
+        super().__init_subclass__(**kwargs)
+        unsupported.check_resource(cls)
 
     def get_fields(self) -> dict[str, serializers.Field]:
         declared = super().get_fields()
