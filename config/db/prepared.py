@@ -1,10 +1,14 @@
 """Prepared statements on the connection itself, for the few queries that every request makes.
 
 psycopg's cursors are general: they adapt each parameter, decide whether to prepare, and wait in generators, which
-costs a small query more than its answer. What the kit compiles once is known to be one SELECT with numbers and
-texts for parameters, so it is prepared once for each connection and then only executed.
+costs a small query more than its answer. A statement that the kit compiles once is known to be one SELECT with
+numbers and texts for parameters, so it is prepared once for each connection and then only executed.
+
+Its name is a hash of its SQL, so that it stands for no other statement on any session of the server. The types of
+parameters have no part in the name: the server infers them from the SQL alone.
 """
 
+import hashlib
 import re
 import threading
 from collections.abc import Callable, Sequence
@@ -73,8 +77,13 @@ def dumped(value: Any) -> bytes | None:
     return str(value).encode()
 
 
+def name_of(sql: str) -> bytes:
+    """The statement's name on the server. PostgreSQL cuts names off after 63 bytes."""
+    return b"api_" + hashlib.sha256(sql.encode()).hexdigest()[:40].encode()
+
+
 class Link:
-    """The statements prepared on one connection, each with what reads its rows."""
+    """The statements prepared on one connection, each with the reader of its rows."""
 
     def __init__(self, connection: psycopg.Connection):
         self.connection = connection
@@ -82,8 +91,7 @@ class Link:
         for name, loader in (("json", _RawJSON), ("jsonb", _RawJSONB), ("inet", _AddressText)):
             self.context.adapters.register_loader(name, loader)
         self.statements: dict[str, tuple[bytes, abc.Transformer]] = {}
-        """For each SQL its name on the connection and what reads its rows."""
-        self.made = 0
+        """For each SQL its name on the connection and the reader of its rows."""
 
     def fetch(self, sql: str, parameters: Sequence[Any]) -> Rows:
         """Run a SELECT and return all rows. Raises psycopg's errors. The connection must be in autocommit."""
@@ -92,7 +100,7 @@ class Link:
             return self.execute(sql, values)
         except STALE:
             # the server forgot the statement, or a migration changed its tables: it is prepared anew
-            self.statements.pop(sql, None)
+            self.forget(sql)
             return self.execute(sql, values)
 
     def execute(self, sql: str, values: Sequence[bytes | None]) -> Rows:
@@ -106,13 +114,20 @@ class Link:
         return reader.load_rows(0, result.ntuples, tuple)
 
     def prepare(self, sql: str) -> tuple[bytes, abc.Transformer]:
-        self.made += 1
-        name = b"api_%d" % self.made
+        name = name_of(sql)
         result = self.connection.pgconn.prepare(name, numbered(sql))
         if result.status != pq.ExecStatus.COMMAND_OK:
-            raise self.error_of(result)
+            error = self.error_of(result)
+            # a pooler gave us a session on which it was prepared before
+            if not isinstance(error, psycopg.errors.DuplicatePreparedStatement):
+                raise error
         known = self.statements[sql] = name, Transformer(self.context)
         return known
+
+    def forget(self, sql: str) -> None:
+        """Drop a statement here and on the server, where none of this name is no error."""
+        self.statements.pop(sql, None)
+        self.connection.pgconn.close_prepared(name_of(sql))
 
     def error_of(self, result: pq.abc.PGresult) -> psycopg.Error:
         if self.connection.pgconn.status == pq.ConnStatus.BAD:
@@ -158,12 +173,13 @@ def fetch_ordinarily(sql: str, parameters: Sequence[Any]) -> Rows:
     """Run any SELECT through Django's cursor and return all rows. A lost connection is made anew as by `fetch`."""
     database = connections[DEFAULT_DB_ALIAS]
 
-    def run() -> Rows:
-        with database.cursor() as cursor:
-            cursor.execute(sql, parameters)
-            return cursor.fetchall()
+    return _again_if_lost(database, lambda: _through_cursor(database, sql, parameters))
 
-    return _again_if_lost(database, run)
+
+def _through_cursor(database: BaseDatabaseWrapper, sql: str, parameters: Sequence[Any]) -> Rows:
+    with database.cursor() as cursor:
+        cursor.execute(sql, parameters)
+        return cursor.fetchall()
 
 
 def _again_if_lost(database: BaseDatabaseWrapper, run: Callable[[], Rows]) -> Rows:

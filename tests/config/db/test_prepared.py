@@ -2,6 +2,7 @@
 
 import json
 import uuid
+from datetime import datetime
 
 import psycopg
 import pytest
@@ -62,6 +63,23 @@ def test_a_statement_whose_table_changed_is_prepared_anew():
     finally:
         with connection.cursor() as cursor:
             cursor.execute("DROP TABLE changing")
+
+
+def on_server() -> dict[str, datetime]:
+    """The statements that are prepared on this session, each with the time of its PREPARE."""
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT name, prepare_time FROM pg_prepared_statements")
+        return dict(cursor.fetchall())
+
+
+def test_a_statement_is_named_by_its_sql(monkeypatch):
+    prepared.fetch("SELECT %s::int + 4", (1,))
+    name = prepared.name_of("SELECT %s::int + 4")
+    assert name.decode() in on_server()
+    assert name != prepared.name_of("SELECT %s::int + 5")
+    # as a client would behind a pooler, that comes to a session on which another prepared it
+    monkeypatch.setattr(prepared, "_links", prepared._Links())
+    assert prepared.fetch("SELECT %s::int + 4", (1,)) == [(5,)]
 
 
 def lose_connection():
