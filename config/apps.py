@@ -5,6 +5,7 @@ from django.core.signals import request_finished, request_started
 from django.db import close_old_connections, connections, reset_queries
 from django.db.backends.signals import connection_created
 
+from config.db.connections import set_up
 from config.environment import import_named
 
 
@@ -27,7 +28,7 @@ class ConfigConfig(AppConfig):
         if not settings.DEBUG:
             request_started.disconnect(reset_queries)
         request_finished.connect(leave_connections_usable)
-        connection_created.connect(bound_idle_transactions)
+        connection_created.connect(set_up)
 
 
 def leave_connections_usable(**kwargs) -> None:
@@ -37,14 +38,3 @@ def leave_connections_usable(**kwargs) -> None:
             continue  # a test's, around the whole request
         if connection.errors_occurred or not connection.autocommit:
             connection.close_if_unusable_or_obsolete()
-
-
-def bound_idle_transactions(connection, **kwargs) -> None:
-    """Have the database end a transaction that does nothing for `TRANSACTION_IDLE_LIMIT` seconds.
-
-    Of a host that froze or lost power it hears nothing more: until TCP gives up, after hours, what that host held
-    locked would hold up all others, and whoever takes over its jobs. Ours wait for nothing but the database.
-    """
-    idle = f"{settings.TRANSACTION_IDLE_LIMIT * 1000:.0f}"
-    with connection.cursor() as cursor:
-        cursor.execute("SELECT set_config('idle_in_transaction_session_timeout', %s, false)", [idle])

@@ -139,6 +139,8 @@ PASSWORD_HASHERS = [
 
 # --- PostgreSQL: DATABASE_URL, or the embedded one in the state folder --------------------------------------
 _database = env.database("DATABASE_URL") or addresses.database(STATE_DIR)
+# Whether statements are prepared on the server. None: unless a pooler is in between (config/db/connections.py).
+PREPARED_STATEMENTS = env.flag("PREPARED_STATEMENTS") if env.text("PREPARED_STATEMENTS").strip() else None
 DATABASES = {
     "default": {
         **_database,
@@ -147,8 +149,8 @@ DATABASES = {
             **_database.get("OPTIONS", {}),
             # Each worker keeps one connection for its life, so prepared statements pay (docs/performance.md).
             "server_side_binding": True,
-            "prepare_threshold": 5,
         },
+        "DISABLE_SERVER_SIDE_CURSORS": PREPARED_STATEMENTS is False,
     }
 }
 

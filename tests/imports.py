@@ -78,7 +78,7 @@ CONFIG: dict[str, set[str]] = {
     "starting": {"checks"},
     "celery": {"logging", "starting"},
     "wsgi": {"handler", "starting"},
-    "apps": {"checks", "environment"},
+    "apps": {"checks", "db", "environment"},
     "management": {"celery", "command_errors", "db", "encryption", "environment", "laptop"},
 }
 ENTRANCES = {"urls", "management"}

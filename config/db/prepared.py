@@ -87,6 +87,8 @@ class Link:
 
     def __init__(self, connection: psycopg.Connection):
         self.connection = connection
+        self.prepares = connection.prepare_threshold is not None
+        """False behind a pooler, or where PREPARED_STATEMENTS is off (`config.db.connections`)."""
         self.context = connection.cursor(binary=True)
         for name, loader in (("json", _RawJSON), ("jsonb", _RawJSONB), ("inet", _AddressText)):
             self.context.adapters.register_loader(name, loader)
@@ -153,8 +155,9 @@ _links = _Links()
 def fetch(sql: str, parameters: Sequence[Any]) -> Rows:
     """Run a SELECT with ``%s`` for numbers and texts, and return all rows. Errors are Django's.
 
-    Within a transaction, and where someone listens (query logs of tests, ``connection.execute_wrapper``), it goes
-    Django's ordinary way. Outside of one, a restarted database costs a second try, and is no error.
+    Within a transaction, where someone listens (query logs of tests, ``connection.execute_wrapper``), and where no
+    statements are prepared, it goes Django's ordinary way. Outside of a transaction, a restarted database costs a
+    second try, and is no error.
     """
     database = connections[DEFAULT_DB_ALIAS]
     if not database.autocommit or database.queries_logged or database.execute_wrappers:
@@ -163,8 +166,11 @@ def fetch(sql: str, parameters: Sequence[Any]) -> Rows:
     def run() -> Rows:
         if database.connection is None:
             database.ensure_connection()
+        link = _links.of(database.connection)
+        if not link.prepares:
+            return _through_cursor(database, sql, parameters)
         with database.wrap_database_errors:
-            return _links.of(database.connection).fetch(sql, parameters)
+            return link.fetch(sql, parameters)
 
     return _again_if_lost(database, run)
 

@@ -82,6 +82,18 @@ def test_a_statement_is_named_by_its_sql(monkeypatch):
     assert prepared.fetch("SELECT %s::int + 4", (1,)) == [(5,)]
 
 
+def test_nothing_is_prepared_where_the_setting_is_off(settings):
+    settings.PREPARED_STATEMENTS = False
+    connection.close()
+    try:
+        for number in range(10):
+            assert prepared.fetch("SELECT %s::int + 4", (number,)) == [(number + 4,)]
+        assert on_server() == {}
+    finally:
+        connection.close()
+        connection.settings_dict["DISABLE_SERVER_SIDE_CURSORS"] = False
+
+
 def lose_connection():
     """End this test's connection as a restart of the database does."""
     with psycopg.connect(**{**connection.get_connection_params(), "cursor_factory": psycopg.Cursor}) as other:
