@@ -6,11 +6,14 @@ process id of the session: a client is told one by the pooler, and another by th
 """
 
 import logging
+import re
 import secrets
+from collections.abc import Sequence
 from typing import Any
 
 from django.conf import settings
 from django.db.backends.postgresql.base import DatabaseWrapper
+from psycopg import pq
 from psycopg._preparing import Prepare, PrepareManager
 from psycopg._queries import PostgresQuery
 
@@ -18,17 +21,25 @@ log = logging.getLogger(__name__)
 
 THRESHOLD = 5
 """How often psycopg sees a statement before it prepares it."""
+SCHEMA_CHANGES = re.compile(rb"(?:CREATE|DROP|ALTER|DISCARD|DEALLOCATE)\b")
 
 
 class KeptStatements(PrepareManager):
-    """psycopg's record of the statements it has prepared on a connection.
+    """psycopg's record of the statements it has prepared on a connection, which outlives rollbacks.
+
+    psycopg has the server forget all statements of the session at each rollback, `config.db.prepared`'s too, since
+    one may name a type or a table that the transaction made. Many refused requests roll back, and none makes a
+    type: so statements are forgotten only after a change of the schema, or after an error that was neither bad data
+    nor a violated constraint, such as that of a statement whose table a migration has changed meanwhile.
 
     No other connection has the same names: behind a pooler that keeps no track of statements, an error is the worst
     that happens, and never another client's statement of the same name.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, database: DatabaseWrapper):
         super().__init__()
+        self._database = database
+        self._schema_changed = False
         self._prefix = secrets.token_hex(4)
 
     def get(self, query: PostgresQuery, prepare: bool | None = None) -> tuple[Prepare, bytes]:
@@ -36,6 +47,19 @@ class KeptStatements(PrepareManager):
         if found is Prepare.SHOULD:
             name = f"{self._prefix}{name.decode()}".encode()
         return found, name
+
+    def _should_discard(self, prep: Prepare, results: Sequence[pq.abc.PGresult]) -> bool:  # type: ignore[override]
+        statuses = (result.command_status or b"" for result in results)
+        if any(SCHEMA_CHANGES.match(status) for status in statuses):
+            self._schema_changed = True
+        return super()._should_discard(prep, results)
+
+    def clear(self) -> bool:
+        """Called at each rollback, and after changes of the schema."""
+        if not (self._schema_changed or self._database.errors_occurred):
+            return False
+        self._schema_changed = False
+        return super().clear()
 
 
 def set_up(connection: DatabaseWrapper, **kwargs: Any) -> None:
@@ -58,7 +82,7 @@ def set_up(connection: DatabaseWrapper, **kwargs: Any) -> None:
         prepares = not pooled
         if pooled:
             log.info("A pooler is between this process and PostgreSQL: no statements are prepared.")
-    link._prepared = KeptStatements()
+    link._prepared = KeptStatements(connection)
     link.prepare_threshold = THRESHOLD if prepares else None
     if pooled or not prepares:
         # a cursor of the server's belongs to one session as well

@@ -6,7 +6,7 @@ from datetime import datetime
 
 import psycopg
 import pytest
-from django.db import DataError, OperationalError, connection, transaction
+from django.db import DataError, IntegrityError, NotSupportedError, OperationalError, connection, transaction
 
 from accounts.models import User
 from config.db import prepared
@@ -70,6 +70,84 @@ def on_server() -> dict[str, datetime]:
     with connection.cursor() as cursor:
         cursor.execute("SELECT name, prepare_time FROM pg_prepared_statements")
         return dict(cursor.fetchall())
+
+
+def warm() -> dict[str, datetime]:
+    """Have a statement prepared each way: by the kit, and by psycopg, which does so after five times."""
+    prepared.fetch("SELECT %s::int + 2", (1,))
+    with connection.cursor() as cursor:
+        for _ in range(7):
+            cursor.execute("SELECT %s::int + 3", (1,))
+    found = on_server()
+    assert len(found) >= 2
+    return found
+
+
+def undo_a_transaction() -> None:
+    with transaction.atomic():
+        User.objects.create_user("undone", "undone@example.com")
+        transaction.set_rollback(True)
+
+
+def undo_to_a_savepoint() -> None:
+    with transaction.atomic(), transaction.atomic():
+        User.objects.create_user("undone", "undone@example.com")
+        transaction.set_rollback(True)
+
+
+def violate_a_constraint() -> None:
+    user = User.objects.create_user("twice", "twice@example.com")
+    try:
+        with pytest.raises(IntegrityError), transaction.atomic():
+            User.objects.create_user("twice", "twice@example.com")
+    finally:
+        user.delete()
+
+
+@pytest.mark.parametrize("roll_back", [undo_a_transaction, undo_to_a_savepoint, violate_a_constraint])
+def test_statements_outlive_a_rollback(roll_back, monkeypatch):
+    before = warm()
+    prepares = []
+    monkeypatch.setattr(prepared.Link, "prepare", lambda self, sql: prepares.append(sql))
+    for _ in range(3):
+        roll_back()
+        assert prepared.fetch("SELECT %s::int + 2", (1,)) == [(3,)]
+    assert prepares == []
+    assert before.items() <= on_server().items()
+
+
+def test_statements_do_not_outlive_the_rollback_of_a_change_of_the_schema():
+    before = warm()
+    with transaction.atomic(), connection.cursor() as cursor:
+        cursor.execute("CREATE TYPE passing AS ENUM ('a')")
+        transaction.set_rollback(True)
+    assert not before.keys() & on_server().keys()
+    assert prepared.fetch("SELECT %s::int + 2", (1,)) == [(3,)]
+
+
+def test_a_statement_of_psycopgs_whose_table_changed_is_made_anew_after_its_rollback():
+    """The change is another process's: a migration beside the running server."""
+    other = connection.copy()
+
+    def change(sql: str) -> None:
+        with other.cursor() as cursor:
+            cursor.execute(sql)
+
+    def read() -> int:
+        with transaction.atomic(), connection.cursor() as cursor:
+            cursor.execute("SELECT * FROM changing")
+            return len(cursor.description)
+
+    try:
+        change("CREATE TABLE changing (a int)")
+        assert [read() for _ in range(7)] == [1] * 7
+        change("ALTER TABLE changing ADD b text")
+        with pytest.raises(NotSupportedError):
+            read()
+        assert read() == 2
+    finally:
+        change("DROP TABLE changing")
+        other.close()
 
 
 def test_a_statement_is_named_by_its_sql(monkeypatch):
