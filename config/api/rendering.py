@@ -6,9 +6,10 @@ when a resource is first used; the walk writes the source of a function such as 
     lambda rows: [{"id": c0, "price": number(c1), "specs": {"disk": c2}} for c0, c1, c2, total in rows]
 
 which is then evaluated, as `dataclasses` does for ``__init__``. Only names of declared fields and columns go
-into the source, never anything of a request.
+into the source, never anything of a request. `linecache` has the source, so that tracebacks and debuggers show it.
 """
 
+import linecache
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
@@ -110,7 +111,7 @@ class _Writer:
             for name, child in resource.fields.items()
             if not child.write_only and not isinstance(child, fields.Absent)
         ]
-        return "{" + ", ".join(items) + "}"
+        return "{" + ",\n ".join(items) + "}"  # a line for each field, which tracebacks then name
 
     def value(self, name: str, child: serializers.Field, prefix: str) -> str:
         source = (child.source or name).replace(".", "__")
@@ -153,6 +154,14 @@ def compile_shape(resource: serializers.Serializer) -> Shape:
     writer = _Writer()
     body = writer.dictionary(resource, "")
     columns = "".join(f"c{index}, " for index in range(len(writer.columns)))
-    page = eval(f"lambda rows: [{body} for {columns}total in rows]", writer.names)  # noqa: S307 - see above
-    one = eval(f"lambda row: [{body} for {columns}in (row,)][0]", writer.names)  # noqa: S307 - see above
+    name = f"{type(resource).__module__}.{type(resource).__qualname__}"
+    page = _evaluated(f"<page of {name}>", f"lambda rows: [{body} for {columns}total in rows]", writer.names)
+    one = _evaluated(f"<{name}>", f"lambda row: [{body} for {columns}in (row,)][0]", writer.names)
     return Shape(tuple(writer.columns), tuple(writer.columns.values()), writer.annotations, page, one)
+
+
+def _evaluated(file: str, source: str, names: dict[str, Any]) -> Callable[..., Any]:
+    """The function that `source` says. Tracebacks name `file` and show the line of it."""
+    # None for the time of its change: such an entry is not looked for on the disk, and so not dropped
+    linecache.cache[file] = len(source), None, source.splitlines(keepends=True), file
+    return eval(compile(source, file, "eval"), names)  # noqa: S307 - see above

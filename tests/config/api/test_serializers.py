@@ -1,5 +1,7 @@
 """Resources: what goes in, and what comes out."""
 
+import linecache
+import traceback
 from datetime import UTC, datetime
 from types import SimpleNamespace
 
@@ -127,6 +129,30 @@ def test_an_object_that_was_just_written_reads_like_one_from_the_database():
     assert body["hypervisor"] == "kvm"
     assert body["full_name"] == "7-web"
     assert body["created"] == "2024-01-02T03:04:05"
+
+
+class Fragile(Resource):
+    id = serializers.IntegerField(read_only=True)
+    ratio = Computed(serializers.FloatField(), lambda part, whole: part / whole, "part", "whole")
+
+
+@pytest.mark.parametrize(
+    "render",
+    [
+        lambda: Fragile.shape().page([(1, 2, 1, 2), (2, 2, 0, 2)]),
+        lambda: Fragile.shape().of_instance(SimpleNamespace(id=1, part=1, whole=0)),
+    ],
+    ids=["page", "one"],
+)
+def test_a_traceback_shows_the_field_that_failed_to_render(render):
+    Fragile.shape()
+    linecache.checkcache()  # as whoever prints a traceback does
+    with pytest.raises(ZeroDivisionError) as failed:
+        render()
+    *_, rendering, _ = traceback.extract_tb(failed.value.__traceback__)
+    assert "Fragile" in rendering.filename
+    assert rendering.line is not None
+    assert rendering.line.startswith("'ratio': n0(c1, c2)")
 
 
 def test_text_that_no_database_could_store_names_its_field():
