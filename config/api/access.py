@@ -1,4 +1,4 @@
-"""What an action asks of its caller: the scope of the token, and the grant of the user.
+"""The demands of an action on its caller: the scope of the token, and the grant of the user.
 
 A view declares both for each of its actions; one that does not is refused when it is defined::
 
@@ -17,7 +17,7 @@ ALL = "*"
 
 
 class Caller(Protocol):
-    """What the kit asks of an actor. `accounts.actors.Actor` is one."""
+    """The attributes of an actor that the kit needs. `accounts.actors.Actor` has them."""
 
     @property
     def account_id(self) -> int: ...
@@ -42,7 +42,7 @@ class Caller(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Scope:
-    """What a token needs.
+    """The scopes that a token needs.
 
     `names` are needed all together. Where `token` is off, callers without one are served too (but a token,
     when sent, has to be a good one). Where `enforced` is off, the names are only documented: the view decides
@@ -74,9 +74,9 @@ ANY_TOKEN = Scope()
 PUBLIC = Scope(token=False)
 
 ANYONE = "anyone"
-"""The grant of what every user of an account may do, restricted or not."""
+"""The grant of actions that every user of an account may take, restricted or not."""
 READ_ONLY = "read_only"
-"""The grant of actions on entities the caller may see. What is not granted does not exist: 404."""
+"""The grant of actions on entities the caller may see. One that is not granted does not exist: 404."""
 READ_WRITE = "read_write"
 """The grant of actions that change an entity; seeing it without this level answers 403."""
 ACCOUNT_READ = "account:read_only"

@@ -1,4 +1,4 @@
-"""Admission of a request: its caller, the rate limits, and what the token and the user may do.
+"""Admission of a request: its caller, the rate limits, and the permissions of token and user.
 
 In this order: the caller (401), the rate limits (429), the method (405), the token's scope (403), the user's grant
 (403). Headers that all answers have in common are set here too, refusals included.
@@ -211,7 +211,7 @@ class Admission(ViewSetMixin, APIView, Generic[A]):
     @classmethod
     @cache
     def headers_of(cls, action: str, fine: bool) -> Headers:
-        """What all answers of an action have in common; failures are never kept in caches."""
+        """The headers that all answers of an action have in common; failures are never kept in caches."""
         scope = cls._scopes.get(action)
         return prepared(
             **HEADERS,

@@ -59,7 +59,7 @@ def healthz(request: HttpRequest) -> HttpResponse:
 
 
 def not_found(request: HttpRequest, exception: Exception) -> HttpResponse:
-    """What is outside of the API and unknown. Clients that mistype the base address get the error body too."""
+    """Answer paths outside of the API that are unknown: clients may have mistyped the base address."""
     return error_response([{"field": None, "reason": reasons.NOT_FOUND}], 404)
 
 

@@ -47,7 +47,7 @@ def problem(reason: str, field: str | None = None) -> dict[str, Any]:
 
 
 def answer(error: Exception, request: Any) -> JSONResponse:
-    """The answer to a request that ended with `error`. What nobody foresaw is logged and answers 500."""
+    """The answer to a request that ended with `error`. An error that nobody foresaw is logged and answers 500."""
     for status, problems in _known(error):
         if status >= 500:
             logger.error("%s %s failed: %s", request.method, request.path, error)
@@ -74,7 +74,7 @@ def _known(error: Exception) -> Iterator[tuple[int, list[dict[str, Any]]]]:
         if found:
             yield 400, [found]
         elif isinstance(error.__cause__, ForeignKeyViolation):
-            # at commit, when foreign keys are checked: what this refers to was there until a moment ago
+            # at commit, when foreign keys are checked: the row that this refers to was there until a moment ago
             logger.warning("something was deleted meanwhile: %s", error)
             yield 400, [problem("Something that this refers to was deleted meanwhile. Try again.")]
     elif isinstance(error, DataError):

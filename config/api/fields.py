@@ -1,4 +1,4 @@
-"""Fields of resources that are not simply a column. Each wraps the field that says what comes out."""
+"""Fields of resources that are not simply a column. Each wraps a field for the type of the value."""
 
 from collections.abc import Callable
 from typing import Any

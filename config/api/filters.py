@@ -209,7 +209,7 @@ class Filter:
 
 
 class Reader:
-    """Reads one filter against what a resource lets be filtered."""
+    """Reads one filter, with the fields that the resource lets be filtered."""
 
     def __init__(self, fields: Mapping[str, Filterable]):
         self.fields = fields
@@ -287,7 +287,7 @@ class Reader:
 
 
 def _shown(name: Any) -> str:
-    """What a client sent, cut and made printable."""
+    """A value that a client sent, cut and made printable."""
     return str(name)[:64].encode("ascii", "backslashreplace").decode()
 
 

@@ -36,7 +36,7 @@ FIRST = Page()
 
 
 def read_page(query: Mapping[str, str]) -> Page:
-    """Read ``page`` and ``page_size``; what is out of bounds raises `Invalid`, naming the parameter."""
+    """Read ``page`` and ``page_size``; a value out of bounds raises `Invalid`, naming the parameter."""
     problems = Problems()
     number = _number(query.get("page", "1"))
     size = _number(query.get("page_size", str(DEFAULT_SIZE)))

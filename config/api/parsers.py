@@ -55,7 +55,7 @@ def _read(meta: Mapping[str, Any], stream: IO[bytes]) -> bytes:
 def refuse_nul(data: dict[str, Any]) -> None:
     """Raise, naming the field, if a text within `data` holds a NUL character.
 
-    Not by calling itself: what orjson reads may be nested deeper than Python's calls may.
+    Not by recursion: bodies that orjson reads may be nested deeper than Python's calls.
     """
     within = [_items(data, "")]
     while within:
@@ -69,7 +69,7 @@ def refuse_nul(data: dict[str, Any]) -> None:
 
 
 def _items(data: dict[str, Any] | list[Any], path: str) -> Iterator[tuple[str, Any]]:
-    """What is in `data`, each with its path."""
+    """The items of `data`, each with its path."""
     if isinstance(data, list):
         for index, item in enumerate(data):
             yield f"{path}[{index}]", item

@@ -1,4 +1,4 @@
-"""Path converters. What they do not match is an unknown path: 404, whatever the bytes."""
+"""Path converters. A path that they do not match is unknown: 404, whatever its bytes."""
 
 import ipaddress
 

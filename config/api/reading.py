@@ -1,4 +1,4 @@
-"""Reading: lists and details as SQL that is compiled once, and lists of what lies in several tables."""
+"""Reading: lists and details as SQL that is compiled once, and lists of objects in several tables."""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, ClassVar, Generic, TypeVar

@@ -1,4 +1,4 @@
-"""The sentences that say what is wrong with a field, after the contract's patterns."""
+"""The reasons of errors about a field, after the contract's patterns."""
 
 from django.core import validators
 from rest_framework import serializers

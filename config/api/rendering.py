@@ -55,7 +55,7 @@ CONVERTERS: tuple[tuple[type, Callable], ...] = (
 
 @dataclass
 class Shape:
-    """What a resource selects, and the functions that turn what comes back into what goes out.
+    """The columns that a resource selects, and the functions from their rows to its dictionaries.
 
     `columns` are ORM paths, in the order of the row; `annotations` define those that are no model fields;
     `attributes` are where the same values are found on a model instance.

@@ -11,7 +11,7 @@ CONTENT_TYPE = "application/json"
 
 
 class JSONResponse(HttpResponse):
-    """What every action returns. `data` is anything orjson knows, `orjson.Fragment` included.
+    """The response of every action. `data` is anything orjson knows, `orjson.Fragment` included.
 
     Times have to be naive and in UTC, as resources give them: ``2024-01-01T00:00:00``.
     """

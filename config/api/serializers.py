@@ -1,4 +1,4 @@
-"""`Resource`: one readable declaration for what goes out, what comes in, and the OpenAPI document.
+"""`Resource`: one readable declaration for output, input and the OpenAPI document.
 
 ::
 
@@ -131,7 +131,7 @@ class Resource(serializers.Serializer):
         return above is not None
 
     def _validate_rest(self, given: dict[str, Any], wrong: dict[str, Any]) -> Any:
-        """Validate what has the right type, and report what has not along with what fails."""
+        """Validate the values that have the right JSON type, and report all others along with those that fail."""
         try:
             values = super().to_internal_value(given)
         except ValidationError as error:
@@ -150,7 +150,7 @@ def _numbers(field: serializers.Field) -> tuple[int | None, int]:
 
 
 def _type_problem(field: serializers.Field, name: str, value: Any) -> list | dict | None:
-    """What is wrong with the JSON type of `value`: DRF alone would take 1 for true and 5 for "5"."""
+    """The problem with the JSON type of `value`, if any: DRF alone would take 1 for true and 5 for "5"."""
     if value is None:
         return None
     if isinstance(field, serializers.ListField) and isinstance(value, list):

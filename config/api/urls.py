@@ -1,4 +1,4 @@
-"""What is served beside the resources: unknown paths, the OpenAPI document and its pages, health."""
+"""Paths beside those of the resources: unknown ones, the OpenAPI document and its pages, health."""
 
 from django.urls import path, re_path
 

@@ -1,4 +1,4 @@
-"""`ResourceViewSet`: what every endpoint does alike, in the order in which it is done.
+"""`ResourceViewSet`: the work that all endpoints have in common, in the order in which it is done.
 
 The caller (401), the rate limits (429), the method (405), the token's scope (403) and the user's grant (403) are
 checked by `config.api.admission`. Then the action runs (`config.api.reading`, `config.api.writing`), whose objects

@@ -21,7 +21,7 @@ class Writing(Reading[A, M]):
     requests: ClassVar[Mapping[str, type[Resource]]] = {}
     """The resource that validates an action's body, where it is not `resource`."""
     related: ClassVar[tuple[str, ...]] = ()
-    """What `get_entity` loads along with the object."""
+    """The relations that `get_entity` loads along with the object."""
 
     def validated(self, partial: bool = False) -> dict[str, Any]:
         """The body of the request, validated by the action's resource; `partial` for PUT."""

@@ -1,7 +1,7 @@
 """INSERTs whose SQL is built once for each model, for the paths that are counted in milliseconds.
 
-The ORM compiles each INSERT anew, which costs more than PostgreSQL needs to carry it out. What a field does to its
-value (`pre_save`, defaults, types) is still the field's business.
+The ORM compiles each INSERT anew, which costs more than PostgreSQL needs to carry it out. Values are still prepared
+by their fields (`pre_save`, defaults, types).
 """
 
 from collections.abc import Sequence

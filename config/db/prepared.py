@@ -26,7 +26,7 @@ Rows = list[tuple[Any, ...]]
 PLACEHOLDER = re.compile("%(.)")
 STALE = (psycopg.errors.InvalidSqlStatementName, psycopg.errors.FeatureNotSupported)
 PLAIN = (int, str, bool, type(None))
-"""What a prepared statement takes for parameters."""
+"""The types that a prepared statement takes for parameters."""
 
 
 class _RawJSON(Loader):
@@ -189,7 +189,7 @@ def _through_cursor(database: BaseDatabaseWrapper, sql: str, parameters: Sequenc
 
 
 def _again_if_lost(database: BaseDatabaseWrapper, run: Callable[[], Rows]) -> Rows:
-    """What `run` returns, from a new connection where the one it had is gone: processes keep theirs for good.
+    """The rows of `run`, from a new connection where the old one is gone: processes keep theirs for good.
 
     Within a transaction more than this SELECT is lost. Where a connection cannot even be made, a second try would
     be in vain.

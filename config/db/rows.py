@@ -1,4 +1,4 @@
-"""Changing a row that others may be changing at the same moment: hold it, see what differs, write that."""
+"""Changing a row that others may be changing at the same moment: hold it, find the differences, write those."""
 
 from collections.abc import Collection, Mapping
 from typing import Any, TypeVar
@@ -36,7 +36,7 @@ def write(row: Model, values: Mapping[str, Any], *also: str) -> None:
 
 
 def add_failing_fields(problems: Problems, row: Model, *, but: Collection[str] = ()) -> None:
-    """Note what the fields of a new row refuse by themselves (lengths, forms, choices), all `but` some."""
+    """Note the problems that the fields of a new row find (lengths, forms, choices), all fields `but` some."""
     try:
         row.clean_fields(exclude=set(but))
     except ValidationError as error:

@@ -38,7 +38,7 @@ class CountOf(Subquery):
 
 
 class SymbolicActor:
-    """An actor whose identity is left open, to compile `visible_to(actor)` once for all callers.
+    """An actor without an identity, to compile `visible_to(actor)` once for all callers.
 
     Only `restricted` is known: the two kinds of caller need different SQL.
     """
