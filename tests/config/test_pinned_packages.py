@@ -15,6 +15,7 @@ import aiohttp
 import pytest
 import redis
 from authlib.integrations.base_client import OAuth2Mixin, OpenIDMixin
+from django.db import connection
 from django.http import HttpRequest, HttpResponse
 from oauth2_provider.oauth2_validators import OAuth2Validator
 from oauthlib.oauth2 import WebApplicationServer
@@ -22,6 +23,7 @@ from packaging.requirements import Requirement
 from rest_framework.request import Request
 
 from accounts.models import User
+from config.db.connections import KeptStatements
 from tests.lock_files import PRODUCTION, ROOT, normalized, pins
 
 PAGE = ROOT / "docs" / "decisions" / "pinned-packages.md"
@@ -54,9 +56,13 @@ SHAPES = {
         "aiohttp.client_proto.ResponseHandler.feed_data": "self, data, size=",
     },
     "psycopg": {
+        "psycopg._preparing.PrepareManager._should_discard": "self, prep, results, _PrepareManager__should_clear=",
+        "psycopg._preparing.PrepareManager.clear": "self",
+        "psycopg._preparing.PrepareManager.get": "self, query, prepare=",
         "psycopg.adapt.Transformer.load_rows": "self, row0, row1, make_row",
         "psycopg.adapt.Transformer.set_pgresult": "self, result, set_loaders=, format=",
         "psycopg.errors.error_from_result": "result, encoding=",
+        "psycopg.pq.PGconn.close_prepared": "self, name",
         "psycopg.pq.PGconn.exec_prepared": "self, name, param_values, param_formats=, result_format=",
         "psycopg.pq.PGconn.prepare": "self, name, command, param_types=",
         "psycopg.types.net.InetBinaryLoader.load": "self, data",
@@ -90,6 +96,7 @@ ATTRIBUTES = {
     "authlib": ("_loaded_at", "jwks", "server_metadata"),
     "oauthlib": ("custom_validators", "response_types"),
     "aiohttp": ("_factory", "_loop"),
+    "psycopg": ("_prepared",),
 }
 """The other private names, each with a test of its own below."""
 PACKAGES = sorted({*SHAPES, *ATTRIBUTES})
@@ -177,6 +184,14 @@ def test_aiohttp_makes_its_connections_by_a_factory():
 def test_psycopg_keeps_what_reads_rows():
     transformer = found("psycopg.adapt.Transformer")
     assert hasattr(transformer, "pgresult"), changed("psycopg", "Transformer.pgresult")
+
+
+def test_a_connection_of_psycopg_asks_the_record_of_its_statements(db, monkeypatch):
+    connection.ensure_connection()
+    link = connection.connection
+    assert isinstance(link._prepared, KeptStatements), changed("psycopg", "Connection._prepared")
+    monkeypatch.setattr(link._prepared, "prepare_threshold", 7)
+    assert link.prepare_threshold == 7, changed("psycopg", "Connection._prepared")
 
 
 def test_a_pool_of_redis_makes_connections_that_are_not_open():
