@@ -27,8 +27,9 @@ STATEMENT = re.compile(
 
 BUILT = {
     "compute.services.hosts.placement._statement": {
-        "of the freest host": lambda: placement._statement(placement._FREEST, "SKIP LOCKED"),
-        "with hosts that others have locked": lambda: placement._statement("id", ""),
+        "of the freest host": lambda: placement._statement(placement._ANSWERS, placement._FREEST, "SKIP LOCKED"),
+        "with hosts that others have locked": lambda: placement._statement(placement._ANSWERS, "id", ""),
+        "with hosts that do not answer": lambda: placement._statement(placement._ANY, "id", ""),
     },
     "compute.services.instances.lookups._statement": {"": lookups._statement},
 }

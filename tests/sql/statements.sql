@@ -322,7 +322,7 @@ UPDATE compute_heartbeat SET seen = statement_timestamp(), stopped = statement_t
 -- compute.services.hosts.placement._PLACE
 WITH chosen AS (
     SELECT id FROM compute_host
-     WHERE region_id = %(region)s AND id IS DISTINCT FROM %(avoid)s::bigint AND {fits}
+     WHERE region_id = %(region)s AND id IS DISTINCT FROM %(avoid)s::bigint AND {wanted} AND {fits}
      ORDER BY {order}
      LIMIT 1 FOR NO KEY UPDATE {others}
 ), taken AS (
@@ -343,7 +343,7 @@ SELECT {columns} FROM taken
 -- compute.services.hosts.placement._statement of the freest host
 WITH chosen AS (
     SELECT id FROM compute_host
-     WHERE region_id = %(region)s AND id IS DISTINCT FROM %(avoid)s::bigint AND enabled AND maintenance IS NULL AND memory_used + %(memory)s <= memory AND vcpus_used + %(vcpus)s <= vcpus AND disk_used + %(disk)s <= disk
+     WHERE region_id = %(region)s AND id IS DISTINCT FROM %(avoid)s::bigint AND unreachable_since IS NULL AND enabled AND maintenance IS NULL AND memory_used + %(memory)s <= memory AND vcpus_used + %(vcpus)s <= vcpus AND disk_used + %(disk)s <= disk
      ORDER BY
     LEAST(
         (memory - memory_used)::float8 / NULLIF(memory, 0), (vcpus - vcpus_used)::float8 / NULLIF(vcpus, 0),
@@ -366,10 +366,31 @@ WITH chosen AS (
 )
 SELECT id, uuid, label, region_id, enabled, maintenance, memory, vcpus, disk, memory_used, vcpus_used, disk_used, unreachable_since, unreachable_error, reachable_since, created FROM taken
 
+-- compute.services.hosts.placement._statement with hosts that do not answer
+WITH chosen AS (
+    SELECT id FROM compute_host
+     WHERE region_id = %(region)s AND id IS DISTINCT FROM %(avoid)s::bigint AND TRUE AND enabled AND maintenance IS NULL AND memory_used + %(memory)s <= memory AND vcpus_used + %(vcpus)s <= vcpus AND disk_used + %(disk)s <= disk
+     ORDER BY id
+     LIMIT 1 FOR NO KEY UPDATE
+), taken AS (
+    UPDATE compute_host
+       SET memory_used = memory_used + %(memory)s, vcpus_used = vcpus_used + %(vcpus)s,
+           disk_used = disk_used + %(disk)s
+     WHERE id = (SELECT id FROM chosen) AND enabled AND maintenance IS NULL AND memory_used + %(memory)s <= memory AND vcpus_used + %(vcpus)s <= vcpus AND disk_used + %(disk)s <= disk
+ RETURNING *
+), reserved AS (
+    INSERT INTO compute_reservation AS reserved (host_id, instance_id, memory, vcpus, disk)
+    SELECT id, %(instance)s, %(memory)s, %(vcpus)s, %(disk)s FROM taken
+    ON CONFLICT (instance_id, host_id) DO UPDATE
+       SET memory = reserved.memory + excluded.memory, vcpus = reserved.vcpus + excluded.vcpus,
+           disk = reserved.disk + excluded.disk
+)
+SELECT id, uuid, label, region_id, enabled, maintenance, memory, vcpus, disk, memory_used, vcpus_used, disk_used, unreachable_since, unreachable_error, reachable_since, created FROM taken
+
 -- compute.services.hosts.placement._statement with hosts that others have locked
 WITH chosen AS (
     SELECT id FROM compute_host
-     WHERE region_id = %(region)s AND id IS DISTINCT FROM %(avoid)s::bigint AND enabled AND maintenance IS NULL AND memory_used + %(memory)s <= memory AND vcpus_used + %(vcpus)s <= vcpus AND disk_used + %(disk)s <= disk
+     WHERE region_id = %(region)s AND id IS DISTINCT FROM %(avoid)s::bigint AND unreachable_since IS NULL AND enabled AND maintenance IS NULL AND memory_used + %(memory)s <= memory AND vcpus_used + %(vcpus)s <= vcpus AND disk_used + %(disk)s <= disk
      ORDER BY id
      LIMIT 1 FOR NO KEY UPDATE
 ), taken AS (
