@@ -10,7 +10,8 @@ class Message(models.Model):
     """A mail or an SMS that is to be sent. Written in the transaction of what it tells, deleted when it was sent.
 
     What it says is encrypted: invitations and codes are as good as passwords. One that cannot be delivered after
-    the last attempt stays, with `error`, for staff to see.
+    the last attempt stays, with `error`, for staff to see. The row is held as jobs are: by a lease, every result
+    conditional on its `fence`.
     """
 
     class Channel(models.TextChoices):
@@ -25,6 +26,8 @@ class Message(models.Model):
     error = models.TextField(blank=True)
     created = models.DateTimeField(db_default=Now())
     run_at = models.DateTimeField(db_default=Now())
+    lease_until = models.DateTimeField(null=True)
+    fence = models.PositiveIntegerField(db_default=0)
     given_up = models.BooleanField(default=False)
 
     class Meta:
