@@ -16,31 +16,17 @@ from django.db import connection
 from psycopg.types.json import Jsonb
 
 from compute.models import Job
+from config.db import leases
 
 _COLUMNS = [field.attname for field in Job._meta.concrete_fields]
 
 LONGEST_WAIT = 3600.0
 """Seconds after which a job is looked at again at the latest."""
 
-# A time beyond this was written before the clock was set back: it would hold the job up for as long as that was.
-_HORIZON = "statement_timestamp() + %(horizon)s::float8 * interval '1 second'"
-FREE = f"""
-    (run_at <= statement_timestamp() OR run_at > {_HORIZON})
-    AND (lease_until IS NULL OR lease_until < statement_timestamp() OR lease_until > {_HORIZON})
-"""
-"""SQL: whether the time of a row has come and no worker has it. Takes ``horizon``, in seconds."""
-UNHEARD = f"""
-    (notified_at IS NULL OR notified_at < statement_timestamp() - %(patience)s::float8 * interval '1 second'
-     OR notified_at > {_HORIZON})
-"""
-"""SQL: whether nobody was notified of a row in the last ``patience`` seconds. Takes ``horizon`` as well."""
-
 _CLAIM = f"""
 WITH claimed AS (
-    UPDATE compute_job
-       SET lease_until = statement_timestamp()
-             + %(lease)s::float8 * interval '1 second', attempt = attempt + 1, fence = fence + 1
-     WHERE id = %(id)s AND state IN ('active', 'undoing') AND {FREE}
+    UPDATE compute_job SET {leases.taken()}, attempt = attempt + 1
+     WHERE id = %(id)s AND state IN ('active', 'undoing') AND {leases.FREE}
  RETURNING *
 ), updated_event AS (
     UPDATE accounts_event SET status = 'started', started = statement_timestamp()
@@ -49,15 +35,14 @@ WITH claimed AS (
 SELECT *, deadline_at < statement_timestamp() AS overdue FROM claimed
 """  # noqa: S608 - of constants
 
-_SETTLE = """
+_SETTLE = f"""
 WITH settled AS (
     UPDATE compute_job
        SET state = %(state)s::text, step = %(step)s, error = %(error)s, data = COALESCE(%(data)s::jsonb, data),
            attempt = CASE WHEN %(keep_attempt)s::boolean THEN attempt ELSE 0 END,
-           run_at = statement_timestamp() + %(delay)s::float8 * interval '1 second', notified_at = NULL,
-           lease_until = CASE WHEN %(keep_lease)s::boolean
-                              THEN statement_timestamp() + %(lease)s::float8 * interval '1 second' END
-     WHERE id = %(id)s AND fence = %(fence)s AND state IN ('active', 'undoing')
+           run_at = {leases.after("%(delay)s")}, notified_at = NULL,
+           lease_until = CASE WHEN %(keep_lease)s::boolean THEN {leases.after("%(lease)s")} END
+     WHERE id = %(id)s AND {leases.MINE} AND state IN ('active', 'undoing')
  RETURNING *
 ), updated_event AS (
     UPDATE accounts_event
@@ -66,14 +51,14 @@ WITH settled AS (
       FROM settled WHERE accounts_event.id = settled.event_id AND %(percent)s::smallint IS NOT NULL
 )
 SELECT *, deadline_at < statement_timestamp() AS overdue FROM settled
-"""
+"""  # noqa: S608 - of constants
 
-_FINISH = """
+_FINISH = f"""
 WITH finished AS (
     UPDATE compute_job
-       SET state = %(state)s::text, error = %(error)s, encrypted = NULL, lease_until = NULL,
+       SET state = %(state)s::text, error = %(error)s, encrypted = NULL, {leases.GIVEN_BACK},
            finished_at = statement_timestamp()
-     WHERE id = %(id)s AND fence = %(fence)s AND state IN ('active', 'undoing')
+     WHERE id = %(id)s AND {leases.MINE} AND state IN ('active', 'undoing')
  RETURNING *
 ), updated_event AS (
     UPDATE accounts_event
@@ -91,7 +76,7 @@ WITH finished AS (
        AND compute_instance.status = %(during)s::text AND %(status)s::text IS NOT NULL
 )
 SELECT * FROM finished
-"""
+"""  # noqa: S608 - of constants
 
 _LOCK_JOB = "SELECT FROM compute_job WHERE id = %s FOR NO KEY UPDATE"
 _LOCK_INSTANCES = "SELECT FROM compute_instance WHERE id = ANY(%s) ORDER BY id FOR NO KEY UPDATE"
@@ -104,13 +89,13 @@ UPDATE accounts_event
  WHERE id = %s
 """
 
-# The array is made once. Of IN the planner may make a join, which asks again for each row and passes the limit.
+_TO_NOTIFY = f"""
+SELECT id FROM compute_job
+ WHERE state IN ('active', 'undoing') AND {leases.FREE} AND {leases.NOT_NOTIFIED_LATELY}
+ ORDER BY run_at LIMIT %(limit)s FOR UPDATE SKIP LOCKED
+"""  # noqa: S608 - of constants
 _DUE = f"""
-UPDATE compute_job SET notified_at = statement_timestamp()
- WHERE id = ANY(ARRAY(
-    SELECT id FROM compute_job
-     WHERE state IN ('active', 'undoing') AND {FREE} AND {UNHEARD}
-     ORDER BY run_at LIMIT %(limit)s FOR UPDATE SKIP LOCKED))
+UPDATE compute_job SET notified_at = statement_timestamp() WHERE {leases.chosen("id", _TO_NOTIFY)}
 RETURNING id
 """  # noqa: S608 - of constants
 
@@ -230,8 +215,7 @@ def promote() -> list[int]:
 
 
 def _horizon() -> float:
-    """In how many seconds nothing is ever said to be: twice the longest wait or lease."""
-    return 2 * max(LONGEST_WAIT, settings.JOB_LEASE)
+    return leases.horizon_of(LONGEST_WAIT, settings.JOB_LEASE)
 
 
 def _settle(job: Job, **changes: Any) -> Job | None:

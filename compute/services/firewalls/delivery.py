@@ -15,9 +15,9 @@ from django.conf import settings
 from django.db import connection, transaction
 from django.db.models import OuterRef, Subquery
 
-from compute.jobs.store import FREE, UNHEARD
 from compute.models import FirewallDevice, PacketFilter
 from compute.services.firewalls.nftables import interface_name, render
+from config.db import leases
 from config.notify import notify
 
 TASK = "compute.jobs.apply_firewall"
@@ -46,40 +46,38 @@ ON CONFLICT (instance_id) DO UPDATE
 """
 
 _CLAIM = f"""
-UPDATE compute_packetfilter
-   SET lease_until = statement_timestamp() + %(lease)s::float8 * interval '1 second', attempt = attempt + 1,
-       fence = fence + 1
- WHERE instance_id = %(id)s AND applied < wanted AND {FREE}
+UPDATE compute_packetfilter SET {leases.taken()}, attempt = attempt + 1
+ WHERE instance_id = %(id)s AND applied < wanted AND {leases.FREE}
 RETURNING instance_id, fence, attempt, statement_timestamp()
 """  # noqa: S608 - of constants
 
 # Where the host has a higher number than was ever given here, our tables are older than it: they were restored
 # from a backup. What they say now wins by a number beyond it.
-_SETTLE = """
+_SETTLE = f"""
 UPDATE compute_packetfilter
    SET applied = CASE WHEN %(applied)s > wanted THEN applied ELSE GREATEST(applied, %(applied)s) END,
        wanted = CASE WHEN %(applied)s > wanted THEN %(applied)s + 1 ELSE wanted END,
-       confirmed = statement_timestamp(), lease_until = NULL, attempt = 0, error = '',
+       confirmed = statement_timestamp(), {leases.GIVEN_BACK}, attempt = 0, error = '',
        changed = CASE WHEN %(applied)s = wanted THEN changed ELSE statement_timestamp() END
- WHERE instance_id = %(id)s AND fence = %(fence)s
+ WHERE instance_id = %(id)s AND {leases.MINE}
 RETURNING applied < wanted
-"""
+"""  # noqa: S608 - of constants
 
 # A change that came meanwhile has set `attempt` to 0: what failed was older, and the change is not to wait for it.
-_POSTPONE = """
+_POSTPONE = f"""
 UPDATE compute_packetfilter
-   SET lease_until = NULL, error = %(error)s, notified_at = NULL,
-       run_at = CASE WHEN attempt = 0 THEN run_at
-                     ELSE statement_timestamp() + %(delay)s::float8 * interval '1 second' END
- WHERE instance_id = %(id)s AND fence = %(fence)s
-"""
+   SET {leases.GIVEN_BACK}, error = %(error)s, notified_at = NULL,
+       run_at = CASE WHEN attempt = 0 THEN run_at ELSE {leases.after("%(delay)s")} END
+ WHERE instance_id = %(id)s AND {leases.MINE}
+"""  # noqa: S608 - of constants
 
+_TO_NOTIFY = f"""
+SELECT instance_id FROM compute_packetfilter
+ WHERE applied < wanted AND {leases.FREE} AND {leases.NOT_NOTIFIED_LATELY}
+ ORDER BY run_at LIMIT %(limit)s FOR UPDATE SKIP LOCKED
+"""  # noqa: S608 - of constants
 _DUE = f"""
-UPDATE compute_packetfilter SET notified_at = statement_timestamp()
- WHERE instance_id = ANY(ARRAY(
-    SELECT instance_id FROM compute_packetfilter
-     WHERE applied < wanted AND {FREE} AND {UNHEARD}
-     ORDER BY run_at LIMIT %(limit)s FOR UPDATE SKIP LOCKED))
+UPDATE compute_packetfilter SET notified_at = statement_timestamp() WHERE {leases.chosen("instance_id", _TO_NOTIFY)}
 RETURNING instance_id
 """  # noqa: S608 - of constants
 
@@ -156,5 +154,4 @@ def due(limit: int = 500) -> list[int]:
 
 
 def _horizon() -> float:
-    """In how many seconds nothing is ever said to be."""
-    return 2 * max(3600, LONGEST_WAIT * settings.JOB_BACKOFF, settings.JOB_LEASE)
+    return leases.horizon_of(LONGEST_WAIT * settings.JOB_BACKOFF, settings.JOB_LEASE)
