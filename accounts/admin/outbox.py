@@ -83,7 +83,7 @@ class MessagePage(ReadOnlyPage):
             confirm=(
                 "They are tried at once, with all tries before them. An address to choose a password is good for"
                 " three days from when it was written, a code for ten minutes: past that, let people ask for a new"
-                " one. What a worker is just sending goes out twice."
+                " one. What a worker is just sending is tried again where that fails."
             ),
         ),
         Verb(

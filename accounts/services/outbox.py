@@ -7,7 +7,6 @@ between sends it twice rather than not at all.
 import logging
 import re
 import time
-from datetime import timedelta
 from functools import partial
 from typing import Any
 
@@ -19,6 +18,7 @@ from django.template.loader import render_to_string
 from django.utils.module_loading import import_string
 
 from accounts.models import Message, User
+from config.db import leases
 from config.encryption import decrypt_json, encrypt_json
 from config.errors import Missing
 from config.notify import notify
@@ -31,8 +31,11 @@ RUN_FOR = 20.0
 GONE = "The message is gone: it was sent, or discarded."
 SOFT_LIMIT, HARD_LIMIT = 90, 105
 """Seconds after which a run is told to stop, which fails the message in hand, and after which it is killed."""
-LEASE = timedelta(minutes=2)
-"""How long a message is one worker's. Longer than a run may last, so that no two workers send it."""
+LEASE = 120.0
+"""Seconds that a message is one worker's. Longer than a run may last, so that no two workers send it."""
+LONGEST_WAIT = 3600.0
+"""Seconds after which a message that failed is tried again at the latest."""
+LONGEST_ERROR = 1000
 
 
 def mail(user: User, template: str, context: dict[str, Any] | None = None) -> Message:
@@ -82,7 +85,7 @@ def _post(channel: str, recipient: str, subject: str, content: dict[str, str]) -
 def send_again(message: Message) -> None:
     """Let a message be due now, with all its tries before it. For staff. Raises `Missing` where it is gone.
 
-    One that a worker has in hand goes out twice.
+    One that a worker has in hand is tried again only where that fails.
     """
     fresh = {"attempt": 0, "given_up": False, "run_at": Now()}
     if not Message.objects.filter(pk=message.pk).update(**fresh):
@@ -100,7 +103,7 @@ def discard(message: Message) -> None:
 def send_due() -> int:
     """Send what is due, and return how many went out. Any number of workers may do so at once."""
     until, sent = time.monotonic() + RUN_FOR, 0
-    while (message := _claim()) is not None:
+    while (message := claim()) is not None:
         sent += _send(message)
         if time.monotonic() > until:
             notify(TASK)
@@ -108,24 +111,51 @@ def send_due() -> int:
     return sent
 
 
-# Not IN: of a join the database may ask the inner query again for each row, and each time lock another message.
-_CLAIM = """
+_FIRST_DUE = f"""
+SELECT id FROM accounts_message
+ WHERE NOT given_up AND {leases.FREE}
+ ORDER BY run_at LIMIT 1 FOR UPDATE SKIP LOCKED
+"""  # noqa: S608 - of constants
+# `run_at` as well: during an upgrade workers of the release before run beside this one, and know no lease.
+_CLAIM = f"""
 UPDATE accounts_message
-   SET attempt = attempt + 1, run_at = statement_timestamp() + %s::float8 * interval '1 second'
- WHERE id = (
-    SELECT id FROM accounts_message
-     WHERE NOT given_up AND run_at <= statement_timestamp()
-     ORDER BY run_at LIMIT 1 FOR UPDATE SKIP LOCKED)
-RETURNING id
-"""
+   SET {leases.taken()}, attempt = attempt + 1, run_at = {leases.after("%(lease)s")}
+ WHERE {leases.chosen("id", _FIRST_DUE)}
+RETURNING *
+"""  # noqa: S608 - of constants
+
+# Staff who let it be sent again meanwhile have set `attempt` to 0: then it has all its tries, and is due now.
+_POSTPONE = f"""
+UPDATE accounts_message
+   SET {leases.GIVEN_BACK}, error = %(error)s, given_up = attempt >= %(attempts)s,
+       run_at = CASE WHEN attempt = 0 THEN run_at ELSE {leases.after("%(delay)s")} END
+ WHERE id = %(id)s AND {leases.MINE}
+"""  # noqa: S608 - of constants
 
 
-def _claim() -> Message | None:
-    """A message that is due, for this worker alone until its lease runs out."""
+def claim() -> Message | None:
+    """A message that is due, for this worker alone until its lease runs out; None where there is none."""
+    values = {"lease": LEASE, "horizon": leases.horizon_of(LONGEST_WAIT, LEASE)}
+    return next(iter(Message.objects.raw(_CLAIM, values)), None)
+
+
+def settle(message: Message) -> bool:
+    """Forget a message that was sent. False where it is not this worker's any more: somebody else sees to it."""
+    return bool(Message.objects.filter(pk=message.pk, fence=message.fence).delete()[0])
+
+
+def postpone(message: Message, error: str) -> bool:
+    """Write what went wrong, and try again later, each time a little later, or give it up after the last attempt.
+
+    False where the message is not this worker's any more.
+    """
+    values = {
+        "id": message.pk, "fence": message.fence, "error": error[:LONGEST_ERROR],
+        "attempts": settings.MESSAGE_ATTEMPTS, "delay": min(2**message.attempt * 5, LONGEST_WAIT),
+    }  # fmt: skip
     with connection.cursor() as cursor:
-        cursor.execute(_CLAIM, [LEASE.total_seconds()])
-        row = cursor.fetchone()
-    return Message.objects.filter(pk=row[0]).first() if row else None
+        cursor.execute(_POSTPONE, values)
+        return cursor.rowcount == 1
 
 
 def _send(message: Message) -> bool:
@@ -136,9 +166,11 @@ def _send(message: Message) -> bool:
         deliver = _deliver_mail if message.channel == Message.Channel.MAIL else _deliver_text
         deliver(message, content)
     except Exception as error:  # noqa: BLE001 - whatever a gateway raises, the message must stay due
-        _postpone(message, _without(content, f"{type(error).__name__}: {error}"))
+        words = _without(content, f"{type(error).__name__}: {error}")
+        log.warning("message %s failed, attempt %s: %s", message.pk, message.attempt, words)
+        postpone(message, words)
         return False
-    Message.objects.filter(pk=message.pk).delete()
+    settle(message)
     return True
 
 
@@ -152,16 +184,6 @@ def _without(content: dict[str, str], error: str) -> str:
     for word in set(_MAY_BE_SECRET.findall(content.get("text", ""))):
         error = error.replace(word, "…")
     return error
-
-
-def _postpone(message: Message, error: str) -> None:
-    log.warning("message %s failed, attempt %s: %s", message.pk, message.attempt, error)
-    delay = timedelta(seconds=min(2**message.attempt * 5, 3600))
-    Message.objects.filter(pk=message.pk).update(
-        error=error[:1000],
-        run_at=Now() + delay,
-        given_up=message.attempt >= settings.MESSAGE_ATTEMPTS,
-    )
 
 
 def _deliver_mail(message: Message, content: dict[str, str]) -> None:

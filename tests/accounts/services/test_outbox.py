@@ -1,27 +1,63 @@
-"""What is sent, in whatever way the database looks for it."""
+"""Messages that staff send again while a worker has them in hand. How workers share messages: tests of leases."""
 
 import pytest
 from django.core import mail
-from django.db import connection, transaction
+from django.db import transaction
+from django.db.models.functions import Now
 
 from accounts.models import Message
 from accounts.services import outbox
 
 pytestmark = pytest.mark.django_db
 
-WAYS = ["", "hashjoin, mergejoin, hashagg", "hashjoin, mergejoin, hashagg, material, indexscan, bitmapscan, sort"]
-"""Of a planner. By the last one an inner query is asked once for each row of the outer one."""
 
-
-@pytest.mark.parametrize("avoided", WAYS)
-def test_each_message_that_is_claimed_is_sent_however_it_was_found(owner, avoided):
+@pytest.fixture
+def message(owner) -> Message:
+    """Due for the last time before it is given up."""
     with transaction.atomic():
-        for number in range(3):
-            outbox.mail(owner, "external_tied", {"provider": f"Provider {number}", "label": "kari"})
-    with connection.cursor() as cursor:
-        cursor.execute("ANALYZE accounts_message")
-        for way in filter(None, avoided.split(", ")):
-            cursor.execute(f"SET LOCAL enable_{way} = off")
-    assert outbox.send_due() == 3
-    assert [f"Provider {number}" in letter.body for number, letter in enumerate(mail.outbox)] == [True] * 3
+        message = outbox.mail(owner, "external_tied", {"provider": "Example ID", "label": "kari"})
+    Message.objects.update(attempt=23)
+    return message
+
+
+@pytest.fixture
+def meanwhile(message, monkeypatch) -> list[str]:
+    """While a worker hands the message over, staff send it again. Whatever is put in here is raised once."""
+    errors: list[str] = []
+    deliver = outbox._deliver_mail
+
+    def delivering(claimed: Message, content: dict[str, str]) -> None:
+        outbox.send_again(message)
+        assert outbox.send_due() == 0, "it is in hand"
+        if errors:
+            raise ConnectionError(errors.pop())
+        deliver(claimed, content)
+
+    monkeypatch.setattr(outbox, "_deliver_mail", delivering)
+    return errors
+
+
+def test_one_that_goes_out_is_not_sent_a_second_time(meanwhile):
+    assert outbox.send_due() == 1
+    assert len(mail.outbox) == 1
     assert not Message.objects.exists()
+
+
+def test_one_that_fails_is_tried_again_at_once_and_has_all_its_tries(meanwhile):
+    meanwhile.append("The gateway is down.")
+    assert outbox.send_due() == 1, "the second time"
+    assert len(mail.outbox) == 1
+    assert not Message.objects.exists()
+
+
+def test_one_that_fails_for_the_last_time_is_given_up(message, monkeypatch):
+    monkeypatch.setattr(outbox, "_deliver_mail", lambda claimed, content: 1 / 0)
+    assert outbox.send_due() == 0
+    message.refresh_from_db()
+    assert (message.attempt, message.given_up, message.lease_until) == (24, True, None)
+
+
+def test_one_that_is_in_hand_is_not_due_for_workers_of_the_release_before(message):
+    """They run beside those of this one while an upgrade is under way, and go by `run_at` alone."""
+    assert outbox.claim() == message
+    assert not Message.objects.filter(given_up=False, run_at__lte=Now()).exists()
