@@ -14,6 +14,7 @@ from config.api.serializers import Resource
 from managed.api.base import READ, WRITE, ManagedViewSet
 from managed.models import Service
 from managed.services import services
+from managed.services.probing import LONGEST_TIMEOUT
 from managed.services.services import ServiceSpec
 
 LABEL = r"\A[a-zA-Z0-9\-_ .]*\Z"
@@ -32,7 +33,7 @@ class ServiceResource(Resource):
     service_type = ChoiceField(Service.Type.choices)
     label = CharField(min_length=3, max_length=64, validators=[RegexValidator(LABEL, "label is not valid")])
     address = CharField(min_length=3, max_length=100, help_text="A URL; host:port for tcp.")
-    timeout = IntegerField(min_value=1, max_value=255, help_text="Seconds, of the whole exchange.")
+    timeout = IntegerField(min_value=1, max_value=LONGEST_TIMEOUT, help_text="Seconds, of the whole exchange.")
     body = CharField(
         min_length=0, max_length=100, required=False, allow_blank=True, allow_null=True, trim_whitespace=False,
         help_text="Text that the answer has to contain.",

@@ -16,6 +16,7 @@ from django.db.models.functions import Now
 from accounts.actors import Actor
 from accounts.models import Account
 from accounts.services.events import record_event
+from config.db import leases
 from managed.models import Measurement, Service
 from managed.services.contacts import ACTION
 from managed.services.incidents import join, recover
@@ -28,6 +29,8 @@ MARGIN = 30
 LATE = 2
 """Intervals that no next check lies ahead. One that does was put there by a longer interval, or by a clock
 that was wrong."""
+LONGEST_TIMEOUT = 255
+"""Seconds that a service may have to answer."""
 LONGEST_ERROR = 500
 PATIENCE = "5s"
 """How long an account or a service is waited for that somebody else has locked. The outcomes of others wait too."""
@@ -63,30 +66,27 @@ class Outcome:
         return not self.error
 
 
-_DUE = """d.status <> 'disabled' AND (d.next_check_at <= statement_timestamp()
-            OR d.next_check_at > statement_timestamp() + %(late)s * interval '1 second')
-       AND (d.lease_until IS NULL OR d.lease_until <= statement_timestamp())"""
-_CLAIM = f"""
-WITH held AS (
-    SELECT account_id, count(*) AS checks FROM managed_service
-     WHERE lease_until > statement_timestamp() GROUP BY account_id),
+_WAITS = f"""d.status <> 'disabled' AND {leases.due("d.next_check_at", "%(late)s")}
+       AND {leases.unleased("d.lease_until")}"""
+_QUEUE = f"""
+WITH busy AS (
+    SELECT account_id, count(*) AS checks FROM managed_service WHERE {leases.leased()} GROUP BY account_id),
 queue AS MATERIALIZED (
-    SELECT d.id, COALESCE(held.checks, 0)
+    SELECT d.id, COALESCE(busy.checks, 0)
            + row_number() OVER (PARTITION BY d.account_id ORDER BY d.next_check_at, d.id) AS place
       FROM managed_service d
       JOIN accounts_account a ON a.id = d.account_id AND a.is_active AND a.managed
-      LEFT JOIN held ON held.account_id = d.account_id
-     WHERE {_DUE}),
-due AS MATERIALIZED (
-    SELECT d.id FROM managed_service d JOIN queue ON queue.id = d.id AND queue.place <= %(share)s
-     WHERE {_DUE}
-     ORDER BY d.next_check_at LIMIT %(most)s FOR NO KEY UPDATE OF d SKIP LOCKED)
-UPDATE managed_service s
-   SET fence = s.fence + 1, lease_until = statement_timestamp() + (s.timeout + %(margin)s) * interval '1 second'
-  FROM due WHERE s.id = due.id
-RETURNING s.id, s.account_id, s.fence, statement_timestamp(), s.service_type, s.address, COALESCE(s.body, ''),
-          s.timeout, s.region_id IS NOT NULL
-"""  # noqa: S608 - made of the constant above
+      LEFT JOIN busy ON busy.account_id = d.account_id
+     WHERE {_WAITS})
+SELECT d.id FROM managed_service d JOIN queue ON queue.id = d.id AND queue.place <= %(share)s
+ WHERE {_WAITS}
+ ORDER BY d.next_check_at LIMIT %(most)s FOR NO KEY UPDATE OF d SKIP LOCKED
+"""  # noqa: S608 - of constants
+_CLAIM = f"""
+UPDATE managed_service SET {leases.taken("timeout + %(margin)s")} WHERE {leases.chosen("id", _QUEUE)}
+RETURNING id, account_id, fence, statement_timestamp(), service_type, address, COALESCE(body, ''),
+          timeout, region_id IS NOT NULL
+"""  # noqa: S608 - of constants
 
 
 def claim(most: int) -> list[Probe]:
@@ -97,18 +97,19 @@ def claim(most: int) -> list[Probe]:
     with thousands of services that hang would leave no room for those of others.
     """
     values = {
-        "most": most, "margin": MARGIN, "share": settings.PROBE_SHARE, "late": LATE * settings.PROBE_EVERY,
+        "most": most, "margin": MARGIN, "share": settings.PROBE_SHARE,
+        "late": LATE * settings.PROBE_EVERY, "horizon": leases.horizon_of(LONGEST_TIMEOUT + MARGIN),
     }  # fmt: skip
     with connection.cursor() as cursor:
         cursor.execute(_CLAIM, values)
         return [Probe(*row) for row in cursor.fetchall()]
 
 
-_RELEASE = """
-UPDATE managed_service s SET lease_until = NULL
+_RELEASE = f"""
+UPDATE managed_service s SET {leases.GIVEN_BACK}
   FROM unnest(%(ids)s::bigint[], %(fences)s::bigint[]) AS mine (id, fence)
  WHERE s.id = mine.id AND s.fence = mine.fence
-"""
+"""  # noqa: S608 - of constants
 
 
 def release(probes: Iterable[Probe]) -> None:
