@@ -43,48 +43,6 @@ def live(instance: Instance) -> Job:
 # --- leases and fences ----------------------------------------------------------------------------------
 
 
-def test_only_one_of_two_runners_gets_the_job(world):
-    job = world.create().jobs.get()
-
-    assert store.claim(job.pk) is not None
-    assert store.claim(job.pk) is None
-
-
-def test_a_job_whose_lease_ran_out_is_claimed_anew_with_a_higher_fence(world):
-    job = world.create().jobs.get()
-    first = store.claim(job.pk)
-    Job.objects.filter(pk=job.pk).update(lease_until=Now() - timedelta(seconds=1))
-
-    second = store.claim(job.pk)
-
-    assert second.fence == first.fence + 1
-    assert second.attempt == 2
-
-
-@pytest.mark.parametrize("written_ahead", ["run_at", "lease_until", "notified_at"])
-def test_a_clock_that_was_set_back_holds_no_job_up(written_ahead, world, notified):
-    """What was written on a clock that ran a year ahead is not waited for."""
-    job = world.create().jobs.get()
-    Job.objects.filter(pk=job.pk).update(notified_at=None)
-    Job.objects.filter(pk=job.pk).update(**{written_ahead: Now() + timedelta(days=365)})
-    notified.clear()
-
-    engine.sweep()
-
-    assert notified == [job.pk]
-    assert store.claim(job.pk) is not None
-
-
-def test_no_wait_is_longer_than_what_tells_a_clock_that_was_set_back(world):
-    job = store.claim(world.create().jobs.get().pk)
-
-    store.postpone(job, timedelta(days=3).total_seconds())
-
-    job.refresh_from_db()
-    assert job.run_at < clock() + timedelta(hours=1)
-    assert store.claim(job.pk) is None
-
-
 def test_a_runner_that_lost_its_lease_changes_nothing(world):
     job = world.create().jobs.get()
     slow = store.claim(job.pk)
@@ -115,13 +73,6 @@ def test_a_slow_runners_step_is_not_recorded_twice(world, driver):
     job.refresh_from_db()
     assert job.state == "done"
     assert Event.objects.filter(action="compute_boot").count() == 1
-
-
-def test_a_job_is_not_run_before_its_time(world):
-    job = world.create().jobs.get()
-    Job.objects.filter(pk=job.pk).update(run_at=Now() + timedelta(seconds=60))
-
-    assert store.claim(job.pk) is None
 
 
 def test_a_finished_job_ignores_notifications(running, driver):

@@ -327,19 +327,6 @@ class TestTheLastWins:
         assert opens(443) in ruleset_of(driver, instance)
         assert settled(instance, driver)
 
-    def test_and_what_that_worker_says_of_it_does_not_count(self, world, firewall, instance, driver):
-        """Its failure must not postpone what another one holds, nor its success end it."""
-        stale = books.claim(instance.pk)
-        PacketFilter.objects.update(lease_until=Now() - timedelta(seconds=1))
-        fresh = books.claim(instance.pk)
-        assert stale
-        assert fresh
-        books.postpone(stale, "too late")
-        assert books.settle(stale, 1) is False
-        row = books_of(instance)
-        assert (row.pending, row.error, row.fence) == (True, "", fresh.fence)
-        assert row.lease_until is not None
-
 
 def test_nothing_is_left_of_it_when_the_instance_goes(firewall, instance, driver):
     claimed = books.claim(instance.pk)
@@ -450,17 +437,3 @@ class TestRaces:
 
         assert race(act) == [True] * RACERS
         assert PacketFilter.objects.count() == FirewallDevice.objects.count() == RACERS // 2
-
-
-@pytest.mark.parametrize("written_ahead", ["run_at", "lease_until", "notified_at"])
-def test_a_clock_that_was_set_back_holds_no_firewall_up(written_ahead, firewall, instance, driver, notified):
-    books = PacketFilter.objects.filter(instance=instance)
-    books.update(notified_at=None)
-    books.update(**{written_ahead: Now() + timedelta(days=365)})
-    notified.clear()
-
-    packet_filters.sweep()
-    packet_filters.apply(instance.pk, driver)
-
-    assert notified == [instance.pk]
-    assert opens(22) in ruleset_of(driver, instance)

@@ -4,7 +4,6 @@ from collections import Counter
 from datetime import UTC, datetime, timedelta
 
 import pytest
-from django.db import connection
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -18,7 +17,6 @@ from tests.managed.watched import (
     claim_one,
     claimed,
     clock,
-    in_threads,
     mails,
     make_due,
     managed_account,
@@ -39,14 +37,12 @@ def test_a_claim_says_what_is_to_be_checked(account):
     assert service.lease_until == probe.claimed + timedelta(seconds=7 + MARGIN)
 
 
-def test_what_is_claimed_is_nobody_elses_until_the_lease_runs_out(service):
-    [first] = claim(10)
-    assert claim(10) == []
+def test_who_lost_the_lease_measures_nothing(service):
+    [slow] = claim(10)
     Service.objects.update(lease_until=clock())
-    [second] = claim(10)
-    assert second.fence == first.fence + 1
-    assert not probing.settle(first, DOWN), "who lost the lease writes nothing"
-    assert probing.settle(second, UP)
+    [holder] = claim(10)
+    assert not probing.settle(slow, DOWN)
+    assert probing.settle(holder, UP)
     assert Measurement.objects.count() == 1
 
 
@@ -76,6 +72,15 @@ def test_a_lease_that_is_over_takes_up_no_room(account, settings):
     assert len(claimed()) == 2
     Service.objects.exclude(lease_until=None).update(lease_until=clock())
     assert sorted(claimed()) == [service.pk for service in services[:2]]
+
+
+def test_nor_does_one_that_was_taken_before_the_clock_was_set_back(account, settings):
+    settings.PROBE_SHARE = 2
+    services = [watch(account) for _ in range(4)]
+    assert len(claimed()) == 2
+    year = clock() + timedelta(days=365)
+    Service.objects.exclude(lease_until=None).update(lease_until=year, next_check_at=clock() + timedelta(minutes=1))
+    assert sorted(claimed()) == [service.pk for service in services[2:]]
 
 
 def test_what_is_not_due_or_disabled_is_not_claimed(account):
@@ -111,22 +116,6 @@ def test_an_account_suspended_while_a_check_is_under_way_hears_nothing_of_it(acc
     assert not probing.settle(probe, DOWN)
     service.refresh_from_db()
     assert (service.status, Issue.objects.count(), mails()) == ("ok", 0, [])
-
-
-@pytest.mark.django_db(transaction=True)
-def test_many_who_claim_at_once_share_what_is_due(account):
-    due = {watch(account).pk for _ in range(120)}
-    found: list[list[int]] = [[] for _ in range(6)]
-
-    def prober(number: int) -> None:
-        while probes := claim(7):
-            found[number] += [probe.service_id for probe in probes]
-        connection.close()
-
-    in_threads(prober, 6)
-    everything = [key for each in found for key in each]
-    assert len(everything) == len(due)
-    assert set(everything) == due
 
 
 def test_what_is_given_back_is_due_at_once(account):

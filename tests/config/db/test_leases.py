@@ -1,0 +1,287 @@
+"""The rules of `config.db.leases`, held by every table whose rows are work: jobs, hosts to be told of firewalls,
+checks of managed services, messages.
+"""
+
+import threading
+from collections.abc import Callable, Mapping
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from datetime import timedelta
+from typing import Any
+
+import pytest
+from django.db import connection, transaction
+from django.db.models import Model
+from django.db.models.functions import Now
+
+from accounts.models import Account, Message
+from accounts.services import outbox
+from compute.jobs import store
+from compute.models import Job, PacketFilter
+from compute.services.firewalls import delivery
+from config.db.leases import horizon_of
+from config.encryption import encrypt_json
+from managed.models import Service
+from managed.services import probing
+from tests.factories import AccountFactory, InstanceFactory, ServiceFactory
+
+pytestmark = pytest.mark.django_db
+
+YEAR = timedelta(days=365)
+PLANS = ["", "hashjoin, mergejoin, hashagg", "hashjoin, mergejoin, hashagg, material, indexscan, bitmapscan, sort"]
+"""What the planner is kept from. By the last one an inner query is asked once for each row of the outer one."""
+
+
+@dataclass(frozen=True)
+class Queue:
+    """A table whose rows are work.
+
+    `add` inserts a row that is due; `take` claims so many rows at most; each of the `outcomes` is written by who
+    claimed the row. `due` is the column that says when, `times` are all those that a worker may wait for.
+    """
+
+    model: type[Model]
+    add: Callable[[], object]
+    take: Callable[[int], list[Any]]
+    outcomes: Mapping[str, Callable[[Any], object]]
+    due: str = "run_at"
+    times: tuple[str, ...] = ("run_at", "lease_until")
+
+    def update(self, **columns) -> None:
+        self.model._default_manager.update(**columns)
+
+    def rows(self) -> list[dict[str, Any]]:
+        return list(self.model._default_manager.order_by("pk").values())
+
+    def lose_leases(self) -> None:
+        """As when the time of each is over."""
+        self.update(**dict.fromkeys(("lease_until", self.due), Now()))
+
+    def settle(self, claim: Any) -> None:
+        self.outcomes["settle"](claim)
+
+    def postpone(self, claim: Any) -> None:
+        self.outcomes["postpone"](claim)
+
+
+def _key(claim: Any) -> int:
+    """The row that was claimed."""
+    for name in ("instance_id", "service_id"):
+        if not isinstance(claim, Model) and hasattr(claim, name):
+            return getattr(claim, name)
+    return claim.pk
+
+
+def _account() -> Account:
+    return Account.objects.filter(managed=True).first() or AccountFactory(managed=True)
+
+
+JOBS = Queue(
+    Job,
+    lambda: Job.objects.create(kind="boot", step="start", deadline_at=Now() + YEAR),
+    lambda most: [job for key in store.due(most) if (job := store.claim(key))],
+    {
+        "settle": lambda job: store.finish(job, state="done", message="", error="", status=None, during=None),
+        "advance": lambda job: store.advance(job, "next", "active"),
+        "postpone": lambda job: store.postpone(job, YEAR.total_seconds(), failed=True),
+    },
+    times=("run_at", "lease_until", "notified_at"),
+)
+FIREWALLS = Queue(
+    PacketFilter,
+    lambda: PacketFilter.objects.create(instance=InstanceFactory()),
+    lambda most: [claim for key in delivery.due(most) if (claim := delivery.claim(key))],
+    {
+        "settle": lambda claim: delivery.settle(claim, 1),
+        "postpone": lambda claim: delivery.postpone(claim, "The host does not answer."),
+    },
+    times=("run_at", "lease_until", "notified_at"),
+)
+CHECKS = Queue(
+    Service,
+    lambda: ServiceFactory(account=_account()),
+    probing.claim,
+    {
+        "settle": lambda probe: probing.settle(probe, probing.Outcome(milliseconds=1.0)),
+        "postpone": lambda probe: probing.settle(probe, probing.Outcome(error="it answered 503")),
+        "release": lambda probe: probing.release([probe]),
+    },
+    due="next_check_at",
+    times=("next_check_at", "lease_until"),
+)
+MESSAGES = Queue(
+    Message,
+    lambda: Message.objects.create(channel="sms", recipient="+4740612345", encrypted=encrypt_json({"text": "Hi"})),
+    lambda most: [message for _ in range(most) if (message := outbox.claim())],
+    {
+        "settle": outbox.settle,
+        "postpone": lambda message: outbox.postpone(message, "ConnectionError"),
+    },
+)
+QUEUES = {"jobs": JOBS, "firewalls": FIREWALLS, "checks": CHECKS, "messages": MESSAGES}
+
+
+@pytest.fixture(params=QUEUES.values(), ids=QUEUES.keys())
+def queue(request, settings) -> Queue:
+    settings.JOB_NOTIFY_PATIENCE = 0  # nobody waits for those who were notified and do not come
+    return request.param
+
+
+def each(name: str, choices: Callable[[Queue], object]) -> pytest.MarkDecorator:
+    """Run a test for each of the choices of each queue."""
+    found = [(queue, choice, f"{title}-{choice}") for title, queue in QUEUES.items() for choice in choices(queue)]
+    values = [pytest.param(queue, choice, id=title) for queue, choice, title in found]
+    return pytest.mark.parametrize(("queue", name), values, indirect=["queue"])
+
+
+# --- who has it -------------------------------------------------------------------------------------------------
+
+
+def test_what_is_claimed_is_nobody_elses(queue):
+    queue.add()
+    [claim] = queue.take(10)
+    assert queue.take(10) == []
+    [row] = queue.rows()
+    assert (row["fence"], claim.fence, row.get("attempt", 1)) == (1, 1, 1)
+
+
+def test_what_a_killed_worker_held_is_claimed_again_when_its_lease_runs_out(queue):
+    queue.add()
+    [killed] = queue.take(10)
+    queue.lose_leases()
+    [claim] = queue.take(10)
+    assert (_key(claim), claim.fence) == (_key(killed), killed.fence + 1)
+
+
+@each("outcome", lambda queue: queue.outcomes)
+def test_who_lost_the_lease_to_another_one_writes_nothing(queue, outcome):
+    queue.add()
+    [slow] = queue.take(1)
+    queue.lose_leases()
+    [holder] = queue.take(1)
+    before = queue.rows()
+
+    queue.outcomes[outcome](slow)
+    assert queue.rows() == before
+    queue.outcomes[outcome](holder)
+    assert queue.rows() != before
+
+
+def test_who_lost_the_lease_to_nobody_may_still_write(queue):
+    queue.add()
+    [slow] = queue.take(1)
+    queue.lose_leases()
+    queue.settle(slow)
+    assert queue.take(1) == []
+
+
+# --- when -------------------------------------------------------------------------------------------------------
+
+
+@each("column", lambda queue: queue.times)
+def test_no_row_waits_for_a_clock_that_was_set_back(queue, column):
+    """It was written while the clock ran a year ahead."""
+    queue.add()
+    queue.update(**{column: Now() + YEAR})
+    assert len(queue.take(1)) == 1
+
+
+@each("column", lambda queue: (queue.due, "lease_until"))
+def test_a_row_waits_for_a_time_that_may_have_been_written_just_now(queue, column):
+    queue.add()
+    queue.update(**{column: Now() + timedelta(minutes=1)})
+    assert queue.take(1) == []
+
+
+def test_what_was_postponed_waits_however_often_it_was(queue, settings):
+    """No wait is as long as what tells that the clock was set back."""
+    settings.JOB_BACKOFF, settings.MESSAGE_ATTEMPTS = 1, 100
+    queue.add()
+    if queue is not CHECKS:
+        queue.update(attempt=40)
+    [claim] = queue.take(1)
+    queue.postpone(claim)
+    assert queue.take(1) == []
+    [row] = queue.rows()
+    assert row["lease_until"] is None
+    queue.update(**{queue.due: Now()})
+    assert len(queue.take(1)) == 1
+
+
+@pytest.mark.parametrize("queue", [JOBS, FIREWALLS], ids=["jobs", "firewalls"], indirect=True)
+def test_nothing_waits_for_who_was_notified_long_ago(queue, settings):
+    settings.JOB_NOTIFY_PATIENCE = 600
+    queue.add()
+    queue.update(notified_at=Now() - timedelta(minutes=9))
+    assert queue.take(1) == []
+    queue.update(notified_at=Now() - timedelta(minutes=11))
+    assert len(queue.take(1)) == 1
+
+
+def test_a_horizon_is_beyond_the_longest_wait_and_beyond_those_of_other_settings():
+    assert horizon_of(90, 3600) == 7200
+    assert horizon_of(90) == 7200
+    assert horizon_of(90, 5000.0) == 10_000
+
+
+# --- how many ---------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("avoided", PLANS)
+def test_no_more_is_claimed_than_the_limit_however_the_rows_are_found(queue, avoided):
+    for _ in range(7):
+        queue.add()
+    untouched = queue.rows()
+    with connection.cursor() as cursor:
+        cursor.execute(f"ANALYZE {queue.model._meta.db_table}")
+        for plan in filter(None, avoided.split(", ")):
+            cursor.execute(f"SET LOCAL enable_{plan} = off")
+    assert len(queue.take(2)) == 2
+    assert sum(row not in untouched for row in queue.rows()) == 2
+
+
+@pytest.mark.django_db(transaction=True)
+def test_of_two_who_claim_at_once_the_second_does_not_wait_and_gets_others(queue):
+    """The first has not committed when the second claims."""
+    for _ in range(5):
+        queue.add()
+    found: list[int] = []
+
+    def second() -> None:
+        try:
+            found.extend(_key(claim) for claim in queue.take(10))
+        finally:
+            connection.close()
+
+    with transaction.atomic():
+        first = {_key(claim) for claim in queue.take(2)}
+        thread = threading.Thread(target=second, daemon=True)
+        thread.start()
+        thread.join(120)
+        assert not thread.is_alive(), "it waits for the first"
+
+    assert len(first) == 2
+    assert len(found) == 3
+    assert first.isdisjoint(found)
+
+
+@pytest.mark.django_db(transaction=True)
+def test_many_who_claim_at_once_share_what_is_due(queue):
+    rows = 60
+    for _ in range(rows):
+        queue.add()
+    gate = threading.Barrier(6)
+
+    def claimer(number: int) -> list[int]:
+        mine: list[int] = []
+        try:
+            gate.wait(120)
+            while claims := queue.take(4):
+                mine += [_key(claim) for claim in claims]
+        finally:
+            connection.close()
+        return mine
+
+    with ThreadPoolExecutor(6) as pool:
+        found = [key for mine in pool.map(claimer, range(6)) for key in mine]
+    assert len(found) == len(set(found)) == rows
