@@ -58,7 +58,7 @@ def _fill_more(rows: psycopg.Connection) -> None:
     )  # fmt: skip
     insert(
         rows, Message, "generate_series(1, 10000) AS n",
-        channel="'mail'", recipient="'a@example.com'", encrypted="'x'", created=NOW, given_up="n > 100",
+        channel="'mail'", recipient="'a@example.com'", encrypted="'x'", created=NOW, given_up="n > 100", fence="0",
         run_at=f"{NOW} - n * interval '1 second'",
     )  # fmt: skip
     insert(

@@ -24,12 +24,24 @@ SELECT t.id, t.scopes, NULL,
 
 -- accounts.services.outbox._CLAIM
 UPDATE accounts_message
-   SET attempt = attempt + 1, run_at = statement_timestamp() + %s::float8 * interval '1 second'
- WHERE id = (
-    SELECT id FROM accounts_message
-     WHERE NOT given_up AND run_at <= statement_timestamp()
-     ORDER BY run_at LIMIT 1 FOR UPDATE SKIP LOCKED)
-RETURNING id
+   SET lease_until = statement_timestamp() + (%(lease)s)::float8 * interval '1 second', fence = fence + 1, attempt = attempt + 1, run_at = statement_timestamp() + (%(lease)s)::float8 * interval '1 second'
+ WHERE id = ANY(ARRAY(
+SELECT id FROM accounts_message
+ WHERE NOT given_up AND (run_at <= statement_timestamp() OR run_at > statement_timestamp() + (%(horizon)s)::float8 * interval '1 second') AND (lease_until IS NULL OR (lease_until <= statement_timestamp() OR lease_until > statement_timestamp() + (%(horizon)s)::float8 * interval '1 second'))
+ ORDER BY run_at LIMIT 1 FOR UPDATE SKIP LOCKED
+))
+RETURNING *
+
+-- accounts.services.outbox._FIRST_DUE
+SELECT id FROM accounts_message
+ WHERE NOT given_up AND (run_at <= statement_timestamp() OR run_at > statement_timestamp() + (%(horizon)s)::float8 * interval '1 second') AND (lease_until IS NULL OR (lease_until <= statement_timestamp() OR lease_until > statement_timestamp() + (%(horizon)s)::float8 * interval '1 second'))
+ ORDER BY run_at LIMIT 1 FOR UPDATE SKIP LOCKED
+
+-- accounts.services.outbox._POSTPONE
+UPDATE accounts_message
+   SET lease_until = NULL, error = %(error)s, given_up = attempt >= %(attempts)s,
+       run_at = CASE WHEN attempt = 0 THEN run_at ELSE statement_timestamp() + (%(delay)s)::float8 * interval '1 second' END
+ WHERE id = %(id)s AND fence = %(fence)s
 
 -- compute.drivers.simulated.driver.SimulatedDriver.archive_size
 SELECT * FROM simulated.archive_size(%s)
@@ -168,13 +180,8 @@ COMMENT ON SCHEMA simulated IS '{VERSION}'
 
 -- compute.jobs.store._CLAIM
 WITH claimed AS (
-    UPDATE compute_job
-       SET lease_until = statement_timestamp()
-             + %(lease)s::float8 * interval '1 second', attempt = attempt + 1, fence = fence + 1
-     WHERE id = %(id)s AND state IN ('active', 'undoing') AND
-    (run_at <= statement_timestamp() OR run_at > statement_timestamp() + %(horizon)s::float8 * interval '1 second')
-    AND (lease_until IS NULL OR lease_until < statement_timestamp() OR lease_until > statement_timestamp() + %(horizon)s::float8 * interval '1 second')
-
+    UPDATE compute_job SET lease_until = statement_timestamp() + (%(lease)s)::float8 * interval '1 second', fence = fence + 1, attempt = attempt + 1
+     WHERE id = %(id)s AND state IN ('active', 'undoing') AND (run_at <= statement_timestamp() OR run_at > statement_timestamp() + (%(horizon)s)::float8 * interval '1 second') AND (lease_until IS NULL OR (lease_until <= statement_timestamp() OR lease_until > statement_timestamp() + (%(horizon)s)::float8 * interval '1 second'))
  RETURNING *
 ), updated_event AS (
     UPDATE accounts_event SET status = 'started', started = statement_timestamp()
@@ -183,17 +190,11 @@ WITH claimed AS (
 SELECT *, deadline_at < statement_timestamp() AS overdue FROM claimed
 
 -- compute.jobs.store._DUE
-UPDATE compute_job SET notified_at = statement_timestamp()
- WHERE id = ANY(ARRAY(
-    SELECT id FROM compute_job
-     WHERE state IN ('active', 'undoing') AND
-    (run_at <= statement_timestamp() OR run_at > statement_timestamp() + %(horizon)s::float8 * interval '1 second')
-    AND (lease_until IS NULL OR lease_until < statement_timestamp() OR lease_until > statement_timestamp() + %(horizon)s::float8 * interval '1 second')
- AND
-    (notified_at IS NULL OR notified_at < statement_timestamp() - %(patience)s::float8 * interval '1 second'
-     OR notified_at > statement_timestamp() + %(horizon)s::float8 * interval '1 second')
-
-     ORDER BY run_at LIMIT %(limit)s FOR UPDATE SKIP LOCKED))
+UPDATE compute_job SET notified_at = statement_timestamp() WHERE id = ANY(ARRAY(
+SELECT id FROM compute_job
+ WHERE state IN ('active', 'undoing') AND (run_at <= statement_timestamp() OR run_at > statement_timestamp() + (%(horizon)s)::float8 * interval '1 second') AND (lease_until IS NULL OR (lease_until <= statement_timestamp() OR lease_until > statement_timestamp() + (%(horizon)s)::float8 * interval '1 second')) AND (notified_at IS NULL OR notified_at <= statement_timestamp() + (-%(patience)s::float8)::float8 * interval '1 second' OR notified_at > statement_timestamp() + (%(horizon)s)::float8 * interval '1 second')
+ ORDER BY run_at LIMIT %(limit)s FOR UPDATE SKIP LOCKED
+))
 RETURNING id
 
 -- compute.jobs.store._FINISH
@@ -247,9 +248,8 @@ WITH settled AS (
     UPDATE compute_job
        SET state = %(state)s::text, step = %(step)s, error = %(error)s, data = COALESCE(%(data)s::jsonb, data),
            attempt = CASE WHEN %(keep_attempt)s::boolean THEN attempt ELSE 0 END,
-           run_at = statement_timestamp() + %(delay)s::float8 * interval '1 second', notified_at = NULL,
-           lease_until = CASE WHEN %(keep_lease)s::boolean
-                              THEN statement_timestamp() + %(lease)s::float8 * interval '1 second' END
+           run_at = statement_timestamp() + (%(delay)s)::float8 * interval '1 second', notified_at = NULL,
+           lease_until = CASE WHEN %(keep_lease)s::boolean THEN statement_timestamp() + (%(lease)s)::float8 * interval '1 second' END
      WHERE id = %(id)s AND fence = %(fence)s AND state IN ('active', 'undoing')
  RETURNING *
 ), updated_event AS (
@@ -259,6 +259,11 @@ WITH settled AS (
       FROM settled WHERE accounts_event.id = settled.event_id AND %(percent)s::smallint IS NOT NULL
 )
 SELECT *, deadline_at < statement_timestamp() AS overdue FROM settled
+
+-- compute.jobs.store._TO_NOTIFY
+SELECT id FROM compute_job
+ WHERE state IN ('active', 'undoing') AND (run_at <= statement_timestamp() OR run_at > statement_timestamp() + (%(horizon)s)::float8 * interval '1 second') AND (lease_until IS NULL OR (lease_until <= statement_timestamp() OR lease_until > statement_timestamp() + (%(horizon)s)::float8 * interval '1 second')) AND (notified_at IS NULL OR notified_at <= statement_timestamp() + (-%(patience)s::float8)::float8 * interval '1 second' OR notified_at > statement_timestamp() + (%(horizon)s)::float8 * interval '1 second')
+ ORDER BY run_at LIMIT %(limit)s FOR UPDATE SKIP LOCKED
 
 -- compute.services.backups.schedule._clock
 SELECT statement_timestamp()
@@ -271,34 +276,22 @@ ON CONFLICT (instance_id) DO UPDATE
        changed = CASE WHEN f.applied < f.wanted THEN f.changed ELSE statement_timestamp() END
 
 -- compute.services.firewalls.delivery._CLAIM
-UPDATE compute_packetfilter
-   SET lease_until = statement_timestamp() + %(lease)s::float8 * interval '1 second', attempt = attempt + 1,
-       fence = fence + 1
- WHERE instance_id = %(id)s AND applied < wanted AND
-    (run_at <= statement_timestamp() OR run_at > statement_timestamp() + %(horizon)s::float8 * interval '1 second')
-    AND (lease_until IS NULL OR lease_until < statement_timestamp() OR lease_until > statement_timestamp() + %(horizon)s::float8 * interval '1 second')
-
+UPDATE compute_packetfilter SET lease_until = statement_timestamp() + (%(lease)s)::float8 * interval '1 second', fence = fence + 1, attempt = attempt + 1
+ WHERE instance_id = %(id)s AND applied < wanted AND (run_at <= statement_timestamp() OR run_at > statement_timestamp() + (%(horizon)s)::float8 * interval '1 second') AND (lease_until IS NULL OR (lease_until <= statement_timestamp() OR lease_until > statement_timestamp() + (%(horizon)s)::float8 * interval '1 second'))
 RETURNING instance_id, fence, attempt, statement_timestamp()
 
 -- compute.services.firewalls.delivery._DUE
-UPDATE compute_packetfilter SET notified_at = statement_timestamp()
- WHERE instance_id = ANY(ARRAY(
-    SELECT instance_id FROM compute_packetfilter
-     WHERE applied < wanted AND
-    (run_at <= statement_timestamp() OR run_at > statement_timestamp() + %(horizon)s::float8 * interval '1 second')
-    AND (lease_until IS NULL OR lease_until < statement_timestamp() OR lease_until > statement_timestamp() + %(horizon)s::float8 * interval '1 second')
- AND
-    (notified_at IS NULL OR notified_at < statement_timestamp() - %(patience)s::float8 * interval '1 second'
-     OR notified_at > statement_timestamp() + %(horizon)s::float8 * interval '1 second')
-
-     ORDER BY run_at LIMIT %(limit)s FOR UPDATE SKIP LOCKED))
+UPDATE compute_packetfilter SET notified_at = statement_timestamp() WHERE instance_id = ANY(ARRAY(
+SELECT instance_id FROM compute_packetfilter
+ WHERE applied < wanted AND (run_at <= statement_timestamp() OR run_at > statement_timestamp() + (%(horizon)s)::float8 * interval '1 second') AND (lease_until IS NULL OR (lease_until <= statement_timestamp() OR lease_until > statement_timestamp() + (%(horizon)s)::float8 * interval '1 second')) AND (notified_at IS NULL OR notified_at <= statement_timestamp() + (-%(patience)s::float8)::float8 * interval '1 second' OR notified_at > statement_timestamp() + (%(horizon)s)::float8 * interval '1 second')
+ ORDER BY run_at LIMIT %(limit)s FOR UPDATE SKIP LOCKED
+))
 RETURNING instance_id
 
 -- compute.services.firewalls.delivery._POSTPONE
 UPDATE compute_packetfilter
    SET lease_until = NULL, error = %(error)s, notified_at = NULL,
-       run_at = CASE WHEN attempt = 0 THEN run_at
-                     ELSE statement_timestamp() + %(delay)s::float8 * interval '1 second' END
+       run_at = CASE WHEN attempt = 0 THEN run_at ELSE statement_timestamp() + (%(delay)s)::float8 * interval '1 second' END
  WHERE instance_id = %(id)s AND fence = %(fence)s
 
 -- compute.services.firewalls.delivery._SETTLE
@@ -309,6 +302,11 @@ UPDATE compute_packetfilter
        changed = CASE WHEN %(applied)s = wanted THEN changed ELSE statement_timestamp() END
  WHERE instance_id = %(id)s AND fence = %(fence)s
 RETURNING applied < wanted
+
+-- compute.services.firewalls.delivery._TO_NOTIFY
+SELECT instance_id FROM compute_packetfilter
+ WHERE applied < wanted AND (run_at <= statement_timestamp() OR run_at > statement_timestamp() + (%(horizon)s)::float8 * interval '1 second') AND (lease_until IS NULL OR (lease_until <= statement_timestamp() OR lease_until > statement_timestamp() + (%(horizon)s)::float8 * interval '1 second')) AND (notified_at IS NULL OR notified_at <= statement_timestamp() + (-%(patience)s::float8)::float8 * interval '1 second' OR notified_at > statement_timestamp() + (%(horizon)s)::float8 * interval '1 second')
+ ORDER BY run_at LIMIT %(limit)s FOR UPDATE SKIP LOCKED
 
 -- compute.services.heartbeats._RECORD
 INSERT INTO compute_heartbeat (id, kind, hostname, pid, version, queues)
@@ -610,29 +608,40 @@ UPDATE managed_computesettings s SET ip = %(any)s, "user" = NULL, port = NULL
    AND s.ip NOT IN (%(any)s, COALESCE(split_part(i.ipv6, '/', 1), '')) AND NOT s.ip = ANY(i.ipv4)
 
 -- managed.services.probing._CLAIM
-WITH held AS (
-    SELECT account_id, count(*) AS checks FROM managed_service
-     WHERE lease_until > statement_timestamp() GROUP BY account_id),
+UPDATE managed_service SET lease_until = statement_timestamp() + (timeout + %(margin)s)::float8 * interval '1 second', fence = fence + 1 WHERE id = ANY(ARRAY(
+WITH busy AS (
+    SELECT account_id, count(*) AS checks FROM managed_service WHERE (lease_until > statement_timestamp() AND lease_until <= statement_timestamp() + (%(horizon)s)::float8 * interval '1 second') GROUP BY account_id),
 queue AS MATERIALIZED (
-    SELECT d.id, COALESCE(held.checks, 0)
+    SELECT d.id, COALESCE(busy.checks, 0)
            + row_number() OVER (PARTITION BY d.account_id ORDER BY d.next_check_at, d.id) AS place
       FROM managed_service d
       JOIN accounts_account a ON a.id = d.account_id AND a.is_active AND a.managed
-      LEFT JOIN held ON held.account_id = d.account_id
-     WHERE d.status <> 'disabled' AND (d.next_check_at <= statement_timestamp()
-            OR d.next_check_at > statement_timestamp() + %(late)s * interval '1 second')
-       AND (d.lease_until IS NULL OR d.lease_until <= statement_timestamp())),
-due AS MATERIALIZED (
-    SELECT d.id FROM managed_service d JOIN queue ON queue.id = d.id AND queue.place <= %(share)s
-     WHERE d.status <> 'disabled' AND (d.next_check_at <= statement_timestamp()
-            OR d.next_check_at > statement_timestamp() + %(late)s * interval '1 second')
-       AND (d.lease_until IS NULL OR d.lease_until <= statement_timestamp())
-     ORDER BY d.next_check_at LIMIT %(most)s FOR NO KEY UPDATE OF d SKIP LOCKED)
-UPDATE managed_service s
-   SET fence = s.fence + 1, lease_until = statement_timestamp() + (s.timeout + %(margin)s) * interval '1 second'
-  FROM due WHERE s.id = due.id
-RETURNING s.id, s.account_id, s.fence, statement_timestamp(), s.service_type, s.address, COALESCE(s.body, ''),
-          s.timeout, s.region_id IS NOT NULL
+      LEFT JOIN busy ON busy.account_id = d.account_id
+     WHERE d.status <> 'disabled' AND (d.next_check_at <= statement_timestamp() OR d.next_check_at > statement_timestamp() + (%(late)s)::float8 * interval '1 second')
+       AND (d.lease_until IS NULL OR (d.lease_until <= statement_timestamp() OR d.lease_until > statement_timestamp() + (%(horizon)s)::float8 * interval '1 second')))
+SELECT d.id FROM managed_service d JOIN queue ON queue.id = d.id AND queue.place <= %(share)s
+ WHERE d.status <> 'disabled' AND (d.next_check_at <= statement_timestamp() OR d.next_check_at > statement_timestamp() + (%(late)s)::float8 * interval '1 second')
+       AND (d.lease_until IS NULL OR (d.lease_until <= statement_timestamp() OR d.lease_until > statement_timestamp() + (%(horizon)s)::float8 * interval '1 second'))
+ ORDER BY d.next_check_at LIMIT %(most)s FOR NO KEY UPDATE OF d SKIP LOCKED
+))
+RETURNING id, account_id, fence, statement_timestamp(), service_type, address, COALESCE(body, ''),
+          timeout, region_id IS NOT NULL
+
+-- managed.services.probing._QUEUE
+WITH busy AS (
+    SELECT account_id, count(*) AS checks FROM managed_service WHERE (lease_until > statement_timestamp() AND lease_until <= statement_timestamp() + (%(horizon)s)::float8 * interval '1 second') GROUP BY account_id),
+queue AS MATERIALIZED (
+    SELECT d.id, COALESCE(busy.checks, 0)
+           + row_number() OVER (PARTITION BY d.account_id ORDER BY d.next_check_at, d.id) AS place
+      FROM managed_service d
+      JOIN accounts_account a ON a.id = d.account_id AND a.is_active AND a.managed
+      LEFT JOIN busy ON busy.account_id = d.account_id
+     WHERE d.status <> 'disabled' AND (d.next_check_at <= statement_timestamp() OR d.next_check_at > statement_timestamp() + (%(late)s)::float8 * interval '1 second')
+       AND (d.lease_until IS NULL OR (d.lease_until <= statement_timestamp() OR d.lease_until > statement_timestamp() + (%(horizon)s)::float8 * interval '1 second')))
+SELECT d.id FROM managed_service d JOIN queue ON queue.id = d.id AND queue.place <= %(share)s
+ WHERE d.status <> 'disabled' AND (d.next_check_at <= statement_timestamp() OR d.next_check_at > statement_timestamp() + (%(late)s)::float8 * interval '1 second')
+       AND (d.lease_until IS NULL OR (d.lease_until <= statement_timestamp() OR d.lease_until > statement_timestamp() + (%(horizon)s)::float8 * interval '1 second'))
+ ORDER BY d.next_check_at LIMIT %(most)s FOR NO KEY UPDATE OF d SKIP LOCKED
 
 -- managed.services.probing._RELEASE
 UPDATE managed_service s SET lease_until = NULL

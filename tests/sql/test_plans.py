@@ -65,7 +65,7 @@ HOT: dict[str, Callable[[], object]] = {
     "claim a packet filter": lambda: delivery.claim(4),
     "claim probes": lambda: probing.claim(10),
     "settle a probe": settle_probe,
-    "claim a message": outbox._claim,
+    "claim a message": outbox.claim,
 }
 
 
