@@ -1,3 +1,5 @@
+from typing import Any
+
 from django.apps import AppConfig
 from django.conf import settings
 from django.core.cache import close_caches
@@ -14,7 +16,7 @@ class ConfigConfig(AppConfig):
 
     name = "config"
 
-    def ready(self):
+    def ready(self) -> None:
         """Keep at every request only the bookkeeping that connections kept for life need.
 
         Django's own looks at every connection's age, twice, and at every cache: a tenth of a small request.
@@ -31,7 +33,7 @@ class ConfigConfig(AppConfig):
         connection_created.connect(set_up)
 
 
-def leave_connections_usable(**kwargs) -> None:
+def leave_connections_usable(**kwargs: Any) -> None:
     """Close connections that failed, or were left in a transaction, so that the next request gets a good one."""
     for connection in connections.all(initialized_only=True):
         if connection.in_atomic_block:

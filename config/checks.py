@@ -3,10 +3,12 @@
 `manage.py check --deploy` and every other command say it, and each process at its start (config/starting.py).
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from ipaddress import ip_address
+from typing import Any
 from urllib.parse import urlsplit
 
+from django.apps import AppConfig
 from django.conf import settings
 from django.core.checks import CheckMessage, register
 from django.core.checks import Warning as Finding
@@ -20,13 +22,13 @@ CONSOLE = "django.core.mail.backends.console.EmailBackend"
 
 
 @register()
-def production(app_configs, **kwargs) -> list[CheckMessage]:
+def production(app_configs: Sequence[AppConfig] | None, **kwargs: Any) -> list[CheckMessage]:
     """Says nothing outside of production: a laptop has none of this."""
     return findings() if settings.PRODUCTION else []
 
 
 @register()
-def renamed_variables(app_configs, **kwargs) -> list[CheckMessage]:
+def renamed_variables(app_configs: Sequence[AppConfig] | None, **kwargs: Any) -> list[CheckMessage]:
     """Variables that are still set by their names of the release before, which the next one no longer reads."""
     return [
         Finding(f"{old} is called {new} now: the next release does not read the old name.", id="skerry.W016")
@@ -35,7 +37,7 @@ def renamed_variables(app_configs, **kwargs) -> list[CheckMessage]:
 
 
 @register(deploy=True)
-def deployed(app_configs, **kwargs) -> list[CheckMessage]:
+def deployed(app_configs: Sequence[AppConfig] | None, **kwargs: Any) -> list[CheckMessage]:
     """With ``--deploy`` of what is not a production yet: what would be said of it."""
     if settings.PRODUCTION:
         return []

@@ -5,10 +5,13 @@ several microseconds for nothing, together as much as the views themselves.
 """
 
 import re
+from collections.abc import Awaitable
 
 from django.contrib.auth.middleware import AuthenticationMiddleware
 from django.contrib.messages.middleware import MessageMiddleware
 from django.contrib.sessions.middleware import SessionMiddleware
+from django.http import HttpRequest
+from django.http.response import HttpResponseBase
 from django.middleware.clickjacking import XFrameOptionsMiddleware
 from django.middleware.common import CommonMiddleware
 from django.middleware.csrf import CsrfViewMiddleware
@@ -20,7 +23,7 @@ is_api = re.compile(r"/v4(?:beta)?(?:/|$)").match
 class PagesOnly(MiddlewareMixin):
     """Mixed into a middleware, lets requests of the API pass it by."""
 
-    def __call__(self, request):
+    def __call__(self, request: HttpRequest) -> HttpResponseBase | Awaitable[HttpResponseBase]:
         if is_api(request.path_info):
             return self.get_response(request)
         return super().__call__(request)

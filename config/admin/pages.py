@@ -172,7 +172,15 @@ class Page(VerbsMixin, admin.ModelAdmin):
         """What is shown below the fields of `obj`."""
         return []
 
-    def render_change_form(self, request, context, add=False, change=False, form_url="", obj=None):
+    def render_change_form(
+        self,
+        request: HttpRequest,
+        context: dict[str, Any],
+        add: bool = False,
+        change: bool = False,
+        form_url: str = "",
+        obj: Any = None,
+    ) -> HttpResponse:
         if obj is not None:
             context["panels"] = self.panels(request, obj)
             context["verbs"] = self.buttons(request, obj)

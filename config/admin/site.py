@@ -20,7 +20,7 @@ class Site(admin.AdminSite):
     site_url = "/docs"
     empty_value_display = "–"
 
-    def admin_view(self, view, cacheable=False):
+    def admin_view(self, view: Callable[..., Any], cacheable: bool = False) -> Any:
         return super().admin_view(refusing_impossible_values(view), cacheable)
 
 

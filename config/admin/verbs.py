@@ -20,7 +20,7 @@ from django.db.models import Model, QuerySet
 from django.http import HttpRequest, HttpResponse, HttpResponseNotAllowed, HttpResponseRedirect, QueryDict
 from django.template.loader import render_to_string
 from django.template.response import TemplateResponse
-from django.urls import path, reverse
+from django.urls import URLPattern, path, reverse
 from django.utils.http import url_has_allowed_host_and_scheme, urlencode
 from django.utils.safestring import SafeString
 
@@ -120,7 +120,7 @@ class VerbsMixin(admin.ModelAdmin):
                 found.append(OpenForm(name, verb.label, self._address_of(verb, obj), form))
         return found
 
-    def get_urls(self):
+    def get_urls(self) -> list[URLPattern]:
         name = f"{self.opts.app_label}_{self.opts.model_name}_do"
         view = self.admin_site.admin_view(self.do)
         return [path("<path:object_id>/do/<slug:name>/", view, name=name), *super().get_urls()]

@@ -14,7 +14,7 @@ def column_of(field: serializers.Field) -> str:
 class Wrapping(serializers.Field):
     """A read-only field whose type, for the OpenAPI document, is its `child`'s."""
 
-    def __init__(self, child: serializers.Field, **kwargs):
+    def __init__(self, child: serializers.Field, **kwargs: Any):
         kwargs.setdefault("read_only", True)
         kwargs.setdefault("source", "*")
         super().__init__(**kwargs)
@@ -27,7 +27,7 @@ class Computed(Wrapping):
     `function` takes the columns' values in order and returns something orjson can write.
     """
 
-    def __init__(self, child: serializers.Field, function: Callable[..., Any], *columns: str, **kwargs):
+    def __init__(self, child: serializers.Field, function: Callable[..., Any], *columns: str, **kwargs: Any):
         super().__init__(child, **kwargs)
         self.function = function
         self.columns = columns
@@ -40,7 +40,7 @@ class Annotated(Wrapping):
     nested resource as the child, and reach the client as the database wrote them.
     """
 
-    def __init__(self, child: serializers.Field, expression: Any, **kwargs):
+    def __init__(self, child: serializers.Field, expression: Any, **kwargs: Any):
         super().__init__(child, **kwargs)
         self.expression = expression
 
@@ -48,7 +48,7 @@ class Annotated(Wrapping):
 class Constant(Wrapping):
     """The same value for every object: ``Constant(ChoiceField(["kvm"]), "kvm")``."""
 
-    def __init__(self, child: serializers.Field, value: Any, **kwargs):
+    def __init__(self, child: serializers.Field, value: Any, **kwargs: Any):
         super().__init__(child, **kwargs)
         self.value = value
 

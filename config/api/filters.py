@@ -18,8 +18,10 @@ from typing import Any
 
 import orjson
 from django.contrib.postgres.fields import ArrayField
+from django.db.backends.base.base import BaseDatabaseWrapper
 from django.db.models import ForeignKey, Lookup, Q
 from django.db.models.lookups import Contains
+from django.db.models.sql.compiler import SQLCompiler
 from django.http import QueryDict
 from rest_framework import serializers
 
@@ -40,10 +42,10 @@ class AnyElementContains(Lookup):
     lookup_name = "any_contains"
     prepare_rhs = False
 
-    def get_db_prep_lookup(self, value, connection):
+    def get_db_prep_lookup(self, value: Any, connection: BaseDatabaseWrapper) -> tuple[str, Any]:
         return "%s", [value]
 
-    def as_sql(self, compiler, connection):
+    def as_sql(self, compiler: SQLCompiler, connection: BaseDatabaseWrapper) -> tuple[str, tuple[str | int, ...]]:
         array, array_params = self.process_lhs(compiler, connection)
         text, text_params = self.process_rhs(compiler, connection)
         # both parts are the compiler's, values travel as parameters
@@ -184,7 +186,8 @@ def filterables(resource: serializers.Serializer, names: Iterable[str]) -> dict[
 
 def _filterable(resource: serializers.Serializer, name: str) -> Filterable:
     *outer, last = name.split(".")
-    prefix, holder = "", resource
+    prefix = ""
+    holder: Any = resource
     for part in outer:
         holder = holder.fields[part]
         prefix += "" if holder.source == "*" else fields.column_of(holder) + "__"

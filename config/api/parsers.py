@@ -1,6 +1,6 @@
 """Reading bodies. Only JSON objects come in, whatever ``Accept`` says only JSON goes out."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import IO, Any
 
 import orjson
@@ -11,6 +11,7 @@ from rest_framework.exceptions import ParseError, ValidationError
 from rest_framework.negotiation import BaseContentNegotiation
 from rest_framework.parsers import BaseParser
 from rest_framework.renderers import BaseRenderer
+from rest_framework.request import Request
 
 from config.api import reasons
 from config.api.responses import CONTENT_TYPE
@@ -26,7 +27,7 @@ class JSONParser(BaseParser):
 
     media_type = CONTENT_TYPE
 
-    def parse(self, stream, media_type=None, parser_context=None) -> dict[str, Any]:
+    def parse(self, stream: IO[bytes], media_type: str | None = None, parser_context: Any = None) -> dict[str, Any]:
         body = _read(parser_context["request"].META, stream)
         if not body.strip():
             return {}
@@ -86,16 +87,20 @@ class JSONRenderer(BaseRenderer):
     media_type = CONTENT_TYPE
     format = "json"
 
-    def render(self, data, accepted_media_type=None, renderer_context=None) -> bytes:
+    def render(
+        self, data: Any, accepted_media_type: str | None = None, renderer_context: Mapping[str, Any] | None = None
+    ) -> bytes:
         return orjson.dumps(data)
 
 
 class JSONOnly(BaseContentNegotiation):
     """No negotiation. A body without a media type is taken for JSON, one with another is refused (415)."""
 
-    def select_parser(self, request, parsers):
+    def select_parser(self, request: Request, parsers: Iterable[BaseParser]) -> BaseParser | None:
         media_type = request.content_type.partition(";")[0].strip().lower()
-        return parsers[0] if media_type in ("", CONTENT_TYPE) else None
+        return next(iter(parsers)) if media_type in ("", CONTENT_TYPE) else None
 
-    def select_renderer(self, request, renderers, format_suffix=None):
-        return renderers[0], CONTENT_TYPE
+    def select_renderer(
+        self, request: Request, renderers: Iterable[BaseRenderer], format_suffix: str | None = None
+    ) -> tuple[BaseRenderer, str]:
+        return next(iter(renderers)), CONTENT_TYPE

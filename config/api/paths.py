@@ -1,10 +1,15 @@
 """Path converters. A path that they do not match is unknown: 404, whatever its bytes."""
 
 import ipaddress
+from collections.abc import Mapping
+from typing import Any, TypeAlias
 
 from django.urls import register_converter
 
 BIGGEST = 2**63 - 1
+
+PathParameters: TypeAlias = Mapping[str, Any]
+"""What the converters made of a path, by name; or a `SymbolicPath` in its place, to compile SQL."""
 
 
 class IDConverter:

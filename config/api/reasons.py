@@ -21,7 +21,7 @@ def not_valid(name: str) -> str:
     return f"{name} is not valid"
 
 
-def bounds(name: str, low, high, unit: str = "") -> str:
+def bounds(name: str, low: float | None, high: float | None, unit: str = "") -> str:
     """``Label must be 3-64 characters``. Either bound may be None."""
     if low is not None and high is not None:
         span = f"{low}-{high}"

@@ -35,12 +35,12 @@ class Naive(Func):
     output_field = DateTimeField()
 
 
-def fragment(value):
+def fragment(value: Any) -> Any:
     """JSON that the database sent as text goes to the client as it came; parsed JSON is left as it is."""
     return orjson.Fragment(value) if type(value) is str else value
 
 
-def number(value) -> float | None:
+def number(value: Any) -> float | None:
     return None if value is None else float(value)
 
 

@@ -2,12 +2,12 @@
 
 import inspect
 import re
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from drf_spectacular.extensions import OpenApiSerializerFieldExtension
 from drf_spectacular.openapi import AutoSchema
 from drf_spectacular.types import OpenApiTypes
-from drf_spectacular.utils import OpenApiParameter
+from drf_spectacular.utils import Direction, OpenApiParameter
 from rest_framework import serializers
 
 from config.api import access, fields, pagination
@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from config.api.views import ResourceViewSet
 
 NUMBER = {"type": "integer", "readOnly": True}
+Parameter: TypeAlias = OpenApiParameter | serializers.Serializer | type[serializers.Serializer]
 PATH_PARAMETER = re.compile(r"<(\w+):(\w+)>")
 
 
@@ -44,7 +45,7 @@ class WrappingFieldExtension(OpenApiSerializerFieldExtension):
     target_class = fields.Wrapping
     match_subclasses = True
 
-    def map_serializer_field(self, auto_schema, direction):
+    def map_serializer_field(self, auto_schema: AutoSchema, direction: Direction) -> dict[str, Any]:
         child = self.target.child
         child.parent = self.target.parent
         return auto_schema._map_serializer_field(child, direction)
@@ -100,14 +101,14 @@ class ResourceSchema(AutoSchema):
         grant = self.view.grants[self.view.action]
         return {} if grant == access.ANYONE else {"x-grant": grant}
 
-    def get_override_parameters(self) -> list[OpenApiParameter]:
-        parameters = [
+    def get_override_parameters(self) -> list[Parameter]:
+        parameters: list[Parameter] = [
             OpenApiParameter(
                 name, OpenApiTypes.INT if kind in ("id", "int") else OpenApiTypes.STR, "path", required=True
             )
             for kind, name in PATH_PARAMETER.findall(self.path_regex)
         ]
-        return parameters + self.list_parameters() if self.view.action == "list" else parameters
+        return [*parameters, *self.list_parameters()] if self.view.action == "list" else parameters
 
     def list_parameters(self) -> list[OpenApiParameter]:
         size = {
@@ -134,11 +135,11 @@ class ResourceSchema(AutoSchema):
             declared = self.view.resource if self.view.action in ("create", "update") else None
         return declared(partial=self.view.action == "update") if declared else None
 
-    def _get_request_body(self, direction="request"):
+    def _get_request_body(self, direction: Direction = "request") -> Any | None:
         # an action without a body takes none, where the library would document a free-form one
         return super()._get_request_body(direction) if self.get_request_serializer() else None
 
-    def get_response_serializers(self) -> dict[str, Any]:
+    def get_response_serializers(self) -> Any:
         return {"200": self.success(), "default": ErrorResource}
 
     def success(self) -> Any:
@@ -158,13 +159,13 @@ class ResourceSchema(AutoSchema):
             "properties": {"data": data, "page": NUMBER, "pages": NUMBER, "results": NUMBER},
         }
 
-    def _is_list_view(self, serializer=None) -> bool:
+    def _is_list_view(self, serializer: Any = None) -> bool:
         return False  # the envelope is already written out above
 
-    def get_serializer_name(self, serializer, direction) -> str:
+    def get_serializer_name(self, serializer: serializers.BaseSerializer, direction: Direction) -> str:
         return type(serializer).__name__.removesuffix("Resource").removesuffix("Request")
 
-    def _map_basic_serializer(self, serializer, direction):
+    def _map_basic_serializer(self, serializer: serializers.BaseSerializer, direction: Direction) -> dict[str, Any]:
         schema = super()._map_basic_serializer(serializer, direction)
         schema.pop("description", None)
         if written := type(serializer).__dict__.get("__doc__"):
@@ -174,19 +175,21 @@ class ResourceSchema(AutoSchema):
                 schema["properties"][name]["x-filterable"] = True
         return schema
 
-    def _map_serializer_field(self, field, direction, bypass_extensions=False):
+    def _map_serializer_field(
+        self, field: serializers.Field, direction: Direction, bypass_extensions: bool = False
+    ) -> dict[str, Any]:
         schema = super()._map_serializer_field(field, direction, bypass_extensions)
         if schema:
             schema.pop("x-spec-enum-id", None)  # for a hook of the library that we do without
-        many = isinstance(field, serializers.ListSerializer) and isinstance(field.child, Resource)
-        if many and direction == "request":
-            needed = [name for name, child in field.child.fields.items() if child.required]
+        many = field.child if isinstance(field, serializers.ListSerializer) else None
+        if isinstance(many, Resource) and direction == "request":
+            needed = [name for name, child in many.fields.items() if child.required]
             if needed:
                 # has no meaning on an array; but the contract's own document has it there
                 schema["required"] = needed
         return schema
 
-    def _insert_field_validators(self, field, schema):
+    def _insert_field_validators(self, field: serializers.Field, schema: dict[str, Any]) -> None:
         super()._insert_field_validators(field, schema)
         choices = schema.get("oneOf", ())
         if len(choices) == 2 and choices[1].get("maxLength") == 0:

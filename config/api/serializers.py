@@ -20,7 +20,7 @@ contract's reasons, strict about JSON types, and with null for arrays and object
 """
 
 from functools import cache
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from rest_framework import serializers
 from rest_framework.exceptions import ValidationError
@@ -50,7 +50,14 @@ class Resource(serializers.Serializer):
     read-only.
     """
 
-    def __init_subclass__(cls, **kwargs):
+    if TYPE_CHECKING:
+        # Fields of a resource may be called so: the metaclass takes them out of the class. Of DRF's own attributes
+        # of these names, which its stubs give other types, nothing here reads any.
+        label: Any
+        data: Any
+        errors: Any
+
+    def __init_subclass__(cls, **kwargs: Any) -> None:
         super().__init_subclass__(**kwargs)
         unsupported.check_resource(cls)
 

@@ -11,7 +11,9 @@ from typing import Any
 
 from django.core.exceptions import EmptyResultSet
 from django.db import connection
+from django.db.backends.base.base import BaseDatabaseWrapper
 from django.db.models import BigIntegerField, Expression, QuerySet, Subquery
+from django.db.models.sql.compiler import SQLCompiler
 
 from config.db import prepared
 
@@ -23,10 +25,10 @@ class Param(Expression):
         super().__init__()
         self.name = name
 
-    def as_sql(self, compiler, connection):
+    def as_sql(self, compiler: SQLCompiler, connection: BaseDatabaseWrapper) -> tuple[str, Any]:
         return "%s", [self]
 
-    def __repr__(self):
+    def __repr__(self) -> str:
         return f"Param({self.name!r})"
 
 
@@ -45,6 +47,7 @@ class SymbolicActor:
 
     account_id = Param("actor.account_id")
     user_id = Param("actor.user_id")
+    person = user_id
     username = Param("actor.username")
 
     def __init__(self, restricted: bool):

@@ -4,6 +4,7 @@ import asyncio
 import ipaddress
 import socket
 from itertools import chain
+from typing import Any
 
 import dns.asyncbackend
 import dns.asyncresolver
@@ -60,7 +61,7 @@ class _Stream(dns.asyncbackend.StreamSocket):
 class _Bounded(Backend):
     """Makes connections that read no answer which is longer than `LONGEST`."""
 
-    async def make_socket(self, af, socktype, *args, **kwargs):
+    async def make_socket(self, af: int, socktype: int, *args: Any, **kwargs: Any) -> Any:
         made = await super().make_socket(af, socktype, *args, **kwargs)
         return _Stream(made) if socktype == socket.SOCK_STREAM else made
 

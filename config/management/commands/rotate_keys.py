@@ -10,7 +10,7 @@ import click
 from cryptography.fernet import InvalidToken
 from django.apps import apps
 from django.core.management.base import BaseCommand, CommandError
-from django.db.models import Model
+from django.db.models import Model, QuerySet
 
 from config.encryption import EncryptedField, reencrypt
 
@@ -42,7 +42,7 @@ class Column:
         """Only what was read is replaced: what a request or a job wrote meanwhile stays."""
         return bool(self._filled().filter(pk=pk, **{self.name: old}).update(**{self.name: new}))
 
-    def _filled(self):
+    def _filled(self) -> QuerySet[Model]:
         return self.model._base_manager.exclude(**{self.name: None})
 
 
