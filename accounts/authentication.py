@@ -4,6 +4,7 @@ import hashlib
 import re
 from dataclasses import dataclass
 
+from django.http import HttpRequest
 from rest_framework.authentication import BaseAuthentication
 from rest_framework.exceptions import AuthenticationFailed
 
@@ -68,7 +69,7 @@ class BearerAuthentication(BaseAuthentication):
     active user of an active account answers 401 ``Invalid Token``, whatever the cause.
     """
 
-    def authenticate(self, request) -> tuple[Actor, Token] | None:
+    def authenticate(self, request: HttpRequest) -> tuple[Actor, Token] | None:
         header = request.META.get("HTTP_AUTHORIZATION")
         if header is None:
             return None
@@ -84,7 +85,7 @@ class BearerAuthentication(BaseAuthentication):
             raise AuthenticationFailed(INVALID)
         return _actor(row), Token(row[0], personal)
 
-    def authenticate_header(self, request) -> str:
+    def authenticate_header(self, request: HttpRequest) -> str:
         return "Bearer"
 
 

@@ -2,6 +2,7 @@
 
 import json
 import logging
+from collections.abc import Callable
 from urllib.parse import quote_plus
 
 import requests
@@ -34,5 +35,5 @@ def http(number: str, text: str) -> None:
     answer.raise_for_status()
 
 
-def _fill(template: str, encode, number: str, text: str) -> str:
+def _fill(template: str, encode: Callable[[str], str], number: str, text: str) -> str:
     return template.replace("{number}", encode(number)).replace("{text}", encode(text))

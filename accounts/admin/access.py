@@ -4,6 +4,7 @@ from django import forms
 from django.contrib import admin
 from django.db.models import Q, QuerySet
 from django.http import HttpRequest
+from django.utils.safestring import SafeString
 from django.utils.timezone import now
 
 from accounts.admin.events import Since
@@ -58,11 +59,11 @@ class LoginPage(ReadOnlyPage):
         return Q(user__in=users_named(term)) | Q(username=term) | super().matches(term)
 
     @admin.display(description="When")
-    def when(self, login: Login):
+    def when(self, login: Login) -> SafeString:
         return moment(login.created)
 
     @admin.display(description="User")
-    def by(self, login: Login):
+    def by(self, login: Login) -> str:
         return link(login.user, login.username) if login.user else f"{login.username} (removed)"
 
     @admin.display(description="Access then")
@@ -98,7 +99,7 @@ class TrustedDevicePage(ReadOnlyPage):
         return super().matches(term) | Q(user__in=users_named(term))
 
     @admin.display(description="Browser")
-    def browser(self, device: TrustedDevice):
+    def browser(self, device: TrustedDevice) -> str:
         return device.user_agent or NOTHING
 
     @admin.display(description="Last from")
@@ -106,19 +107,19 @@ class TrustedDevicePage(ReadOnlyPage):
         return device.last_remote_addr
 
     @admin.display(description="Last seen")
-    def seen(self, device: TrustedDevice):
+    def seen(self, device: TrustedDevice) -> SafeString:
         return moment(device.last_authenticated)
 
     @admin.display(description="Remembered since")
-    def added(self, device: TrustedDevice):
+    def added(self, device: TrustedDevice) -> SafeString:
         return moment(device.created)
 
     @admin.display(description="State")
-    def state(self, device: TrustedDevice):
+    def state(self, device: TrustedDevice) -> SafeString:
         return pill("remembered", GOOD) if device.expiry > now() else pill("expired", QUIET)
 
     @admin.display(description="Until")
-    def expires(self, device: TrustedDevice):
+    def expires(self, device: TrustedDevice) -> SafeString:
         return moment(device.expiry)
 
 
@@ -149,13 +150,13 @@ class AuthorizationPage(ReadOnlyPage):
         return super().matches(term) | Q(user__in=users_named(term))
 
     @admin.display(description="App")
-    def app(self, authorization: Authorization):
+    def app(self, authorization: Authorization) -> SafeString:
         return link(authorization.client, authorization.client.name or authorization.client.client_id)
 
     @admin.display(description="Given")
-    def given(self, authorization: Authorization):
+    def given(self, authorization: Authorization) -> SafeString:
         return moment(authorization.created)
 
     @admin.display(description="Ends by itself")
-    def ends(self, authorization: Authorization):
+    def ends(self, authorization: Authorization) -> str:
         return moment(authorization.expiry) if authorization.expiry else "never: it can refresh its tokens"

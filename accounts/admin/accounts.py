@@ -5,6 +5,7 @@ from django.contrib import admin
 from django.db.models import Count, OuterRef, Q, QuerySet, Subquery
 from django.db.models.functions import Coalesce
 from django.http import HttpRequest
+from django.utils.safestring import SafeString
 
 from accounts.admin.panels import MOST, account_panels, events_panel, staff
 from accounts.admin.tokens import token_rows
@@ -113,15 +114,15 @@ class AccountPage(Page):
         return str(account)
 
     @admin.display(description="Standing")
-    def standing(self, account: Account):
+    def standing(self, account: Account) -> SafeString:
         return pill("active", GOOD) if account.is_active else pill("suspended", BAD)
 
     @admin.display(description="Created", ordering="created")
-    def opened(self, account: Account):
+    def opened(self, account: Account) -> SafeString:
         return moment(account.created)
 
     @admin.display(description="Updated")
-    def updated_at(self, account: Account):
+    def updated_at(self, account: Account) -> SafeString:
         return moment(account.updated)
 
     @admin.display(description="Users")

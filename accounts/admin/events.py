@@ -3,9 +3,11 @@
 from datetime import timedelta
 
 from django.contrib import admin
+from django.contrib.admin import ModelAdmin
 from django.db.models import QuerySet
 from django.http import HttpRequest
 from django.utils.html import format_html
+from django.utils.safestring import SafeString
 from django.utils.timezone import now
 
 from accounts.admin.panels import event_entity, event_state
@@ -20,7 +22,7 @@ class Since(admin.SimpleListFilter):
     title = "time"
     parameter_name = "since"
 
-    def lookups(self, request, model_admin):
+    def lookups(self, request: HttpRequest, model_admin: ModelAdmin) -> list[tuple[str, str]]:
         return [(name, f"Last {name}") for name in PERIODS]
 
     def queryset(self, request: HttpRequest, queryset: QuerySet[Event]) -> QuerySet[Event]:
@@ -34,7 +36,7 @@ class Action(admin.SimpleListFilter):
     title = "action"
     parameter_name = "of"
 
-    def lookups(self, request, model_admin):
+    def lookups(self, request: HttpRequest, model_admin: ModelAdmin) -> list[tuple[str, str]]:
         return [
             (prefix, prefix)
             for prefix in ("compute", "disk", "account", "user", "token", "tag", "lassie_reboot", "oauth_client")
@@ -51,7 +53,7 @@ class Outcome(admin.SimpleListFilter):
     title = "outcome"
     parameter_name = "outcome"
 
-    def lookups(self, request, model_admin):
+    def lookups(self, request: HttpRequest, model_admin: ModelAdmin) -> list[tuple[str, str]]:
         return [("failed", "Failed"), ("superseded", "Superseded by a deletion")]
 
     def queryset(self, request: HttpRequest, queryset: QuerySet[Event]) -> QuerySet[Event]:
@@ -86,7 +88,7 @@ class EventPage(ReadOnlyPage):
         return f"{event.secondary_type} {event.secondary_label} ({event.secondary_id})"
 
     @admin.display(description="Status")
-    def state(self, event: Event):
+    def state(self, event: Event) -> SafeString:
         return event_state(event)
 
     @admin.display(description="By")
@@ -94,7 +96,7 @@ class EventPage(ReadOnlyPage):
         return event.username or "the platform"
 
     @admin.display(description="All of this entity")
-    def all_of_entity(self, event: Event):
+    def all_of_entity(self, event: Event) -> SafeString:
         if event.entity_id is None:
             return NOTHING
         address = list_of(

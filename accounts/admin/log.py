@@ -20,10 +20,10 @@ class LogEntryPage(ReadOnlyPage):
     fields = ("action_time", "user", "content_type", "subject", "said")
 
     @admin.display(description="Object")
-    def subject(self, entry: LogEntry):
+    def subject(self, entry: LogEntry) -> str:
         address = None if entry.is_deletion() else entry.get_admin_url()
         return format_html('<a href="{}">{}</a>', address, entry.object_repr) if address else entry.object_repr
 
     @admin.display(description="What was done")
-    def said(self, entry: LogEntry):
+    def said(self, entry: LogEntry) -> str:
         return entry.get_change_message() or NOTHING

@@ -125,7 +125,7 @@ class OAuthClientPage(ReadOnlyPage):
         return [authorizations_panel(obj), tokens_panel(obj)]
 
     @admin.display(description="Label")
-    def label(self, client: OAuthClient):
+    def label(self, client: OAuthClient) -> str:
         return client.name or NOTHING
 
     @admin.display(description="Kind")
@@ -133,18 +133,18 @@ class OAuthClientPage(ReadOnlyPage):
         return "public: PKCE and no secret" if client.client_type == OAuthClient.CLIENT_PUBLIC else "confidential"
 
     @admin.display(description="Sends users back to")
-    def redirects(self, client: OAuthClient):
+    def redirects(self, client: OAuthClient) -> SafeString:
         return lines(client.redirect_uris.split()) or NOTHING
 
     @admin.display(description="Picture")
-    def picture(self, client: OAuthClient):
+    def picture(self, client: OAuthClient) -> SafeString:
         if not client.has_thumbnail:
             return NOTHING
         address = f"/v4/account/oauth-clients/{client.client_id}/thumbnail"
         return format_html('<img src="{}" alt="" width="48" height="48">', address)
 
     @admin.display(description="State")
-    def state(self, client: OAuthClient):
+    def state(self, client: OAuthClient) -> SafeString:
         return client_state(client)
 
 
@@ -212,7 +212,7 @@ class TokenPage(ReadOnlyPage):
         return f"{self.opts.verbose_name} {token.pk}"
 
     @admin.display(description="Client")
-    def client(self, token: OAuthAccessToken | OAuthRefreshToken):
+    def client(self, token: OAuthAccessToken | OAuthRefreshToken) -> SafeString:
         return link(token.application, token.application.name or token.application.client_id)
 
 
@@ -223,7 +223,7 @@ class OAuthAccessTokenPage(TokenPage):
     verbs = (Verb("revoke", "Revoke", revoke_access, danger=True, permission="delete"),)
 
     @admin.display(description="Expires")
-    def expires_at(self, token: OAuthAccessToken):
+    def expires_at(self, token: OAuthAccessToken) -> SafeString:
         return pill("expired", QUIET) if token.is_expired() else moment(token.expires)
 
 
@@ -235,5 +235,5 @@ class OAuthRefreshTokenPage(TokenPage):
     verbs = (Verb("revoke", "Revoke", revoke_refresh, danger=True, permission="delete"),)
 
     @admin.display(description="State")
-    def state(self, token: OAuthRefreshToken):
+    def state(self, token: OAuthRefreshToken) -> SafeString:
         return pill("usable", GOOD) if token.revoked is None else pill("revoked", QUIET)

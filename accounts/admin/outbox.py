@@ -5,11 +5,13 @@ operator what the gateway says. What a message says stays encrypted and is not e
 address or a code can sign in as somebody else. Subjects and errors hold no such thing, which the service sees to.
 """
 
+from collections.abc import Iterator
 from datetime import timedelta
 from typing import Any
 
 from django.conf import settings
 from django.contrib import admin
+from django.contrib.admin import ModelAdmin
 from django.db.models import Count, Q, QuerySet, Value
 from django.db.models.functions import Now
 from django.http import HttpRequest
@@ -41,7 +43,7 @@ class Standing(admin.SimpleListFilter):
     title = "where it stands"
     parameter_name = "now"
 
-    def lookups(self, request, model_admin):
+    def lookups(self, request: HttpRequest, model_admin: ModelAdmin) -> list[tuple[str, str]]:
         return [("trouble", "In trouble"), ("given_up", "Given up"), ("late", "Late"), ("waiting", "Still tried")]
 
     def queryset(self, request: HttpRequest, queryset: QuerySet[Message]) -> QuerySet[Message]:
@@ -97,17 +99,17 @@ class MessagePage(ReadOnlyPage):
         return message.subject or message.get_channel_display()
 
     @admin.display(description="How it goes")
-    def how(self, message: Message):
+    def how(self, message: Message) -> SafeString:
         again = "" if message.given_up else f", the next at {message.run_at:%H:%M:%S}"
         tries = format_html("{} {}{}", state_of(message), self.tries(message), again)
         return lines([tries, problem_of(message)])
 
     @admin.display(description="Error")
-    def problem(self, message: Message):
+    def problem(self, message: Message) -> SafeString:
         return problem_of(message) or NOTHING
 
     @admin.display(description="State")
-    def state(self, message: Message):
+    def state(self, message: Message) -> SafeString:
         return state_of(message)
 
     @admin.display(description="Tries")
@@ -115,11 +117,11 @@ class MessagePage(ReadOnlyPage):
         return f"{message.attempt} of {settings.MESSAGE_ATTEMPTS} tries"
 
     @admin.display(description="Next try")
-    def next_try(self, message: Message):
+    def next_try(self, message: Message) -> SafeString:
         return NOTHING if message.given_up else moment(message.run_at)
 
     @admin.display(description="Written")
-    def written(self, message: Message):
+    def written(self, message: Message) -> SafeString:
         return moment(message.created)
 
 
@@ -136,7 +138,7 @@ def state_of(message: Message) -> SafeString:
 
 
 @watcher
-def messages(request: HttpRequest):
+def messages(request: HttpRequest) -> Iterator[Notice]:
     """How many messages were given up, and how many are late."""
     if not request.user.has_perm("accounts.view_message"):
         return

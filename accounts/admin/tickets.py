@@ -1,11 +1,13 @@
 """Support tickets: which wait for us, what was said, and answering."""
 
+from collections.abc import Iterator
 from datetime import datetime
 from typing import Any
 from uuid import UUID
 
 from django import forms
 from django.contrib import admin, messages
+from django.contrib.admin import ModelAdmin
 from django.contrib.admin.utils import unquote
 from django.core.exceptions import PermissionDenied
 from django.db.models import Case, Count, F, Max, Min, OuterRef, Q, QuerySet, Subquery, When
@@ -13,7 +15,7 @@ from django.db.models.functions import Least
 from django.http import FileResponse, Http404, HttpRequest, HttpResponseRedirect, QueryDict
 from django.http.response import HttpResponseBase
 from django.template.defaultfilters import filesizeformat
-from django.urls import path, reverse
+from django.urls import URLPattern, path, reverse
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
 from django.utils.timezone import now
@@ -52,7 +54,7 @@ class Standing(admin.SimpleListFilter):
     title = "where it stands"
     parameter_name = "now"
 
-    def lookups(self, request, model_admin):
+    def lookups(self, request: HttpRequest, model_admin: ModelAdmin) -> list[tuple[str, str]]:
         return [("waiting", "Waits for us"), ("answered", "Waits for the customer"), ("live", "Not closed")]
 
     def queryset(self, request: HttpRequest, queryset: QuerySet[Ticket]) -> QuerySet[Ticket]:
@@ -153,7 +155,7 @@ class TicketPage(ReadOnlyPage):
     def get_ordering(self, request: HttpRequest) -> tuple[str, ...]:
         return ("waiting", "-id") if request.GET.get(Standing.parameter_name) == "waiting" else ("-id",)
 
-    def get_urls(self):
+    def get_urls(self) -> list[URLPattern]:
         view = self.admin_site.admin_view(self.attachment)
         name = "accounts_ticket_attachment"
         return [path("<path:object_id>/attachments/<uuid:key>/", view, name=name), *super().get_urls()]
@@ -190,16 +192,16 @@ class TicketPage(ReadOnlyPage):
         return ticket.summary
 
     @admin.display(description="Status")
-    def state(self, ticket: Ticket):
+    def state(self, ticket: Ticket) -> SafeString:
         return pill(ticket.status, TONES[Ticket.Status(ticket.status)])
 
     @admin.display(description="Waits for us")
-    def waits(self, ticket: Ticket):
+    def waits(self, ticket: Ticket) -> SafeString:
         since: datetime | None = ticket.waiting  # type: ignore[attr-defined]
         return NOTHING if since is None else pill(f"since {span(now() - since)}", BAD)
 
     @admin.display(description="About")
-    def about(self, ticket: Ticket):
+    def about(self, ticket: Ticket) -> str:
         if not ticket.entity_type:
             return NOTHING
         return entity_link(ticket.entity_type, ticket.entity_id, ticket.entity_label)
@@ -209,17 +211,17 @@ class TicketPage(ReadOnlyPage):
         return span(now() - ticket.opened)
 
     @admin.display(description="Opened")
-    def opened_at(self, ticket: Ticket):
+    def opened_at(self, ticket: Ticket) -> SafeString:
         return format_html("{} by {}", moment(ticket.opened), ticket.opened_by or "the platform")
 
     @admin.display(description="Updated")
-    def updated_at(self, ticket: Ticket):
+    def updated_at(self, ticket: Ticket) -> SafeString:
         if not ticket.updated_by:
             return moment(ticket.updated)
         return format_html("{} by {}", moment(ticket.updated), ticket.updated_by)
 
     @admin.display(description="Closed")
-    def closed_at(self, ticket: Ticket):
+    def closed_at(self, ticket: Ticket) -> SafeString:
         return moment(ticket.closed)
 
     @admin.display(description="Managed")
@@ -294,7 +296,7 @@ def tickets_panel(account: Account) -> Panel:
 
 
 @watcher
-def waiting(request: HttpRequest):
+def waiting(request: HttpRequest) -> Iterator[Notice]:
     """How many tickets wait for us, and for how long the first of them."""
     if not request.user.has_perm("accounts.view_ticket"):
         return

@@ -63,5 +63,5 @@ class PersonalTokenPage(ReadOnlyPage):
         return f"{token.prefix}…"
 
     @admin.display(description="Expires")
-    def expires(self, token: PersonalToken):
+    def expires(self, token: PersonalToken) -> str:
         return expires(token)

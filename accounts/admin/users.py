@@ -17,6 +17,7 @@ from django.contrib.auth.hashers import is_password_usable
 from django.contrib.auth.models import Group
 from django.db import transaction
 from django.http import HttpRequest, HttpResponse, QueryDict
+from django.utils.safestring import SafeString
 
 from accounts.actors import Actor
 from accounts.admin import user_panels
@@ -283,7 +284,7 @@ class UserPage(Page, UserAdmin):
         return user_panels.all_of(request, obj)
 
     @admin.display(description="Last login", ordering="last_login")
-    def last_seen(self, user: User):
+    def last_seen(self, user: User) -> SafeString:
         return moment(user.last_login)
 
     @admin.display(description="Access")
@@ -291,7 +292,7 @@ class UserPage(Page, UserAdmin):
         return "restricted" if user.restricted else "unrestricted"
 
     @admin.display(description="State")
-    def state(self, user: User):
+    def state(self, user: User) -> SafeString:
         return pill("active", GOOD) if user.is_active else pill("suspended", BAD)
 
 

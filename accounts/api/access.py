@@ -1,6 +1,8 @@
 """What has been let in as the acting user: its logins, the browsers that are remembered, the apps."""
 
 from django.conf import settings
+from django.db.models import QuerySet
+from rest_framework.request import Request
 from rest_framework.serializers import BooleanField, CharField, DateTimeField, IntegerField, URLField
 
 from accounts.actors import Actor
@@ -9,6 +11,7 @@ from accounts.models import Authorization, Login, TrustedDevice
 from accounts.services.access import revoke_app, revoke_device
 from config.api.access import ANYONE, UNRESTRICTED
 from config.api.fields import Computed
+from config.api.paths import PathParameters
 from config.api.responses import JSONResponse
 from config.api.serializers import Resource
 from config.api.views import ResourceViewSet
@@ -34,8 +37,8 @@ class LoginViewSet(ResourceViewSet[Actor, Login]):
     grants = dict.fromkeys(scopes, ANYONE)
 
     @staticmethod
-    def objects(actor, path):
-        return Login.objects.recent().filter(user_id=actor.user_id)
+    def objects(actor: Actor, path: PathParameters) -> QuerySet[Login]:
+        return Login.objects.recent().filter(user_id=actor.person)
 
 
 class AccountLoginViewSet(LoginViewSet):
@@ -45,7 +48,7 @@ class AccountLoginViewSet(LoginViewSet):
     grants = dict.fromkeys(scopes, UNRESTRICTED)
 
     @staticmethod
-    def objects(actor, path):
+    def objects(actor: Actor, path: PathParameters) -> QuerySet[Login]:
         return Login.objects.recent().filter(account_id=actor.account_id)
 
 
@@ -70,10 +73,10 @@ class DeviceViewSet(ResourceViewSet[Actor, TrustedDevice]):
     related = ("user",)
 
     @staticmethod
-    def objects(actor, path):
-        return TrustedDevice.objects.active().filter(user_id=actor.user_id)
+    def objects(actor: Actor, path: PathParameters) -> QuerySet[TrustedDevice]:
+        return TrustedDevice.objects.active().filter(user_id=actor.person)
 
-    def destroy(self, request, id) -> JSONResponse:
+    def destroy(self, request: Request, id: int) -> JSONResponse:
         """Forget a browser: it is logged out."""
         revoke_device(self.actor, self.get_entity())
         return JSONResponse()
@@ -112,10 +115,10 @@ class AppViewSet(ResourceViewSet[Actor, Authorization]):
     related = ("user", "client")
 
     @staticmethod
-    def objects(actor, path):
-        return Authorization.objects.active().for_api().filter(user_id=actor.user_id)
+    def objects(actor: Actor, path: PathParameters) -> QuerySet[Authorization]:
+        return Authorization.objects.active().for_api().filter(user_id=actor.person)
 
-    def destroy(self, request, id) -> JSONResponse:
+    def destroy(self, request: Request, id: int) -> JSONResponse:
         """End all access of an app, at once."""
         revoke_app(self.actor, self.get_entity())
         return JSONResponse()

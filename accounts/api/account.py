@@ -1,6 +1,10 @@
 """The account as a whole: the customer, and its settings."""
 
+from typing import Any
+
 from django.conf import settings
+from django.db.models import QuerySet
+from rest_framework.request import Request
 from rest_framework.serializers import (
     BooleanField,
     CharField,
@@ -18,6 +22,7 @@ from accounts.models import Account
 from accounts.services import account as services
 from config.api.access import ACCOUNT_READ, ACCOUNT_WRITE
 from config.api.fields import Computed, Constant
+from config.api.paths import PathParameters
 from config.api.responses import JSONResponse
 from config.api.serializers import Resource
 from config.api.views import ResourceViewSet
@@ -94,13 +99,13 @@ class _OwnViewSet(ResourceViewSet[Actor, Account]):
     """The account of the acting user, which no path names."""
 
     @staticmethod
-    def objects(actor, path):
+    def objects(actor: Actor, path: PathParameters) -> QuerySet[Account]:
         return Account.objects.filter(pk=actor.account_id)
 
     def own(self) -> Account:
         return Account.objects.get(pk=self.actor.account_id)
 
-    def retrieve(self, request) -> JSONResponse:
+    def retrieve(self, request: Request, **path: Any) -> JSONResponse:
         return super().retrieve(request, id=self.actor.account_id)
 
 
@@ -111,7 +116,7 @@ class AccountViewSet(_OwnViewSet):
     scopes = {"retrieve": READ, "update": WRITE}
     grants = {"retrieve": ACCOUNT_READ, "update": ACCOUNT_WRITE}
 
-    def update(self, request) -> JSONResponse:
+    def update(self, request: Request) -> JSONResponse:
         """Change what is given of the customer's name and address."""
         account = self.own()
         services.update(self.actor, account, self.validated(partial=True))
@@ -125,13 +130,13 @@ class SettingsViewSet(_OwnViewSet):
     scopes = {"retrieve": READ, "update": WRITE, "enable_managed": WRITE}
     grants = {"retrieve": ACCOUNT_READ, "update": ACCOUNT_WRITE, "enable_managed": ACCOUNT_WRITE}
 
-    def update(self, request) -> JSONResponse:
+    def update(self, request: Request) -> JSONResponse:
         """Change settings of the account. They hold for what is created later."""
         account = self.own()
         services.update_settings(self.actor, account, self.validated(partial=True))
         return self.answer(account)
 
-    def enable_managed(self, request) -> JSONResponse:
+    def enable_managed(self, request: Request) -> JSONResponse:
         """Turn managed monitoring on for the account."""
         services.enable_managed(self.actor, self.own())
         return JSONResponse()

@@ -1,6 +1,8 @@
 """Events: what happened on the account."""
 
+from django.db.models import QuerySet
 from drf_spectacular.utils import extend_schema_field
+from rest_framework.request import Request
 from rest_framework.serializers import (
     BooleanField,
     CharField,
@@ -17,6 +19,7 @@ from accounts.models import Event
 from accounts.services.events import mark_read, mark_seen
 from config.api.access import READ_ONLY, READ_WRITE
 from config.api.fields import Computed
+from config.api.paths import PathParameters
 from config.api.responses import JSONResponse
 from config.api.serializers import Resource
 from config.api.views import ResourceViewSet
@@ -84,15 +87,15 @@ class EventViewSet(ResourceViewSet[Actor, Event]):
     grants = {"list": READ_ONLY, "retrieve": READ_ONLY, "seen": READ_WRITE, "read": READ_ONLY}
 
     @staticmethod
-    def objects(actor, path):
+    def objects(actor: Actor, path: PathParameters) -> QuerySet[Event]:
         return Event.objects.visible_to(actor)
 
-    def seen(self, request, id) -> JSONResponse:
+    def seen(self, request: Request, id: int) -> JSONResponse:
         """Mark an event and all before it as seen."""
         mark_seen(self.actor, self.get_entity())
         return JSONResponse()
 
-    def read(self, request, id) -> JSONResponse:
+    def read(self, request: Request, id: int) -> JSONResponse:
         """Mark one event as read."""
         mark_read(self.get_entity())
         return JSONResponse()

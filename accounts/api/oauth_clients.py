@@ -1,9 +1,11 @@
 """The OAuth clients that the account has registered."""
 
+from django.db.models import QuerySet
 from django.http import HttpResponse
 from drf_spectacular.types import OpenApiTypes
 from drf_spectacular.utils import extend_schema
 from rest_framework.exceptions import UnsupportedMediaType
+from rest_framework.request import Request
 from rest_framework.serializers import BooleanField, CharField, ChoiceField, URLField
 
 from accounts.actors import Actor
@@ -15,6 +17,7 @@ from accounts.services import oauth_clients
 from accounts.services.oauth_clients import ClientSpec
 from config.api.access import ACCOUNT_READ, ACCOUNT_WRITE, ANYONE, PUBLIC
 from config.api.fields import Computed, Constant
+from config.api.paths import PathParameters
 from config.api.responses import JSONResponse
 from config.api.schema import ErrorResource
 from config.api.serializers import Resource
@@ -57,32 +60,32 @@ class OAuthClientViewSet(ResourceViewSet[Actor, OAuthClient]):
     }  # fmt: skip
 
     @staticmethod
-    def objects(actor, path):
+    def objects(actor: Actor, path: PathParameters) -> QuerySet[OAuthClient]:
         return OAuthClient.objects.visible_to(actor).for_api()
 
     def shown(self, client: OAuthClient, **more: str) -> JSONResponse:
         fresh = OAuthClient.objects.for_api().get(pk=client.pk)
         return JSONResponse({**self.resource.shape().of_instance(fresh), **more})
 
-    def create(self, request) -> JSONResponse:
+    def create(self, request: Request) -> JSONResponse:
         """Register a client. This answer alone shows its secret."""
         given = self.validated()
         spec = ClientSpec(given["name"], given["redirect_uris"], given.get("public", False))
         client, secret = oauth_clients.create(self.actor, spec)
         return self.shown(client, secret=secret)
 
-    def update(self, request, id) -> JSONResponse:
+    def update(self, request: Request, id: str) -> JSONResponse:
         """Change label or address of a client, or whether it is public."""
         client = self.get_entity()
         oauth_clients.update(self.actor, client, self.validated(partial=True))
         return self.shown(client)
 
-    def destroy(self, request, id) -> JSONResponse:
+    def destroy(self, request: Request, id: str) -> JSONResponse:
         """Delete a client with all access that users gave it, at once."""
         oauth_clients.delete(self.actor, self.get_entity())
         return JSONResponse()
 
-    def reset_secret(self, request, id) -> JSONResponse:
+    def reset_secret(self, request: Request, id: str) -> JSONResponse:
         """Give a client another secret. This answer alone shows it; the old one ends at once."""
         client = self.get_entity()
         return self.shown(client, secret=oauth_clients.reset_secret(self.actor, client))
@@ -97,13 +100,13 @@ class ThumbnailViewSet(ResourceViewSet[Actor, OAuthClient]):
     grants = {"show": ANYONE, "replace": ACCOUNT_WRITE}
 
     @staticmethod
-    def objects(actor, path):
+    def objects(actor: Actor | None, path: PathParameters) -> QuerySet[OAuthClient]:
         return (
             OAuthClient.objects.all() if actor is None else OAuthClient.objects.filter(account_id=actor.account_id)
         )
 
     @extend_schema(responses={(200, "image/png"): OpenApiTypes.BINARY, "default": ErrorResource})
-    def show(self, request, id) -> HttpResponse:
+    def show(self, request: Request, id: str) -> HttpResponse:
         """The picture of a client. Anybody may see it."""
         picture = OAuthClient.objects.filter(client_id=id).values_list("thumbnail", flat=True).first()
         if picture is None:
@@ -111,7 +114,7 @@ class ThumbnailViewSet(ResourceViewSet[Actor, OAuthClient]):
         return HttpResponse(bytes(picture), content_type="image/png")
 
     @extend_schema(request={"image/png": OpenApiTypes.BINARY})
-    def replace(self, request, id) -> JSONResponse:
+    def replace(self, request: Request, id: str) -> JSONResponse:
         """Give a client a picture: a PNG or JPEG file as the body. It is made small and encoded anew."""
         client = self.get_entity()
         if request.content_type.partition(";")[0].strip().lower() not in PICTURES:

@@ -1,9 +1,13 @@
 """The acting user: who it is, and what it may do."""
 
+from typing import Any
+
 from django.conf import settings
+from django.db.models import QuerySet
 from django.http import HttpResponse
 from drf_spectacular.utils import OpenApiResponse, extend_schema
 from rest_framework.exceptions import ValidationError
+from rest_framework.request import Request
 from rest_framework.serializers import (
     BooleanField,
     CharField,
@@ -22,7 +26,7 @@ from accounts.services.grants import granted_entities
 from accounts.ssh_keys import LONGEST
 from config.api.access import ANY_TOKEN, ANYONE
 from config.api.fields import Absent
-from config.api.paths import BIGGEST
+from config.api.paths import BIGGEST, PathParameters
 from config.api.reasons import required
 from config.api.responses import JSONResponse, NoContent
 from config.api.schema import ErrorResource
@@ -84,7 +88,7 @@ class GrantResource(Resource):
     label = CharField(read_only=True)
     permissions = ChoiceField(Level.choices, allow_null=True)
 
-    def validate(self, attrs):
+    def validate(self, attrs: dict[str, Any]) -> dict[str, Any]:
         """An entry is whole, in a PUT too, which may leave out entries and kinds."""
         missing = {name: [required(name)] for name in ("id", "permissions") if name not in attrs}
         if missing:
@@ -119,13 +123,13 @@ class ProfileViewSet(ResourceViewSet[Actor, User]):
     grants = dict.fromkeys(scopes, ANYONE)
 
     @staticmethod
-    def objects(actor, path):
-        return User.objects.filter(pk=actor.user_id)
+    def objects(actor: Actor, path: PathParameters) -> QuerySet[User]:
+        return User.objects.filter(pk=actor.person)
 
-    def retrieve(self, request) -> JSONResponse:
+    def retrieve(self, request: Request, **path: Any) -> JSONResponse:
         return super().retrieve(request, id=self.actor.user_id)
 
-    def update(self, request) -> JSONResponse:
+    def update(self, request: Request) -> JSONResponse:
         """Change what is given of the acting user's own profile."""
         return self.answer(profile.update(self.actor, self.validated(partial=True)))
 
@@ -152,7 +156,7 @@ class GrantsViewSet(ResourceViewSet[Actor, User]):
             "default": ErrorResource,
         }
     )
-    def show(self, request) -> HttpResponse:
+    def show(self, request: Request) -> HttpResponse:
         """List the acting user's grants.
 
         Any valid token may ask. An unrestricted user may do everything and has none: 204 without a body.

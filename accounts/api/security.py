@@ -1,9 +1,9 @@
 """How the acting user proves who it is: second factor, security questions, phone, and clients' preferences."""
 
-from typing import Any
-
 import orjson
+from django.db.models import QuerySet
 from drf_spectacular.utils import extend_schema
+from rest_framework.request import Request
 from rest_framework.serializers import CharField, DateTimeField, IntegerField
 
 from accounts.actors import Actor
@@ -12,6 +12,7 @@ from accounts.models import User
 from accounts.services import phone, preferences, second_factor
 from accounts.services import security_questions as questions
 from config.api.access import ANYONE
+from config.api.paths import PathParameters
 from config.api.responses import JSONResponse
 from config.api.serializers import Resource
 from config.api.views import ResourceViewSet
@@ -25,8 +26,8 @@ class OwnViewSet(ResourceViewSet[Actor, User]):
     """What is about the acting user alone, and has no ids."""
 
     @staticmethod
-    def objects(actor, path):
-        return User.objects.filter(pk=actor.user_id)
+    def objects(actor: Actor, path: PathParameters) -> QuerySet[User]:
+        return User.objects.filter(pk=actor.person)
 
     def own(self) -> User:
         """The acting user's row."""
@@ -55,16 +56,16 @@ class SecondFactorViewSet(OwnViewSet):
     scopes = {"enable": WRITE, "confirm": WRITE, "disable": WRITE}
     grants = dict.fromkeys(scopes, ANYONE)
 
-    def enable(self, request) -> JSONResponse:
+    def enable(self, request: Request) -> JSONResponse:
         """Make a secret for an app. It counts once a code of the app confirms it."""
         secret, expiry = second_factor.begin(self.actor)
         return JSONResponse({"secret": secret, "expiry": expiry.replace(tzinfo=None)})
 
-    def confirm(self, request) -> JSONResponse:
+    def confirm(self, request: Request) -> JSONResponse:
         """Turn two-factor authentication on, with a code of the app."""
         return JSONResponse({"scratch": second_factor.confirm(self.actor, self.validated()["tfa_code"])})
 
-    def disable(self, request) -> JSONResponse:
+    def disable(self, request: Request) -> JSONResponse:
         """Turn two-factor authentication off."""
         second_factor.disable(self.actor, self.own())
         return JSONResponse()
@@ -104,7 +105,7 @@ class SecurityQuestionViewSet(OwnViewSet):
     scopes = {"show": READ, "answer_all": WRITE}
     grants = dict.fromkeys(scopes, ANYONE)
 
-    def show(self, request) -> JSONResponse:
+    def show(self, request: Request) -> JSONResponse:
         """List the questions, and which of them are answered."""
         answered = questions.answered(self.actor)
         rows = [
@@ -113,7 +114,7 @@ class SecurityQuestionViewSet(OwnViewSet):
         ]
         return JSONResponse({"security_questions": rows})
 
-    def answer_all(self, request) -> JSONResponse:
+    def answer_all(self, request: Request) -> JSONResponse:
         """Answer three questions. What was answered before is forgotten."""
         given = self.validated()["security_questions"]
         questions.answer(self.actor, [questions.Answer(**each) for each in given])
@@ -141,18 +142,18 @@ class PhoneViewSet(OwnViewSet):
     scopes = {"send": WRITE, "verify": WRITE, "remove": WRITE}
     grants = dict.fromkeys(scopes, ANYONE)
 
-    def send(self, request) -> JSONResponse:
+    def send(self, request: Request) -> JSONResponse:
         """Send a code to a number. It is valid for 10 minutes, and sent again unchanged while it is."""
         given = self.validated()
         phone.send_code(self.actor, given["iso_code"], given["phone_number"])
         return JSONResponse()
 
-    def verify(self, request) -> JSONResponse:
+    def verify(self, request: Request) -> JSONResponse:
         """Verify the number that a code was sent to."""
         phone.verify(self.actor, self.validated()["otp_code"])
         return JSONResponse()
 
-    def remove(self, request) -> JSONResponse:
+    def remove(self, request: Request) -> JSONResponse:
         """Give the verified number up."""
         phone.forget(self.actor)
         return JSONResponse()
@@ -168,16 +169,16 @@ class PreferencesViewSet(OwnViewSet):
     scopes = {"show": READ, "replace": WRITE}
     grants = dict.fromkeys(scopes, ANYONE)
 
-    def show(self, request) -> JSONResponse:
+    def show(self, request: Request) -> JSONResponse:
         """The preferences that the calling client keeps for the acting user."""
         return JSONResponse(orjson.Fragment(preferences.read(self.actor)))
 
     @extend_schema(request=OBJECT)
-    def replace(self, request) -> JSONResponse:
+    def replace(self, request: Request) -> JSONResponse:
         """Replace all preferences of the calling client for the acting user."""
         # read before the parser does, so that it is still there to be measured
         body = request.body
-        given: dict[str, Any] = request.data
+        given = request.data
         if len(body.decode("utf-8", "replace")) > LONGEST_PREFERENCES:
             raise Invalid(f"Preferences must be at most {LONGEST_PREFERENCES} characters")
         try:

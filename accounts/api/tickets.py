@@ -4,10 +4,11 @@ from typing import Any
 
 from django.conf import settings
 from django.contrib.postgres.expressions import ArraySubquery
-from django.db.models import OuterRef
+from django.db.models import OuterRef, QuerySet
 from django.http.multipartparser import MultiPartParserError
 from drf_spectacular.utils import extend_schema
 from rest_framework.exceptions import UnsupportedMediaType
+from rest_framework.request import Request
 from rest_framework.serializers import BooleanField, CharField, ChoiceField, DateTimeField, IntegerField, ListField
 
 from accounts.actors import Actor
@@ -18,7 +19,7 @@ from accounts.services import tickets
 from accounts.services.tickets import ABOUT, TicketSpec
 from config.api.access import ACCOUNT_READ, ACCOUNT_WRITE
 from config.api.fields import Annotated, Computed
-from config.api.paths import BIGGEST
+from config.api.paths import BIGGEST, PathParameters
 from config.api.responses import JSONResponse
 from config.api.serializers import Resource
 from config.api.views import ResourceViewSet
@@ -104,17 +105,17 @@ class TicketViewSet(ResourceViewSet[Actor, Ticket]):
     }  # fmt: skip
 
     @staticmethod
-    def objects(actor, path):
+    def objects(actor: Actor, path: PathParameters) -> QuerySet[Ticket]:
         return Ticket.objects.visible_to(actor)
 
-    def create(self, request) -> JSONResponse:
+    def create(self, request: Request) -> JSONResponse:
         """Open a ticket."""
         given: dict[str, Any] = self.validated()
         about = {field: given.pop(field) for field in ABOUT if field in given}
         ticket = tickets.open_ticket(self.actor, TicketSpec(about=about, **given))
         return self.answer(self.resource.shape().select(Ticket.objects.filter(pk=ticket.pk)).get())
 
-    def close(self, request, id) -> JSONResponse:
+    def close(self, request: Request, id: int) -> JSONResponse:
         """Close a ticket."""
         tickets.close(self.actor, self.get_entity())
         return JSONResponse()
@@ -128,7 +129,7 @@ class TicketViewSet(ResourceViewSet[Actor, Ticket]):
             }
         }
     )
-    def attach(self, request, id) -> JSONResponse:
+    def attach(self, request: Request, id: int) -> JSONResponse:
         """Send a file along with a ticket: a picture, a PDF or a text."""
         ticket = self.get_entity()
         if request.content_type.partition(";")[0].strip().lower() != "multipart/form-data":
@@ -157,14 +158,14 @@ class ReplyViewSet(ResourceViewSet[Actor, TicketReply]):
     grants = {"list": ACCOUNT_READ, "create": ACCOUNT_WRITE}
 
     @staticmethod
-    def parent(actor, path):
+    def parent(actor: Actor, path: PathParameters) -> QuerySet[Ticket]:
         return Ticket.objects.visible_to(actor).filter(pk=path["ticket_id"])
 
     @staticmethod
-    def objects(actor, path):
+    def objects(actor: Actor, path: PathParameters) -> QuerySet[TicketReply]:
         return TicketReply.objects.filter(ticket__in=ReplyViewSet.parent(actor, path).values("pk"))
 
-    def create(self, request, ticket_id) -> JSONResponse:
+    def create(self, request: Request, ticket_id: int) -> JSONResponse:
         """Reply to a ticket."""
         ticket = self.get_parent()
         return self.answer(tickets.reply(self.actor, ticket, self.validated()["description"]))

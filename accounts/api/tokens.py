@@ -1,7 +1,11 @@
 """Personal access tokens of the acting user."""
 
+from typing import Any
+
+from django.db.models import QuerySet
 from django.utils.timezone import now
 from rest_framework.exceptions import ValidationError
+from rest_framework.request import Request
 from rest_framework.serializers import CharField, DateTimeField, IntegerField
 
 from accounts.actors import Actor
@@ -9,6 +13,7 @@ from accounts.models import PersonalToken, User
 from accounts.scopes import parse_scopes
 from accounts.services import tokens
 from config.api.access import ANYONE
+from config.api.paths import PathParameters
 from config.api.responses import JSONResponse
 from config.api.serializers import Resource
 from config.api.views import ResourceViewSet
@@ -34,7 +39,7 @@ class PersonalTokenResource(Resource):
 class ScopesField(CharField):
     """Known scopes, separated by spaces or commas."""
 
-    def to_internal_value(self, data):
+    def to_internal_value(self, data: Any) -> Any:
         try:
             return " ".join(parse_scopes(super().to_internal_value(data)))
         except ValueError as error:
@@ -44,7 +49,7 @@ class ScopesField(CharField):
 class FutureField(DateTimeField):
     """A time that is still to come."""
 
-    def to_internal_value(self, value):
+    def to_internal_value(self, value: Any) -> Any:
         moment = super().to_internal_value(value)
         if moment <= now():
             raise ValidationError([f"{self.field_name} must be in the future"])
@@ -68,14 +73,14 @@ class PersonalTokenViewSet(ResourceViewSet[Actor, PersonalToken]):
     grants = dict.fromkeys(scopes, ANYONE)
 
     @staticmethod
-    def objects(actor, path):
-        return PersonalToken.objects.unexpired().filter(user_id=actor.user_id)
+    def objects(actor: Actor, path: PathParameters) -> QuerySet[PersonalToken]:
+        return PersonalToken.objects.unexpired().filter(user_id=actor.person)
 
-    def create(self, request) -> JSONResponse:
+    def create(self, request: Request) -> JSONResponse:
         """Create a personal access token. This answer alone shows it whole."""
         given = self.validated()
         token, readable = tokens.create_token(
-            User.objects.get(pk=self.actor.user_id),  # type: ignore[misc] # the stubs know no None in lookups
+            User.objects.get(pk=self.actor.person),
             given["label"],
             given.get("scopes", " ".join(self.actor.scopes)),
             given.get("expiry"),
@@ -83,14 +88,14 @@ class PersonalTokenViewSet(ResourceViewSet[Actor, PersonalToken]):
         )
         return JSONResponse({**self.resource.shape().of_instance(token), "token": readable})
 
-    def update(self, request, id) -> JSONResponse:
+    def update(self, request: Request, id: int) -> JSONResponse:
         """Change the label. Scopes and expiry stay as they were made."""
         token = self.get_entity()
         given = self.validated(partial=True)
         tokens.rename_token(self.actor, token, given.get("label", token.label))
         return self.answer(token)
 
-    def destroy(self, request, id) -> JSONResponse:
+    def destroy(self, request: Request, id: int) -> JSONResponse:
         """Revoke a personal access token, at once."""
         tokens.revoke_token(self.actor, self.get_entity())
         return JSONResponse()

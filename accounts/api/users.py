@@ -4,9 +4,10 @@ from typing import Any
 
 from django.contrib.postgres.expressions import ArraySubquery
 from django.core.validators import RegexValidator
-from django.db.models import OuterRef
+from django.db.models import OuterRef, QuerySet
 from django.http import HttpResponse
 from drf_spectacular.utils import OpenApiResponse, extend_schema
+from rest_framework.request import Request
 from rest_framework.serializers import BooleanField, CharField, EmailField, ListField
 
 from accounts.actors import Actor
@@ -18,6 +19,7 @@ from accounts.services import users
 from accounts.services.grants import set_grants
 from config.api.access import UNRESTRICTED
 from config.api.fields import Annotated
+from config.api.paths import PathParameters
 from config.api.responses import JSONResponse
 from config.api.schema import ErrorResource
 from config.api.serializers import Resource
@@ -49,20 +51,20 @@ class UserViewSet(ResourceViewSet[Actor, User]):
     grants = dict.fromkeys(scopes, UNRESTRICTED)
 
     @staticmethod
-    def objects(actor, path):
+    def objects(actor: Actor, path: PathParameters) -> QuerySet[User]:
         return User.objects.filter(account_id=actor.account_id)
 
     def shown(self, user: User) -> JSONResponse:
         return self.answer(self.resource.shape().select(User.objects.filter(pk=user.pk)).get())
 
-    def create(self, request) -> JSONResponse:
+    def create(self, request: Request) -> JSONResponse:
         """Invite a user, who is sent a mail with an address at which to choose a password."""
         given = self.validated()
         return self.shown(
             users.invite(self.actor, given["username"], given["email"], given.get("restricted", True))
         )
 
-    def update(self, request, id) -> JSONResponse:
+    def update(self, request: Request, id: str) -> JSONResponse:
         """Change name, address or restriction of a user."""
         user = self.get_entity()
         given = self.validated(partial=True)
@@ -75,7 +77,7 @@ class UserViewSet(ResourceViewSet[Actor, User]):
         )
         return self.shown(user)
 
-    def destroy(self, request, id) -> JSONResponse:
+    def destroy(self, request: Request, id: str) -> JSONResponse:
         """Remove a user with its tokens, at once. The last unrestricted one stays."""
         users.remove(self.actor, self.get_entity())
         return JSONResponse()
@@ -91,7 +93,7 @@ class UserGrantsViewSet(ResourceViewSet[Actor, User]):
     requests = {"change": GrantsResource}
 
     @staticmethod
-    def objects(actor, path):
+    def objects(actor: Actor, path: PathParameters) -> QuerySet[User]:
         return User.objects.filter(account_id=actor.account_id)
 
     @extend_schema(
@@ -101,12 +103,12 @@ class UserGrantsViewSet(ResourceViewSet[Actor, User]):
             "default": ErrorResource,
         }
     )
-    def show(self, request, id) -> HttpResponse:
+    def show(self, request: Request, id: str) -> HttpResponse:
         """List the grants of a user. An unrestricted one has none: 204 without a body."""
         return shown_grants(acting(self.get_entity()))
 
     @extend_schema(responses={200: GrantsResource, "default": ErrorResource})
-    def change(self, request, id) -> HttpResponse:
+    def change(self, request: Request, id: str) -> HttpResponse:
         """Change what is given of a user's grants. `permissions` null takes one away."""
         user = self.get_entity()
         given: dict[str, Any] = self.validated(partial=True)

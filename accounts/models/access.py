@@ -28,7 +28,7 @@ class ExternalIdentity(models.Model):
         verbose_name_plural = "external identities"
         constraints = [models.UniqueConstraint(fields=("issuer", "subject"), name="external_identity")]
 
-    def __str__(self):
+    def __str__(self) -> str:
         return self.label or self.subject
 
 
@@ -60,7 +60,7 @@ class Login(models.Model):
             models.Index(fields=("username",), name="login_username"),
         ]
 
-    def __str__(self):
+    def __str__(self) -> str:
         return f"{self.username} from {self.ip}"
 
 
@@ -89,5 +89,5 @@ class TrustedDevice(models.Model):
     class Meta:
         ordering = ("id",)
 
-    def __str__(self):
+    def __str__(self) -> str:
         return self.user_agent or f"device {self.pk}"

@@ -40,5 +40,5 @@ class Account(models.Model):  # type: ignore[django-manager-missing]
     class Meta:
         ordering = ("id",)
 
-    def __str__(self):
+    def __str__(self) -> str:
         return self.company or self.email

@@ -41,17 +41,17 @@ class EventQuerySet(models.QuerySet["Event"]):
         if not actor.restricted:
             return recent
         granted = Grant.objects.filter(
-            user_id=actor.user_id,  # type: ignore[misc] # the stubs know no None in lookups
+            user_id=actor.person,
             entity_type=OuterRef("entity_type"),
             entity_id=OuterRef("entity_id"),
             permissions__in=levels,
         )
         access = GlobalGrants.objects.filter(
-            user_id=actor.user_id,  # type: ignore[misc] # as above
+            user_id=actor.person,
             account_access__in=levels,
         )
         # A name may have been another user's before, of whom this one need not know anything.
-        joined = User.objects.filter(pk=actor.user_id).values("date_joined")  # type: ignore[misc] # as above
+        joined = User.objects.filter(pk=actor.person).values("date_joined")
         own = Q(username=actor.username, created__gte=Subquery(joined))
         return recent.filter(own | Exists(granted) | (Q(entity_type__in=ACCOUNT_LEVEL) & Exists(access)))
 
@@ -113,5 +113,5 @@ class Event(models.Model):
             ),
         ]
 
-    def __str__(self):
+    def __str__(self) -> str:
         return f"{self.action} {self.status}"

@@ -36,7 +36,7 @@ class GlobalGrants(models.Model):
     class Meta:
         verbose_name_plural = "global grants"
 
-    def __str__(self):
+    def __str__(self) -> str:
         return f"global grants of {self.user}"
 
 
@@ -58,7 +58,7 @@ class Grant(models.Model):
         ]
         indexes = [models.Index(fields=("entity_type", "entity_id"), name="grant_entity")]
 
-    def __str__(self):
+    def __str__(self) -> str:
         return f"{self.user}: {self.permissions} on {self.entity_type} {self.entity_id}"
 
 
@@ -86,5 +86,5 @@ class GrantedQuerySet(models.QuerySet):
         return mine.filter(Exists(self.grants(actor).filter(permissions=Level.READ_WRITE)))
 
     def grants(self, actor: Actor) -> models.QuerySet[Grant]:
-        mine = Grant.objects.filter(user_id=actor.user_id)  # type: ignore[misc] # the stubs know no None in lookups
+        mine = Grant.objects.filter(user_id=actor.person)
         return mine.filter(entity_type=self.entity_type, entity_id=OuterRef(self.grant_key))

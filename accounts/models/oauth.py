@@ -5,11 +5,12 @@ Access and refresh tokens are kept as checksums only (the toolkit does this itse
 """
 
 import hashlib
-from typing import Self
+from typing import Any, Self
 
 from django.conf import settings
 from django.db import models
 from django.db.models.functions import Now
+from django.http import HttpRequest
 from oauth2_provider.models import (
     AbstractAccessToken,
     AbstractApplication,
@@ -26,7 +27,7 @@ from accounts.models.accounts import Account
 class DigestField(models.CharField):
     """Stores the SHA-256 of what it is given, in rows and in lookups alike: equality works, reading does not."""
 
-    def get_prep_value(self, value):
+    def get_prep_value(self, value: Any) -> str | None:
         value = super().get_prep_value(value)
         return value if value is None else hashlib.sha256(value.encode()).hexdigest()
 
@@ -93,7 +94,7 @@ class OAuthClient(AbstractApplication):
         suspended = self.account is not None and not self.account.is_active
         return self.Status.SUSPENDED if suspended else self.status
 
-    def is_usable(self, request):
+    def is_usable(self, request: HttpRequest) -> bool:
         return self.standing == self.Status.ACTIVE
 
 
@@ -164,5 +165,5 @@ class Authorization(models.Model):
         ordering = ("id",)
         constraints = [models.UniqueConstraint(fields=("user", "client"), name="one_authorization_per_client")]
 
-    def __str__(self):
+    def __str__(self) -> str:
         return f"{self.client} for {self.user}"

@@ -36,5 +36,5 @@ class Message(models.Model):
             models.Index(fields=("run_at",), condition=models.Q(given_up=False), name="message_due"),
         ]
 
-    def __str__(self):
+    def __str__(self) -> str:
         return f"{self.subject or self.get_channel_display()} to {self.recipient}"

@@ -23,5 +23,5 @@ class Preferences(models.Model):
             models.UniqueConstraint(fields=("user", "client"), nulls_distinct=False, name="one_set_of_preferences"),
         ]
 
-    def __str__(self):
+    def __str__(self) -> str:
         return f"preferences of {self.user}"

@@ -20,7 +20,7 @@ class SecondFactor(models.Model):
     pending = EncryptedField(null=True, editable=False)
     pending_until = models.DateTimeField(null=True, blank=True)
 
-    def __str__(self):
+    def __str__(self) -> str:
         return f"second factor of {self.user}"
 
 
@@ -35,7 +35,7 @@ class SecurityAnswer(models.Model):
         ordering = ("question_id",)
         constraints = [models.UniqueConstraint(fields=("user", "question_id"), name="one_answer_per_question")]
 
-    def __str__(self):
+    def __str__(self) -> str:
         return f"answer of {self.user} to question {self.question_id}"
 
 
@@ -48,5 +48,5 @@ class PhoneVerification(models.Model):
     attempts = models.PositiveSmallIntegerField(default=0)
     expiry = models.DateTimeField()
 
-    def __str__(self):
+    def __str__(self) -> str:
         return f"{self.number} of {self.user}"

@@ -61,7 +61,7 @@ class Ticket(models.Model):
             ),
         ]
 
-    def __str__(self):
+    def __str__(self) -> str:
         return self.summary
 
 
@@ -79,7 +79,7 @@ class TicketReply(models.Model):
         ordering = ("id",)
         verbose_name_plural = "ticket replies"
 
-    def __str__(self):
+    def __str__(self) -> str:
         return f"reply to {self.ticket}"
 
 
@@ -97,5 +97,5 @@ class TicketAttachment(models.Model):
     class Meta:
         ordering = ("id",)
 
-    def __str__(self):
+    def __str__(self) -> str:
         return self.name

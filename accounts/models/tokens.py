@@ -36,5 +36,5 @@ class PersonalToken(models.Model):
         ordering = ("id",)
         verbose_name = "personal access token"
 
-    def __str__(self):
+    def __str__(self) -> str:
         return f"{self.label} ({self.prefix}…)"

@@ -1,6 +1,6 @@
 """Users: the people and robots of an account, and the platform's staff."""
 
-from typing import ClassVar
+from typing import Any, ClassVar
 
 from django.contrib.auth.models import AbstractBaseUser, BaseUserManager, PermissionsMixin
 from django.contrib.postgres.fields import ArrayField
@@ -16,14 +16,16 @@ NAME = r"^[A-Za-z0-9](?:[A-Za-z0-9]|[-_](?![-_]))+[A-Za-z0-9]\Z"
 
 
 class UserManager(BaseUserManager["User"]):
-    def create_user(self, username: str, email: str = "", password: str | None = None, **fields) -> "User":
+    def create_user(self, username: str, email: str = "", password: str | None = None, **fields: Any) -> "User":
         """A user of ``fields["account"]``; without a password it can only use tokens."""
         user = self.model(username=username, email=self.normalize_email(email), **fields)
         user.set_password(password)
         user.save(using=self._db)
         return user
 
-    def create_superuser(self, username: str, email: str = "", password: str | None = None, **fields) -> "User":
+    def create_superuser(
+        self, username: str, email: str = "", password: str | None = None, **fields: Any
+    ) -> "User":
         """A staff user with every admin permission and no account."""
         return self.create_user(username, email, password, is_staff=True, is_superuser=True, **fields)
 
@@ -94,7 +96,7 @@ class User(AbstractBaseUser, PermissionsMixin):  # type: ignore[django-manager-m
             ),
         ]
 
-    def __str__(self):
+    def __str__(self) -> str:
         return self.username
 
 
@@ -110,5 +112,5 @@ class SSHKey(models.Model):
         ordering = ("id",)
         verbose_name = "SSH key"
 
-    def __str__(self):
+    def __str__(self) -> str:
         return self.label or f"key {self.pk}"

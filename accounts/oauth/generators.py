@@ -3,6 +3,7 @@
 import secrets
 
 from oauth2_provider.generators import BaseHashGenerator
+from oauthlib.common import Request as OAuthRequest
 
 
 class ClientId(BaseHashGenerator):
@@ -19,7 +20,7 @@ class ClientSecret(BaseHashGenerator):
         return secrets.token_hex(32)
 
 
-def token(request) -> str:
+def token(request: OAuthRequest) -> str:
     """An access or refresh token of 64 characters.
 
     Not of hex digits, so that authentication need not look for it among the personal tokens.

@@ -1,7 +1,11 @@
 """The contract's scopes, as the toolkit asks for them."""
 
-from oauth2_provider.scopes import BaseScopes
+from typing import Any
 
+from oauth2_provider.scopes import BaseScopes
+from oauthlib.common import Request as OAuthRequest
+
+from accounts.models import OAuthClient
 from accounts.scopes import KNOWN, describe
 
 
@@ -11,8 +15,12 @@ class ContractScopes(BaseScopes):
     def get_all_scopes(self) -> dict[str, str]:
         return {scope: describe(scope) for scope in sorted(KNOWN)}
 
-    def get_available_scopes(self, application=None, request=None, *args, **kwargs) -> list[str]:
+    def get_available_scopes(
+        self, application: OAuthClient | None = None, request: OAuthRequest | None = None, *args: Any, **kwargs: Any
+    ) -> list[str]:
         return sorted(KNOWN)
 
-    def get_default_scopes(self, application=None, request=None, *args, **kwargs) -> list[str]:
+    def get_default_scopes(
+        self, application: OAuthClient | None = None, request: OAuthRequest | None = None, *args: Any, **kwargs: Any
+    ) -> list[str]:
         return []

@@ -2,11 +2,15 @@
 revocation and introspection. Nothing else."""
 
 import re
+from typing import Any
 
 from django.conf import settings
+from oauthlib.common import Request as OAuthRequest
 from oauthlib.oauth2 import WebApplicationServer
 from oauthlib.oauth2.rfc6749.errors import InvalidClientError, InvalidRequestError
 from oauthlib.oauth2.rfc6749.grant_types import ImplicitGrant
+
+from accounts.oauth.validator import Validator
 
 S256_CHALLENGE = re.compile(r"[A-Za-z0-9_-]{43}")
 
@@ -14,7 +18,7 @@ S256_CHALLENGE = re.compile(r"[A-Za-z0-9_-]{43}")
 class Server(WebApplicationServer):
     """oauthlib's endpoints: without the password, client credentials and device grants."""
 
-    def __init__(self, request_validator, *args, **kwargs):
+    def __init__(self, request_validator: Validator, *args: Any, **kwargs: Any):
         super().__init__(request_validator, *args, **kwargs)
         self.auth_grant.custom_validators.post_auth.append(require_s256)
         self.implicit_grant = ImplicitGrant(request_validator)
@@ -24,14 +28,14 @@ class Server(WebApplicationServer):
         """What may be asked for at ``/oauth/authorize``: codes, and tokens where OAUTH_IMPLICIT allows them."""
         return super().response_types | ({"token": self.implicit_grant} if settings.OAUTH_IMPLICIT else {})
 
-    def validate_introspect_request(self, request) -> None:
+    def validate_introspect_request(self, request: OAuthRequest) -> None:
         """Who may ask about tokens: clients that keep a secret, and prove it."""
         self._raise_on_bad_method(request)
         if not self.request_validator.authenticate_confidential(request):
             raise InvalidClientError(request=request)
         self._raise_on_missing_token(request)
 
-    def _raise_on_invalid_client(self, request) -> None:
+    def _raise_on_invalid_client(self, request: OAuthRequest) -> None:
         """Who may revoke. The contract asks for ``client_id`` and ``token``, no secret: who holds a token may
         end it. A secret that is sent has to be right all the same.
         """
@@ -44,7 +48,7 @@ class Server(WebApplicationServer):
             raise InvalidClientError(request=request)
 
 
-def require_s256(request) -> dict:
+def require_s256(request: OAuthRequest) -> dict:
     """Refuse PKCE's ``plain`` method, and what no SHA-256 can be, before anybody is asked to consent."""
     challenge = request.code_challenge
     if challenge is None:

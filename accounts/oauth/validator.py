@@ -1,6 +1,7 @@
 """The toolkit's request validator, made to keep the contract's rules and to be exact under concurrency."""
 
 import hashlib
+from datetime import datetime
 from typing import Any
 
 from django.conf import settings
@@ -9,6 +10,7 @@ from django.db import transaction
 from django.db.models import Q, QuerySet
 from django.db.models.functions import Now
 from oauth2_provider.oauth2_validators import OAuth2Validator
+from oauthlib.common import Request as OAuthRequest
 from oauthlib.oauth2.rfc6749.errors import InvalidGrantError
 
 from accounts.models import OAuthAccessToken, OAuthClient, OAuthGrant, OAuthRefreshToken, User
@@ -50,7 +52,7 @@ def _end_all_of(code: int) -> None:
 class Validator(OAuth2Validator):
     """See the toolkit's. Clients that are not active are unknown everywhere (`OAuthClient.is_usable`)."""
 
-    def _load_application(self, client_id, request) -> OAuthClient | None:
+    def _load_application(self, client_id: str | None, request: OAuthRequest) -> OAuthClient | None:
         """As the toolkit's, in one query with the account, which `is_usable` looks at."""
         held = request.client
         if not isinstance(held, OAuthClient) or held.client_id != client_id:
@@ -60,37 +62,57 @@ class Validator(OAuth2Validator):
         request.client = held if held is not None and held.is_usable(request) else None
         return request.client
 
-    def offers_secret(self, request) -> bool:
+    def offers_secret(self, request: OAuthRequest) -> bool:
         """Whether the client tries to authenticate itself, in the header or in the body."""
         return bool(self._extract_basic_auth(request) or request.client_secret)
 
-    def authenticate_confidential(self, request) -> bool:
+    def authenticate_confidential(self, request: OAuthRequest) -> bool:
         """Whether the request is a confidential client's, with its secret."""
         return self.authenticate_client(request) and not is_public(request.client)
 
     # --- What may be asked for ------------------------------------------------------------------------------
 
-    def is_pkce_required(self, client_id, request) -> bool:
+    def is_pkce_required(self, client_id: str, request: OAuthRequest) -> bool:
         """Of public clients. Confidential ones authenticate by their secret; PKCE is checked if they use it."""
         return is_public(request.client)
 
-    def validate_redirect_uri(self, client_id, redirect_uri, request, *args, **kwargs) -> bool:
+    def validate_redirect_uri(
+        self, client_id: str, redirect_uri: str, request: OAuthRequest, *args: Any, **kwargs: Any
+    ) -> bool:
         """The toolkit would let a request add to the query of what is registered."""
         return is_registered(redirect_uri, request.client.redirect_uris)
 
-    def validate_response_type(self, client_id, response_type, client, request, *args, **kwargs) -> bool:
+    def validate_response_type(
+        self,
+        client_id: str,
+        response_type: str,
+        client: OAuthClient,
+        request: OAuthRequest,
+        *args: Any,
+        **kwargs: Any,
+    ) -> bool:
         """Tokens without a code are for public clients alone, which could not authenticate for one anyway."""
         if response_type == TOKEN:
             return settings.OAUTH_IMPLICIT and is_public(client) and _takes_codes(client)
         return response_type == "code" and _takes_codes(client)
 
-    def validate_grant_type(self, client_id, grant_type, client, request, *args, **kwargs) -> bool:
+    def validate_grant_type(
+        self, client_id: str, grant_type: str, client: OAuthClient, request: OAuthRequest, *args: Any, **kwargs: Any
+    ) -> bool:
         """Only confidential clients refresh: nothing ties a public client's refresh token to that client."""
         if grant_type == REFRESH_TOKEN and is_public(client):
             return False
         return grant_type in (AUTHORIZATION_CODE, REFRESH_TOKEN) and _takes_codes(client)
 
-    def validate_scopes(self, client_id, scopes, client, request, *args, **kwargs) -> bool:
+    def validate_scopes(
+        self,
+        client_id: str,
+        scopes: list[str],
+        client: OAuthClient,
+        request: OAuthRequest,
+        *args: Any,
+        **kwargs: Any,
+    ) -> bool:
         """Separated by spaces or commas on their way in; `request` keeps them one by one."""
         try:
             request.scopes = list(parse_scopes(" ".join(scopes)))
@@ -98,7 +120,9 @@ class Validator(OAuth2Validator):
             return False
         return True
 
-    def is_within_original_scope(self, request_scopes, refresh_token, request, *args, **kwargs) -> bool:
+    def is_within_original_scope(
+        self, request_scopes: list[str], refresh_token: str, request: OAuthRequest, *args: Any, **kwargs: Any
+    ) -> bool:
         """Whether a refresh asks for no more than before. What it asks for is what the next one may."""
         try:
             wanted = parse_scopes(" ".join(request_scopes))
@@ -107,18 +131,22 @@ class Validator(OAuth2Validator):
         request.scopes = list(wanted)
         return includes(split_scopes(self.get_original_scopes(refresh_token, request)), wanted)
 
-    def _check_and_set_request_resource(self, request) -> None:
+    def _check_and_set_request_resource(self, request: OAuthRequest) -> None:
         """RFC 8707's ``resource`` is ignored, as that RFC allows: tokens here are for one API."""
         request.resource = []
 
     # --- Codes and tokens -----------------------------------------------------------------------------------
 
-    def _create_authorization_code(self, request, code, expires=None):
+    def _create_authorization_code(
+        self, request: OAuthRequest, code: dict[str, str], expires: datetime | None = None
+    ) -> OAuthGrant:
         # OpenID Connect's parameters, which nothing here reads: what a client sends for them is not kept.
         request.nonce, request.claims, request.resource = "", {}, []
         return super()._create_authorization_code(request, code, expires)
 
-    def validate_code(self, client_id, code, client, request, *args, **kwargs) -> bool:
+    def validate_code(
+        self, client_id: str, code: str, client: OAuthClient, request: OAuthRequest, *args: Any, **kwargs: Any
+    ) -> bool:
         """Whether the code is the client's, has time left, and its user can still act.
 
         A verifier for a code that was asked for without a challenge is refused: somebody took the challenge
@@ -136,21 +164,32 @@ class Validator(OAuth2Validator):
         request.grant, request.user, request.scopes = grant, grant.user, grant.scope.split()
         return True
 
-    def get_code_challenge(self, code, request) -> str | None:
+    def get_code_challenge(self, code: str, request: OAuthRequest) -> str | None:
         return request.grant.code_challenge or None
 
-    def get_code_challenge_method(self, code, request) -> str | None:
+    def get_code_challenge_method(self, code: str, request: OAuthRequest) -> str | None:
         return request.grant.code_challenge_method or None
 
-    def confirm_redirect_uri(self, client_id, code, redirect_uri, client, request, *args, **kwargs) -> bool:
+    def confirm_redirect_uri(
+        self,
+        client_id: str,
+        code: str,
+        redirect_uri: str,
+        client: OAuthClient,
+        request: OAuthRequest,
+        *args: Any,
+        **kwargs: Any,
+    ) -> bool:
         return request.grant.redirect_uri_allowed(redirect_uri)
 
-    def validate_refresh_token(self, refresh_token, client, request, *args, **kwargs) -> bool:
+    def validate_refresh_token(
+        self, refresh_token: str, client: OAuthClient, request: OAuthRequest, *args: Any, **kwargs: Any
+    ) -> bool:
         """As the toolkit's, and the user can still act."""
         found = super().validate_refresh_token(refresh_token, client, request, *args, **kwargs)
         return found and may_authorize(request.user)
 
-    def save_bearer_token(self, token, request, *args, **kwargs) -> None:
+    def save_bearer_token(self, token: dict[str, Any], request: OAuthRequest, *args: Any, **kwargs: Any) -> None:
         """Save the tokens and spend the code or refresh token they are for, all of it or nothing.
 
         Of several requests with one code or one refresh token, the first to lock its row wins. The toolkit
@@ -180,7 +219,9 @@ class Validator(OAuth2Validator):
             _end_all_of(request.grant.pk)
         raise InvalidGrantError(request=request)
 
-    def introspect_token(self, token, token_type_hint, request, *args, **kwargs) -> dict | None:
+    def introspect_token(
+        self, token: str, token_type_hint: str | None, request: OAuthRequest, *args: Any, **kwargs: Any
+    ) -> dict | None:
         """What an access token is good for (RFC 7662, 2.2); None where it lets nobody in, or is not to be told of.
 
         A client is told of its own tokens and of those of other clients of its account: an API behind an app, of
@@ -215,10 +256,12 @@ class Validator(OAuth2Validator):
             "exp": int(found.expires.timestamp()),
         }
 
-    def _unspent(self, request) -> QuerySet:
+    def _unspent(self, request: OAuthRequest) -> QuerySet:
         if request.grant_type == REFRESH_TOKEN:
             return OAuthRefreshToken.objects.filter(pk=request.refresh_token_instance.pk, revoked=None)
         return OAuthGrant.objects.filter(pk=request.grant.pk, spent=False)
 
-    def invalidate_authorization_code(self, client_id, code, request, *args, **kwargs) -> None:
+    def invalidate_authorization_code(
+        self, client_id: str, code: str, request: OAuthRequest, *args: Any, **kwargs: Any
+    ) -> None:
         """Nothing: `save_bearer_token` did, in the transaction that saved the token."""

@@ -5,6 +5,7 @@ import binascii
 import logging
 import math
 import re
+from collections.abc import Callable
 from urllib.parse import urlencode, urlsplit
 
 from django.conf import settings
@@ -62,7 +63,9 @@ class AuthorizeView(Page, LoginRequiredMixin, OAuthLibMixin, TemplateResponseMix
     def post(self, request: HttpRequest) -> HttpResponse:
         return self._respond(request, request.POST, self._answer)
 
-    def _respond(self, request: HttpRequest, parameters: QueryDict, act) -> HttpResponse:
+    def _respond(
+        self, request: HttpRequest, parameters: QueryDict, act: Callable[[str, list[str], dict], HttpResponse]
+    ) -> HttpResponse:
         if not may_authorize(request.user):
             return self._refuse("Your user cannot give apps access: it has no active account.", 403)
         # oauthlib takes them from an address. Repeated ones are left for it to refuse.

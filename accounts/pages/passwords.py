@@ -6,6 +6,7 @@ from django.conf import settings
 from django.contrib import messages
 from django.contrib.auth import update_session_auth_hash
 from django.contrib.auth import views as auth
+from django.contrib.auth.forms import SetPasswordForm
 from django.contrib.auth.mixins import LoginRequiredMixin
 from django.db import transaction
 from django.db.models import Q
@@ -47,7 +48,7 @@ class SetPasswordView(Page, auth.PasswordResetConfirmView):
     def get_context_data(self, **kwargs: Any) -> dict[str, Any]:
         return super().get_context_data(provider=settings.OPENID, **kwargs)
 
-    def form_valid(self, form) -> HttpResponse:
+    def form_valid(self, form: "SetPasswordForm[User]") -> HttpResponse:
         """Who has chosen the password is let in as by typing it on the login page: after the second factor where
         there is one, which an address in a mail is no way around, and not where user or account are suspended."""
         try:

@@ -1,5 +1,7 @@
 """Who a session lets in: nobody whose browser was forgotten, and nobody who is suspended."""
 
+from typing import Any
+
 from django.contrib.auth import logout
 from django.contrib.auth.backends import ModelBackend
 from django.http import HttpRequest
@@ -12,7 +14,9 @@ from config.pages import PagesOnly
 class Backend(ModelBackend):
     """Django's; a session of a suspended account is nobody's, and who signs in with a provider has no password."""
 
-    def authenticate(self, request, username=None, password=None, **kwargs):
+    def authenticate(
+        self, request: HttpRequest | None, username: str | None = None, password: str | None = None, **kwargs: Any
+    ) -> User | None:
         """Refused after all the work of checking, so that the time it takes tells nothing."""
         user = super().authenticate(request, username=username, password=password, **kwargs)
         return user if user is not None and user.authentication_type == User.PASSWORD else None

@@ -1,6 +1,7 @@
 """The demo account of ``make serve``."""
 
 import hashlib
+from typing import Any
 
 from django.db import transaction
 
@@ -45,6 +46,6 @@ def ensure_token(username: str, readable: str) -> str:
     return fresh
 
 
-def _user(username: str, **fields) -> User:
+def _user(username: str, **fields: Any) -> User:
     existing = User.objects.filter(username=username).first()
     return existing or User.objects.create_user(username, f"{username}@example.com", **fields)

@@ -69,7 +69,7 @@ def named_grants(user: User) -> list[NamedGrant]:
 
 def _of_kind(actor: Actor, kind: EntityKind) -> QuerySet:
     """Kind, id, label and level of each granted entity of one kind."""
-    mine = Grant.objects.filter(user_id=actor.user_id)  # type: ignore[misc] # the stubs know no None in lookups
+    mine = Grant.objects.filter(user_id=actor.person)
     grant = mine.filter(entity_type=kind.name, entity_id=OuterRef(kind.key))
     return (
         kind.model._default_manager.filter(account_id=actor.account_id)

@@ -1,6 +1,9 @@
 """``manage.py create_token USERNAME``: a personal access token for scripts, alone on a line."""
 
-from django.core.management.base import BaseCommand, CommandError
+from datetime import datetime
+from typing import Any
+
+from django.core.management.base import BaseCommand, CommandError, CommandParser
 from django.utils.dateparse import parse_datetime
 from django.utils.timezone import is_naive, make_aware
 
@@ -13,13 +16,13 @@ from config.errors import Invalid
 class Command(BaseCommand):
     help = "Make a personal access token and print it, alone on a line. It cannot be read again."
 
-    def add_arguments(self, parser):
+    def add_arguments(self, parser: CommandParser) -> None:
         parser.add_argument("username")
         parser.add_argument("--scopes", default="*", help='such as "computes:read_write"; * is all')
         parser.add_argument("--expiry", help="UTC, such as 2030-01-31T12:00:00; by default it does not expire")
         parser.add_argument("--label", default="create_token")
 
-    def handle(self, *, username, scopes, expiry, label, **options):
+    def handle(self, *, username: str, scopes: str, expiry: str | None, label: str, **options: Any) -> None:
         user = User.objects.filter(username=username).first()
         if user is None:
             raise CommandError(f"username: There is no user {username!r}.")
@@ -32,7 +35,7 @@ class Command(BaseCommand):
         self.stdout.write(readable)
 
 
-def _moment(text):
+def _moment(text: str | None) -> datetime | None:
     """A time as the API writes it, or None."""
     if text is None:
         return None

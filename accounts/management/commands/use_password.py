@@ -1,7 +1,9 @@
 """``manage.py use_password USERNAME``: for when the provider that somebody signs in with is no more, or is down."""
 
+from typing import Any
+
 from django.conf import settings
-from django.core.management.base import BaseCommand, CommandError
+from django.core.management.base import BaseCommand, CommandError, CommandParser
 
 from accounts.actors import Actor
 from accounts.models import User
@@ -16,10 +18,10 @@ class Command(BaseCommand):
         "that address, alone on a line."
     )
 
-    def add_arguments(self, parser):
+    def add_arguments(self, parser: CommandParser) -> None:
         parser.add_argument("username")
 
-    def handle(self, *, username, **options):
+    def handle(self, *, username: str, **options: Any) -> None:
         user = User.objects.filter(username=username).first()
         if user is None:
             raise CommandError(f"username: There is no user {username!r}.")
