@@ -7,6 +7,7 @@ from django import forms
 from django.contrib import admin
 from django.http import HttpRequest
 from django.utils.html import format_html_join
+from django.utils.safestring import SafeString
 
 from config.admin.display import BAD, GOOD, NOTHING, QUIET, pill
 from config.admin.pages import Page
@@ -77,13 +78,13 @@ class RegionPage(Page):
         return False
 
     @admin.display(description="Status")
-    def state(self, region: Region):
+    def state(self, region: Region) -> SafeString:
         return pill(region.status, GOOD if region.status == Region.Status.OK else BAD)
 
     @admin.display(description="Takes new")
-    def takes_new(self, region: Region):
+    def takes_new(self, region: Region) -> SafeString:
         return pill("retired", QUIET) if region.retired else pill("open", GOOD)
 
     @admin.display(description="Offers")
-    def offers(self, region: Region):
+    def offers(self, region: Region) -> SafeString:
         return format_html_join(" ", "{}", ((pill(name),) for name in region.capabilities)) or NOTHING

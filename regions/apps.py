@@ -4,7 +4,7 @@ from django.apps import AppConfig
 class RegionsConfig(AppConfig):
     name = "regions"
 
-    def ready(self):
+    def ready(self) -> None:
         from accounts.entities import EntityKind, register
         from regions.models import Region
 

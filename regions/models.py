@@ -44,7 +44,7 @@ class Region(models.Model):
     class Meta:
         ordering = ("id",)
 
-    def __str__(self):
+    def __str__(self) -> str:
         return self.id
 
     def refusal(self, capability: str | None = None) -> str | None:

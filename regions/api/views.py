@@ -1,6 +1,10 @@
 """The region catalogue."""
 
+from django.db.models import QuerySet
+
+from accounts.actors import Actor
 from config.api.access import ANYONE, PUBLIC
+from config.api.paths import PathParameters
 from config.api.views import QUARTER_HOUR, ResourceViewSet
 from regions.api.resources import RegionResource
 from regions.models import Region
@@ -15,5 +19,5 @@ class RegionViewSet(ResourceViewSet):
     cache_control = QUARTER_HOUR
 
     @staticmethod
-    def objects(actor, path):
+    def objects(actor: Actor | None, path: PathParameters) -> QuerySet[Region]:
         return Region.objects.all()

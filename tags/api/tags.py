@@ -3,7 +3,8 @@
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from django.db.models import BigIntegerField, Exists, OuterRef
+from django.db.models import BigIntegerField, Exists, OuterRef, QuerySet
+from rest_framework.request import Request
 from rest_framework.serializers import CharField, ChoiceField, DictField, IntegerField, ListField
 
 from accounts.actors import Actor
@@ -11,6 +12,7 @@ from accounts.entities import kind_of
 from accounts.models import Grant
 from config.api import pagination
 from config.api.access import ANYONE, UNRESTRICTED
+from config.api.paths import PathParameters
 from config.api.responses import JSONResponse
 from config.api.serializers import Resource
 from config.api.views import ResourceViewSet
@@ -64,10 +66,10 @@ class TagViewSet(ResourceViewSet[Actor, Tag]):
     grants = {"list": ANYONE, "create": UNRESTRICTED}
 
     @staticmethod
-    def objects(actor, path):
+    def objects(actor: Actor, path: PathParameters) -> QuerySet[Tag]:
         return Tag.objects.filter(account_id=actor.account_id)
 
-    def create(self, request) -> JSONResponse:
+    def create(self, request: Request) -> JSONResponse:
         """Make a tag, and put it on objects."""
         given = self.validated()
         label = given.pop("label")
@@ -83,7 +85,7 @@ class TaggedViewSet(ResourceViewSet[Actor, Tagging]):
     grants = {"list": ANYONE, "destroy": UNRESTRICTED}
 
     @staticmethod
-    def objects(actor, path):
+    def objects(actor: Actor, path: PathParameters) -> QuerySet[Tagging]:
         # firewalls carry tags too, and are not among the kinds that are listed
         tagged = Tagging.objects.filter(
             tag__account_id=actor.account_id, tag__label=path["id"], entity_type__in=resources.shown()
@@ -91,19 +93,19 @@ class TaggedViewSet(ResourceViewSet[Actor, Tagging]):
         if not actor.restricted:
             return tagged
         granted = Grant.objects.filter(
-            user_id=actor.user_id, entity_type=OuterRef("entity_type"), entity_id=OuterRef("entity_id")
+            user_id=actor.person, entity_type=OuterRef("entity_type"), entity_id=OuterRef("entity_id")
         )
         return tagged.filter(Exists(granted))
 
     @staticmethod
-    def parent(actor, path):
+    def parent(actor: Actor, path: PathParameters) -> QuerySet[Tag]:
         return Tag.objects.filter(account_id=actor.account_id, label=path["id"])
 
-    def list(self, request, id) -> JSONResponse:
+    def list(self, request: Request, **path: Any) -> JSONResponse:
         """The objects that carry a tag. One query for the page, and one for each kind there is."""
         page = pagination.read_page(request.query_params)
         self.read_filter(request.query_params)  # nothing of them can be filtered on: any filter is refused
-        path = {"id": self.named(id)}
+        path = {"id": self.named(path["id"])}
         values = {**bindings(self.actor, path), "limit": page.size, "offset": page.offset}
         rows = self.statement("list").run(values)
         if not rows:
@@ -112,7 +114,7 @@ class TaggedViewSet(ResourceViewSet[Actor, Tagging]):
         shown = [{"type": kind, "data": found[kind][pk]} for kind, pk, _ in rows if pk in found[kind]]
         return JSONResponse(page.envelope(shown, rows[0][-1] if rows else 0))
 
-    def destroy(self, request, id) -> JSONResponse:
+    def destroy(self, request: Request, id: str) -> JSONResponse:
         """Delete a tag: nothing carries it any more."""
         self.kwargs["id"] = self.named(id)
         labels.delete(self.actor, self.get_parent())

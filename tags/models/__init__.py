@@ -22,7 +22,7 @@ class Tag(models.Model):
             )
         ]
 
-    def __str__(self):
+    def __str__(self) -> str:
         return self.label
 
 
@@ -39,5 +39,5 @@ class Tagging(models.Model):
         ]
         indexes = [models.Index(fields=("entity_type", "entity_id"), name="tagging_entity")]
 
-    def __str__(self):
+    def __str__(self) -> str:
         return f"{self.tag} on {self.entity_type} {self.entity_id}"
