@@ -4,7 +4,7 @@ from django.apps import AppConfig
 class ComputeConfig(AppConfig):
     name = "compute"
 
-    def ready(self):
+    def ready(self) -> None:
         from accounts.entities import EntityKind, register
         from compute.models import VLAN, Domain, Firewall, Image, Instance, NodeBalancer, StackScript, Volume
         from compute.worker import kinds  # noqa: F401  (registers them)

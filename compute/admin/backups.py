@@ -70,9 +70,9 @@ class BackupPage(ReadOnlyPage):
     )  # fmt: skip
 
     @admin.display(description="Instance")
-    def instance_link(self, backup: Backup):
+    def instance_link(self, backup: Backup) -> SafeString:
         return link(backup.instance)
 
     @admin.display(description="Status")
-    def state(self, backup: Backup):
+    def state(self, backup: Backup) -> SafeString:
         return status_pill(backup)

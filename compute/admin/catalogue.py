@@ -2,8 +2,10 @@
 
 from django.contrib import admin
 from django.db.models import Model, QuerySet
+from django.forms import ModelForm
 from django.http import HttpRequest
 
+from accounts.models import Account
 from compute.models import Image, InstanceType, Kernel
 from config.admin.pages import Page
 
@@ -69,11 +71,11 @@ class ImagePage(Kept):
     def has_change_permission(self, request: HttpRequest, obj: Image | None = None) -> bool:
         return (obj is None or obj.account_id is None) and super().has_change_permission(request, obj)
 
-    def save_model(self, request: HttpRequest, obj: Image, form, change: bool) -> None:
+    def save_model(self, request: HttpRequest, obj: Image, form: ModelForm, change: bool) -> None:
         if not change:
             obj.is_public = True  # a private one comes into being from a disk, by its owner
         super().save_model(request, obj, form, change)
 
     @admin.display(description="Owner")
-    def owner(self, image: Image):
+    def owner(self, image: Image) -> Account | str:
         return image.account or "official"

@@ -87,7 +87,7 @@ class DomainPage(ReadOnlyPage):
         return [story("domain", obj.pk, obj.account_id, Job.objects.none(), no_buttons), zone_panel(obj)]
 
     @admin.display(description="Status")
-    def state(self, domain: Domain):
+    def state(self, domain: Domain) -> SafeString:
         return status_pill(domain)
 
     @admin.display(description="Masters")
@@ -99,7 +99,7 @@ class DomainPage(ReadOnlyPage):
         return ", ".join(domain.axfr_ips) or NOTHING
 
     @admin.display(description="Tags")
-    def tags_list(self, domain: Domain):
+    def tags_list(self, domain: Domain) -> SafeString:
         return format_html_join(" ", "{}", ((pill(tag),) for tag in domain.tags)) or NOTHING
 
 

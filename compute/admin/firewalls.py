@@ -3,6 +3,7 @@
 from datetime import timedelta
 
 from django.contrib import admin
+from django.contrib.admin import ModelAdmin
 from django.db.models import Count, F, Q, QuerySet
 from django.http import HttpRequest
 from django.utils.html import format_html, format_html_join
@@ -112,7 +113,7 @@ class FirewallPage(ReadOnlyPage):
         return [Panel.of("Instances it is on", ("Label", "Id", "Its host", "Since"), rows)]
 
     @admin.display(description="Status")
-    def state(self, firewall: Firewall):
+    def state(self, firewall: Firewall) -> SafeString:
         return status_pill(firewall)
 
     @admin.display(description="Rules")
@@ -124,11 +125,11 @@ class FirewallPage(ReadOnlyPage):
         return firewall.devices_number  # type: ignore[attr-defined]
 
     @admin.display(description="Rules")
-    def rules_text(self, firewall: Firewall):
+    def rules_text(self, firewall: Firewall) -> SafeString:
         return pretty(firewall.rules)
 
     @admin.display(description="Tags")
-    def tags_list(self, firewall: Firewall):
+    def tags_list(self, firewall: Firewall) -> SafeString:
         return format_html_join(" ", "{}", ((pill(tag),) for tag in firewall.tags)) or NOTHING
 
 
@@ -138,7 +139,7 @@ class Host(admin.SimpleListFilter):
     title = "host"
     parameter_name = "host"
 
-    def lookups(self, request, model_admin):
+    def lookups(self, request: HttpRequest, model_admin: ModelAdmin) -> list[tuple[str, str]]:
         return [("behind", "Does not have it yet"), ("failing", "… and fails"), ("told", "Has it")]
 
     def queryset(self, request: HttpRequest, queryset: QuerySet[PacketFilter]) -> QuerySet[PacketFilter]:
@@ -169,22 +170,22 @@ class PacketFilterPage(ReadOnlyPage):
         return super().get_queryset(request).select_related("instance")
 
     @admin.display(description="Its host")
-    def state(self, row: PacketFilter):
+    def state(self, row: PacketFilter) -> SafeString:
         return host_pill(row)
 
     @admin.display(description="Instance")
-    def instance_link(self, row: PacketFilter):
+    def instance_link(self, row: PacketFilter) -> SafeString:
         return link(row.instance)
 
     @admin.display(description="Changed")
-    def changed_at(self, row: PacketFilter):
+    def changed_at(self, row: PacketFilter) -> SafeString:
         return moment(row.changed)
 
     @admin.display(description="Confirmed")
-    def confirmed_at(self, row: PacketFilter):
+    def confirmed_at(self, row: PacketFilter) -> SafeString:
         return moment(row.confirmed)
 
     @admin.display(description="What it is to filter by")
-    def ruleset(self, row: PacketFilter):
+    def ruleset(self, row: PacketFilter) -> SafeString:
         found = delivery.read(row.instance_id, machine_name(row.instance_id))
         return format_html("<pre>{}</pre>", found[1] if found else "")

@@ -1,9 +1,11 @@
 """Workers and clocks: which run, and which fell silent."""
 
 from django.contrib import admin
+from django.contrib.admin import ModelAdmin
 from django.db.models import BooleanField, ExpressionWrapper, QuerySet
 from django.db.models.functions import Now
 from django.http import HttpRequest
+from django.utils.safestring import SafeString
 
 from compute.models import Heartbeat
 from compute.services.heartbeats import alive
@@ -16,7 +18,7 @@ class State(admin.SimpleListFilter):
     parameter_name = "state"
     CHOICES = {"runs": "Runs", "silent": "Fell silent", "stopped": "Stopped"}
 
-    def lookups(self, request, model_admin):
+    def lookups(self, request: HttpRequest, model_admin: ModelAdmin) -> list[tuple[str, str]]:
         return list(self.CHOICES.items())
 
     def queryset(self, request: HttpRequest, queryset: QuerySet[Heartbeat]) -> QuerySet[Heartbeat]:
@@ -48,7 +50,7 @@ class HeartbeatPage(ReadOnlyPage):
         return row.get_kind_display()
 
     @admin.display(description="State")
-    def state(self, row: Heartbeat):
+    def state(self, row: Heartbeat) -> SafeString:
         if row.stopped is not None:
             return pill("stopped", QUIET)
         silence = span(row.clock - row.seen)  # type: ignore[attr-defined]

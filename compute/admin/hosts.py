@@ -4,10 +4,12 @@ from typing import Any
 
 from django import forms
 from django.contrib import admin
+from django.contrib.admin import ModelAdmin
 from django.db.models import Count, QuerySet
 from django.db.models.functions import Now
 from django.http import HttpRequest
 from django.utils.html import format_html
+from django.utils.safestring import SafeString
 
 from compute.models import Host, Instance, Job, Reservation
 from compute.services.hosts import maintenance
@@ -62,7 +64,7 @@ class Answers(admin.SimpleListFilter):
     title = "answers"
     parameter_name = "answers"
 
-    def lookups(self, request, model_admin):
+    def lookups(self, request: HttpRequest, model_admin: ModelAdmin) -> list[tuple[str, str]]:
         return [("yes", "Yes"), ("no", "No")]
 
     def queryset(self, request: HttpRequest, queryset: QuerySet[Host]) -> QuerySet[Host]:
@@ -112,14 +114,14 @@ class HostPage(Page):
         return [reservations_panel(obj)]
 
     @admin.display(description="Answers")
-    def answers(self, host: Host):
+    def answers(self, host: Host) -> SafeString:
         if host.unreachable_since is None:
             return pill("yes", GOOD)
         silence = span(host.clock - host.unreachable_since)  # type: ignore[attr-defined]
         return pill(f"not for {silence}", BAD)
 
     @admin.display(description="Last error")
-    def answers_error(self, host: Host):
+    def answers_error(self, host: Host) -> SafeString:
         """What the driver said of a host that does not answer."""
         if host.unreachable_since is None:
             return NOTHING
@@ -127,32 +129,32 @@ class HostPage(Page):
         return format_html("{} (since {})", error, moment(host.unreachable_since))
 
     @admin.display(description="Jobs")
-    def live_jobs(self, host: Host):
+    def live_jobs(self, host: Host) -> SafeString:
         """The way to the jobs that need the host now."""
         if host.pk is None:
             return NOTHING
         return format_html('<a href="{}">live jobs</a>', list_of(Job, host=host.pk, now="live"))
 
     @admin.display(description="New instances")
-    def state(self, host: Host):
+    def state(self, host: Host) -> SafeString:
         if host.maintenance:
             return pill("in maintenance", BUSY)
         return pill("takes them", GOOD) if host.enabled else pill("takes none", QUIET)
 
     @admin.display(description="Instances")
-    def instances_count(self, host: Host):
+    def instances_count(self, host: Host) -> SafeString:
         if host.pk is None:
             return 0
         number = getattr(host, "instances_number", 0)
         return format_html('<a href="{}">{}</a>', list_of(Instance, host__id__exact=host.pk), number)
 
     @admin.display(description="Used")
-    def used(self, host: Host):
+    def used(self, host: Host) -> SafeString:
         text = ", ".join(f"{name} {share:.0%}" for name, share in shares(host).items())
         return pill(text, BAD if is_full(host) else GOOD)
 
     @admin.display(description="In maintenance since")
-    def maintenance_since(self, host: Host):
+    def maintenance_since(self, host: Host) -> SafeString:
         return moment(host.maintenance)
 
 

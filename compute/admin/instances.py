@@ -1,6 +1,7 @@
 """Instances: found by anything a customer may name, and a page that says what is going on."""
 
 import ipaddress
+from collections.abc import Callable
 from typing import Any
 
 from django.contrib import admin
@@ -44,7 +45,7 @@ def delete(request: HttpRequest, instance: Instance) -> str:
     return started(instances.delete(staff(request, instance.account_id), instance))
 
 
-def can(kind: str):
+def can(kind: str) -> Callable[[Instance], bool]:
     """Whether a job of this kind starts from the instance's status."""
     return lambda instance: instance.status in KINDS[kind].starts_from
 
@@ -108,23 +109,23 @@ class InstancePage(ReadOnlyPage):
         return [timeline(obj, buttons), *(panel(obj) for panel in shown)]
 
     @admin.display(description="Status")
-    def state(self, instance: Instance):
+    def state(self, instance: Instance) -> SafeString:
         return status_pill(instance)
 
     @admin.display(description="Type")
-    def type_link(self, instance: Instance):
+    def type_link(self, instance: Instance) -> SafeString:
         return link(instance.type, f"{instance.type.label} ({instance.type_id})")
 
     @admin.display(description="IPv4")
-    def ipv4_list(self, instance: Instance):
+    def ipv4_list(self, instance: Instance) -> SafeString:
         return addresses(instance.ipv4)
 
     @admin.display(description="IPv6")
-    def ipv6_text(self, instance: Instance):
+    def ipv6_text(self, instance: Instance) -> SafeString:
         return addresses([instance.ipv6] if instance.ipv6 else [])
 
     @admin.display(description="Tags")
-    def tags_list(self, instance: Instance):
+    def tags_list(self, instance: Instance) -> SafeString:
         return format_html_join(" ", "{}", ((pill(tag),) for tag in instance.tags)) or NOTHING
 
 

@@ -3,6 +3,7 @@
 from collections.abc import Callable
 
 from django.contrib import admin
+from django.contrib.admin import ModelAdmin
 from django.db.models import Q, QuerySet
 from django.http import HttpRequest
 from django.utils.html import format_html_join
@@ -42,7 +43,7 @@ class Kind(admin.SimpleListFilter):
     parameter_name = "kind"
     template = "admin/closed_filter.html"
 
-    def lookups(self, request, model_admin):
+    def lookups(self, request: HttpRequest, model_admin: ModelAdmin) -> list[tuple[str, str]]:
         return [(name, name) for name in KINDS]
 
     def queryset(self, request: HttpRequest, queryset: QuerySet[Job]) -> QuerySet[Job]:
@@ -63,7 +64,7 @@ class Now(admin.SimpleListFilter):
         "live": ("All that live", job_status.live),
     }
 
-    def lookups(self, request, model_admin):
+    def lookups(self, request: HttpRequest, model_admin: ModelAdmin) -> list[tuple[str, str]]:
         return [(name, label) for name, (label, _) in self.CHOICES.items()]
 
     def queryset(self, request: HttpRequest, queryset: QuerySet[Job]) -> QuerySet[Job]:
@@ -85,8 +86,8 @@ class OnHost(admin.SimpleListFilter):
     parameter_name = "host"
     template = "admin/closed_filter.html"
 
-    def lookups(self, request, model_admin):
-        return list(Host.objects.order_by("label").values_list("pk", "label"))
+    def lookups(self, request: HttpRequest, model_admin: ModelAdmin) -> list[tuple[str, str]]:
+        return [(str(pk), label) for pk, label in Host.objects.order_by("label").values_list("pk", "label")]
 
     def queryset(self, request: HttpRequest, queryset: QuerySet[Job]) -> QuerySet[Job]:
         if not self.value():
@@ -105,14 +106,14 @@ class OfAccount(admin.SimpleListFilter):
     template = "admin/closed_filter.html"
     OFFERED = 10
 
-    def lookups(self, request, model_admin):
+    def lookups(self, request: HttpRequest, model_admin: ModelAdmin) -> list[tuple[str, str]]:
         busy = Event.objects.filter(pk__in=Job.objects.filter(job_status.live()).values("event"))
         accounts = Account.objects.filter(pk__in=busy.values("account")).order_by("pk")[: self.OFFERED]
         offered = {account.pk: str(account) for account in accounts}
         chosen = self.value() or ""
         if is_number(chosen) and int(chosen) not in offered:
             offered |= {account.pk: str(account) for account in Account.objects.filter(pk=int(chosen))}
-        return list(offered.items())
+        return [(str(key), name) for key, name in offered.items()]
 
     def has_output(self) -> bool:
         return True  # also where none is offered, or a value would not count
@@ -170,12 +171,12 @@ class JobPage(ReadOnlyPage):
         return f"{job.pk} {job.kind}"
 
     @admin.display(description="Created")
-    def began(self, job: Job):
+    def began(self, job: Job) -> SafeString:
         """The day above the time, so that the row fits."""
         return lines([f"{job.created:%Y-%m-%d}", f"{job.created:%H:%M:%S}"])
 
     @admin.display(description="Instance")
-    def instance_link(self, job: Job):
+    def instance_link(self, job: Job) -> str:
         if job.instance is not None:
             return link(job.instance)
         if job.volume is not None:
@@ -183,16 +184,16 @@ class JobPage(ReadOnlyPage):
         return f"{job.event.entity_label} ({job.event.entity_id}), gone" if job.event else NOTHING
 
     @admin.display(description="Account")
-    def account(self, job: Job):
+    def account(self, job: Job) -> SafeString:
         about = job.instance or job.volume or job.event
         return link(about.account) if about else NOTHING
 
     @admin.display(description="Host")
-    def host(self, job: Job):
+    def host(self, job: Job) -> SafeString:
         return link(job.instance.host) if job.instance is not None else NOTHING
 
     @admin.display(description="State")
-    def standing(self, job: Job):
+    def standing(self, job: Job) -> SafeString:
         return Standing(job).state()
 
     @admin.display(description="Step")
@@ -200,11 +201,11 @@ class JobPage(ReadOnlyPage):
         return Standing(job).step()
 
     @admin.display(description="Where it stands")
-    def details(self, job: Job):
+    def details(self, job: Job) -> SafeString:
         return Standing(job).details()
 
     @admin.display(description="Plan")
-    def plan(self, job: Job):
+    def plan(self, job: Job) -> SafeString:
         return Standing(job).plan()
 
     @admin.display(description="Attempts")
@@ -224,7 +225,7 @@ class JobPage(ReadOnlyPage):
         return Standing(job).deadline()
 
     @admin.display(description="Error")
-    def said(self, job: Job):
+    def said(self, job: Job) -> SafeString:
         return Standing(job).error() or NOTHING
 
     @admin.display(description="By")
@@ -232,11 +233,11 @@ class JobPage(ReadOnlyPage):
         return job.created_by or "the platform"
 
     @admin.display(description="Event")
-    def event_link(self, job: Job):
+    def event_link(self, job: Job) -> SafeString:
         return link(job.event)
 
     @admin.display(description="Data")
-    def pretty_data(self, job: Job):
+    def pretty_data(self, job: Job) -> SafeString:
         return pretty(job.data)
 
 

@@ -82,7 +82,7 @@ class HostMigrationPage(Page):
     def get_queryset(self, request: HttpRequest) -> QuerySet[HostMigration]:
         return super().get_queryset(request).select_related("instance")
 
-    def get_fields(self, request: HttpRequest, obj: HostMigration | None = None):
+    def get_fields(self, request: HttpRequest, obj: HostMigration | None = None) -> tuple[str, ...]:
         asked = ("instance", "when", "reason")
         return asked if obj is None else ("instance_link", "state", "due", "reason", "created")
 
@@ -97,15 +97,15 @@ class HostMigrationPage(Page):
         return False
 
     @admin.display(description="Instance")
-    def instance_link(self, migration: HostMigration):
+    def instance_link(self, migration: HostMigration) -> SafeString:
         return link(migration.instance)
 
     @admin.display(description="Status")
-    def state(self, migration: HostMigration):
+    def state(self, migration: HostMigration) -> SafeString:
         return status_pill(migration)
 
     @admin.display(description="When", ordering="when")
-    def due(self, migration: HostMigration):
+    def due(self, migration: HostMigration) -> SafeString:
         return moment(migration.when)
 
 

@@ -4,10 +4,13 @@ from typing import Any
 
 from django import forms
 from django.contrib import admin, messages
+from django.contrib.admin import ModelAdmin
 from django.db.models import Count, OuterRef, Q, QuerySet, Subquery
 from django.db.models.functions import Coalesce
+from django.forms import ModelForm
 from django.http import HttpRequest
 from django.utils.html import format_html
+from django.utils.safestring import SafeString
 
 from compute.models import Address, AddressPool, IPv6Range
 from compute.services.networking import pools
@@ -46,7 +49,7 @@ class PoolForm(forms.ModelForm):
         model = AddressPool
         fields = ("region", "kind", "network", "gateway")
 
-    def clean(self):
+    def clean(self) -> dict[str, Any]:
         cleaned = super().clean() or {}
         if not self.errors:
             pool = AddressPool(**cleaned)
@@ -81,7 +84,7 @@ class AddressPoolPage(Page):
     def get_queryset(self, request: HttpRequest) -> QuerySet[AddressPool]:
         return counted(super().get_queryset(request)).select_related("region")
 
-    def get_fields(self, request: HttpRequest, obj: AddressPool | None = None):
+    def get_fields(self, request: HttpRequest, obj: AddressPool | None = None) -> tuple[str, ...]:
         plain = ("region", "kind", "network", "gateway")
         return plain if obj is None else (*plain, "used_count", "free_count", "created")
 
@@ -95,13 +98,13 @@ class AddressPoolPage(Page):
         """The verb does it: Django's way would list every single address."""
         return False
 
-    def save_model(self, request: HttpRequest, obj: AddressPool, form, change: bool) -> None:
+    def save_model(self, request: HttpRequest, obj: AddressPool, form: ModelForm, change: bool) -> None:
         number = pools.add_pool(obj)
         if obj.kind not in pools.IPV6:
             messages.info(request, f"{obj} has {number} addresses to give.")
 
     @admin.display(description="Used")
-    def used_count(self, pool: AddressPool):
+    def used_count(self, pool: AddressPool) -> SafeString:
         if pool.kind == AddressPool.Kind.SLAAC:
             return NOTHING
         if pool.kind == AddressPool.Kind.ROUTED:
@@ -111,14 +114,14 @@ class AddressPoolPage(Page):
         return format_html('<a href="{}">{}</a>', _addresses(pool, used="yes"), pool.used)  # type: ignore[attr-defined]
 
     @admin.display(description="Free")
-    def free_count(self, pool: AddressPool):
+    def free_count(self, pool: AddressPool) -> SafeString:
         if pool.kind in pools.IPV6:
             return NOTHING
         free = pool.total - pool.used  # type: ignore[attr-defined]
         return format_html('<a href="{}">{}</a>', _addresses(pool, used="no"), free)
 
     @admin.display(description="Filled")
-    def filled(self, pool: AddressPool):
+    def filled(self, pool: AddressPool) -> SafeString:
         if pool.kind == AddressPool.Kind.SLAAC:
             return pill("without end", QUIET)
         if pool.kind == AddressPool.Kind.ROUTED:
@@ -141,7 +144,7 @@ class Used(admin.SimpleListFilter):
     title = "use"
     parameter_name = "used"
 
-    def lookups(self, request, model_admin):
+    def lookups(self, request: HttpRequest, model_admin: ModelAdmin) -> list[tuple[str, str]]:
         return [("yes", "Used"), ("no", "Free")]
 
     def queryset(self, request: HttpRequest, queryset: QuerySet[Address]) -> QuerySet[Address]:
@@ -171,6 +174,6 @@ class AddressPage(ReadOnlyPage):
             return Q(pk__in=[])
 
     @admin.display(description="Held by")
-    def holder(self, address: Address):
+    def holder(self, address: Address) -> SafeString:
         held_by = address.instance or address.nodebalancer
         return link(held_by) if held_by else pill("free", QUIET)

@@ -5,7 +5,9 @@ from typing import Any
 from django import forms
 from django.contrib import admin
 from django.db.models import Q, QuerySet
+from django.forms import ModelForm
 from django.http import HttpRequest
+from django.utils.safestring import SafeString
 
 from accounts.admin.panels import staff
 from compute.models import AddressShare, IPv6Range
@@ -28,7 +30,7 @@ class PoolForm(forms.ModelForm):
         model = IPv6Range
         fields = ("account", "region", "instance", "route_target")
 
-    def clean(self):
+    def clean(self) -> dict[str, Any]:
         cleaned = super().clean() or {}
         if not self.errors:
             try:
@@ -60,7 +62,7 @@ class IPv6RangePage(Page):
         ),
     )  # fmt: skip
 
-    def get_fields(self, request: HttpRequest, obj: IPv6Range | None = None):
+    def get_fields(self, request: HttpRequest, obj: IPv6Range | None = None) -> tuple[str, ...]:
         plain = ("account", "region", "instance", "route_target")
         return plain if obj is None else ("range", "prefix", "kind", *plain, "pool", "created")
 
@@ -74,14 +76,14 @@ class IPv6RangePage(Page):
         """The verb does it, and tells of it."""
         return False
 
-    def save_model(self, request: HttpRequest, obj: IPv6Range, form, change: bool) -> None:
+    def save_model(self, request: HttpRequest, obj: IPv6Range, form: ModelForm, change: bool) -> None:
         ranges.give_pool(obj, staff(request, obj.account_id))
 
     def matches(self, term: str) -> Q:
         return super().matches(term) if is_number(term) else found(term, "range")
 
     @admin.display(description="Instance")
-    def instance_link(self, held: IPv6Range):
+    def instance_link(self, held: IPv6Range) -> SafeString:
         return link(held.instance) if held.instance else NOTHING
 
 
@@ -105,7 +107,7 @@ class AddressSharePage(ReadOnlyPage):
         return super().matches(term) if is_number(term) else found(term, "address__address")
 
     @admin.display(description="Held by")
-    def holder(self, share: AddressShare):
+    def holder(self, share: AddressShare) -> SafeString:
         return link(share.address.instance)
 
 

@@ -2,6 +2,7 @@
 
 from django.contrib import admin
 from django.db import transaction
+from django.forms import ModelForm
 from django.http import HttpRequest
 
 from accounts.actors import Actor
@@ -37,7 +38,7 @@ class StackScriptPage(Page):
     def has_delete_permission(self, request: HttpRequest, obj: StackScript | None = None) -> bool:
         return False
 
-    def save_model(self, request: HttpRequest, obj: StackScript, form, change: bool) -> None:
+    def save_model(self, request: HttpRequest, obj: StackScript, form: ModelForm, change: bool) -> None:
         """Write what staff changed, and tell its account when others see it no more, or now do."""
         with transaction.atomic():
             obj.save(update_fields=[*form.changed_data, "updated"])

@@ -71,7 +71,7 @@ class VolumePage(ReadOnlyPage):
         return [story("volume", obj.pk, obj.account_id, obj.jobs.all(), buttons), slots_panel(obj)]
 
     @admin.display(description="Status")
-    def state(self, volume: Volume):
+    def state(self, volume: Volume) -> SafeString:
         return status_pill(volume)
 
     @admin.display(description="Size")
@@ -83,11 +83,11 @@ class VolumePage(ReadOnlyPage):
         return volume_name(volume.pk)
 
     @admin.display(description="Instance")
-    def instance_link(self, volume: Volume):
+    def instance_link(self, volume: Volume) -> SafeString:
         return link(volume.instance)
 
     @admin.display(description="Tags")
-    def tags_list(self, volume: Volume):
+    def tags_list(self, volume: Volume) -> SafeString:
         return format_html_join(" ", "{}", ((pill(tag),) for tag in volume.tags)) or NOTHING
 
 

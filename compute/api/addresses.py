@@ -1,6 +1,7 @@
 """What addresses and ranges look like on the wire, and the requests that are about them."""
 
 import ipaddress
+from typing import Any
 
 from django.conf import settings
 from drf_spectacular.utils import extend_schema_field
@@ -141,7 +142,7 @@ class ShareRequest(Resource):
 class SizeField(IntegerField):
     """How large a range is to be. A choice of numbers would take texts as well."""
 
-    def to_internal_value(self, data):
+    def to_internal_value(self, data: Any) -> Any:
         value = super().to_internal_value(data)
         if value not in SIZES:
             self.fail("invalid")

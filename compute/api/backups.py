@@ -2,6 +2,8 @@
 
 from typing import Any
 
+from django.db.models import QuerySet
+from rest_framework.request import Request
 from rest_framework.serializers import BooleanField, CharField, ChoiceField, DateTimeField, IntegerField, ListField
 
 from accounts.actors import Actor
@@ -12,6 +14,7 @@ from compute.services.backups import backups
 from compute.services.backups.restores import restore
 from config.api.access import READ_ONLY, READ_WRITE
 from config.api.fields import Computed
+from config.api.paths import PathParameters
 from config.api.responses import JSONResponse
 from config.api.serializers import Resource
 from config.api.views import ResourceViewSet
@@ -91,10 +94,10 @@ class BackupListViewSet(ResourceViewSet[Actor, Instance]):
     parent = staticmethod(its_instance)
 
     @staticmethod
-    def objects(actor, path):
+    def objects(actor: Actor, path: PathParameters) -> QuerySet[Instance]:
         return its_instance(actor, path)
 
-    def show(self, request, compute_id) -> JSONResponse:
+    def show(self, request: Request, compute_id: int) -> JSONResponse:
         """The automatic backups of the instance, its snapshot, and the snapshot that is being made."""
         found = backups.listing(self.get_parent())
         return JSONResponse(
@@ -104,7 +107,7 @@ class BackupListViewSet(ResourceViewSet[Actor, Instance]):
             }
         )
 
-    def snapshot(self, request, compute_id) -> JSONResponse:
+    def snapshot(self, request: Request, compute_id: int) -> JSONResponse:
         """Take a snapshot now. It replaces the one before when it is `successful`; follow `compute_snapshot`.
 
         Backups have to be enabled, and the instance keeps its status. Nothing else can be done with it meanwhile.
@@ -112,12 +115,12 @@ class BackupListViewSet(ResourceViewSet[Actor, Instance]):
         made = backups.snapshot(self.actor, self.get_parent(), self.validated()["label"])
         return JSONResponse(shown(made))
 
-    def enable(self, request, compute_id) -> JSONResponse:
+    def enable(self, request: Request, compute_id: int) -> JSONResponse:
         """Let the instance be backed up each day, and have snapshots. The platform completes its schedule soon."""
         backups.enable(self.actor, self.get_parent())
         return JSONResponse()
 
-    def cancel(self, request, compute_id) -> JSONResponse:
+    def cancel(self, request: Request, compute_id: int) -> JSONResponse:
         """End the backups of the instance and delete all there are. Cannot be undone."""
         backups.cancel(self.actor, self.get_parent())
         return JSONResponse()
@@ -133,14 +136,14 @@ class BackupViewSet(ResourceViewSet[Actor, Backup]):
     parent = staticmethod(its_instance)
 
     @staticmethod
-    def objects(actor, path):
+    def objects(actor: Actor, path: PathParameters) -> QuerySet[Backup]:
         return Backup.objects.filter(instance__in=its_instance(actor, path).values("pk"))
 
-    def retrieve(self, request, compute_id, id) -> JSONResponse:
+    def retrieve(self, request: Request, **path: Any) -> JSONResponse:
         """A backup of the instance, one that failed included."""
         return self.answer(self.get_entity())
 
-    def restore(self, request, compute_id, id) -> JSONResponse:
+    def restore(self, request: Request, compute_id: int, id: int) -> JSONResponse:
         """Add the backup's disks and profiles to an instance of its region, or put them in place of all it has.
 
         The instance shows `restoring`; follow its event `backups_restore`.

@@ -1,5 +1,6 @@
 """What can be bought and booted: types and kernels."""
 
+from django.db.models import QuerySet
 from rest_framework.serializers import (
     BooleanField,
     CharField,
@@ -9,8 +10,10 @@ from rest_framework.serializers import (
     IntegerField,
 )
 
+from accounts.actors import Actor
 from compute.models import InstanceType, Kernel
 from config.api.access import ANYONE, PUBLIC
+from config.api.paths import PathParameters
 from config.api.serializers import Resource
 from config.api.views import QUARTER_HOUR, ResourceViewSet
 
@@ -83,7 +86,7 @@ class TypeViewSet(ResourceViewSet):
     cache_control = QUARTER_HOUR
 
     @staticmethod
-    def objects(actor, path):
+    def objects(actor: Actor | None, path: PathParameters) -> QuerySet[InstanceType]:
         return InstanceType.objects.all()
 
 
@@ -96,5 +99,5 @@ class KernelViewSet(ResourceViewSet):
     cache_control = QUARTER_HOUR
 
     @staticmethod
-    def objects(actor, path):
+    def objects(actor: Actor | None, path: PathParameters) -> QuerySet[Kernel]:
         return Kernel.objects.all()

@@ -2,6 +2,8 @@
 
 from typing import Any
 
+from django.db.models import QuerySet
+from rest_framework.request import Request
 from rest_framework.serializers import BooleanField, CharField, IntegerField, ListField
 
 from accounts.actors import Actor
@@ -9,6 +11,7 @@ from compute.api.instances import WRITE
 from compute.api.resources import InstanceResource, LabelField
 from compute.models import Instance
 from compute.services.instances.clones import CloneSpec, clone
+from config.api.paths import PathParameters
 from config.api.responses import JSONResponse
 from config.api.serializers import Resource
 from config.api.views import ResourceViewSet
@@ -37,10 +40,10 @@ class CloneViewSet(ResourceViewSet[Actor, Instance]):
     grants = {"clone": "add_computes"}
 
     @staticmethod
-    def objects(actor, path):
+    def objects(actor: Actor, path: PathParameters) -> QuerySet[Instance]:
         return Instance.objects.visible_to(actor)
 
-    def clone(self, request, id) -> JSONResponse:
+    def clone(self, request: Request, id: int) -> JSONResponse:
         """Clone an instance into a new one, or with `compute_id` into one that is there.
 
         Copies all configuration profiles and the disks in their slots, unless `configs` names some; `disks` names

@@ -4,9 +4,10 @@ import re
 from typing import Any
 
 from django.db import models
-from django.db.models import F, Func, Model, OuterRef, Subquery, Value
+from django.db.models import F, Func, Model, OuterRef, QuerySet, Subquery, Value
 from django.db.models.aggregates import Aggregate
 from django.db.models.functions import Coalesce, JSONObject
+from rest_framework.request import Request
 from rest_framework.serializers import BooleanField, CharField, ChoiceField, DateTimeField, IntegerField
 
 from accounts.actors import Actor
@@ -18,6 +19,7 @@ from compute.services.instances import configs
 from compute.services.instances.configs import ConfigChanges
 from config.api.access import READ_ONLY, READ_WRITE
 from config.api.fields import Annotated, Constant
+from config.api.paths import PathParameters
 from config.api.responses import JSONResponse
 from config.api.serializers import Resource
 from config.api.views import ResourceViewSet
@@ -58,13 +60,13 @@ class Devices(Resource):
     sde = Device(allow_null=True, required=False)
     sdf = Device(allow_null=True, required=False)
     sdg = Device(allow_null=True, required=False)
-    sdh = Device(allow_null=True, required=False)
+    sdh: Device | None = Device(allow_null=True, required=False)
 
 
 class RootDeviceField(CharField):
     """The path of a device, such as ``/dev/sda``."""
 
-    def to_internal_value(self, data):
+    def to_internal_value(self, data: Any) -> Any:
         value = super().to_internal_value(data)
         if not re.fullmatch(ROOT_DEVICE, value, re.ASCII):
             self.fail("invalid")
@@ -161,20 +163,20 @@ class ConfigViewSet(ResourceViewSet[Actor, Config]):
     parent = staticmethod(its_instance)
 
     @staticmethod
-    def objects(actor, path):
+    def objects(actor: Actor, path: PathParameters) -> QuerySet[Config]:
         return Config.objects.filter(instance__in=its_instance(actor, path).values("pk"))
 
-    def create(self, request, compute_id) -> JSONResponse:
+    def create(self, request: Request, compute_id: int) -> JSONResponse:
         """Add a profile. VLANs that its interfaces name for the first time come into being."""
         instance: Instance = self.get_parent()
         return self.shown(configs.create(self.actor, instance, changes_of(self.validated())))
 
-    def update(self, request, compute_id, id) -> JSONResponse:
+    def update(self, request: Request, compute_id: int, id: int) -> JSONResponse:
         """Change a profile: what is given, from the next boot on. `devices` is the whole map of devices."""
         config = self.get_entity()
         return self.shown(configs.update(self.actor, config, changes_of(self.validated(partial=True))))
 
-    def destroy(self, request, compute_id, id) -> JSONResponse:
+    def destroy(self, request: Request, compute_id: int, id: int) -> JSONResponse:
         """Delete a profile. An instance that runs with it runs on. Cannot be undone."""
         configs.delete(self.actor, self.get_entity())
         return JSONResponse()

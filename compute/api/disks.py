@@ -1,5 +1,7 @@
 """The disks of an instance."""
 
+from django.db.models import QuerySet
+from rest_framework.request import Request
 from rest_framework.serializers import CharField, ChoiceField, IntegerField
 
 from accounts.actors import Actor
@@ -9,6 +11,7 @@ from compute.api.resources import LARGEST, DeployRequest, DiskResource
 from compute.models import Disk
 from compute.services.instances import disks, root_passwords
 from config.api.access import READ_ONLY, READ_WRITE
+from config.api.paths import PathParameters
 from config.api.responses import JSONResponse
 from config.api.serializers import Resource
 from config.api.views import ResourceViewSet
@@ -64,10 +67,10 @@ class DiskViewSet(ResourceViewSet[Actor, Disk]):
     related = ("instance",)
 
     @staticmethod
-    def objects(actor, path):
+    def objects(actor: Actor, path: PathParameters) -> QuerySet[Disk]:
         return Disk.objects.filter(instance__in=its_instance(actor, path).values("pk"))
 
-    def create(self, request, compute_id) -> JSONResponse:
+    def create(self, request: Request, compute_id: int) -> JSONResponse:
         """Add a disk, empty or deployed from an image. It shows `not ready`; follow the event `disk_create`.
 
         All disks together never take more than the type has. A disk that is deployed from an image has ext4 and
@@ -76,14 +79,14 @@ class DiskViewSet(ResourceViewSet[Actor, Disk]):
         spec = disks.DiskSpec(**spec_fields(self.validated()))
         return self.answer(disks.create(self.actor, self.get_parent(), spec))
 
-    def update(self, request, compute_id, id) -> JSONResponse:
+    def update(self, request: Request, compute_id: int, id: int) -> JSONResponse:
         """Change label and filesystem. The latter is what the disk is said to hold: nothing is formatted.
 
         Another `size` resizes the disk, as `resize` does.
         """
         return self.answer(disks.update(self.actor, self.get_entity(), self.validated(partial=True)))
 
-    def destroy(self, request, compute_id, id) -> JSONResponse:
+    def destroy(self, request: Request, compute_id: int, id: int) -> JSONResponse:
         """Delete a disk that the instance does not run with. It leaves the profiles that name it.
 
         Cannot be undone.
@@ -91,16 +94,16 @@ class DiskViewSet(ResourceViewSet[Actor, Disk]):
         disks.delete(self.actor, self.get_entity())
         return JSONResponse()
 
-    def clone(self, request, compute_id, id) -> JSONResponse:
+    def clone(self, request: Request, compute_id: int, id: int) -> JSONResponse:
         """Copy a disk byte for byte into a new one of the same instance, which needs room for it."""
         return self.answer(disks.clone(self.actor, self.get_entity()))
 
-    def password(self, request, compute_id, id) -> JSONResponse:
+    def password(self, request: Request, compute_id: int, id: int) -> JSONResponse:
         """Set root's password in the system on the disk. The instance has to be off."""
         root_passwords.reset_on(self.actor, self.get_entity(), self.validated()["password"])
         return JSONResponse()
 
-    def resize(self, request, compute_id, id) -> JSONResponse:
+    def resize(self, request: Request, compute_id: int, id: int) -> JSONResponse:
         """Give the disk another size. Follow the event `disk_resize`.
 
         It fails where the instance runs with the disk, and where the files on it need more.

@@ -2,6 +2,8 @@
 
 from typing import Any
 
+from django.db.models import QuerySet
+from rest_framework.request import Request
 from rest_framework.serializers import CharField, ChoiceField, DateTimeField, EmailField, IntegerField, ListField
 from rest_framework.serializers import IPAddressField as Address
 
@@ -11,6 +13,7 @@ from compute.services.domains import domains, records, zone_files, zone_import
 from compute.services.domains.domains import DomainSpec
 from config.api.access import READ_ONLY, READ_WRITE
 from config.api.fields import Constant
+from config.api.paths import PathParameters
 from config.api.responses import JSONResponse
 from config.api.serializers import Resource
 from config.api.views import ResourceViewSet
@@ -105,36 +108,36 @@ class DomainViewSet(ResourceViewSet[Actor, Domain]):
     throttle = {"import_zone": "domain_import"}
 
     @staticmethod
-    def objects(actor, path):
+    def objects(actor: Actor, path: PathParameters) -> QuerySet[Domain]:
         return Domain.objects.visible_to(actor)
 
     def spec(self, partial: bool = False) -> DomainSpec:
         values: dict[str, Any] = self.validated(partial)
         return DomainSpec(tags=values.pop("tags", None), values=values)
 
-    def create(self, request) -> JSONResponse:
+    def create(self, request: Request) -> JSONResponse:
         """Add a domain: a master, whose records are kept here, or a slave, whose masters are asked for them."""
         return self.answer(domains.create(self.actor, self.spec()))
 
-    def update(self, request, id) -> JSONResponse:
+    def update(self, request: Request, id: int) -> JSONResponse:
         """Change what is given of a domain."""
         return self.answer(domains.update(self.actor, self.get_entity(), self.spec(partial=True)))
 
-    def destroy(self, request, id) -> JSONResponse:
+    def destroy(self, request: Request, id: int) -> JSONResponse:
         """Delete a domain with its records."""
         domains.delete(self.actor, self.get_entity())
         return JSONResponse()
 
-    def clone(self, request, id) -> JSONResponse:
+    def clone(self, request: Request, id: int) -> JSONResponse:
         """Add a domain with all that another one has."""
         return self.answer(domains.clone(self.actor, self.get_entity(), self.validated()["domain"]))
 
-    def import_zone(self, request) -> JSONResponse:
+    def import_zone(self, request: Request) -> JSONResponse:
         """Add a domain with the records that another name server transfers (AXFR)."""
         given = self.validated()
         return self.answer(zone_import.import_zone(self.actor, given["domain"], given["remote_nameserver"]))
 
-    def zone_file(self, request, id) -> JSONResponse:
+    def zone_file(self, request: Request, id: int) -> JSONResponse:
         """The zone as name servers have it, line by line."""
         return JSONResponse({"zone_file": zone_files.lines(self.get_entity())})
 
@@ -149,22 +152,22 @@ class RecordViewSet(ResourceViewSet[Actor, DomainRecord]):
     }  # fmt: skip
 
     @staticmethod
-    def objects(actor, path):
+    def objects(actor: Actor, path: PathParameters) -> QuerySet[DomainRecord]:
         return DomainRecord.objects.filter(domain__in=RecordViewSet.parent(actor, path).values("pk"))
 
     @staticmethod
-    def parent(actor, path):
+    def parent(actor: Actor, path: PathParameters) -> QuerySet[Domain]:
         return Domain.objects.visible_to(actor).filter(pk=path["domain_id"])
 
-    def create(self, request, domain_id) -> JSONResponse:
+    def create(self, request: Request, domain_id: int) -> JSONResponse:
         """Add a record."""
         return self.answer(records.create(self.actor, self.get_parent(), self.validated()))
 
-    def update(self, request, domain_id, id) -> JSONResponse:
+    def update(self, request: Request, domain_id: int, id: int) -> JSONResponse:
         """Change what is given of a record, but its type."""
         return self.answer(records.update(self.actor, self.get_entity(), self.validated(partial=True)))
 
-    def destroy(self, request, domain_id, id) -> JSONResponse:
+    def destroy(self, request: Request, domain_id: int, id: int) -> JSONResponse:
         """Delete a record."""
         records.delete(self.actor, self.get_entity())
         return JSONResponse()

@@ -3,7 +3,9 @@
 import re
 from typing import Any
 
-from rest_framework.serializers import CharField, ChoiceField, DateTimeField, IntegerField, ListField
+from django.db.models import QuerySet
+from rest_framework.request import Request
+from rest_framework.serializers import CharField, ChoiceField, DateTimeField, Field, IntegerField, ListField
 
 from accounts.actors import Actor
 from compute.api.nested import its_instance
@@ -12,6 +14,7 @@ from compute.services.firewalls import firewalls
 from compute.services.firewalls.rules import MOST_ADDRESSES, MOST_RULES
 from config.api.access import READ_ONLY, READ_WRITE
 from config.api.fields import Computed, Constant
+from config.api.paths import PathParameters
 from config.api.rendering import fragment
 from config.api.responses import JSONResponse
 from config.api.serializers import Resource
@@ -30,10 +33,10 @@ KEY = 2**63 - 1
 class FirewallLabelField(CharField):
     """3..32 characters: first a letter, then letters, digits and ``-_.``, of which none stands twice in a row."""
 
-    def __init__(self, **kwargs):
+    def __init__(self, **kwargs: Any):
         super().__init__(min_length=3, max_length=32, **kwargs)
 
-    def to_internal_value(self, data):
+    def to_internal_value(self, data: Any) -> Any:
         value = super().to_internal_value(data)
         if not LABEL.fullmatch(value):
             self.fail("invalid")
@@ -91,7 +94,7 @@ class FirewallResource(Resource):
     created = DateTimeField(read_only=True)
     updated = DateTimeField(read_only=True)
     status = ChoiceField(STATUSES, read_only=True)
-    rules = Computed(RulesResource(), fragment, "rules")
+    rules: Field = Computed(RulesResource(), fragment, "rules")
     tags = ListField(child=CharField(), required=False)
 
     class Meta:
@@ -159,10 +162,10 @@ class FirewallViewSet(ResourceViewSet[Actor, Firewall]):
     }
 
     @staticmethod
-    def objects(actor, path):
+    def objects(actor: Actor, path: PathParameters) -> QuerySet[Firewall]:
         return Firewall.objects.visible_to(actor)
 
-    def create(self, request) -> JSONResponse:
+    def create(self, request: Request) -> JSONResponse:
         """Create a firewall. It is enabled, and on the computes that `devices` names."""
         given: dict[str, Any] = self.validated()
         computes = tuple(dict.fromkeys(given.get("devices", {}).get("computes", ())))
@@ -170,7 +173,7 @@ class FirewallViewSet(ResourceViewSet[Actor, Firewall]):
         spec = firewalls.FirewallSpec(given["label"], given["rules"], computes, tags)
         return self.answer(firewalls.create(self.actor, spec))
 
-    def update(self, request, id) -> JSONResponse:
+    def update(self, request: Request, id: int) -> JSONResponse:
         """Change label or tags, enable or disable.
 
         A compute has one enabled firewall: where one of those that this is on has another, it is not enabled.
@@ -178,7 +181,7 @@ class FirewallViewSet(ResourceViewSet[Actor, Firewall]):
         given = firewalls.FirewallChanges(**self.validated(partial=True))
         return self.answer(firewalls.update(self.actor, self.get_entity(), given))
 
-    def destroy(self, request, id) -> JSONResponse:
+    def destroy(self, request: Request, id: int) -> JSONResponse:
         """Delete a firewall. The computes it was on are filtered no more."""
         firewalls.delete(self.actor, self.get_entity())
         return JSONResponse()
@@ -194,14 +197,14 @@ class FirewallRulesViewSet(ResourceViewSet[Actor, Firewall]):
     grants = {"show": READ_ONLY, "replace": READ_WRITE}
 
     @staticmethod
-    def objects(actor, path):
+    def objects(actor: Actor, path: PathParameters) -> QuerySet[Firewall]:
         return Firewall.objects.visible_to(actor)
 
-    def show(self, request, id) -> JSONResponse:
+    def show(self, request: Request, id: int) -> JSONResponse:
         """Get the rules of a firewall."""
         return JSONResponse(self.get_entity().rules)
 
-    def replace(self, request, id) -> JSONResponse:
+    def replace(self, request: Request, id: int) -> JSONResponse:
         """Replace the rules of a firewall: each list and each policy that is given.
 
         Connections that stand are not cut by it.
@@ -220,22 +223,22 @@ class FirewallDeviceViewSet(ResourceViewSet[Actor, FirewallDevice]):
     related = ("firewall",)
 
     @staticmethod
-    def parent(actor, path):
+    def parent(actor: Actor, path: PathParameters) -> QuerySet[Firewall]:
         return Firewall.objects.visible_to(actor).filter(pk=path["firewall_id"])
 
     @staticmethod
-    def objects(actor, path):
+    def objects(actor: Actor, path: PathParameters) -> QuerySet[FirewallDevice]:
         devices = FirewallDevice.objects.filter(firewall__in=FirewallDeviceViewSet.parent(actor, path).values("pk"))
         if actor.restricted:
             return devices.filter(instance__in=Instance.objects.visible_to(actor).values("pk"))
         return devices
 
-    def create(self, request, firewall_id) -> JSONResponse:
+    def create(self, request: Request, firewall_id: int) -> JSONResponse:
         """Put the firewall on a compute."""
         firewall = self.get_parent()
         return self.answer(firewalls.add_device(self.actor, firewall, self.validated()["id"]))
 
-    def destroy(self, request, firewall_id, id) -> JSONResponse:
+    def destroy(self, request: Request, firewall_id: int, id: int) -> JSONResponse:
         """Take the firewall off a compute."""
         firewalls.remove_device(self.actor, self.get_entity())
         return JSONResponse()
@@ -250,6 +253,6 @@ class InstanceFirewallViewSet(ResourceViewSet[Actor, Firewall]):
     parent = staticmethod(its_instance)
 
     @staticmethod
-    def objects(actor, path):
+    def objects(actor: Actor, path: PathParameters) -> QuerySet[Firewall]:
         devices = FirewallDevice.objects.filter(instance__in=its_instance(actor, path).values("pk"))
         return Firewall.objects.visible_to(actor).filter(pk__in=devices.values("firewall"))

@@ -1,12 +1,17 @@
 """Images that disks are deployed from: the public ones, and those of the account."""
 
+from typing import Any
+
+from django.db.models import QuerySet
 from django.urls import reverse
+from rest_framework.request import Request
 from rest_framework.serializers import BooleanField, CharField, ChoiceField, DateTimeField, IntegerField
 
 from accounts.actors import Actor
 from compute.models import Image
 from compute.services.images import images, uploads
 from config.api.access import ANYONE, READ_ONLY, READ_WRITE, Scope, holds
+from config.api.paths import PathParameters
 from config.api.responses import JSONResponse
 from config.api.serializers import Resource
 from config.api.views import ResourceViewSet
@@ -82,20 +87,20 @@ class ImageViewSet(ResourceViewSet[Actor, Image]):
     }
 
     @property
-    def viewer(self):
+    def viewer(self) -> Actor | None:
         return self.caller if self.caller is not None and holds(self.caller, "images:read_only") else None
 
     @staticmethod
-    def objects(actor, path):
+    def objects(actor: Actor | None, path: PathParameters) -> QuerySet[Image]:
         return Image.objects.visible_to(actor)
 
-    def check_level(self, entity) -> None:
+    def check_level(self, entity: Any) -> None:
         """A public image is seen by all and changed by nobody here."""
         if entity.account_id != self.actor.account_id:
             raise Denied
         super().check_level(entity)
 
-    def create(self, request) -> JSONResponse:
+    def create(self, request: Request) -> JSONResponse:
         """Keep what is on a disk as an image. It shows `creating`; follow the event to its end."""
         given = self.validated()
         image = images.create_from_disk(
@@ -103,7 +108,7 @@ class ImageViewSet(ResourceViewSet[Actor, Image]):
         )
         return self.answer(image)
 
-    def upload(self, request) -> JSONResponse:
+    def upload(self, request: Request) -> JSONResponse:
         """Create an image from a file of your own: a raw disk image, compressed with gzip.
 
         Send it to `upload_to` by PUT, within 24 hours. The address needs no token, so keep it to yourself.
@@ -116,11 +121,11 @@ class ImageViewSet(ResourceViewSet[Actor, Image]):
         shown = self.resource.shape().of_instance(image)
         return JSONResponse({"upload_to": request.build_absolute_uri(path), "image": shown})
 
-    def update(self, request, id) -> JSONResponse:
+    def update(self, request: Request, id: str) -> JSONResponse:
         """Change label and description of an image of the account."""
         return self.answer(images.update(self.actor, self.get_entity(), self.validated(partial=True)))
 
-    def destroy(self, request, id) -> JSONResponse:
+    def destroy(self, request: Request, id: str) -> JSONResponse:
         """Delete an image of the account. What was deployed from it stays as it is."""
         images.delete(self.actor, self.get_entity())
         return JSONResponse()

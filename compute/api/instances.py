@@ -3,6 +3,9 @@
 from collections.abc import Mapping
 from typing import Any
 
+from django.db.models import QuerySet
+from rest_framework.request import Request
+
 from accounts.actors import Actor
 from compute.api.resources import (
     BootRequest,
@@ -12,6 +15,7 @@ from compute.api.resources import (
 from compute.models import Instance
 from compute.services.instances import instances, power
 from config.api.access import READ_ONLY, READ_WRITE
+from config.api.paths import PathParameters
 from config.api.responses import JSONResponse
 from config.api.views import ResourceViewSet
 
@@ -48,10 +52,10 @@ class InstanceViewSet(ResourceViewSet[Actor, Instance]):
     related = ("type", "host")
 
     @staticmethod
-    def objects(actor, path):
+    def objects(actor: Actor, path: PathParameters) -> QuerySet[Instance]:
         return Instance.objects.visible_to(actor)
 
-    def create(self, request) -> JSONResponse:
+    def create(self, request: Request) -> JSONResponse:
         """Create an instance: empty, from an image, or with `backup_id` from a backup.
 
         It shows `provisioning`, or `restoring` from a backup; follow its event to the end.
@@ -59,7 +63,7 @@ class InstanceViewSet(ResourceViewSet[Actor, Instance]):
         instance = instances.create(self.actor, spec_of(self.validated()))
         return self.answer(instance)
 
-    def update(self, request, id) -> JSONResponse:
+    def update(self, request: Request, id: int) -> JSONResponse:
         """Change label, group, tags, alerts, the backup schedule or the watchdog."""
         instance = self.get_entity()
         given = self.validated(partial=True)
@@ -67,22 +71,22 @@ class InstanceViewSet(ResourceViewSet[Actor, Instance]):
         changes = instances.InstanceChanges(given, None if tags is None else tuple(tags))
         return self.answer(instances.update(self.actor, instance, changes))
 
-    def destroy(self, request, id) -> JSONResponse:
+    def destroy(self, request: Request, id: int) -> JSONResponse:
         """Delete an instance with its disks, profiles and addresses. Cannot be undone."""
         instances.delete(self.actor, self.get_entity())
         return JSONResponse()
 
-    def boot(self, request, id) -> JSONResponse:
+    def boot(self, request: Request, id: int) -> JSONResponse:
         """Power on an instance that is off: with `config_id`, else the last booted profile, else the only one."""
         power.boot(self.actor, self.get_entity(), self.validated().get("config_id"))
         return JSONResponse()
 
-    def reboot(self, request, id) -> JSONResponse:
+    def reboot(self, request: Request, id: int) -> JSONResponse:
         """Shut a running instance down and boot it again, with the same choice of profile as `boot`."""
         power.reboot(self.actor, self.get_entity(), self.validated().get("config_id"))
         return JSONResponse()
 
-    def shutdown(self, request, id) -> JSONResponse:
+    def shutdown(self, request: Request, id: int) -> JSONResponse:
         """Power off a running instance."""
         power.shutdown(self.actor, self.get_entity())
         return JSONResponse()

@@ -3,6 +3,9 @@
 from collections.abc import Iterable
 from typing import Any
 
+from django.db.models import QuerySet
+from rest_framework.request import Request
+
 from accounts.actors import Actor
 from compute.api.addresses import (
     AddressRequest,
@@ -16,6 +19,7 @@ from compute.models import Address, Instance
 from compute.services.networking import assign
 from compute.services.networking.overview import find, networking
 from config.api.access import READ_ONLY, READ_WRITE
+from config.api.paths import PathParameters
 from config.api.responses import JSONResponse
 from config.api.views import ResourceViewSet
 from config.errors import Missing
@@ -40,10 +44,10 @@ class NetworkingViewSet(ResourceViewSet[Actor, Instance]):
     parent = staticmethod(its_instance)
 
     @staticmethod
-    def objects(actor, path):
+    def objects(actor: Actor, path: PathParameters) -> QuerySet[Instance]:
         return its_instance(actor, path)
 
-    def show(self, request, compute_id) -> JSONResponse:
+    def show(self, request: Request, compute_id: int) -> JSONResponse:
         """All addresses of the instance, by protocol and visibility."""
         found = networking(self.get_parent())
         return JSONResponse(
@@ -62,7 +66,7 @@ class NetworkingViewSet(ResourceViewSet[Actor, Instance]):
             }
         )
 
-    def add(self, request, compute_id) -> JSONResponse:
+    def add(self, request: Request, compute_id: int) -> JSONResponse:
         """Add an IPv4 address: the private one, or a public one as far as the account may have more.
 
         The guest is told of it when it boots.
@@ -82,7 +86,7 @@ class InstanceAddressViewSet(ResourceViewSet[Actor, Address]):
     parent = staticmethod(its_instance)
 
     @staticmethod
-    def objects(actor, path):
+    def objects(actor: Actor, path: PathParameters) -> QuerySet[Address]:
         return Address.objects.of(its_instance(actor, path))
 
     def get_entity(self) -> Address:
@@ -92,15 +96,15 @@ class InstanceAddressViewSet(ResourceViewSet[Actor, Address]):
             raise Missing
         return found
 
-    def retrieve(self, request, **path) -> JSONResponse:
+    def retrieve(self, request: Request, **path: Any) -> JSONResponse:
         """One address."""
         return self.answer(self.get_entity())
 
-    def rename(self, request, compute_id, id) -> JSONResponse:
+    def rename(self, request: Request, compute_id: int, id: str) -> JSONResponse:
         """Set the reverse name of a public IPv4 address, or restore the platform's with null."""
         return self.answer(assign.rename(self.actor, self.get_entity(), self.validated()["rdns"]))
 
-    def destroy(self, request, compute_id, id) -> JSONResponse:
+    def destroy(self, request: Request, compute_id: int, id: str) -> JSONResponse:
         """Delete an IPv4 address of the instance, but its last public one."""
         assign.delete(self.actor, self.get_entity())
         return JSONResponse()

@@ -1,5 +1,7 @@
 """Moving an instance to another host or region."""
 
+from django.db.models import QuerySet
+from rest_framework.request import Request
 from rest_framework.serializers import BooleanField, CharField
 
 from accounts.actors import Actor
@@ -8,6 +10,7 @@ from compute.api.resources import InstanceResource
 from compute.models import Instance
 from compute.services.hosts.moves import migrate
 from config.api.access import READ_WRITE
+from config.api.paths import PathParameters
 from config.api.responses import JSONResponse
 from config.api.serializers import Resource
 from config.api.views import ResourceViewSet
@@ -29,10 +32,10 @@ class MigrateViewSet(ResourceViewSet[Actor, Instance]):
     grants = {"migrate": READ_WRITE}
 
     @staticmethod
-    def objects(actor, path):
+    def objects(actor: Actor, path: PathParameters) -> QuerySet[Instance]:
         return Instance.objects.visible_to(actor)
 
-    def migrate(self, request, id) -> JSONResponse:
+    def migrate(self, request: Request, id: int) -> JSONResponse:
         """Start the host migration that is scheduled for an instance, or move it to another region.
 
         With `region` it moves there, with its disks and profiles; its addresses, the names set on them and its IPv6

@@ -1,5 +1,10 @@
 """The addresses and IPv6 ranges of an account, whichever instances have them."""
 
+from typing import Any
+
+from django.db.models import QuerySet
+from rest_framework.request import Request
+
 from accounts.actors import Actor
 from compute.api.addresses import (
     AddressAllocation,
@@ -17,6 +22,7 @@ from compute.api.addresses import (
 from compute.models import Address, IPv6Range
 from compute.services.networking import assign, ranges, reassign
 from config.api.access import READ_ONLY, READ_WRITE, Scope
+from config.api.paths import PathParameters
 from config.api.responses import JSONResponse
 from config.api.views import ResourceViewSet
 from config.errors import Invalid, Missing
@@ -41,10 +47,10 @@ class AddressViewSet(ResourceViewSet[Actor, Address]):
     lookup = "address"
 
     @staticmethod
-    def objects(actor, path):
+    def objects(actor: Actor, path: PathParameters) -> QuerySet[Address]:
         return Address.objects.visible_to(actor)
 
-    def add(self, request) -> JSONResponse:
+    def add(self, request: Request) -> JSONResponse:
         """Add an IPv4 address to an instance, as `POST /compute/instances/{id}/ips` does."""
         given = self.validated()
         pk = given["compute_id"]
@@ -53,7 +59,7 @@ class AddressViewSet(ResourceViewSet[Actor, Address]):
             raise Invalid("compute_id is not valid", "compute_id")
         return self.answer(assign.add(self.actor, instance, public=given["public"]))
 
-    def rename(self, request, id) -> JSONResponse:
+    def rename(self, request: Request, id: str) -> JSONResponse:
         """Set the reverse name of a public IPv4 address, or restore the platform's with null."""
         return self.answer(assign.rename(self.actor, self.get_entity(), self.validated()["rdns"]))
 
@@ -67,10 +73,10 @@ class MoveViewSet(ResourceViewSet[Actor, Address]):
     grants = {"assign": READ_WRITE, "share": READ_WRITE}
 
     @staticmethod
-    def objects(actor, path):
+    def objects(actor: Actor, path: PathParameters) -> QuerySet[Address]:
         return Address.objects.visible_to(actor)
 
-    def assign(self, request) -> JSONResponse:
+    def assign(self, request: Request) -> JSONResponse:
         """Give addresses and IPv6 ranges of a region to other instances, all or none.
 
         Instances may swap theirs. Each keeps at least one public IPv4 address, and has at most one private one.
@@ -80,7 +86,7 @@ class MoveViewSet(ResourceViewSet[Actor, Address]):
         reassign.assign(self.actor, given["region"], moves)
         return JSONResponse()
 
-    def share(self, request) -> JSONResponse:
+    def share(self, request: Request) -> JSONResponse:
         """Say which public IPv4 addresses of others an instance may take over (IP failover).
 
         What is not named is shared with it no longer.
@@ -106,23 +112,23 @@ class IPv6RangeViewSet(ResourceViewSet[Actor, IPv6Range]):
     grants = {"list": READ_ONLY, "retrieve": READ_ONLY, "allocate": READ_WRITE, "destroy": READ_WRITE}
 
     @staticmethod
-    def objects(actor, path):
+    def objects(actor: Actor, path: PathParameters) -> QuerySet[IPv6Range]:
         return IPv6Range.objects.visible_to(actor).filter(kind=IPv6Range.Kind.RANGE)
 
     def get_entity(self) -> IPv6Range:
         """The range that begins at the path's address; a prefix length, where there is one, has to be its own."""
         first, _, length = self.kwargs["id"].partition("/")
-        found = self.objects(self.viewer, self.kwargs).filter(range=first).first()
+        found = self.objects(self.actor, self.kwargs).filter(range=first).first()
         if found is None or (length and int(length) != found.prefix):
             raise Missing
         self.check_level(found)
         return found
 
-    def retrieve(self, request, **path) -> JSONResponse:
+    def retrieve(self, request: Request, **path: Any) -> JSONResponse:
         """One range, with the instances it is routed to."""
         return JSONResponse(IPv6RangeDetail.shape().of_instance(self.get_entity()))
 
-    def allocate(self, request) -> JSONResponse:
+    def allocate(self, request: Request) -> JSONResponse:
         """Create a range that is routed to an instance.
 
         The instance is named by `compute_id`, or by its SLAAC address as `route_target`.
@@ -131,7 +137,7 @@ class IPv6RangeViewSet(ResourceViewSet[Actor, IPv6Range]):
         target = route_target(made.route_target, made.instance.ipv6 if made.instance else None)
         return JSONResponse({"range": str(made), "route_target": target})
 
-    def destroy(self, request, id) -> JSONResponse:
+    def destroy(self, request: Request, id: str) -> JSONResponse:
         """Delete a range. Its addresses lead nowhere from then on."""
         ranges.delete(self.actor, self.get_entity())
         return JSONResponse()
@@ -145,5 +151,5 @@ class IPv6PoolViewSet(ResourceViewSet[Actor, IPv6Range]):
     grants = {"list": READ_ONLY}
 
     @staticmethod
-    def objects(actor, path):
+    def objects(actor: Actor, path: PathParameters) -> QuerySet[IPv6Range]:
         return IPv6Range.objects.visible_to(actor).filter(kind=IPv6Range.Kind.POOL)

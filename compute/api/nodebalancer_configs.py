@@ -4,8 +4,9 @@ from collections.abc import Mapping
 from typing import Any
 
 from django.core.validators import RegexValidator
-from django.db.models import Count, OuterRef, Subquery
+from django.db.models import Count, Model, OuterRef, QuerySet, Subquery
 from django.db.models.functions import Coalesce, JSONObject
+from rest_framework.request import Request
 from rest_framework.serializers import BooleanField, CharField, ChoiceField, IntegerField
 
 from accounts.actors import Actor
@@ -16,6 +17,7 @@ from compute.services.nodebalancers.certificates import LONGEST
 from compute.services.nodebalancers.configs import REDACTED, ConfigWish
 from config.api.access import READ_ONLY, READ_WRITE
 from config.api.fields import Annotated, Computed
+from config.api.paths import PathParameters
 from config.api.responses import JSONResponse
 from config.api.serializers import Resource
 from config.api.views import ResourceViewSet
@@ -153,31 +155,31 @@ class BalancerConfigViewSet(ResourceViewSet[Actor, NodeBalancerConfig]):
     related = ("nodebalancer",)
 
     @staticmethod
-    def objects(actor, path):
+    def objects(actor: Actor, path: PathParameters) -> QuerySet[NodeBalancerConfig]:
         return Config.objects.filter(nodebalancer__in=its_balancer(actor, path).values("pk"))
 
-    def check_level(self, entity) -> None:
+    def check_level(self, entity: Model) -> None:
         """A rebuild needs what a create does, and on top of it what every change of this load balancer does."""
         super().check_level(entity)
         if self.action == "rebuild" and not NodeBalancer.objects.writable_by(self.actor).filter(pk=entity.pk):
             raise Denied
 
-    def create(self, request, nodebalancer_id) -> JSONResponse:
+    def create(self, request: Request, nodebalancer_id: int) -> JSONResponse:
         """Have a load balancer listen on one more port."""
         config = configs.create(self.actor, self.get_parent(), wish_of(self.validated()))
         return self.retrieve(request, nodebalancer_id=nodebalancer_id, id=config.pk)
 
-    def update(self, request, nodebalancer_id, id) -> JSONResponse:
+    def update(self, request: Request, nodebalancer_id: int, id: int) -> JSONResponse:
         """Change what is given of a config."""
         configs.update(self.actor, self.get_entity(), wish_of(self.validated(partial=True)))
         return self.retrieve(request, nodebalancer_id=nodebalancer_id, id=id)
 
-    def destroy(self, request, nodebalancer_id, id) -> JSONResponse:
+    def destroy(self, request: Request, nodebalancer_id: int, id: int) -> JSONResponse:
         """Close a port, and drop its nodes."""
         configs.delete(self.actor, self.get_entity())
         return JSONResponse()
 
-    def rebuild(self, request, nodebalancer_id, id) -> JSONResponse:
+    def rebuild(self, request: Request, nodebalancer_id: int, id: int) -> JSONResponse:
         """Replace a config and its nodes as a whole: what is not given has its default.
 
         Nodes named by their `id` stay. The certificate and its key stay too where none are given.

@@ -6,6 +6,7 @@ from typing import Any
 from django.core.validators import RegexValidator
 from django.db import models
 from django.db.models import QuerySet
+from rest_framework.request import Request
 from rest_framework.serializers import CharField, ChoiceField, IntegerField
 
 from accounts.actors import Actor
@@ -13,6 +14,7 @@ from compute.models import NodeBalancer, NodeBalancerConfig, NodeBalancerNode
 from compute.services.nodebalancers import nodes
 from compute.services.nodebalancers.nodes import NodeWish
 from config.api.access import READ_ONLY, READ_WRITE
+from config.api.paths import PathParameters
 from config.api.responses import JSONResponse
 from config.api.serializers import Resource
 from config.api.views import ResourceViewSet
@@ -57,12 +59,12 @@ def node_wish(given: Mapping[str, Any]) -> NodeWish:
     return NodeWish(**given)
 
 
-def its_balancer(actor, path) -> QuerySet[NodeBalancer]:
+def its_balancer(actor: Actor, path: PathParameters) -> QuerySet[NodeBalancer]:
     """The load balancer that the path names, if it exists for the actor."""
     return NodeBalancer.objects.visible_to(actor).filter(pk=path["nodebalancer_id"])
 
 
-def its_config(actor, path) -> QuerySet[NodeBalancerConfig]:
+def its_config(actor: Actor, path: PathParameters) -> QuerySet[NodeBalancerConfig]:
     """The config that the path names, if its load balancer exists for the actor."""
     mine = its_balancer(actor, path).values("pk")
     return NodeBalancerConfig.objects.filter(nodebalancer__in=mine, pk=path["config_id"])
@@ -81,20 +83,20 @@ class BalancerNodeViewSet(ResourceViewSet[Actor, NodeBalancerNode]):
     related = ("config__nodebalancer",)
 
     @staticmethod
-    def objects(actor, path):
+    def objects(actor: Actor, path: PathParameters) -> QuerySet[NodeBalancerNode]:
         return NodeBalancerNode.objects.filter(config__in=its_config(actor, path).values("pk"))
 
-    def create(self, request, nodebalancer_id, config_id) -> JSONResponse:
+    def create(self, request: Request, nodebalancer_id: int, config_id: int) -> JSONResponse:
         """Add a node to a config."""
         config: NodeBalancerConfig = self.get_parent()
         return self.answer(nodes.create(self.actor, config, node_wish(self.validated())))
 
-    def update(self, request, nodebalancer_id, config_id, id) -> JSONResponse:
+    def update(self, request: Request, nodebalancer_id: int, config_id: int, id: int) -> JSONResponse:
         """Change what is given of a node."""
         node = self.get_entity()
         return self.answer(nodes.update(self.actor, node, node_wish(self.validated(partial=True))))
 
-    def destroy(self, request, nodebalancer_id, config_id, id) -> JSONResponse:
+    def destroy(self, request: Request, nodebalancer_id: int, config_id: int, id: int) -> JSONResponse:
         """Take a node out of a config."""
         nodes.delete(self.actor, self.get_entity())
         return JSONResponse()

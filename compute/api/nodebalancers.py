@@ -4,9 +4,10 @@ from typing import Any
 
 from django.core.validators import RegexValidator
 from django.db import models
-from django.db.models import F, Func, OuterRef, Subquery, Value
+from django.db.models import F, Func, OuterRef, QuerySet, Subquery, Value
 from django.db.models.functions import Cast, Coalesce, JSONObject, Now, Round
 from drf_spectacular.utils import extend_schema_field
+from rest_framework.request import Request
 from rest_framework.serializers import (
     CharField,
     DateTimeField,
@@ -25,6 +26,7 @@ from compute.services.nodebalancers import nodebalancers, stats
 from compute.services.nodebalancers.nodebalancers import NodeBalancerSpec
 from config.api.access import READ_ONLY, READ_WRITE
 from config.api.fields import Annotated
+from config.api.paths import PathParameters
 from config.api.responses import JSONResponse
 from config.api.serializers import Resource
 from config.api.views import ResourceViewSet
@@ -141,10 +143,10 @@ class NodeBalancerViewSet(ResourceViewSet[Actor, NodeBalancer]):
     throttle = {"stats": "stats"}
 
     @staticmethod
-    def objects(actor, path):
+    def objects(actor: Actor, path: PathParameters) -> QuerySet[NodeBalancer]:
         return NodeBalancer.objects.visible_to(actor)
 
-    def create(self, request) -> JSONResponse:
+    def create(self, request: Request) -> JSONResponse:
         """Create a load balancer, also with configs and their nodes."""
         given: dict[str, Any] = self.validated()
         configs = tuple(map(wish_of, given.pop("configs", ())))
@@ -152,7 +154,7 @@ class NodeBalancerViewSet(ResourceViewSet[Actor, NodeBalancer]):
             request, id=nodebalancers.create(self.actor, NodeBalancerSpec(**given, configs=configs)).pk
         )
 
-    def update(self, request, id) -> JSONResponse:
+    def update(self, request: Request, id: int) -> JSONResponse:
         """Change label, throttle or tags."""
         balancer = self.get_entity()
         given = self.validated(partial=True)
@@ -160,12 +162,12 @@ class NodeBalancerViewSet(ResourceViewSet[Actor, NodeBalancer]):
         nodebalancers.update(self.actor, balancer, given, tags)
         return self.retrieve(request, id=id)
 
-    def destroy(self, request, id) -> JSONResponse:
+    def destroy(self, request: Request, id: int) -> JSONResponse:
         """Delete a load balancer with its configs and nodes, and give its address back."""
         nodebalancers.delete(self.actor, self.get_entity())
         return JSONResponse()
 
-    def stats(self, request, id) -> JSONResponse:
+    def stats(self, request: Request, id: int) -> JSONResponse:
         """What went through in the last 24 hours, in averages of five minutes."""
         return JSONResponse(stats.of_last_day(self.get_entity()))
 
@@ -179,6 +181,6 @@ class InstanceNodeBalancerViewSet(ResourceViewSet[Actor, NodeBalancer]):
     parent = staticmethod(its_instance)
 
     @staticmethod
-    def objects(actor, path):
+    def objects(actor: Actor, path: PathParameters) -> QuerySet[NodeBalancer]:
         nodes = NodeBalancerNode.objects.filter(instance__in=its_instance(actor, path).values("pk"))
         return NodeBalancer.objects.visible_to(actor).filter(pk__in=nodes.values("config__nodebalancer"))

@@ -1,5 +1,7 @@
 """Making an instance anew from an image, and getting into one whose password is lost."""
 
+from django.db.models import QuerySet
+from rest_framework.request import Request
 from rest_framework.serializers import BooleanField, CharField
 
 from accounts.actors import Actor
@@ -9,6 +11,7 @@ from compute.models import Instance
 from compute.services.instances import root_passwords
 from compute.services.instances.rebuild import RebuildSpec, rebuild
 from config.api.access import READ_WRITE
+from config.api.paths import PathParameters
 from config.api.responses import JSONResponse
 from config.api.serializers import Resource
 from config.api.views import ResourceViewSet
@@ -38,10 +41,10 @@ class RebuildViewSet(ResourceViewSet[Actor, Instance]):
     grants = {"rebuild": READ_WRITE, "password": READ_WRITE}
 
     @staticmethod
-    def objects(actor, path):
+    def objects(actor: Actor, path: PathParameters) -> QuerySet[Instance]:
         return Instance.objects.visible_to(actor)
 
-    def rebuild(self, request, id) -> JSONResponse:
+    def rebuild(self, request: Request, id: int) -> JSONResponse:
         """Delete all disks and profiles of an instance and deploy an image, as on a new one. Cannot be undone.
 
         It shows `rebuilding`, then `running`, or `offline` with `booted` false. It keeps its addresses, label, type
@@ -49,7 +52,7 @@ class RebuildViewSet(ResourceViewSet[Actor, Instance]):
         """
         return self.answer(rebuild(self.actor, self.get_entity(), RebuildSpec(**spec_fields(self.validated()))))
 
-    def password(self, request, id) -> JSONResponse:
+    def password(self, request: Request, id: int) -> JSONResponse:
         """Set root's password on an instance that is off and has only one disk that is not swap.
 
         With several, use the `password` of the disk. The event `password_reset` tells when it is set.

@@ -1,5 +1,8 @@
 """Rescue of an instance."""
 
+from django.db.models import QuerySet
+from rest_framework.request import Request
+
 from accounts.actors import Actor
 from compute.api.configs import Devices
 from compute.api.instances import WRITE
@@ -7,6 +10,7 @@ from compute.api.resources import InstanceResource
 from compute.models import Instance
 from compute.services.instances.rescue import rescue
 from config.api.access import READ_WRITE
+from config.api.paths import PathParameters
 from config.api.responses import JSONResponse
 from config.api.serializers import Resource
 from config.api.views import ResourceViewSet
@@ -33,10 +37,10 @@ class RescueViewSet(ResourceViewSet[Actor, Instance]):
     grants = {"rescue": READ_WRITE}
 
     @staticmethod
-    def objects(actor, path):
+    def objects(actor: Actor, path: PathParameters) -> QuerySet[Instance]:
         return Instance.objects.visible_to(actor)
 
-    def rescue(self, request, id) -> JSONResponse:
+    def rescue(self, request: Request, id: int) -> JSONResponse:
         """Boot an instance into rescue, from the platform's own system with `devices` at hand.
 
         It lasts until the next boot, which is from the profile booted before. The instance shows `rebooting`.

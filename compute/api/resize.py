@@ -1,5 +1,7 @@
 """Giving an instance another type."""
 
+from django.db.models import QuerySet
+from rest_framework.request import Request
 from rest_framework.serializers import BooleanField, CharField
 
 from accounts.actors import Actor
@@ -8,6 +10,7 @@ from compute.api.resources import InstanceResource
 from compute.models import Instance
 from compute.services.instances.resize import mutate, resize
 from config.api.access import READ_WRITE
+from config.api.paths import PathParameters
 from config.api.responses import JSONResponse
 from config.api.serializers import Resource
 from config.api.views import ResourceViewSet
@@ -35,10 +38,10 @@ class ResizeViewSet(ResourceViewSet[Actor, Instance]):
     grants = {"resize": READ_WRITE, "mutate": READ_WRITE}
 
     @staticmethod
-    def objects(actor, path):
+    def objects(actor: Actor, path: PathParameters) -> QuerySet[Instance]:
         return Instance.objects.visible_to(actor)
 
-    def resize(self, request, id) -> JSONResponse:
+    def resize(self, request: Request, id: int) -> JSONResponse:
         """Give an instance another type. It shows `migrating`, and is booted again at the end if it ran.
 
         Its disks must fit the type. With `allow_auto_disk_resize`, an instance that has just one ext3 or ext4 disk
@@ -48,7 +51,7 @@ class ResizeViewSet(ResourceViewSet[Actor, Instance]):
         resize(self.actor, self.get_entity(), given["type"], given["allow_auto_disk_resize"])
         return JSONResponse()
 
-    def mutate(self, request, id) -> JSONResponse:
+    def mutate(self, request: Request, id: int) -> JSONResponse:
         """Upgrade an instance of a deprecated type to the type that replaces it, as a resize does."""
         mutate(self.actor, self.get_entity(), self.validated()["allow_auto_disk_resize"])
         return JSONResponse()

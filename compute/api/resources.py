@@ -2,6 +2,7 @@
 
 import re
 from datetime import datetime
+from typing import Any
 
 from drf_spectacular.utils import extend_schema_field
 from rest_framework.serializers import (
@@ -28,10 +29,10 @@ LABEL = r"^[A-Za-z0-9](?:[A-Za-z0-9]|[-_.](?![-_.]))*[A-Za-z0-9]$"
 class LabelField(CharField):
     """3..64 characters that begin and end alphanumeric, with no two of ``-_.`` in a row."""
 
-    def __init__(self, **kwargs):
+    def __init__(self, **kwargs: Any):
         super().__init__(min_length=3, max_length=64, **kwargs)
 
-    def to_internal_value(self, data):
+    def to_internal_value(self, data: Any) -> Any:
         value = super().to_internal_value(data)
         if not re.match(LABEL, value, re.ASCII):
             self.fail("invalid")
@@ -125,7 +126,7 @@ class InterfaceResource(Resource):
 class InterfacesField(JSONField):
     """The interfaces of a profile, in order. A column of JSON, checked as a list of `InterfaceResource`."""
 
-    def to_internal_value(self, data):
+    def to_internal_value(self, data: Any) -> Any:
         return InterfaceResource(many=True).run_validation(data)
 
 

@@ -1,11 +1,16 @@
 """Deployment scripts: the public ones, and those of the account."""
 
+from typing import Any
+
+from django.db.models import QuerySet
+from rest_framework.request import Request
 from rest_framework.serializers import BooleanField, CharField, DateTimeField, IntegerField, ListField
 
 from accounts.actors import Actor
 from compute.models import StackScript
 from compute.services.stackscripts import stackscripts
 from config.api.access import READ_ONLY, READ_WRITE, Scope
+from config.api.paths import PathParameters
 from config.api.responses import JSONResponse
 from config.api.serializers import Resource
 from config.api.views import ResourceViewSet
@@ -77,28 +82,28 @@ class StackScriptViewSet(ResourceViewSet[Actor, StackScript]):
     }
 
     @staticmethod
-    def objects(actor, path):
+    def objects(actor: Actor | None, path: PathParameters) -> QuerySet[StackScript]:
         return StackScript.objects.visible_to(actor).for_api(actor)
 
-    def check_level(self, entity) -> None:
+    def check_level(self, entity: Any) -> None:
         """A public script is seen by all and changed by its account alone."""
         if entity.account_id != self.actor.account_id:
             raise Denied
         super().check_level(entity)
 
-    def create(self, request) -> JSONResponse:
+    def create(self, request: Request) -> JSONResponse:
         """Create a script. What it asks for is read out of its UDF tags."""
         made = stackscripts.create(self.actor, self.validated())
         # once more for what comes with a row of the list: the author's picture among it
         return self.answer(StackScript.objects.for_api(self.actor).get(pk=made.pk))
 
-    def update(self, request, id) -> JSONResponse:
+    def update(self, request: Request, id: int) -> JSONResponse:
         """Change a script of the account. A public one cannot be made private again."""
         script = self.get_entity()
         stackscripts.update(self.actor, script, self.validated(partial=True))
         return self.answer(script)
 
-    def destroy(self, request, id) -> JSONResponse:
+    def destroy(self, request: Request, id: int) -> JSONResponse:
         """Delete a script of the account. Disks deployed with it stay as they are."""
         stackscripts.delete(self.actor, self.get_entity())
         return JSONResponse()

@@ -3,7 +3,9 @@
 from datetime import date
 from typing import Any
 
+from django.db.models import QuerySet
 from django.utils.timezone import now
+from rest_framework.request import Request
 from rest_framework.serializers import CharField, FloatField, IntegerField, ListField
 
 from accounts.actors import Actor
@@ -13,6 +15,7 @@ from compute.services.common.months import FIRST_YEAR, LAST_YEAR
 from compute.services.stats import stats, transfer
 from config.api.access import ACCOUNT_READ, READ_ONLY
 from config.api.fields import Absent
+from config.api.paths import PathParameters
 from config.api.responses import JSONResponse
 from config.api.serializers import Resource
 from config.api.views import ResourceViewSet
@@ -106,7 +109,7 @@ class _InstanceViewSet(ResourceViewSet[Actor, Instance]):
     related = ("type",)
 
     @staticmethod
-    def objects(actor, path):
+    def objects(actor: Actor, path: PathParameters) -> QuerySet[Instance]:
         return Instance.objects.visible_to(actor)
 
 
@@ -120,11 +123,11 @@ class StatsViewSet(_InstanceViewSet):
     throttle = dict.fromkeys(scopes, "stats")
     cache_control = "private, max-age=180"
 
-    def day(self, request, id) -> JSONResponse:
+    def day(self, request: Request, id: int) -> JSONResponse:
         """The last 24 hours, in averages of five minutes."""
         return JSONResponse(stats.of_last_day(self.get_entity(), now()))
 
-    def month(self, request, id, year, month) -> JSONResponse:
+    def month(self, request: Request, id: int, year: int, month: int) -> JSONResponse:
         """A month, in averages of an hour, or of a day where it is long ago."""
         instance = self.get_entity()
         return JSONResponse(stats.of_month(instance, named(year, month)))
@@ -138,11 +141,11 @@ class TransferViewSet(_InstanceViewSet):
     scopes = {"current": READ, "month": READ}
     grants = dict.fromkeys(scopes, READ_ONLY)
 
-    def current(self, request, id) -> JSONResponse:
+    def current(self, request: Request, id: int) -> JSONResponse:
         """What the compute has used of its transfer this month."""
         return JSONResponse(shown(transfer.of_instance(self.get_entity(), now())))
 
-    def month(self, request, id, year, month) -> JSONResponse:
+    def month(self, request: Request, id: int, year: int, month: int) -> JSONResponse:
         """What a compute has received and sent in a month."""
         instance = self.get_entity()
         received, sent = transfer.in_month(instance, named(year, month))
@@ -158,10 +161,10 @@ class AccountTransferViewSet(ResourceViewSet[Actor, Account]):
     grants = {"current": ACCOUNT_READ}
 
     @staticmethod
-    def objects(actor, path):
+    def objects(actor: Actor, path: PathParameters) -> QuerySet[Account]:
         return Account.objects.filter(pk=actor.account_id)
 
-    def current(self, request) -> JSONResponse:
+    def current(self, request: Request) -> JSONResponse:
         """What the account has used of its transfer this month."""
         account = Account.objects.get(pk=self.actor.account_id)
         return JSONResponse(shown(transfer.of_account(account, now())))

@@ -8,6 +8,7 @@ from accounts.actors import Actor
 from compute.models import VLAN
 from compute.models.networks import naming_before
 from config.api.access import READ_ONLY
+from config.api.paths import PathParameters
 from config.api.serializers import Resource
 from config.api.views import ResourceViewSet
 
@@ -33,6 +34,6 @@ class VLANViewSet(ResourceViewSet[Actor, VLAN]):
     grants = {"list": READ_ONLY}
 
     @staticmethod
-    def objects(actor, path) -> QuerySet[VLAN]:
+    def objects(actor: Actor, path: PathParameters) -> QuerySet[VLAN]:
         ids = naming_before(actor).order_by("instance").values("instance").distinct()
         return VLAN.objects.visible_to(actor).annotate(on_it=ArraySubquery(ids))

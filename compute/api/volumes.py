@@ -3,7 +3,8 @@
 import re
 from typing import Any
 
-from django.db.models import BigIntegerField
+from django.db.models import BigIntegerField, QuerySet
+from rest_framework.request import Request
 from rest_framework.serializers import BooleanField, CharField, ChoiceField, DateTimeField, IntegerField, ListField
 
 from accounts.actors import Actor
@@ -13,6 +14,7 @@ from compute.services.volumes import volumes
 from compute.services.volumes.volumes import Place, VolumeSpec
 from config.api.access import READ_ONLY, READ_WRITE
 from config.api.fields import Computed
+from config.api.paths import PathParameters
 from config.api.responses import JSONResponse
 from config.api.serializers import Resource
 from config.api.views import ResourceViewSet
@@ -27,10 +29,10 @@ BOTH = (WRITE, "computes:read_write")
 class LabelField(CharField):
     """A letter, then letters, digits, dashes and underscores with no two dashes or underscores in a row."""
 
-    def __init__(self, **kwargs):
+    def __init__(self, **kwargs: Any):
         super().__init__(min_length=1, max_length=32, **kwargs)
 
-    def to_internal_value(self, data):
+    def to_internal_value(self, data: Any) -> Any:
         value = super().to_internal_value(data)
         if not re.fullmatch(LABEL, value, re.ASCII):
             self.fail("invalid")
@@ -148,10 +150,10 @@ class VolumeViewSet(ResourceViewSet[Actor, Volume]):
     }
 
     @staticmethod
-    def objects(actor, path):
+    def objects(actor: Actor, path: PathParameters) -> QuerySet[Volume]:
         return Volume.objects.visible_to(actor)
 
-    def create(self, request) -> JSONResponse:
+    def create(self, request: Request) -> JSONResponse:
         """Create a volume, in a region or attached to an instance of it. Follow the event `volume_create`.
 
         Attached, it is also in the profile `config_id`, by default the one that the instance boots next; a running
@@ -168,27 +170,27 @@ class VolumeViewSet(ResourceViewSet[Actor, Volume]):
         )
         return self.answer(volumes.create(self.actor, spec))
 
-    def update(self, request, id) -> JSONResponse:
+    def update(self, request: Request, id: int) -> JSONResponse:
         """Change label and tags. A running instance finds it by its new path from its next boot on."""
         given: dict[str, Any] = self.validated(partial=True)
         tags = given.pop("tags", None)
         changed = volumes.update(self.actor, self.get_entity(), given, None if tags is None else tuple(tags))
         return self.answer(changed)
 
-    def destroy(self, request, id) -> JSONResponse:
+    def destroy(self, request: Request, id: int) -> JSONResponse:
         """Delete a volume that is attached nowhere. Cannot be undone."""
         volumes.delete(self.actor, self.get_entity())
         return JSONResponse()
 
-    def clone(self, request, id) -> JSONResponse:
+    def clone(self, request: Request, id: int) -> JSONResponse:
         """Copy an active volume, byte for byte, into a new one of the same size and region."""
         return self.answer(volumes.clone(self.actor, self.get_entity(), self.validated()["label"]))
 
-    def resize(self, request, id) -> JSONResponse:
+    def resize(self, request: Request, id: int) -> JSONResponse:
         """Let an active volume grow, attached or not. It shows `resizing`, and its new size when that is true."""
         return self.answer(volumes.resize(self.actor, self.get_entity(), self.validated()["size"]))
 
-    def attach(self, request, id) -> JSONResponse:
+    def attach(self, request: Request, id: int) -> JSONResponse:
         """Attach a volume to an instance of its region, running or not.
 
         It goes into a free slot of the profile `config_id`, by default the one that boots next; a running instance
@@ -197,7 +199,7 @@ class VolumeViewSet(ResourceViewSet[Actor, Volume]):
         given: dict[str, Any] = {name: value for name, value in self.validated().items() if value is not None}
         return self.answer(volumes.attach(self.actor, self.get_entity(), Place(**given)))
 
-    def detach(self, request, id) -> JSONResponse:
+    def detach(self, request: Request, id: int) -> JSONResponse:
         """Take a volume from its instance, running or not, and out of its profiles. Unmount it first.
 
         Follow the event `volume_detach`: until it ends, the volume shows where it was.
@@ -215,5 +217,5 @@ class InstanceVolumeViewSet(ResourceViewSet[Actor, Volume]):
     parent = staticmethod(its_instance)
 
     @staticmethod
-    def objects(actor, path):
+    def objects(actor: Actor, path: PathParameters) -> QuerySet[Volume]:
         return Volume.objects.visible_to(actor).filter(instance__in=its_instance(actor, path).values("pk"))

@@ -34,7 +34,7 @@ class AddressPool(models.Model):
     class Meta:
         ordering = ("region", "kind", "id")
 
-    def __str__(self):
+    def __str__(self) -> str:
         return f"{self.network} ({self.kind}, {self.region_id})"
 
 
@@ -174,5 +174,5 @@ class Address(models.Model):
             ),
         ]
 
-    def __str__(self):
+    def __str__(self) -> str:
         return self.address

@@ -73,7 +73,7 @@ class Backup(models.Model):
             ),
         ]
 
-    def __str__(self):
+    def __str__(self) -> str:
         return self.label or f"{self.type} backup {self.pk}"
 
     @property

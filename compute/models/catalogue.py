@@ -1,5 +1,7 @@
 """What can be bought and booted: instance types, kernels, images."""
 
+from typing import Self
+
 from django.db import models
 from django.db.models import Exists, Q
 
@@ -37,7 +39,7 @@ class InstanceType(models.Model):
     class Meta:
         ordering = ("id",)
 
-    def __str__(self):
+    def __str__(self) -> str:
         return self.label
 
 
@@ -59,7 +61,7 @@ class Kernel(models.Model):
     class Meta:
         ordering = ("id",)
 
-    def __str__(self):
+    def __str__(self) -> str:
         return self.label
 
 
@@ -72,7 +74,7 @@ class ImageQuerySet(GrantedQuerySet):
     entity_type = "image"
     grant_key = "number"
 
-    def visible_to(self, actor: Actor | None):
+    def visible_to(self, actor: Actor | None) -> Self:
         """Public images for everyone, and the account's own as far as a restricted user's grants go.
 
         One that is being deleted is there for nobody any more.
@@ -131,7 +133,7 @@ class Image(models.Model):
             ),
         ]
 
-    def __str__(self):
+    def __str__(self) -> str:
         return self.label
 
     @property
@@ -157,5 +159,5 @@ class SeededRow(models.Model):
     class Meta:
         constraints = [models.UniqueConstraint(fields=("kind", "key"), name="seeded_row")]
 
-    def __str__(self):
+    def __str__(self) -> str:
         return f"{self.kind} {self.key}"

@@ -60,7 +60,7 @@ class Domain(models.Model):
             models.CheckConstraint(condition=Q(type="master") | Q(master_ips__len__gt=0), name="slave_has_masters"),
         ]
 
-    def __str__(self):
+    def __str__(self) -> str:
         return self.label
 
 
@@ -101,5 +101,5 @@ class DomainRecord(models.Model):
         ordering = ("id",)
         indexes = [models.Index(fields=("domain", "id"), name="record_page")]
 
-    def __str__(self):
+    def __str__(self) -> str:
         return f"{self.name or '@'} {self.type} {self.target}"

@@ -46,7 +46,7 @@ class Firewall(models.Model):
             ),
         ]
 
-    def __str__(self):
+    def __str__(self) -> str:
         return self.label
 
 
@@ -72,7 +72,7 @@ class FirewallDevice(models.Model):
             ),
         ]
 
-    def __str__(self):
+    def __str__(self) -> str:
         return f"{self.firewall} on {self.instance_id}"
 
 
@@ -103,7 +103,7 @@ class PacketFilter(models.Model):
         ordering = ("-pk",)
         indexes = [models.Index(fields=("run_at",), condition=Q(applied__lt=F("wanted")), name="packet_filter_due")]
 
-    def __str__(self):
+    def __str__(self) -> str:
         return f"packet filter of {self.instance}"
 
     @property

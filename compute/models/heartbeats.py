@@ -33,5 +33,5 @@ class Heartbeat(models.Model):
     class Meta:
         ordering = ("-seen",)
 
-    def __str__(self):
+    def __str__(self) -> str:
         return f"{self.kind} {self.pid} on {self.hostname}"

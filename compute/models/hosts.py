@@ -47,7 +47,7 @@ class Host(models.Model):
             models.CheckConstraint(condition=Q(disk_used__lte=F("disk")), name="host_disk"),
         ]
 
-    def __str__(self):
+    def __str__(self) -> str:
         return self.label
 
 
@@ -65,7 +65,7 @@ class Reservation(models.Model):
             models.UniqueConstraint(fields=("instance", "host"), name="one_reservation_per_host"),
         ]
 
-    def __str__(self):
+    def __str__(self) -> str:
         return f"{self.instance_id} on {self.host_id}"
 
 
@@ -102,5 +102,5 @@ class HostMigration(models.Model):
             models.Index(fields=("when",), condition=Q(status="pending"), name="host_migration_due"),
         ]
 
-    def __str__(self):
+    def __str__(self) -> str:
         return f"migration of {self.instance_id} at {self.when:%Y-%m-%d %H:%M}"

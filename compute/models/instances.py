@@ -132,7 +132,7 @@ class Instance(models.Model):
             models.Index(fields=("id",), condition=UNSCHEDULED, name="instance_unscheduled"),
         ]
 
-    def __str__(self):
+    def __str__(self) -> str:
         return self.label
 
 
@@ -168,7 +168,7 @@ class Disk(models.Model):
     class Meta:
         ordering = ("id",)
 
-    def __str__(self):
+    def __str__(self) -> str:
         return self.label
 
 
@@ -215,7 +215,7 @@ class Config(models.Model):
         ordering = ("id",)
         indexes = [GinIndex(fields=("interfaces",), opclasses=("jsonb_path_ops",), name="config_interfaces")]
 
-    def __str__(self):
+    def __str__(self) -> str:
         return self.label
 
 
@@ -235,5 +235,5 @@ class ConfigDevice(models.Model):
             models.UniqueConstraint(fields=("config", "disk"), name="disk_once_per_config"),
         ]
 
-    def __str__(self):
+    def __str__(self) -> str:
         return f"{self.slot}: {self.disk}"

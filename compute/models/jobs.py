@@ -104,5 +104,5 @@ class Job(models.Model):
             models.Index(fields=("run_at",), condition=Q(state__in=["active", "undoing"]), name="job_due"),
         ]
 
-    def __str__(self):
+    def __str__(self) -> str:
         return f"{self.kind} {self.pk}"

@@ -51,7 +51,7 @@ class VLAN(models.Model):
         ordering = ("id",)
         constraints = [models.UniqueConstraint(fields=("account", "region", "label"), name="vlan_label")]
 
-    def __str__(self):
+    def __str__(self) -> str:
         return self.label
 
 
@@ -99,7 +99,7 @@ class IPv6Range(models.Model):
         ordering = ("id",)
         constraints = [models.UniqueConstraint(fields=("range",), name="ipv6_range")]
 
-    def __str__(self):
+    def __str__(self) -> str:
         return f"{self.range}/{self.prefix}"
 
 
@@ -112,5 +112,5 @@ class AddressShare(models.Model):
     class Meta:
         constraints = [models.UniqueConstraint(fields=("address", "instance"), name="one_share")]
 
-    def __str__(self):
+    def __str__(self) -> str:
         return f"{self.address} with {self.instance_id}"

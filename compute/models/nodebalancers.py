@@ -56,7 +56,7 @@ class NodeBalancer(models.Model):
             GinIndex(fields=("tags",), name="nodebalancer_tags"),
         ]
 
-    def __str__(self):
+    def __str__(self) -> str:
         return self.label
 
 
@@ -147,7 +147,7 @@ class NodeBalancerConfig(models.Model):
             ),
         ]
 
-    def __str__(self):
+    def __str__(self) -> str:
         return f"{self.protocol} on port {self.port}"
 
     @property
@@ -194,7 +194,7 @@ class NodeBalancerNode(models.Model):
             ),
         ]
 
-    def __str__(self):
+    def __str__(self) -> str:
         return self.label
 
 
@@ -210,7 +210,7 @@ class NodeBalancerSample(models.Model):
     class Meta:
         constraints = [models.UniqueConstraint(fields=("nodebalancer", "at"), name="one_balancer_sample")]
 
-    def __str__(self):
+    def __str__(self) -> str:
         return f"{self.nodebalancer_id} at {self.at:%Y-%m-%d %H:%M}"
 
 
@@ -225,7 +225,7 @@ class NodeBalancerMeter(models.Model):
     received = models.BigIntegerField(default=0, help_text="Bytes.")
     sent = models.BigIntegerField(default=0, help_text="Bytes.")
 
-    def __str__(self):
+    def __str__(self) -> str:
         return f"meter of {self.nodebalancer_id}"
 
 
@@ -242,5 +242,5 @@ class NodeBalancerTransfer(models.Model):
     class Meta:
         constraints = [models.UniqueConstraint(fields=("nodebalancer", "month"), name="one_balancer_transfer")]
 
-    def __str__(self):
+    def __str__(self) -> str:
         return f"{self.nodebalancer_id} in {self.month:%Y-%m}"

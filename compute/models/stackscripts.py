@@ -1,5 +1,7 @@
 """Deployment scripts."""
 
+from typing import Self
+
 from django.contrib.postgres.fields import ArrayField
 from django.db import models
 from django.db.models import BooleanField, Count, Exists, ExpressionWrapper, OuterRef, Q, Subquery, Value
@@ -13,7 +15,7 @@ from compute.models.instances import Disk
 class StackScriptQuerySet(GrantedQuerySet):
     entity_type = "stackscript"
 
-    def visible_to(self, actor: Actor | None):
+    def visible_to(self, actor: Actor | None) -> Self:
         """Public scripts for everyone, and the account's own as far as a restricted user's grants go."""
         public = Q(is_public=True)
         if actor is None:
@@ -23,7 +25,7 @@ class StackScriptQuerySet(GrantedQuerySet):
             return self.filter(public | mine & Exists(self.grants(actor)))
         return self.filter(public | mine)
 
-    def for_api(self, actor: Actor | None):
+    def for_api(self, actor: Actor | None) -> Self:
         """Rows with what the API shows besides columns: whose, the author's picture, and how many disks run it."""
         author = User.objects.filter(username=OuterRef("username"), account_id=OuterRef("account_id"))
         disks = Disk.objects.filter(stackscript=OuterRef("pk")).order_by().values("stackscript")
@@ -68,5 +70,5 @@ class StackScript(models.Model):
             models.Index(fields=("account", "id"), name="stackscript_page"),
         ]
 
-    def __str__(self):
+    def __str__(self) -> str:
         return self.label

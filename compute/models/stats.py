@@ -34,7 +34,7 @@ class Sample(models.Model):
     class Meta:
         constraints = [models.UniqueConstraint(fields=("instance", "span", "at"), name="one_sample")]
 
-    def __str__(self):
+    def __str__(self) -> str:
         return f"{self.instance_id} at {self.at:%Y-%m-%d %H:%M}"
 
 
@@ -49,7 +49,7 @@ class Meter(models.Model):
     at = models.DateTimeField()
     counters = models.JSONField(default=dict)
 
-    def __str__(self):
+    def __str__(self) -> str:
         return f"meter of {self.instance_id}"
 
 
@@ -72,7 +72,7 @@ class Transfer(models.Model):
         constraints = [models.UniqueConstraint(fields=("instance", "month"), name="one_transfer_a_month")]
         indexes = [models.Index(fields=("account", "month"), name="transfer_month")]
 
-    def __str__(self):
+    def __str__(self) -> str:
         return f"{self.instance_id} in {self.month:%Y-%m}"
 
 
@@ -100,5 +100,5 @@ class Alert(models.Model):
             )
         ]
 
-    def __str__(self):
+    def __str__(self) -> str:
         return f"{self.metric} of {self.instance_id}"

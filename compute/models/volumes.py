@@ -65,7 +65,7 @@ class Volume(models.Model):
             GinIndex(fields=("tags",), name="volume_tags"),
         ]
 
-    def __str__(self):
+    def __str__(self) -> str:
         return self.label
 
 
@@ -83,5 +83,5 @@ class VolumeDevice(models.Model):
             models.UniqueConstraint(fields=("config", "volume"), name="volume_once_per_config"),
         ]
 
-    def __str__(self):
+    def __str__(self) -> str:
         return f"{self.slot}: {self.volume}"

@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from django.conf import settings
+from django.db.models import QuerySet
 
 from compute.models import Domain
 from compute.services.domains import zone_files
@@ -76,7 +77,7 @@ def _turned(known: Mapping[str, State], served: Mapping[str, State]) -> list[str
     ]
 
 
-def _served():
+def _served() -> QuerySet[Domain, tuple[int, int, str, str]]:
     active = Domain.objects.filter(status=Domain.Status.ACTIVE, account__is_active=True)
     return active.order_by("pk").values_list("pk", "serial", "label", "type")
 
