@@ -3,6 +3,7 @@
 from django.contrib import admin
 from django.db.models import Q
 from django.http import HttpRequest
+from django.utils.safestring import SafeString
 
 from accounts.models import Account
 from config.admin.display import link, moment
@@ -35,7 +36,7 @@ class ContactPage(ReadOnlyPage):
         return [services_panel(obj)]
 
     @admin.display(description="Updated")
-    def updated_at(self, contact: Contact):
+    def updated_at(self, contact: Contact) -> SafeString:
         return moment(contact.updated)
 
 

@@ -53,11 +53,11 @@ class CredentialPage(RevealPage):
         return credential.services_number  # type: ignore[attr-defined]
 
     @admin.display(description="Given")
-    def given(self, credential: Credential):
+    def given(self, credential: Credential) -> SafeString:
         return moment(credential.created)
 
     @admin.display(description="Last decrypted")
-    def read(self, credential: Credential):
+    def read(self, credential: Credential) -> SafeString:
         return moment(credential.last_decrypted)
 
 
@@ -108,10 +108,10 @@ class DecryptionPage(ReadOnlyPage):
         return rows.defer("credential__encrypted", "key_pair__encrypted")
 
     @admin.display(description="When")
-    def when(self, decryption: Decryption):
+    def when(self, decryption: Decryption) -> SafeString:
         return moment(decryption.created)
 
     @admin.display(description="What")
-    def what(self, decryption: Decryption):
+    def what(self, decryption: Decryption) -> str:
         held = decryption.credential or decryption.key_pair
         return f"{decryption.label}, gone" if held is None else link(held, decryption.label)

@@ -1,10 +1,12 @@
 """Issues: what was down together, for how long, and the ticket it was dealt with in."""
 
 from django.contrib import admin
+from django.contrib.admin import ModelAdmin
 from django.contrib.postgres.expressions import ArraySubquery
 from django.db.models import BooleanField, F, Func, OuterRef, Q, QuerySet
 from django.http import HttpRequest
 from django.utils.html import format_html
+from django.utils.safestring import SafeString
 from django.utils.timezone import now
 
 from accounts.models import Account
@@ -28,7 +30,7 @@ class Standing(admin.SimpleListFilter):
     title = "state"
     parameter_name = "now"
 
-    def lookups(self, request, model_admin):
+    def lookups(self, request: HttpRequest, model_admin: ModelAdmin) -> list[tuple[str, str]]:
         return [("open", "Open"), ("closed", "Closed")]
 
     def queryset(self, request: HttpRequest, queryset: QuerySet[Issue]) -> QuerySet[Issue]:
@@ -65,7 +67,7 @@ class IssuePage(ReadOnlyPage):
         return str(issue)
 
     @admin.display(description="State")
-    def state(self, issue: Issue):
+    def state(self, issue: Issue) -> SafeString:
         return pill("closed", QUIET) if issue.closed else pill("open", BAD)
 
     @admin.display(description="Services")
@@ -75,15 +77,15 @@ class IssuePage(ReadOnlyPage):
         return ", ".join([*labels, *([f"{gone} deleted since"] if gone else [])])
 
     @admin.display(description="Ticket")
-    def ticket_subject(self, issue: Issue):
+    def ticket_subject(self, issue: Issue) -> SafeString:
         return ticket_link(issue.ticket)
 
     @admin.display(description="Opened")
-    def opened(self, issue: Issue):
+    def opened(self, issue: Issue) -> SafeString:
         return moment(issue.created)
 
     @admin.display(description="Closed")
-    def closed_at(self, issue: Issue):
+    def closed_at(self, issue: Issue) -> SafeString:
         return moment(issue.closed)
 
     @admin.display(description="How long")

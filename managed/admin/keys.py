@@ -42,11 +42,11 @@ class KeyPairPage(RevealPage):
         return [access_panel(obj.account), decryptions_panel(obj)]
 
     @admin.display(description="Public half")
-    def public_half(self, pair: KeyPair):
+    def public_half(self, pair: KeyPair) -> SafeString:
         return address(pair.public)
 
     @admin.display(description="Made")
-    def made(self, pair: KeyPair):
+    def made(self, pair: KeyPair) -> SafeString:
         return moment(pair.created)
 
 
@@ -68,19 +68,19 @@ class ComputeSettingsPage(ReadOnlyPage):
         return super().get_queryset(request).select_related("instance__account")
 
     @admin.display(description="Compute")
-    def instance_link(self, chosen: ComputeSettings):
+    def instance_link(self, chosen: ComputeSettings) -> SafeString:
         return link(chosen.instance)
 
     @admin.display(description="Account")
-    def account(self, chosen: ComputeSettings):
+    def account(self, chosen: ComputeSettings) -> SafeString:
         return link(chosen.instance.account)
 
     @admin.display(description="Staff may log in")
-    def allowed(self, chosen: ComputeSettings):
+    def allowed(self, chosen: ComputeSettings) -> SafeString:
         return access_pill(chosen.access)
 
     @admin.display(description="By")
-    def command(self, chosen: ComputeSettings):
+    def command(self, chosen: ComputeSettings) -> SafeString:
         return address(ssh(chosen.instance))
 
 

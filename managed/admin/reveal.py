@@ -16,7 +16,7 @@ from django.db import transaction
 from django.db.models import QuerySet
 from django.http import HttpRequest, HttpResponse, HttpResponseNotAllowed
 from django.template.response import TemplateResponse
-from django.urls import path, reverse
+from django.urls import URLPattern, path, reverse
 from django.utils.http import urlencode
 
 from config.admin.display import link, list_of
@@ -82,7 +82,7 @@ class RevealPage(ReadOnlyPage):
         own = [Button(LABEL, reveal_address(obj, back), True, True)] if self.may_reveal(request) else []
         return [*own, *super().buttons(request, obj, back)]
 
-    def get_urls(self):
+    def get_urls(self) -> list[URLPattern]:
         view = self.admin_site.admin_view(self.decrypt)
         name = f"{self.opts.app_label}_{self.opts.model_name}_decrypt"
         return [path("<path:object_id>/decrypt/", view, name=name), *super().get_urls()]

@@ -6,9 +6,10 @@ from typing import Any
 
 from django.conf import settings
 from django.contrib import admin
+from django.contrib.admin import ModelAdmin
 from django.db.models import Q, QuerySet
 from django.db.models.functions import Now
-from django.http import HttpRequest
+from django.http import HttpRequest, HttpResponse
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
 
@@ -60,7 +61,7 @@ class RightNow(admin.SimpleListFilter):
         "watched": ("All that are watched", service_status.watched),
     }
 
-    def lookups(self, request, model_admin):
+    def lookups(self, request: HttpRequest, model_admin: ModelAdmin) -> list[tuple[str, str]]:
         return [(name, label) for name, (label, _) in self.CHOICES.items()]
 
     def queryset(self, request: HttpRequest, queryset: QuerySet[Service]) -> QuerySet[Service]:
@@ -113,7 +114,15 @@ class ServicePage(ReadOnlyPage):
         owner = Account.objects.filter(Q(company__istartswith=term) | Q(email__istartswith=term))
         return super().matches(term) | Q(address__icontains=term) | Q(account__in=owner)
 
-    def render_change_form(self, request, context, add=False, change=False, form_url="", obj=None):
+    def render_change_form(
+        self,
+        request: HttpRequest,
+        context: dict[str, Any],
+        add: bool = False,
+        change: bool = False,
+        form_url: str = "",
+        obj: Any = None,
+    ) -> HttpResponse:
         if obj is not None:
             found = history.history(obj, obj.clock)
             context["uptimes"] = [(name, found.uptime(period)) for name, period in PERIODS.items()]
@@ -126,11 +135,11 @@ class ServicePage(ReadOnlyPage):
         ]  # fmt: skip
 
     @admin.display(description="Status")
-    def state(self, service: Service):
+    def state(self, service: Service) -> SafeString:
         return Standing(service).state()
 
     @admin.display(description="Address")
-    def target(self, service: Service):
+    def target(self, service: Service) -> SafeString:
         return format_html(TARGET, service.address)
 
     @admin.display(description="Type")
@@ -138,28 +147,28 @@ class ServicePage(ReadOnlyPage):
         return service.service_type
 
     @admin.display(description="Address, error")
-    def found(self, service: Service):
+    def found(self, service: Service) -> SafeString:
         wrong = format_html('<span class="problem">{}</span>', service.error) if service.error else ""
         return lines([self.target(service), wrong])
 
     @admin.display(description="Checked")
-    def last_check(self, service: Service):
+    def last_check(self, service: Service) -> SafeString:
         return ago(service.checked_at)
 
     @admin.display(description="Checked")
-    def checked(self, service: Service):
+    def checked(self, service: Service) -> SafeString:
         return moment_ago(service.checked_at)
 
     @admin.display(description="What needs you")
-    def needs(self, service: Service):
+    def needs(self, service: Service) -> SafeString:
         return Standing(service).needs()
 
     @admin.display(description="Next check")
-    def next_check(self, service: Service):
+    def next_check(self, service: Service) -> str:
         return Standing(service).next_check()
 
     @admin.display(description="Last good check")
-    def last_good(self, service: Service):
+    def last_good(self, service: Service) -> str:
         good = Measurement.objects.filter(service=service, span=Measurement.Span.CHECK, failed=0)
         at = good.order_by("-at").values_list("at", flat=True).first()
         return f"none in {settings.MEASUREMENTS_KEPT.days} days" if at is None else moment_ago(at)
@@ -169,7 +178,7 @@ class ServicePage(ReadOnlyPage):
         return service.failures
 
     @admin.display(description="Issue")
-    def part_of(self, service: Service):
+    def part_of(self, service: Service) -> SafeString:
         """The issue that it is part of, which others may have left: what still fails stays in a closed one."""
         issue = service.issue
         if issue is None:
@@ -177,7 +186,7 @@ class ServicePage(ReadOnlyPage):
         return format_html("{}, opened {}{}", link(issue), ago(issue.created), ", closed" if issue.closed else "")
 
     @admin.display(description="Ticket")
-    def ticket(self, service: Service):
+    def ticket(self, service: Service) -> SafeString:
         return ticket_link(service.issue.ticket) if service.issue else NOTHING
 
     @admin.display(description="Checks")
@@ -185,19 +194,19 @@ class ServicePage(ReadOnlyPage):
         return f"every {settings.PROBE_EVERY} s, {service.timeout} s for an answer"
 
     @admin.display(description="Has to contain")
-    def has_to_contain(self, service: Service):
+    def has_to_contain(self, service: Service) -> str:
         return service.body or NOTHING
 
     @admin.display(description="Runs on")
-    def runs_on(self, service: Service):
+    def runs_on(self, service: Service) -> str:
         return host_of(service)
 
     @admin.display(description="Created")
-    def created_at(self, service: Service):
+    def created_at(self, service: Service) -> SafeString:
         return moment(service.created)
 
     @admin.display(description="Changed by its owner")
-    def updated_at(self, service: Service):
+    def updated_at(self, service: Service) -> SafeString:
         return moment(service.updated)
 
 

@@ -3,11 +3,15 @@
 import ipaddress
 from typing import Any
 
+from django.db.models import QuerySet
+from rest_framework.request import Request
 from rest_framework.serializers import BooleanField, CharField, IntegerField, ValidationError
 
+from accounts.actors import Actor
 from compute.models import Instance
 from config.api.access import UNRESTRICTED
 from config.api.fields import Computed
+from config.api.paths import PathParameters
 from config.api.responses import JSONResponse
 from config.api.serializers import Resource
 from managed.api.base import READ, WRITE, ManagedViewSet
@@ -79,10 +83,10 @@ class ComputeSettingsViewSet(ManagedViewSet[Instance]):
     grants = dict.fromkeys(scopes, UNRESTRICTED)
 
     @staticmethod
-    def objects(actor, path):
+    def objects(actor: Actor, path: PathParameters) -> QuerySet[Instance]:
         return Instance.objects.visible_to(actor)
 
-    def update(self, request, id) -> JSONResponse:
+    def update(self, request: Request, id: int) -> JSONResponse:
         """Change what is given of the SSH settings of a compute."""
         instance = self.get_entity()
         changes: dict[str, Any] = self.validated(partial=True).get("ssh", {})

@@ -3,9 +3,13 @@
 from typing import Any
 
 from django.core.validators import RegexValidator
+from django.db.models import QuerySet
+from rest_framework.request import Request
 from rest_framework.serializers import CharField, DateTimeField, EmailField, IntegerField
 
+from accounts.actors import Actor
 from config.api.access import UNRESTRICTED
+from config.api.paths import PathParameters
 from config.api.responses import JSONResponse
 from config.api.serializers import Resource
 from managed.api.base import READ, WRITE, ManagedViewSet
@@ -49,20 +53,20 @@ class ContactViewSet(ManagedViewSet[Contact]):
     grants = dict.fromkeys(scopes, UNRESTRICTED)
 
     @staticmethod
-    def objects(actor, path):
+    def objects(actor: Actor, path: PathParameters) -> QuerySet[Contact]:
         return Contact.objects.visible_to(actor)
 
-    def create(self, request) -> JSONResponse:
+    def create(self, request: Request) -> JSONResponse:
         """Add a contact."""
         return self.answer(contacts.create(self.actor, self.validated()))
 
-    def update(self, request, id) -> JSONResponse:
+    def update(self, request: Request, id: int) -> JSONResponse:
         """Change what is given of a contact."""
         contact = self.get_entity()
         changes: dict[str, Any] = self.validated(partial=True)
         return self.answer(contacts.update(self.actor, contact, changes))
 
-    def destroy(self, request, id) -> JSONResponse:
+    def destroy(self, request: Request, id: int) -> JSONResponse:
         """Delete a contact."""
         contacts.delete(self.actor, self.get_entity())
         return JSONResponse()

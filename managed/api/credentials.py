@@ -1,9 +1,15 @@
 """Credentials that staff may use on the account's computes, and the SSH key they log in by."""
 
+from typing import Any
+
 from django.core.validators import RegexValidator
+from django.db.models import QuerySet
+from rest_framework.request import Request
 from rest_framework.serializers import CharField, DateTimeField, IntegerField
 
+from accounts.actors import Actor
 from config.api.access import UNRESTRICTED
+from config.api.paths import PathParameters
 from config.api.responses import JSONResponse
 from config.api.serializers import Resource
 from managed.api.base import READ, WRITE, ManagedViewSet
@@ -15,7 +21,7 @@ LABEL = r"\A[a-zA-Z0-9\-_ .]*\Z"
 LONGEST_PASSWORD = 5000
 
 
-def label(**kwargs) -> CharField:
+def label(**kwargs: Any) -> CharField:
     validators = [RegexValidator(LABEL, "label is not valid")]
     return CharField(min_length=2, max_length=75, validators=validators, **kwargs)
 
@@ -65,34 +71,34 @@ class CredentialViewSet(ManagedViewSet[Credential]):
     grants = dict.fromkeys(scopes, UNRESTRICTED)
 
     @staticmethod
-    def objects(actor, path):
+    def objects(actor: Actor, path: PathParameters) -> QuerySet[Credential]:
         return Credential.objects.visible_to(actor)
 
-    def create(self, request) -> JSONResponse:
+    def create(self, request: Request) -> JSONResponse:
         """Add a credential. It is kept encrypted, and read by staff alone."""
         given = self.validated()
         secret = Secret(given.get("username", ""), given["password"])
         return self.answer(credentials.create(self.actor, given["label"], secret))
 
-    def update(self, request, id) -> JSONResponse:
+    def update(self, request: Request, id: int) -> JSONResponse:
         """Change the label of a credential."""
         credential, given = self.get_entity(), self.validated(partial=True)
         if "label" in given:
             credential = credentials.rename(self.actor, credential, given["label"])
         return self.answer(credential)
 
-    def replace(self, request, id) -> JSONResponse:
+    def replace(self, request: Request, id: int) -> JSONResponse:
         """Replace the password of a credential, and its username where one is given."""
         credential, given = self.get_entity(), self.validated()
         credentials.replace(self.actor, credential, given["password"], given.get("username"))
         return JSONResponse()
 
-    def destroy(self, request, id) -> JSONResponse:
+    def destroy(self, request: Request, id: int) -> JSONResponse:
         """Delete a credential: staff have it no more."""
         credentials.revoke(self.actor, self.get_entity())
         return JSONResponse()
 
-    def revoke(self, request, id) -> JSONResponse:
+    def revoke(self, request: Request, id: int) -> JSONResponse:
         """Delete a credential: staff have it no more."""
         return self.destroy(request, id)
 
@@ -106,9 +112,9 @@ class KeyViewSet(ManagedViewSet[Credential]):
     grants = dict.fromkeys(scopes, UNRESTRICTED)
 
     @staticmethod
-    def objects(actor, path):
+    def objects(actor: Actor, path: PathParameters) -> QuerySet[Credential]:
         return Credential.objects.visible_to(actor)
 
-    def show(self, request) -> JSONResponse:
+    def show(self, request: Request) -> JSONResponse:
         """The public key by which staff log in to computes that have it. It is made at the first call."""
         return JSONResponse({"ssh_key": keys.public_key(self.actor)})

@@ -1,9 +1,12 @@
 """Issues: what went wrong, and the ticket it is dealt with in."""
 
+from django.db.models import QuerySet
 from rest_framework.serializers import CharField, ChoiceField, DateTimeField, IntegerField, ListField
 
+from accounts.actors import Actor
 from config.api.access import UNRESTRICTED
 from config.api.fields import Computed, Constant
+from config.api.paths import PathParameters
 from config.api.serializers import Resource
 from managed.api.base import READ, ManagedViewSet
 from managed.models import Issue
@@ -40,5 +43,5 @@ class IssueViewSet(ManagedViewSet[Issue]):
     grants = dict.fromkeys(scopes, UNRESTRICTED)
 
     @staticmethod
-    def objects(actor, path):
+    def objects(actor: Actor, path: PathParameters) -> QuerySet[Issue]:
         return Issue.objects.visible_to(actor)

@@ -4,11 +4,14 @@ from typing import Any
 
 from django.contrib.postgres.expressions import ArraySubquery
 from django.core.validators import RegexValidator
-from django.db.models import OuterRef
-from rest_framework.serializers import CharField, ChoiceField, DateTimeField, IntegerField, ListField
+from django.db.models import OuterRef, QuerySet
+from rest_framework.request import Request
+from rest_framework.serializers import CharField, ChoiceField, DateTimeField, Field, IntegerField, ListField
 
+from accounts.actors import Actor
 from config.api.access import UNRESTRICTED
 from config.api.fields import Annotated
+from config.api.paths import PathParameters
 from config.api.responses import JSONResponse
 from config.api.serializers import Resource
 from managed.api.base import READ, WRITE, ManagedViewSet
@@ -43,7 +46,7 @@ class ServiceResource(Resource):
     region = CharField(
         source="region_id", required=False, allow_null=True, help_text="Of private addresses, and of no others."
     )
-    credentials = Annotated(ListField(child=IntegerField()), CREDENTIALS)
+    credentials: Field = Annotated(ListField(child=IntegerField()), CREDENTIALS)
     created = DateTimeField(read_only=True)
     updated = DateTimeField(read_only=True)
 
@@ -65,33 +68,33 @@ class ServiceViewSet(ManagedViewSet[Service]):
     grants = dict.fromkeys(scopes, UNRESTRICTED)
 
     @staticmethod
-    def objects(actor, path):
+    def objects(actor: Actor, path: PathParameters) -> QuerySet[Service]:
         return Service.objects.visible_to(actor)
 
     def wish(self, partial: bool = False) -> ServiceSpec:
         values: dict[str, Any] = self.validated(partial)
         return ServiceSpec(credentials=values.pop("credentials", None), values=values)
 
-    def create(self, request) -> JSONResponse:
+    def create(self, request: Request) -> JSONResponse:
         """Add a service and begin to check it."""
         return self.retrieve(request, id=services.create(self.actor, self.wish()).pk)
 
-    def update(self, request, id) -> JSONResponse:
+    def update(self, request: Request, id: int) -> JSONResponse:
         """Change what is given of a service."""
         services.update(self.actor, self.get_entity(), self.wish(partial=True))
         return self.retrieve(request, id=id)
 
-    def destroy(self, request, id) -> JSONResponse:
+    def destroy(self, request: Request, id: int) -> JSONResponse:
         """Delete a service: it is checked no more."""
         services.delete(self.actor, self.get_entity())
         return JSONResponse()
 
-    def disable(self, request, id) -> JSONResponse:
+    def disable(self, request: Request, id: int) -> JSONResponse:
         """Stop checking a service."""
         services.disable(self.actor, self.get_entity())
         return self.retrieve(request, id=id)
 
-    def enable(self, request, id) -> JSONResponse:
+    def enable(self, request: Request, id: int) -> JSONResponse:
         """Check a service again that was disabled."""
         services.enable(self.actor, self.get_entity())
         return self.retrieve(request, id=id)

@@ -1,10 +1,14 @@
 """What all computes of the account did together."""
 
+from django.db.models import QuerySet
 from django.utils.timezone import now
+from rest_framework.request import Request
 from rest_framework.serializers import IntegerField
 
+from accounts.actors import Actor
 from accounts.models import Account
 from config.api.access import UNRESTRICTED
+from config.api.paths import PathParameters
 from config.api.responses import JSONResponse
 from config.api.serializers import Resource
 from managed.api.base import READ, ManagedViewSet
@@ -43,9 +47,9 @@ class StatsViewSet(ManagedViewSet[Account]):
     throttle = {"day": "stats"}
 
     @staticmethod
-    def objects(actor, path):
+    def objects(actor: Actor, path: PathParameters) -> QuerySet[Account]:
         return Account.objects.filter(pk=actor.account_id)
 
-    def day(self, request) -> JSONResponse:
+    def day(self, request: Request) -> JSONResponse:
         """The last 24 hours of all computes of the account together."""
         return JSONResponse({"data": stats.of_last_day(self.actor, now())})

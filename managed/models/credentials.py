@@ -34,7 +34,7 @@ class Credential(models.Model):
             ),
         ]
 
-    def __str__(self):
+    def __str__(self) -> str:
         return self.label
 
 
@@ -49,7 +49,7 @@ class KeyPair(models.Model):
     class Meta:
         permissions = [("decrypt_keypair", "Can read private keys")]
 
-    def __str__(self):
+    def __str__(self) -> str:
         return f"SSH key of {self.account}"
 
 
@@ -74,5 +74,5 @@ class Decryption(models.Model):
             models.CheckConstraint(condition=Q(credential=None) | Q(key_pair=None), name="decryption_of_one"),
         ]
 
-    def __str__(self):
+    def __str__(self) -> str:
         return f"{self.label} by {self.username}"

@@ -31,7 +31,7 @@ class Issue(models.Model):
             models.UniqueConstraint(fields=("account",), condition=Q(closed=None), name="one_open_issue"),
         ]
 
-    def __str__(self):
+    def __str__(self) -> str:
         return f"issue {self.pk}"
 
 
@@ -95,7 +95,7 @@ class Service(models.Model):
             ),
         ]
 
-    def __str__(self):
+    def __str__(self) -> str:
         return self.label
 
 
@@ -119,5 +119,5 @@ class Measurement(models.Model):
             models.CheckConstraint(condition=Q(failed__lte=models.F("checks")), name="measurement_failed"),
         ]
 
-    def __str__(self):
+    def __str__(self) -> str:
         return f"{self.service_id} at {self.at:%Y-%m-%d %H:%M}"

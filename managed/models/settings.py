@@ -21,5 +21,5 @@ class ComputeSettings(models.Model):
     class Meta:
         verbose_name_plural = "compute settings"
 
-    def __str__(self):
+    def __str__(self) -> str:
         return f"SSH settings of {self.instance}"
