@@ -1,11 +1,20 @@
 """Tags, read-only: instances repeat their labels, which only services keep in step."""
 
+from typing import TYPE_CHECKING, TypedDict
+
 from django.contrib import admin
 from django.db.models import Count, QuerySet
 from django.http import HttpRequest
 
 from config.admin.pages import Panel, ReadOnlyPage
 from tags.models import Tag
+
+if TYPE_CHECKING:
+    from django_stubs_ext import WithAnnotations
+
+
+class Counted(TypedDict):
+    objects_number: int
 
 
 @admin.register(Tag)
@@ -26,5 +35,5 @@ class TagPage(ReadOnlyPage):
         return [Panel.of("Is on", ("Kind", "Id"), ((row.entity_type, row.entity_id) for row in rows))]
 
     @admin.display(description="Objects")
-    def objects_count(self, tag: Tag) -> int:
-        return tag.objects_number  # type: ignore[attr-defined]
+    def objects_count(self, tag: "WithAnnotations[Tag, Counted]") -> int:
+        return tag.objects_number

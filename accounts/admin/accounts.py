@@ -1,5 +1,7 @@
 """Accounts: search, and a page with everything that belongs to one."""
 
+from typing import TYPE_CHECKING, TypedDict
+
 from django import forms
 from django.contrib import admin
 from django.db.models import Count, OuterRef, Q, QuerySet, Subquery
@@ -16,6 +18,9 @@ from config.admin.display import BAD, GOOD, link, list_of, moment, pill
 from config.admin.pages import Page, Panel
 from config.admin.verbs import Verb
 from config.errors import Invalid
+
+if TYPE_CHECKING:
+    from django_stubs_ext import WithAnnotations
 
 SETTINGS = ("network_helper", "backups_enabled")
 
@@ -43,6 +48,10 @@ class AccountForm(forms.ModelForm):
             return services.country_of(self.cleaned_data["country"])
         except Invalid as error:
             raise forms.ValidationError("There is no such country: two letters of ISO 3166, such as NO.") from error
+
+
+class Counted(TypedDict):
+    users_number: int
 
 
 @admin.register(Account)
@@ -126,8 +135,8 @@ class AccountPage(Page):
         return moment(account.updated)
 
     @admin.display(description="Users")
-    def users_count(self, account: Account) -> int:
-        return account.users_number  # type: ignore[attr-defined]
+    def users_count(self, account: "WithAnnotations[Account, Counted]") -> int:
+        return account.users_number
 
 
 def users_panel(account: Account) -> Panel:

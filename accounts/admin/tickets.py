@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 from datetime import datetime
-from typing import Any
+from typing import TYPE_CHECKING, Any, TypedDict
 from uuid import UUID
 
 from django import forms
@@ -27,6 +27,9 @@ from config.admin.attention import Notice, watcher
 from config.admin.display import BAD, BUSY, NOTHING, QUIET, link, list_of, moment, page_of, pill, span
 from config.admin.pages import Panel, ReadOnlyPage, Row, is_number
 from config.admin.verbs import Verb
+
+if TYPE_CHECKING:
+    from django_stubs_ext import WithAnnotations
 
 TONES = {Ticket.Status.NEW: BAD, Ticket.Status.OPEN: BUSY, Ticket.Status.CLOSED: QUIET}
 
@@ -116,6 +119,10 @@ def is_live(ticket: Ticket) -> bool:
     return ticket.status != Ticket.Status.CLOSED
 
 
+class Waiting(TypedDict):
+    waiting: datetime | None
+
+
 @admin.register(Ticket)
 class TicketPage(ReadOnlyPage):
     """What was said is never changed. Those that wait for us are listed with the longest waiting first."""
@@ -196,8 +203,8 @@ class TicketPage(ReadOnlyPage):
         return pill(ticket.status, TONES[Ticket.Status(ticket.status)])
 
     @admin.display(description="Waits for us")
-    def waits(self, ticket: Ticket) -> SafeString:
-        since: datetime | None = ticket.waiting  # type: ignore[attr-defined]
+    def waits(self, ticket: "WithAnnotations[Ticket, Waiting]") -> SafeString:
+        since = ticket.waiting
         return NOTHING if since is None else pill(f"since {span(now() - since)}", BAD)
 
     @admin.display(description="About")

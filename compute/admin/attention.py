@@ -56,7 +56,7 @@ def address_pools(request: HttpRequest) -> Iterator[Notice]:
         return
     rows = counted(AddressPool.objects.exclude(kind=AddressPool.Kind.SLAAC)).filter(~Q(total=0))
     for pool in rows:
-        total, used = pool.total, pool.used  # type: ignore[attr-defined]
+        total, used = pool.total, pool.used
         if is_scarce(total, used):
             text = f"{pool}: {total - used} of {total} addresses left"
             yield Notice(text, list_of(Address, pool__id__exact=pool.pk))

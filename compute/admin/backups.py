@@ -12,7 +12,7 @@ from config.admin.pages import Panel, ReadOnlyPage
 from config.admin.verbs import Verb
 
 Status = Backup.Status
-TONES = {
+TONES: dict[str, str] = {
     Status.SUCCESSFUL: GOOD, Status.FAILED: BAD, Status.PENDING: BUSY, Status.RUNNING: BUSY,
     Status.NEEDS_POST_PROCESSING: BUSY,
 }  # fmt: skip
@@ -25,7 +25,7 @@ def delete(request: HttpRequest, backup: Backup) -> str:
 
 
 def status_pill(backup: Backup) -> SafeString:
-    return pill(backup.status, TONES.get(backup.status, QUIET))  # type: ignore[call-overload]
+    return pill(backup.status, TONES.get(backup.status, QUIET))
 
 
 def backups_panel(instance: Instance) -> Panel:

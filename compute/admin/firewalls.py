@@ -1,6 +1,7 @@
 """Firewalls, and whether the hosts have what they say: what to look at when a customer is locked out, or is not."""
 
 from datetime import timedelta
+from typing import TYPE_CHECKING, TypedDict
 
 from django.contrib import admin
 from django.contrib.admin import ModelAdmin
@@ -17,6 +18,9 @@ from compute.services.firewalls.firewalls import FirewallChanges
 from config.admin.display import BAD, BUSY, GOOD, NOTHING, QUIET, link, list_of, moment, pill, pretty
 from config.admin.pages import Panel, ReadOnlyPage
 from config.admin.verbs import Verb
+
+if TYPE_CHECKING:
+    from django_stubs_ext import WithAnnotations
 
 PATIENCE = timedelta(seconds=30)
 """Longer than this no host is behind that answers."""
@@ -72,6 +76,10 @@ def firewalls_panel(instance: Instance) -> Panel:
     )
 
 
+class Counted(TypedDict):
+    devices_number: int
+
+
 @admin.register(Firewall)
 class FirewallPage(ReadOnlyPage):
     """Rules are their owners'; staff may turn one off that locks its owner out, and on again."""
@@ -121,8 +129,8 @@ class FirewallPage(ReadOnlyPage):
         return sum(len(firewall.rules.get(direction) or ()) for direction in ("inbound", "outbound"))
 
     @admin.display(description="Instances")
-    def devices_count(self, firewall: Firewall) -> int:
-        return firewall.devices_number  # type: ignore[attr-defined]
+    def devices_count(self, firewall: "WithAnnotations[Firewall, Counted]") -> int:
+        return firewall.devices_number
 
     @admin.display(description="Rules")
     def rules_text(self, firewall: Firewall) -> SafeString:

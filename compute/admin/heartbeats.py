@@ -1,5 +1,8 @@
 """Workers and clocks: which run, and which fell silent."""
 
+from datetime import datetime
+from typing import TYPE_CHECKING, TypedDict
+
 from django.contrib import admin
 from django.contrib.admin import ModelAdmin
 from django.db.models import BooleanField, ExpressionWrapper, QuerySet
@@ -11,6 +14,9 @@ from compute.models import Heartbeat
 from compute.services.heartbeats import alive
 from config.admin.display import BAD, GOOD, QUIET, pill, span
 from config.admin.pages import ReadOnlyPage
+
+if TYPE_CHECKING:
+    from django_stubs_ext import WithAnnotations
 
 
 class State(admin.SimpleListFilter):
@@ -27,6 +33,11 @@ class State(admin.SimpleListFilter):
         if self.value() == "silent":
             return queryset.filter(stopped=None).exclude(alive())
         return queryset.filter(stopped__isnull=False) if self.value() == "stopped" else queryset
+
+
+class Judged(TypedDict):
+    clock: datetime
+    alive: bool
 
 
 @admin.register(Heartbeat)
@@ -50,11 +61,11 @@ class HeartbeatPage(ReadOnlyPage):
         return row.get_kind_display()
 
     @admin.display(description="State")
-    def state(self, row: Heartbeat) -> SafeString:
+    def state(self, row: "WithAnnotations[Heartbeat, Judged]") -> SafeString:
         if row.stopped is not None:
             return pill("stopped", QUIET)
-        silence = span(row.clock - row.seen)  # type: ignore[attr-defined]
-        return pill("runs", GOOD) if row.alive else pill(f"silent for {silence}", BAD)  # type: ignore[attr-defined]
+        silence = span(row.clock - row.seen)
+        return pill("runs", GOOD) if row.alive else pill(f"silent for {silence}", BAD)
 
     @admin.display(description="Queues")
     def queues_text(self, row: Heartbeat) -> str:

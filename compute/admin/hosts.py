@@ -1,6 +1,7 @@
 """Hosts: where instances run, how much room they have, and whether they take new ones."""
 
-from typing import Any
+from datetime import datetime
+from typing import TYPE_CHECKING, Any, TypedDict
 
 from django import forms
 from django.contrib import admin
@@ -17,6 +18,9 @@ from compute.services.hosts.placement import PARTS
 from config.admin.display import BAD, BUSY, GOOD, NOTHING, QUIET, link, list_of, moment, pill, span
 from config.admin.pages import Page, Panel
 from config.admin.verbs import Verb
+
+if TYPE_CHECKING:
+    from django_stubs_ext import WithAnnotations
 
 FULL = 0.95
 """The share of a host's memory, cores or disk in use from which on it counts as full."""
@@ -73,6 +77,11 @@ class Answers(admin.SimpleListFilter):
         return queryset.filter(unreachable_since__isnull=self.value() == "yes")
 
 
+class Counted(TypedDict):
+    instances_number: int
+    clock: datetime
+
+
 @admin.register(Host)
 class HostPage(Page):
     form = HostForm
@@ -114,10 +123,10 @@ class HostPage(Page):
         return [reservations_panel(obj)]
 
     @admin.display(description="Answers")
-    def answers(self, host: Host) -> SafeString:
+    def answers(self, host: "WithAnnotations[Host, Counted]") -> SafeString:
         if host.unreachable_since is None:
             return pill("yes", GOOD)
-        silence = span(host.clock - host.unreachable_since)  # type: ignore[attr-defined]
+        silence = span(host.clock - host.unreachable_since)
         return pill(f"not for {silence}", BAD)
 
     @admin.display(description="Last error")

@@ -26,7 +26,11 @@ from config.admin.display import BAD, BUSY, GOOD, NOTHING, QUIET, link, list_of,
 from config.admin.pages import ClosedFilter, Panel, ReadOnlyPage, is_number
 from config.admin.verbs import Verb
 
-TONES = {Instance.Status.RUNNING: GOOD, Instance.Status.OFFLINE: QUIET, Instance.Status.STOPPED: BAD}
+TONES: dict[str, str] = {
+    Instance.Status.RUNNING: GOOD,
+    Instance.Status.OFFLINE: QUIET,
+    Instance.Status.STOPPED: BAD,
+}
 
 
 def boot(request: HttpRequest, instance: Instance) -> str:
@@ -51,7 +55,7 @@ def can(kind: str) -> Callable[[Instance], bool]:
 
 
 def status_pill(instance: Instance) -> SafeString:
-    return pill(instance.get_status_display().lower(), TONES.get(instance.status, BUSY))  # type: ignore[call-overload]
+    return pill(instance.get_status_display().lower(), TONES.get(instance.status, BUSY))
 
 
 @admin.register(Instance)

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 from datetime import datetime, timedelta
-from typing import Any, cast
+from typing import TYPE_CHECKING, Any, TypedDict
 
 from django.conf import settings
 from django.db.models import Case, F, Func, OuterRef, Q, QuerySet, Subquery, TextField, Value, When
@@ -15,6 +15,9 @@ from accounts.models import Event
 from compute.jobs.definition import KINDS
 from compute.models import Host, Job
 from config.admin.display import BAD, BUSY, GOOD, QUIET, lines, pill, span
+
+if TYPE_CHECKING:
+    from django_stubs_ext import WithAnnotations
 
 HELD = "held"
 OVERDUE = "overdue"
@@ -76,7 +79,15 @@ def counted(rows: QuerySet) -> QuerySet:
     return rows.order_by().annotate(number=Func("pk", function="COUNT")).values("number")
 
 
-def with_standing(jobs: QuerySet[Job]) -> QuerySet[Job]:
+class StandingColumns(TypedDict):
+    clock: datetime
+    target: str | None
+    due: datetime
+    stuck: bool
+    standing: str
+
+
+def with_standing(jobs: QuerySet[Job]) -> "QuerySet[WithAnnotations[Job, StandingColumns]]":
     """Add `standing`, whether it is `stuck`, since or until when it is `due`, the database's `clock`, and `target`:
     the label of the host that a move goes to.
 
@@ -103,11 +114,11 @@ def with_standing(jobs: QuerySet[Job]) -> QuerySet[Job]:
 class Standing:
     """The same in words, from a row of `with_standing`."""
 
-    job: Job
+    job: "WithAnnotations[Job, StandingColumns]"
 
     @property
     def stuck(self) -> bool:
-        return self.job.stuck  # type: ignore[attr-defined]
+        return self.job.stuck
 
     @property
     def live(self) -> bool:
@@ -122,7 +133,7 @@ class Standing:
         """Pills: stuck or not, what it is doing, and whether it goes backwards or was cancelled."""
         if self.superseded:
             return pill("superseded", QUIET)
-        standing: str = self.job.standing  # type: ignore[attr-defined]
+        standing = self.job.standing
         pills = [pill("stuck", BAD)] if self.stuck else []
         pills.append(pill(WORDS.get(standing, standing), TONES.get(standing, QUIET)))
         if self.job.state == Job.State.UNDOING:
@@ -175,7 +186,7 @@ class Standing:
 
     def move(self) -> str:
         """Where a live job moves its instance to; "" where it stays on its host."""
-        target: str | None = self.job.target  # type: ignore[attr-defined]
+        target = self.job.target
         return target if self.live and target and self.job.data["host"] != self._host_id else ""
 
     def lease(self) -> str:
@@ -195,7 +206,7 @@ class Standing:
             return f"queued for {span(self._clock - self.job.created)}, behind the live job"
         if self.job.lease_until is not None and self.job.lease_until >= self._clock:
             return f"at work, {span(self._clock - self.job.created)} old"
-        due: datetime = self.job.due  # type: ignore[attr-defined]
+        due = self.job.due
         if due <= self._clock:
             return f"due since {span(self._clock - due)}"
         return f"runs in {span(due - self._clock)}"
@@ -230,4 +241,4 @@ class Standing:
 
     @property
     def _clock(self) -> datetime:
-        return cast(datetime, self.job.clock)  # type: ignore[attr-defined]
+        return self.job.clock

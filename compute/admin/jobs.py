@@ -1,6 +1,7 @@
 """Jobs: what is stuck, why, and what can be done about it."""
 
 from collections.abc import Callable
+from typing import TYPE_CHECKING
 
 from django.contrib import admin
 from django.contrib.admin import ModelAdmin
@@ -19,6 +20,9 @@ from config.admin.display import NOTHING, lines, link, pretty
 from config.admin.pages import ReadOnlyPage, is_number
 from config.admin.verbs import Verb
 from config.errors import Invalid
+
+if TYPE_CHECKING:
+    from django_stubs_ext import WithAnnotations
 
 
 def run_now(request: HttpRequest, job: Job) -> str:
@@ -193,39 +197,39 @@ class JobPage(ReadOnlyPage):
         return link(job.instance.host) if job.instance is not None else NOTHING
 
     @admin.display(description="State")
-    def standing(self, job: Job) -> SafeString:
+    def standing(self, job: "WithAnnotations[Job, job_status.StandingColumns]") -> SafeString:
         return Standing(job).state()
 
     @admin.display(description="Step")
-    def step_of(self, job: Job) -> str:
+    def step_of(self, job: "WithAnnotations[Job, job_status.StandingColumns]") -> str:
         return Standing(job).step()
 
     @admin.display(description="Where it stands")
-    def details(self, job: Job) -> SafeString:
+    def details(self, job: "WithAnnotations[Job, job_status.StandingColumns]") -> SafeString:
         return Standing(job).details()
 
     @admin.display(description="Plan")
-    def plan(self, job: Job) -> SafeString:
+    def plan(self, job: "WithAnnotations[Job, job_status.StandingColumns]") -> SafeString:
         return Standing(job).plan()
 
     @admin.display(description="Attempts")
-    def attempts(self, job: Job) -> str:
+    def attempts(self, job: "WithAnnotations[Job, job_status.StandingColumns]") -> str:
         return Standing(job).attempt()
 
     @admin.display(description="Lease")
-    def lease(self, job: Job) -> str:
+    def lease(self, job: "WithAnnotations[Job, job_status.StandingColumns]") -> str:
         return Standing(job).lease()
 
     @admin.display(description="Timing")
-    def timing(self, job: Job) -> str:
+    def timing(self, job: "WithAnnotations[Job, job_status.StandingColumns]") -> str:
         return Standing(job).timing()
 
     @admin.display(description="Deadline")
-    def deadline(self, job: Job) -> str:
+    def deadline(self, job: "WithAnnotations[Job, job_status.StandingColumns]") -> str:
         return Standing(job).deadline()
 
     @admin.display(description="Error")
-    def said(self, job: Job) -> SafeString:
+    def said(self, job: "WithAnnotations[Job, job_status.StandingColumns]") -> SafeString:
         return Standing(job).error() or NOTHING
 
     @admin.display(description="By")

@@ -20,7 +20,7 @@ from config.admin.verbs import Verb
 from config.errors import Invalid
 
 Status = HostMigration.Status
-TONES = {Status.PENDING: BUSY, Status.STARTED: BUSY, Status.DONE: GOOD, Status.CANCELLED: QUIET}
+TONES: dict[str, str] = {Status.PENDING: BUSY, Status.STARTED: BUSY, Status.DONE: GOOD, Status.CANCELLED: QUIET}
 
 
 def start(request: HttpRequest, migration: HostMigration) -> str:
@@ -40,7 +40,7 @@ def is_pending(migration: HostMigration) -> bool:
 
 
 def status_pill(migration: HostMigration) -> SafeString:
-    return pill(migration.status, TONES.get(migration.status, QUIET))  # type: ignore[call-overload]
+    return pill(migration.status, TONES.get(migration.status, QUIET))
 
 
 class MigrationForm(forms.ModelForm):

@@ -1,5 +1,7 @@
 """Load balancers: where their traffic goes, and what of it is up."""
 
+from typing import TYPE_CHECKING, TypedDict
+
 from django.contrib import admin
 from django.db.models import Count, Prefetch, Q, QuerySet
 from django.http import HttpRequest
@@ -15,11 +17,20 @@ from config.admin.display import BAD, GOOD, NOTHING, QUIET, link, list_of, momen
 from config.admin.pages import Panel, ReadOnlyPage
 from config.admin.verbs import Verb
 
+if TYPE_CHECKING:
+    from django_stubs_ext import WithAnnotations
+
 Status = NodeBalancerNode.Status
 TONES: dict[str, str] = {Status.UP: GOOD, Status.DOWN: BAD, Status.UNKNOWN: QUIET}
 
 
-def counted(rows: QuerySet[NodeBalancer]) -> QuerySet[NodeBalancer]:
+class Counted(TypedDict):
+    nodes: int
+    up: int
+    down: int
+
+
+def counted(rows: QuerySet[NodeBalancer]) -> "QuerySet[WithAnnotations[NodeBalancer, Counted]]":
     """Add how many nodes there are, and how many of them are up and down."""
     nodes = "configs__nodes"
     return rows.annotate(
@@ -29,9 +40,9 @@ def counted(rows: QuerySet[NodeBalancer]) -> QuerySet[NodeBalancer]:
     )
 
 
-def health(balancer: NodeBalancer) -> SafeString:
+def health(balancer: "WithAnnotations[NodeBalancer, Counted]") -> SafeString:
     """Pills of a row of `counted`: what is up, what is down."""
-    number, up, down = balancer.nodes, balancer.up, balancer.down  # type: ignore[attr-defined]
+    number, up, down = balancer.nodes, balancer.up, balancer.down
     if not number:
         return pill("no nodes", QUIET)
     pills = [pill(f"{up} up", GOOD)] if up else []
@@ -121,7 +132,7 @@ class NodeBalancerPage(ReadOnlyPage):
         return [configs_panel(configs), nodes_panel(configs)]
 
     @admin.display(description="Nodes")
-    def state(self, balancer: NodeBalancer) -> SafeString:
+    def state(self, balancer: "WithAnnotations[NodeBalancer, Counted]") -> SafeString:
         return health(balancer)
 
 

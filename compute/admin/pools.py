@@ -1,6 +1,6 @@
 """Address pools: adding networks that instances get their addresses from, and how full they are."""
 
-from typing import Any
+from typing import TYPE_CHECKING, Any, TypedDict
 
 from django import forms
 from django.contrib import admin, messages
@@ -19,6 +19,9 @@ from config.admin.pages import Page, ReadOnlyPage, is_number
 from config.admin.verbs import Verb
 from config.errors import Invalid
 
+if TYPE_CHECKING:
+    from django_stubs_ext import WithAnnotations
+
 SCARCE = 0.1
 """The share of free addresses below which a pool needs attention."""
 
@@ -27,7 +30,7 @@ FREE = Q(addresses__instance__isnull=True, addresses__nodebalancer__isnull=True)
 """An address, seen from its pool, that nobody has."""
 
 
-def counted(rows: QuerySet[AddressPool]) -> QuerySet[AddressPool]:
+def counted(rows: QuerySet[AddressPool]) -> "QuerySet[WithAnnotations[AddressPool, Counted]]":
     """Add how many addresses each pool has, how many of them are used, and its ranges: one query for all."""
     cut = IPv6Range.objects.filter(pool=OuterRef("pk")).order_by().values("pool").annotate(number=Count("pk"))
     return rows.annotate(
@@ -61,6 +64,12 @@ class PoolForm(forms.ModelForm):
             else:
                 cleaned.update(network=pool.network, gateway=pool.gateway)
         return cleaned
+
+
+class Counted(TypedDict):
+    total: int
+    used: int
+    cut: int
 
 
 @admin.register(AddressPool)
@@ -104,29 +113,29 @@ class AddressPoolPage(Page):
             messages.info(request, f"{obj} has {number} addresses to give.")
 
     @admin.display(description="Used")
-    def used_count(self, pool: AddressPool) -> SafeString:
+    def used_count(self, pool: "WithAnnotations[AddressPool, Counted]") -> SafeString:
         if pool.kind == AddressPool.Kind.SLAAC:
             return NOTHING
         if pool.kind == AddressPool.Kind.ROUTED:
-            number: int = pool.cut  # type: ignore[attr-defined]
+            number = pool.cut
             address = list_of(IPv6Range, pool__id__exact=pool.pk)
             return format_html('<a href="{}">{} range{}</a>', address, number, "" if number == 1 else "s")
-        return format_html('<a href="{}">{}</a>', _addresses(pool, used="yes"), pool.used)  # type: ignore[attr-defined]
+        return format_html('<a href="{}">{}</a>', _addresses(pool, used="yes"), pool.used)
 
     @admin.display(description="Free")
-    def free_count(self, pool: AddressPool) -> SafeString:
+    def free_count(self, pool: "WithAnnotations[AddressPool, Counted]") -> SafeString:
         if pool.kind in pools.IPV6:
             return NOTHING
-        free = pool.total - pool.used  # type: ignore[attr-defined]
+        free = pool.total - pool.used
         return format_html('<a href="{}">{}</a>', _addresses(pool, used="no"), free)
 
     @admin.display(description="Filled")
-    def filled(self, pool: AddressPool) -> SafeString:
+    def filled(self, pool: "WithAnnotations[AddressPool, Counted]") -> SafeString:
         if pool.kind == AddressPool.Kind.SLAAC:
             return pill("without end", QUIET)
         if pool.kind == AddressPool.Kind.ROUTED:
             return NOTHING
-        total, used = pool.total, pool.used  # type: ignore[attr-defined]
+        total, used = pool.total, pool.used
         if not total:
             return pill("empty", BAD)
         return pill(f"{used / total:.0%}", BAD if is_scarce(total, used) else GOOD)

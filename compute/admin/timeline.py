@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 from datetime import timedelta
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from django.db.models import QuerySet
 
@@ -12,6 +12,11 @@ from compute.admin.job_status import Standing, with_standing
 from compute.models import Instance, Job
 from config.admin.display import lines, link, list_of, moment, span
 from config.admin.pages import Panel, Row
+
+if TYPE_CHECKING:
+    from django_stubs_ext import WithAnnotations
+
+    from compute.admin.job_status import StandingColumns
 
 MOST = 50
 
@@ -43,7 +48,7 @@ def story(kind: str, key: int, account_id: int, jobs: QuerySet[Job], buttons: Bu
     )
 
 
-def _job_row(job: Job, buttons: Buttons) -> Row:
+def _job_row(job: "WithAnnotations[Job, StandingColumns]", buttons: Buttons) -> Row:
     standing = Standing(job)
     what = lines([link(job, f"job {job.pk}: {job.kind}"), by(job.created_by)])
     cells = (moment(job.created), what, standing.state(), standing.details(), buttons(job) if standing.live else "")

@@ -1,7 +1,7 @@
 """Credentials that accounts gave, and who read what of them. The secret is on no page but the answer to Decrypt."""
 
 from collections.abc import Iterable, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any, TypedDict
 
 from django.contrib import admin
 from django.db.models import Count, Q, QuerySet
@@ -19,6 +19,13 @@ from managed.admin.reveal import LABEL, Revealed, RevealPage, decryptions_panel,
 from managed.admin.service_status import status_pill
 from managed.models import Credential, Decryption
 from managed.services import credentials
+
+if TYPE_CHECKING:
+    from django_stubs_ext import WithAnnotations
+
+
+class Counted(TypedDict):
+    services_number: int
 
 
 @admin.register(Credential)
@@ -49,8 +56,8 @@ class CredentialPage(RevealPage):
         return [services_panel(obj), decryptions_panel(obj)]
 
     @admin.display(description="Services")
-    def used_by(self, credential: Credential) -> int:
-        return credential.services_number  # type: ignore[attr-defined]
+    def used_by(self, credential: "WithAnnotations[Credential, Counted]") -> int:
+        return credential.services_number
 
     @admin.display(description="Given")
     def given(self, credential: Credential) -> SafeString:

@@ -1,5 +1,7 @@
 """Issues: what was down together, for how long, and the ticket it was dealt with in."""
 
+from typing import TYPE_CHECKING, TypedDict
+
 from django.contrib import admin
 from django.contrib.admin import ModelAdmin
 from django.contrib.postgres.expressions import ArraySubquery
@@ -15,6 +17,9 @@ from config.admin.pages import Panel, ReadOnlyPage, Row, is_number
 from managed.admin.display import TARGET, ticket_link
 from managed.admin.service_status import status_pill
 from managed.models import Issue, Service
+
+if TYPE_CHECKING:
+    from django_stubs_ext import WithAnnotations
 
 _AMONG = Func(
     OuterRef("services"),
@@ -36,6 +41,10 @@ class Standing(admin.SimpleListFilter):
     def queryset(self, request: HttpRequest, queryset: QuerySet[Issue]) -> QuerySet[Issue]:
         wanted = {"open": Q(closed=None), "closed": Q(closed__isnull=False)}
         return queryset.filter(wanted.get(self.value() or "", Q()))
+
+
+class Labelled(TypedDict):
+    labels: list[str]
 
 
 @admin.register(Issue)
@@ -71,8 +80,8 @@ class IssuePage(ReadOnlyPage):
         return pill("closed", QUIET) if issue.closed else pill("open", BAD)
 
     @admin.display(description="Services")
-    def services_list(self, issue: Issue) -> str:
-        labels: list[str] = issue.labels  # type: ignore[attr-defined]
+    def services_list(self, issue: "WithAnnotations[Issue, Labelled]") -> str:
+        labels = issue.labels
         gone = len(issue.services) - len(labels)
         return ", ".join([*labels, *([f"{gone} deleted since"] if gone else [])])
 

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 from datetime import datetime, timedelta
+from typing import TYPE_CHECKING, TypedDict
 
 from django.conf import settings
 from django.db.models import Q, Value
@@ -14,6 +15,9 @@ from config.admin.display import BAD, BUSY, GOOD, QUIET, lines, pill, span
 from managed.admin.display import moment_ago
 from managed.models import Service
 from managed.services.probing import FAILURES
+
+if TYPE_CHECKING:
+    from django_stubs_ext import WithAnnotations
 
 Status = Service.Status
 TONES = {Status.OK: GOOD, Status.PROBLEM: BAD, Status.PENDING: BUSY, Status.DISABLED: QUIET}
@@ -51,12 +55,16 @@ def shaky() -> Q:
     return watched() & Q(failures__gt=0) & ~Q(status=Status.PROBLEM)
 
 
+class Clocked(TypedDict):
+    clock: datetime
+
+
 class Standing:
     """One service, with its account and the database's `clock`, in words."""
 
-    def __init__(self, service: Service):
+    def __init__(self, service: "WithAnnotations[Service, Clocked]"):
         self.service = service
-        self.at: datetime = service.clock  # type: ignore[attr-defined]
+        self.at = service.clock
 
     @property
     def watched(self) -> bool:

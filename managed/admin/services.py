@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable
 from datetime import timedelta
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from django.conf import settings
 from django.contrib import admin
@@ -30,6 +30,11 @@ from managed.admin.service_status import Standing, Status
 from managed.models import Issue, KeyPair, Measurement, Service
 from managed.services import services, targets
 from managed.services.incidents import contacts_of
+
+if TYPE_CHECKING:
+    from django_stubs_ext import WithAnnotations
+
+    from managed.admin.service_status import Clocked
 
 SHOWN = 15
 PERIODS = {"Last 24 hours": history.DAY, "Last 7 days": history.WEEK, "Last 30 days": history.MONTH}
@@ -121,7 +126,7 @@ class ServicePage(ReadOnlyPage):
         add: bool = False,
         change: bool = False,
         form_url: str = "",
-        obj: Any = None,
+        obj: "WithAnnotations[Service, Clocked] | None" = None,
     ) -> HttpResponse:
         if obj is not None:
             found = history.history(obj, obj.clock)
@@ -135,7 +140,7 @@ class ServicePage(ReadOnlyPage):
         ]  # fmt: skip
 
     @admin.display(description="Status")
-    def state(self, service: Service) -> SafeString:
+    def state(self, service: "WithAnnotations[Service, Clocked]") -> SafeString:
         return Standing(service).state()
 
     @admin.display(description="Address")
@@ -160,11 +165,11 @@ class ServicePage(ReadOnlyPage):
         return moment_ago(service.checked_at)
 
     @admin.display(description="What needs you")
-    def needs(self, service: Service) -> SafeString:
+    def needs(self, service: "WithAnnotations[Service, Clocked]") -> SafeString:
         return Standing(service).needs()
 
     @admin.display(description="Next check")
-    def next_check(self, service: Service) -> str:
+    def next_check(self, service: "WithAnnotations[Service, Clocked]") -> str:
         return Standing(service).next_check()
 
     @admin.display(description="Last good check")
