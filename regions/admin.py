@@ -1,7 +1,7 @@
 """Regions: where services are offered."""
 
 from ipaddress import ip_address
-from typing import Any
+from typing import Any, cast
 
 from django import forms
 from django.contrib import admin
@@ -31,7 +31,7 @@ class RegionForm(forms.ModelForm):
         super().__init__(*args, **kwargs)
         # what an earlier release let staff type is offered too, so that saving the page does not take it away
         own = [name for name in self.instance.capabilities if name not in CAPABILITIES]
-        field: forms.MultipleChoiceField = self.fields["capabilities"]  # type: ignore[assignment]
+        field = cast(forms.MultipleChoiceField, self.fields["capabilities"])
         field.choices = [(name, name) for name in (*CAPABILITIES, *own)]
 
     def clean_country(self) -> str:

@@ -21,7 +21,7 @@ account_panels: list[AccountPanel] = []
 MOST = 50
 """Rows of a panel; the whole list is a link away."""
 
-EVENT_TONES = {
+EVENT_TONES: dict[str, str] = {
     Event.Status.SCHEDULED: QUIET,
     Event.Status.STARTED: BUSY,
     Event.Status.FINISHED: GOOD,
@@ -45,7 +45,7 @@ def event_state(event: Event) -> SafeString:
     """The event's status and, while it is under way, its percent."""
     if event.status == Event.Status.FAILED and event.message == Event.SUPERSEDED:
         return pill("superseded", QUIET)
-    state = pill(event.status, EVENT_TONES.get(event.status, QUIET))  # type: ignore[call-overload]
+    state = pill(event.status, EVENT_TONES.get(event.status, QUIET))
     if event.status != Event.Status.STARTED or event.percent_complete is None:
         return state
     return format_html("{} {} %", state, event.percent_complete)

@@ -1,6 +1,6 @@
 """Users: those of accounts, and the platform's staff."""
 
-from typing import Any
+from typing import Any, cast
 
 from django import forms
 from django.contrib import admin
@@ -86,7 +86,7 @@ class AnswerForm(forms.Form):
     def __init__(self, user: User, data: QueryDict | None = None):
         super().__init__(data)
         asked = user.security_answers.values_list("question_id", flat=True)
-        question: forms.ChoiceField = self.fields["question"]  # type: ignore[assignment]
+        question = cast(forms.ChoiceField, self.fields["question"])
         question.choices = [(number, QUESTIONS[number]) for number in asked if number in QUESTIONS]
 
 

@@ -20,7 +20,7 @@ from django.views.generic import FormView, View
 
 from accounts import openid
 from accounts.models import User
-from accounts.pages.base import Page
+from accounts.pages.base import Page, signed_in
 from accounts.pages.confirm import OwnPasswordMixin
 from accounts.pages.forms import OwnPasswordForm
 from accounts.pages.login import let_in
@@ -91,7 +91,7 @@ class TieView(ExternalPage, LoginRequiredMixin, OwnPasswordMixin, FormView):
     form_class = OwnPasswordForm
 
     def get_context_data(self, **kwargs: Any) -> dict[str, Any]:
-        user: User = self.request.user  # type: ignore[assignment] # LoginRequiredMixin has seen to it
+        user = signed_in(self.request)
         sent = self.request.session.pop("password_instead", False)
         return super().get_context_data(
             provider=provider(), identity=external.identity_of(user), sent=sent, **kwargs
@@ -107,7 +107,7 @@ class PasswordInsteadView(ExternalPage, LoginRequiredMixin, View):
     http_method_names = ["post", "options"]
 
     def post(self, request: HttpRequest) -> HttpResponse:
-        user: User = request.user  # type: ignore[assignment] # as above
+        user = signed_in(request)
         if not attempts.count("password_mail", network_of(request)):
             return refused(request, too_many())
         if user.authentication_type != User.PASSWORD:

@@ -197,6 +197,7 @@ def too_large() -> str:
 
 def gravatar(actor: Actor) -> str:
     """By which Gravatar knows the picture of the user: its address, digested."""
+    # the stubs know no None in lookups
     email = User.objects.filter(pk=actor.user_id).values_list("email", flat=True).first() or ""  # type: ignore[misc]
     return hashlib.md5(email.strip().lower().encode(), usedforsecurity=False).hexdigest()
 
@@ -237,6 +238,7 @@ def _find(actor: Actor, name: str, key: int | str, **where: str) -> EntityRef | 
     except LookupError:
         return None  # nothing of the kind is offered here
     manager = kind.model._default_manager
+    # every registered model's manager has it
     row = manager.visible_to(actor).filter(**{kind.key: key}, **where).first()  # type: ignore[attr-defined]
     return None if row is None else EntityRef(name, key, row.label, kind.url.format(id=key))
 

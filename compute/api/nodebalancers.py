@@ -4,7 +4,7 @@ from typing import Any
 
 from django.core.validators import RegexValidator
 from django.db import models
-from django.db.models import F, Func, OuterRef, QuerySet, Subquery, Value
+from django.db.models import Expression, F, Func, OuterRef, QuerySet, Subquery, Value
 from django.db.models.functions import Cast, Coalesce, JSONObject, Now, Round
 from drf_spectacular.utils import extend_schema_field
 from rest_framework.request import Request
@@ -43,8 +43,8 @@ class _Month(Func):
     output_field = models.DateField()
 
 
-def _megabytes(number: Any) -> Round:
-    return Round(Cast(number, models.FloatField()) / MB * 100) / 100.0  # type: ignore[return-value]
+def _megabytes(number: Any) -> Expression:
+    return Round(Cast(number, models.FloatField()) / MB * 100) / 100.0
 
 
 def _transfer() -> Coalesce:

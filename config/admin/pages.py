@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, cast
 
 from django import forms
 from django.contrib import admin
@@ -32,7 +32,7 @@ class CappedPaginator(Paginator):
 
     @cached_property
     def count(self) -> int:
-        rows: QuerySet = self.object_list  # type: ignore[assignment]
+        rows = cast(QuerySet, self.object_list)
         return rows.order_by().values("pk")[: self.MOST].count()
 
 
@@ -160,7 +160,7 @@ class Page(VerbsMixin, admin.ModelAdmin):
             return super().changeform_view(request, object_id, form_url, extra_context)
         except DomainError as error:
             # nothing of it was kept: the form is filled in again, and its errors are these
-            request.refused = error.problems  # type: ignore[attr-defined]
+            request.refused = error.problems  # type: ignore[attr-defined] # for `get_form`
             return super().changeform_view(request, object_id, form_url, extra_context)
 
     def get_form(self, request: HttpRequest, obj: Any = None, change: bool = False, **kwargs: Any) -> Any:
@@ -226,7 +226,7 @@ def is_possible(field: Field, value: str) -> bool:
 def refused(form: type[forms.ModelForm], problems: Sequence[Problem]) -> type[forms.ModelForm]:
     """The form, which finds these problems with whatever it is given."""
 
-    class Refused(form):  # type: ignore[valid-type, misc]
+    class Refused(form):  # type: ignore[valid-type, misc] # a base known only when it runs
         def full_clean(self) -> None:
             super().full_clean()
             for problem in problems:

@@ -134,6 +134,7 @@ class VerbsMixin(admin.ModelAdmin):
             raise PermissionDenied
         obj = self.get_object(request, unquote(object_id))
         if obj is None:
+            # Django's own, which the stubs leave out
             return self._get_obj_does_not_exist_redirect(request, self.opts, object_id)  # type: ignore[attr-defined]
         back = self._back(request, obj)
         if not self.may_on(request, verb, obj):
@@ -159,13 +160,13 @@ class VerbsMixin(admin.ModelAdmin):
         return HttpResponseRedirect(self._list_address() if gone and back == page_of(obj) else back)
 
     def get_actions(self, request: HttpRequest) -> dict[str, Any]:
-        actions = super().get_actions(request)
+        actions: dict[str, Any] = super().get_actions(request)
         if "_popup" in request.GET:
             return actions
         for verb in self.verbs:
             if verb.form is None and self.may(request, verb):
                 use = partial(_use_on_selected, verb)
-                actions[verb.name] = (use, verb.name, verb.label)  # type: ignore[assignment]
+                actions[verb.name] = (use, verb.name, verb.label)
         return actions
 
     def _use_on_all(self, request: HttpRequest, verb: Verb, rows: QuerySet) -> HttpResponse | None:

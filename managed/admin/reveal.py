@@ -95,6 +95,7 @@ class RevealPage(ReadOnlyPage):
         if not (self.may_reveal(request) and self.has_view_permission(request, obj)):
             raise PermissionDenied
         if obj is None:
+            # Django's own, which the stubs leave out
             return self._get_obj_does_not_exist_redirect(request, self.opts, object_id)  # type: ignore[attr-defined]
         if request.method == "GET" or "reason" not in request.POST:  # the button on its page posts none
             return self._ask_why(request, obj)

@@ -32,6 +32,7 @@ class Connector(aiohttp.TCPConnector):
     def __init__(self, **options: Any):
         super().__init__(**options)
         self.flooded = False
+        # the stubs want a class, and it is but called
         handler: type[ResponseHandler] = functools.partial(_Handler, self)  # type: ignore[assignment]
         self._factory = functools.partial(handler, loop=self._loop)
 

@@ -134,6 +134,7 @@ class TaggedViewSet(ResourceViewSet[Actor, Tagging]):
     def shown(self, kind: str, keys: Iterable[int]) -> Mapping[int, dict]:
         """Objects of one kind by their id, each as its own resource shows it."""
         shape = resources.resource_of(kind).shape()
+        # every registered model's manager has it
         mine = kind_of(kind).model._default_manager.visible_to(self.actor)  # type: ignore[attr-defined]
         rows = shape.select(mine.filter(pk__in=list(keys))).order_by().values_list("pk", *shape.columns)
         return {pk: shape.one(row) for pk, *row in rows}
