@@ -6,9 +6,10 @@ In this order: the caller (401), the rate limits (429), the method (405), the to
 
 from collections.abc import Callable, Mapping
 from functools import cache
-from typing import ClassVar, Generic, TypeVar
+from typing import Any, ClassVar, Generic, TypeVar
 
 from django.core.exceptions import ImproperlyConfigured
+from django.http import HttpRequest, HttpResponse
 from rest_framework.exceptions import (
     AuthenticationFailed,
     MethodNotAllowed,
@@ -88,7 +89,7 @@ class Admission(ViewSetMixin, APIView, Generic[A]):
     """None where there is no token, or none that is good."""
     verdict: limits.Verdict | None
 
-    def __init_subclass__(cls, **kwargs):
+    def __init_subclass__(cls, **kwargs: Any) -> None:
         super().__init_subclass__(**kwargs)
         unsupported.check_view(cls)
         if set(cls.scopes) != set(cls.grants):
@@ -99,7 +100,7 @@ class Admission(ViewSetMixin, APIView, Generic[A]):
         cls._scopes = {action: access.Scope.of(scope) for action, scope in cls.scopes.items()}
 
     @classmethod
-    def as_view(cls, actions=None, **initkwargs):
+    def as_view(cls, actions: dict[str, Any] | None = None, **initkwargs: Any) -> Any:
         """Refuses to route an action that declares no scope or grant: an open endpoint cannot be an oversight."""
         unsupported.check_route(cls, initkwargs)
         for action in (actions or {}).values():
@@ -109,34 +110,36 @@ class Admission(ViewSetMixin, APIView, Generic[A]):
                 raise ImproperlyConfigured(f"{cls.__name__} has no action {action}")
         return super().as_view(actions, **initkwargs)
 
-    def initialize_request(self, request, *args, **kwargs) -> Request:
-        self.action = self.action_map.get(request.method.lower(), "")
+    def initialize_request(self, request: HttpRequest, *args: Any, **kwargs: Any) -> Request:
+        self.action = self.action_map.get((request.method or "").lower(), "")
         self.caller = self.verdict = None
         context = {"view": self, "args": args, "kwargs": kwargs}
         return Request(request, _parsers, self.get_authenticators(), _negotiator, context)
 
-    def initial(self, request, *args, **kwargs) -> None:
+    def initial(self, request: Request, *args: Any, **kwargs: Any) -> None:
         if request.method == "OPTIONS":
             return
         failure = self.authenticate_and_count(request)
         if self.verdict is not None and not self.verdict.allowed:
             raise Throttled
         if not self.action:
-            raise MethodNotAllowed(request.method)
+            raise MethodNotAllowed(request.method or "")
         if failure is not None:
             raise failure
         self.authorize()
 
-    def authenticate(self, request) -> AuthenticationFailed | None:
+    def authenticate(self, request: Request) -> AuthenticationFailed | None:
         """Find the caller. A token that is no good is returned, not raised: it counts for the rate limit."""
         try:
             self.identify(request)
         except AuthenticationFailed as failure:
-            request._authenticator, self.caller = None, None
+            request._authenticator = None  # type: ignore[attr-defined] # DRF's own, which the stubs leave out
+            self.caller = None
             return failure
         return None
 
-    def identify(self, request) -> None:
+    def identify(self, request: Any) -> None:
+        """Ask the authenticators. Of the attributes that are set here the stubs know few."""
         for authenticator in request.authenticators:
             found = authenticator.authenticate(request)
             if found is not None:
@@ -146,7 +149,7 @@ class Admission(ViewSetMixin, APIView, Generic[A]):
                 request._request.actor_name = caller.username  # for the access log
                 return
 
-    def authenticate_and_count(self, request) -> AuthenticationFailed | None:
+    def authenticate_and_count(self, request: Request) -> AuthenticationFailed | None:
         """Find the caller and count the request against its limits: by user, or by address if nobody is known.
 
         A token's user never changes. So once it is known, Redis counts while PostgreSQL looks at the token, and
@@ -165,7 +168,7 @@ class Admission(ViewSetMixin, APIView, Generic[A]):
             _known_users.learn(request.META.get("HTTP_AUTHORIZATION"), user)
         return failure
 
-    def begin_count(self, request, user: int | None) -> Callable[[], limits.Verdict]:
+    def begin_count(self, request: Request, user: int | None) -> Callable[[], limits.Verdict]:
         own = limits.limits()
         subject = f"user:{user}" if user is not None else f"address:{network_of(request)}"
         endpoint = f"{type(self).__name__}.{self.action or request.method}"
@@ -190,15 +193,20 @@ class Admission(ViewSetMixin, APIView, Generic[A]):
             raise NotAuthenticated
         return self.caller
 
-    def options(self, request, *args, **kwargs) -> JSONResponse:
+    # DRF passes on any response of Django's; its stubs want its own, which these three answer in place of
+    def options(  # type: ignore[override]
+        self, request: Request, *args: Any, **kwargs: Any
+    ) -> JSONResponse:
         response = JSONResponse()
         response["Allow"] = ", ".join(self.allowed_methods)
         return response
 
-    def handle_exception(self, exc: Exception) -> JSONResponse:
+    def handle_exception(self, exc: Exception) -> JSONResponse:  # type: ignore[override]
         return exceptions.answer(exc, self.request)
 
-    def finalize_response(self, request, response, *args, **kwargs):
+    def finalize_response(  # type: ignore[override]
+        self, request: Request, response: HttpResponse, *args: Any, **kwargs: Any
+    ) -> HttpResponse:
         status = response.status_code
         add_headers(response, self.headers_of(self.action, status < 300))
         response.headers["X-OAuth-Scopes"] = "unknown" if self.caller is None else " ".join(self.caller.scopes)

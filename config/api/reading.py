@@ -5,6 +5,7 @@ from typing import Any, ClassVar, Generic, TypeVar
 
 from django.db.models import Model, QuerySet
 from django.http import QueryDict
+from rest_framework.request import Request
 
 from config.api import pagination
 from config.api.admission import A, Admission
@@ -33,7 +34,7 @@ class Reading(Admission[A], Generic[A, M]):
 
     _statements: ClassVar[dict[tuple[str, bool | None], statements.Statement]]
 
-    def __init_subclass__(cls, **kwargs):
+    def __init_subclass__(cls, **kwargs: Any) -> None:
         super().__init_subclass__(**kwargs)
         cls._statements = {}
 
@@ -51,7 +52,7 @@ class Reading(Admission[A], Generic[A, M]):
         """The caller that `objects` is asked with."""
         return self.caller
 
-    def list(self, request, **path) -> JSONResponse:
+    def list(self, request: Request, **path: Any) -> JSONResponse:
         """One page of the collection."""
         query = request.query_params if request.META.get("QUERY_STRING") else _no_query
         page = pagination.read_page(query) if query else pagination.FIRST
@@ -64,7 +65,7 @@ class Reading(Admission[A], Generic[A, M]):
         total = rows[0][-1] if rows else 0
         return JSONResponse(page.envelope(self.resource.shape().page(rows), total))
 
-    def retrieve(self, request, **path) -> JSONResponse:
+    def retrieve(self, request: Request, **path: Any) -> JSONResponse:
         """One object."""
         rows = self.statement("retrieve").run(statements.bindings(self.viewer, path))
         if not rows:
@@ -121,7 +122,7 @@ class ReadingUnion(Reading[A, Any]):
     tables: ClassVar[Callable[[Any], Sequence[QuerySet[Any]]]]
     """The querysets that an actor may see. All have the columns of the resource, by the same names."""
 
-    def list(self, request, **path: Any) -> JSONResponse:
+    def list(self, request: Request, **path: Any) -> JSONResponse:
         """One page, in the order of `ordering`: columns of the resource."""
         page = pagination.read_page(request.query_params)
         wanted = self.read_filter(request.query_params) or Filter()

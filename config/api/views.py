@@ -7,6 +7,8 @@ come only from `objects(actor, path)`, so that an object that is not the caller'
 
 from typing import Any
 
+from rest_framework.request import Request
+
 from config.api import access
 from config.api.admission import NO_STORE, QUARTER_HOUR, A
 from config.api.reading import M, ReadingUnion
@@ -37,8 +39,8 @@ class UnknownPath(ResourceViewSet):
     grants = {"missing": access.ANYONE}
     schema = None
 
-    def authenticate(self, request) -> None:
+    def authenticate(self, request: Request) -> None:
         super().authenticate(request)  # only to know whom to count
 
-    def missing(self, request, **path) -> JSONResponse:
+    def missing(self, request: Request, **path: Any) -> JSONResponse:
         raise Missing
