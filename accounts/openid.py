@@ -14,11 +14,11 @@ from typing import Any, TypeVar
 from urllib.parse import urlsplit
 
 import requests
-from authlib.common.errors import AuthlibBaseError  # type: ignore[import-untyped]
-from authlib.common.security import generate_token  # type: ignore[import-untyped]
-from authlib.integrations.base_client import OAuth2Mixin, OpenIDMixin  # type: ignore[import-untyped]
-from authlib.integrations.requests_client import OAuth2Session  # type: ignore[import-untyped]
-from authlib.oidc.discovery import get_well_known_url  # type: ignore[import-untyped]
+from authlib.common.errors import AuthlibBaseError
+from authlib.common.security import generate_token
+from authlib.integrations.base_client import OAuth2Mixin, OpenIDMixin
+from authlib.integrations.requests_client import OAuth2Session
+from authlib.oidc.discovery import get_well_known_url
 from joserfc.errors import BadSignatureError, JoseError
 from joserfc.jwk import KeySet
 from requests.adapters import HTTPAdapter

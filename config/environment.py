@@ -14,7 +14,7 @@ from typing import Any, NoReturn
 from urllib.parse import SplitResult, urlsplit
 
 import dj_database_url
-import dj_email_url  # type: ignore[import-untyped]
+import dj_email_url
 import psycopg
 from django.core.mail.message import sanitize_address
 from django.utils.module_loading import import_string

@@ -21,7 +21,7 @@ class DiskCreate(DeployRequest):
     """The body of a new disk: empty, or with `image` deployed from that."""
 
     size = IntegerField(min_value=1, max_value=LARGEST, help_text="MB.")
-    label = CharField(min_length=1, max_length=48, required=False)
+    label = CharField(min_length=1, max_length=48, required=False)  # type: ignore[assignment] # mypy looks past `Resource`, which is no direct base
     filesystem = ChoiceField(Disk.Filesystem.choices, required=False)
 
 

@@ -146,7 +146,7 @@ class InstanceCreate(DeployRequest):
 
     region = CharField()
     type = CharField()
-    label = LabelField(required=False)
+    label = LabelField(required=False)  # type: ignore[assignment] # mypy looks past `Resource`, which is no direct base
     backup_id = IntegerField(required=False)
     backups_enabled = BooleanField(required=False)
     booted = BooleanField(default=True, write_only=True)

@@ -54,7 +54,7 @@ class WrappingFieldExtension(OpenApiSerializerFieldExtension):
 class ResourceSchema(AutoSchema):
     """Describes one operation of a `ResourceViewSet`."""
 
-    view: "ResourceViewSet[Any, Any]"
+    view: "ResourceViewSet[Any, Any]"  # type: ignore[override] # it is the schema of no other views
 
     @property
     def scope(self) -> access.Scope:
@@ -82,7 +82,7 @@ class ResourceSchema(AutoSchema):
         written = getattr(self.view, action).__doc__ or f"{action.replace('_', ' ').capitalize()} {an} {thing}"
         return written.strip().partition("\n")[0].rstrip(".")
 
-    def get_description(self) -> str:
+    def get_description(self) -> str:  # type: ignore[override] # as the library calls its own
         action = self.view.action
         if action in ("list", "retrieve"):
             text = type(self.view).__doc__ or ""
