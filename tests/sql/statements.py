@@ -49,7 +49,7 @@ PASSED = {
     "config.db.prepared.Link.fetch": "sql",
     "config.db.prepared.fetch": "sql",
     "config.db.prepared.fetch.run": "sql",
-    "config.db.prepared.fetch_ordinarily.run": "sql",
+    "config.db.prepared._through_cursor": "sql",
     "config.db.statements.Statement.run": "self.sql",
 }
 """Functions that run what they are given or what the ORM compiles: a constant of the module, or none of ours."""

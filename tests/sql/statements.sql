@@ -568,11 +568,11 @@ SELECT c.kernel_id, c.root_device, c.run_level, c.virt_mode, c.memory_limit, c.h
 -- config.api.documents.healthz
 SELECT 1
 
--- config.apps.bound_idle_transactions
-SELECT set_config('idle_in_transaction_session_timeout', %s, false)
-
 -- config.db.clock.database_now
 SELECT clock_timestamp()
+
+-- config.db.connections.set_up
+SELECT set_config('idle_in_transaction_session_timeout', %s, false), pg_backend_pid()
 
 -- config.db.fresh_database.create_tables
 SELECT pg_advisory_xact_lock(%s)
