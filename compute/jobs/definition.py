@@ -12,7 +12,7 @@ R = TypeVar("R")
 
 
 class Fail(Exception):
-    """Raised by a step that can never succeed: the job unwinds at once. The text is shown to the customer."""
+    """Raised by a step that can never succeed: the job is rolled back. Customers read the text."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,7 +47,7 @@ class Step(Generic[R]):
     """One external effect.
 
     `do` and `undo` run with no transaction open, may each run any number of times, and `undo` must accept that
-    `do` never happened. `record` writes what is now true into our own tables, in the transaction that settles the
+    `do` never happened. `persist` writes what is now true into our own tables, in the transaction that settles the
     step. ``undo=None`` marks the point of no return: from here on a failure ends the job where it stands.
     `event` opens an event of its own when the step is reached. `when` (of the job's data) may skip the step.
     """
@@ -55,7 +55,7 @@ class Step(Generic[R]):
     name: str
     do: Callable[[R], Outcome]
     undo: Callable[[R], Outcome] | None
-    record: Callable[[R], None] | None = None
+    persist: Callable[[R], None] | None = None
     event: str | None = None
     when: Callable[[Mapping[str, Any]], bool] = lambda data: True
 
@@ -66,11 +66,13 @@ class Kind(Generic[R]):
 
     The status afterwards is not written here: it is asked from the driver; `off` is what a machine that is off
     shows, where the job's data has no ``off`` of its own. Without `during` the instance shows what it showed: the
-    job works on a disk or takes a backup. `verb` completes "Cannot … a compute that is running." `done` and
-    `unwound` write our tables in the last settle: when all went well, or when every effect was undone.
-    `supersedes` lets it end another live job of the instance in order to run. That one is not undone, since all
-    the instance has is about to go, unless it has effects `outside` the instance's machine, or would leave a disk
-    half-made if the deletion came to nothing; and `superseded` writes what concerns these, in place of `unwound`.
+    job works on a disk or takes a backup. `verb` completes "Cannot … a compute that is running."
+
+    Three callbacks write our tables in the last settle: `on_done` when all went well, `on_rollback` when every
+    effect was undone, and `on_superseded` in place of that where a deletion ended the job. `supersedes` lets a kind
+    end another live job of the instance in order to run. That one is not rolled back, since all the instance has is
+    about to go, unless it `has_external_effects`: on what is not the instance's machine, or on a disk that would be
+    left half-made if the deletion came to nothing.
     """
 
     name: str
@@ -82,10 +84,10 @@ class Kind(Generic[R]):
     supersedes: bool = False
     goal: Power | None = None
     off: str = "offline"
-    done: Callable[[R], None] | None = None
-    unwound: Callable[[R], None] | None = None
-    superseded: Callable[[R], None] | None = None
-    outside: bool = False
+    on_done: Callable[[R], None] | None = None
+    on_rollback: Callable[[R], None] | None = None
+    on_superseded: Callable[[R], None] | None = None
+    has_external_effects: bool = False
     deadline: timedelta = timedelta(hours=1)
 
     def plan(self, data: Mapping[str, Any]) -> tuple[Step[R], ...]:

@@ -184,9 +184,10 @@ def run_now(job: Job) -> bool:
 
 
 def cancel(job: Job) -> bool:
-    """Ask a live job to stop: it unwinds at its next claim, as after a failure. False when it is not going forward.
+    """Ask a live job to stop: it is rolled back at its next claim, as after a failure.
 
-    A step past the point of no return is not undone; the job then ends with the status that the driver confirms.
+    False when it is not going forward. A step past the point of no return is not undone; the job then ends with the
+    status that the driver confirms.
     """
     with transaction.atomic():
         going = Job.objects.filter(pk=job.pk, state=Job.State.ACTIVE)

@@ -145,14 +145,14 @@ class Runner:
         opens = target.event if position != self.at else None
         percent = None if opens else self.kind.percent(position, within, self.job.data)
         move = partial(store.advance, self.job, target.name, Job.State.ACTIVE, percent=percent)
-        if not (self.current.record or opens):
+        if not (self.current.persist or opens):
             return move()
         with transaction.atomic():
             job = move()
             if job is not None:
-                if self.current.record:
+                if self.current.persist:
                     store.lock_instances(job)
-                    self.current.record(self.context)
+                    self.current.persist(self.context)
                 if opens:
                     self._open_event_segment(job, opens)
         return job
@@ -207,7 +207,7 @@ class Runner:
         if self.at > 0 and self.plan[self.at - 1].undo is not None:
             return store.advance(self.job, self.plan[self.at - 1].name, Job.State.UNDOING)
         self.job.error = self.job.data.get("reason", "")
-        self._finish(Job.State.FAILED, unwound=self.at == 0)
+        self._finish(Job.State.FAILED, rolled_back=self.at == 0)
         return None
 
     def _retry(self, error: Exception) -> None:
@@ -248,14 +248,14 @@ class Runner:
         except Exception as error:  # noqa: BLE001 - whatever it was, the job must stay due
             self._retry(error)
 
-    def _finish(self, state: str, unwound: bool = False) -> None:
+    def _finish(self, state: str, rolled_back: bool = False) -> None:
         """The last settle: job, event and instance in one transaction, with what the driver says is true."""
         power = self.context.power()
         if power == self.kind.goal:
             state = Job.State.DONE
         done = state == Job.State.DONE
-        record = self.kind.done if done else self.kind.unwound if unwound else None
-        last = self.current.record if done else None
+        callback = self.kind.on_done if done else self.kind.on_rollback if rolled_back else None
+        persist = self.current.persist if done else None
         message = "" if done else self.job.error or INTERNAL
         # going forward, what is on was booted by the job's last step, also where the job failed in it
         forward = self.job.state == Job.State.ACTIVE
@@ -264,20 +264,20 @@ class Runner:
             status=self._status(power), during=self.kind.during,
             booted=self.job.data.get("config") if power == Power.ON and forward else None,
         )  # fmt: skip
-        if not (record or last or self.kind.superseded):
+        if not (callback or persist or self.kind.on_superseded):
             finished = close()
         else:
             with transaction.atomic():
                 finished = close()
                 if finished is not None:
                     store.lock_instances(finished)
-                    if last:
-                        last(self.context)
-                    # an unwinding that deletes the instance must leave it to a deletion that waits for it
+                    if persist:
+                        persist(self.context)
+                    # a rollback that deletes the instance must leave it to a deletion that waits for it
                     if not done and finished.cancelled and self._deletion_waits():
-                        record = self.kind.superseded
-                    if record:
-                        record(self.context)
+                        callback = self.kind.on_superseded
+                    if callback:
+                        callback(self.context)
         if finished is not None and finished.cancelled:
             notify_promoted()
 
@@ -299,12 +299,12 @@ class Runner:
 
     def _moot(self) -> bool:
         """Whether there is no point in undoing: a deletion waits that takes away all this job has made."""
-        return self.job.cancelled and not self.kind.outside and self._deletion_waits()
+        return self.job.cancelled and not self.kind.has_external_effects and self._deletion_waits()
 
     def _end_superseded(self) -> None:
         """End without undoing anything: the deletion that waits takes everything away, whatever is there."""
         reason = Event.SUPERSEDED
-        if self.kind.superseded:
+        if self.kind.on_superseded:
             self.context.power()
         with transaction.atomic():
             finished = store.finish(
@@ -315,9 +315,9 @@ class Runner:
                 status=None,
                 during=self.kind.during,
             )
-            if finished and self.kind.superseded:
+            if finished and self.kind.on_superseded:
                 store.lock_instances(finished)
-                self.kind.superseded(self.context)
+                self.kind.on_superseded(self.context)
         notify_promoted()
 
 

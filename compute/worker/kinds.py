@@ -23,13 +23,13 @@ PROVISION = Kind(
     during=S.PROVISIONING,
     steps=(
         Step("define", steps.define, undo=steps.undefine),
-        Step("disks", steps.make_disk, undo=steps.unmake_disks, record=steps.disk_made),
+        Step("disks", steps.create_disks, undo=steps.delete_disks, persist=steps.mark_disk_ready),
         Step(
             "boot", steps.start, undo=None,
             event="compute_boot", when=lambda data: data["boot"],
         ),
     ),
-    unwound=steps.forget,
+    on_rollback=steps.remove_instance,
 )  # fmt: skip
 
 BOOT = Kind(
@@ -63,8 +63,8 @@ RESCUE = Kind(
         Step("stop", steps.stop, undo=nothing, when=lambda data: data["running"]),
         Step("start", steps.start, undo=nothing),
     ),
-    done=rescue.replace_earlier,
-    unwound=rescue.take_back,
+    on_done=rescue.delete_earlier_profiles,
+    on_rollback=rescue.delete_profile,
 )
 
 SHUTDOWN = Kind(
@@ -85,7 +85,7 @@ DELETE = Kind(
     during=S.DELETING,
     goal=Power.ABSENT,
     steps=(Step("undefine", steps.undefine, undo=None),),
-    done=steps.forget,
+    on_done=steps.remove_instance,
 )
 
 CLONE = Kind(
@@ -95,11 +95,11 @@ CLONE = Kind(
     during=S.PROVISIONING,
     steps=(
         Step("define", steps.define, undo=steps.undefine),
-        Step("disks", clones.copy_disk, undo=clones.uncopy_disks, record=steps.disk_made),
+        Step("disks", clones.copy_disks, undo=clones.delete_copies, persist=steps.mark_disk_ready),
     ),
-    done=clones.release_source,
-    unwound=clones.unmake_clone,
-    superseded=clones.release_source,
+    on_done=clones.release_source,
+    on_rollback=clones.remove_clone,
+    on_superseded=clones.release_source,
     deadline=LONG,
 )
 
@@ -109,20 +109,20 @@ CLONE_INTO = Kind(
     event="compute_clone",
     starts_from=SETTLED,
     during=S.PROVISIONING,
-    steps=(Step("disks", clones.copy_disk, undo=clones.uncopy_disks, record=steps.disk_made),),
-    done=clones.release_source,
-    unwound=clones.empty_out,
-    superseded=clones.release_source,
+    steps=(Step("disks", clones.copy_disks, undo=clones.delete_copies, persist=steps.mark_disk_ready),),
+    on_done=clones.release_source,
+    on_rollback=clones.remove_copied_rows,
+    on_superseded=clones.release_source,
     deadline=LONG,
 )
 
 MOVING = (
-    Step("stop", steps.stop, undo=moves.boot_again, when=lambda data: data["running"]),
+    Step("stop", steps.stop, undo=moves.restart, when=lambda data: data["running"]),
     Step(
-        "reshape", moves.reshape, undo=moves.unshape,
+        "reshape", moves.apply_new_type, undo=moves.apply_previous_type,
         when=lambda data: data["type"] != data["was"],
     ),
-    Step("move", moves.move, undo=moves.move_back, record=moves.arrive),
+    Step("move", moves.move, undo=moves.move_back, persist=moves.record_arrival),
     Step(
         moves.BOOT, steps.start, undo=None,
         event="compute_boot", when=lambda data: data["running"],
@@ -136,8 +136,8 @@ MIGRATE = Kind(
     starts_from=SETTLED,
     during=S.MIGRATING,
     steps=MOVING,
-    unwound=moves.stay,
-    superseded=moves.make_way,
+    on_rollback=moves.restore_placement,
+    on_superseded=moves.release_target,
     deadline=LONG,
 )
 
@@ -148,8 +148,8 @@ MIGRATE_REGION = Kind(
     starts_from=SETTLED,
     during=S.MIGRATING,
     steps=MOVING,
-    unwound=moves.stay,
-    superseded=moves.make_way,
+    on_rollback=moves.restore_placement,
+    on_superseded=moves.release_target,
     deadline=LONG,
 )
 
@@ -159,10 +159,10 @@ IMAGIZE = Kind(
     event="disk_imagize",
     starts_from=SETTLED,
     during=None,
-    steps=(Step("save", images.save, undo=images.unsave, record=images.complete),),
-    unwound=images.forget,
-    superseded=images.forget,
-    outside=True,
+    steps=(Step("save", images.save_disk, undo=images.delete_archive, persist=images.mark_available),),
+    on_rollback=images.remove_image_row,
+    on_superseded=images.remove_image_row,
+    has_external_effects=True,
     deadline=LONG,
 )
 
@@ -172,11 +172,11 @@ IMPORT_IMAGE = Kind(
     event="image_upload",
     during=None,
     steps=(
-        Step("load", images.load, undo=images.unload),
-        Step("tidy", images.tidy, undo=images.drop_file, record=images.complete),
+        Step("load", images.import_upload, undo=images.delete_import),
+        Step("tidy", images.delete_upload, undo=images.delete_file, persist=images.mark_available),
     ),
-    unwound=images.forget,
-    outside=True,
+    on_rollback=images.remove_image_row,
+    has_external_effects=True,
     deadline=LONG,
 )
 
@@ -185,14 +185,14 @@ DELETE_IMAGE = Kind(
     verb="delete",
     event="image_delete",
     during=None,
-    steps=(Step("delete", images.unsave, undo=images.look),),
-    done=images.forget,
-    unwound=images.restore,
+    steps=(Step("delete", images.delete_archive, undo=images.inspect_archive),),
+    on_done=images.remove_image_row,
+    on_rollback=images.keep_image,
 )
 
 BACKING_UP = (
-    Step("begin", nothing, undo=nothing, record=backups.under_way),
-    Step("save", backups.save, undo=backups.unsave, record=backups.saved),
+    Step("begin", nothing, undo=nothing, persist=backups.mark_running),
+    Step("save", backups.save_disks, undo=backups.delete_saved_disks, persist=backups.mark_disk_saved),
 )
 
 SNAPSHOT = Kind(
@@ -202,10 +202,10 @@ SNAPSHOT = Kind(
     starts_from=SETTLED,
     during=None,
     steps=BACKING_UP,
-    done=backups.keep,
-    unwound=backups.give_up,
-    superseded=backups.give_up,
-    outside=True,
+    on_done=backups.complete_backup,
+    on_rollback=backups.fail_backup,
+    on_superseded=backups.fail_backup,
+    has_external_effects=True,
     deadline=LONG,
 )
 
@@ -216,10 +216,10 @@ BACKUP = Kind(
     starts_from=SETTLED,
     during=None,
     steps=BACKING_UP,
-    done=backups.keep,
-    unwound=backups.give_up,
-    superseded=backups.give_up,
-    outside=True,
+    on_done=backups.complete_backup,
+    on_rollback=backups.fail_backup,
+    on_superseded=backups.fail_backup,
+    has_external_effects=True,
     deadline=LONG,
 )
 
@@ -231,7 +231,7 @@ DELETE_BACKUPS = Kind(
     event="backups_cancel",
     during=None,
     goal=Power.ABSENT,
-    steps=(Step("delete", backups.delete, undo=backups.delete),),
+    steps=(Step("delete", backups.delete_archives, undo=backups.delete_archives),),
     deadline=LONG,
 )
 
@@ -242,14 +242,14 @@ RESTORE = Kind(
     starts_from=SETTLED,
     during=S.RESTORING,
     steps=(
-        Step("stop", steps.stop, undo=backups.come_back, when=lambda data: data["overwrite"]),
+        Step("stop", steps.stop, undo=backups.reboot_if_intact, when=lambda data: data["overwrite"]),
         Step(
-            "clear", backups.clear, undo=nothing, record=backups.cleared,
+            "clear", backups.delete_old_disks, undo=nothing, persist=backups.replace_deleted_disk,
             when=lambda data: data["overwrite"],
         ),
-        Step("disks", backups.restore_disk, undo=backups.unrestore_disks, record=steps.disk_made),
+        Step("disks", backups.restore_disks, undo=backups.delete_restored_disks, persist=steps.mark_disk_ready),
     ),
-    unwound=backups.stay,
+    on_rollback=backups.remove_restored_rows,
     deadline=LONG,
 )  # fmt: skip
 
@@ -260,24 +260,24 @@ PROVISION_FROM_BACKUP = Kind(
     during=S.RESTORING,
     steps=(
         Step("define", steps.define, undo=steps.undefine),
-        Step("disks", backups.restore_disk, undo=backups.unrestore_disks, record=steps.disk_made),
+        Step("disks", backups.restore_disks, undo=backups.delete_restored_disks, persist=steps.mark_disk_ready),
         Step(
             "boot", steps.start, undo=None,
             event="compute_boot", when=lambda data: data["boot"],
         ),
     ),
-    unwound=steps.forget,
+    on_rollback=steps.remove_instance,
     deadline=LONG,
 )  # fmt: skip
 
 RESIZING = (
-    Step("stop", steps.stop, undo=moves.boot_again, when=lambda data: data["running"]),
+    Step("stop", steps.stop, undo=moves.restart, when=lambda data: data["running"]),
     Step(
-        "disk", resize.resize_disk, undo=resize.unresize_disk,
+        "disk", resize.resize_disk, undo=resize.restore_disk_size,
         when=lambda data: data["disk"] is not None,
     ),
-    Step("reshape", moves.reshape, undo=moves.unshape),
-    Step("move", moves.move, undo=moves.move_back, record=moves.arrive),
+    Step("reshape", moves.apply_new_type, undo=moves.apply_previous_type),
+    Step("move", moves.move, undo=moves.move_back, persist=moves.record_arrival),
     Step(
         moves.BOOT, steps.start, undo=None,
         event="compute_boot", when=lambda data: data["running"],
@@ -291,8 +291,8 @@ RESIZE = Kind(
     starts_from=SETTLED,
     during=S.MIGRATING,
     steps=RESIZING,
-    unwound=moves.stay,
-    superseded=moves.make_way,
+    on_rollback=moves.restore_placement,
+    on_superseded=moves.release_target,
     deadline=LONG,
 )
 
@@ -303,8 +303,8 @@ MUTATE = Kind(
     starts_from=SETTLED,
     during=S.MIGRATING,
     steps=RESIZING,
-    unwound=moves.stay,
-    superseded=moves.make_way,
+    on_rollback=moves.restore_placement,
+    on_superseded=moves.release_target,
     deadline=LONG,
 )
 
@@ -315,17 +315,17 @@ REBUILD = Kind(
     starts_from=SETTLED,
     during=S.REBUILDING,
     steps=(
-        Step("stop", steps.stop, undo=rebuild.boot_old, when=lambda data: data["running"]),
-        Step("wipe", rebuild.wipe, undo=rebuild.look, record=rebuild.wiped),
-        Step("disks", steps.make_disk, undo=steps.unmake_disks, record=steps.disk_made),
+        Step("stop", steps.stop, undo=rebuild.reboot_if_intact, when=lambda data: data["running"]),
+        Step("wipe", rebuild.delete_old_disks, undo=rebuild.inspect_disks, persist=rebuild.replace_deleted_disk),
+        Step("disks", steps.create_disks, undo=steps.delete_disks, persist=steps.mark_disk_ready),
         Step(
             "boot", steps.start, undo=None,
             event="compute_boot", when=lambda data: data["boot"],
         ),
     ),
-    unwound=rebuild.settle,
-    superseded=rebuild.settle,
-    outside=True,
+    on_rollback=rebuild.restore_old_rows,
+    on_superseded=rebuild.restore_old_rows,
+    has_external_effects=True,
 )  # fmt: skip
 
 DISK_CREATE = Kind(
@@ -334,11 +334,11 @@ DISK_CREATE = Kind(
     event="disk_create",
     starts_from=SETTLED,
     during=None,
-    steps=(Step("make", disks.make, undo=disks.unmake),),
-    done=disks.ready,
-    unwound=disks.drop,
-    superseded=disks.drop,
-    outside=True,
+    steps=(Step("make", disks.create_disk, undo=disks.delete_disk),),
+    on_done=disks.mark_ready,
+    on_rollback=disks.remove_disk,
+    on_superseded=disks.remove_disk,
+    has_external_effects=True,
 )
 
 DISK_CLONE = Kind(
@@ -347,11 +347,11 @@ DISK_CLONE = Kind(
     event="disk_duplicate",
     starts_from=SETTLED,
     during=None,
-    steps=(Step("make", disks.make, undo=disks.unmake),),
-    done=disks.ready,
-    unwound=disks.drop,
-    superseded=disks.drop,
-    outside=True,
+    steps=(Step("make", disks.create_disk, undo=disks.delete_disk),),
+    on_done=disks.mark_ready,
+    on_rollback=disks.remove_disk,
+    on_superseded=disks.remove_disk,
+    has_external_effects=True,
     deadline=LONG,
 )
 
@@ -361,11 +361,11 @@ DISK_RESIZE = Kind(
     event="disk_resize",
     starts_from=SETTLED,
     during=None,
-    steps=(Step("resize", resize.resize_disk, undo=resize.unresize_disk),),
-    done=disks.resized,
-    unwound=disks.ready,
-    superseded=disks.ready,
-    outside=True,
+    steps=(Step("resize", resize.resize_disk, undo=resize.restore_disk_size),),
+    on_done=disks.mark_resized,
+    on_rollback=disks.mark_ready,
+    on_superseded=disks.mark_ready,
+    has_external_effects=True,
     deadline=LONG,
 )
 
@@ -375,11 +375,11 @@ DISK_DELETE = Kind(
     event="disk_delete",
     starts_from=SETTLED,
     during=None,
-    steps=(Step("delete", disks.unmake, undo=disks.look),),
-    done=disks.drop,
-    unwound=disks.keep,
-    superseded=disks.keep,
-    outside=True,
+    steps=(Step("delete", disks.delete_disk, undo=disks.inspect_disks),),
+    on_done=disks.remove_disk,
+    on_rollback=disks.restore_status,
+    on_superseded=disks.restore_status,
+    has_external_effects=True,
 )
 
 PASSWORD_RESET = Kind(
@@ -389,10 +389,10 @@ PASSWORD_RESET = Kind(
     starts_from=frozenset({S.OFFLINE, S.STOPPED}),
     during=None,
     steps=(Step("set", disks.set_password, undo=nothing),),
-    done=disks.ready,
-    unwound=disks.ready,
-    superseded=disks.ready,
-    outside=True,
+    on_done=disks.mark_ready,
+    on_rollback=disks.mark_ready,
+    on_superseded=disks.mark_ready,
+    has_external_effects=True,
 )
 
 HOST_STOP = Kind(
@@ -413,13 +413,13 @@ VOLUME_CREATE = Kind(
     starts_from=SETTLED,
     during=None,
     steps=(
-        Step("make", volumes.make, undo=volumes.unmake),
+        Step("make", volumes.create_volume, undo=volumes.delete_volume),
         Step("plug", volumes.plug, undo=volumes.unplug, when=lambda data: data["attach"]),
     ),
-    done=volumes.made,
-    unwound=volumes.forget,
-    superseded=volumes.forget,
-    outside=True,
+    on_done=volumes.mark_active,
+    on_rollback=volumes.remove_volume,
+    on_superseded=volumes.remove_volume,
+    has_external_effects=True,
 )
 
 VOLUME_CLONE = Kind(
@@ -427,10 +427,10 @@ VOLUME_CLONE = Kind(
     verb="clone",
     event="volume_clone",
     during=None,
-    steps=(Step("make", volumes.make, undo=volumes.unmake),),
-    done=volumes.made,
-    unwound=volumes.forget,
-    outside=True,
+    steps=(Step("make", volumes.create_volume, undo=volumes.delete_volume),),
+    on_done=volumes.mark_active,
+    on_rollback=volumes.remove_volume,
+    has_external_effects=True,
     deadline=LONG,
 )
 
@@ -440,10 +440,10 @@ VOLUME_RESIZE = Kind(
     verb="resize",
     event="volume_resize",
     during=None,
-    steps=(Step("resize", volumes.resize, undo=volumes.look),),
-    done=volumes.resized,
-    unwound=volumes.stay,
-    outside=True,
+    steps=(Step("resize", volumes.grow_volume, undo=volumes.inspect_volume),),
+    on_done=volumes.mark_resized,
+    on_rollback=volumes.mark_resized,
+    has_external_effects=True,
 )
 
 VOLUME_ATTACH = Kind(
@@ -453,9 +453,9 @@ VOLUME_ATTACH = Kind(
     starts_from=SETTLED,
     during=None,
     steps=(Step("plug", volumes.plug, undo=volumes.unplug),),
-    unwound=volumes.detached,
-    superseded=volumes.detached,
-    outside=True,
+    on_rollback=volumes.mark_detached,
+    on_superseded=volumes.mark_detached,
+    has_external_effects=True,
 )
 
 VOLUME_DETACH = Kind(
@@ -465,8 +465,8 @@ VOLUME_DETACH = Kind(
     starts_from=SETTLED,
     during=None,
     steps=(Step("unplug", volumes.unplug, undo=volumes.plug),),
-    done=volumes.detached,
-    outside=True,
+    on_done=volumes.mark_detached,
+    has_external_effects=True,
 )
 
 # As the deletion of backups: its row is gone already, so it is tried until it succeeds.
@@ -476,7 +476,7 @@ VOLUME_DELETE = Kind(
     event="volume_delete",
     during=None,
     goal=Power.ABSENT,
-    steps=(Step("delete", volumes.unmake, undo=volumes.unmake),),
+    steps=(Step("delete", volumes.delete_volume, undo=volumes.delete_volume),),
 )
 
 register(each for each in tuple(globals().values()) if isinstance(each, Kind))

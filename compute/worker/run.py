@@ -13,7 +13,7 @@ from config.encryption import decrypt_json
 class Run:
     """One run of one step: the job as it was claimed, its instance, its secrets and the driver.
 
-    The instance is read once for each run of a job and never written by a step; steps write through `record`.
+    The instance is read once for each run of a job and never written by a step; steps write through `persist`.
     """
 
     def __init__(self, job: Job, kind: Kind, driver: Driver):
@@ -21,9 +21,9 @@ class Run:
         self.kind = kind
         self.driver = driver
         self.made: int | None = None
-        """The disk that the step at work has finished, for its record; of a backup its position."""
+        """The disk that the step at work has finished, for its `persist`; of a backup its position."""
         self.size: int | None = None
-        """How many MB the archive has that the step at work looked at, for its record."""
+        """How many MB the archive has that the step at work looked at, for its `persist`."""
         self.present: frozenset[str] = frozenset()
         """The driver's names of the disks that an undo has seen there, for what is written at the end."""
         self.source_power = Power.ABSENT

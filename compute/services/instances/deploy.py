@@ -39,7 +39,7 @@ class Deploy:
     image: Image | None
     script: Deployment | None
     secrets: dict[str, Any] = field(repr=False)
-    """For the job that makes the disks: see ``compute.worker.steps.basic.make_disk``."""
+    """For the job that makes the disks: see ``compute.worker.steps.basic.create_disks``."""
 
 
 def check_deploy(actor: Actor, spec: DeploySpec, image: Image | None, problems: Problems) -> Deploy:

@@ -4,6 +4,24 @@ The names of machines and disks derive from ids that exist before the first call
 asks for the same thing twice. `basic` has what several kinds are made of; each other module serves one area.
 """
 
-from compute.worker.steps.basic import define, disk_made, forget, make_disk, start, stop, undefine, unmake_disks
+from compute.worker.steps.basic import (
+    create_disks,
+    define,
+    delete_disks,
+    mark_disk_ready,
+    remove_instance,
+    start,
+    stop,
+    undefine,
+)
 
-__all__ = ["define", "disk_made", "forget", "make_disk", "start", "stop", "undefine", "unmake_disks"]
+__all__ = [
+    "create_disks",
+    "define",
+    "delete_disks",
+    "mark_disk_ready",
+    "remove_instance",
+    "start",
+    "stop",
+    "undefine",
+]

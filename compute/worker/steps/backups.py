@@ -19,13 +19,13 @@ READ_AGAIN = 10.0
 # --- taking one ---------------------------------------------------------------------------------------
 
 
-def under_way(run: Run) -> None:
+def mark_running(run: Run) -> None:
     """Note that the backup is being made."""
     pending = Backup.objects.filter(pk=run.data["backup"], status=Backup.Status.PENDING)
     pending.update(status=Backup.Status.RUNNING)
 
 
-def save(run: Run) -> Outcome:
+def save_disks(run: Run) -> Outcome:
     """Keep the first disk that is not kept yet; again, until all are. Stops where backups were cancelled."""
     if not run.instance.backups_enabled:
         raise Fail("The backups of the compute were cancelled.")
@@ -43,8 +43,8 @@ def save(run: Run) -> Outcome:
     return Again(percent) if len(missing) > 1 else None
 
 
-def saved(run: Run) -> None:
-    """Note that the disk which `save` finished is kept."""
+def mark_disk_saved(run: Run) -> None:
+    """Note that the disk which `save_disks` finished is kept."""
     if run.made is None:
         return
     backup = _backup(run)
@@ -52,23 +52,23 @@ def saved(run: Run) -> None:
     backup.save(update_fields=["disks", "updated"])
 
 
-def unsave(run: Run) -> None:
+def delete_saved_disks(run: Run) -> None:
     """Delete what is kept of the backup so far."""
     _delete(run, _backup(run).archives)
 
 
-def keep(run: Run) -> None:
+def complete_backup(run: Run) -> None:
     records.keep(_backup(run))
 
 
-def give_up(run: Run) -> None:
+def fail_backup(run: Run) -> None:
     records.give_up(_backup(run), run.job.error, run.job.cancelled)
 
 
 # --- deleting -----------------------------------------------------------------------------------------
 
 
-def delete(run: Run) -> Outcome:
+def delete_archives(run: Run) -> Outcome:
     """Delete all that is kept of backups whose rows are gone, when no restore reads them any more."""
     reading = Job.objects.filter(kind__in=RESTORING, state__in=Job.LIVE, data__backup__in=run.data["backups"])
     if reading.exists():
@@ -85,11 +85,11 @@ def _delete(run: Run, archives: Sequence[str]) -> None:
 # --- restoring ----------------------------------------------------------------------------------------
 
 
-def come_back(run: Run) -> Outcome:
+def reboot_if_intact(run: Run) -> Outcome:
     """See which disks are left; boot what was shut down for the restore if it still has all of them.
 
-    The first step of a restore that overwrites is undone last: what is seen here is what `stay` writes. What cannot
-    boot any more stays off.
+    The first step of a restore that overwrites is undone last: `remove_restored_rows` writes what is seen here.
+    What cannot boot any more stays off.
     """
     run.present = run.driver.disks(run.machine)
     if not run.data["running"] or not _names(run, run.data["old"]) <= run.present:
@@ -100,7 +100,7 @@ def come_back(run: Run) -> Outcome:
         return None
 
 
-def clear(run: Run) -> Outcome:
+def delete_old_disks(run: Run) -> Outcome:
     """Delete the first disk that has to make room; again, until none is left."""
     old = list(Disk.objects.filter(pk__in=run.data["old"]).order_by("pk").values_list("pk", flat=True))
     run.made = old[0] if old else None
@@ -109,8 +109,8 @@ def clear(run: Run) -> Outcome:
     return Again() if len(old) > 1 else None
 
 
-def cleared(run: Run) -> None:
-    """Note that the disk which `clear` deleted is gone, and after the last one what comes in their place."""
+def replace_deleted_disk(run: Run) -> None:
+    """Delete the row of the disk that `delete_old_disks` deleted; after the last one, insert the backup's rows."""
     Disk.objects.filter(pk=run.made).delete()  # type: ignore[misc] # the stubs know no None in lookups: no disk
     if not Disk.objects.filter(pk__in=run.data["old"]).exists():
         _replace(run)
@@ -130,7 +130,7 @@ def _replace(run: Run) -> None:
     Instance.objects.filter(pk=instance.pk).update(image=parts.image)
 
 
-def restore_disk(run: Run) -> Outcome:
+def restore_disks(run: Run) -> Outcome:
     """Make the first disk that is not there yet of what is kept; again, until all are. Swap is made empty."""
     archives = run.data["archives"]
     disks = list(Disk.objects.filter(pk__in=archives).order_by("pk"))
@@ -148,13 +148,13 @@ def restore_disk(run: Run) -> Outcome:
     return Again(percent) if len(missing) > 1 else None
 
 
-def unrestore_disks(run: Run) -> None:
+def delete_restored_disks(run: Run) -> None:
     """Delete the disks that the job made or began to make; what the instance had before stays."""
     for pk in run.data["archives"]:
         run.driver.delete_disk(run.machine, disk_name(run.job.instance_id, int(pk)))
 
 
-def stay(run: Run) -> None:
+def remove_restored_rows(run: Run) -> None:
     """Take the rows of the restore out of the instance, and those of its own disks that are gone."""
     keys = run.data["keys"]
     Config.objects.filter(pk__in=keys["configs"]).delete()

@@ -36,12 +36,12 @@ def undefine(run: Run) -> None:
     run.driver.undefine(run.machine)
 
 
-def make_disk(run: Run) -> Outcome:
+def create_disks(run: Run) -> Outcome:
     """Make the first disk of the instance that is not there yet; again, until all are."""
-    return make_next(run, run.instance.disks.select_related("image"), disk_spec)
+    return create_next_disk(run, run.instance.disks.select_related("image"), disk_spec)
 
 
-def make_next(run: Run, wanted: QuerySet[Disk], spec: Callable[[Run, Disk], DiskSpec]) -> Outcome:
+def create_next_disk(run: Run, wanted: QuerySet[Disk], spec: Callable[[Run, Disk], DiskSpec]) -> Outcome:
     """Make the first of the wanted disks that is not there yet, as `spec` tells; again, until all are."""
     disks = list(wanted.order_by("pk"))
     missing = [disk for disk in disks if disk.status == Disk.Status.NOT_READY]
@@ -55,13 +55,13 @@ def make_next(run: Run, wanted: QuerySet[Disk], spec: Callable[[Run, Disk], Disk
     return Again(percent) if len(missing) > 1 else None
 
 
-def disk_made(run: Run) -> None:
-    """Note that the disk which `make_next` finished is ready."""
+def mark_disk_ready(run: Run) -> None:
+    """Note that the disk which `create_next_disk` finished is ready."""
     made = Disk.objects.filter(pk=run.made)  # type: ignore[misc] # the stubs know no None in lookups: no disk
     made.update(status=Disk.Status.READY)
 
 
-def unmake_disks(run: Run) -> None:
+def delete_disks(run: Run) -> None:
     """Delete the disks that the job made or began to make."""
     for pk in run.instance.disks.values_list("pk", flat=True):
         run.driver.delete_disk(run.machine, disk_name(run.instance.pk, pk))
@@ -82,7 +82,7 @@ def stop(run: Run) -> Outcome:
     return until(run.driver.stop(run.machine))
 
 
-def forget(run: Run) -> None:
+def remove_instance(run: Run) -> None:
     """Delete the instance's rows and give back what it held."""
     remove(run.instance)
 

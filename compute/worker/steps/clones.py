@@ -9,15 +9,15 @@ from compute.machine_names import disk_name, machine_name
 from compute.models import Config, Disk, Instance, Job
 from compute.services.networking.vlans import record_vlan_changes, vlans_of
 from compute.worker.run import Run
-from compute.worker.steps.basic import forget, make_next
+from compute.worker.steps.basic import create_next_disk, remove_instance
 
 
-def copy_disk(run: Run) -> Outcome:
+def copy_disks(run: Run) -> Outcome:
     """Copy the first disk that is not there yet; again, until all are."""
-    return make_next(run, Disk.objects.filter(pk__in=_copies(run)), _spec)
+    return create_next_disk(run, Disk.objects.filter(pk__in=_copies(run)), _spec)
 
 
-def uncopy_disks(run: Run) -> None:
+def delete_copies(run: Run) -> None:
     """Delete the copies that the job made or began to make; what the target had before stays."""
     for pk in _copies(run):
         run.driver.delete_disk(run.machine, disk_name(run.instance.pk, pk))
@@ -37,13 +37,13 @@ def release_source(run: Run) -> None:
     cloning.update(status=status, updated=Now())
 
 
-def unmake_clone(run: Run) -> None:
+def remove_clone(run: Run) -> None:
     """Take the new instance away, which has nothing left of the clone."""
     release_source(run)
-    forget(run)
+    remove_instance(run)
 
 
-def empty_out(run: Run) -> None:
+def remove_copied_rows(run: Run) -> None:
     """Take the rows of the clone out of an instance that was there before."""
     release_source(run)
     before = vlans_of(run.instance.configs.all())

@@ -14,18 +14,18 @@ from compute.worker.run import Run, until
 from compute.worker.steps.basic import disk_spec
 
 
-def make(run: Run) -> Outcome:
+def create_disk(run: Run) -> Outcome:
     """Make the disk: empty, from its image, or as a copy of another one."""
     disk = _row(run).select_related("image").get()
     return until(run.driver.create_disk(run.machine, _spec(run, disk)))
 
 
-def unmake(run: Run) -> None:
+def delete_disk(run: Run) -> None:
     """Delete the disk, made or half-made."""
     run.driver.delete_disk(run.machine, _name(run))
 
 
-def look(run: Run) -> None:
+def inspect_disks(run: Run) -> None:
     """See whether the disk is still there, which could not be deleted."""
     run.present = run.driver.disks(run.machine)
 
@@ -35,27 +35,27 @@ def set_password(run: Run) -> None:
     run.driver.set_password(run.machine, _name(run), run.secrets()["root_pass"])
 
 
-def ready(run: Run) -> None:
+def mark_ready(run: Run) -> None:
     """Note that nothing is done to the disk any more."""
     _row(run).update(status=Disk.Status.READY, updated=Now())
 
 
-def resized(run: Run) -> None:
+def mark_resized(run: Run) -> None:
     """Note that the disk has its new size."""
     _row(run).update(status=Disk.Status.READY, size=run.data["disk"]["size"], updated=Now())
 
 
-def drop(run: Run) -> None:
+def remove_disk(run: Run) -> None:
     """Delete the row of a disk that is not there; it leaves the profiles that name it."""
     _row(run).delete()
 
 
-def keep(run: Run) -> None:
+def restore_status(run: Run) -> None:
     """Let the disk show what it showed, unless it was deleted after all."""
     if _name(run) in run.present:
         _row(run).update(status=run.data["was"], updated=Now())
     else:
-        drop(run)
+        remove_disk(run)
 
 
 def _row(run: Run) -> QuerySet[Disk]:

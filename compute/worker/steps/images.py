@@ -10,69 +10,69 @@ from compute.services.removal import remove_image
 from compute.worker.run import Run, until
 
 
-def save(run: Run) -> Outcome:
+def save_disk(run: Run) -> Outcome:
     """Keep what is on the disk."""
     disk = disk_name(run.job.instance_id, run.data["disk"])
     progress = run.driver.save_disk(run.machine, disk, _archive(run))
     if progress.done:
-        measure(run)
+        require_archive(run)
     return until(progress)
 
 
-def unsave(run: Run) -> None:
+def delete_archive(run: Run) -> None:
     """Delete what is kept."""
     run.driver.delete_archive(_archive(run))
 
 
-def load(run: Run) -> Outcome:
+def import_upload(run: Run) -> Outcome:
     """Make an archive of the uploaded file."""
     path = str(files.file_of(run.data["image"]))
     return until(run.driver.archive_upload(_archive(run), path, run.data["size"]))
 
 
-def unload(run: Run) -> None:
+def delete_import(run: Run) -> None:
     """Delete the archive and the file."""
-    unsave(run)
-    drop_file(run)
+    delete_archive(run)
+    delete_file(run)
 
 
-def tidy(run: Run) -> None:
+def delete_upload(run: Run) -> None:
     """Delete the file, of which there is an archive now."""
-    drop_file(run)
-    measure(run)
+    delete_file(run)
+    require_archive(run)
 
 
-def drop_file(run: Run) -> None:
+def delete_file(run: Run) -> None:
     files.drop(run.data["image"])
 
 
-def look(run: Run) -> None:
+def inspect_archive(run: Run) -> None:
     """See whether the archive is still there, of an image that could not be deleted."""
     run.size = run.driver.archive_size(_archive(run))
 
 
-def measure(run: Run) -> None:
+def require_archive(run: Run) -> None:
     """See how large the archive is, which is there."""
-    look(run)
+    inspect_archive(run)
     if run.size is None:
         raise DriverError("The archive of the image is not there.")
 
 
-def complete(run: Run) -> None:
+def mark_available(run: Run) -> None:
     """Note that the image can be deployed."""
     image = Image.objects.filter(number=run.data["image"], status=Image.Status.CREATING)
     image.update(status=Image.Status.AVAILABLE, size=run.size or 0)
 
 
-def forget(run: Run) -> None:
+def remove_image_row(run: Run) -> None:
     """Delete the row of an image that nothing is kept of."""
     remove_image(run.data["image"])
 
 
-def restore(run: Run) -> None:
+def keep_image(run: Run) -> None:
     """Show the image again, unless it was deleted after all."""
     if run.size is None:
-        forget(run)
+        remove_image_row(run)
     else:
         Image.objects.filter(number=run.data["image"]).update(status=Image.Status.AVAILABLE)
 

@@ -16,7 +16,7 @@ BOOT = "boot"
 """The name of the step after the arrival."""
 
 
-def boot_again(run: Run) -> Outcome:
+def restart(run: Run) -> Outcome:
     """Boot what was shut down for the move. What cannot boot any more stays off, as a reboot would leave it."""
     try:
         return start(run)
@@ -24,12 +24,12 @@ def boot_again(run: Run) -> Outcome:
         return None
 
 
-def reshape(run: Run) -> None:
+def apply_new_type(run: Run) -> None:
     """Give the machine the size of the newer type, for its next boot."""
     _define(run, run.data["type"])
 
 
-def unshape(run: Run) -> None:
+def apply_previous_type(run: Run) -> None:
     """Give the machine the size it had."""
     _define(run, run.data["was"])
 
@@ -44,23 +44,23 @@ def move_back(run: Run) -> Outcome:
     return until(run.driver.move(run.machine, _uuid(run.data["from"])))
 
 
-def arrive(run: Run) -> None:
+def record_arrival(run: Run) -> None:
     """Note that the instance is on its new host."""
     move_records.arrive(run.instance, run.data)
 
 
-def stay(run: Run) -> None:
+def restore_placement(run: Run) -> None:
     """Note that the instance is where it was."""
     move_records.stay(run.instance, run.data)
 
 
-def make_way(run: Run) -> None:
+def release_target(run: Run) -> None:
     """Give back what was held for a move that is not undone: the deletion that waits may come to nothing.
 
     What has arrived stays there, and holds what it needs there already.
     """
     if run.job.step != BOOT:
-        stay(run)
+        restore_placement(run)
 
 
 def _define(run: Run, type_id: str) -> None:

@@ -18,9 +18,9 @@ from compute.worker.steps.basic import start_profile
 from config.db.inserts import insert_together
 
 
-def boot_old(run: Run) -> Outcome:
+def reboot_if_intact(run: Run) -> Outcome:
     """Boot what was shut down, where all it had is still there. What cannot boot any more stays off."""
-    look(run)
+    inspect_disks(run)
     if not _names(run) <= run.present:
         return None
     try:
@@ -29,7 +29,7 @@ def boot_old(run: Run) -> Outcome:
         return None
 
 
-def wipe(run: Run) -> Outcome:
+def delete_old_disks(run: Run) -> Outcome:
     """Delete the first of the old disks that is still there; again, until none is."""
     if not Image.objects.filter(pk=run.data["image"], status=Image.Status.AVAILABLE).exists():
         raise Fail("The image to rebuild from was deleted.")
@@ -42,19 +42,19 @@ def wipe(run: Run) -> Outcome:
     return Again((len(old) - len(there) + 1) * 100 // len(old)) if len(there) > 1 else None
 
 
-def wiped(run: Run) -> None:
-    """Note that the disk is gone, and after the last one what comes in their place."""
+def replace_deleted_disk(run: Run) -> None:
+    """Delete the row of the disk that `delete_old_disks` deleted; after the last one, insert the new rows."""
     Disk.objects.filter(pk=run.made).delete()  # type: ignore[misc] # the stubs know no None in lookups: no disk
     if not Disk.objects.filter(pk__in=_old(run)).exists():
         _lay_out(run)
 
 
-def look(run: Run) -> None:
+def inspect_disks(run: Run) -> None:
     """See which disks are left."""
     run.present = run.driver.disks(run.machine)
 
 
-def settle(run: Run) -> None:
+def restore_old_rows(run: Run) -> None:
     """Show what there is of the old after all, and nothing of the new."""
     if run.job.state != Job.State.UNDOING:
         return  # the new is complete, and only its boot was left

@@ -4,12 +4,12 @@ from compute.models import Config
 from compute.worker.run import Run
 
 
-def replace_earlier(run: Run) -> None:
+def delete_earlier_profiles(run: Run) -> None:
     """Delete the profiles of earlier rescues."""
     rescues = Config.objects.filter(instance=run.instance, rescue=True)
     rescues.exclude(pk=run.data["config"]).delete()
 
 
-def take_back(run: Run) -> None:
+def delete_profile(run: Run) -> None:
     """Delete the profile of a rescue that failed; that of an earlier one stays."""
     Config.objects.filter(pk=run.data["config"]).delete()

@@ -10,7 +10,7 @@ def resize_disk(run: Run) -> Outcome:
     return _resize(run, "size")
 
 
-def unresize_disk(run: Run) -> Outcome:
+def restore_disk_size(run: Run) -> Outcome:
     """Make the disk as large as it was."""
     return _resize(run, "was")
 

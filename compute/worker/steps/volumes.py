@@ -17,7 +17,7 @@ from compute.services.volumes import attachments
 from compute.worker.run import Run, until
 
 
-def make(run: Run) -> Outcome:
+def create_volume(run: Run) -> Outcome:
     """Make the volume: empty, or as a copy of another one."""
     volume, original = _row(run).get(), run.data.get("copy_of")
     copy_of = None if original is None else volume_name(original)
@@ -25,7 +25,7 @@ def make(run: Run) -> Outcome:
     return until(run.driver.create_volume(spec))
 
 
-def unmake(run: Run) -> None:
+def delete_volume(run: Run) -> None:
     """Delete the volume, made or half-made."""
     run.driver.delete_volume(_name(run))
 
@@ -40,22 +40,22 @@ def unplug(run: Run) -> None:
     run.driver.unplug(run.machine, _name(run))
 
 
-def resize(run: Run) -> Outcome:
+def grow_volume(run: Run) -> Outcome:
     """Let the volume grow."""
     outcome = until(run.driver.resize_volume(_name(run), run.data["size"]))
     if outcome is None:
-        look(run)
+        inspect_volume(run)
     return outcome
 
 
-def look(run: Run) -> None:
+def inspect_volume(run: Run) -> None:
     """See how large the volume is: what has grown does not shrink again."""
     run.size = run.driver.volume_size(_name(run))
     if run.size is None:
         raise DriverError("The volume is not there.")
 
 
-def made(run: Run) -> None:
+def mark_active(run: Run) -> None:
     """Note that the volume is there, and tell that it is attached where it was made for an instance."""
     _row(run).update(status=Volume.Status.ACTIVE, updated=Now())
     if run.data.get("attach"):
@@ -64,21 +64,17 @@ def made(run: Run) -> None:
         record_event(actor, "volume_attach", volume_ref(volume), instance_ref(run.instance))
 
 
-def resized(run: Run) -> None:
-    """Note that the volume has its new size."""
+def mark_resized(run: Run) -> None:
+    """Write the size that the volume was seen to have: after a failure too it is shown as large as it is."""
     _row(run).update(status=Volume.Status.ACTIVE, size=run.size, updated=Now())
 
 
-stay = resized
-"""After a failure too the volume is shown as large as it is."""
-
-
-def detached(run: Run) -> None:
+def mark_detached(run: Run) -> None:
     """Note that the instance has the volume no more."""
     attachments.release(run.instance, [run.data["volume"]])
 
 
-def forget(run: Run) -> None:
+def remove_volume(run: Run) -> None:
     """Delete the row of a volume that is not there."""
     attachments.remove_volume(run.data["volume"])
 

@@ -130,7 +130,7 @@ def test_backoff_doubles(world, driver, settings):
         Job.objects.filter(pk=job.pk).update(run_at=Now())
 
 
-def test_a_job_past_its_deadline_unwinds(world, driver):
+def test_a_job_past_its_deadline_is_rolled_back(world, driver):
     instance = world.create()
     job = instance.jobs.get()
     Job.objects.filter(pk=job.pk).update(deadline_at=Now() - timedelta(seconds=1))

@@ -104,12 +104,12 @@ def test_every_step_and_every_undo_may_run_twice(kind, world, driver):
         first, second = step.do(run), step.do(run)
         assert type(first) is type(second)
         while first is not None:
-            if step.record:
-                step.record(run)
+            if step.persist:
+                step.persist(run)
             first = step.do(run)
-        if step.record:
-            step.record(run)
-            step.record(run)
+        if step.persist:
+            step.persist(run)
+            step.persist(run)
     for step in reversed(plan):
         if step.undo is None:
             return
