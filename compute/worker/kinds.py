@@ -3,6 +3,7 @@
 The status after a job is what the driver says is true: ``running`` when the machine is on, else ``offline``.
 """
 
+from dataclasses import replace
 from datetime import timedelta
 
 from compute.drivers.base import Power
@@ -141,17 +142,7 @@ MIGRATE = Kind(
     deadline=LONG,
 )
 
-MIGRATE_REGION = Kind(
-    name="migrate_region",
-    verb="migrate",
-    event="compute_migrate_datacenter",
-    starts_from=SETTLED,
-    during=S.MIGRATING,
-    steps=MOVING,
-    on_rollback=moves.restore_placement,
-    on_superseded=moves.release_target,
-    deadline=LONG,
-)
+MIGRATE_REGION = replace(MIGRATE, name="migrate_region", event="compute_migrate_datacenter")
 
 IMAGIZE = Kind(
     name="imagize",
@@ -209,19 +200,7 @@ SNAPSHOT = Kind(
     deadline=LONG,
 )
 
-BACKUP = Kind(
-    name="backup",
-    verb="back up",
-    event="compute_snapshot",
-    starts_from=SETTLED,
-    during=None,
-    steps=BACKING_UP,
-    on_done=backups.complete_backup,
-    on_rollback=backups.fail_backup,
-    on_superseded=backups.fail_backup,
-    has_external_effects=True,
-    deadline=LONG,
-)
+BACKUP = replace(SNAPSHOT, name="backup")
 
 # On no instance, so that its goal holds whenever it ends: a deletion that fails is not given up but, as an undo,
 # tried until it succeeds. Staff see meanwhile why it does not.
@@ -296,17 +275,7 @@ RESIZE = Kind(
     deadline=LONG,
 )
 
-MUTATE = Kind(
-    name="mutate",
-    verb="upgrade",
-    event="compute_mutate",
-    starts_from=SETTLED,
-    during=S.MIGRATING,
-    steps=RESIZING,
-    on_rollback=moves.restore_placement,
-    on_superseded=moves.release_target,
-    deadline=LONG,
-)
+MUTATE = replace(RESIZE, name="mutate", verb="upgrade", event="compute_mutate")
 
 REBUILD = Kind(
     name="rebuild",
@@ -341,19 +310,7 @@ DISK_CREATE = Kind(
     has_external_effects=True,
 )
 
-DISK_CLONE = Kind(
-    name="disk_clone",
-    verb="clone a disk of",
-    event="disk_duplicate",
-    starts_from=SETTLED,
-    during=None,
-    steps=(Step("make", disks.create_disk, undo=disks.delete_disk),),
-    on_done=disks.mark_ready,
-    on_rollback=disks.remove_disk,
-    on_superseded=disks.remove_disk,
-    has_external_effects=True,
-    deadline=LONG,
-)
+DISK_CLONE = replace(DISK_CREATE, name="disk_clone", verb="clone a disk of", event="disk_duplicate", deadline=LONG)
 
 DISK_RESIZE = Kind(
     name="disk_resize",

@@ -20,7 +20,7 @@ class Run:
         self.job = job
         self.kind = kind
         self.driver = driver
-        self.made: int | None = None
+        self.finished: int | None = None
         """The disk that the step at work has finished, for its `persist`; of a backup its position."""
         self.size: int | None = None
         """How many MB the archive has that the step at work looked at, for its `persist`."""

@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Sequence
 
 from accounts.actors import Actor
-from compute.drivers.base import DiskSpec, Refused
+from compute.drivers.base import DiskSpec, Progress, Refused
 from compute.jobs.definition import Again, Fail, Outcome, Wait
 from compute.machine_names import disk_name
 from compute.models import Backup, Config, Disk, Instance, Job
@@ -12,7 +12,8 @@ from compute.services.backups.content import lay_out
 from compute.services.backups.records import RESTORING
 from compute.services.networking.vlans import record_vlan_changes, vlans_of
 from compute.worker.run import Run
-from compute.worker.steps.basic import start_profile
+from compute.worker.steps.basic import create_next_disk, start_profile
+from compute.worker.steps.one_by_one import one_by_one
 
 READ_AGAIN = 10.0
 
@@ -31,24 +32,21 @@ def save_disks(run: Run) -> Outcome:
         raise Fail("The backups of the compute were cancelled.")
     backup = _backup(run)
     wanted = [position for position, disk in enumerate(backup.disks) if disk["archive"]]
-    missing = [position for position in wanted if not backup.disks[position]["saved"]]
-    if not missing:
-        return None
-    disk = disk_name(run.job.instance_id, run.data["disks"][missing[0]])
-    progress = run.driver.save_disk(run.machine, disk, backup.disks[missing[0]]["archive"])
-    run.made = missing[0] if progress.done else None
-    percent = ((len(wanted) - len(missing)) * 100 + progress.percent) // len(wanted)
-    if not progress.done:
-        return Wait(progress.wait, percent, rate=progress.rate, remaining=progress.remaining)
-    return Again(percent) if len(missing) > 1 else None
+    left = [position for position in wanted if not backup.disks[position]["saved"]]
+
+    def keep(position: int) -> Progress:
+        disk = disk_name(run.job.instance_id, run.data["disks"][position])
+        return run.driver.save_disk(run.machine, disk, backup.disks[position]["archive"])
+
+    return one_by_one(run, left, len(wanted), keep)
 
 
 def mark_disk_saved(run: Run) -> None:
     """Note that the disk which `save_disks` finished is kept."""
-    if run.made is None:
+    if run.finished is None:
         return
     backup = _backup(run)
-    backup.disks[run.made]["saved"] = True
+    backup.disks[run.finished]["saved"] = True
     backup.save(update_fields=["disks", "updated"])
 
 
@@ -103,7 +101,7 @@ def reboot_if_intact(run: Run) -> Outcome:
 def delete_old_disks(run: Run) -> Outcome:
     """Delete the first disk that has to make room; again, until none is left."""
     old = list(Disk.objects.filter(pk__in=run.data["old"]).order_by("pk").values_list("pk", flat=True))
-    run.made = old[0] if old else None
+    run.finished = old[0] if old else None
     if old:
         run.driver.delete_disk(run.machine, disk_name(run.job.instance_id, old[0]))
     return Again() if len(old) > 1 else None
@@ -111,7 +109,7 @@ def delete_old_disks(run: Run) -> Outcome:
 
 def replace_deleted_disk(run: Run) -> None:
     """Delete the row of the disk that `delete_old_disks` deleted; after the last one, insert the backup's rows."""
-    Disk.objects.filter(pk=run.made).delete()  # type: ignore[misc] # the stubs know no None in lookups: no disk
+    Disk.objects.filter(pk=run.finished).delete()  # type: ignore[misc] # the stubs know no None in lookups: no disk
     if not Disk.objects.filter(pk__in=run.data["old"]).exists():
         _replace(run)
 
@@ -133,19 +131,13 @@ def _replace(run: Run) -> None:
 def restore_disks(run: Run) -> Outcome:
     """Make the first disk that is not there yet of what is kept; again, until all are. Swap is made empty."""
     archives = run.data["archives"]
-    disks = list(Disk.objects.filter(pk__in=archives).order_by("pk"))
-    missing = [disk for disk in disks if disk.status == Disk.Status.NOT_READY]
-    if not missing:
-        return None
-    disk = missing[0]
-    name = disk_name(run.job.instance_id, disk.pk)
-    spec = DiskSpec(name, disk.size, disk.filesystem, image=archives[str(disk.pk)])
-    progress = run.driver.create_disk(run.machine, spec)
-    run.made = disk.pk if progress.done else None
-    percent = ((len(disks) - len(missing)) * 100 + progress.percent) // len(disks)
-    if not progress.done:
-        return Wait(progress.wait, percent, rate=progress.rate, remaining=progress.remaining)
-    return Again(percent) if len(missing) > 1 else None
+    return create_next_disk(
+        run,
+        Disk.objects.filter(pk__in=archives),
+        lambda run, disk: DiskSpec(
+            disk_name(run.job.instance_id, disk.pk), disk.size, disk.filesystem, image=archives[str(disk.pk)]
+        ),
+    )
 
 
 def delete_restored_disks(run: Run) -> None:

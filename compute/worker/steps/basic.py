@@ -7,7 +7,7 @@ from django.db import connection
 from django.db.models import QuerySet
 
 from compute.drivers.base import BootSpec, DiskSpec, FirewallSpec, MachineSpec
-from compute.jobs.definition import Again, Fail, Outcome, Wait
+from compute.jobs.definition import Fail, Outcome
 from compute.machine_names import disk_name
 from compute.models import Disk
 from compute.models.volumes import volume_name
@@ -15,6 +15,7 @@ from compute.services.firewalls import delivery
 from compute.services.networking.addresses import mac_address
 from compute.services.removal import remove
 from compute.worker.run import Run, until
+from compute.worker.steps.one_by_one import one_by_one
 
 
 def define(run: Run) -> None:
@@ -43,21 +44,14 @@ def create_disks(run: Run) -> Outcome:
 
 def create_next_disk(run: Run, wanted: QuerySet[Disk], spec: Callable[[Run, Disk], DiskSpec]) -> Outcome:
     """Make the first of the wanted disks that is not there yet, as `spec` tells; again, until all are."""
-    disks = list(wanted.order_by("pk"))
-    missing = [disk for disk in disks if disk.status == Disk.Status.NOT_READY]
-    if not missing:
-        return None
-    progress = run.driver.create_disk(run.machine, spec(run, missing[0]))
-    run.made = missing[0].pk if progress.done else None
-    percent = ((len(disks) - len(missing)) * 100 + progress.percent) // len(disks)
-    if not progress.done:
-        return Wait(progress.wait, percent)
-    return Again(percent) if len(missing) > 1 else None
+    disks = {disk.pk: disk for disk in wanted.order_by("pk")}
+    left = [pk for pk, disk in disks.items() if disk.status == Disk.Status.NOT_READY]
+    return one_by_one(run, left, len(disks), lambda pk: run.driver.create_disk(run.machine, spec(run, disks[pk])))
 
 
 def mark_disk_ready(run: Run) -> None:
     """Note that the disk which `create_next_disk` finished is ready."""
-    made = Disk.objects.filter(pk=run.made)  # type: ignore[misc] # the stubs know no None in lookups: no disk
+    made = Disk.objects.filter(pk=run.finished)  # type: ignore[misc] # the stubs know no None in lookups: no disk
     made.update(status=Disk.Status.READY)
 
 

@@ -38,13 +38,13 @@ def delete_old_disks(run: Run) -> Outcome:
     if not there:
         return None
     run.driver.delete_disk(run.machine, disk_name(run.job.instance_id, there[0]))
-    run.made = there[0]
+    run.finished = there[0]
     return Again((len(old) - len(there) + 1) * 100 // len(old)) if len(there) > 1 else None
 
 
 def replace_deleted_disk(run: Run) -> None:
     """Delete the row of the disk that `delete_old_disks` deleted; after the last one, insert the new rows."""
-    Disk.objects.filter(pk=run.made).delete()  # type: ignore[misc] # the stubs know no None in lookups: no disk
+    Disk.objects.filter(pk=run.finished).delete()  # type: ignore[misc] # the stubs know no None in lookups: no disk
     if not Disk.objects.filter(pk__in=_old(run)).exists():
         _lay_out(run)
 

@@ -178,6 +178,16 @@ def test_a_copy_that_takes_long_shows_how_far_it_has_come(api, source, driver):
     assert finish(made, driver).status == "offline"
 
 
+def test_a_copy_shows_rate_and_time_left(api, source, driver):
+    made = api.post(f"{path_of(source)}/clone", {}).json()
+    driver.create_disk = lambda machine, disk: Progress(percent=40, wait=3, rate=101.26, remaining=61.7)
+
+    engine.run(Job.objects.get(instance=made["id"]).pk, driver)
+
+    event = Event.objects.get(action="compute_clone")
+    assert (event.rate, event.time_remaining) == ("101.3 MB/s", 62)
+
+
 def test_what_is_given_replaces_what_the_source_has(api, source, driver, elsewhere):
     InstanceTypeFactory(id="g6-big-8", disk=99999, vcpus=8)
 
