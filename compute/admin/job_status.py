@@ -12,6 +12,7 @@ from django.utils.html import format_html, format_html_join
 from django.utils.safestring import SafeString
 
 from accounts.models import Event
+from compute.jobs.data import UnreadableData
 from compute.jobs.definition import KINDS
 from compute.models import Host, Job
 from config.admin.display import BAD, BUSY, GOOD, QUIET, lines, pill, span
@@ -153,8 +154,8 @@ class Standing:
         """The names of the plan's steps; none for a kind that this release does not know, or unreadable data."""
         kind = KINDS.get(self.job.kind)
         try:
-            return [step.name for step in kind.plan(self.job.data)] if kind else []
-        except LookupError:
+            return [step.name for step in kind.plan(kind.read(self.job.data))] if kind else []
+        except UnreadableData:
             return []  # another release wrote it; the engine says so in the job's error
 
     def plan(self) -> SafeString:

@@ -6,9 +6,12 @@ from datetime import timedelta
 from typing import Any, Generic, TypeVar
 
 from compute.drivers.base import Power
+from compute.jobs.data import JobData
 
+D = TypeVar("D", bound=JobData)
+"""What the jobs of a kind carry."""
 R = TypeVar("R")
-"""What a step gets to work with: `compute.worker.run.Run`, which services need not know."""
+"""What a step gets to work with: `compute.worker.run.Run` of a job with D, which services need not know."""
 
 
 class Fail(Exception):
@@ -43,13 +46,13 @@ def nothing(run: Any) -> None:
 
 
 @dataclass(frozen=True, slots=True)
-class Step(Generic[R]):
+class Step(Generic[R, D]):
     """One external effect.
 
     `do` and `undo` run with no transaction open, may each run any number of times, and `undo` must accept that
     `do` never happened. `persist` writes what is now true into our own tables, in the transaction that settles the
     step. ``undo=None`` marks the point of no return: from here on a failure ends the job where it stands.
-    `event` opens an event of its own when the step is reached. `when` (of the job's data) may skip the step.
+    `event` opens an event of its own when the step is reached. `when` may skip the step for what a job carries.
     """
 
     name: str
@@ -57,15 +60,15 @@ class Step(Generic[R]):
     undo: Callable[[R], Outcome] | None
     persist: Callable[[R], None] | None = None
     event: str | None = None
-    when: Callable[[Mapping[str, Any]], bool] = lambda data: True
+    when: Callable[[D], bool] = lambda data: True
 
 
-@dataclass(frozen=True, slots=True)
-class Kind(Generic[R]):
+@dataclass(frozen=True)  # without slots, which cannot be had together with ``Kind[…](…)``
+class Kind(Generic[R, D]):
     """A kind of job: which statuses it starts from, what holds during it, and its steps from first to last.
 
     The status afterwards is not written here: it is asked from the driver; `off` is what a machine that is off
-    shows, where the job's data has no ``off`` of its own. Without `during` the instance shows what it showed: the
+    shows, where the job's `off_status` says nothing else. Without `during` the instance shows what it showed: the
     job works on a disk or takes a backup. `verb` completes "Cannot … a compute that is running."
 
     Three callbacks write our tables in the last settle: `on_done` when all went well, `on_rollback` when every
@@ -79,7 +82,8 @@ class Kind(Generic[R]):
     verb: str
     event: str
     during: str | None
-    steps: tuple[Step[R], ...]
+    data: type[D]
+    steps: tuple[Step[R, D], ...]
     starts_from: frozenset[str] = frozenset()
     supersedes: bool = False
     goal: Power | None = None
@@ -90,15 +94,19 @@ class Kind(Generic[R]):
     has_external_effects: bool = False
     deadline: timedelta = timedelta(hours=1)
 
-    def plan(self, data: Mapping[str, Any]) -> tuple[Step[R], ...]:
+    def read(self, stored: Mapping[str, Any]) -> D:
+        """What a job of this kind carries, as it was stored. Raises `UnreadableData`."""
+        return self.data.from_json(stored)
+
+    def plan(self, data: D) -> tuple[Step[R, D], ...]:
         """The steps that a job with this data takes, in order; never empty."""
         return tuple(step for step in self.steps if step.when(data))
 
-    def position(self, name: str, data: Mapping[str, Any]) -> int:
+    def position(self, name: str, data: D) -> int:
         """Where the step called `name` stands in the plan."""
         return [step.name for step in self.plan(data)].index(name)
 
-    def percent(self, position: int, within: int, data: Mapping[str, Any]) -> int:
+    def percent(self, position: int, within: int, data: D) -> int:
         """Percent of the current event, with the step at `position` come `within` percent far.
 
         A segment is the run of steps that share an event; every step of it weighs the same. Below 100: only the
@@ -110,11 +118,11 @@ class Kind(Generic[R]):
         return min(99, int((position - start + within / 100) * 100 / (end - start)))
 
 
-KINDS: dict[str, Kind[Any]] = {}
+KINDS: dict[str, Kind[Any, Any]] = {}
 """Every kind, by its name."""
 
 
-def register(kinds: Iterable[Kind[Any]]) -> None:
+def register(kinds: Iterable[Kind[Any, Any]]) -> None:
     """Add kinds to `KINDS`. Names are written in rows: renaming a kind or a step strands live jobs.
 
     Raises `ValueError` where two kinds, or two steps of a kind, have one name, and for a kind without steps.

@@ -12,6 +12,7 @@ from django.utils.timezone import now
 from accounts.actors import Actor
 from accounts.models import Event
 from accounts.services.events import EntityRef, draft_event, open_event
+from compute.jobs.data import JobData
 from compute.jobs.definition import KINDS, Kind
 from compute.jobs.notify import notify
 from compute.models import Instance, Job, Volume
@@ -20,13 +21,15 @@ from config.db.inserts import insert, insert_together
 from config.encryption import encrypt_json
 from config.errors import Busy, Invalid, Missing
 
+NO_DATA = JobData()
+
 
 def enqueue(
     kind_name: str,
     instance: Instance,
     actor: Actor,
     *,
-    data: dict[str, Any] | None = None,
+    data: JobData | None = None,
     secrets: dict[str, Any] | None = None,
     secondary: EntityRef | None = None,
     action: str | None = None,
@@ -37,7 +40,8 @@ def enqueue(
     """Flip the instance to the kind's status and insert the job with its event, in the caller's transaction.
 
     Raises `Busy` while another job lives, `Invalid` naming the status when the kind cannot start from it,
-    `Missing` when the instance went away meanwhile. `secrets` are encrypted and end with the job. `action` replaces
+    `Missing` when the instance went away meanwhile. `data` is of the kind's class. `secrets` are encrypted and end
+    with the job. `action` replaces
     the kind's own action (the watchdog's boots are ``lassie_reboot``); `source` is the instance that a clone
     copies, which the event is then about. `volume` is one that is worked on, whose row the caller has locked;
     `about` is what the event is about, where that is not the instance.
@@ -55,7 +59,7 @@ def enqueue(
         entity=about or instance_ref(source or instance),
         secondary=secondary,
     )
-    job = _draft(kind, instance, actor, event, data or {}, secrets)
+    job = _draft(kind, instance, actor, event, data or NO_DATA, secrets)
     job.source, job.volume = source, volume
     if displaced:
         job.state = Job.State.QUEUED
@@ -71,7 +75,7 @@ def begin(
     *,
     keys: tuple[int, int],
     along: Sequence[Model],
-    data: dict[str, Any],
+    data: JobData,
     secrets: dict[str, Any],
     secondary: EntityRef | None,
     action: str | None = None,
@@ -100,7 +104,7 @@ def begin(
 
 
 def enqueue_alone(
-    kind_name: str, actor: Actor, event: Event | None, data: dict[str, Any], volume: Volume | None = None
+    kind_name: str, actor: Actor, event: Event | None, data: JobData, volume: Volume | None = None
 ) -> Job:
     """Insert a job on no instance, in the caller's transaction, which opened its event where it has one.
 
@@ -142,19 +146,21 @@ def _draft(
     instance: Instance | None,
     actor: Actor,
     event: Event | None,
-    data: dict[str, Any],
+    data: JobData,
     secrets: dict[str, Any] | None,
 ) -> Job:
     """The row of a job that stands at its first step."""
     if not connection.in_atomic_block:
         raise RuntimeError("a job is enqueued in the transaction of the change that needs it")
+    if type(data) is not kind.data:
+        raise TypeError(f"a job of kind {kind.name} carries {kind.data.__name__}, not {type(data).__name__}")
     moment = now()
     return Job(
         instance=instance,
         event=event,
         kind=kind.name,
         step=kind.plan(data)[0].name,
-        data=data,
+        data=data.to_json(),
         encrypted=encrypt_json(secrets) if secrets else None,
         created_by=actor.username,
         notified_at=moment,

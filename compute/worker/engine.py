@@ -7,8 +7,10 @@ whole story.
 
 import logging
 import time
+from dataclasses import replace
 from datetime import datetime, timedelta
 from functools import partial
+from typing import Any
 
 from django.conf import settings
 from django.db import transaction
@@ -17,6 +19,7 @@ from accounts.models import Event
 from accounts.services.events import open_event
 from compute.drivers.base import Driver, DriverError, Power, Refused, Unreachable
 from compute.jobs import store
+from compute.jobs.data import JobData, UnreadableData
 from compute.jobs.definition import KINDS, Again, Fail, Kind, Outcome, Step, Wait
 from compute.jobs.notify import notify
 from compute.models import Instance, Job
@@ -58,37 +61,46 @@ def _runner(job: Job, driver: Driver | None) -> "Runner | None":
     The attempt does not count: nothing was tried, and a worker of another release may do better.
     """
     try:
-        if _known(job):
-            return Runner(job, driver or configured_driver())
-        # a worker of an older release; one that knows the kind will come by, and staff see why it waits
-        error = f"This worker knows no step {job.step} of {job.kind}."
+        return Runner(job, _known(job), driver or configured_driver())
+    except (Unknown, UnreadableData) as unknown:
+        # another release wrote it; a worker that knows it will come by, and staff see why the job waits
+        error = str(unknown)
         log.error("job %s: %s", job.pk, error)
     except Exception as raised:
-        # data that another release wrote, or a driver that cannot be made
+        # a driver that cannot be made
         error = f"{UNEXPECTED}{type(raised).__name__}: {raised}"
         log.exception("job %s (%s) cannot be run by this worker", job.pk, job.kind)
     store.postpone(job, UNKNOWN_SECONDS, error=error)
     return None
 
 
-def _known(job: Job) -> bool:
-    """Whether this release has the job's kind, and in it the step the job stands at."""
+class Unknown(Exception):
+    """This release does not have the job's kind, or in it the step the job stands at."""
+
+
+def _known(job: Job) -> JobData:
+    """What the job carries. Raises `Unknown` or `UnreadableData` where this release cannot go on with it."""
     kind = KINDS.get(job.kind)
-    return kind is not None and job.step in [step.name for step in kind.plan(job.data)]
+    if kind is not None:
+        data = kind.read(job.data)
+        if job.step in [step.name for step in kind.plan(data)]:
+            return data
+    raise Unknown(f"This worker knows no step {job.step} of {job.kind}.")
 
 
 class Runner:
     """Runs the current step of one claimed job and settles it."""
 
-    def __init__(self, job: Job, driver: Driver):
+    def __init__(self, job: Job, data: JobData, driver: Driver):
         self.job = job
-        self.kind: Kind[Run] = KINDS[job.kind]
-        self.plan = self.kind.plan(job.data)
-        self.at = self.kind.position(job.step, job.data)
-        self.context = Run(job, self.kind, driver)
+        self.data = data
+        self.kind: Kind[Run[Any], Any] = KINDS[job.kind]
+        self.plan = self.kind.plan(data)
+        self.at = self.kind.position(job.step, data)
+        self.context = Run(job, data, driver)
 
     @property
-    def current(self) -> Step[Run]:
+    def current(self) -> Step[Run[Any], Any]:
         return self.plan[self.at]
 
     def step(self) -> Job | None:
@@ -132,7 +144,7 @@ class Runner:
         return None
 
     def _wait(self, outcome: Wait) -> None:
-        percent = self.kind.percent(self.at, outcome.percent, self.job.data)
+        percent = self.kind.percent(self.at, outcome.percent, self.data)
         waits = store.postpone(
             self.job, outcome.seconds, percent=percent, rate=outcome.rate, remaining=outcome.remaining
         )
@@ -143,7 +155,7 @@ class Runner:
         """Write that the step's effect is there, and stand at `position`."""
         target = self.plan[position]
         opens = target.event if position != self.at else None
-        percent = None if opens else self.kind.percent(position, within, self.job.data)
+        percent = None if opens else self.kind.percent(position, within, self.data)
         move = partial(store.advance, self.job, target.name, Job.State.ACTIVE, percent=percent)
         if not (self.current.persist or opens):
             return move()
@@ -168,7 +180,7 @@ class Runner:
             account_id=event.account_id,
             action=action,
             entity=instance_ref(self.context.instance),
-            secondary=config_ref(boot_config(self.context.instance, self.job.data.get("config"))),
+            secondary=config_ref(boot_config(self.context.instance, self.data.config_id)),
             started=True,
         )
         job.event = event
@@ -192,7 +204,7 @@ class Runner:
             self.job.error = reason
             self._end(Job.State.FAILED)
             return None
-        data = {**self.job.data, "reason": reason}
+        data = replace(self.data, undo_reason=reason).to_json()
         return store.advance(self.job, self.current.name, Job.State.UNDOING, data=data)
 
     def _undo(self) -> Job | None:
@@ -206,7 +218,7 @@ class Runner:
                 return None
         if self.at > 0 and self.plan[self.at - 1].undo is not None:
             return store.advance(self.job, self.plan[self.at - 1].name, Job.State.UNDOING)
-        self.job.error = self.job.data.get("reason", "")
+        self.job.error = self.data.undo_reason
         self._finish(Job.State.FAILED, rolled_back=self.at == 0)
         return None
 
@@ -262,7 +274,7 @@ class Runner:
         close = partial(
             store.finish, self.job, state=state, message=self._public(message), error=message,
             status=self._status(power), during=self.kind.during,
-            booted=self.job.data.get("config") if power == Power.ON and forward else None,
+            booted=self.data.config_id if power == Power.ON and forward else None,
         )  # fmt: skip
         if not (callback or persist or self.kind.on_superseded):
             finished = close()
@@ -285,7 +297,7 @@ class Runner:
         """What the instance shows from now on; None where this kind does not change it."""
         if self.kind.during is None:
             return None
-        return Instance.Status.RUNNING if power == Power.ON else self.job.data.get("off") or self.kind.off
+        return Instance.Status.RUNNING if power == Power.ON else self.data.off_status or self.kind.off
 
     def _public(self, message: str) -> str:
         """What customers may read: the driver's and our own sentences, not those of a bug."""

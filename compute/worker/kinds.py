@@ -7,77 +7,108 @@ from dataclasses import replace
 from datetime import timedelta
 
 from compute.drivers.base import Power
-from compute.jobs.definition import Kind, Step, nothing, register
+from compute.jobs import definition
+from compute.jobs.data import (
+    BackupData,
+    BackupProvisionData,
+    BackupsDeleteData,
+    BootData,
+    CloneData,
+    DiskData,
+    DiskDeleteData,
+    DiskResizeData,
+    ImageData,
+    ImagizeData,
+    ImportData,
+    JobData,
+    MoveData,
+    ProvisionData,
+    RebuildData,
+    RescueData,
+    RestoreData,
+    VolumeData,
+    VolumeResizeData,
+)
+from compute.jobs.definition import D, Step, nothing, register
 from compute.models.instances import Instance
 from compute.worker import steps
+from compute.worker.run import Run
 from compute.worker.steps import backups, clones, disks, images, moves, rebuild, rescue, resize, volumes
+
+Kind = definition.Kind[Run[D], D]
+Steps = tuple[Step[Run[D], D], ...]
 
 S = Instance.Status
 SETTLED = frozenset(Instance.SETTLED)
 LONG = timedelta(hours=12)
 """The deadline of what copies whole disks."""
 
-PROVISION = Kind(
+PROVISION = Kind[ProvisionData](
     name="provision",
     verb="provision",
     event="compute_create",
     during=S.PROVISIONING,
+    data=ProvisionData,
     steps=(
         Step("define", steps.define, undo=steps.undefine),
         Step("disks", steps.create_disks, undo=steps.delete_disks, persist=steps.mark_disk_ready),
         Step(
             "boot", steps.start, undo=None,
-            event="compute_boot", when=lambda data: data["boot"],
+            event="compute_boot", when=lambda data: data.boot,
         ),
     ),
     on_rollback=steps.remove_instance,
 )  # fmt: skip
 
-BOOT = Kind(
+BOOT = Kind[BootData](
     name="boot",
     verb="boot",
     event="compute_boot",
     starts_from=frozenset({S.OFFLINE, S.STOPPED}),
     during=S.BOOTING,
+    data=BootData,
     steps=(Step("start", steps.start, undo=None),),
 )
 
-REBOOT = Kind(
+REBOOT = Kind[BootData](
     name="reboot",
     verb="reboot",
     event="compute_reboot",
     starts_from=frozenset({S.RUNNING}),
     during=S.REBOOTING,
+    data=BootData,
     steps=(
         Step("stop", steps.stop, undo=nothing),
         Step("start", steps.start, undo=None),
     ),
 )
 
-RESCUE = Kind(
+RESCUE = Kind[RescueData](
     name="rescue",
     verb="rescue",
     event="compute_reboot",
     starts_from=SETTLED,
     during=S.REBOOTING,
+    data=RescueData,
     steps=(
-        Step("stop", steps.stop, undo=nothing, when=lambda data: data["running"]),
+        Step("stop", steps.stop, undo=nothing, when=lambda data: data.running),
         Step("start", steps.start, undo=nothing),
     ),
     on_done=rescue.delete_earlier_profiles,
     on_rollback=rescue.delete_profile,
 )
 
-SHUTDOWN = Kind(
+SHUTDOWN = Kind[JobData](
     name="shutdown",
     verb="shut down",
     event="compute_shutdown",
     starts_from=frozenset({S.RUNNING}),
     during=S.SHUTTING_DOWN,
+    data=JobData,
     steps=(Step("stop", steps.stop, undo=None),),
 )
 
-DELETE = Kind(
+DELETE = Kind[JobData](
     name="delete",
     verb="delete",
     event="compute_delete",
@@ -85,15 +116,17 @@ DELETE = Kind(
     supersedes=True,
     during=S.DELETING,
     goal=Power.ABSENT,
+    data=JobData,
     steps=(Step("undefine", steps.undefine, undo=None),),
     on_done=steps.remove_instance,
 )
 
-CLONE = Kind(
+CLONE = Kind[CloneData](
     name="clone",
     verb="clone",
     event="compute_clone",
     during=S.PROVISIONING,
+    data=CloneData,
     steps=(
         Step("define", steps.define, undo=steps.undefine),
         Step("disks", clones.copy_disks, undo=clones.delete_copies, persist=steps.mark_disk_ready),
@@ -104,12 +137,13 @@ CLONE = Kind(
     deadline=LONG,
 )
 
-CLONE_INTO = Kind(
+CLONE_INTO = Kind[CloneData](
     name="clone_into",
     verb="clone into",
     event="compute_clone",
     starts_from=SETTLED,
     during=S.PROVISIONING,
+    data=CloneData,
     steps=(Step("disks", clones.copy_disks, undo=clones.delete_copies, persist=steps.mark_disk_ready),),
     on_done=clones.release_source,
     on_rollback=clones.remove_copied_rows,
@@ -117,25 +151,26 @@ CLONE_INTO = Kind(
     deadline=LONG,
 )
 
-MOVING = (
-    Step("stop", steps.stop, undo=moves.restart, when=lambda data: data["running"]),
+MOVING: Steps[MoveData] = (
+    Step("stop", steps.stop, undo=moves.restart, when=lambda data: data.running),
     Step(
         "reshape", moves.apply_new_type, undo=moves.apply_previous_type,
-        when=lambda data: data["type"] != data["was"],
+        when=lambda data: data.type_id != data.previous_type_id,
     ),
     Step("move", moves.move, undo=moves.move_back, persist=moves.record_arrival),
     Step(
         moves.BOOT, steps.start, undo=None,
-        event="compute_boot", when=lambda data: data["running"],
+        event="compute_boot", when=lambda data: data.running,
     ),
 )  # fmt: skip
 
-MIGRATE = Kind(
+MIGRATE = Kind[MoveData](
     name="migrate",
     verb="migrate",
     event="compute_migrate",
     starts_from=SETTLED,
     during=S.MIGRATING,
+    data=MoveData,
     steps=MOVING,
     on_rollback=moves.restore_placement,
     on_superseded=moves.release_target,
@@ -144,12 +179,13 @@ MIGRATE = Kind(
 
 MIGRATE_REGION = replace(MIGRATE, name="migrate_region", event="compute_migrate_datacenter")
 
-IMAGIZE = Kind(
+IMAGIZE = Kind[ImagizeData](
     name="imagize",
     verb="make an image of",
     event="disk_imagize",
     starts_from=SETTLED,
     during=None,
+    data=ImagizeData,
     steps=(Step("save", images.save_disk, undo=images.delete_archive, persist=images.mark_available),),
     on_rollback=images.remove_image_row,
     on_superseded=images.remove_image_row,
@@ -157,11 +193,12 @@ IMAGIZE = Kind(
     deadline=LONG,
 )
 
-IMPORT_IMAGE = Kind(
+IMPORT_IMAGE = Kind[ImportData](
     name="import_image",
     verb="import",
     event="image_upload",
     during=None,
+    data=ImportData,
     steps=(
         Step("load", images.import_upload, undo=images.delete_import),
         Step("tidy", images.delete_upload, undo=images.delete_file, persist=images.mark_available),
@@ -171,27 +208,29 @@ IMPORT_IMAGE = Kind(
     deadline=LONG,
 )
 
-DELETE_IMAGE = Kind(
+DELETE_IMAGE = Kind[ImageData](
     name="delete_image",
     verb="delete",
     event="image_delete",
     during=None,
+    data=ImageData,
     steps=(Step("delete", images.delete_archive, undo=images.inspect_archive),),
     on_done=images.remove_image_row,
     on_rollback=images.keep_image,
 )
 
-BACKING_UP = (
+BACKING_UP: Steps[BackupData] = (
     Step("begin", nothing, undo=nothing, persist=backups.mark_running),
     Step("save", backups.save_disks, undo=backups.delete_saved_disks, persist=backups.mark_disk_saved),
 )
 
-SNAPSHOT = Kind(
+SNAPSHOT = Kind[BackupData](
     name="snapshot",
     verb="back up",
     event="compute_snapshot",
     starts_from=SETTLED,
     during=None,
+    data=BackupData,
     steps=BACKING_UP,
     on_done=backups.complete_backup,
     on_rollback=backups.fail_backup,
@@ -204,27 +243,29 @@ BACKUP = replace(SNAPSHOT, name="backup")
 
 # On no instance, so that its goal holds whenever it ends: a deletion that fails is not given up but, as an undo,
 # tried until it succeeds. Staff see meanwhile why it does not.
-DELETE_BACKUPS = Kind(
+DELETE_BACKUPS = Kind[BackupsDeleteData](
     name="delete_backups",
     verb="delete",
     event="backups_cancel",
     during=None,
     goal=Power.ABSENT,
+    data=BackupsDeleteData,
     steps=(Step("delete", backups.delete_archives, undo=backups.delete_archives),),
     deadline=LONG,
 )
 
-RESTORE = Kind(
+RESTORE = Kind[RestoreData](
     name="restore",
     verb="restore",
     event="backups_restore",
     starts_from=SETTLED,
     during=S.RESTORING,
+    data=RestoreData,
     steps=(
-        Step("stop", steps.stop, undo=backups.reboot_if_intact, when=lambda data: data["overwrite"]),
+        Step("stop", steps.stop, undo=backups.reboot_if_intact, when=lambda data: data.overwrite),
         Step(
             "clear", backups.delete_old_disks, undo=nothing, persist=backups.replace_deleted_disk,
-            when=lambda data: data["overwrite"],
+            when=lambda data: data.overwrite,
         ),
         Step("disks", backups.restore_disks, undo=backups.delete_restored_disks, persist=steps.mark_disk_ready),
     ),
@@ -232,43 +273,45 @@ RESTORE = Kind(
     deadline=LONG,
 )  # fmt: skip
 
-PROVISION_FROM_BACKUP = Kind(
+PROVISION_FROM_BACKUP = Kind[BackupProvisionData](
     name="provision_from_backup",
     verb="provision",
     event="compute_create",
     during=S.RESTORING,
+    data=BackupProvisionData,
     steps=(
         Step("define", steps.define, undo=steps.undefine),
         Step("disks", backups.restore_disks, undo=backups.delete_restored_disks, persist=steps.mark_disk_ready),
         Step(
             "boot", steps.start, undo=None,
-            event="compute_boot", when=lambda data: data["boot"],
+            event="compute_boot", when=lambda data: data.boot,
         ),
     ),
     on_rollback=steps.remove_instance,
     deadline=LONG,
 )  # fmt: skip
 
-RESIZING = (
-    Step("stop", steps.stop, undo=moves.restart, when=lambda data: data["running"]),
+RESIZING: Steps[MoveData] = (
+    Step("stop", steps.stop, undo=moves.restart, when=lambda data: data.running),
     Step(
         "disk", resize.resize_disk, undo=resize.restore_disk_size,
-        when=lambda data: data["disk"] is not None,
+        when=lambda data: data.disk_id is not None,
     ),
     Step("reshape", moves.apply_new_type, undo=moves.apply_previous_type),
     Step("move", moves.move, undo=moves.move_back, persist=moves.record_arrival),
     Step(
         moves.BOOT, steps.start, undo=None,
-        event="compute_boot", when=lambda data: data["running"],
+        event="compute_boot", when=lambda data: data.running,
     ),
 )  # fmt: skip
 
-RESIZE = Kind(
+RESIZE = Kind[MoveData](
     name="resize",
     verb="resize",
     event="compute_resize",
     starts_from=SETTLED,
     during=S.MIGRATING,
+    data=MoveData,
     steps=RESIZING,
     on_rollback=moves.restore_placement,
     on_superseded=moves.release_target,
@@ -277,19 +320,20 @@ RESIZE = Kind(
 
 MUTATE = replace(RESIZE, name="mutate", verb="upgrade", event="compute_mutate")
 
-REBUILD = Kind(
+REBUILD = Kind[RebuildData](
     name="rebuild",
     verb="rebuild",
     event="compute_rebuild",
     starts_from=SETTLED,
     during=S.REBUILDING,
+    data=RebuildData,
     steps=(
-        Step("stop", steps.stop, undo=rebuild.reboot_if_intact, when=lambda data: data["running"]),
+        Step("stop", steps.stop, undo=rebuild.reboot_if_intact, when=lambda data: data.running),
         Step("wipe", rebuild.delete_old_disks, undo=rebuild.inspect_disks, persist=rebuild.replace_deleted_disk),
         Step("disks", steps.create_disks, undo=steps.delete_disks, persist=steps.mark_disk_ready),
         Step(
             "boot", steps.start, undo=None,
-            event="compute_boot", when=lambda data: data["boot"],
+            event="compute_boot", when=lambda data: data.boot,
         ),
     ),
     on_rollback=rebuild.restore_old_rows,
@@ -297,12 +341,13 @@ REBUILD = Kind(
     has_external_effects=True,
 )  # fmt: skip
 
-DISK_CREATE = Kind(
+DISK_CREATE = Kind[DiskData](
     name="disk_create",
     verb="create a disk on",
     event="disk_create",
     starts_from=SETTLED,
     during=None,
+    data=DiskData,
     steps=(Step("make", disks.create_disk, undo=disks.delete_disk),),
     on_done=disks.mark_ready,
     on_rollback=disks.remove_disk,
@@ -312,12 +357,13 @@ DISK_CREATE = Kind(
 
 DISK_CLONE = replace(DISK_CREATE, name="disk_clone", verb="clone a disk of", event="disk_duplicate", deadline=LONG)
 
-DISK_RESIZE = Kind(
+DISK_RESIZE = Kind[DiskResizeData](
     name="disk_resize",
     verb="resize a disk of",
     event="disk_resize",
     starts_from=SETTLED,
     during=None,
+    data=DiskResizeData,
     steps=(Step("resize", resize.resize_disk, undo=resize.restore_disk_size),),
     on_done=disks.mark_resized,
     on_rollback=disks.mark_ready,
@@ -326,12 +372,13 @@ DISK_RESIZE = Kind(
     deadline=LONG,
 )
 
-DISK_DELETE = Kind(
+DISK_DELETE = Kind[DiskDeleteData](
     name="disk_delete",
     verb="delete a disk of",
     event="disk_delete",
     starts_from=SETTLED,
     during=None,
+    data=DiskDeleteData,
     steps=(Step("delete", disks.delete_disk, undo=disks.inspect_disks),),
     on_done=disks.remove_disk,
     on_rollback=disks.restore_status,
@@ -339,12 +386,13 @@ DISK_DELETE = Kind(
     has_external_effects=True,
 )
 
-PASSWORD_RESET = Kind(
+PASSWORD_RESET = Kind[DiskData](
     name="password_reset",
     verb="reset a password of",
     event="password_reset",
     starts_from=frozenset({S.OFFLINE, S.STOPPED}),
     during=None,
+    data=DiskData,
     steps=(Step("set", disks.set_password, undo=nothing),),
     on_done=disks.mark_ready,
     on_rollback=disks.mark_ready,
@@ -352,26 +400,28 @@ PASSWORD_RESET = Kind(
     has_external_effects=True,
 )
 
-HOST_STOP = Kind(
+HOST_STOP = Kind[JobData](
     name="host_stop",
     verb="stop",
     event="host_reboot",
     starts_from=frozenset({S.RUNNING}),
     during=S.SHUTTING_DOWN,
     off=S.STOPPED,
+    data=JobData,
     steps=(Step("stop", steps.stop, undo=None),),
 )
 
 # Attached to an instance it is a job of that instance, else of none.
-VOLUME_CREATE = Kind(
+VOLUME_CREATE = Kind[VolumeData](
     name="volume_create",
     verb="make a volume for",
     event="volume_create",
     starts_from=SETTLED,
     during=None,
+    data=VolumeData,
     steps=(
         Step("make", volumes.create_volume, undo=volumes.delete_volume),
-        Step("plug", volumes.plug, undo=volumes.unplug, when=lambda data: data["attach"]),
+        Step("plug", volumes.plug, undo=volumes.unplug, when=lambda data: data.attach),
     ),
     on_done=volumes.mark_active,
     on_rollback=volumes.remove_volume,
@@ -379,11 +429,12 @@ VOLUME_CREATE = Kind(
     has_external_effects=True,
 )
 
-VOLUME_CLONE = Kind(
+VOLUME_CLONE = Kind[VolumeData](
     name="volume_clone",
     verb="clone",
     event="volume_clone",
     during=None,
+    data=VolumeData,
     steps=(Step("make", volumes.create_volume, undo=volumes.delete_volume),),
     on_done=volumes.mark_active,
     on_rollback=volumes.remove_volume,
@@ -392,48 +443,52 @@ VOLUME_CLONE = Kind(
 )
 
 # On no instance, also where the volume is attached: it grows in use, whatever its instance does meanwhile.
-VOLUME_RESIZE = Kind(
+VOLUME_RESIZE = Kind[VolumeResizeData](
     name="volume_resize",
     verb="resize",
     event="volume_resize",
     during=None,
+    data=VolumeResizeData,
     steps=(Step("resize", volumes.grow_volume, undo=volumes.inspect_volume),),
     on_done=volumes.mark_resized,
     on_rollback=volumes.mark_resized,
     has_external_effects=True,
 )
 
-VOLUME_ATTACH = Kind(
+VOLUME_ATTACH = Kind[VolumeData](
     name="volume_attach",
     verb="attach a volume to",
     event="volume_attach",
     starts_from=SETTLED,
     during=None,
+    data=VolumeData,
     steps=(Step("plug", volumes.plug, undo=volumes.unplug),),
     on_rollback=volumes.mark_detached,
     on_superseded=volumes.mark_detached,
     has_external_effects=True,
 )
 
-VOLUME_DETACH = Kind(
+VOLUME_DETACH = Kind[VolumeData](
     name="volume_detach",
     verb="detach a volume from",
     event="volume_detach",
     starts_from=SETTLED,
     during=None,
+    data=VolumeData,
     steps=(Step("unplug", volumes.unplug, undo=volumes.plug),),
     on_done=volumes.mark_detached,
     has_external_effects=True,
 )
 
 # As the deletion of backups: its row is gone already, so it is tried until it succeeds.
-VOLUME_DELETE = Kind(
+VOLUME_DELETE = Kind[VolumeData](
     name="volume_delete",
     verb="delete",
     event="volume_delete",
     during=None,
     goal=Power.ABSENT,
+    data=VolumeData,
     steps=(Step("delete", volumes.delete_volume, undo=volumes.delete_volume),),
 )
 
-register(each for each in tuple(globals().values()) if isinstance(each, Kind))
+register(each for each in tuple(globals().values()) if isinstance(each, definition.Kind))

@@ -1,24 +1,27 @@
 """What a step gets to work with."""
 
 from functools import cached_property
-from typing import Any
+from typing import Any, Generic, TypeVar
 
 from compute.drivers.base import Driver, Power, Progress
-from compute.jobs.definition import Kind, Wait
+from compute.jobs.data import JobData
+from compute.jobs.definition import Wait
 from compute.machine_names import machine_name
 from compute.models import Instance, Job
 from config.encryption import decrypt_json
 
+D = TypeVar("D", bound=JobData, covariant=True)
 
-class Run:
-    """One run of one step: the job as it was claimed, its instance, its secrets and the driver.
+
+class Run(Generic[D]):
+    """One run of one step: the job as it was claimed, what it carries, its instance, its secrets and the driver.
 
     The instance is read once for each run of a job and never written by a step; steps write through `persist`.
     """
 
-    def __init__(self, job: Job, kind: Kind, driver: Driver):
+    def __init__(self, job: Job, data: D, driver: Driver):
         self.job = job
-        self.kind = kind
+        self.data = data
         self.driver = driver
         self.finished: int | None = None
         """The disk that the step at work has finished, for its `persist`; of a backup its position."""
@@ -28,10 +31,6 @@ class Run:
         """The driver's names of the disks that an undo has seen there, for what is written at the end."""
         self.source_power = Power.ABSENT
         """Whether the instance that a clone copies is on, when `power` was last asked."""
-
-    @property
-    def data(self) -> dict[str, Any]:
-        return self.job.data
 
     @cached_property
     def instance(self) -> Instance:

@@ -9,6 +9,7 @@ from django.db.models.functions import Now
 from accounts.actors import Actor
 from accounts.services.events import record_event
 from compute.drivers.base import Driver, DriverError, Unreachable
+from compute.jobs.data import BootData
 from compute.jobs.queue import enqueue
 from compute.machine_names import machine_name
 from compute.models import Host, Instance, Job
@@ -98,5 +99,5 @@ def _boot(instance: Instance, platform: Actor) -> bool:
         config = boot_config(instance)
     except DomainError:
         return False  # nothing to boot from: its profiles were deleted while it ran, or its host is in maintenance
-    enqueue("boot", instance, platform, data={"config": config.pk}, action="lassie_reboot")
+    enqueue("boot", instance, platform, data=BootData(config_id=config.pk), action="lassie_reboot")
     return True

@@ -139,7 +139,7 @@ CREATE = f"""
             instance_id, event_id, kind, state, step, data, encrypted, error, cancelled, attempt, fence,
             created_by, created, run_at, notified_at, deadline_at)
         SELECT i.id, ids.event, 'provision', 'active', 'define',
-            jsonb_build_object('boot', true, 'config', ids.config), %(encrypted)s, '', false, 0, 0,
+            jsonb_build_object('version', 1, 'boot', true, 'config', ids.config), %(encrypted)s, '', false, 0, 0,
             %(username)s, now(), now() - interval '30 seconds', now(), now() + interval '1 hour'
         FROM ids, i
     )

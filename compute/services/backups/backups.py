@@ -9,6 +9,7 @@ from django.db.models.functions import Now
 
 from accounts.actors import Actor
 from accounts.services.events import open_event, record_event
+from compute.jobs.data import BackupData
 from compute.jobs.queue import enqueue
 from compute.models import Backup, Host, Instance, Job
 from compute.refs import backup_ref, instance_ref
@@ -143,7 +144,7 @@ def take(actor: Actor, locked: Instance, kind: str, **fields: Any) -> Backup:
     backup.disks, backup.profiles = content["disks"], content["profiles"]
     backup.configs = [profile["label"] for profile in backup.profiles]
     # first, since it refuses while another job lives, one that makes a disk for instance
-    data = {"backup": key, "disks": [disk.pk for disk in disks]}
+    data = BackupData(backup_id=key, disk_ids=[disk.pk for disk in disks])
     enqueue(kind, locked, actor, data=data, secondary=backup_ref(backup))
     if not backup.archives:
         raise Invalid("This compute has no disks to back up.")

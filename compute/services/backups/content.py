@@ -4,7 +4,7 @@ A job carries it along, since its backup may be superseded meanwhile: ``{"disks"
 columns of `Backup`.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -22,7 +22,7 @@ PROFILE = (
 """The columns of a profile that its copies have too."""
 
 Content = Mapping[str, Any]
-Keys = Mapping[str, list[int]]
+Keys = Mapping[str, Sequence[int]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,9 +89,9 @@ def draw_part_keys(content: Content) -> dict[str, list[int]]:
     }
 
 
-def archives_of(content: Content, keys: Keys) -> dict[str, str | None]:
+def archives_of(content: Content, keys: Keys) -> dict[int, str | None]:
     """For each disk, by its key, what it is made of; None for one that is made empty."""
-    return {str(key): kept["archive"] for key, kept in zip(keys["disks"], content["disks"], strict=True)}
+    return {key: kept["archive"] for key, kept in zip(keys["disks"], content["disks"], strict=True)}
 
 
 def vlans_kept(content: Content) -> set[str]:

@@ -11,6 +11,7 @@ from django.db.models.functions import Now
 
 from accounts.actors import Actor
 from accounts.models import Event
+from compute.jobs.data import BackupsDeleteData
 from compute.jobs.queue import enqueue_alone
 from compute.models import Backup, Instance, Job
 
@@ -32,7 +33,7 @@ def discard(backups: Iterable[Backup], actor: Actor, event: Event | None = None)
     archives = [archive for backup in gone for archive in backup.archives]
     if not archives:
         return None
-    data = {"backups": [backup.pk for backup in gone], "archives": archives}
+    data = BackupsDeleteData(backup_ids=[backup.pk for backup in gone], archives=archives)
     return enqueue_alone("delete_backups", actor, event, data)
 
 

@@ -1,12 +1,13 @@
 """Restoring backups into an instance that is there."""
 
-from typing import Any
+from dataclasses import replace
 
 from django.db import transaction
 from django.db.models import QuerySet
 
 from accounts.actors import Actor
 from accounts.services.account import lock_account
+from compute.jobs.data import RestoreData
 from compute.jobs.queue import enqueue
 from compute.models import Backup, Disk, Instance, Job
 from compute.refs import backup_ref
@@ -42,23 +43,24 @@ def restore(actor: Actor, backup: Backup, compute_id: int, overwrite: bool = Fal
     # also where the profiles come later: they count from now on
     bring_vlans(target.account_id, target.region_id, vlans_kept(kept.content))
     keys = draw_part_keys(kept.content)
-    data: dict[str, Any] = {
-        "backup": kept.pk,
-        "content": kept.content,
-        "keys": keys,
-        "archives": archives_of(kept.content, keys),
-        "overwrite": overwrite,
-    }
+    data = RestoreData(
+        backup_id=kept.pk,
+        content=kept.content,
+        part_keys=keys,
+        archives=archives_of(kept.content, keys),
+        overwrite=overwrite,
+    )
     if overwrite:
         # what is booted again should it fail before anything is lost, and what is to go
-        data |= {
-            "running": target.status == Status.RUNNING,
-            "booted": target.booted_config_id,
-            "old": list(target.disks.values_list("pk", flat=True)),
-            "old_configs": list(target.configs.values_list("pk", flat=True)),
-        }
+        data = replace(
+            data,
+            running=target.status == Status.RUNNING,
+            previous_config_id=target.booted_config_id,
+            previous_disk_ids=list(target.disks.values_list("pk", flat=True)),
+            previous_config_ids=list(target.configs.values_list("pk", flat=True)),
+        )
     elif target.status == Status.STOPPED:
-        data["off"] = Status.STOPPED
+        data = replace(data, off_status=Status.STOPPED)
     job = enqueue("restore", target, actor, data=data, secondary=backup_ref(kept))
     if overwrite:
         # the new rows come to be when the last of these is gone: together they might not fit the type

@@ -7,6 +7,7 @@ from django.db.models import QuerySet
 from django.db.models.functions import Now
 
 from accounts.actors import Actor
+from compute.jobs.data import BootData
 from compute.jobs.queue import enqueue
 from compute.models import Host, Instance
 from compute.services.common.boot_profile import boot_config
@@ -68,7 +69,7 @@ def _try(kind: str, instance: Instance) -> bool:
     platform = Actor.platform(instance.account_id)
     try:
         with transaction.atomic():
-            data = {"config": boot_config(instance).pk} if kind == "boot" else None
+            data = BootData(config_id=boot_config(instance).pk) if kind == "boot" else None
             enqueue(kind, instance, platform, data=data)
     except DomainError as error:
         log.info("no %s of %s yet: %s", kind, instance.pk, error)

@@ -10,6 +10,7 @@ from django.db.models import QuerySet
 from django.db.models.functions import Now
 
 from compute import listeners
+from compute.jobs.data import MoveData
 from compute.models import Address, AddressShare, Disk, Host, HostMigration, Instance, InstanceType, IPv6Range
 from compute.services.hosts.placement import settle
 from compute.services.networking.addresses import release
@@ -18,33 +19,33 @@ TRY_AGAIN = timedelta(hours=1)
 """When a host migration that failed is tried again."""
 
 
-def arrive(instance: Instance, data: dict[str, Any]) -> None:
+def arrive(instance: Instance, data: MoveData) -> None:
     """Put the instance on its new host, with its new type, and in another region with its new addresses.
 
     `data` is the job's. What it held of the old host is given back.
     """
-    host = Host.objects.get(pk=data["host"])
-    plan = InstanceType.objects.get(pk=data["type"])
+    host = Host.objects.get(pk=data.host_id)
+    plan = InstanceType.objects.get(pk=data.type_id)
     changes: dict[str, Any] = {"host": host, "type": plan}
-    if data.get("region"):
-        changes |= {"region_id": data["region"], "ipv4": data["ipv4"], "ipv6": data["ipv6"]}
+    if data.region_id:
+        changes |= {"region_id": data.region_id, "ipv4": data.ipv4, "ipv6": data.ipv6}
     Instance.objects.filter(pk=instance.pk).update(**changes, updated=Now())
-    if data.get("region"):
-        _leave(instance, data["region"])
-    if disk := data.get("disk"):
+    if data.region_id:
+        _leave(instance, data.region_id)
+    if data.disk_id is not None:
         # resized along with the type
-        Disk.objects.filter(pk=disk["id"], instance=instance).update(size=disk["size"], updated=Now())
+        Disk.objects.filter(pk=data.disk_id, instance=instance).update(size=data.disk_size, updated=Now())
     _scheduled(data).update(status=HostMigration.Status.DONE)
     settle(instance, host, plan)
 
 
-def stay(instance: Instance, data: dict[str, Any]) -> None:
+def stay(instance: Instance, data: MoveData) -> None:
     """Give back what was held of the other host and region. A host migration is tried again later."""
-    if data.get("region"):
-        release(Address.objects.filter(instance=instance, region_id=data["region"]))
+    if data.region_id:
+        release(Address.objects.filter(instance=instance, region_id=data.region_id))
     started = _scheduled(data).filter(status=HostMigration.Status.STARTED)
     started.update(status=HostMigration.Status.PENDING, when=Now() + TRY_AGAIN)
-    settle(instance, Host.objects.get(pk=data["from"]), InstanceType.objects.get(pk=data["was"]))
+    settle(instance, Host.objects.get(pk=data.previous_host_id), InstanceType.objects.get(pk=data.previous_type_id))
 
 
 def _leave(instance: Instance, region_id: str) -> None:
@@ -55,8 +56,8 @@ def _leave(instance: Instance, region_id: str) -> None:
     listeners.addresses_changed([instance.pk])
 
 
-def _scheduled(data: dict[str, Any]) -> QuerySet[HostMigration]:
+def _scheduled(data: MoveData) -> QuerySet[HostMigration]:
     """The host migration that the job carries out, if it carries out one."""
-    if not data.get("migration"):
+    if not data.migration_id:
         return HostMigration.objects.none()
-    return HostMigration.objects.filter(pk=data["migration"])
+    return HostMigration.objects.filter(pk=data.migration_id)

@@ -8,6 +8,7 @@ from django.db.models.functions import Now
 
 from accounts.actors import Actor
 from accounts.services.account import lock_account
+from compute.jobs.data import MoveData
 from compute.jobs.queue import enqueue
 from compute.models import AddressShare, HostMigration, Instance, InstanceType, IPv6Range, Job
 from compute.services.common.boot_profile import boot_config
@@ -54,7 +55,7 @@ def _to_host(actor: Actor, instance: Instance, upgrade: bool) -> Job:
     assert migration is not None  # noqa: S101 - or else there were problems
     host = place(instance, plan, instance.region_id, avoid=instance.host)
     HostMigration.objects.filter(pk=migration.pk).update(status=Status.STARTED)
-    return enqueue("migrate", instance, actor, data=_data(instance, host.pk, plan, migration=migration.pk))
+    return enqueue("migrate", instance, actor, data=_data(instance, host.pk, plan, migration_id=migration.pk))
 
 
 def _to_region(actor: Actor, instance: Instance, region_id: str, upgrade: bool) -> Job:
@@ -69,7 +70,7 @@ def _to_region(actor: Actor, instance: Instance, region_id: str, upgrade: bool) 
     bring_vlans(instance.account_id, region_id, vlans_of(instance.configs.all()))
     ipv4, ipv6 = _take_addresses(instance, region_id), slaac_in(region_id, instance.pk)
     host = place(instance, plan, region_id)
-    data = _data(instance, host.pk, plan, region=region_id, ipv4=ipv4, ipv6=ipv6)
+    data = _data(instance, host.pk, plan, region_id=region_id, ipv4=ipv4, ipv6=ipv6)
     return enqueue("migrate_region", instance, actor, data=data)
 
 
@@ -114,19 +115,19 @@ def _take_addresses(instance: Instance, region_id: str) -> list[str]:
     return [addresses.take(region_id, instance.pk, public=public) for public in kinds]
 
 
-def _data(instance: Instance, host_id: int, plan: InstanceType, **rest: Any) -> dict[str, Any]:
+def _data(instance: Instance, host_id: int, plan: InstanceType, **rest: Any) -> MoveData:
     running = instance.status == Instance.Status.RUNNING
-    return {
-        "running": running,
-        "config": boot_config(instance).pk if running else None,
+    return MoveData(
+        running=running,
+        config_id=boot_config(instance).pk if running else None,
         # what the maintenance of its host stopped goes on waiting to be booted, wherever it is
-        "off": instance.status if instance.status == Instance.Status.STOPPED else Instance.Status.OFFLINE,
-        "from": instance.host_id,
-        "host": host_id,
-        "was": instance.type_id,
-        "type": plan.pk,
+        off_status=instance.status if instance.status == Instance.Status.STOPPED else Instance.Status.OFFLINE,
+        previous_host_id=instance.host_id,
+        host_id=host_id,
+        previous_type_id=instance.type_id,
+        type_id=plan.pk,
         **rest,
-    }
+    )
 
 
 # --- host migrations: for staff and the clock ---------------------------------------------------------

@@ -12,6 +12,7 @@ from accounts.actors import Actor
 from accounts.models import Event
 from accounts.services.events import open_event, record_event
 from accounts.services.grants import grant_creator
+from compute.jobs.data import ImageData, ImagizeData
 from compute.jobs.queue import enqueue, enqueue_alone
 from compute.models import Disk, Image, Instance
 from compute.refs import image_ref, own_image_ref
@@ -40,7 +41,8 @@ def create_from_disk(actor: Actor, disk_id: int, *, label: str | None, descripti
     if disk.status != Disk.Status.READY:
         raise Invalid("The disk is not ready.", "disk_id")
     image = _insert(actor, Image.Status.CREATING, label or disk.label, description)
-    data = {"image": image.number, "disk": disk.pk}
+    assert image.number is not None  # noqa: S101 - an account's own has one
+    data = ImagizeData(image_number=image.number, disk_id=disk.pk)
     enqueue("imagize", disk.instance, actor, data=data, secondary=image_ref(image))
     return image
 
@@ -96,7 +98,8 @@ def delete(actor: Actor, image: Image) -> None:
     event = open_event(
         username=actor.username, account_id=actor.account_id, action="image_delete", entity=own_image_ref(image)
     )
-    enqueue_alone("delete_image", actor, event, {"image": image.number})
+    assert image.number is not None  # noqa: S101 - an account's own has one
+    enqueue_alone("delete_image", actor, event, ImageData(image_number=image.number))
 
 
 def give_up_upload(image: Image, reason: str) -> None:

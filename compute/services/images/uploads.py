@@ -11,6 +11,7 @@ from django.core.signing import BadSignature, TimestampSigner
 from django.db import transaction
 
 from accounts.actors import Actor
+from compute.jobs.data import ImportData
 from compute.jobs.queue import enqueue_alone
 from compute.models import Image
 from compute.services.images import files
@@ -131,7 +132,7 @@ def _accept(image: Image, part: Path, size: int) -> None:
     assert event is not None  # noqa: S101 - it is opened with the image, and ends with its upload
     assert image.account_id is not None and image.number is not None  # noqa: S101, PT018 - or it had no upload
     actor = Actor(image.account_id, username=image.created_by or "")
-    enqueue_alone("import_image", actor, event, {"image": image.number, "size": size})
+    enqueue_alone("import_image", actor, event, ImportData(image_number=image.number, size=size))
     part.rename(files.file_of(image.number))
 
 

@@ -1,8 +1,8 @@
 """Cloning an instance: into a new one, or into one that is there."""
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
-from typing import Any, TypeVar
+from dataclasses import dataclass, replace
+from typing import TypeVar
 
 from django.db import transaction
 from django.db.models import Model
@@ -12,6 +12,7 @@ from accounts.actors import Actor
 from accounts.models import Event
 from accounts.services.account import lock_account
 from accounts.services.grants import grant_creator
+from compute.jobs.data import CloneData
 from compute.jobs.queue import begin, enqueue
 from compute.models import Config, ConfigDevice, Disk, Instance, InstanceType, Job
 from compute.refs import instance_ref
@@ -71,7 +72,7 @@ class _Copies:
     """The rows of the clones, in the order they are inserted, and what the job has to know of them."""
 
     rows: list[Model]
-    data: dict[str, Any]
+    data: CloneData
 
 
 @transaction.atomic
@@ -96,8 +97,8 @@ def clone(actor: Actor, source: Instance, spec: CloneSpec) -> Instance:
     source_off = _source_off(source)
     Instance.objects.filter(pk=source.pk).update(status=Instance.Status.CLONING, updated=Now())
     if target:
-        return _fill(actor, source, target, chosen, {"source_off": source_off, "off": _off(target)})
-    return _make(actor, source, spec, chosen, {"source_off": source_off})
+        return _fill(actor, source, target, chosen, source_off)
+    return _make(actor, source, spec, chosen, source_off)
 
 
 # --- the two rows -------------------------------------------------------------------------------------
@@ -146,7 +147,7 @@ def _source_off(source: Instance) -> str:
     if source.status != Instance.Status.CLONING:
         return _off(source)
     running = Job.objects.filter(source=source, state__in=Job.LIVE).order_by("pk").values_list("data", flat=True)
-    return running[0]["source_off"]
+    return CloneData.from_json(running[0]).source_off_status
 
 
 # --- what is asked for --------------------------------------------------------------------------------
@@ -213,7 +214,7 @@ def _region(source: Instance, spec: CloneSpec) -> Region | None:
 # --- writing ------------------------------------------------------------------------------------------
 
 
-def _make(actor: Actor, source: Instance, spec: CloneSpec, chosen: _Chosen, data: dict[str, Any]) -> Instance:
+def _make(actor: Actor, source: Instance, spec: CloneSpec, chosen: _Chosen, source_off: str) -> Instance:
     """Make the new instance with all its rows and the job that copies."""
     plan, region = _plan(source, spec), _region(source, spec)
     assert plan is not None  # noqa: S101 - or else there were problems
@@ -234,14 +235,14 @@ def _make(actor: Actor, source: Instance, spec: CloneSpec, chosen: _Chosen, data
         target.tags = set_tags(source.account_id, "compute", target.pk, source.tags)
     grant_creator(actor, "compute", target.pk)
     target.host = place(target, plan, region.pk)
-    copies = _copies(target, chosen)
+    copies = _copies(target, chosen, source_off)
     begin(
         "clone",
         target,
         actor,
         keys=(event_and_job[0], event_and_job[1]),
         along=(target, *copies.rows),
-        data={**copies.data, **data},
+        data=copies.data,
         secrets={},
         secondary=instance_ref(target),
         source=source,
@@ -250,10 +251,10 @@ def _make(actor: Actor, source: Instance, spec: CloneSpec, chosen: _Chosen, data
     return target
 
 
-def _fill(actor: Actor, source: Instance, target: Instance, chosen: _Chosen, data: dict[str, Any]) -> Instance:
+def _fill(actor: Actor, source: Instance, target: Instance, chosen: _Chosen, source_off: str) -> Instance:
     """Add the rows to an instance that is there, and the job that copies."""
-    copies = _copies(target, chosen)
-    data = {**copies.data, **data}
+    copies = _copies(target, chosen, source_off)
+    data = replace(copies.data, off_status=_off(target))
     enqueue("clone_into", target, actor, data=data, secondary=instance_ref(target), source=source)
     record_vlan_changes(
         actor, target, vlans_of(target.configs.all()), vlans_of([*target.configs.all(), *chosen.configs])
@@ -263,7 +264,7 @@ def _fill(actor: Actor, source: Instance, target: Instance, chosen: _Chosen, dat
     return target
 
 
-def _copies(target: Instance, chosen: _Chosen) -> _Copies:
+def _copies(target: Instance, chosen: _Chosen, source_off: str) -> _Copies:
     """Rows like the chosen ones, under keys of their own: disks, then profiles, then what is in their slots.
 
     The VLANs that the profiles name come into being here, where the target's region has none of the name.
@@ -280,10 +281,11 @@ def _copies(target: Instance, chosen: _Chosen) -> _Copies:
         ConfigDevice(pk=key, config=config, slot=slot, disk_id=disk)
         for key, (config, slot, disk) in zip(_keys(ConfigDevice, len(devices)), devices, strict=True)
     ]
-    data = {
-        "copies": {str(copy): original for original, copy in disk_of.items()},
-        "configs": [config.pk for config in configs],
-    }
+    data = CloneData(
+        copies={copy: original for original, copy in disk_of.items()},
+        config_ids=[config.pk for config in configs],
+        source_off_status=source_off,
+    )
     return _Copies([*disks, *configs, *slots], data)
 
 

@@ -9,6 +9,7 @@ from django.db.models.functions import Now
 
 from accounts.actors import Actor
 from accounts.services.events import record_event
+from compute.jobs.data import DiskData, DiskDeleteData, DiskResizeData
 from compute.jobs.queue import enqueue
 from compute.models import Disk, Instance
 from compute.refs import disk_ref, instance_ref
@@ -63,7 +64,14 @@ def create(actor: Actor, instance: Instance, spec: DiskSpec) -> Disk:
     disk.save(force_insert=True)
     if deploy.script:
         count_deployment(deploy.script.script)
-    enqueue("disk_create", locked, actor, data={"disk": disk.pk}, secrets=deploy.secrets, secondary=disk_ref(disk))
+    enqueue(
+        "disk_create",
+        locked,
+        actor,
+        data=DiskData(disk_id=disk.pk),
+        secrets=deploy.secrets,
+        secondary=disk_ref(disk),
+    )
     return disk
 
 
@@ -87,7 +95,7 @@ def clone(actor: Actor, disk: Disk) -> Disk:
         image_id=original.image_id,
     )
     copy.save(force_insert=True)
-    data = {"disk": copy.pk, "copy_of": original.pk}
+    data = DiskData(disk_id=copy.pk, copy_of=original.pk)
     enqueue("disk_clone", locked, actor, data=data, secondary=disk_ref(copy))
     return copy
 
@@ -124,7 +132,7 @@ def resize(actor: Actor, disk: Disk, size: int) -> Disk:
     lacking = shortage(locked, size - disk.size)
     if lacking and size > disk.size:
         raise Invalid(lacking, "size")
-    data = {"disk": {"id": disk.pk, "was": disk.size, "size": size}}
+    data = DiskResizeData(disk_id=disk.pk, disk_size=size, previous_disk_size=disk.size)
     enqueue("disk_resize", locked, actor, data=data, secondary=disk_ref(disk))
     _show(disk, Disk.Status.NOT_READY)
     return disk
@@ -140,7 +148,7 @@ def delete(actor: Actor, disk: Disk) -> None:
     running = locked.status == Instance.Status.RUNNING
     if running and disk.devices.filter(config=locked.booted_config_id).exists():
         raise Invalid(IN_USE)
-    data = {"disk": disk.pk, "was": disk.status}
+    data = DiskDeleteData(disk_id=disk.pk, previous_status=disk.status)
     enqueue("disk_delete", locked, actor, data=data, secondary=disk_ref(disk))
     _show(disk, Disk.Status.DELETING)
 

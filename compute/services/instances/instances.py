@@ -1,6 +1,6 @@
 """Creating, changing and deleting instances."""
 
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 from django.db import transaction
@@ -11,6 +11,7 @@ from accounts.models import Event
 from accounts.services.account import lock_account
 from accounts.services.events import EntityRef, record_event
 from accounts.services.grants import grant_creator
+from compute.jobs.data import BackupProvisionData, ProvisionData
 from compute.jobs.queue import begin, enqueue
 from compute.models import Backup, Config, Image, Instance, InstanceType, Job
 from compute.refs import backup_ref, image_ref, instance_ref
@@ -96,7 +97,7 @@ def create(actor: Actor, spec: InstanceSpec) -> Instance:
         instance.tags = set_tags(actor.account_id, "compute", instance.pk, list(spec.tags))
     if plan.backups:
         switch_on(instance)
-    first = _from_backup(instance, plan.backup) if plan.backup else _from_image(instance, plan, spec)
+    first = _from_backup(instance, plan.backup, spec.booted) if plan.backup else _from_image(instance, plan, spec)
     vlans = vlans_of(first.configs)
     bring_vlans(actor.account_id, plan.region.pk, vlans)
     grant_creator(actor, "compute", instance.pk)
@@ -104,14 +105,13 @@ def create(actor: Actor, spec: InstanceSpec) -> Instance:
         count_deployment(plan.deploy.script.script)
     # last: all creates in the region want the row of one of its few hosts, and hold it until they commit
     instance.host = place(instance, plan.type, plan.region.pk)
-    boots = first.boots if spec.booted else None
     begin(
         first.kind,
         instance,
         actor,
         keys=(event_and_job[0], event_and_job[1]),
         along=(instance, *first.rows),
-        data={"boot": boots is not None, "config": first.boots and first.boots.pk, **first.data},
+        data=first.data,
         secrets=plan.deploy.secrets,
         secondary=first.secondary,
     )
@@ -126,31 +126,36 @@ class _First:
     kind: str
     rows: list[Model]
     configs: list[Config]
-    boots: Config | None
     secondary: EntityRef | None
-    data: dict[str, Any] = field(default_factory=dict)
+    data: ProvisionData
 
 
 def _from_image(instance: Instance, plan: _Plan, spec: InstanceSpec) -> _First:
     """The disks and the profile of an image deploy, or nothing without an image."""
     image = plan.deploy.image
     if image is None:
-        return _First("provision", [], [], None, None)
+        return _First("provision", [], [], None, ProvisionData(boot=False))
     config, rows = fill_plan(
         instance, plan.deploy, spec.swap_size, plan.interfaces, network_helper=plan.network_helper
     )
-    return _First("provision", rows, [config], config, image_ref(image))
+    data = ProvisionData(boot=spec.booted, config_id=config.pk)
+    return _First("provision", rows, [config], image_ref(image), data)
 
 
-def _from_backup(instance: Instance, backup: Backup) -> _First:
+def _from_backup(instance: Instance, backup: Backup, booted: bool) -> _First:
     """Disks and profiles as they were when the backup was taken, root's password included."""
     instance.status = Instance.Status.RESTORING
     keys = draw_part_keys(backup.content)
     parts = parts_of(backup.content, instance, keys)
     instance.image_id = parts.image
-    data = {"backup": backup.pk, "archives": archives_of(backup.content, keys)}
-    secondary = backup_ref(backup)
-    return _First("provision_from_backup", parts.rows, parts.configs, parts.boots, secondary, data)
+    boots = parts.boots
+    data = BackupProvisionData(
+        boot=booted and boots is not None,
+        config_id=boots.pk if boots else None,
+        backup_id=backup.pk,
+        archives=archives_of(backup.content, keys),
+    )
+    return _First("provision_from_backup", parts.rows, parts.configs, backup_ref(backup), data)
 
 
 # --- checks -------------------------------------------------------------------------------------------

@@ -3,6 +3,7 @@
 from django.db import transaction
 
 from accounts.actors import Actor
+from compute.jobs.data import BootData
 from compute.jobs.queue import enqueue
 from compute.models import Instance, Job
 from compute.refs import config_ref
@@ -31,4 +32,4 @@ def shutdown(actor: Actor, instance: Instance) -> Job:
 def _start(actor: Actor, kind: str, instance: Instance, config_id: int | None) -> Job:
     check_may_boot(instance)
     config = boot_config(lock_alive(instance.pk), config_id)  # locked, so that the profile is not deleted meanwhile
-    return enqueue(kind, instance, actor, data={"config": config.pk}, secondary=config_ref(config))
+    return enqueue(kind, instance, actor, data=BootData(config_id=config.pk), secondary=config_ref(config))

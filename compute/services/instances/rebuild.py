@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from django.db import transaction
 
 from accounts.actors import Actor
+from compute.jobs.data import RebuildData
 from compute.jobs.queue import enqueue
 from compute.models import Disk, Instance
 from compute.refs import image_ref
@@ -50,19 +51,19 @@ def rebuild(actor: Actor, instance: Instance, spec: RebuildSpec) -> Instance:
     if deploy.script:
         count_deployment(deploy.script.script)
     keys = draw_plan_keys()
-    data = {
-        "running": locked.status == Instance.Status.RUNNING,
-        "stopped": locked.status == Instance.Status.STOPPED,
-        "boot": spec.booted,
-        "booted": locked.booted_config_id,
-        "old": dict(locked.disks.values_list("pk", "status")),
-        "image": image.pk,
-        "image_was": locked.image_id,
-        "script": deploy.script.script.pk if deploy.script else None,
-        "keys": keys,
-        "config": keys[0],
-        "disks": [keys[1], keys[3]],
-    }
+    data = RebuildData(
+        running=locked.status == Instance.Status.RUNNING,
+        stopped=locked.status == Instance.Status.STOPPED,
+        boot=spec.booted,
+        previous_config_id=locked.booted_config_id,
+        previous_disk_statuses=dict(locked.disks.values_list("pk", "status")),
+        image_id=image.pk,
+        previous_image_id=locked.image_id,
+        script_id=deploy.script.script.pk if deploy.script else None,
+        row_keys=keys,
+        config_id=keys[0],
+        disk_ids=[keys[1], keys[3]],
+    )
     enqueue("rebuild", locked, actor, data=data, secrets=deploy.secrets, secondary=image_ref(image))
     locked.disks.update(status=Disk.Status.DELETING)
     locked.image = image

@@ -3,6 +3,7 @@
 from django.db import transaction
 
 from accounts.actors import Actor
+from compute.jobs.data import RescueData
 from compute.jobs.queue import enqueue
 from compute.models import Config, ConfigDevice, Disk, Instance, Job
 from compute.refs import config_ref
@@ -32,12 +33,12 @@ def rescue(actor: Actor, instance: Instance, devices: DeviceMap | None = None) -
     config = Config.objects.create(instance=locked, label="Rescue", root_device=ROOT, rescue=True)
     write_devices(actor, config, chosen)
     status = Instance.Status
-    data = {
-        "config": config.pk,
-        "running": locked.status == status.RUNNING,
+    data = RescueData(
+        config_id=config.pk,
+        running=locked.status == status.RUNNING,
         # what the maintenance of its host stopped goes on waiting to be booted, where this fails
-        "off": locked.status if locked.status == status.STOPPED else status.OFFLINE,
-    }
+        off_status=locked.status if locked.status == status.STOPPED else status.OFFLINE,
+    )
     return enqueue("rescue", locked, actor, data=data, secondary=config_ref(config))
 
 

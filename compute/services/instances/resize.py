@@ -1,10 +1,11 @@
 """Giving an instance another type: one that the customer asks for, or the one that replaces a deprecated one."""
 
-from typing import Any
+from dataclasses import replace
 
 from django.db import transaction
 
 from accounts.actors import Actor
+from compute.jobs.data import MoveData
 from compute.jobs.queue import enqueue
 from compute.models import Disk, Instance, InstanceType, Job
 from compute.services.common.boot_profile import boot_config
@@ -61,26 +62,32 @@ def _change(
     if auto is None and used > plan.disk:
         raise Invalid(f"The compute's disks need {used} MB, and the new type has {plan.disk} MB.", field)
     running = instance.status == Instance.Status.RUNNING
-    data: dict[str, Any] = {
-        "running": running,
-        "config": boot_config(instance).pk if running else None,
-        "was": instance.type_id,
-        "type": plan.pk,
-        "disk": auto,
-        "off": Instance.Status.STOPPED if instance.status == Instance.Status.STOPPED else Instance.Status.OFFLINE,
-        "from": instance.host_id,
-    }
+    config_id = boot_config(instance).pk if running else None
     host = instance.host
     if not grow(instance, plan):
         host = place(instance, plan, instance.region_id, avoid=host, field=field)
-    return enqueue(kind, instance, actor, data={**data, "host": host.pk})
+    data = MoveData(
+        running=running,
+        config_id=config_id,
+        off_status=Instance.Status.STOPPED
+        if instance.status == Instance.Status.STOPPED
+        else Instance.Status.OFFLINE,
+        previous_host_id=instance.host_id,
+        host_id=host.pk,
+        previous_type_id=instance.type_id,
+        type_id=plan.pk,
+    )
+    if auto:
+        disk, size = auto
+        data = replace(data, disk_id=disk.pk, disk_size=size, previous_disk_size=disk.size)
+    return enqueue(kind, instance, actor, data=data)
 
 
-def _automatic(disks: list[Disk], plan: InstanceType) -> dict[str, int] | None:
-    """The disk that is resized along with the type, with its sizes: of a data and a swap disk, the first."""
+def _automatic(disks: list[Disk], plan: InstanceType) -> tuple[Disk, int] | None:
+    """The disk that is resized along with the type, and to how many MB: of a data and a swap disk, the first."""
     data = [disk for disk in disks if disk.filesystem in DATA]
     swap = [disk for disk in disks if disk.filesystem == Disk.Filesystem.SWAP]
     if len(disks) != 2 or len(data) != 1 or len(swap) != 1 or plan.disk <= swap[0].size:
         return None
     size = plan.disk - swap[0].size
-    return {"id": data[0].pk, "was": data[0].size, "size": size} if size != data[0].size else None
+    return (data[0], size) if size != data[0].size else None

@@ -4,6 +4,7 @@ from django.db import transaction
 from django.db.models.functions import Now
 
 from accounts.actors import Actor
+from compute.jobs.data import DiskData
 from compute.jobs.queue import enqueue
 from compute.models import Disk, Instance, Job
 from compute.refs import disk_ref
@@ -55,7 +56,7 @@ def _reset(actor: Actor, instance: Instance, disk: Disk, password: str) -> Job:
         raise Invalid("The disk is not ready.")
     secrets = {"root_pass": password}
     job = enqueue(
-        "password_reset", instance, actor, data={"disk": disk.pk}, secrets=secrets, secondary=disk_ref(disk)
+        "password_reset", instance, actor, data=DiskData(disk_id=disk.pk), secrets=secrets, secondary=disk_ref(disk)
     )
     Disk.objects.filter(pk=disk.pk).update(status=Disk.Status.NOT_READY, updated=Now())
     return job

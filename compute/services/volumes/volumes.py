@@ -12,6 +12,7 @@ from django.db import transaction
 from accounts.actors import Actor
 from accounts.services.events import open_event, record_event
 from accounts.services.grants import grant_creator
+from compute.jobs.data import VolumeData, VolumeResizeData
 from compute.jobs.queue import enqueue, enqueue_alone
 from compute.models import Config, ConfigDevice, Instance, Job, Volume, VolumeDevice
 from compute.refs import instance_ref, volume_ref
@@ -96,7 +97,7 @@ def create(actor: Actor, spec: VolumeSpec) -> Volume:
     grant_creator(actor, "volume", key)
     if config:
         attachments.fill_slots(config, [key])
-    _begin("volume_create", actor, volume, instance, {"attach": instance is not None})
+    _begin("volume_create", actor, volume, instance, VolumeData(volume_id=key, attach=instance is not None))
     return volume
 
 
@@ -129,7 +130,7 @@ def clone(actor: Actor, volume: Volume, label: str) -> Volume:
         entity=volume_ref(locked),
         secondary=volume_ref(copy),
     )
-    enqueue_alone("volume_clone", actor, event, {"volume": key, "copy_of": locked.pk}, volume=copy)
+    enqueue_alone("volume_clone", actor, event, VolumeData(volume_id=key, copy_of=locked.pk), volume=copy)
     return copy
 
 
@@ -166,7 +167,7 @@ def attach(actor: Actor, volume: Volume, place: Place) -> Volume:
     locked.save(update_fields=["instance", "updated"])
     if config:
         attachments.fill_slots(config, [locked.pk])
-    _begin("volume_attach", actor, locked, instance, {})
+    _begin("volume_attach", actor, locked, instance, VolumeData(volume_id=locked.pk))
     return locked
 
 
@@ -192,7 +193,7 @@ def detach(actor: Actor, volume: Volume) -> Job:
     _check_active(locked, "detach")
     if locked_instance.status == Instance.Status.RUNNING and _is_root(locked_instance, locked):
         raise Invalid(IN_USE)
-    return _begin("volume_detach", actor, locked, locked_instance, {})
+    return _begin("volume_detach", actor, locked, locked_instance, VolumeData(volume_id=locked.pk))
 
 
 def _instance(actor: Actor, compute_id: int, problems: Problems) -> Instance | None:
@@ -296,7 +297,7 @@ def resize(actor: Actor, volume: Volume, size: int) -> Volume:
         raise Invalid(f"Volumes can only be made larger: it has {locked.size} GB.", "size")
     locked.status = Volume.Status.RESIZING
     locked.save(update_fields=["status", "updated"])
-    _begin("volume_resize", actor, locked, None, {"size": size})
+    _begin("volume_resize", actor, locked, None, VolumeResizeData(volume_id=locked.pk, size=size))
     return locked
 
 
@@ -314,7 +315,7 @@ def delete(actor: Actor, volume: Volume) -> None:
     event = open_event(
         username=actor.username, account_id=locked.account_id, action="volume_delete", entity=volume_ref(locked)
     )
-    enqueue_alone("volume_delete", actor, event, {"volume": locked.pk})
+    enqueue_alone("volume_delete", actor, event, VolumeData(volume_id=locked.pk))
     attachments.remove_volume(locked.pk)
 
 
@@ -341,9 +342,8 @@ def _check_not_copied(locked: Volume) -> None:
         raise Busy("Volume busy.")
 
 
-def _begin(kind: str, actor: Actor, volume: Volume, instance: Instance | None, data: dict[str, Any]) -> Job:
+def _begin(kind: str, actor: Actor, volume: Volume, instance: Instance | None, data: VolumeData) -> Job:
     """Enqueue a job of the volume: of the locked instance if there is one, else of none."""
-    data = {"volume": volume.pk, **data}
     if instance is not None:
         secondary = instance_ref(instance)
         return enqueue(

@@ -4,6 +4,7 @@ from collections.abc import Iterable, Sequence
 
 from accounts.actors import Actor
 from compute.drivers.base import DiskSpec, Progress, Refused
+from compute.jobs.data import BackupData, BackupProvisionData, BackupsDeleteData, JobData, RestoreData
 from compute.jobs.definition import Again, Fail, Outcome, Wait
 from compute.machine_names import disk_name
 from compute.models import Backup, Config, Disk, Instance, Job
@@ -20,13 +21,13 @@ READ_AGAIN = 10.0
 # --- taking one ---------------------------------------------------------------------------------------
 
 
-def mark_running(run: Run) -> None:
+def mark_running(run: Run[BackupData]) -> None:
     """Note that the backup is being made."""
-    pending = Backup.objects.filter(pk=run.data["backup"], status=Backup.Status.PENDING)
+    pending = Backup.objects.filter(pk=run.data.backup_id, status=Backup.Status.PENDING)
     pending.update(status=Backup.Status.RUNNING)
 
 
-def save_disks(run: Run) -> Outcome:
+def save_disks(run: Run[BackupData]) -> Outcome:
     """Keep the first disk that is not kept yet; again, until all are. Stops where backups were cancelled."""
     if not run.instance.backups_enabled:
         raise Fail("The backups of the compute were cancelled.")
@@ -35,13 +36,13 @@ def save_disks(run: Run) -> Outcome:
     left = [position for position in wanted if not backup.disks[position]["saved"]]
 
     def keep(position: int) -> Progress:
-        disk = disk_name(run.job.instance_id, run.data["disks"][position])
+        disk = disk_name(run.job.instance_id, run.data.disk_ids[position])
         return run.driver.save_disk(run.machine, disk, backup.disks[position]["archive"])
 
     return one_by_one(run, left, len(wanted), keep)
 
 
-def mark_disk_saved(run: Run) -> None:
+def mark_disk_saved(run: Run[BackupData]) -> None:
     """Note that the disk which `save_disks` finished is kept."""
     if run.finished is None:
         return
@@ -50,32 +51,32 @@ def mark_disk_saved(run: Run) -> None:
     backup.save(update_fields=["disks", "updated"])
 
 
-def delete_saved_disks(run: Run) -> None:
+def delete_saved_disks(run: Run[BackupData]) -> None:
     """Delete what is kept of the backup so far."""
     _delete(run, _backup(run).archives)
 
 
-def complete_backup(run: Run) -> None:
+def complete_backup(run: Run[BackupData]) -> None:
     records.keep(_backup(run))
 
 
-def fail_backup(run: Run) -> None:
+def fail_backup(run: Run[BackupData]) -> None:
     records.give_up(_backup(run), run.job.error, run.job.cancelled)
 
 
 # --- deleting -----------------------------------------------------------------------------------------
 
 
-def delete_archives(run: Run) -> Outcome:
+def delete_archives(run: Run[BackupsDeleteData]) -> Outcome:
     """Delete all that is kept of backups whose rows are gone, when no restore reads them any more."""
-    reading = Job.objects.filter(kind__in=RESTORING, state__in=Job.LIVE, data__backup__in=run.data["backups"])
+    reading = Job.objects.filter(kind__in=RESTORING, state__in=Job.LIVE, data__backup__in=run.data.backup_ids)
     if reading.exists():
         return Wait(READ_AGAIN)
-    _delete(run, run.data["archives"])
+    _delete(run, run.data.archives)
     return None
 
 
-def _delete(run: Run, archives: Sequence[str]) -> None:
+def _delete(run: Run[JobData], archives: Sequence[str]) -> None:
     for archive in archives:
         run.driver.delete_archive(archive)
 
@@ -83,88 +84,88 @@ def _delete(run: Run, archives: Sequence[str]) -> None:
 # --- restoring ----------------------------------------------------------------------------------------
 
 
-def reboot_if_intact(run: Run) -> Outcome:
+def reboot_if_intact(run: Run[RestoreData]) -> Outcome:
     """See which disks are left; boot what was shut down for the restore if it still has all of them.
 
     The first step of a restore that overwrites is undone last: `remove_restored_rows` writes what is seen here.
     What cannot boot any more stays off.
     """
     run.present = run.driver.disks(run.machine)
-    if not run.data["running"] or not _names(run, run.data["old"]) <= run.present:
+    if not run.data.running or not _names(run, run.data.previous_disk_ids) <= run.present:
         return None
     try:
-        return start_profile(run, run.data["booted"])
+        return start_profile(run, run.data.previous_config_id)
     except (Fail, Refused):
         return None
 
 
-def delete_old_disks(run: Run) -> Outcome:
+def delete_old_disks(run: Run[RestoreData]) -> Outcome:
     """Delete the first disk that has to make room; again, until none is left."""
-    old = list(Disk.objects.filter(pk__in=run.data["old"]).order_by("pk").values_list("pk", flat=True))
+    old = list(Disk.objects.filter(pk__in=run.data.previous_disk_ids).order_by("pk").values_list("pk", flat=True))
     run.finished = old[0] if old else None
     if old:
         run.driver.delete_disk(run.machine, disk_name(run.job.instance_id, old[0]))
     return Again() if len(old) > 1 else None
 
 
-def replace_deleted_disk(run: Run) -> None:
+def replace_deleted_disk(run: Run[RestoreData]) -> None:
     """Delete the row of the disk that `delete_old_disks` deleted; after the last one, insert the backup's rows."""
     Disk.objects.filter(pk=run.finished).delete()  # type: ignore[misc] # the stubs know no None in lookups: no disk
-    if not Disk.objects.filter(pk__in=run.data["old"]).exists():
+    if not Disk.objects.filter(pk__in=run.data.previous_disk_ids).exists():
         _replace(run)
 
 
-def _replace(run: Run) -> None:
+def _replace(run: Run[RestoreData]) -> None:
     """Put the rows of the backup, of disks that are still to be made, in place of the old profiles."""
-    keys, instance = run.data["keys"], run.instance
+    keys, instance = run.data.part_keys, run.instance
     mine = Disk.objects.filter(pk__in=keys["disks"]), Config.objects.filter(pk__in=keys["configs"])
     if any(rows.exists() for rows in mine):
         return  # it was done before
     before = vlans_of(instance.configs.all())
-    instance.configs.filter(pk__in=run.data["old_configs"]).delete()
-    parts = lay_out(run.data["content"], instance, keys)
+    instance.configs.filter(pk__in=run.data.previous_config_ids).delete()
+    parts = lay_out(run.data.content, instance, keys)
     actor = Actor(instance.account_id, username=run.job.created_by)
     record_vlan_changes(actor, instance, before, vlans_of(parts.configs))
     Instance.objects.filter(pk=instance.pk).update(image=parts.image)
 
 
-def restore_disks(run: Run) -> Outcome:
+def restore_disks(run: Run[RestoreData] | Run[BackupProvisionData]) -> Outcome:
     """Make the first disk that is not there yet of what is kept; again, until all are. Swap is made empty."""
-    archives = run.data["archives"]
+    archives = run.data.archives
     return create_next_disk(
         run,
         Disk.objects.filter(pk__in=archives),
-        lambda run, disk: DiskSpec(
-            disk_name(run.job.instance_id, disk.pk), disk.size, disk.filesystem, image=archives[str(disk.pk)]
+        lambda disk: DiskSpec(
+            disk_name(run.job.instance_id, disk.pk), disk.size, disk.filesystem, image=archives[disk.pk]
         ),
     )
 
 
-def delete_restored_disks(run: Run) -> None:
+def delete_restored_disks(run: Run[RestoreData] | Run[BackupProvisionData]) -> None:
     """Delete the disks that the job made or began to make; what the instance had before stays."""
-    for pk in run.data["archives"]:
-        run.driver.delete_disk(run.machine, disk_name(run.job.instance_id, int(pk)))
+    for pk in run.data.archives:
+        run.driver.delete_disk(run.machine, disk_name(run.job.instance_id, pk))
 
 
-def remove_restored_rows(run: Run) -> None:
+def remove_restored_rows(run: Run[RestoreData]) -> None:
     """Take the rows of the restore out of the instance, and those of its own disks that are gone."""
-    keys = run.data["keys"]
+    keys = run.data.part_keys
     Config.objects.filter(pk__in=keys["configs"]).delete()
     Disk.objects.filter(pk__in=keys["disks"]).delete()
-    if not run.data["overwrite"]:
+    if not run.data.overwrite:
         return
-    old = Disk.objects.filter(pk__in=run.data["old"])
-    left = [pk for pk in run.data["old"] if disk_name(run.job.instance_id, pk) in run.present]
+    old = Disk.objects.filter(pk__in=run.data.previous_disk_ids)
+    left = [pk for pk in run.data.previous_disk_ids if disk_name(run.job.instance_id, pk) in run.present]
     old.exclude(pk__in=left).delete()
     old.update(status=Disk.Status.READY)
-    if run.data["old"] and not left:
-        Config.objects.filter(pk__in=run.data["old_configs"]).delete()
+    if run.data.previous_disk_ids and not left:
+        Config.objects.filter(pk__in=run.data.previous_config_ids).delete()
         Instance.objects.filter(pk=run.instance.pk).update(image=None)
 
 
-def _names(run: Run, disks: Iterable[int]) -> set[str]:
+def _names(run: Run[JobData], disks: Iterable[int]) -> set[str]:
     return {disk_name(run.job.instance_id, pk) for pk in disks}
 
 
-def _backup(run: Run) -> Backup:
-    return Backup.objects.get(pk=run.data["backup"])
+def _backup(run: Run[BackupData]) -> Backup:
+    return Backup.objects.get(pk=run.data.backup_id)

@@ -2,11 +2,13 @@
 
 import json
 from collections.abc import Callable
+from functools import partial
 
 from django.db import connection
 from django.db.models import QuerySet
 
 from compute.drivers.base import BootSpec, DiskSpec, FirewallSpec, MachineSpec
+from compute.jobs.data import JobData
 from compute.jobs.definition import Fail, Outcome
 from compute.machine_names import disk_name
 from compute.models import Disk
@@ -18,7 +20,7 @@ from compute.worker.run import Run, until
 from compute.worker.steps.one_by_one import one_by_one
 
 
-def define(run: Run) -> None:
+def define(run: Run[JobData]) -> None:
     """Make the machine known to its host, off and without disks."""
     instance = run.instance
     run.driver.define(
@@ -32,56 +34,56 @@ def define(run: Run) -> None:
     )
 
 
-def undefine(run: Run) -> None:
+def undefine(run: Run[JobData]) -> None:
     """Take the machine away with everything that is on it."""
     run.driver.undefine(run.machine)
 
 
-def create_disks(run: Run) -> Outcome:
+def create_disks(run: Run[JobData]) -> Outcome:
     """Make the first disk of the instance that is not there yet; again, until all are."""
-    return create_next_disk(run, run.instance.disks.select_related("image"), disk_spec)
+    return create_next_disk(run, run.instance.disks.select_related("image"), partial(disk_spec, run))
 
 
-def create_next_disk(run: Run, wanted: QuerySet[Disk], spec: Callable[[Run, Disk], DiskSpec]) -> Outcome:
+def create_next_disk(run: Run[JobData], wanted: QuerySet[Disk], spec: Callable[[Disk], DiskSpec]) -> Outcome:
     """Make the first of the wanted disks that is not there yet, as `spec` tells; again, until all are."""
     disks = {disk.pk: disk for disk in wanted.order_by("pk")}
     left = [pk for pk, disk in disks.items() if disk.status == Disk.Status.NOT_READY]
-    return one_by_one(run, left, len(disks), lambda pk: run.driver.create_disk(run.machine, spec(run, disks[pk])))
+    return one_by_one(run, left, len(disks), lambda pk: run.driver.create_disk(run.machine, spec(disks[pk])))
 
 
-def mark_disk_ready(run: Run) -> None:
+def mark_disk_ready(run: Run[JobData]) -> None:
     """Note that the disk which `create_next_disk` finished is ready."""
     made = Disk.objects.filter(pk=run.finished)  # type: ignore[misc] # the stubs know no None in lookups: no disk
     made.update(status=Disk.Status.READY)
 
 
-def delete_disks(run: Run) -> None:
+def delete_disks(run: Run[JobData]) -> None:
     """Delete the disks that the job made or began to make."""
     for pk in run.instance.disks.values_list("pk", flat=True):
         run.driver.delete_disk(run.machine, disk_name(run.instance.pk, pk))
 
 
-def start(run: Run) -> Outcome:
+def start(run: Run[JobData]) -> Outcome:
     """Boot the profile that was chosen when the job was enqueued."""
-    return start_profile(run, run.data["config"])
+    return start_profile(run, run.data.config_id)
 
 
-def start_profile(run: Run, config_id: int | None) -> Outcome:
+def start_profile(run: Run[JobData], config_id: int | None) -> Outcome:
     """Boot this profile. Raises `Fail` where the instance does not have it."""
     return until(run.driver.start(run.machine, _boot_spec(run, config_id)))
 
 
-def stop(run: Run) -> Outcome:
+def stop(run: Run[JobData]) -> Outcome:
     """Shut the guest down, or cut its power if it does not listen."""
     return until(run.driver.stop(run.machine))
 
 
-def remove_instance(run: Run) -> None:
+def remove_instance(run: Run[JobData]) -> None:
     """Delete the instance's rows and give back what it held."""
     remove(run.instance)
 
 
-def disk_spec(run: Run, disk: Disk) -> DiskSpec:
+def disk_spec(run: Run[JobData], disk: Disk) -> DiskSpec:
     """The disk to make, empty or from its image, with what was encrypted for it."""
     name = disk_name(run.instance.pk, disk.pk)
     if disk.image is None:
@@ -112,7 +114,7 @@ SELECT c.kernel_id, c.root_device, c.run_level, c.virt_mode, c.memory_limit, c.h
 """
 
 
-def _boot_spec(run: Run, config_id: int | None) -> BootSpec:
+def _boot_spec(run: Run[JobData], config_id: int | None) -> BootSpec:
     """How the profile boots, read in one statement.
 
     Raises `Fail` when it was deleted meanwhile, or names a volume that the instance does not have.

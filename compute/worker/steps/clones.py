@@ -1,9 +1,12 @@
 """The steps of clones: disks are copied from the source, which shows ``cloning`` until its last clone has ended."""
 
+from functools import partial
+
 from django.db.models.functions import Now
 
 from accounts.actors import Actor
 from compute.drivers.base import DiskSpec, Power
+from compute.jobs.data import CloneData
 from compute.jobs.definition import Outcome
 from compute.machine_names import disk_name, machine_name
 from compute.models import Config, Disk, Instance, Job
@@ -12,18 +15,18 @@ from compute.worker.run import Run
 from compute.worker.steps.basic import create_next_disk, remove_instance
 
 
-def copy_disks(run: Run) -> Outcome:
+def copy_disks(run: Run[CloneData]) -> Outcome:
     """Copy the first disk that is not there yet; again, until all are."""
-    return create_next_disk(run, Disk.objects.filter(pk__in=_copies(run)), _spec)
+    return create_next_disk(run, Disk.objects.filter(pk__in=run.data.copies), partial(_spec, run))
 
 
-def delete_copies(run: Run) -> None:
+def delete_copies(run: Run[CloneData]) -> None:
     """Delete the copies that the job made or began to make; what the target had before stays."""
-    for pk in _copies(run):
+    for pk in run.data.copies:
         run.driver.delete_disk(run.machine, disk_name(run.instance.pk, pk))
 
 
-def release_source(run: Run) -> None:
+def release_source(run: Run[CloneData]) -> None:
     """Let the source show what the driver says of it, unless another clone of it lives.
 
     Runs in the last settle, however the job ends, under the lock of the source's row that the ledger took before it
@@ -32,34 +35,29 @@ def release_source(run: Run) -> None:
     source = run.job.source
     if source is None or Job.objects.filter(source=source, state__in=Job.LIVE).exclude(pk=run.job.pk).exists():
         return
-    status = Instance.Status.RUNNING if run.source_power == Power.ON else run.data["source_off"]
+    status = Instance.Status.RUNNING if run.source_power == Power.ON else run.data.source_off_status
     cloning = Instance.objects.filter(pk=source.pk, status=Instance.Status.CLONING)
     cloning.update(status=status, updated=Now())
 
 
-def remove_clone(run: Run) -> None:
+def remove_clone(run: Run[CloneData]) -> None:
     """Take the new instance away, which has nothing left of the clone."""
     release_source(run)
     remove_instance(run)
 
 
-def remove_copied_rows(run: Run) -> None:
+def remove_copied_rows(run: Run[CloneData]) -> None:
     """Take the rows of the clone out of an instance that was there before."""
     release_source(run)
     before = vlans_of(run.instance.configs.all())
-    Config.objects.filter(pk__in=run.data["configs"]).delete()
+    Config.objects.filter(pk__in=run.data.config_ids).delete()
     actor = Actor(run.instance.account_id, username=run.job.created_by)
     record_vlan_changes(actor, run.instance, before, vlans_of(run.instance.configs.all()))
-    Disk.objects.filter(pk__in=_copies(run)).delete()
+    Disk.objects.filter(pk__in=run.data.copies).delete()
 
 
-def _copies(run: Run) -> dict[int, int]:
-    """The disks to make, each with the disk of the source that it copies."""
-    return {int(copy): original for copy, original in run.data["copies"].items()}
-
-
-def _spec(run: Run, disk: Disk) -> DiskSpec:
-    original = _copies(run)[disk.pk]
+def _spec(run: Run[CloneData], disk: Disk) -> DiskSpec:
+    original = run.data.copies[disk.pk]
     source_id = run.job.source_id
     return DiskSpec(
         disk_name(run.instance.pk, disk.pk),

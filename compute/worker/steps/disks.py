@@ -7,6 +7,7 @@ from django.db.models import QuerySet
 from django.db.models.functions import Now
 
 from compute.drivers.base import DiskSpec
+from compute.jobs.data import DiskData, DiskDeleteData, DiskResizeData
 from compute.jobs.definition import Outcome
 from compute.machine_names import disk_name
 from compute.models import Disk
@@ -14,65 +15,60 @@ from compute.worker.run import Run, until
 from compute.worker.steps.basic import disk_spec
 
 
-def create_disk(run: Run) -> Outcome:
+def create_disk(run: Run[DiskData]) -> Outcome:
     """Make the disk: empty, from its image, or as a copy of another one."""
     disk = _row(run).select_related("image").get()
     return until(run.driver.create_disk(run.machine, _spec(run, disk)))
 
 
-def delete_disk(run: Run) -> None:
+def delete_disk(run: Run[DiskData]) -> None:
     """Delete the disk, made or half-made."""
     run.driver.delete_disk(run.machine, _name(run))
 
 
-def inspect_disks(run: Run) -> None:
+def inspect_disks(run: Run[DiskData]) -> None:
     """See whether the disk is still there, which could not be deleted."""
     run.present = run.driver.disks(run.machine)
 
 
-def set_password(run: Run) -> None:
+def set_password(run: Run[DiskData]) -> None:
     """Set root's password in the system on the disk."""
     run.driver.set_password(run.machine, _name(run), run.secrets()["root_pass"])
 
 
-def mark_ready(run: Run) -> None:
+def mark_ready(run: Run[DiskData]) -> None:
     """Note that nothing is done to the disk any more."""
     _row(run).update(status=Disk.Status.READY, updated=Now())
 
 
-def mark_resized(run: Run) -> None:
+def mark_resized(run: Run[DiskResizeData]) -> None:
     """Note that the disk has its new size."""
-    _row(run).update(status=Disk.Status.READY, size=run.data["disk"]["size"], updated=Now())
+    _row(run).update(status=Disk.Status.READY, size=run.data.disk_size, updated=Now())
 
 
-def remove_disk(run: Run) -> None:
+def remove_disk(run: Run[DiskData]) -> None:
     """Delete the row of a disk that is not there; it leaves the profiles that name it."""
     _row(run).delete()
 
 
-def restore_status(run: Run) -> None:
+def restore_status(run: Run[DiskDeleteData]) -> None:
     """Let the disk show what it showed, unless it was deleted after all."""
     if _name(run) in run.present:
-        _row(run).update(status=run.data["was"], updated=Now())
+        _row(run).update(status=run.data.previous_status, updated=Now())
     else:
         remove_disk(run)
 
 
-def _row(run: Run) -> QuerySet[Disk]:
-    return Disk.objects.filter(pk=_id(run))
+def _row(run: Run[DiskData]) -> QuerySet[Disk]:
+    return Disk.objects.filter(pk=run.data.disk_id)
 
 
-def _id(run: Run) -> int:
-    disk = run.data["disk"]
-    return disk["id"] if isinstance(disk, dict) else disk
+def _name(run: Run[DiskData]) -> str:
+    return disk_name(run.job.instance_id, run.data.disk_id)
 
 
-def _name(run: Run) -> str:
-    return disk_name(run.job.instance_id, _id(run))
-
-
-def _spec(run: Run, disk: Disk) -> DiskSpec:
-    original = run.data.get("copy_of")
+def _spec(run: Run[DiskData], disk: Disk) -> DiskSpec:
+    original = run.data.copy_of
     if original is None:
         return disk_spec(run, disk)
     copied = (run.machine, disk_name(run.job.instance_id, original))

@@ -1,6 +1,7 @@
 """The steps of images: keeping a disk, taking in an upload, and deleting what is kept."""
 
 from compute.drivers.base import DriverError
+from compute.jobs.data import ImageData, ImagizeData, ImportData
 from compute.jobs.definition import Outcome
 from compute.machine_names import disk_name
 from compute.models import Image
@@ -10,72 +11,72 @@ from compute.services.removal import remove_image
 from compute.worker.run import Run, until
 
 
-def save_disk(run: Run) -> Outcome:
+def save_disk(run: Run[ImagizeData]) -> Outcome:
     """Keep what is on the disk."""
-    disk = disk_name(run.job.instance_id, run.data["disk"])
+    disk = disk_name(run.job.instance_id, run.data.disk_id)
     progress = run.driver.save_disk(run.machine, disk, _archive(run))
     if progress.done:
         require_archive(run)
     return until(progress)
 
 
-def delete_archive(run: Run) -> None:
+def delete_archive(run: Run[ImageData]) -> None:
     """Delete what is kept."""
     run.driver.delete_archive(_archive(run))
 
 
-def import_upload(run: Run) -> Outcome:
+def import_upload(run: Run[ImportData]) -> Outcome:
     """Make an archive of the uploaded file."""
-    path = str(files.file_of(run.data["image"]))
-    return until(run.driver.archive_upload(_archive(run), path, run.data["size"]))
+    path = str(files.file_of(run.data.image_number))
+    return until(run.driver.archive_upload(_archive(run), path, run.data.size))
 
 
-def delete_import(run: Run) -> None:
+def delete_import(run: Run[ImageData]) -> None:
     """Delete the archive and the file."""
     delete_archive(run)
     delete_file(run)
 
 
-def delete_upload(run: Run) -> None:
+def delete_upload(run: Run[ImageData]) -> None:
     """Delete the file, of which there is an archive now."""
     delete_file(run)
     require_archive(run)
 
 
-def delete_file(run: Run) -> None:
-    files.drop(run.data["image"])
+def delete_file(run: Run[ImageData]) -> None:
+    files.drop(run.data.image_number)
 
 
-def inspect_archive(run: Run) -> None:
+def inspect_archive(run: Run[ImageData]) -> None:
     """See whether the archive is still there, of an image that could not be deleted."""
     run.size = run.driver.archive_size(_archive(run))
 
 
-def require_archive(run: Run) -> None:
+def require_archive(run: Run[ImageData]) -> None:
     """See how large the archive is, which is there."""
     inspect_archive(run)
     if run.size is None:
         raise DriverError("The archive of the image is not there.")
 
 
-def mark_available(run: Run) -> None:
+def mark_available(run: Run[ImageData]) -> None:
     """Note that the image can be deployed."""
-    image = Image.objects.filter(number=run.data["image"], status=Image.Status.CREATING)
+    image = Image.objects.filter(number=run.data.image_number, status=Image.Status.CREATING)
     image.update(status=Image.Status.AVAILABLE, size=run.size or 0)
 
 
-def remove_image_row(run: Run) -> None:
+def remove_image_row(run: Run[ImageData]) -> None:
     """Delete the row of an image that nothing is kept of."""
-    remove_image(run.data["image"])
+    remove_image(run.data.image_number)
 
 
-def keep_image(run: Run) -> None:
+def keep_image(run: Run[ImageData]) -> None:
     """Show the image again, unless it was deleted after all."""
     if run.size is None:
         remove_image_row(run)
     else:
-        Image.objects.filter(number=run.data["image"]).update(status=Image.Status.AVAILABLE)
+        Image.objects.filter(number=run.data.image_number).update(status=Image.Status.AVAILABLE)
 
 
-def _archive(run: Run) -> str:
-    return image_archive(run.data["image"])
+def _archive(run: Run[ImageData]) -> str:
+    return image_archive(run.data.image_number)

@@ -5,6 +5,7 @@ run out of on the way. The old ones are given back when the machine has arrived.
 """
 
 from compute.drivers.base import MachineSpec, Refused
+from compute.jobs.data import MoveData
 from compute.jobs.definition import Fail, Outcome
 from compute.models import Host, InstanceType
 from compute.services.hosts import move_records
@@ -16,7 +17,7 @@ BOOT = "boot"
 """The name of the step after the arrival."""
 
 
-def restart(run: Run) -> Outcome:
+def restart(run: Run[MoveData]) -> Outcome:
     """Boot what was shut down for the move. What cannot boot any more stays off, as a reboot would leave it."""
     try:
         return start(run)
@@ -24,37 +25,37 @@ def restart(run: Run) -> Outcome:
         return None
 
 
-def apply_new_type(run: Run) -> None:
+def apply_new_type(run: Run[MoveData]) -> None:
     """Give the machine the size of the newer type, for its next boot."""
-    _define(run, run.data["type"])
+    _define(run, run.data.type_id)
 
 
-def apply_previous_type(run: Run) -> None:
+def apply_previous_type(run: Run[MoveData]) -> None:
     """Give the machine the size it had."""
-    _define(run, run.data["was"])
+    _define(run, run.data.previous_type_id)
 
 
-def move(run: Run) -> Outcome:
+def move(run: Run[MoveData]) -> Outcome:
     """Take the machine with its disks to the new host."""
-    return until(run.driver.move(run.machine, _uuid(run.data["host"])))
+    return until(run.driver.move(run.machine, _uuid(run.data.host_id)))
 
 
-def move_back(run: Run) -> Outcome:
+def move_back(run: Run[MoveData]) -> Outcome:
     """Have the machine on the old host alone, also where it never left or is still on its way."""
-    return until(run.driver.move(run.machine, _uuid(run.data["from"])))
+    return until(run.driver.move(run.machine, _uuid(run.data.previous_host_id)))
 
 
-def record_arrival(run: Run) -> None:
+def record_arrival(run: Run[MoveData]) -> None:
     """Note that the instance is on its new host."""
     move_records.arrive(run.instance, run.data)
 
 
-def restore_placement(run: Run) -> None:
+def restore_placement(run: Run[MoveData]) -> None:
     """Note that the instance is where it was."""
     move_records.stay(run.instance, run.data)
 
 
-def release_target(run: Run) -> None:
+def release_target(run: Run[MoveData]) -> None:
     """Give back what was held for a move that is not undone: the deletion that waits may come to nothing.
 
     What has arrived stays there, and holds what it needs there already.
@@ -63,12 +64,12 @@ def release_target(run: Run) -> None:
         restore_placement(run)
 
 
-def _define(run: Run, type_id: str) -> None:
+def _define(run: Run[MoveData], type_id: str) -> None:
     plan = InstanceType.objects.get(pk=type_id)
     run.driver.define(
         MachineSpec(
             name=run.machine,
-            host=_uuid(run.data["from"]),
+            host=_uuid(run.data.previous_host_id),
             memory=plan.memory,
             vcpus=plan.vcpus,
             mac=mac_address(run.instance.pk),

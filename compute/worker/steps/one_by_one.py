@@ -3,11 +3,12 @@
 from collections.abc import Callable, Sequence
 
 from compute.drivers.base import Progress
+from compute.jobs.data import JobData
 from compute.jobs.definition import Again, Outcome, Wait
 from compute.worker.run import Run
 
 
-def one_by_one(run: Run, left: Sequence[int], total: int, work: Callable[[int], Progress]) -> Outcome:
+def one_by_one(run: Run[JobData], left: Sequence[int], total: int, work: Callable[[int], Progress]) -> Outcome:
     """Work on the first of those `left` of `total`, named by a number each; the percent counts all of them.
 
     `work` is the driver's call, which may be repeated. What it has finished is in `run.finished`, None while it is

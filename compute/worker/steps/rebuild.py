@@ -6,6 +6,7 @@ Whatever fails, what is there in the end is shown: all of the old, what is left 
 
 from accounts.actors import Actor
 from compute.drivers.base import Refused
+from compute.jobs.data import RebuildData
 from compute.jobs.definition import Again, Fail, Outcome
 from compute.machine_names import disk_name
 from compute.models import Config, Disk, Image, Instance, Job, StackScript
@@ -18,22 +19,22 @@ from compute.worker.steps.basic import start_profile
 from config.db.inserts import insert_together
 
 
-def reboot_if_intact(run: Run) -> Outcome:
+def reboot_if_intact(run: Run[RebuildData]) -> Outcome:
     """Boot what was shut down, where all it had is still there. What cannot boot any more stays off."""
     inspect_disks(run)
     if not _names(run) <= run.present:
         return None
     try:
-        return start_profile(run, run.data["booted"])
+        return start_profile(run, run.data.previous_config_id)
     except (Fail, Refused):
         return None
 
 
-def delete_old_disks(run: Run) -> Outcome:
+def delete_old_disks(run: Run[RebuildData]) -> Outcome:
     """Delete the first of the old disks that is still there; again, until none is."""
-    if not Image.objects.filter(pk=run.data["image"], status=Image.Status.AVAILABLE).exists():
+    if not Image.objects.filter(pk=run.data.image_id, status=Image.Status.AVAILABLE).exists():
         raise Fail("The image to rebuild from was deleted.")
-    old = _old(run)
+    old = run.data.previous_disk_statuses
     there = list(Disk.objects.filter(pk__in=old).order_by("pk").values_list("pk", flat=True))
     if not there:
         return None
@@ -42,40 +43,40 @@ def delete_old_disks(run: Run) -> Outcome:
     return Again((len(old) - len(there) + 1) * 100 // len(old)) if len(there) > 1 else None
 
 
-def replace_deleted_disk(run: Run) -> None:
+def replace_deleted_disk(run: Run[RebuildData]) -> None:
     """Delete the row of the disk that `delete_old_disks` deleted; after the last one, insert the new rows."""
     Disk.objects.filter(pk=run.finished).delete()  # type: ignore[misc] # the stubs know no None in lookups: no disk
-    if not Disk.objects.filter(pk__in=_old(run)).exists():
+    if not Disk.objects.filter(pk__in=run.data.previous_disk_statuses).exists():
         _lay_out(run)
 
 
-def inspect_disks(run: Run) -> None:
+def inspect_disks(run: Run[RebuildData]) -> None:
     """See which disks are left."""
     run.present = run.driver.disks(run.machine)
 
 
-def restore_old_rows(run: Run) -> None:
+def restore_old_rows(run: Run[RebuildData]) -> None:
     """Show what there is of the old after all, and nothing of the new."""
     if run.job.state != Job.State.UNDOING:
         return  # the new is complete, and only its boot was left
     names, data = _names(run), run.data
-    for pk, status in _old(run).items():
+    for pk, status in run.data.previous_disk_statuses.items():
         row = Disk.objects.filter(pk=pk)
         if disk_name(run.job.instance_id, pk) in run.present:
             row.update(status=status)
         else:
             row.delete()
-    Config.objects.filter(pk=data["config"]).delete()
-    Disk.objects.filter(pk__in=data["disks"]).delete()
+    Config.objects.filter(pk=data.config_id).delete()
+    Disk.objects.filter(pk__in=data.disk_ids).delete()
     instance = Instance.objects.filter(pk=run.job.instance_id)  # type: ignore[misc] # as above
-    was = Image.objects.filter(pk=data["image_was"]).first()
+    was = Image.objects.filter(pk=data.previous_image_id).first()
     instance.update(image=was if not names or names & run.present else None)
-    if data["stopped"] and names <= run.present:
+    if data.stopped and names <= run.present:
         # it goes on waiting for its host
         instance.filter(status=Instance.Status.OFFLINE).update(status=Instance.Status.STOPPED)
 
 
-def _lay_out(run: Run) -> None:
+def _lay_out(run: Run[RebuildData]) -> None:
     """Put the new disks, which are still to be made, and their profile in place of the old profiles.
 
     The volumes that those named are in the new one.
@@ -84,21 +85,16 @@ def _lay_out(run: Run) -> None:
     actor = Actor(instance.account_id, username=run.job.created_by)
     record_vlan_changes(actor, instance, vlans_of(instance.configs.all()), set())
     volumes = attachments.volumes_in_profiles(instance)
-    instance.configs.exclude(pk=data["config"]).delete()
+    instance.configs.exclude(pk=data.config_id).delete()
     if instance.configs.exists():
         return  # it was done before
-    script = StackScript.objects.filter(pk=data["script"]).first()
-    image = Image.objects.get(pk=data["image"])
+    script = StackScript.objects.filter(pk=data.script_id).first()  # type: ignore[misc] # as above
+    image = Image.objects.get(pk=data.image_id)
     deploy = Deploy(image, Deployment(script, "") if script else None, {})
-    _, rows = fill_plan(instance, deploy, keys=data["keys"], network_helper=instance.account.network_helper)
+    _, rows = fill_plan(instance, deploy, keys=data.row_keys, network_helper=instance.account.network_helper)
     insert_together(*rows)
-    attachments.fill_slots(instance.configs.get(pk=data["config"]), volumes)
+    attachments.fill_slots(instance.configs.get(pk=data.config_id), volumes)
 
 
-def _old(run: Run) -> dict[int, str]:
-    """The disks there were, each with the status it had."""
-    return {int(pk): status for pk, status in run.data["old"].items()}
-
-
-def _names(run: Run) -> set[str]:
-    return {disk_name(run.job.instance_id, pk) for pk in _old(run)}
+def _names(run: Run[RebuildData]) -> set[str]:
+    return {disk_name(run.job.instance_id, pk) for pk in run.data.previous_disk_statuses}

@@ -1,15 +1,16 @@
 """What becomes of the profiles of rescues when one has ended: an instance keeps the newest that was booted."""
 
+from compute.jobs.data import RescueData
 from compute.models import Config
 from compute.worker.run import Run
 
 
-def delete_earlier_profiles(run: Run) -> None:
+def delete_earlier_profiles(run: Run[RescueData]) -> None:
     """Delete the profiles of earlier rescues."""
     rescues = Config.objects.filter(instance=run.instance, rescue=True)
-    rescues.exclude(pk=run.data["config"]).delete()
+    rescues.exclude(pk=run.data.config_id).delete()
 
 
-def delete_profile(run: Run) -> None:
+def delete_profile(run: Run[RescueData]) -> None:
     """Delete the profile of a rescue that failed; that of an earlier one stays."""
-    Config.objects.filter(pk=run.data["config"]).delete()
+    Config.objects.filter(pk=run.data.config_id).delete()

@@ -9,6 +9,7 @@ from django.db.models.functions import Now
 from accounts.actors import Actor
 from accounts.services.events import record_event
 from compute.drivers.base import DriverError, VolumeSpec
+from compute.jobs.data import VolumeData, VolumeResizeData
 from compute.jobs.definition import Outcome
 from compute.models import Volume
 from compute.models.volumes import volume_name
@@ -17,71 +18,71 @@ from compute.services.volumes import attachments
 from compute.worker.run import Run, until
 
 
-def create_volume(run: Run) -> Outcome:
+def create_volume(run: Run[VolumeData]) -> Outcome:
     """Make the volume: empty, or as a copy of another one."""
-    volume, original = _row(run).get(), run.data.get("copy_of")
+    volume, original = _row(run).get(), run.data.copy_of
     copy_of = None if original is None else volume_name(original)
     spec = VolumeSpec(_name(run), volume.region_id, volume.size, volume.hardware_type, copy_of)
     return until(run.driver.create_volume(spec))
 
 
-def delete_volume(run: Run) -> None:
+def delete_volume(run: Run[VolumeData]) -> None:
     """Delete the volume, made or half-made."""
     run.driver.delete_volume(_name(run))
 
 
-def plug(run: Run) -> None:
+def plug(run: Run[VolumeData]) -> None:
     """Let the machine have the volume, if it is on."""
     run.driver.plug(run.machine, _name(run), _row(run).values_list("label", flat=True).get())
 
 
-def unplug(run: Run) -> None:
+def unplug(run: Run[VolumeData]) -> None:
     """Take the volume away from the machine."""
     run.driver.unplug(run.machine, _name(run))
 
 
-def grow_volume(run: Run) -> Outcome:
+def grow_volume(run: Run[VolumeResizeData]) -> Outcome:
     """Let the volume grow."""
-    outcome = until(run.driver.resize_volume(_name(run), run.data["size"]))
+    outcome = until(run.driver.resize_volume(_name(run), run.data.size))
     if outcome is None:
         inspect_volume(run)
     return outcome
 
 
-def inspect_volume(run: Run) -> None:
+def inspect_volume(run: Run[VolumeData]) -> None:
     """See how large the volume is: what has grown does not shrink again."""
     run.size = run.driver.volume_size(_name(run))
     if run.size is None:
         raise DriverError("The volume is not there.")
 
 
-def mark_active(run: Run) -> None:
+def mark_active(run: Run[VolumeData]) -> None:
     """Note that the volume is there, and tell that it is attached where it was made for an instance."""
     _row(run).update(status=Volume.Status.ACTIVE, updated=Now())
-    if run.data.get("attach"):
+    if run.data.attach:
         volume = _row(run).get()
         actor = Actor(volume.account_id, username=run.job.created_by)
         record_event(actor, "volume_attach", volume_ref(volume), instance_ref(run.instance))
 
 
-def mark_resized(run: Run) -> None:
+def mark_resized(run: Run[VolumeData]) -> None:
     """Write the size that the volume was seen to have: after a failure too it is shown as large as it is."""
     _row(run).update(status=Volume.Status.ACTIVE, size=run.size, updated=Now())
 
 
-def mark_detached(run: Run) -> None:
+def mark_detached(run: Run[VolumeData]) -> None:
     """Note that the instance has the volume no more."""
-    attachments.release(run.instance, [run.data["volume"]])
+    attachments.release(run.instance, [run.data.volume_id])
 
 
-def remove_volume(run: Run) -> None:
+def remove_volume(run: Run[VolumeData]) -> None:
     """Delete the row of a volume that is not there."""
-    attachments.remove_volume(run.data["volume"])
+    attachments.remove_volume(run.data.volume_id)
 
 
-def _row(run: Run) -> QuerySet[Volume]:
-    return Volume.objects.filter(pk=run.data["volume"])
+def _row(run: Run[VolumeData]) -> QuerySet[Volume]:
+    return Volume.objects.filter(pk=run.data.volume_id)
 
 
-def _name(run: Run) -> str:
-    return volume_name(run.data["volume"])
+def _name(run: Run[VolumeData]) -> str:
+    return volume_name(run.data.volume_id)

@@ -8,6 +8,7 @@ import io
 from collections.abc import Callable
 from datetime import UTC, datetime
 
+from compute.jobs.data import BootData
 from compute.jobs.definition import KINDS
 from compute.jobs.queue import enqueue
 from compute.models import Backup, Config, Disk, Host, Image, Instance, InstanceType, Job, Volume
@@ -311,4 +312,5 @@ def staged(kind: str, world: World, driver: MemoryDriver) -> Job:
     if kind in STAGES:
         return STAGES[kind](world, driver)
     instance = deployed(world, driver, running="running" in KINDS[kind].starts_from)
-    return enqueue(kind, instance, world.actor, data={"config": instance.configs.get().pk})
+    data = BootData(config_id=instance.configs.get().pk) if KINDS[kind].data is BootData else None
+    return enqueue(kind, instance, world.actor, data=data)

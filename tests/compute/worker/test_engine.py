@@ -8,7 +8,7 @@ from django.db.models.functions import Now
 
 from accounts.actors import Actor
 from accounts.models import Event
-from compute.drivers.base import DriverError, Power, Progress
+from compute.drivers.base import DriverError, Power, Progress, Refused
 from compute.jobs import store
 from compute.jobs.queue import cancel, enqueue, run_now
 from compute.machine_names import machine_name
@@ -481,14 +481,56 @@ def test_a_job_that_a_worker_does_not_know_is_left_for_one_that_does(world, driv
     assert work(job, driver).state == "done"
 
 
-def test_a_job_whose_data_an_older_release_wrote_waits_where_staff_see_it(world, driver):
+@pytest.mark.parametrize(
+    ("data", "error"),
+    [
+        ({"version": 1}, "missing 1 required keyword-only argument: 'boot'"),
+        ({"version": 1, "boot": True, "gravity": 0.5}, "got an unexpected keyword argument 'gravity'"),
+        ({"version": 7, "boot": True}, "This worker cannot read version 7 of the data of the job."),
+    ],
+)
+def test_a_job_whose_data_another_release_wrote_waits_where_staff_see_it(data, error, world, driver):
     job = world.create().jobs.get()
-    data = {key: value for key, value in job.data.items() if key != "boot"}
+    known = job.data
     Job.objects.filter(pk=job.pk).update(data=data)
 
     engine.run(job.pk, driver)
 
     job.refresh_from_db()
     assert (job.state, job.lease_until) == ("active", None)
-    assert job.error == "Unexpected KeyError: 'boot'"
+    assert error in job.error
     assert not driver.calls
+    Job.objects.filter(pk=job.pk).update(data=known, run_at=Now())
+    assert work(job, driver).state == "done"
+
+
+def test_a_job_carries_what_its_kind_says(running):
+    with pytest.raises(TypeError, match="a job of kind reboot carries BootData, not JobData"):
+        enqueue("reboot", running, _actor(running))
+
+
+def test_why_a_job_is_undone_is_kept_with_what_it_carries(world, driver):
+    instance = world.create()
+    job = instance.jobs.get()
+    driver.before = failing_at(1, Refused("No such image."), times=1)
+
+    def unreachable(machine):
+        raise DriverError("The host does not answer.")
+
+    driver.undefine = unreachable
+    engine.run(job.pk, driver)
+
+    job.refresh_from_db()
+    assert job.state == "undoing"
+    assert job.data["undo_reason"] == "No such image."
+
+
+def test_a_job_that_an_earlier_release_enqueued_and_began_to_undo_goes_on(running, driver):
+    power.reboot(_actor(running), running)
+    job = live(running)
+    data = {"config": running.configs.get().pk, "reason": "The host does not answer."}
+    Job.objects.filter(pk=job.pk).update(data=data, state="undoing", step="stop")
+
+    work(job, driver)
+
+    assert (job.state, job.error) == ("failed", "The host does not answer.")

@@ -3,6 +3,7 @@
 A new kind is covered by being in the catalogue; one that starts from an unusual state needs a line in `STAGES`.
 """
 
+import json
 from collections.abc import Iterator
 
 import pytest
@@ -45,6 +46,7 @@ def each_effect(kind: str, world: World) -> Iterator[tuple[Job, MemoryDriver, in
 def test_ends_well(kind, world, driver):
     job = staged(kind, world, driver)
     instance_id = job.instance_id
+    assert json.loads(json.dumps(KINDS[kind].read(job.data).to_json())) == Job.objects.get(pk=job.pk).data
 
     work(job, driver)
 
@@ -98,9 +100,10 @@ def test_every_step_and_every_undo_may_run_twice(kind, world, driver):
 
     job = staged(kind, world, driver)
     instance_id = job.instance_id
-    plan = KINDS[kind].plan(job.data)
+    data = KINDS[kind].read(job.data)
+    plan = KINDS[kind].plan(data)
     for step in plan:
-        run = Run(Job.objects.get(pk=job.pk), KINDS[kind], driver)
+        run = Run(Job.objects.get(pk=job.pk), data, driver)
         first, second = step.do(run), step.do(run)
         assert type(first) is type(second)
         while first is not None:
@@ -113,7 +116,7 @@ def test_every_step_and_every_undo_may_run_twice(kind, world, driver):
     for step in reversed(plan):
         if step.undo is None:
             return
-        run = Run(Job.objects.get(pk=job.pk), KINDS[kind], driver)
+        run = Run(Job.objects.get(pk=job.pk), data, driver)
         step.undo(run)
         step.undo(run)
     if plan[0].undo is steps.undefine:

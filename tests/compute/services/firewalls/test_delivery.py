@@ -8,6 +8,7 @@ from django.db import transaction
 from django.db.models.functions import Now
 
 from compute.drivers.base import DriverError, Refused
+from compute.jobs.data import BootData
 from compute.jobs.queue import enqueue
 from compute.machine_names import machine_name
 from compute.models import Firewall, FirewallDevice, Instance, Job, PacketFilter
@@ -139,7 +140,7 @@ class TestWhatIsTold:
 class TestABoot:
     def test_brings_what_is_true_then(self, world, firewall, instance, driver):
         work(enqueue("shutdown", instance, world.actor), driver)
-        boot = enqueue("boot", instance, world.actor, data={"config": instance.configs.get().pk})
+        boot = enqueue("boot", instance, world.actor, data=BootData(config_id=instance.configs.get().pk))
         firewalls.set_rules(world.actor, firewall, opening(443))
         work(boot, driver)
         assert opens(443) in ruleset_of(driver, instance)
@@ -163,7 +164,7 @@ class TestABoot:
     def test_that_was_about_to_bring_what_is_old_does_not_win(self, world, firewall, instance, driver):
         """The rules change between the reading of what to boot and the boot."""
         work(enqueue("shutdown", instance, world.actor), driver)
-        boot = enqueue("boot", instance, world.actor, data={"config": instance.configs.get().pk})
+        boot = enqueue("boot", instance, world.actor, data=BootData(config_id=instance.configs.get().pk))
 
         def meanwhile(number: int, name: str) -> None:
             if name == "start":
@@ -264,7 +265,7 @@ class TestNothingIsLost:
         assert notified == [instance.pk] * 2
 
     def test_while_another_job_runs(self, world, firewall, instance, driver):
-        job = enqueue("reboot", instance, world.actor, data={"config": instance.configs.get().pk})
+        job = enqueue("reboot", instance, world.actor, data=BootData(config_id=instance.configs.get().pk))
         packet_filters.apply(instance.pk, driver)
         assert opens(22) in ruleset_of(driver, instance)
         assert not Job.objects.exclude(pk=job.pk).filter(finished_at=None).exists()
