@@ -20,6 +20,7 @@ from compute.api.addresses import (
     route_target,
 )
 from compute.models import Address, IPv6Range
+from compute.services.common.locks import named_instances
 from compute.services.networking import assign, ranges, reassign
 from config.api.access import READ_ONLY, READ_WRITE, Scope
 from config.api.paths import PathParameters
@@ -54,7 +55,7 @@ class AddressViewSet(ResourceViewSet[Actor, Address]):
         """Add an IPv4 address to an instance, as `POST /compute/instances/{id}/ips` does."""
         given = self.validated()
         pk = given["compute_id"]
-        instance = assign.writable(self.actor, [pk], "compute_id").get(pk)
+        instance = named_instances(self.actor, [pk], "compute_id").get(pk)
         if instance is None:
             raise Invalid("compute_id is not valid", "compute_id")
         return self.answer(assign.add(self.actor, instance, public=given["public"]))

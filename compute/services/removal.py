@@ -6,6 +6,7 @@ from django.utils.timezone import now
 from accounts.services.grants import forget_entity
 from compute.models import Image, Instance, IPv6Range
 from compute.services.backups import records
+from compute.services.common.locks import lock_unread
 from compute.services.firewalls import firewalls
 from compute.services.hosts.placement import release
 from compute.services.networking import vlans
@@ -41,6 +42,6 @@ def remove_image(number: int) -> None:
     # the deletion writes into their rows that they name it no more: locked in one order, as by all who lock several
     owned = Instance.objects.filter(account__images__number=number)
     using = owned.filter(Q(image__number=number) | Q(disks__image__number=number)).values("pk")
-    list(Instance.objects.filter(pk__in=using).order_by("pk").select_for_update(no_key=True).values("pk"))
+    lock_unread(using)
     forget_entity("image", number)
     Image.objects.filter(number=number).delete()

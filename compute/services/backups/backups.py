@@ -16,6 +16,7 @@ from compute.refs import backup_ref, instance_ref
 from compute.services.backups.content import content_of
 from compute.services.backups.records import RESTORING, discard, refresh_available
 from compute.services.backups.settings import NOT_OFFERED, OFF, is_offered, switch_on
+from compute.services.common.locks import lock_any
 from config.db.inserts import draw_keys
 from config.db.rows import lock
 from config.errors import Busy, Invalid
@@ -172,8 +173,3 @@ def take_automatic(instance: Instance, day: date, window: str) -> Backup | None:
 D = Instance.Day
 WEEKDAYS = (D.MONDAY, D.TUESDAY, D.WEDNESDAY, D.THURSDAY, D.FRIDAY, D.SATURDAY, D.SUNDAY)
 """As `date.weekday` counts them."""
-
-
-def lock_any(instance: Instance) -> Instance:
-    """The instance read anew, its row locked."""
-    return lock(Instance.objects.filter(pk=instance.pk).select_related("type", "host", "region"))

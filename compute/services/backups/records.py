@@ -25,7 +25,7 @@ RESTORING = ("restore", "provision_from_backup")
 def discard(backups: Iterable[Backup], actor: Actor, event: Event | None = None) -> Job | None:
     """Delete the rows of backups, and enqueue the job that deletes what is kept of them; None where nothing is.
 
-    `told` is the event that the job goes on to tell; a rotation has none. A restore that still reads one of them is
+    `event` is the one that the job goes on with; a rotation has none. A restore that still reads one of them is
     waited for by the job; no other can begin, since the row is gone. No job may be making any of these.
     """
     gone = list(backups)

@@ -12,9 +12,10 @@ from compute.jobs.queue import enqueue
 from compute.models import Backup, Disk, Instance, Job
 from compute.refs import backup_ref
 from compute.services.backups.content import archives_of, draw_part_keys, lay_out, vlans_kept
-from compute.services.common.disk_space import left, lock_idle
+from compute.services.common.disk_space import left
+from compute.services.common.locks import lock_idle, named_instance
 from compute.services.networking.vlans import bring_vlans, check_vlans, record_vlan_changes, vlans_of
-from config.errors import Denied, Invalid, Problems
+from config.errors import Invalid, Problems
 
 Status = Instance.Status
 NOT_AVAILABLE = "The backup is not available."
@@ -73,12 +74,11 @@ def restore(actor: Actor, backup: Backup, compute_id: int, overwrite: bool = Fal
 
 
 def _target(actor: Actor, compute_id: int) -> Instance:
-    seen = Instance.objects.visible_to(actor).filter(pk=compute_id).first()
-    if seen is None:
-        raise Invalid("compute_id is not valid", "compute_id")
-    if not Instance.objects.writable_by(actor).filter(pk=seen.pk).exists():
-        raise Denied(field="compute_id")
-    return seen
+    problems = Problems()
+    target = named_instance(actor, compute_id, "compute_id", problems)
+    problems.raise_any()
+    assert target is not None  # noqa: S101 - or else there were problems
+    return target
 
 
 def lock_backup(backups: QuerySet[Backup]) -> Backup | None:

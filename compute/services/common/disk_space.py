@@ -5,19 +5,6 @@ keeps it until the job is in the table. So of two requests at once the second se
 """
 
 from compute.models import Instance, Job
-from config.db.rows import lock
-from config.errors import Busy
-
-
-def lock_idle(instance: Instance) -> Instance:
-    """The instance read anew, locked and with no job on it: neither its type nor its disks change meanwhile.
-
-    Raises `Missing` when it went away, `Busy` while a job lives or its status is not a settled one.
-    """
-    locked = lock(Instance.objects.filter(pk=instance.pk).select_related("type", "host", "region"))
-    if locked.status not in Instance.SETTLED or Job.objects.filter(instance=locked, state__in=Job.LIVE).exists():
-        raise Busy
-    return locked
 
 
 def taken(instance: Instance) -> int:

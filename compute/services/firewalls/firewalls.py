@@ -10,7 +10,6 @@ from dataclasses import dataclass
 from typing import Any
 
 from django.db import transaction
-from django.db.models import QuerySet
 
 from accounts.actors import Actor
 from accounts.services.events import record_event, record_events
@@ -18,9 +17,9 @@ from accounts.services.grants import forget_entity, grant_creator
 from compute.models import Firewall, FirewallDevice, Instance
 from compute.models.firewalls import open_rules
 from compute.refs import firewall_ref, instance_ref
+from compute.services.common.locks import lock_present, named_instances
 from compute.services.firewalls import delivery
 from compute.services.firewalls.rules import checked
-from compute.services.networking.assign import writable
 from config.db.rows import lock
 from config.errors import Busy, Invalid, Missing, Problems
 from tags.services import check_tags, differing_tags, set_tags, untag
@@ -85,7 +84,7 @@ def update(actor: Actor, firewall: Firewall, given: FirewallChanges) -> Firewall
     problems = Problems()
     if tags is not None:
         check_tags(actor, tags, problems)
-    instances = _lock(locked.devices.values("instance")) if status else []
+    instances = lock_present(locked.devices.values("instance")).values() if status else []
     if status == ENABLED and _filtered(instances):
         problems.add("status", "A compute it is on has an enabled firewall already.")
     problems.raise_any()
@@ -136,7 +135,7 @@ def add_device(actor: Actor, firewall: Firewall, instance_id: int) -> FirewallDe
     is. `Denied` where the actor may only read the instance, `Busy` while it goes.
     """
     locked = _lock_row(firewall)
-    instance = next(iter(_lock(writable(actor, [instance_id], "id"))), None)
+    instance = next(iter(lock_present(named_instances(actor, [instance_id], "id")).values()), None)
     if instance is None:
         raise Invalid("id is not valid", "id")
     _check_stays(instance)
@@ -154,8 +153,8 @@ def add_device(actor: Actor, firewall: Firewall, instance_id: int) -> FirewallDe
 def remove_device(actor: Actor, device: FirewallDevice) -> None:
     """Take a firewall off an instance, which the actor must be allowed to change."""
     firewall = _lock_row(device.firewall)
-    writable(actor, [device.instance_id])
-    instance = next(iter(_lock([device.instance_id])), None)
+    named_instances(actor, [device.instance_id])
+    instance = lock_present([device.instance_id]).get(device.instance_id)
     locked = FirewallDevice.objects.filter(pk=device.pk).first()
     if instance is None or locked is None:
         raise Missing
@@ -180,18 +179,12 @@ def leave(instance: Instance) -> None:
 @transaction.atomic
 def deliver_again(instance_id: int) -> None:
     """Have the host of an instance told once more what it has been told already, for staff."""
-    delivery.changed(instance.pk for instance in _lock([instance_id]))
+    delivery.changed(instance.pk for instance in lock_present([instance_id]).values())
 
 
 def _lock_row(firewall: Firewall) -> Firewall:
     """The firewall, locked and read anew: only one at a time writes what belongs to it."""
     return lock(Firewall.objects.filter(pk=firewall.pk))
-
-
-def _lock(instance_ids: Iterable[int] | QuerySet) -> list[Instance]:
-    """Those of the instances that are still there, locked in one order."""
-    rows = Instance.objects.filter(pk__in=instance_ids)
-    return list(rows.order_by("pk").select_for_update(no_key=True))
 
 
 def _filtered(instances: Iterable[Instance]) -> set[int]:
@@ -202,13 +195,13 @@ def _filtered(instances: Iterable[Instance]) -> set[int]:
 
 def _request_delivery(firewall: Firewall) -> int:
     """Note for all instances that a locked firewall filters that this is to be told to their hosts."""
-    instances = _lock(firewall.devices.filter(enabled=True).values("instance"))
+    instances = lock_present(firewall.devices.filter(enabled=True).values("instance")).values()
     delivery.changed(instance.pk for instance in instances)
     return len(instances)
 
 
 def _turn(actor: Actor, firewall: Firewall, status: str, instances: Iterable[Instance]) -> None:
-    """Enable or disable a firewall, on the instances that are held."""
+    """Enable or disable a firewall, on the locked instances."""
     firewall.status = status
     firewall.save(update_fields=["status", "updated"])
     firewall.devices.update(enabled=status == ENABLED)
@@ -218,7 +211,7 @@ def _turn(actor: Actor, firewall: Firewall, status: str, instances: Iterable[Ins
 
 
 def _put(actor: Actor, firewall: Firewall, instances: Sequence[Instance]) -> list[FirewallDevice]:
-    """Put a firewall on instances that are held."""
+    """Put a firewall on locked instances."""
     enabled = firewall.status == ENABLED
     devices = FirewallDevice.objects.bulk_create(
         FirewallDevice(firewall=firewall, instance=instance, enabled=enabled) for instance in instances
@@ -231,7 +224,7 @@ def _put(actor: Actor, firewall: Firewall, instances: Sequence[Instance]) -> lis
 def _named(actor: Actor, computes: Sequence[int], problems: Problems) -> list[Instance]:
     """The instances that are named in a create, locked, without an enabled firewall so far."""
     field = "devices.computes"
-    locked = {instance.pk: instance for instance in _lock(writable(actor, computes, field))}
+    locked = lock_present(named_instances(actor, computes, field))
     filtered = _filtered(locked.values())
     for index, pk in enumerate(computes):
         if pk not in locked:

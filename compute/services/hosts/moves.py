@@ -12,7 +12,8 @@ from compute.jobs.data import MoveData
 from compute.jobs.queue import enqueue
 from compute.models import AddressShare, HostMigration, Instance, InstanceType, IPv6Range, Job
 from compute.services.common.boot_profile import boot_config
-from compute.services.common.disk_space import lock_idle, taken
+from compute.services.common.disk_space import taken
+from compute.services.common.locks import lock_idle
 from compute.services.common.regions import VLANS, check_region
 from compute.services.hosts.placement import place
 from compute.services.networking import addresses

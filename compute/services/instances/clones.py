@@ -19,13 +19,14 @@ from compute.refs import instance_ref
 from compute.services.backups.content import PROFILE
 from compute.services.backups.settings import NOT_OFFERED, is_offered, switch_on
 from compute.services.common.disk_space import left
+from compute.services.common.locks import lock_all, named_instance
 from compute.services.common.regions import check_region
 from compute.services.hosts.placement import place
 from compute.services.networking import addresses
 from compute.services.networking.addresses import slaac_in
 from compute.services.networking.vlans import bring_vlans, check_vlans, record_vlan_changes, vlans_of
 from config.db.inserts import draw_keys, insert_together
-from config.errors import Busy, Denied, Invalid, Missing, Problems
+from config.errors import Busy, Invalid, Problems
 from regions.models import Region
 from tags.services import set_tags
 
@@ -108,22 +109,16 @@ def _target(actor: Actor, source: Instance, spec: CloneSpec, problems: Problems)
     """The instance to clone into, if one is named that the actor may change."""
     if spec.compute_id is None:
         return None
-    target = Instance.objects.visible_to(actor).filter(pk=spec.compute_id).first()
-    if target is None or target.pk == source.pk:
+    if spec.compute_id == source.pk:
         problems.add("compute_id", "compute_id is not valid")
         return None
-    if not Instance.objects.writable_by(actor).filter(pk=target.pk).exists():
-        raise Denied(field="compute_id")
-    return target
+    return named_instance(actor, spec.compute_id, "compute_id", problems)
 
 
 def _lock_row(source: Instance, target: Instance | None) -> tuple[Instance, Instance | None]:
     """Lock the rows, in the order of their keys, and read them anew."""
     wanted = [source.pk] if target is None else [source.pk, target.pk]
-    rows = Instance.objects.filter(pk__in=wanted).select_related("type", "host", "region")
-    locked = {row.pk: row for row in rows.order_by("pk").select_for_update(no_key=True, of=("self",))}
-    if len(locked) < len(wanted):
-        raise Missing
+    locked = lock_all(wanted, "type", "host", "region")
     return locked[source.pk], locked[target.pk] if target else None
 
 

@@ -17,10 +17,11 @@ from accounts.services.events import record_event
 from compute.models import Config, Instance, Job, Kernel
 from compute.models.instances import default_helpers
 from compute.refs import config_ref, instance_ref
+from compute.services.common.locks import lock_alive
 from compute.services.instances.devices import DeviceMap, check_devices, devices_of, write_devices
 from compute.services.networking.interfaces import check_interfaces
 from compute.services.networking.vlans import bring_vlans, check_vlans, record_vlan_changes, vlans_in, vlans_of
-from config.db.rows import differing, lock
+from config.db.rows import differing
 from config.errors import Busy, Missing, Problems
 
 
@@ -97,17 +98,6 @@ def _lock_row(actor: Actor, instance_id: int, given: ConfigChanges) -> Instance:
 def _profiles(instance: Instance) -> QuerySet[Config]:
     """The profiles of a held instance, locked: a rebuild, whose job holds no instance, must not take them away."""
     return instance.configs.order_by("pk").select_for_update(no_key=True)
-
-
-def lock_alive(instance_id: int) -> Instance:
-    """The instance with its type and region, locked and read anew: only one at a time writes its profiles.
-
-    Raises `Missing` when it went away, `Busy` while it goes.
-    """
-    locked = lock(Instance.objects.filter(pk=instance_id).select_related("type", "region"))
-    if locked.status == Instance.Status.DELETING:
-        raise Busy
-    return locked
 
 
 def _apply(actor: Actor, config: Config, given: ConfigChanges, vlans: set[str]) -> bool:

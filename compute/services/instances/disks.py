@@ -13,7 +13,8 @@ from compute.jobs.data import DiskData, DiskDeleteData, DiskResizeData
 from compute.jobs.queue import enqueue
 from compute.models import Disk, Instance
 from compute.refs import disk_ref, instance_ref
-from compute.services.common.disk_space import lock_idle, shortage
+from compute.services.common.disk_space import shortage
+from compute.services.common.locks import lock_idle
 from compute.services.instances.deploy import DeploySpec, check_deploy, find_image, is_available
 from compute.services.stackscripts.stackscripts import count_deployment
 from config.db.inserts import draw_keys

@@ -8,8 +8,8 @@ from compute.jobs.queue import enqueue
 from compute.models import Instance, Job
 from compute.refs import config_ref
 from compute.services.common.boot_profile import boot_config
+from compute.services.common.locks import lock_alive
 from compute.services.hosts.maintenance import check_may_boot
-from compute.services.instances.configs import lock_alive
 
 
 def boot(actor: Actor, instance: Instance, config_id: int | None = None) -> Job:

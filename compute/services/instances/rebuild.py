@@ -9,7 +9,7 @@ from compute.jobs.data import RebuildData
 from compute.jobs.queue import enqueue
 from compute.models import Disk, Instance
 from compute.refs import image_ref
-from compute.services.common.disk_space import lock_idle
+from compute.services.common.locks import lock_idle
 from compute.services.hosts.maintenance import check_may_boot
 from compute.services.instances.deploy import (
     DEFAULT_SWAP,

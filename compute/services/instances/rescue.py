@@ -7,7 +7,7 @@ from compute.jobs.data import RescueData
 from compute.jobs.queue import enqueue
 from compute.models import Config, ConfigDevice, Disk, Instance, Job
 from compute.refs import config_ref
-from compute.services.common.disk_space import lock_idle
+from compute.services.common.locks import lock_idle
 from compute.services.hosts.maintenance import check_may_boot
 from compute.services.instances.devices import DeviceMap, Devices, check_devices, write_devices
 from config.errors import Problems

@@ -9,7 +9,8 @@ from compute.jobs.data import MoveData
 from compute.jobs.queue import enqueue
 from compute.models import Disk, Instance, InstanceType, Job
 from compute.services.common.boot_profile import boot_config
-from compute.services.common.disk_space import lock_idle, taken
+from compute.services.common.disk_space import taken
+from compute.services.common.locks import lock_idle
 from compute.services.common.regions import capability_of
 from compute.services.hosts.placement import grow, place
 from config.errors import Invalid, Problems

@@ -8,7 +8,7 @@ from compute.jobs.data import DiskData
 from compute.jobs.queue import enqueue
 from compute.models import Disk, Instance, Job
 from compute.refs import disk_ref
-from compute.services.common.disk_space import lock_idle
+from compute.services.common.locks import lock_idle
 from compute.services.common.password_strength import WEAK, is_strong
 from config.errors import Invalid, Missing
 

@@ -3,7 +3,7 @@
 from collections.abc import Iterable
 
 from django.db import transaction
-from django.db.models import BigIntegerField, Count, F
+from django.db.models import Count, F
 
 from accounts.actors import Actor
 from accounts.models import Account
@@ -12,9 +12,10 @@ from accounts.services.events import record_event
 from compute import listeners
 from compute.models import Address, Instance
 from compute.refs import address_ref, instance_ref
+from compute.services.common.locks import lock_all
 from compute.services.networking import rdns
 from compute.services.networking.addresses import list_addresses, release, take
-from config.errors import Busy, Denied, Invalid, Missing
+from config.errors import Busy, Invalid, Missing
 
 MOVING = (Instance.Status.MIGRATING, Instance.Status.DELETING)
 """While an instance is in one of these, the job that runs on it decides about its addresses."""
@@ -30,7 +31,7 @@ def add(actor: Actor, instance: Instance, *, public: bool) -> Address:
     """
     # the account's row first: of two who take its last extra address the second counts the first's
     account = lock_account(actor.account_id)
-    locked = lock_all([instance.pk])[instance.pk]
+    locked = lock_staying([instance.pk])[instance.pk]
     if public:
         _check_extra(account)
     elif Address.objects.filter(instance=locked, public=False).exists():
@@ -83,28 +84,12 @@ def _write_name(actor: Actor, address: Address, name: str | None) -> Address:
 # --- for all services that deal with addresses --------------------------------------------------------------
 
 
-def lock_all(instance_ids: Iterable[int]) -> dict[int, Instance]:
-    """Lock these instances, always in one order, and read them anew.
-
-    Raises `Missing` where one went away meanwhile, and `Busy` where one moves or goes.
-    """
-    wanted = set(instance_ids)
-    rows = Instance.objects.filter(pk__in=wanted).order_by("pk").select_for_update(no_key=True)
-    found = {row.pk: row for row in rows}
-    if set(found) != wanted:
-        raise Missing
-    if any(row.status in MOVING for row in found.values()):
+def lock_staying(instance_ids: Iterable[int]) -> dict[int, Instance]:
+    """As `lock_all`. Raises `Busy` where one of the instances moves or goes."""
+    locked = lock_all(instance_ids)
+    if any(row.status in MOVING for row in locked.values()):
         raise Busy
-    return found
-
-
-def writable(actor: Actor, instance_ids: Iterable[int], field: str | None = None) -> dict[int, Instance]:
-    """Those of the instances that exist for the actor. Raises `Denied` where it may only read one of them."""
-    wanted = {pk for pk in instance_ids if 0 < pk <= BigIntegerField.MAX_BIGINT}
-    found = {row.pk: row for row in Instance.objects.visible_to(actor).filter(pk__in=wanted)}
-    if actor.restricted and Instance.objects.writable_by(actor).filter(pk__in=wanted).count() < len(found):
-        raise Denied(field=field)
-    return found
+    return locked
 
 
 def _lock_with(address: Address, reason: str, field: str | None = None) -> tuple[Instance, Address]:
@@ -113,7 +98,7 @@ def _lock_with(address: Address, reason: str, field: str | None = None) -> tuple
         raise Invalid(reason, field)
     if address.instance_id is None:
         raise Missing
-    locked = lock_all([address.instance_id])[address.instance_id]
+    locked = lock_staying([address.instance_id])[address.instance_id]
     row = Address.objects.filter(pk=address.pk, instance=locked).first()
     if row is None:
         raise Missing

@@ -11,7 +11,8 @@ from accounts.services.account import lock_account
 from accounts.services.events import record_event
 from compute.models import AddressPool, Instance, IPv6Range
 from compute.refs import address_ref, instance_ref
-from compute.services.networking.assign import lock_all, writable
+from compute.services.common.locks import named_instances
+from compute.services.networking.assign import lock_staying
 from config.errors import Invalid, Missing, Problems
 
 SIZES = (56, 64)
@@ -61,7 +62,7 @@ def create(actor: Actor, spec: RangeSpec) -> IPv6Range:
     """
     instance = _target(actor, spec)
     account = lock_account(actor.account_id)
-    instance = lock_all([instance.pk])[instance.pk]
+    instance = lock_staying([instance.pk])[instance.pk]
     mine = IPv6Range.objects.filter(account=account, region=instance.region_id, kind=IPv6Range.Kind.RANGE)
     if mine.count() >= settings.IPV6_RANGES:
         raise Invalid(
@@ -100,7 +101,7 @@ def _named(actor: Actor, spec: RangeSpec, field: str) -> Instance | None:
             return None
         holders = Instance.objects.filter(account_id=actor.account_id, ipv6=f"{address}/128")
         wanted = holders.values_list("pk", flat=True).first()
-    return None if wanted is None else writable(actor, [wanted], field).get(wanted)
+    return None if wanted is None else named_instances(actor, [wanted], field).get(wanted)
 
 
 def cut(region_id: str, prefix: int) -> IPv6Range:
@@ -126,7 +127,7 @@ def delete(actor: Actor, ipv6_range: IPv6Range) -> None:
     row = IPv6Range.objects.filter(pk=ipv6_range.pk).first()
     if row is None:
         raise Missing
-    instance = lock_all([row.instance_id])[row.instance_id] if row.instance_id is not None else None
+    instance = lock_staying([row.instance_id])[row.instance_id] if row.instance_id is not None else None
     row.delete()
     record_event(
         actor, "compute_deleteip", instance_ref(instance) if instance else None, address_ref(str(ipv6_range))

@@ -13,8 +13,9 @@ from accounts.services.account import lock_account
 from accounts.services.events import record_event
 from compute.models import Address, AddressShare, Instance, IPv6Range, NodeBalancerNode
 from compute.refs import address_ref, instance_ref
+from compute.services.common.locks import named_instances
 from compute.services.networking.addresses import list_addresses
-from compute.services.networking.assign import lock_all, writable
+from compute.services.networking.assign import lock_staying
 from config.errors import Busy, Problems
 from regions.models import Region
 
@@ -73,7 +74,7 @@ def assign(actor: Actor, region_id: str, assignments: Sequence[Assignment]) -> N
     # one assignment after the other: what the checks below find stays so until it is written
     lock_account(actor.account_id)
     plan = _read(actor, region_id, assignments)
-    locked = lock_all(plan.instances)
+    locked = lock_staying(plan.instances)
     _check_unmoved(plan)
     changes = plan.changes
     _check_outcome(changes)
@@ -96,7 +97,7 @@ def _read(actor: Actor, region_id: str, assignments: Sequence[Assignment]) -> _P
     if len(assignments) > MOST:
         problems.add("assignments", f"Assignments must be at most {MOST} items")
     problems.raise_any()
-    targets = writable(actor, (each.instance_id for each in assignments), "assignments")
+    targets = named_instances(actor, (each.instance_id for each in assignments), "assignments")
     found = _find(actor, [each.address for each in assignments])
     plan, seen = _Plan(), set()
     for index, each in enumerate(assignments):
@@ -115,7 +116,7 @@ def _read(actor: Actor, region_id: str, assignments: Sequence[Assignment]) -> _P
             seen.add(str(row))
             plan.moves.append(_Move(row, target.pk))
     problems.raise_any()
-    writable(actor, plan.instances, "assignments")
+    named_instances(actor, plan.instances, "assignments")
     return plan
 
 
@@ -195,7 +196,7 @@ def share(actor: Actor, instance_id: int, texts: Sequence[str]) -> None:
     """
     lock_account(actor.account_id)
     rows = _read_shared(actor, instance_id, texts)
-    locked = lock_all({instance_id, *(row.instance_id for row in rows if row.instance_id is not None)})
+    locked = lock_staying({instance_id, *(row.instance_id for row in rows if row.instance_id is not None)})
     wanted = {row.pk for row in rows}
     still = Address.objects.filter(pk__in=wanted).values_list("pk", "instance_id")
     if dict(still) != {row.pk: row.instance_id for row in rows}:
@@ -215,7 +216,7 @@ def share(actor: Actor, instance_id: int, texts: Sequence[str]) -> None:
 
 def _read_shared(actor: Actor, instance_id: int, texts: Sequence[str]) -> list[Address]:
     problems = Problems()
-    target = writable(actor, [instance_id], "compute_id").get(instance_id)
+    target = named_instances(actor, [instance_id], "compute_id").get(instance_id)
     if target is None:
         problems.add("compute_id", "compute_id is not valid")
     if len(texts) > MOST:
@@ -236,5 +237,5 @@ def _read_shared(actor: Actor, instance_id: int, texts: Sequence[str]) -> list[A
         else:
             rows[row.pk] = row
     problems.raise_any()
-    writable(actor, (row.instance_id for row in rows.values() if row.instance_id is not None), "ips")
+    named_instances(actor, (row.instance_id for row in rows.values() if row.instance_id is not None), "ips")
     return list(rows.values())

@@ -11,6 +11,7 @@ from accounts.actors import Actor
 from accounts.services.events import record_event
 from compute.models import Address, Instance, NodeBalancer, NodeBalancerConfig, NodeBalancerNode
 from compute.refs import balancer_ref, node_ref
+from compute.services.common.locks import lock_unread
 from config.db.rows import lock
 from config.errors import Invalid, Missing, Problems
 
@@ -112,7 +113,7 @@ def lock_instances(actor: Actor, region_id: str, wishes: Iterable[NodeWish]) -> 
     seen = Instance.objects.visible_to(actor).filter(region=region_id).values("pk")
     rows = Address.objects.filter(address__in=named, public=False, region=region_id, instance__in=seen)
     wanted = rows.order_by().values("instance")
-    list(Instance.objects.filter(pk__in=wanted).order_by("pk").select_for_update(no_key=True).values("pk"))
+    lock_unread(wanted)
     return dict(rows.order_by().values_list("address", "instance_id"))
 
 

@@ -17,11 +17,11 @@ from compute.jobs.queue import enqueue, enqueue_alone
 from compute.models import Config, ConfigDevice, Instance, Job, Volume, VolumeDevice
 from compute.refs import instance_ref, volume_ref
 from compute.services.common.boot_profile import boot_config
-from compute.services.common.disk_space import lock_idle
+from compute.services.common.locks import check_writable, lock_idle, named_instance
 from compute.services.volumes import attachments
 from config.db.inserts import draw_keys
 from config.db.rows import differing, lock, write
-from config.errors import Busy, Denied, Invalid, Missing, Problems
+from config.errors import Busy, Invalid, Missing, Problems
 from regions.models import Region
 from tags.services import check_tags, retag, set_tags
 
@@ -181,8 +181,7 @@ def detach(actor: Actor, volume: Volume) -> Job:
     instance = Instance.objects.filter(volumes=volume.pk).first()
     if instance is None:
         raise Invalid(NOT_ATTACHED)
-    if not Instance.objects.writable_by(actor).filter(pk=instance.pk).exists():
-        raise Denied
+    check_writable(actor, instance)
     try:
         locked_instance = lock_idle(instance)
     except Missing:  # it was deleted just now, and the volume detached with that
@@ -201,14 +200,9 @@ def _instance(actor: Actor, compute_id: int, problems: Problems) -> Instance | N
 
     Raises `Denied` where it may only read it, `Busy` while a job of it lives.
     """
-    seen = Instance.objects.visible_to(actor).filter(pk=compute_id).first()
-    if seen is None:
-        problems.add("compute_id", "compute_id is not valid")
-        return None
-    if not Instance.objects.writable_by(actor).filter(pk=seen.pk).exists():
-        raise Denied(field="compute_id")
+    named = named_instance(actor, compute_id, "compute_id", problems)
     try:
-        return lock_idle(seen)
+        return lock_idle(named) if named else None
     except Missing:  # it was deleted just now
         problems.add("compute_id", "compute_id is not valid")
         return None

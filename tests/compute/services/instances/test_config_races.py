@@ -6,6 +6,7 @@ import pytest
 from django.db import connection, transaction
 
 from compute.models import VLAN, Config, Instance, Job
+from compute.services.common import locks
 from compute.services.instances import configs, power
 from compute.services.instances.clones import CloneSpec, clone
 from compute.services.instances.configs import ConfigChanges
@@ -175,7 +176,7 @@ def test_a_job_that_takes_profiles_away_and_a_request_that_does_so_wait_in_a_lin
 
     worker = threading.Thread(target=run)
     with transaction.atomic():
-        configs.lock_alive(instance.pk)
+        locks.lock_alive(instance.pk)
         worker.start()
         assert held_up()
         configs.delete(world.actor, old)
