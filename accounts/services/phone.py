@@ -54,22 +54,24 @@ def verify(actor: Actor, code: str) -> None:
     if found is None or not constant_time_compare(decrypt_json(found.encrypted)["code"], code.strip()):
         raise Invalid(WRONG, "otp_code")
     with transaction.atomic():
+        # the user's row before what belongs to it, as where the user is deleted
+        user = User.objects.select_for_update(no_key=True).get(pk=actor.person)
         deleted, _ = PhoneVerification.objects.filter(pk=found.pk, number=found.number).delete()
         if not deleted:
             raise Invalid(WRONG, "otp_code")
-        _set(actor, found.number, "The phone number was verified.")
+        _set(actor, user, found.number, "The phone number was verified.")
 
 
 @transaction.atomic
 def forget(actor: Actor) -> None:
     """Give the verified number up, and any code that is on its way. Nothing happens where there is none."""
-    PhoneVerification.objects.filter(user_id=actor.person).delete()
     if User.objects.filter(pk=actor.person, verified_phone_number__isnull=False).exists():
-        _set(actor, None, "The phone number was removed.")
+        user = User.objects.select_for_update(no_key=True).get(pk=actor.person)
+        _set(actor, user, None, "The phone number was removed.")
+    PhoneVerification.objects.filter(user_id=actor.person).delete()
 
 
-def _set(actor: Actor, number: str | None, message: str) -> None:
-    user = User.objects.select_for_update(no_key=True).get(pk=actor.person)
+def _set(actor: Actor, user: User, number: str | None, message: str) -> None:
     user.verified_phone_number = number
     user.save(update_fields=["verified_phone_number"])
     record_event(actor, "profile_update", profile_ref(user), message=message)

@@ -62,7 +62,9 @@ def confirm(actor: Actor, code: str) -> str:
     """
     attempts.check("second_factor", f"user:{actor.person}", "tfa_code")
     with transaction.atomic():
-        locked = SecondFactor.objects.select_for_update().filter(user_id=actor.person).first()
+        # the user's row before what belongs to it, as where the user is deleted
+        user = User.objects.select_for_update(no_key=True).get(pk=actor.person)
+        locked = SecondFactor.objects.select_for_update().filter(user=user).first()
         if (
             locked is None
             or locked.pending is None
@@ -79,7 +81,6 @@ def confirm(actor: Actor, code: str) -> str:
         locked.save()
         # browsers that were remembered when a password was enough have not shown it yet
         TrustedDevice.objects.filter(user_id=actor.person).delete()
-        user = locked.user
         if not user.two_factor_auth:
             user.two_factor_auth = True
             user.save(update_fields=["two_factor_auth"])
@@ -96,8 +97,9 @@ def disable(actor: Actor | None, user: User, message: str = "") -> bool:
 
     The event carries the `message`; without an actor, for users that are on no account, there is none.
     """
+    was_on = User.objects.filter(pk=user.pk, two_factor_auth=True).update(two_factor_auth=False)
     SecondFactor.objects.filter(user=user).delete()
-    if not User.objects.filter(pk=user.pk, two_factor_auth=True).update(two_factor_auth=False):
+    if not was_on:
         return False
     user.two_factor_auth = False
     if actor is not None:
