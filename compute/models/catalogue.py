@@ -79,13 +79,13 @@ class ImageQuerySet(GrantedQuerySet):
 
         One that is being deleted is there for nobody any more.
         """
-        public = Q(is_public=True)
+        there, public = ~Q(status=Image.Status.DELETING), Q(is_public=True)
         if actor is None:
-            return self.filter(public)
-        mine = Q(account_id=actor.account_id) & ~Q(status=Image.Status.DELETING)
+            return self.filter(there & public)
+        mine = Q(account_id=actor.account_id)
         if actor.restricted:
-            return self.filter(public | mine & Exists(self.grants(actor)))
-        return self.filter(public | mine)
+            return self.filter(there & (public | mine & Exists(self.grants(actor))))
+        return self.filter(there & (public | mine))
 
 
 class Image(models.Model):

@@ -31,7 +31,10 @@ BUILT = {
         "with hosts that others have locked": lambda: placement._statement(placement._ANSWERS, "id", ""),
         "with hosts that do not answer": lambda: placement._statement(placement._ANY, "id", ""),
     },
-    "compute.services.instances.lookups._statement": {"": lookups._statement},
+    "compute.services.instances.lookups._statement": {
+        "for the unrestricted": lambda: lookups._statement(False),
+        "for the restricted": lambda: lookups._statement(True),
+    },
 }
 """What functions make of templates and of the models' columns."""
 FILES = {"compute.drivers.simulated.session.SCHEMA"}

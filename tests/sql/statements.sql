@@ -428,24 +428,29 @@ UPDATE compute_host AS host
   FROM before WHERE host.id = before.id
 RETURNING host.label, before.unreachable_since IS NULL AS begins, host.maintenance IS NOT NULL AS maintained
 
--- compute.services.instances.lookups._statement
-        SELECT t.id, t.label, t.type_class, t.memory, t.disk, t.vcpus, t.gpus, t.transfer, t.network_out, t.price_hourly, t.price_monthly, t.backup_price_hourly, t.backup_price_monthly, t.successor_id, t.deprecated, r.id, r.country, r.capabilities, r.status, r.retired, r.resolvers_ipv4, r.resolvers_ipv6, i.id, i.number, i.account_id, i.label, i.vendor, i.description, i.size, i.is_public, i.deprecated, i.type, i.status, i.created, i.updated, i.created_by, i.expiry, i.eol,
-               EXISTS (SELECT FROM compute_host h WHERE h.region_id = r.id AND enabled AND maintenance IS NULL AND memory_used + t.memory <= memory AND vcpus_used + t.vcpus <= vcpus AND disk_used + t.disk <= disk),
-               (SELECT network FROM compute_addresspool p WHERE p.region_id = r.id AND p.kind = 'slaac'
-                 ORDER BY p.id LIMIT 1),
-               a.backups_enabled, a.network_helper
-          FROM (SELECT %(type)s::text AS type, %(region)s::text AS region, %(image)s::text AS image) AS asked
-          JOIN accounts_account a ON a.id = %(account)s
-          LEFT JOIN compute_instancetype t ON t.id = asked.type
-          LEFT JOIN regions_region r ON r.id = asked.region
-          LEFT JOIN compute_image i
-                 ON i.id = asked.image AND (
-    i.status <> 'deleting' AND (
-        i.is_public OR i.account_id = %(account)s AND (
-            NOT %(restricted)s OR EXISTS (
-                SELECT FROM accounts_grant g
-                 WHERE g.user_id = %(user)s AND g.entity_type = 'image' AND g.entity_id = i.number)))
-)
+-- compute.services.instances.lookups._statement for the restricted
+SELECT t.id, t.label, t.type_class, t.memory, t.disk, t.vcpus, t.gpus, t.transfer, t.network_out, t.price_hourly, t.price_monthly, t.backup_price_hourly, t.backup_price_monthly, t.successor_id, t.deprecated, r.id, r.country, r.capabilities, r.status, r.retired, r.resolvers_ipv4, r.resolvers_ipv6, i.id, i.number, i.account_id, i.label, i.vendor, i.description, i.size, i.is_public, i.deprecated, i.type, i.status, i.created, i.updated, i.created_by, i.expiry, i.eol,
+       EXISTS (SELECT FROM compute_host h WHERE h.region_id = r.id AND enabled AND maintenance IS NULL AND memory_used + t.memory <= memory AND vcpus_used + t.vcpus <= vcpus AND disk_used + t.disk <= disk),
+       (SELECT network FROM compute_addresspool p WHERE p.region_id = r.id AND p.kind = 'slaac'
+         ORDER BY p.id LIMIT 1),
+       a.backups_enabled, a.network_helper
+  FROM (SELECT %(type)s::text AS type, %(region)s::text AS region) AS asked
+  JOIN accounts_account a ON a.id = %(actor.account_id)s
+  LEFT JOIN compute_instancetype t ON t.id = asked.type
+  LEFT JOIN regions_region r ON r.id = asked.region
+  LEFT JOIN (SELECT "compute_image"."id" AS "id", "compute_image"."number" AS "number", "compute_image"."account_id" AS "account_id", "compute_image"."label" AS "label", "compute_image"."vendor" AS "vendor", "compute_image"."description" AS "description", "compute_image"."size" AS "size", "compute_image"."is_public" AS "is_public", "compute_image"."deprecated" AS "deprecated", "compute_image"."type" AS "type", "compute_image"."status" AS "status", "compute_image"."created" AS "created", "compute_image"."updated" AS "updated", "compute_image"."created_by" AS "created_by", "compute_image"."expiry" AS "expiry", "compute_image"."eol" AS "eol" FROM "compute_image" WHERE (NOT ("compute_image"."status" = %(constant0)s) AND ("compute_image"."is_public" OR ("compute_image"."account_id" = (%(actor.account_id)s) AND EXISTS(SELECT %(constant2)s AS "a" FROM "accounts_grant" U0 WHERE (U0."user_id" = (%(actor.user_id)s) AND U0."entity_id" = ("compute_image"."number") AND U0."entity_type" = %(constant4)s) LIMIT 1))) AND "compute_image"."id" = (%(image)s))) i ON TRUE
+
+-- compute.services.instances.lookups._statement for the unrestricted
+SELECT t.id, t.label, t.type_class, t.memory, t.disk, t.vcpus, t.gpus, t.transfer, t.network_out, t.price_hourly, t.price_monthly, t.backup_price_hourly, t.backup_price_monthly, t.successor_id, t.deprecated, r.id, r.country, r.capabilities, r.status, r.retired, r.resolvers_ipv4, r.resolvers_ipv6, i.id, i.number, i.account_id, i.label, i.vendor, i.description, i.size, i.is_public, i.deprecated, i.type, i.status, i.created, i.updated, i.created_by, i.expiry, i.eol,
+       EXISTS (SELECT FROM compute_host h WHERE h.region_id = r.id AND enabled AND maintenance IS NULL AND memory_used + t.memory <= memory AND vcpus_used + t.vcpus <= vcpus AND disk_used + t.disk <= disk),
+       (SELECT network FROM compute_addresspool p WHERE p.region_id = r.id AND p.kind = 'slaac'
+         ORDER BY p.id LIMIT 1),
+       a.backups_enabled, a.network_helper
+  FROM (SELECT %(type)s::text AS type, %(region)s::text AS region) AS asked
+  JOIN accounts_account a ON a.id = %(actor.account_id)s
+  LEFT JOIN compute_instancetype t ON t.id = asked.type
+  LEFT JOIN regions_region r ON r.id = asked.region
+  LEFT JOIN (SELECT "compute_image"."id" AS "id", "compute_image"."number" AS "number", "compute_image"."account_id" AS "account_id", "compute_image"."label" AS "label", "compute_image"."vendor" AS "vendor", "compute_image"."description" AS "description", "compute_image"."size" AS "size", "compute_image"."is_public" AS "is_public", "compute_image"."deprecated" AS "deprecated", "compute_image"."type" AS "type", "compute_image"."status" AS "status", "compute_image"."created" AS "created", "compute_image"."updated" AS "updated", "compute_image"."created_by" AS "created_by", "compute_image"."expiry" AS "expiry", "compute_image"."eol" AS "eol" FROM "compute_image" WHERE (NOT ("compute_image"."status" = %(constant0)s) AND ("compute_image"."is_public" OR "compute_image"."account_id" = (%(actor.account_id)s)) AND "compute_image"."id" = (%(image)s))) i ON TRUE
 
 -- compute.services.networking.addresses._FOR_INSTANCE
 UPDATE compute_address SET instance_id = %(holder)s

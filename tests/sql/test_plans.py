@@ -54,7 +54,7 @@ HOT: dict[str, Callable[[], object]] = {
     "check an OAuth token": lambda: authentication._find(authentication._OAUTH, checksum(OAUTH_TOKEN)),
     "list instances": lambda: get("/v4/compute/instances"),
     "retrieve an instance": lambda: get("/v4/compute/instances/1"),
-    "look up what a create names": lambda: lookups.find_offer(ACTOR, "g6-nanode-1", "us-east", IMAGE),
+    "look up what a create names": lambda: lookups.find_choices(ACTOR, "g6-nanode-1", "us-east", IMAGE),
     "take an address": lambda: addresses.take("us-east", 1, public=True),
     "sweep for due jobs": store.due,
     "promote queued jobs": store.promote,

@@ -43,7 +43,7 @@ class Deploy:
 
 
 def check_deploy(actor: Actor, spec: DeploySpec, image: Image | None, problems: Problems) -> Deploy:
-    """Check the whole spec, whose `image` was looked up as one that the actor may use (`find_offer`, `visible_to`).
+    """Check the whole spec, whose `image` was looked up as one that the actor may use.
 
     Adds problems under the names of the spec's fields; what it returns is good only where there are none. Whoever
     goes through with a script calls `count_deployment`. Whether the image fits is the caller's to check: that

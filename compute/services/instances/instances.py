@@ -29,7 +29,7 @@ from compute.services.instances.deploy import (
     find_image,
     is_available,
 )
-from compute.services.instances.lookups import find_offer
+from compute.services.instances.lookups import find_choices
 from compute.services.networking import addresses
 from compute.services.networking.interfaces import check_interfaces
 from compute.services.networking.vlans import bring_vlans, check_vlans, record_vlan_changes, vlans_in, vlans_of
@@ -163,8 +163,8 @@ def _from_backup(instance: Instance, backup: Backup, booted: bool) -> _First:
 
 def _check(actor: Actor, spec: InstanceSpec) -> _Plan:
     problems = Problems()
-    offer = find_offer(actor, spec.type, spec.region, spec.image)
-    plan_type, region, image = offer.type, offer.region, offer.image
+    choices = find_choices(actor, spec.type, spec.region, spec.image)
+    plan_type, region, image = choices.type, choices.region, choices.image
     if image and not image.is_public:
         image = find_image(actor, image.pk)  # an account's own may be deleted meanwhile: locked
     if plan_type is None:
@@ -173,7 +173,7 @@ def _check(actor: Actor, spec: InstanceSpec) -> _Plan:
         problems.add("region", "region is not valid")
     elif refusal := region.refusal(capability_of(plan_type)):
         problems.add("region", refusal)
-    elif plan_type and not offer.room:
+    elif plan_type and not choices.fits:
         problems.add("region", FULL)
     if plan_type and image and is_available(image):
         _check_room(spec, image, plan_type, problems)
@@ -187,8 +187,8 @@ def _check(actor: Actor, spec: InstanceSpec) -> _Plan:
     problems.raise_any()
     assert plan_type is not None  # noqa: S101 - or else there were problems
     assert region is not None  # noqa: S101
-    backups = offer.backups and is_offered(plan_type) if spec.backups_enabled is None else spec.backups_enabled
-    return _Plan(plan_type, region, offer.network, deploy, backups, offer.network_helper, interfaces, backup)
+    backups = choices.backups and is_offered(plan_type) if spec.backups_enabled is None else spec.backups_enabled
+    return _Plan(plan_type, region, choices.network, deploy, backups, choices.network_helper, interfaces, backup)
 
 
 def _to_deploy(spec: InstanceSpec, problems: Problems) -> DeploySpec:

@@ -1,5 +1,7 @@
 """What a create refers to, found in one look at the database."""
 
+import re
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache
 from typing import Any
@@ -11,70 +13,82 @@ from accounts.actors import Actor
 from accounts.models import Account
 from compute.models import Host, Image, InstanceType
 from compute.services.hosts.placement import FITS
+from config.db.statements import Param, Statement, SymbolicActor, bindings
 from regions.models import Region
 
 
 @dataclass(frozen=True, slots=True)
-class Offer:
+class Choices:
     """The type, region and image of these ids, None where there is none that the actor may use.
 
-    `room` is whether a host of the region has room for the type, `network` the region's IPv6 /64, None where it has
-    no IPv6. `backups` and `network_helper` are the account's settings for new instances.
+    `fits` is whether a host of the region takes one more of the type, `network` the region's IPv6 /64, None
+    where it has no IPv6. `backups` and `network_helper` are the account's settings for new instances.
     """
 
     type: InstanceType | None
     region: Region | None
     image: Image | None
-    room: bool
+    fits: bool
     network: str | None
     backups: bool
     network_helper: bool
 
 
-def find_offer(actor: Actor, type_id: str, region_id: str, image_id: str | None) -> Offer:
+def find_choices(actor: Actor, type_id: str, region_id: str, image_id: str | None) -> Choices:
     """Look up what is named, by one statement in place of four: every create begins with it."""
-    asked = {"type": type_id, "region": region_id, "image": image_id, "account": actor.account_id}
-    asked |= {"user": actor.user_id, "restricted": actor.restricted}
+    _, constants = _visible_image(actor.restricted)
+    asked = {"type": type_id, "region": region_id, "image": image_id}
     with connection.cursor() as cursor:
-        cursor.execute(_statement(), asked)
+        cursor.execute(_statement(actor.restricted), {**asked, **constants, **bindings(actor, {})})
         row = cursor.fetchone()
     plan, row = _take(InstanceType, row)
     region, row = _take(Region, row)
     image, row = _take(Image, row)
-    return Offer(plan, region, image, *row)
-
-
-IMAGE_IS_VISIBLE = """
-    i.status <> 'deleting' AND (
-        i.is_public OR i.account_id = %(account)s AND (
-            NOT %(restricted)s OR EXISTS (
-                SELECT FROM accounts_grant g
-                 WHERE g.user_id = %(user)s AND g.entity_type = 'image' AND g.entity_id = i.number)))
-"""
-"""What `ImageQuerySet.visible_to` says, here where four tables are read at once."""
+    return Choices(plan, region, image, *row)
 
 
 @cache
-def _statement() -> str:
-    """The SQL, with the columns that the models have. An image is visible as `ImageQuerySet.visible_to` says."""
+def _statement(restricted: bool) -> str:
+    """The SQL, with the columns that the models have."""
     columns = ", ".join(
         f"{alias}.{column}" for alias, model in (("t", InstanceType), ("r", Region), ("i", Image))
         for column in _columns(model)
     )  # fmt: skip
     fits = FITS.format(memory="t.memory", vcpus="t.vcpus", disk="t.disk")
+    image, _ = _visible_image(restricted)
     return f"""
         SELECT {columns},
                EXISTS (SELECT FROM {Host._meta.db_table} h WHERE h.region_id = r.id AND {fits}),
                (SELECT network FROM compute_addresspool p WHERE p.region_id = r.id AND p.kind = 'slaac'
                  ORDER BY p.id LIMIT 1),
                a.backups_enabled, a.network_helper
-          FROM (SELECT %(type)s::text AS type, %(region)s::text AS region, %(image)s::text AS image) AS asked
-          JOIN {Account._meta.db_table} a ON a.id = %(account)s
+          FROM (SELECT %(type)s::text AS type, %(region)s::text AS region) AS asked
+          JOIN {Account._meta.db_table} a ON a.id = %(actor.account_id)s
           LEFT JOIN {InstanceType._meta.db_table} t ON t.id = asked.type
           LEFT JOIN {Region._meta.db_table} r ON r.id = asked.region
-          LEFT JOIN {Image._meta.db_table} i
-                 ON i.id = asked.image AND ({IMAGE_IS_VISIBLE})
+          LEFT JOIN ({image}) i ON TRUE
     """  # noqa: S608 - made of the models' own names
+
+
+@cache
+def _visible_image(restricted: bool) -> tuple[str, Mapping[str, Any]]:
+    """The SQL for the image that is asked for, as `Image.objects.visible_to` finds it.
+
+    Which images there are for whom is said there alone. The parameters are named; returned beside the SQL are those
+    that are always the same.
+    """
+    anybody: Any = SymbolicActor(restricted)
+    images = Image.objects.visible_to(anybody).filter(pk=Param("image"))
+    statement = Statement.of(images.order_by().values_list(*_columns(Image)))
+    assert statement.sql is not None  # noqa: S101 - only without a condition that can hold
+    constants: dict[str, Any] = {}
+    names = []
+    for number, param in enumerate(statement.params):
+        names.append(param.name if isinstance(param, Param) else f"constant{number}")
+        if not isinstance(param, Param):
+            constants[names[-1]] = param
+    left = iter(names)
+    return re.sub("%s", lambda _: f"%({next(left)})s", statement.sql), constants
 
 
 @cache
