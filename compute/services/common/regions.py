@@ -14,9 +14,15 @@ def capability_of(plan: InstanceType | None) -> str | None:
     return CAPABILITY.get(plan.type_class, "Computes") if plan else None
 
 
-def check_region(region: Region | None, plan: InstanceType | None, problems: Problems) -> None:
-    """Note on ``region`` that there is no such region, or that it takes nothing new, or not of this type."""
+def check_region(region: Region | None, capability: str | None, problems: Problems) -> bool:
+    """Whether something new that needs this capability may come to the region.
+
+    If not, notes on ``region`` that there is no such region, that it takes nothing new, or does not offer this.
+    """
     if region is None:
         problems.add("region", "region is not valid")
-    elif refusal := region.refusal(capability_of(plan)):
+    elif refusal := region.refusal(capability):
         problems.add("region", refusal)
+    else:
+        return True
+    return False

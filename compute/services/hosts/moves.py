@@ -14,7 +14,7 @@ from compute.models import AddressShare, HostMigration, Instance, InstanceType, 
 from compute.services.common.boot_profile import boot_config
 from compute.services.common.disk_space import taken
 from compute.services.common.locks import lock_idle
-from compute.services.common.regions import VLANS, check_region
+from compute.services.common.regions import VLANS, capability_of, check_region
 from compute.services.hosts.placement import place
 from compute.services.networking import addresses
 from compute.services.networking.addresses import slaac_in
@@ -63,7 +63,7 @@ def _to_region(actor: Actor, instance: Instance, region_id: str, upgrade: bool) 
     problems = Problems()
     region = Region.objects.filter(pk=region_id).first()
     plan = _plan(instance, upgrade, problems)
-    check_region(region, plan, problems)
+    check_region(region, capability_of(plan), problems)
     if region:
         _check_may_leave(instance, region, problems)
     problems.raise_any()

@@ -16,11 +16,12 @@ from compute.jobs.data import ImageData, ImagizeData
 from compute.jobs.queue import enqueue, enqueue_alone
 from compute.models import Disk, Image, Instance
 from compute.refs import image_ref, own_image_ref
+from compute.services.common.regions import check_region
 from compute.services.images import files
 from compute.services.removal import remove_image
 from config.db.inserts import draw_keys
 from config.db.rows import differing, lock, write
-from config.errors import Invalid, Missing
+from config.errors import Invalid, Missing, Problems
 from regions.models import Region
 
 UPLOADED_WITHIN = timedelta(hours=24)
@@ -50,11 +51,9 @@ def create_from_disk(actor: Actor, disk_id: int, *, label: str | None, descripti
 @transaction.atomic
 def begin_upload(actor: Actor, *, label: str, description: str | None, region: str) -> Image:
     """Make an image that waits for its file (`compute.services.images.uploads`); its event ends with it."""
-    found = Region.objects.filter(pk=region).first()
-    if found is None:
-        raise Invalid("region is not valid", "region")
-    if refusal := found.refusal():
-        raise Invalid(refusal, "region")
+    problems = Problems()
+    check_region(Region.objects.filter(pk=region).first(), None, problems)
+    problems.raise_any()
     image = _insert(actor, Image.Status.PENDING_UPLOAD, label, description)
     open_event(
         username=actor.username, account_id=actor.account_id, action="image_upload", entity=own_image_ref(image)

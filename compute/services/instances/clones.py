@@ -20,7 +20,7 @@ from compute.services.backups.content import PROFILE
 from compute.services.backups.settings import NOT_OFFERED, is_offered, switch_on
 from compute.services.common.disk_space import left
 from compute.services.common.locks import lock_all, named_instance
-from compute.services.common.regions import check_region
+from compute.services.common.regions import capability_of, check_region
 from compute.services.hosts.placement import place
 from compute.services.networking import addresses
 from compute.services.networking.addresses import slaac_in
@@ -177,7 +177,7 @@ def _check_new(source: Instance, spec: CloneSpec, chosen: _Chosen, problems: Pro
         problems.add("type", "type is not valid")
     elif chosen.size > plan.disk:
         problems.add("type", f"The disks to clone need {chosen.size} MB, which this type does not have.")
-    check_region(region, plan, problems)
+    check_region(region, capability_of(plan), problems)
     if region:
         check_vlans(source.account_id, region, vlans_of(chosen.configs), "region", problems)
     if spec.backups_enabled and plan and not is_offered(plan):

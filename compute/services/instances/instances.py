@@ -18,7 +18,7 @@ from compute.refs import backup_ref, image_ref, instance_ref
 from compute.services.backups.content import archives_of, draw_part_keys, parts_of, vlans_kept
 from compute.services.backups.restores import check_place, lock_backup
 from compute.services.backups.settings import NOT_OFFERED, is_offered, scheduled, switch_on
-from compute.services.common.regions import capability_of
+from compute.services.common.regions import capability_of, check_region
 from compute.services.hosts.placement import FULL, place
 from compute.services.instances.deploy import (
     DEFAULT_SWAP,
@@ -169,11 +169,7 @@ def _check(actor: Actor, spec: InstanceSpec) -> _Plan:
         image = find_image(actor, image.pk)  # an account's own may be deleted meanwhile: locked
     if plan_type is None:
         problems.add("type", "type is not valid")
-    if region is None:
-        problems.add("region", "region is not valid")
-    elif refusal := region.refusal(capability_of(plan_type)):
-        problems.add("region", refusal)
-    elif plan_type and not choices.fits:
+    if check_region(region, capability_of(plan_type), problems) and plan_type and not choices.fits:
         problems.add("region", FULL)
     if plan_type and image and is_available(image):
         _check_room(spec, image, plan_type, problems)

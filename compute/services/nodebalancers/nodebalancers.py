@@ -17,6 +17,7 @@ from accounts.services.events import record_event
 from accounts.services.grants import forget_entity, grant_creator
 from compute.models import Address, AddressPool, NodeBalancer
 from compute.refs import balancer_config_ref, balancer_ref
+from compute.services.common.regions import check_region
 from compute.services.networking.addresses import release, take_for_balancer
 from compute.services.nodebalancers.configs import MOST_CONFIGS, ConfigWish, check_configs, insert_config
 from compute.services.nodebalancers.nodes import lock_instances
@@ -52,7 +53,7 @@ def create(actor: Actor, spec: NodeBalancerSpec) -> NodeBalancer:
     account = lock_account(actor.account_id)
     instances = lock_instances(actor, spec.region, [node for wish in spec.configs for node in wish.nodes])
     problems = Problems()
-    _check_region(spec.region, problems)
+    check_region(Region.objects.filter(pk=spec.region).first(), CAPABILITY, problems)
     if spec.tags:
         check_tags(actor, spec.tags, problems)
     if len(spec.configs) > MOST_CONFIGS:
@@ -93,14 +94,6 @@ def delete(actor: Actor, balancer: NodeBalancer) -> None:
     untag("nodebalancer", locked.pk)
     record_event(actor, "nodebalancer_delete", balancer_ref(locked))
     locked.delete()
-
-
-def _check_region(region_id: str, problems: Problems) -> None:
-    region = Region.objects.filter(pk=region_id).first()
-    if region is None:
-        problems.add("region", "region is not valid")
-    elif refusal := region.refusal(CAPABILITY):
-        problems.add("region", refusal)
 
 
 def _make(actor: Actor, spec: NodeBalancerSpec) -> NodeBalancer:
