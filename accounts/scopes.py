@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Sequence
 from functools import lru_cache
+from typing import Any
 
 ALL = "*"
 READ_ONLY, READ_WRITE = "read_only", "read_write"
@@ -72,3 +73,13 @@ def describe_all(scopes: Sequence[str]) -> list[str]:
         for scope in scopes
         if not any(other != scope and includes([other], [scope]) for other in scopes)
     ]
+
+
+def document(result: dict[str, Any], **of_the_generator: Any) -> dict[str, Any]:
+    """Name the scopes that clients can ask for in the OpenAPI document, the `result` of drf-spectacular's generator."""
+    named = {ALL: "Everything"}
+    for level, verb in ((READ_ONLY, "Read"), (READ_WRITE, "Read and change")):
+        named |= {f"{family}:{level}": f"{verb} {family}" for family in FAMILIES}
+    flow = result["components"]["securitySchemes"]["oauth"]["flows"]["authorizationCode"]
+    flow["scopes"] = named
+    return result

@@ -262,15 +262,6 @@ MIDDLEWARE = [
 
 # --- The API --------------------------------------------------------------------------------------------------
 API_REVISION = "4.141.0"
-SCOPE_FAMILIES = (
-    "account", "computes", "databases", "domains", "events", "firewall", "images", "ips", "lke", "longview",
-    "nodebalancers", "object_storage", "stackscripts", "volumes",
-)  # fmt: skip
-SCOPES = {
-    "*": "Everything",
-    **{f"{family}:read_only": f"Read {family}" for family in SCOPE_FAMILIES},
-    **{f"{family}:read_write": f"Read and change {family}" for family in SCOPE_FAMILIES},
-}
 SECURITY_SCHEMES = {
     "personalAccessToken": {"type": "http", "scheme": "bearer", "description": "A personal access token."},
     "oauth": {
@@ -280,7 +271,7 @@ SECURITY_SCHEMES = {
                 "authorizationUrl": "/oauth/authorize",
                 "tokenUrl": "/oauth/token",
                 "refreshUrl": "/oauth/token",
-                "scopes": SCOPES,
+                "scopes": {},  # see accounts.scopes.document
             },
         },
     },
@@ -332,7 +323,7 @@ SPECTACULAR_SETTINGS = {
     "VERSION": API_REVISION,
     "SCHEMA_PATH_PREFIX": "/v4",
     "PREPROCESSING_HOOKS": ["config.api.schema.only_v4"],
-    "POSTPROCESSING_HOOKS": [],
+    "POSTPROCESSING_HOOKS": ["accounts.scopes.document"],
     "COMPONENT_SPLIT_REQUEST": True,
     "COMPONENT_NO_READ_ONLY_REQUIRED": True,
     "SERVE_INCLUDE_SCHEMA": False,
