@@ -9,6 +9,7 @@ from rest_framework.authentication import BaseAuthentication
 from rest_framework.exceptions import AuthenticationFailed
 
 from accounts.actors import Actor
+from accounts.models import GlobalGrants
 from accounts.scopes import split_scopes
 from config.db.prepared import fetch
 
@@ -16,23 +17,11 @@ INVALID = "Invalid Token"
 PERSONAL = re.compile(r"[0-9a-f]{64}")
 LONGEST = 512
 
-GLOBAL = (
-    "add_computes",
-    "add_databases",
-    "add_domains",
-    "add_firewalls",
-    "add_images",
-    "add_longview",
-    "add_nodebalancers",
-    "add_stackscripts",
-    "add_volumes",
-    "cancel_account",
-    "longview_subscription",
-)
+GRANTS = GlobalGrants.names()
 
 # Handwritten, because every request begins with it: no model instances, one plan prepared once per connection.
 _WHO = f"""
-       u.id, u.username, u.restricted, u.account_id, g.account_access, {", ".join(f"g.{name}" for name in GLOBAL)}
+       u.id, u.username, u.restricted, u.account_id, g.account_access, {", ".join(f"g.{name}" for name in GRANTS)}
 """
 _ACTIVE = """
   JOIN accounts_account a ON a.id = u.account_id AND a.is_active
@@ -96,7 +85,7 @@ def _find(sql: str, digest: str) -> tuple | None:
 
 def _actor(row: tuple) -> Actor:
     _, scopes, client_id, user_id, username, restricted, account_id, access, *given = row
-    grants = frozenset(name for name, on in zip(GLOBAL, given, strict=True) if on) if restricted else frozenset()
+    grants = frozenset(name for name, on in zip(GRANTS, given, strict=True) if on) if restricted else frozenset()
     return Actor(
         account_id=account_id,
         user_id=user_id,

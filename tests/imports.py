@@ -44,7 +44,7 @@ FLOORS: dict[str, tuple[set[str], set[str]]] = {
     "admin": (BELOW | REFERENCES | {"models", "services", "jobs"}, {"admin", "errors"}),
     "tasks": ({"services", "prober", "worker"}, {"notify"}),
     "management": (BELOW | {"models", "services"}, {"command_errors", "errors"}),
-    "apps": (BELOW | REFERENCES | {"models", "services", "jobs", "worker"}, set()),
+    "apps": (BELOW | REFERENCES | {"models", "services", "jobs", "worker"}, {"api"}),
 }
 
 # of config: what each package or module of it may import besides itself; none but the first may import apps

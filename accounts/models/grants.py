@@ -39,6 +39,11 @@ class GlobalGrants(models.Model):
     def __str__(self) -> str:
         return f"global grants of {self.user}"
 
+    @classmethod
+    def names(cls) -> tuple[str, ...]:
+        """The grants that are on or off, in their order: ``add_computes`` …"""
+        return tuple(field.name for field in cls._meta.concrete_fields if isinstance(field, models.BooleanField))
+
 
 class Grant(models.Model):
     """A restricted user's level on one entity. No row: the entity does not exist for that user.

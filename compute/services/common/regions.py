@@ -1,4 +1,4 @@
-"""What a region asks of an instance that is to come there, and what it gives it."""
+"""What a region has to offer for what is to come there."""
 
 from compute.models import InstanceType
 from config.errors import Problems

@@ -13,7 +13,7 @@ from django.utils.timezone import now
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from accounts.models import Account, User
+from accounts.models import Account, GlobalGrants, User
 from compute.models import Firewall, Instance, NodeBalancerConfig
 from config.api import access
 from config.api.views import ResourceViewSet
@@ -55,6 +55,16 @@ def test_every_route_declares_scope_and_grant(route: Route):
     assert isinstance(route.scope, access.Scope)
     assert access.check_grant_name(route.grant)
     assert callable(getattr(route.view, route.action))
+
+
+def test_the_grants_are_those_that_users_can_be_given():
+    for name in GlobalGrants.names():
+        assert access.check_grant_name(name) == name
+    assert "add_computes" in GlobalGrants.names()
+    assert "account_access" not in GlobalGrants.names()
+    for unknown in ("add_houses", "user", ""):
+        with pytest.raises(ImproperlyConfigured, match="unknown grant"):
+            access.check_grant_name(unknown)
 
 
 def test_a_view_that_declares_nothing_cannot_be_routed():
