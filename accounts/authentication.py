@@ -15,7 +15,7 @@ from config.db.prepared import fetch
 
 INVALID = "Invalid Token"
 PERSONAL = re.compile(r"[0-9a-f]{64}")
-LONGEST = 512
+MAX_TOKEN_LENGTH = 512
 
 GRANTS = GlobalGrants.names()
 
@@ -64,7 +64,7 @@ class BearerAuthentication(BaseAuthentication):
             return None
         scheme, _, token = header.partition(" ")
         token = token.strip()
-        if scheme.lower() != "bearer" or not token or len(token) > LONGEST:
+        if scheme.lower() != "bearer" or not token or len(token) > MAX_TOKEN_LENGTH:
             raise AuthenticationFailed(INVALID)
         digest = hashlib.sha256(token.encode("utf-8", "surrogateescape")).hexdigest()
         row = _find(_PERSONAL, digest) if PERSONAL.fullmatch(token) else None

@@ -38,7 +38,7 @@ PAUSE = 30
 BIGGEST = 512 * 1024
 """Bytes of an answer that are read."""
 ENDPOINTS = ("authorization_endpoint", "token_endpoint", "jwks_uri")
-LONGEST = 255
+MAX_SUBJECT_LENGTH = 255
 """Characters of a subject. The protocol has no more."""
 MALFORMED = (
     JoseError, AuthlibBaseError,
@@ -265,7 +265,7 @@ def _client(config: OpenID) -> Client:
 
 def _identity(config: OpenID, claims: dict[str, Any]) -> Identity:
     subject = claims.get(config.claim)
-    if not isinstance(subject, str) or not subject.isprintable() or not 0 < len(subject) <= LONGEST:
+    if not isinstance(subject, str) or not subject.isprintable() or not 0 < len(subject) <= MAX_SUBJECT_LENGTH:
         raise Untrusted(f"the claim {config.claim} is {subject!r:.80}")
     if config.claim == "email" and claims.get("email_verified") is not True:
         raise Untrusted("the email address is not verified")

@@ -3,14 +3,14 @@
 import re
 from urllib.parse import urlsplit
 
-LONGEST = 2000
+MAX_URI_LENGTH = 2000
 _LOOPBACK = re.compile(r"(http://(?:127\.0\.0\.1|\[::1\]))(?::[0-9]{1,5})?((?:[/?].*)?)")
 
 
 def check_redirect_uri(uri: str) -> str | None:
     """Why an address is none to go back to, or None where it is one: of the web, absolute, without credentials and
     without a fragment (RFC 6749, 3.1.2)."""
-    if len(uri) > LONGEST or not uri.isascii() or any(char.isspace() for char in uri):
+    if len(uri) > MAX_URI_LENGTH or not uri.isascii() or any(char.isspace() for char in uri):
         return "redirect_uri is not valid"
     try:
         parts = urlsplit(uri)

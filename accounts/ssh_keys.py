@@ -18,7 +18,7 @@ ALGORITHMS = (
     "ssh-ed25519",
     SECURITY_KEY,
 )
-LONGEST = 16384
+MAX_KEY_LENGTH = 16384
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,7 +42,7 @@ def parse_public_key(text: str) -> PublicKey:
     Raises `ValueError` with a sentence when it is not one key of a known algorithm.
     """
     parts = text.strip().split(None, 2)
-    if len(text) > LONGEST or len(parts) < 2 or "\n" in text.strip() or "\r" in text.strip():
+    if len(text) > MAX_KEY_LENGTH or len(parts) < 2 or "\n" in text.strip() or "\r" in text.strip():
         raise ValueError("SSH key is not valid")
     algorithm, body = parts[0], parts[1]
     if algorithm not in ALGORITHMS:

@@ -8,7 +8,7 @@ from config.environment import BadVariable, Environment
 
 NEEDED = ("OIDC_ISSUER", "OIDC_CLIENT_ID", "OIDC_CLIENT_SECRET")
 NAME, SCOPES, CLAIM, TYPE, TIMEOUT = "single sign-on", ("openid", "profile", "email"), "sub", "github", 5.0
-LONGEST = 255
+MAX_ISSUER_LENGTH = 255
 _TYPE = re.compile(r"[a-z0-9][a-z0-9_-]{0,31}", re.ASCII)
 
 
@@ -62,8 +62,8 @@ def _check(found: OpenID, production: bool) -> None:
         right = False
     if not right:
         raise BadVariable("OIDC_ISSUER", f"{found.issuer!r} is not an address such as https://id.example.com")
-    if len(found.issuer) > LONGEST:
-        raise BadVariable("OIDC_ISSUER", f"must have at most {LONGEST} characters")
+    if len(found.issuer) > MAX_ISSUER_LENGTH:
+        raise BadVariable("OIDC_ISSUER", f"must have at most {MAX_ISSUER_LENGTH} characters")
     if production and not found.issuer.startswith("https:"):
         raise BadVariable("OIDC_ISSUER", "must begin with https:// in production")
     if "openid" not in found.scopes:

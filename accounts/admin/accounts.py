@@ -9,7 +9,7 @@ from django.db.models.functions import Coalesce
 from django.http import HttpRequest
 from django.utils.safestring import SafeString
 
-from accounts.admin.panels import MOST, account_panels, events_panel, staff
+from accounts.admin.panels import ROWS_SHOWN, account_panels, events_panel, staff
 from accounts.admin.tokens import token_rows
 from accounts.models import Account, Grant, PersonalToken, User
 from accounts.services import account as services
@@ -151,7 +151,7 @@ def users_panel(account: Account) -> Panel:
                 pill("active", GOOD) if user.is_active else pill("suspended", BAD),
                 moment(user.last_login),
             )
-            for user in User.objects.filter(account=account).order_by("pk")[:MOST]
+            for user in User.objects.filter(account=account).order_by("pk")[:ROWS_SHOWN]
         ),
         more=list_of(User, account__id__exact=account.pk),
     )
@@ -162,13 +162,13 @@ def tokens_panel(account: Account) -> Panel:
     return Panel.of(
         "Personal access tokens",
         ("Token", "Label", "User", "Scopes", "Expires"),
-        token_rows(tokens.order_by("-pk")[:MOST], with_user=True),
+        token_rows(tokens.order_by("-pk")[:ROWS_SHOWN], with_user=True),
         more=list_of(PersonalToken, user__account__id__exact=account.pk),
     )
 
 
 def grants_panel(account: Account) -> Panel:
-    grants = Grant.objects.filter(user__account=account).select_related("user").order_by("-pk")[:MOST]
+    grants = Grant.objects.filter(user__account=account).select_related("user").order_by("-pk")[:ROWS_SHOWN]
     return Panel.of(
         "Grants on entities",
         ("User", "Entity", "Level"),

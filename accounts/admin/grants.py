@@ -11,9 +11,9 @@ from accounts.services.grants import named_grants
 from config.admin.pages import is_number
 
 LEVELS = [("", "no access"), *Level.choices]
-SHOWN = 200
+GRANTS_SHOWN = 200
 """Grants on entities that one form shows. What is beyond is changed by the entity's id."""
-MANY = 100
+MAX_IDS = 100
 """Ids that are taken at once."""
 
 
@@ -22,8 +22,8 @@ class IdsField(forms.CharField):
 
     def clean(self, value: Any) -> list[int]:
         words = super().clean(value).replace(",", " ").split()
-        if len(words) > MANY or not all(map(is_number, words)):
-            raise forms.ValidationError(f"Give at most {MANY} ids: numbers, separated by commas.")
+        if len(words) > MAX_IDS or not all(map(is_number, words)):
+            raise forms.ValidationError(f"Give at most {MAX_IDS} ids: numbers, separated by commas.")
         return [int(word) for word in words]
 
 
@@ -34,7 +34,7 @@ class GrantsForm(forms.Form):
     def __init__(self, user: User, data: QueryDict | None = None):
         super().__init__(data)
         self.now = GlobalGrants.objects.filter(user=user).first() or GlobalGrants(user=user)
-        self.held = {each.field: each for each in named_grants(user)[:SHOWN]}
+        self.held = {each.field: each for each in named_grants(user)[:GRANTS_SHOWN]}
         for column in GlobalGrants._meta.concrete_fields:
             if column.primary_key:
                 continue

@@ -12,7 +12,7 @@ from django.utils.html import format_html
 from django.utils.safestring import SafeString
 from django.utils.timezone import now
 
-from accounts.admin.panels import MOST, account_panel, staff
+from accounts.admin.panels import ROWS_SHOWN, account_panel, staff
 from accounts.models import (
     Account,
     Authorization,
@@ -155,7 +155,7 @@ def client_state(client: OAuthClient) -> SafeString:
 
 
 def authorizations_panel(client: OAuthClient) -> Panel:
-    rows = Authorization.objects.filter(client=client).select_related("user").order_by("-pk")[:MOST]
+    rows = Authorization.objects.filter(client=client).select_related("user").order_by("-pk")[:ROWS_SHOWN]
     return Panel.of(
         "Users who let it act",
         ("User", "Scopes", "Since", ""),
@@ -184,7 +184,7 @@ def all_of(model: type[Model], client: OAuthClient, text: str) -> SafeString:
 @account_panel
 def clients_panel(account: Account) -> Panel:
     """The OAuth clients of an account, for its page."""
-    rows = account.oauth_clients.defer(*CLIENT_UNREAD).order_by("-pk")[:MOST]
+    rows = account.oauth_clients.defer(*CLIENT_UNREAD).order_by("-pk")[:ROWS_SHOWN]
     return Panel.of(
         "OAuth clients",
         ("Client", "Label", "Kind", "State"),

@@ -18,7 +18,7 @@ from config.admin.pages import Panel
 AccountPanel = Callable[[Account], Panel]
 
 account_panels: list[AccountPanel] = []
-MOST = 50
+ROWS_SHOWN = 50
 """Rows of a panel; the whole list is a link away."""
 
 EVENT_TONES: dict[str, str] = {

@@ -10,7 +10,7 @@ from django.utils.html import format_html_join
 from django.utils.safestring import SafeString
 from django.utils.timezone import now
 
-from accounts.admin.panels import MOST, entity_link
+from accounts.admin.panels import ROWS_SHOWN, entity_link
 from accounts.admin.tokens import token_rows
 from accounts.models import (
     Authorization,
@@ -88,7 +88,7 @@ def logins_panel(user: User) -> Panel:
 
 
 def devices_panel(user: User, buttons: Buttons) -> Panel:
-    rows = TrustedDevice.objects.active().filter(user=user).defer("digest").order_by("-pk")[:MOST]
+    rows = TrustedDevice.objects.active().filter(user=user).defer("digest").order_by("-pk")[:ROWS_SHOWN]
     return Panel.of(
         "Remembered browsers",
         ("Browser", "Last from", "Last seen", "Until", ""),
@@ -103,7 +103,7 @@ def devices_panel(user: User, buttons: Buttons) -> Panel:
 
 def apps_panel(user: User, buttons: Buttons) -> Panel:
     rows = Authorization.objects.active().filter(user=user).select_related("client")
-    rows = rows.defer("client__client_secret", "client__thumbnail").order_by("-pk")[:MOST]
+    rows = rows.defer("client__client_secret", "client__thumbnail").order_by("-pk")[:ROWS_SHOWN]
     return Panel.of(
         "Apps that may act for them",
         ("App", "Scopes", "Since", "Until", ""),
@@ -116,7 +116,7 @@ def apps_panel(user: User, buttons: Buttons) -> Panel:
 
 
 def tokens_panel(user: User) -> Panel:
-    tokens = PersonalToken.objects.filter(user=user).defer("digest").order_by("-pk")[:MOST]
+    tokens = PersonalToken.objects.filter(user=user).defer("digest").order_by("-pk")[:ROWS_SHOWN]
     return Panel.of(
         "Personal access tokens",
         ("Token", "Label", "Scopes", "Expires"),
@@ -133,7 +133,7 @@ def oauth_tokens_panel(user: User) -> Panel:
         ("Token", "Client", "Scopes", "Expires"),
         (
             (link(token, f"token {token.pk}"), link(token.application), token.scope, moment(token.expires))
-            for token in tokens.defer(*unread).order_by("-pk")[:MOST]
+            for token in tokens.defer(*unread).order_by("-pk")[:ROWS_SHOWN]
         ),
         more=list_of(OAuthAccessToken, user__id__exact=user.pk),
     )
@@ -143,7 +143,7 @@ def keys_panel(user: User) -> Panel:
     return Panel.of(
         "SSH keys",
         ("Label", "Key", "Added"),
-        ((key.label, shortened(key.ssh_key), moment(key.created)) for key in user.ssh_keys.all()[:MOST]),
+        ((key.label, shortened(key.ssh_key), moment(key.created)) for key in user.ssh_keys.all()[:ROWS_SHOWN]),
     )
 
 
@@ -174,5 +174,5 @@ def grants_panel(user: User) -> Panel:
     return Panel.of(
         "Grants on entities",
         ("Entity", "Level"),
-        ((entity_link(each.kind, each.key, each.label), each.level) for each in named_grants(user)[:MOST]),
+        ((entity_link(each.kind, each.key, each.label), each.level) for each in named_grants(user)[:ROWS_SHOWN]),
     )

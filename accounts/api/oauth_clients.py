@@ -12,7 +12,7 @@ from accounts.actors import Actor
 from accounts.api.access import thumbnail_url
 from accounts.api.scopes import READ, WRITE
 from accounts.models import OAuthClient
-from accounts.redirects import LONGEST
+from accounts.redirects import MAX_URI_LENGTH
 from accounts.services import oauth_clients
 from accounts.services.oauth_clients import ClientSpec
 from config.api.access import ACCOUNT_READ, ACCOUNT_WRITE, ANYONE, PUBLIC
@@ -35,7 +35,7 @@ class OAuthClientResource(Resource):
 
     id = CharField(source="client_id", read_only=True)
     label = CharField(source="name", min_length=1, max_length=512)
-    redirect_uri = CharField(source="redirect_uris", max_length=LONGEST)
+    redirect_uri = CharField(source="redirect_uris", max_length=MAX_URI_LENGTH)
     status = ChoiceField(OAuthClient.Status.choices, read_only=True)
     secret = Constant(CharField(), HIDDEN, help_text="Shown when it is made, and never again.")
     thumbnail_url = Computed(URLField(allow_null=True), thumbnail_url, "client_id", "has_thumbnail")

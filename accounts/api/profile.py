@@ -23,7 +23,7 @@ from accounts.api.scopes import WRITE
 from accounts.models import Level, User
 from accounts.services import profile
 from accounts.services.grants import granted_entities
-from accounts.ssh_keys import LONGEST
+from accounts.ssh_keys import MAX_KEY_LENGTH
 from config.api.access import ANY_TOKEN, ANYONE
 from config.api.fields import Absent
 from config.api.paths import BIGGEST, PathParameters
@@ -61,7 +61,7 @@ class ProfileResource(Resource):
     ip_whitelist_enabled = BooleanField(help_text="Cannot be enabled any more.")
     lish_auth_method = ChoiceField(User.LishAuthMethod.choices)
     authorized_keys = ListField(
-        child=CharField(max_length=LONGEST), max_length=100, source="lish_authorized_keys", allow_null=True
+        child=CharField(max_length=MAX_KEY_LENGTH), max_length=100, source="lish_authorized_keys", allow_null=True
     )
     two_factor_auth = BooleanField(help_text="Here it can only be turned off.")
     restricted = BooleanField(help_text="A user may restrict itself, and never lift that.")

@@ -28,7 +28,7 @@ from accounts.services.users import password_path
 from config.client_address import network_of
 from config.errors import Invalid
 
-MOST = 5
+MAX_MAILS = 5
 """Users of one email address that are sent a mail at once."""
 
 
@@ -101,7 +101,7 @@ class ForgottenView(Page, FormView):
             known = User.objects.filter(
                 Q(username__iexact=name) | Q(email__iexact=name), authentication_type=User.PASSWORD
             )
-            for user in known.filter(is_active=True).order_by("pk")[:MOST]:
+            for user in known.filter(is_active=True).order_by("pk")[:MAX_MAILS]:
                 # counted for each user too, unsaid: else many addresses could fill somebody's mailbox
                 if attempts.count("password_mail", f"user:{user.pk}"):
                     outbox.mail(user, "password_reset", {"path": password_path(user)})

@@ -14,7 +14,7 @@ from accounts.pages.forms import add_problems
 from accounts.services import security_questions as questions
 from config.errors import Invalid
 
-SHORTEST, LONGEST = 3, 17
+MIN_ANSWER_LENGTH, MAX_ANSWER_LENGTH = 3, 17
 """Characters of an answer."""
 NUMBERS = range(questions.ANSWERED_AT_A_TIME)
 
@@ -29,7 +29,7 @@ class QuestionsForm(forms.Form):
                 label=f"Question {number + 1}", choices=list(questions.QUESTIONS.items()), coerce=int
             )
             self.fields[f"response_{number}"] = forms.CharField(
-                label=f"Answer {number + 1}", min_length=SHORTEST, max_length=LONGEST,
+                label=f"Answer {number + 1}", min_length=MIN_ANSWER_LENGTH, max_length=MAX_ANSWER_LENGTH,
                 widget=forms.TextInput(attrs={"autocomplete": "off", "spellcheck": "false"}),
             )  # fmt: skip
 

@@ -15,7 +15,7 @@ from accounts.pages.forms import add_problems
 from accounts.services import ssh_keys
 from config.errors import Invalid
 
-LONGEST_LABEL = SSHKey._meta.get_field("label").max_length
+MAX_LABEL_LENGTH = SSHKey._meta.get_field("label").max_length
 
 
 class SSHKeyForm(forms.Form):
@@ -29,7 +29,7 @@ class SSHKeyForm(forms.Form):
         ),
     )  # fmt: skip
     label = forms.CharField(
-        required=False, max_length=LONGEST_LABEL, label="Label (optional)",
+        required=False, max_length=MAX_LABEL_LENGTH, label="Label (optional)",
         help_text="Left empty, it is the comment at the end of the key.",
         widget=forms.TextInput(attrs={"autocomplete": "off"}),
     )  # fmt: skip

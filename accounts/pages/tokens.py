@@ -45,7 +45,7 @@ class TokenForm(forms.Form):
     """What a token is called, what it may do and until when. It says what the service would, of all at once."""
 
     label = forms.CharField(
-        max_length=tokens.LONGEST_LABEL, help_text="What will use it, so that you know it again.",
+        max_length=tokens.MAX_LABEL_LENGTH, help_text="What will use it, so that you know it again.",
         error_messages={"required": tokens.WRONG_LABEL, "max_length": tokens.WRONG_LABEL},
         widget=forms.TextInput(attrs={"autocomplete": "off"}),
     )  # fmt: skip

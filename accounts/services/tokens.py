@@ -14,9 +14,9 @@ from accounts.services.events import EntityRef, record_event
 from config.errors import Denied, Missing, Problems
 
 BYTES = 32
-SHOWN = 16
-LONGEST_LABEL = 100
-WRONG_LABEL = f"Label must be 1-{LONGEST_LABEL} characters"
+PREFIX_LENGTH = 16
+MAX_LABEL_LENGTH = 100
+WRONG_LABEL = f"Label must be 1-{MAX_LABEL_LENGTH} characters"
 
 
 @transaction.atomic
@@ -46,7 +46,7 @@ def create_token(
         label=label,
         scopes=" ".join(granted),
         digest=hashlib.sha256(readable.encode()).hexdigest(),
-        prefix=readable[:SHOWN],
+        prefix=readable[:PREFIX_LENGTH],
         expiry=expiry,
     )
     _record(actor, user, "token_create", token_ref(token))
@@ -84,7 +84,7 @@ def token_ref(token: PersonalToken) -> EntityRef:
 
 
 def _check_label(problems: Problems, label: str) -> None:
-    if not 1 <= len(label) <= LONGEST_LABEL:
+    if not 1 <= len(label) <= MAX_LABEL_LENGTH:
         problems.add("label", WRONG_LABEL)
 
 

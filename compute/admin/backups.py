@@ -16,7 +16,7 @@ TONES: dict[str, str] = {
     Status.SUCCESSFUL: GOOD, Status.FAILED: BAD, Status.PENDING: BUSY, Status.RUNNING: BUSY,
     Status.NEEDS_POST_PROCESSING: BUSY,
 }  # fmt: skip
-SHOWN = 20
+BACKUPS_SHOWN = 20
 
 
 def delete(request: HttpRequest, backup: Backup) -> str:
@@ -30,7 +30,7 @@ def status_pill(backup: Backup) -> SafeString:
 
 def backups_panel(instance: Instance) -> Panel:
     """The instance's newest backups, on its page."""
-    rows = Backup.objects.filter(instance=instance).order_by("-pk")[:SHOWN]
+    rows = Backup.objects.filter(instance=instance).order_by("-pk")[:BACKUPS_SHOWN]
     return Panel.of(
         "Backups",
         ("Backup", "Type", "Kept as", "Status", "Region", "Finished", "Message"),

@@ -5,7 +5,7 @@ from django.http import HttpRequest
 from django.utils.html import format_html_join
 from django.utils.safestring import SafeString
 
-from accounts.admin.panels import MOST, account_panel, staff
+from accounts.admin.panels import ROWS_SHOWN, account_panel, staff
 from accounts.models import Account
 from compute.admin.timeline import story
 from compute.models import Domain, Job
@@ -15,7 +15,7 @@ from config.admin.display import GOOD, NOTHING, link, list_of, moment, pill
 from config.admin.pages import Panel, ReadOnlyPage
 from config.admin.verbs import Verb
 
-SHOWN = 200
+LINES_SHOWN = 200
 """Lines of a zone, at most, on a domain's page."""
 
 
@@ -45,8 +45,8 @@ def status_pill(domain: Domain) -> SafeString:
 def zone_panel(domain: Domain) -> Panel:
     """The zone as name servers have it, as far as it fits."""
     lines = zone_files.lines(domain)
-    title = "Zone" if len(lines) <= SHOWN else f"Zone (the first {SHOWN} of {len(lines)} lines)"
-    return Panel.of(title, ("Line",), ((line,) for line in lines[:SHOWN]))
+    title = "Zone" if len(lines) <= LINES_SHOWN else f"Zone (the first {LINES_SHOWN} of {len(lines)} lines)"
+    return Panel.of(title, ("Line",), ((line,) for line in lines[:LINES_SHOWN]))
 
 
 def no_buttons(job: Job) -> str:
@@ -106,7 +106,7 @@ class DomainPage(ReadOnlyPage):
 @account_panel
 def account_domains_panel(account: Account) -> Panel:
     """The account's newest domains, on its page."""
-    rows = Domain.objects.filter(account=account).order_by("-pk")[:MOST]
+    rows = Domain.objects.filter(account=account).order_by("-pk")[:ROWS_SHOWN]
     return Panel.of(
         "Domains",
         ("Name", "Id", "Status", "Type", "Changed"),

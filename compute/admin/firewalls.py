@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 PATIENCE = timedelta(seconds=30)
 """Longer than this no host is behind that answers."""
-SHOWN = 100
+DEVICES_SHOWN = 100
 
 
 def behind() -> Q:
@@ -108,7 +108,7 @@ class FirewallPage(ReadOnlyPage):
 
     def panels(self, request: HttpRequest, obj: Firewall) -> list[Panel]:
         """The instances it is on, and whether their hosts filter by it."""
-        devices = obj.devices.select_related("instance", "instance__packet_filter").order_by("pk")[:SHOWN]
+        devices = obj.devices.select_related("instance", "instance__packet_filter").order_by("pk")[:DEVICES_SHOWN]
         rows = (
             (
                 link(each.instance),

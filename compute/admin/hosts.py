@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 FULL = 0.95
 """The share of a host's memory, cores or disk in use from which on it counts as full."""
-SHOWN = 50
+RESERVATIONS_SHOWN = 50
 
 
 def begin_maintenance(request: HttpRequest, host: Host) -> str:
@@ -169,7 +169,11 @@ class HostPage(Page):
 
 def reservations_panel(host: Host) -> Panel:
     """The largest of what instances hold of the host; one that is moving holds some of two."""
-    rows = Reservation.objects.filter(host=host).select_related("instance").order_by("-memory", "pk")[:SHOWN]
+    rows = (
+        Reservation.objects.filter(host=host)
+        .select_related("instance")
+        .order_by("-memory", "pk")[:RESERVATIONS_SHOWN]
+    )
     found: list[tuple[Any, ...]] = [
         (link(row.instance), f"{row.memory} MB", row.vcpus, f"{row.disk} MB", row.instance.host_id == host.pk)
         for row in rows

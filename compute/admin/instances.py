@@ -10,7 +10,7 @@ from django.http import HttpRequest
 from django.utils.html import format_html, format_html_join
 from django.utils.safestring import SafeString
 
-from accounts.admin.panels import MOST, account_panel, staff
+from accounts.admin.panels import ROWS_SHOWN, account_panel, staff
 from accounts.models import Account, User
 from compute.admin.backups import backups_panel
 from compute.admin.firewalls import firewalls_panel
@@ -217,7 +217,7 @@ def addresses_panel(instance: Instance) -> Panel:
 @account_panel
 def instances_panel(account: Account) -> Panel:
     """The account's newest instances, on its page."""
-    rows = Instance.objects.filter(account=account).select_related("type").order_by("-pk")[:MOST]
+    rows = Instance.objects.filter(account=account).select_related("type").order_by("-pk")[:ROWS_SHOWN]
     return Panel.of(
         "Instances",
         ("Label", "Id", "Status", "Region", "Type", "IPv4", "Created"),

@@ -8,7 +8,7 @@ from django.http import HttpRequest
 from django.utils.html import format_html_join
 from django.utils.safestring import SafeString
 
-from accounts.admin.panels import MOST, account_panel, staff
+from accounts.admin.panels import ROWS_SHOWN, account_panel, staff
 from accounts.models import Account
 from compute.admin.instances import addresses, ipv4
 from compute.models import NodeBalancer, NodeBalancerConfig, NodeBalancerNode
@@ -139,7 +139,7 @@ class NodeBalancerPage(ReadOnlyPage):
 @account_panel
 def balancers_panel(account: Account) -> Panel:
     """The account's newest load balancers, on its page."""
-    rows = counted(NodeBalancer.objects.filter(account=account)).order_by("-pk")[:MOST]
+    rows = counted(NodeBalancer.objects.filter(account=account)).order_by("-pk")[:ROWS_SHOWN]
     return Panel.of(
         "Load balancers",
         ("Label", "Id", "Region", "IPv4", "Nodes", "Created"),

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
     from compute.admin.job_status import StandingColumns
 
-MOST = 50
+ENTRIES_SHOWN = 50
 
 Buttons = Callable[[Job], Any]
 
@@ -34,15 +34,15 @@ def story(kind: str, key: int, account_id: int, jobs: QuerySet[Job], buttons: Bu
     `buttons` renders what can be done to a live job.
     """
     about = {"entity_type": kind, "entity_id": key}
-    events = Event.objects.filter(account_id=account_id, **about).order_by("-pk")[:MOST]
-    newest = with_standing(jobs).select_related("instance").order_by("-pk")[:MOST]
+    events = Event.objects.filter(account_id=account_id, **about).order_by("-pk")[:ENTRIES_SHOWN]
+    newest = with_standing(jobs).select_related("instance").order_by("-pk")[:ENTRIES_SHOWN]
     entries = [(job.created, 1, job.pk, _job_row(job, buttons)) for job in newest]
     entries += [(event.created, 0, event.pk, _event_row(event)) for event in events]
     entries.sort(key=lambda entry: entry[:3], reverse=True)
     return Panel(
         "Jobs and events",
         ("When", "What", "State", "Where it stands", ""),
-        [entry[-1] for entry in entries[:MOST]],
+        [entry[-1] for entry in entries[:ENTRIES_SHOWN]],
         more=list_of(Event, account__id__exact=account_id, **about),
         empty="Nothing happened yet.",
     )

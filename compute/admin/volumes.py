@@ -5,7 +5,7 @@ from django.http import HttpRequest
 from django.utils.html import format_html_join
 from django.utils.safestring import SafeString
 
-from accounts.admin.panels import MOST, account_panel, staff
+from accounts.admin.panels import ROWS_SHOWN, account_panel, staff
 from accounts.models import Account
 from compute.admin.jobs import job_buttons, started
 from compute.admin.timeline import story
@@ -114,7 +114,7 @@ def volumes_panel(instance: Instance) -> Panel:
 @account_panel
 def account_volumes_panel(account: Account) -> Panel:
     """The account's newest volumes, on its page."""
-    rows = Volume.objects.filter(account=account).select_related("instance").order_by("-pk")[:MOST]
+    rows = Volume.objects.filter(account=account).select_related("instance").order_by("-pk")[:ROWS_SHOWN]
     return Panel.of(
         "Volumes",
         ("Label", "Id", "Status", "Region", "Size", "Instance", "Created"),

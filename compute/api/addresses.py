@@ -7,7 +7,7 @@ from django.conf import settings
 from drf_spectacular.utils import extend_schema_field
 from rest_framework.serializers import BooleanField, CharField, ChoiceField, IntegerField, IPAddressField, ListField
 
-from compute.services.common.dns_names import LONGEST
+from compute.services.common.dns_names import MAX_NAME_LENGTH
 from compute.services.networking.addresses import default_rdns
 from compute.services.networking.ranges import SIZES
 from config.api.fields import Computed, Constant
@@ -118,7 +118,7 @@ class AddressAllocation(AddressRequest):
 
 
 class RdnsRequest(Resource):
-    rdns = CharField(allow_null=True, max_length=LONGEST, help_text="Null restores the platform's.")
+    rdns = CharField(allow_null=True, max_length=MAX_NAME_LENGTH, help_text="Null restores the platform's.")
 
 
 class AssignmentRequest(Resource):

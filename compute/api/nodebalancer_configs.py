@@ -13,7 +13,7 @@ from accounts.actors import Actor
 from compute.api.nodebalancer_nodes import READ, WRITE, BalancerNodeResource, RebuiltNode, its_balancer, node_wish
 from compute.models import NodeBalancer, NodeBalancerConfig, NodeBalancerNode
 from compute.services.nodebalancers import configs
-from compute.services.nodebalancers.certificates import LONGEST
+from compute.services.nodebalancers.certificates import MAX_PEM_LENGTH
 from compute.services.nodebalancers.configs import REDACTED, ConfigWish
 from config.api.access import READ_ONLY, READ_WRITE
 from config.api.fields import Annotated, Computed
@@ -41,7 +41,7 @@ def redacted(fingerprint: str) -> str | None:
 
 def pem(what: str) -> CharField:
     return CharField(
-        max_length=LONGEST, allow_null=True, allow_blank=True, required=False,
+        max_length=MAX_PEM_LENGTH, allow_null=True, allow_blank=True, required=False,
         help_text=f"{what}, as PEM. Needed with https; in answers `{REDACTED}`, which sent back changes nothing.",
     )  # fmt: skip
 

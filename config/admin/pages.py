@@ -23,17 +23,17 @@ LONGEST_ID = 18
 
 
 class CappedPaginator(Paginator):
-    """Counts at most `MOST` rows, so that a list of millions opens as fast as a short one.
+    """Counts at most `MAX_COUNTED` rows, so that a list of millions opens as fast as a short one.
 
     What lies beyond is found by searching and filtering, not by turning a hundred pages.
     """
 
-    MOST = 10_000
+    MAX_COUNTED = 10_000
 
     @cached_property
     def count(self) -> int:
         rows = cast(QuerySet, self.object_list)
-        return rows.order_by().values("pk")[: self.MOST].count()
+        return rows.order_by().values("pk")[: self.MAX_COUNTED].count()
 
 
 class ClosedFilter(admin.RelatedFieldListFilter):

@@ -27,7 +27,7 @@ from django.utils.safestring import SafeString
 from config.admin.display import page_of
 from config.errors import Denied, DomainError, Problem
 
-MOST = 100
+MAX_SELECTED = 100
 """How many objects one action of a list takes: each is a transaction of its own."""
 
 
@@ -170,9 +170,9 @@ class VerbsMixin(admin.ModelAdmin):
         return actions
 
     def _use_on_all(self, request: HttpRequest, verb: Verb, rows: QuerySet) -> HttpResponse | None:
-        objects = list(rows[: MOST + 1])
-        if len(objects) > MOST:
-            messages.error(request, f"Nothing was done: select at most {MOST} at a time.")
+        objects = list(rows[: MAX_SELECTED + 1])
+        if len(objects) > MAX_SELECTED:
+            messages.error(request, f"Nothing was done: select at most {MAX_SELECTED} at a time.")
             return None
         if verb.confirm and "confirmed" not in request.POST:
             return self._ask(request, verb, objects, cancel=request.get_full_path(), action=verb.name)

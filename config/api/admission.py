@@ -47,7 +47,7 @@ A = TypeVar("A", bound=access.Caller)
 class _KnownUsers:
     """The user of each token that this process has seen. Keeps no token, only Python's salted hash of it."""
 
-    MOST = 50_000  # tokens; more than that are forgotten all at once
+    MAX_KNOWN = 50_000  # tokens; more than that are forgotten all at once
 
     def __init__(self) -> None:
         self.known: dict[int, int] = {}
@@ -61,7 +61,7 @@ class _KnownUsers:
         if user is None:
             self.known.pop(hash(header), None)
         else:
-            if len(self.known) >= self.MOST:
+            if len(self.known) >= self.MAX_KNOWN:
                 self.known.clear()
             self.known[hash(header)] = user
 

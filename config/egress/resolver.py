@@ -20,7 +20,7 @@ from config.egress.guard import Address
 LOCAL: Address = ipaddress.IPv4Address("127.0.0.1")
 GRACE = 1.0
 """Seconds that the second answer gets once the first has come."""
-LONGEST = 4096
+MAX_ANSWER_BYTES = 4096
 """Bytes, at most, of an answer that is read: some 250 addresses. One of 64 KB takes a good part of a second, in
 which the prober's loop does nothing else, so that whoever has a name server could bring it to a stand."""
 NO_ANSWER = (dns.exception.Timeout, dns.resolver.NoNameservers, OSError)
@@ -53,13 +53,13 @@ class _Stream(dns.asyncbackend.StreamSocket):
         await self._real.close()
 
     async def recv(self, size: int, timeout: float | None) -> bytes:
-        if size > LONGEST:
+        if size > MAX_ANSWER_BYTES:
             raise _TooLong
         return await self._real.recv(size, timeout)
 
 
 class _Bounded(Backend):
-    """Makes connections that read no answer which is longer than `LONGEST`."""
+    """Makes connections that read no answer which is longer than `MAX_ANSWER_BYTES`."""
 
     async def make_socket(self, af: int, socktype: int, *args: Any, **kwargs: Any) -> Any:
         made = await super().make_socket(af, socktype, *args, **kwargs)

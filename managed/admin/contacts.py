@@ -11,7 +11,7 @@ from config.admin.pages import Panel, ReadOnlyPage, is_number
 from managed.admin.service_status import status_pill
 from managed.models import Contact, Service
 
-SHOWN = 50
+SERVICES_SHOWN = 50
 
 
 @admin.register(Contact)
@@ -46,6 +46,6 @@ def services_panel(contact: Contact) -> Panel:
     return Panel.of(
         "Is told of",
         ("Service", "Status"),
-        ((link(service), status_pill(service)) for service in consulted.order_by("label")[:SHOWN]),
+        ((link(service), status_pill(service)) for service in consulted.order_by("label")[:SERVICES_SHOWN]),
         empty="Nothing: no service consults this group.",
     )

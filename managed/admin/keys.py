@@ -21,7 +21,7 @@ from managed.admin.reveal import Revealed, RevealPage, decryptions_panel
 from managed.models import ComputeSettings, KeyPair
 from managed.services import keys
 
-SHOWN = 50
+INSTANCES_SHOWN = 50
 
 
 @admin.register(KeyPair)
@@ -86,7 +86,11 @@ class ComputeSettingsPage(ReadOnlyPage):
 
 def access_panel(account: Account) -> Panel:
     """How staff get into each compute of an account, the newest first. One query."""
-    own = Instance.objects.filter(account=account).select_related("managed_settings").order_by("-pk")[:SHOWN]
+    own = (
+        Instance.objects.filter(account=account)
+        .select_related("managed_settings")
+        .order_by("-pk")[:INSTANCES_SHOWN]
+    )
     return Panel.of(
         "Computes, and how staff get in",
         ("Compute", "Staff may log in", "By", "Chosen"),

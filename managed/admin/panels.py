@@ -4,7 +4,7 @@ from django.db.models import Model
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
 
-from accounts.admin.panels import MOST, account_panel
+from accounts.admin.panels import ROWS_SHOWN, account_panel
 from accounts.models import Account
 from config.admin.display import BAD, link, list_of, moment, pill
 from config.admin.pages import Panel, Row
@@ -18,7 +18,7 @@ OFF = "Managed is off for this account."
 @account_panel
 def services_panel(account: Account) -> Panel:
     """The services of an account, those in trouble first."""
-    found = Service.objects.filter(account=account).order_by("-status", "-pk")[:MOST]
+    found = Service.objects.filter(account=account).order_by("-status", "-pk")[:ROWS_SHOWN]
     return Panel(
         "Managed services",
         ("Service", "Status", "Address", "Checked", "Error"),
@@ -40,7 +40,7 @@ def services_panel(account: Account) -> Panel:
 @account_panel
 def contacts_panel(account: Account) -> Panel:
     """Whom to call."""
-    found = Contact.objects.filter(account=account).order_by("group", "name")[:MOST]
+    found = Contact.objects.filter(account=account).order_by("group", "name")[:ROWS_SHOWN]
     return Panel.of(
         "Managed contacts",
         ("Name", "Group", "Email", "Phone", "Second phone"),

@@ -28,7 +28,7 @@ from managed.services.decryptions import LONGEST_REASON, newest
 
 Holder = Credential | KeyPair
 LABEL = "Decrypt"
-SHOWN = 25
+DECRYPTIONS_SHOWN = 25
 
 
 @dataclass(frozen=True, slots=True)
@@ -141,7 +141,7 @@ def reveal_address(obj: Holder, back: str = "") -> str:
 def decryptions_panel(obj: Holder) -> Panel:
     """Who read it, and why: the newest of them."""
     name = "credential" if isinstance(obj, Credential) else "key_pair"
-    rows = Decryption.objects.filter(**{name: obj.pk}).order_by("-pk")[:SHOWN]
+    rows = Decryption.objects.filter(**{name: obj.pk}).order_by("-pk")[:DECRYPTIONS_SHOWN]
     return Panel.of(
         "Decryptions",
         ("When", "By", "Why"),

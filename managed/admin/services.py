@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 
     from managed.admin.service_status import Clocked
 
-SHOWN = 15
+ROWS_SHOWN = 15
 PERIODS = {"Last 24 hours": history.DAY, "Last 7 days": history.WEEK, "Last 30 days": history.MONTH}
 
 
@@ -292,7 +292,7 @@ def issues_panel(service: Service) -> Panel:
                 moment(issue.closed),
                 ticket_link(issue.ticket),
             )
-            for issue in found.select_related("ticket").order_by("-pk")[:SHOWN]
+            for issue in found.select_related("ticket").order_by("-pk")[:ROWS_SHOWN]
         ),
         more=list_of(Issue, account__id__exact=service.account_id),
     )  # fmt: skip
@@ -300,7 +300,7 @@ def issues_panel(service: Service) -> Panel:
 
 def events_panel(service: Service) -> Panel:
     of = {"entity_type": "managed_service", "entity_id": service.pk}
-    found = Event.objects.filter(account=service.account_id, **of).order_by("-pk")[:SHOWN]
+    found = Event.objects.filter(account=service.account_id, **of).order_by("-pk")[:ROWS_SHOWN]
     return Panel.of(
         "Events",
         ("When", "Action", "Status", "By", "Message"),

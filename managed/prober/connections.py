@@ -15,7 +15,7 @@ from aiohttp.streams import StreamReader
 
 from managed.prober.text import PREFIX
 
-MOST = 8 * PREFIX
+MAX_BYTES = 8 * PREFIX
 """Bytes, at most, that come over one connection: the text that is looked for, in the smallest of chunks."""
 HEAD = 256 * 1024
 """Of these until the headers are whole, which are kept until then: some servers are slow with the last of them."""
@@ -41,7 +41,7 @@ class _Handler(ResponseHandler):
     def __init__(self, connector: Connector, loop: asyncio.AbstractEventLoop):
         super().__init__(loop=loop)
         self._connector = connector
-        self._left, self._head, self._interim, self._begun = MOST, HEAD, INTERIM, False
+        self._left, self._head, self._interim, self._begun = MAX_BYTES, HEAD, INTERIM, False
 
     def data_received(self, data: bytes) -> None:
         """Read what came: until the answer has begun in pieces, so that not thousands of interim ones are read."""

@@ -12,7 +12,7 @@ from managed.models import Service
 
 PORTS = {"http": 80, "https": 443}
 NOT_VALID = "address is not valid"
-LONGEST = 100
+MAX_ADDRESS_LENGTH = 100
 """Characters of an address, at most."""
 _IN_BRACKETS = re.compile(r"\[[0-9A-Fa-f:.]+\](:[0-9]*)?")
 
@@ -37,8 +37,8 @@ class Target:
 def normalised(service_type: str, address: str) -> str:
     """An address as it is kept: without a fragment. Raises `Invalid` on ``address``."""
     kept = parse(service_type, address).url or address.strip()
-    if len(kept) > LONGEST:  # the one spelling of an IPv6 address may be longer than the given one
-        raise Invalid(f"address must be at most {LONGEST} characters", "address")
+    if len(kept) > MAX_ADDRESS_LENGTH:  # the one spelling of an IPv6 address may be longer than the given one
+        raise Invalid(f"address must be at most {MAX_ADDRESS_LENGTH} characters", "address")
     return kept
 
 

@@ -20,7 +20,7 @@ from config.db.statements import Statement, SymbolicPath, bindings, page_of
 from config.middleware import tidied
 from tags import resources
 from tags.models import Tag, Tagging
-from tags.services import LONGEST, SHORTEST, labels
+from tags.services import MAX_LABEL_LENGTH, MIN_LABEL_LENGTH, labels
 
 READ = "account:read_only"
 WRITE = "account:read_write"
@@ -29,7 +29,7 @@ LARGEST = BigIntegerField.MAX_BIGINT
 
 
 class TagResource(Resource):
-    label = CharField(min_length=SHORTEST, max_length=LONGEST)
+    label = CharField(min_length=MIN_LABEL_LENGTH, max_length=MAX_LABEL_LENGTH)
 
     class Meta:
         filterable = ("label",)

@@ -9,7 +9,7 @@ from accounts.actors import Actor
 from config.errors import Denied, Problems
 from tags.models import Tag, Tagging
 
-SHORTEST, LONGEST = 3, 50
+MIN_LABEL_LENGTH, MAX_LABEL_LENGTH = 3, 50
 
 
 class Tagged(Protocol):
@@ -31,8 +31,8 @@ def check_may_tag(actor: Actor) -> None:
 def check_labels(labels: Iterable[str]) -> Iterator[tuple[int, str]]:
     """The position and the reason of each label that is not 3..50 characters long."""
     for index, label in enumerate(labels):
-        if not SHORTEST <= len(label) <= LONGEST:
-            yield index, f"Tag must be {SHORTEST}-{LONGEST} characters"
+        if not MIN_LABEL_LENGTH <= len(label) <= MAX_LABEL_LENGTH:
+            yield index, f"Tag must be {MIN_LABEL_LENGTH}-{MAX_LABEL_LENGTH} characters"
 
 
 def check_tags(actor: Actor, labels: Iterable[str], problems: Problems) -> None:

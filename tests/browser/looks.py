@@ -69,7 +69,7 @@ const done = arguments[0]
 const words = found => `${found.id}: ${found.nodes.map(node => node.html.slice(0, 120)).join(' ')}`
 axe.run().then(({violations}) => done(violations.map(words)), error => done([String(error)]))
 """
-MOST = 60
+MAX_STEPS = 60
 
 
 def check(visitor: Visitor) -> None:
@@ -109,7 +109,7 @@ def _check_focus(visitor: Visitor) -> None:
     """Tab from the top through everything: each stop shows that it is one."""
     visitor.driver.execute_script("document.activeElement.blur(); window.getSelection().removeAllRanges()")
     stops = []
-    for _ in range(MOST):
+    for _ in range(MAX_STEPS):
         visitor.keys(Keys.TAB)
         stop = visitor.driver.execute_script(OUTLINE)
         if stop is None or stop[0] in [seen for seen, _ in stops]:

@@ -11,8 +11,8 @@ VALID_SECONDS = (
 """What zones and records may have; 0 is the platform's default. Whatever lies between is rounded up."""
 DEFAULTS = {"expire_sec": 1209600, "refresh_sec": 14400, "retry_sec": 14400, "ttl_sec": 86400}
 """What 0 stands for, in seconds."""
-LONGEST = 253
-LONGEST_LABEL = 63
+MAX_NAME_LENGTH = 253
+MAX_LABEL_LENGTH = 63
 
 ZONE = re.compile(r"(\*\.)?([a-zA-Z0-9-_]{1,63}\.)+([a-zA-Z]{2,3}\.)?([a-zA-Z]{2,16}|xn--[a-zA-Z0-9]+)", re.ASCII)
 """The contract's pattern of a domain."""
@@ -22,7 +22,11 @@ _NAME_LABEL = re.compile(r"(?!-)[A-Za-z0-9_-]{1,63}(?<!-)", re.ASCII)
 
 def is_zone(name: str) -> bool:
     """Whether this can be a domain of the platform's."""
-    return len(name) <= LONGEST and ZONE.fullmatch(name) is not None and _all(_NAME_LABEL, name.removeprefix("*."))
+    return (
+        len(name) <= MAX_NAME_LENGTH
+        and ZONE.fullmatch(name) is not None
+        and _all(_NAME_LABEL, name.removeprefix("*."))
+    )
 
 
 def is_suffix(name: str) -> bool:
@@ -46,18 +50,18 @@ def is_alias(name: str) -> bool:
     """Whether something can be looked up by this name: labels with underscores among them, and no wildcard."""
     bare = name.removesuffix(".")
     # what ends with a number is an IPv4 address
-    return 0 < len(name) <= LONGEST and _all(_NAME_LABEL, bare) and not bare.rpartition(".")[2].isdigit()
+    return 0 < len(name) <= MAX_NAME_LENGTH and _all(_NAME_LABEL, bare) and not bare.rpartition(".")[2].isdigit()
 
 
 def is_mailbox(email: str) -> bool:
     """Whether an SOA record can have this address: its user is one label there, in front of a host's name."""
     user, _, host = email.rpartition("@")
-    return 0 < len(user) <= LONGEST_LABEL and user.isascii() and is_host(host) and len(email) <= LONGEST
+    return 0 < len(user) <= MAX_LABEL_LENGTH and user.isascii() and is_host(host) and len(email) <= MAX_NAME_LENGTH
 
 
 def is_name(name: str) -> bool:
     """Whether a record can have this name: one to look up, or a wildcard in front of one."""
-    return len(name) <= LONGEST and is_alias("x" if name == "*" else name.removeprefix("*."))
+    return len(name) <= MAX_NAME_LENGTH and is_alias("x" if name == "*" else name.removeprefix("*."))
 
 
 def relative(name: str, zone: str) -> str:

@@ -11,14 +11,14 @@ from accounts.actors import Actor
 from accounts.services.events import record_event
 from compute.models import Domain, DomainRecord
 from compute.refs import domain_ref, record_ref
-from compute.services.common.dns_names import LONGEST_LABEL, is_alias, is_host, is_name, relative, seconds
+from compute.services.common.dns_names import MAX_LABEL_LENGTH, is_alias, is_host, is_name, relative, seconds
 from compute.services.domains.domains import lock_domain, touch
 from config.errors import Invalid, Missing, Problems
 
 Type = DomainRecord.Type
 LONGEST_TEXT = 4096
 """Characters of a TXT record. Zone files split it into the strings of 255 that the DNS has."""
-MOST = 12_000
+MAX_RECORDS = 12_000
 """Records of one domain."""
 LONGEST_NAME = 100
 """Characters of a name below its zone."""
@@ -35,8 +35,8 @@ def create(actor: Actor, domain: Domain, values: Mapping[str, Any]) -> DomainRec
     locked = lock_domain(domain.pk)
     if locked.type != Domain.Type.MASTER:
         raise Invalid("A slave domain has the records of its masters, and none of its own.")
-    if locked.records.count() >= MOST:
-        raise Invalid(f"A domain has at most {MOST} records.")
+    if locked.records.count() >= MAX_RECORDS:
+        raise Invalid(f"A domain has at most {MAX_RECORDS} records.")
     record = DomainRecord(domain=locked)
     _apply(record, locked, values)
     record.save(force_insert=True)
@@ -158,7 +158,7 @@ def _service(record: DomainRecord, problems: Problems) -> None:
     below = record.name.split(".")[2:] if record.name.startswith("_") else []
     for field in ("service", "protocol"):
         value = getattr(record, field) or ""
-        if not _SERVICE.fullmatch(value) or len(value.removeprefix("_")) > LONGEST_LABEL - 1:
+        if not _SERVICE.fullmatch(value) or len(value.removeprefix("_")) > MAX_LABEL_LENGTH - 1:
             problems.add(field, f"{field} is not valid" if value else f"{field} is required")
         setattr(record, field, f"_{value.removeprefix('_').lower()}")
     if not problems:

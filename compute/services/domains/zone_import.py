@@ -22,7 +22,7 @@ from compute.refs import domain_ref
 from compute.services.common.dns_names import is_host, is_mailbox, is_zone, relative
 from compute.services.domains import domains
 from compute.services.domains.domains import DomainSpec
-from compute.services.domains.records import LONGEST_NAME, LONGEST_TEXT, MOST, check
+from compute.services.domains.records import LONGEST_NAME, LONGEST_TEXT, MAX_RECORDS, check
 from config.egress import guard, resolver
 from config.errors import Invalid
 
@@ -85,8 +85,8 @@ def _bounded(messages: Iterable[dns.message.Message]) -> Iterator[dns.message.Me
     for message in messages:
         received += sum(map(len, message.answer))
         size += len(message.wire or b"")
-        if received > MOST or size > LARGEST:
-            raise Invalid(f"A domain has at most {MOST} records, in {LARGEST >> 20} MiB.", FIELD)
+        if received > MAX_RECORDS or size > LARGEST:
+            raise Invalid(f"A domain has at most {MAX_RECORDS} records, in {LARGEST >> 20} MiB.", FIELD)
         yield message
 
 

@@ -12,7 +12,7 @@ from compute.services.common.locks import lock_idle
 from compute.services.common.password_strength import WEAK, is_strong
 from config.errors import Invalid, Missing
 
-LONGEST = 128
+MAX_PASSWORD_LENGTH = 128
 """Characters."""
 
 
@@ -45,8 +45,10 @@ def reset_on(actor: Actor, disk: Disk, password: str) -> Job:
 
 
 def _check(password: str, field: str) -> None:
-    if len(password) > LONGEST:
-        raise Invalid(f"{field.replace('_', ' ').capitalize()} must be at most {LONGEST} characters", field)
+    if len(password) > MAX_PASSWORD_LENGTH:
+        raise Invalid(
+            f"{field.replace('_', ' ').capitalize()} must be at most {MAX_PASSWORD_LENGTH} characters", field
+        )
     if not is_strong(password):
         raise Invalid(WEAK, field)
 

@@ -9,7 +9,7 @@ from compute.services.common.regions import VLANS
 from config.errors import Problems
 from regions.models import Region
 
-MOST = 3
+MAX_INTERFACES = 3
 PUBLIC, VLAN = "public", "vlan"
 LABEL = re.compile(r"[A-Za-z0-9-]{1,64}", re.ASCII)
 
@@ -24,7 +24,7 @@ def check_interfaces(
     ``interfaces`` and ``interfaces[0].label``; what it returns is good only where there are none. An unknown
     `region` (None) is the caller's problem.
     """
-    if len(interfaces) > MOST:
+    if len(interfaces) > MAX_INTERFACES:
         problems.add("interfaces", "At most three interfaces are allowed.")
     if sum(each["purpose"] == PUBLIC for each in interfaces) > 1:
         problems.add("interfaces", "Only one interface may be public.")

@@ -19,7 +19,7 @@ from compute.services.networking.assign import lock_staying
 from config.errors import Busy, Problems
 from regions.models import Region
 
-MOST = 100
+MAX_ADDRESSES_PER_REQUEST = 100
 """How many addresses one request moves or shares."""
 
 
@@ -94,8 +94,8 @@ def _read(actor: Actor, region_id: str, assignments: Sequence[Assignment]) -> _P
     problems = Problems()
     if not Region.objects.filter(pk=region_id).exists():
         problems.add("region", "region is not valid")
-    if len(assignments) > MOST:
-        problems.add("assignments", f"Assignments must be at most {MOST} items")
+    if len(assignments) > MAX_ADDRESSES_PER_REQUEST:
+        problems.add("assignments", f"Assignments must be at most {MAX_ADDRESSES_PER_REQUEST} items")
     problems.raise_any()
     targets = named_instances(actor, (each.instance_id for each in assignments), "assignments")
     found = _find(actor, [each.address for each in assignments])
@@ -219,8 +219,8 @@ def _read_shared(actor: Actor, instance_id: int, texts: Sequence[str]) -> list[A
     target = named_instances(actor, [instance_id], "compute_id").get(instance_id)
     if target is None:
         problems.add("compute_id", "compute_id is not valid")
-    if len(texts) > MOST:
-        problems.add("ips", f"Ips must be at most {MOST} items")
+    if len(texts) > MAX_ADDRESSES_PER_REQUEST:
+        problems.add("ips", f"Ips must be at most {MAX_ADDRESSES_PER_REQUEST} items")
         problems.raise_any()
     found = _find(actor, texts)
     rows: dict[int, Address] = {}

@@ -21,7 +21,7 @@ from compute.services.common.regions import VLANS
 from config.errors import Problems
 from regions.models import Region
 
-MOST = 10
+MAX_VLANS = 10
 """Of an account in one region."""
 GONE = "The compute was deleted."
 
@@ -48,8 +48,8 @@ def check_vlans(account_id: int, region: Region, labels: set[str], field: str, p
         problems.add(field, f"The compute is attached to a VLAN, and this region has none. {advice}")
         return
     _forget_unnamed(account_id, region.pk)
-    if len(labels | _labels(account_id, region.pk)) > MOST:
-        problems.add(field, f"An account has at most {MOST} VLANs in a region.")
+    if len(labels | _labels(account_id, region.pk)) > MAX_VLANS:
+        problems.add(field, f"An account has at most {MAX_VLANS} VLANs in a region.")
 
 
 def bring_vlans(account_id: int, region_id: str, labels: set[str]) -> None:

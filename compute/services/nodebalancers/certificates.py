@@ -27,7 +27,7 @@ from cryptography.x509.oid import NameOID, PublicKeyAlgorithmOID
 
 from config.errors import Problems
 
-LONGEST = 100_000
+MAX_PEM_LENGTH = 100_000
 """Characters of a certificate with its chain, or of a key."""
 MOST_IN_CHAIN = 10
 RSA_BITS = range(2048, 4097)
@@ -71,7 +71,7 @@ def read_pair(cert: str, key: str, problems: Problems, path: str = "") -> Pair |
 
 def _read_chain(text: str, problems: Problems, field: str) -> list[x509.Certificate]:
     try:
-        chain = x509.load_pem_x509_certificates(text.encode()) if len(text) <= LONGEST else []
+        chain = x509.load_pem_x509_certificates(text.encode()) if len(text) <= MAX_PEM_LENGTH else []
         # what is wrong inside is only found when it is looked at
         weak = [isinstance(each.signature_hash_algorithm, WEAK) and each.issuer != each.subject for each in chain]
         short = [_too_short(each.public_key()) for each in chain]
@@ -107,7 +107,7 @@ def _too_short(key: object) -> bool:
 def _read_key(text: str, problems: Problems, field: str) -> RSAPrivateKey | EllipticCurvePrivateKey | None:
     """A key that is what it says. How long one is comes first: to make sure of a huge one takes minutes."""
     try:
-        pem = text.encode() if len(text) <= LONGEST else b""
+        pem = text.encode() if len(text) <= MAX_PEM_LENGTH else b""
         key = load_pem_private_key(pem, None, unsafe_skip_rsa_key_validation=True)
         if isinstance(key, RSAPrivateKey) and key.key_size in RSA_BITS:
             load_pem_private_key(pem, None)

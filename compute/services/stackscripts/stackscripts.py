@@ -22,7 +22,7 @@ ANY = "any/all"
 """Stands among a script's images for every one."""
 PLACE = "/root/StackScript"
 """Where a script is on the disk that is deployed with it."""
-LONGEST = {"script": 65_535, "description": 65_535, "rev_note": 512}
+MAX_LENGTHS = {"script": 65_535, "description": 65_535, "rev_note": 512}
 MOST_IMAGES = 100
 
 
@@ -75,7 +75,7 @@ def delete(actor: Actor, script: StackScript) -> None:
 def _apply(actor: Actor, script: StackScript, given: Mapping[str, Any]) -> None:
     """Set the given fields on the row, checked against each other and against what is there."""
     problems = Problems()
-    for name, most in LONGEST.items():
+    for name, most in MAX_LENGTHS.items():
         if len(given.get(name, "")) > most:
             problems.add(name, f"{name.replace('_', ' ').capitalize()} must be at most {most} characters")
     if script.is_public and given.get("is_public") is False:

@@ -6,7 +6,7 @@ import pytest
 
 from accounts.models import Event, Grant
 from compute.models import Domain, DomainRecord
-from compute.services.domains.records import MOST
+from compute.services.domains.records import MAX_RECORDS
 from tags.models import Tagging
 from tests.client import wrong_fields
 from tests.factories import DomainFactory, GlobalGrantsFactory, GrantFactory, RecordFactory
@@ -200,10 +200,10 @@ def test_a_clone_has_all_but_the_name(api, account):
 def test_a_clone_has_as_many_records_as_a_domain_may_have(api, account):
     """They are more than one statement has parameters for."""
     domain = DomainFactory(account=account, label="one.example")
-    records = (RecordFactory.build(domain=domain, name=f"host{number}") for number in range(MOST))
+    records = (RecordFactory.build(domain=domain, name=f"host{number}") for number in range(MAX_RECORDS))
     DomainRecord.objects.bulk_create(records, batch_size=1000)
     made = api.post(f"{PATH}/{domain.pk}/clone", {"domain": "two.example"}).json()
-    assert api.get(f"{PATH}/{made['id']}/records").json()["results"] == MOST
+    assert api.get(f"{PATH}/{made['id']}/records").json()["results"] == MAX_RECORDS
 
 
 @pytest.mark.parametrize("name", ["co.uk", "Co.UK", "*.co.uk", "foo.ck", "xn--55qx5d.cn", "in-addr.arpa"])

@@ -9,7 +9,7 @@ from yarl import URL
 
 from config.egress import guard, resolver
 from config.errors import Invalid
-from managed.services.targets import LONGEST, PORTS, normalised, parse
+from managed.services.targets import MAX_ADDRESS_LENGTH, PORTS, normalised, parse
 
 GOOD = [
     ("url", "http://example.com", "example.com", 80, "http://example.com"),
@@ -118,7 +118,7 @@ def test_a_host_after_a_hash_or_question_mark_is_none():
 
 def test_keeps_a_hundred_characters():
     assert normalised("url", "http://example.com/" + "a" * 81).count("a") == 82
-    assert len(normalised("url", "http://example.com/" + "a" * 81 + "#" + "b" * 50)) == LONGEST
+    assert len(normalised("url", "http://example.com/" + "a" * 81 + "#" + "b" * 50)) == MAX_ADDRESS_LENGTH
     with pytest.raises(Invalid):
         normalised("url", "http://example.com/" + "a" * 82)
     with pytest.raises(Invalid):

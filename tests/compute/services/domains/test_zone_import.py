@@ -172,13 +172,13 @@ def test_what_could_not_be_written_here_is_left_out(api, primary):
 
 
 def test_a_zone_that_is_too_large_is_given_up(api, primary, monkeypatch):
-    monkeypatch.setattr(zone_import, "MOST", 10)
+    monkeypatch.setattr(zone_import, "MAX_RECORDS", 10)
     many = [record(f"host{number}", "A", "203.0.113.7") for number in range(20)]
     assert "at most 10 records" in refused(ask(api, primary(whole(*many))))
     monkeypatch.setattr(zone_import, "LARGEST", 2 << 20)
     large = record("text", "TXT", " ".join(['"' + "x" * 255 + '"'] * 200))
     forever = [*whole()[:2], *([large] for _ in range(60))]
-    monkeypatch.setattr(zone_import, "MOST", 100)
+    monkeypatch.setattr(zone_import, "MAX_RECORDS", 100)
     assert "2 MiB" in refused(ask(api, primary(forever)))
 
 

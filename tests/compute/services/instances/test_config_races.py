@@ -11,7 +11,7 @@ from compute.services.instances import configs, power
 from compute.services.instances.clones import CloneSpec, clone
 from compute.services.instances.configs import ConfigChanges
 from compute.services.instances.rebuild import RebuildSpec, rebuild
-from compute.services.networking.vlans import MOST, vlans_of
+from compute.services.networking.vlans import MAX_VLANS, vlans_of
 from compute.worker import engine
 from config.errors import Busy, DomainError
 from regions.models import Region
@@ -67,10 +67,10 @@ def test_of_racing_profiles_as_many_bring_a_vlan_as_there_may_be(networked):
 
     results = race(lambda number: attach(networked, instances[number % 3], f"vlan-{number}"))
 
-    assert sum(isinstance(result, Config) for result in results) == MOST == RACERS - 2
+    assert sum(isinstance(result, Config) for result in results) == MAX_VLANS == RACERS - 2
     assert all("10 VLANs" in str(each) for each in results if isinstance(each, DomainError))
     assert named("us-test") == rows("us-test")
-    assert len(rows("us-test")) == MOST
+    assert len(rows("us-test")) == MAX_VLANS
 
 
 def test_creates_clones_and_profiles_together_keep_to_the_limit(networked, driver):
@@ -95,13 +95,13 @@ def test_creates_clones_and_profiles_together_keep_to_the_limit(networked, drive
 
     assert None not in results
     assert named("us-other") == rows("us-other")
-    assert len(rows("us-other")) == MOST
+    assert len(rows("us-other")) == MAX_VLANS
 
 
 def test_vlans_that_come_and_go_at_once_are_there_when_they_are_named(networked):
     """One that loses its last profile makes room for another, but never while a new one names it."""
     instances = [made(networked, number) for number in range(3)]
-    going = [attach(networked, instances[number % 3], f"vlan-{number}") for number in range(MOST)]
+    going = [attach(networked, instances[number % 3], f"vlan-{number}") for number in range(MAX_VLANS)]
 
     def act(number: int):
         if number < 6:
@@ -112,7 +112,7 @@ def test_vlans_that_come_and_go_at_once_are_there_when_they_are_named(networked)
 
     assert None not in results
     assert named("us-test") <= rows("us-test")
-    assert len(named("us-test")) <= MOST
+    assert len(named("us-test")) <= MAX_VLANS
 
 
 def test_a_profile_is_deleted_or_booted_but_not_both(world, driver):
