@@ -16,7 +16,7 @@ from compute.admin.hosts import FULL
 from compute.admin.job_status import live, overdue, retrying, stuck
 from compute.admin.pools import counted, is_scarce
 from compute.models import Address, AddressPool, Host, Job, PacketFilter
-from compute.services.hosts.placement import PARTS
+from compute.services.hosts.placement import RESOURCES
 from config.admin.attention import Notice, watcher
 from config.admin.display import list_of
 
@@ -75,12 +75,12 @@ def packet_filters(request: HttpRequest) -> Iterator[Notice]:
 
 @watcher
 def hosts(request: HttpRequest) -> Iterator[Notice]:
-    """How many hosts that are open have next to no room left."""
+    """How many hosts that are open have next to nothing left."""
     if not request.user.has_perm("compute.view_host"):
         return
     full = Q()
-    for part in PARTS:
-        full |= Q(**{f"{part}_used__gte": F(part) * FULL})
+    for resource in RESOURCES:
+        full |= Q(**{f"{resource}_used__gte": F(resource) * FULL})
     number = Host.objects.filter(full, enabled=True, maintenance=None).count()
     if number:
         yield Notice(f"Full hosts: {number}", list_of(Host, enabled__exact=1))

@@ -1,4 +1,4 @@
-"""Hosts: where instances run, how much room they have, and whether they take new ones."""
+"""Hosts: where instances run, how much of them is free, and whether they take new ones."""
 
 from datetime import datetime
 from typing import TYPE_CHECKING, Any, TypedDict
@@ -14,7 +14,7 @@ from django.utils.safestring import SafeString
 
 from compute.models import Host, Instance, Job, Reservation
 from compute.services.hosts import maintenance
-from compute.services.hosts.placement import PARTS
+from compute.services.hosts.placement import RESOURCES
 from config.admin.display import BAD, BUSY, GOOD, NOTHING, QUIET, link, list_of, moment, pill, span
 from config.admin.pages import Page, Panel
 from config.admin.verbs import Verb
@@ -38,12 +38,13 @@ def end_maintenance(request: HttpRequest, host: Host) -> str:
 def shares(host: Host) -> dict[str, float]:
     """How much of each part is in use, from 0 to 1. What a host has none of is all in use."""
     return {
-        name: getattr(host, f"{name}_used") / getattr(host, name) if getattr(host, name) else 1.0 for name in PARTS
+        name: getattr(host, f"{name}_used") / getattr(host, name) if getattr(host, name) else 1.0
+        for name in RESOURCES
     }
 
 
 def is_full(host: Host) -> bool:
-    """Whether next to no instance finds room on it any more."""
+    """Whether next to no instance fits on it any more."""
     return max(shares(host).values()) >= FULL
 
 
@@ -52,12 +53,12 @@ class HostForm(forms.ModelForm):
 
     class Meta:
         model = Host
-        fields = ("label", "region", "enabled", *PARTS)
+        fields = ("label", "region", "enabled", *RESOURCES)
 
     def clean(self) -> dict[str, Any] | None:
         # locked until it is saved, since the admin's request is one transaction
         held = Host.objects.filter(pk=self.instance.pk).select_for_update(no_key=True).first()
-        for name in PARTS if held else ():
+        for name in RESOURCES if held else ():
             used, asked = getattr(held, f"{name}_used"), self.cleaned_data.get(name)
             if asked is not None and asked < used:
                 self.add_error(name, f"Instances hold {used} of it.")

@@ -10,7 +10,7 @@ from regions.models import Region
 
 
 class Host(models.Model):
-    """A hypervisor machine in a region. Staff manage the rows; placement picks an `enabled` one with room.
+    """A hypervisor machine in a region. Staff manage the rows; placement picks an `enabled` one with enough free.
 
     Memory and disk in MB. What is used is the sum of the host's reservations, kept on the row so that taking some
     is one conditional UPDATE; the CHECK stands behind it. While `maintenance` is set its instances are

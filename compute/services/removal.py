@@ -17,7 +17,7 @@ from tags.services import untag
 
 
 def remove(instance: Instance) -> None:
-    """Delete the instance with its disks and profiles; addresses, ranges and its room on a host are given back.
+    """Delete the instance with its disks and profiles; addresses, ranges and what its host reserves go back.
 
     Grants and tags go with it, and its backups, whose archives another job deletes. Its volumes stay, attached
     nowhere. Runs in the transaction that settles the job which made it true.

@@ -50,15 +50,15 @@ class Prober:
         self._thread.start()
 
     def look(self) -> bool:
-        """Claim what is due, as far as there is room. True where more may be due than this process takes now."""
+        """Claim what is due, as far as there is capacity. True where more may be due than that."""
         guard.control_plane()  # looked up here, where it may take its time, and not amid the checks
         self._drop_superseded()
-        room = min(self.room(), BATCH)
-        probes = probing.claim(room) if room else []
+        most = min(self.capacity(), BATCH)
+        probes = probing.claim(most) if most else []
         self.begin(probes)
-        return len(probes) == room
+        return len(probes) == most
 
-    def room(self) -> int:
+    def capacity(self) -> int:
         """How many more checks there may be under way."""
         with self._changed:
             return max(0, self._most - len(self._under_way))

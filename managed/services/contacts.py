@@ -9,7 +9,7 @@ from accounts.services.events import record_event
 from config.db.rows import differing, lock, write
 from config.errors import Missing
 from managed.models import Contact
-from managed.services.quotas import check_room
+from managed.services.quotas import check_quota
 from managed.services.refs import contact_ref
 
 ACTION = "account_settings_update"
@@ -18,8 +18,8 @@ ACTION = "account_settings_update"
 
 @transaction.atomic
 def create(actor: Actor, values: dict[str, Any]) -> Contact:
-    """Add a contact; `values` are those of its columns. Raises `Invalid` as `check_room` does."""
-    check_room(actor, Contact)
+    """Add a contact; `values` are those of its columns. Raises `Invalid` as `check_quota` does."""
+    check_quota(actor, Contact)
     contact = Contact.objects.create(account_id=actor.account_id, **values)
     record_event(actor, ACTION, contact_ref(contact), message=f"The contact {contact.name} was added.")
     return contact

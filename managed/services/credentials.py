@@ -14,7 +14,7 @@ from config.errors import Invalid, Missing
 from managed.models import Credential
 from managed.services import decryptions
 from managed.services.contacts import ACTION
-from managed.services.quotas import check_room
+from managed.services.quotas import check_quota
 from managed.services.refs import credential_ref
 
 
@@ -31,8 +31,8 @@ class Secret:
 
 @transaction.atomic
 def create(actor: Actor, label: str, secret: Secret) -> Credential:
-    """Keep a credential, encrypted. Labels are unique on the account. Raises `Invalid` as `check_room` does."""
-    check_room(actor, Credential)
+    """Keep a credential, encrypted. Labels are unique on the account. Raises `Invalid` as `check_quota` does."""
+    check_quota(actor, Credential)
     credential = Credential.objects.create(account_id=actor.account_id, label=label, encrypted=_encrypt(secret))
     record_event(actor, ACTION, credential_ref(credential), message=f"The credential {label} was added.")
     return credential

@@ -10,7 +10,7 @@ from managed.models import Contact, Credential, Service
 SETTINGS = {Service: "MANAGED_SERVICES", Contact: "MANAGED_CONTACTS", Credential: "MANAGED_CREDENTIALS"}
 
 
-def check_room(actor: Actor, model: type[Service | Contact | Credential]) -> None:
+def check_quota(actor: Actor, model: type[Service | Contact | Credential]) -> None:
     """Raise `Invalid` where the actor's account has as many as it may.
 
     To be called in the transaction that adds one, before it locks anything: the account stays locked, so that of

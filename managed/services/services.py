@@ -16,7 +16,7 @@ from managed.models import Credential, Service
 from managed.services import targets
 from managed.services.contacts import ACTION
 from managed.services.incidents import leave
-from managed.services.quotas import check_room
+from managed.services.quotas import check_quota
 from managed.services.refs import service_ref
 from regions.models import Region
 
@@ -38,12 +38,12 @@ def create(actor: Actor, spec: ServiceSpec) -> Service:
     """Add a service, which is pending until its first check, due at once.
 
     Raises `Invalid` on ``address`` where the platform does not check it, on ``region`` where the address and it do
-    not fit, and on ``credentials`` that the account has not; without a field as `check_room` does. Names are
+    not fit, and on ``credentials`` that the account has not; without a field as `check_quota` does. Names are
     looked up before the transaction.
     """
     service = Service(account_id=actor.account_id, **_checked(actor, {}, spec))
     with transaction.atomic():
-        check_room(actor, Service)
+        check_quota(actor, Service)
         service.save()
         service.credentials.set(spec.credentials or [])
         record_event(actor, "managed_service_create", service_ref(service))

@@ -27,7 +27,7 @@ def restore(actor: Actor, backup: Backup, compute_id: int, overwrite: bool = Fal
 
     One that runs goes on running, unless it is overwritten: then it is shut down, and `offline` afterwards. Raises
     `Invalid` on ``compute_id`` where there is no such instance, it is in another region than the backup, or has no
-    room; `Denied` there if the actor may only read it; `Busy` while a job of it lives.
+    disk space for it; `Denied` there if the actor may only read it; `Busy` while a job of it lives.
     """
     lock_account(actor.account_id)  # before the instance, for the VLANs that the profiles may bring
     target = lock_idle(_target(actor, compute_id))
@@ -35,9 +35,9 @@ def restore(actor: Actor, backup: Backup, compute_id: int, overwrite: bool = Fal
     if kept is None:
         raise Invalid(NOT_AVAILABLE)
     problems = Problems()
-    room = target.type.disk if overwrite else left(target)
-    if kept.size > room:
-        problems.add("compute_id", f"The backup needs {kept.size} MB, and the compute has {room} MB for it.")
+    space = target.type.disk if overwrite else left(target)
+    if kept.size > space:
+        problems.add("compute_id", f"The backup needs {kept.size} MB, and the compute has {space} MB for it.")
     check_place(kept, target.region_id, "compute_id", problems)
     check_vlans(target.account_id, target.region, vlans_kept(kept.content), "compute_id", problems)
     problems.raise_any()

@@ -1,4 +1,4 @@
-"""Room on an instance for its disks: what its type has, and what they take or are about to take.
+"""Disk space of an instance: what its type has, and what they take or are about to take.
 
 Whoever adds a disk or lets one grow asks here, under the lock of the instance's row that `lock_idle` takes, and
 keeps it until the job is in the table. So of two requests at once the second sees what the first one took.
@@ -26,7 +26,7 @@ def left(instance: Instance) -> int:
 
 
 def shortage(instance: Instance, more: int) -> str | None:
-    """Why the disks of a held instance cannot take `more` MB, as a sentence; None where they can."""
+    """Why the disks of a locked instance cannot take `more` MB, as a sentence; None where they can."""
     there = left(instance)
     if more <= there:
         return None

@@ -1,4 +1,4 @@
-"""Room on hosts: reserving it for instances, and giving it back.
+"""Capacity of hosts: reserving it for instances, and giving it back.
 
 What is used of a host is the sum of its reservations, kept on its row so that taking some is one conditional
 UPDATE; the row's CHECK stands behind it. Who changes an instance's reservations holds the instance's row, or makes
@@ -14,7 +14,7 @@ from django.db.models import F
 from compute.models import Host, Instance, InstanceType, Reservation
 from config.errors import Invalid
 
-PARTS = ("memory", "vcpus", "disk")
+RESOURCES = ("memory", "vcpus", "disk")
 FULL = "No host in this region has room for this type."
 
 FITS = (
@@ -62,11 +62,11 @@ def place(
     avoid: Host | None = None,
     field: str | None = "region",
 ) -> Host:
-    """Reserve room for the instance, as of type `plan`, on the host of the region with the largest free share.
+    """Reserve capacity for the instance, as of type `plan`, on the host of the region with the largest free share.
 
     Only enabled hosts that are not in maintenance are taken, and not `avoid`; those that do not answer only where
-    no other has room, for they may be back in a minute. The instance's row may be inserted later in the same
-    transaction (the foreign key is deferred). Raises `Invalid` on `field` where no host has room.
+    no other has enough, for they may be back in a minute. The instance's row may be inserted later in the same
+    transaction (the foreign key is deferred). Raises `Invalid` on `field` where none has enough.
     """
     asked = {"region": region_id, "instance": instance.pk, "avoid": avoid and avoid.pk, **_sizes(plan)}
     before = transaction.savepoint()
@@ -89,7 +89,7 @@ def _take(asked: dict[str, Any], wanted: str, order: str, others: str) -> tuple[
 
 @cache
 def _statement(wanted: str, order: str, others: str) -> str:
-    fits = FITS.format(**{name: f"%({name})s" for name in PARTS})
+    fits = FITS.format(**{name: f"%({name})s" for name in RESOURCES})
     return _PLACE.format(wanted=wanted, fits=fits, order=order, others=others, columns=", ".join(_columns()))
 
 
@@ -103,13 +103,13 @@ def grow(instance: Instance, plan: InstanceType) -> bool:
 
     False, changing nothing, where that does not fit.
     """
-    reserved = _reserved(instance).get(instance.host_id, dict.fromkeys(PARTS, 0))
+    reserved = _reserved(instance).get(instance.host_id, dict.fromkeys(RESOURCES, 0))
     wanted = {name: max(size, reserved[name]) for name, size in _sizes(plan).items()}
-    more = {name: wanted[name] - reserved[name] for name in PARTS}
+    more = {name: wanted[name] - reserved[name] for name in RESOURCES}
     if any(more.values()):
-        room = {f"{name}__gte": F(f"{name}_used") + more[name] for name in PARTS}
+        free = {f"{name}__gte": F(f"{name}_used") + more[name] for name in RESOURCES}
         before = transaction.savepoint()
-        if not _use(instance.host_id, more, **room):
+        if not _use(instance.host_id, more, **free):
             transaction.savepoint_rollback(before)  # lets go of the host, should it have been waited for
             return False
         _write(instance, instance.host_id, wanted)
@@ -128,11 +128,11 @@ def release(instance: Instance) -> None:
 
 def _reserve(instance: Instance, wanted: dict[int, dict[str, int]]) -> None:
     """Change what the instance holds to what is `wanted`, by host."""
-    reserved, nothing = _reserved(instance), dict.fromkeys(PARTS, 0)
+    reserved, nothing = _reserved(instance), dict.fromkeys(RESOURCES, 0)
     for host_id in sorted(reserved.keys() | wanted.keys()):
         now, then = reserved.get(host_id, nothing), wanted.get(host_id, nothing)
         if now != then:
-            _use(host_id, {name: then[name] - now[name] for name in PARTS})
+            _use(host_id, {name: then[name] - now[name] for name in RESOURCES})
             if host_id in wanted:
                 _write(instance, host_id, then)
     if reserved.keys() - wanted.keys():
@@ -140,7 +140,7 @@ def _reserve(instance: Instance, wanted: dict[int, dict[str, int]]) -> None:
 
 
 def _reserved(instance: Instance) -> dict[int, dict[str, int]]:
-    rows = Reservation.objects.filter(instance=instance).values("host_id", *PARTS)
+    rows = Reservation.objects.filter(instance=instance).values("host_id", *RESOURCES)
     return {row.pop("host_id"): row for row in rows}
 
 
@@ -155,4 +155,4 @@ def _write(instance: Instance, host_id: int, sizes: dict[str, int]) -> None:
 
 
 def _sizes(plan: InstanceType) -> dict[str, int]:
-    return {name: getattr(plan, name) for name in PARTS}
+    return {name: getattr(plan, name) for name in RESOURCES}

@@ -78,7 +78,7 @@ def create(actor: Actor, instance: Instance, spec: DiskSpec) -> Disk:
 
 @transaction.atomic
 def clone(actor: Actor, disk: Disk) -> Disk:
-    """Copy a disk byte for byte into a new one of the same instance, which needs room for it.
+    """Copy a disk byte for byte into a new one of the same instance, which needs space for it.
 
     Raises `Invalid` where that is lacking or the disk is not ready, `Busy` while another job lives.
     """
@@ -126,7 +126,7 @@ def resize(actor: Actor, disk: Disk, size: int) -> Disk:
     """Let a job give the disk another size, which it shows when that is done.
 
     Whether it is in use or its files need more is for the hypervisor to say: the job then fails. Raises `Invalid`
-    on ``size`` where the type has no room for it, `Busy` while another job lives.
+    on ``size`` where the type has no space for it, `Busy` while another job lives.
     """
     locked, disk = _lock_row(disk)
     _check_ready(disk)

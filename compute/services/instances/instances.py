@@ -172,7 +172,7 @@ def _check(actor: Actor, spec: InstanceSpec) -> _Plan:
     if check_region(region, capability_of(plan_type), problems) and plan_type and not choices.fits:
         problems.add("region", FULL)
     if plan_type and image and is_available(image):
-        _check_room(spec, image, plan_type, problems)
+        _check_disk_space(spec, image, plan_type, problems)
     deploy = check_deploy(actor, _to_deploy(spec, problems), image, problems)
     interfaces = _check_interfaces(actor, spec, region, problems)
     backup = _check_backup(actor, spec, plan_type, region, problems)
@@ -217,7 +217,7 @@ def _check_backup(
     return backup
 
 
-def _check_room(spec: InstanceSpec, image: Image, plan: InstanceType, problems: Problems) -> None:
+def _check_disk_space(spec: InstanceSpec, image: Image, plan: InstanceType, problems: Problems) -> None:
     """Whether the type's disk holds the image beside the swap disk."""
     if plan.disk - spec.swap_size < image.size:
         problems.add(

@@ -23,7 +23,7 @@ def resize(actor: Actor, instance: Instance, type_id: str, auto_disk_resize: boo
     """Give the instance the type `type_id`; one that runs is shut down for it and booted again.
 
     With `auto_disk_resize` its disk fills the new type beside its swap disk, where it has just these two. Raises
-    `Invalid` on ``type`` where that cannot be had or has no room for its disks; `Busy` while another job lives.
+    `Invalid` on ``type`` where that cannot be had or has no space for its disks; `Busy` while another job lives.
     """
     locked = lock_idle(instance)
     plan = InstanceType.objects.filter(pk=type_id).first()
@@ -56,7 +56,7 @@ def mutate(actor: Actor, instance: Instance, auto_disk_resize: bool = True) -> J
 def _change(
     kind: str, actor: Actor, instance: Instance, plan: InstanceType, auto_disk_resize: bool, field: str | None
 ) -> Job:
-    """Take the room for the new type, on another host where the present one has none, and enqueue the job."""
+    """Reserve the new type, on another host where the present one has none, and enqueue the job."""
     disks = list(instance.disks.order_by("pk"))
     auto = _automatic(disks, plan) if auto_disk_resize else None
     used = taken(instance)

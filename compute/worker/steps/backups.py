@@ -100,7 +100,7 @@ def reboot_if_intact(run: Run[RestoreData]) -> Outcome:
 
 
 def delete_old_disks(run: Run[RestoreData]) -> Outcome:
-    """Delete the first disk that has to make room; again, until none is left."""
+    """Delete the first disk that has to go; again, until none is left."""
     old = list(Disk.objects.filter(pk__in=run.data.previous_disk_ids).order_by("pk").values_list("pk", flat=True))
     run.finished = old[0] if old else None
     if old:

@@ -1,7 +1,7 @@
 """The steps of migrations: off, to the other host, and on again.
 
-The new host's room and the new region's addresses were taken when the job was enqueued, so that there is nothing to
-run out of on the way. The old ones are given back when the machine has arrived.
+The new host's capacity and the new region's addresses were taken when the job was enqueued: there is nothing to run
+out of on the way. The old ones are given back when the machine has arrived.
 """
 
 from compute.drivers.base import MachineSpec, Refused

@@ -7,7 +7,7 @@ from compute.worker.run import Run, until
 
 
 def resize_disk(run: Run[DiskResizeData] | Run[MoveData]) -> Outcome:
-    """Make the disk as large as the new type has room for."""
+    """Make the disk as large as the new type has space for."""
     return _resize(run, run.data.disk_size)
 
 

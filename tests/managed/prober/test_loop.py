@@ -91,7 +91,7 @@ def test_what_is_slow_holds_up_nothing_else(probers, account):
         assert {service.pk for service in quick_ones} == set(
             Service.objects.filter(status="ok").values_list("pk", flat=True)
         )
-        assert prober.room() == 80, "the slow ones are still under way"
+        assert prober.capacity() == 80, "the slow ones are still under way"
 
 
 def test_takes_no_more_than_there_is_room_for_and_says_that_there_may_be_more(probers, account, checked):
@@ -101,7 +101,7 @@ def test_takes_no_more_than_there_is_room_for_and_says_that_there_may_be_more(pr
         watch(account)
     prober = probers(2)
     assert prober.look() is True
-    assert prober.room() == 0
+    assert prober.capacity() == 0
     assert prober.look() is True
     assert Service.objects.filter(lease_until=None).count() == 1
     gate.set()
@@ -134,15 +134,15 @@ def test_checks_that_count_no_more_are_stopped_and_make_room(probers, account, c
     checked.update({service.address: released for service in (stays, *gone)})
     prober, actor = probers(4), Actor.platform(account.pk)
     prober.look()
-    assert prober.room() == 0
+    assert prober.capacity() == 0
     wait_for(lambda: len(prober._tasks) == 4)
     services.disable(actor, gone[0])
     services.update(actor, gone[1], ServiceSpec({"timeout": 255}))
     services.delete(actor, gone[2])
     prober.look()
-    wait_for(lambda: prober.room() >= 2)
+    wait_for(lambda: prober.capacity() >= 2)
     prober.look()  # the one that was changed is due again
-    wait_for(lambda: prober.room() == 2 and len(prober._tasks) == 2)
+    wait_for(lambda: prober.capacity() == 2 and len(prober._tasks) == 2)
     released.set()
     assert prober.wait(LONG)
     assert [measured(service) for service in (stays, gone[0], gone[1])] == [1, 0, 1]

@@ -9,7 +9,7 @@ from django.db.models.functions import Now
 
 from compute.models import AddressPool, Host, Instance, InstanceType, Reservation
 from compute.services.hosts import placement
-from compute.services.hosts.placement import FULL, PARTS, grow, place, release, settle
+from compute.services.hosts.placement import FULL, RESOURCES, grow, place, release, settle
 from compute.services.networking.addresses import slaac_in
 from compute.services.removal import remove
 from config.errors import Invalid
@@ -21,7 +21,7 @@ pytestmark = pytest.mark.django_db
 
 def exact() -> bool:
     """Whether each host says as used what its reservations are."""
-    sums = [Sum(name, default=0) for name in PARTS]
+    sums = [Sum(name, default=0) for name in RESOURCES]
     for host in Host.objects.all():
         held = list(host.reservations.aggregate(*sums).values())
         if held != [host.memory_used, host.vcpus_used, host.disk_used]:
@@ -30,7 +30,7 @@ def exact() -> bool:
 
 
 def bigger(plan: InstanceType, factor: int = 2) -> InstanceType:
-    sizes = {name: getattr(plan, name) * factor for name in PARTS}
+    sizes = {name: getattr(plan, name) * factor for name in RESOURCES}
     fields = {"price_hourly": 1, "price_monthly": 1, "transfer": 1, "network_out": 1}
     return InstanceType.objects.create(id=f"g6-times-{factor}", label="x", type_class="standard", **sizes, **fields)
 
@@ -41,7 +41,7 @@ def instance(world) -> Instance:
 
 
 def room_for(count: int, plan: InstanceType) -> dict[str, int]:
-    return {name: count * getattr(plan, name) for name in PARTS}
+    return {name: count * getattr(plan, name) for name in RESOURCES}
 
 
 def test_the_host_with_the_largest_free_share_is_taken(world, instance):
@@ -56,7 +56,7 @@ def test_the_host_with_the_largest_free_share_is_taken(world, instance):
     assert empty.memory_used == 3 * world.type.memory
 
 
-@pytest.mark.parametrize("part", PARTS)
+@pytest.mark.parametrize("part", RESOURCES)
 def test_none_is_taken_that_lacks_any_part(part, world, instance):
     Host.objects.filter(pk=world.host.pk).update(**{part: getattr(world.type, part) - 1})
     with pytest.raises(Invalid) as refusal:
@@ -94,18 +94,18 @@ def test_growing_holds_at_least_the_new_type(world, instance):
     twice = bigger(world.type)
     assert grow(instance, twice)
     assert grow(instance, twice), "a second time it fits already"
-    assert Reservation.objects.values(*PARTS).get() == room_for(2, world.type)
+    assert Reservation.objects.values(*RESOURCES).get() == room_for(2, world.type)
     assert grow(instance, world.type), "what is smaller fits"
-    assert Reservation.objects.values(*PARTS).get() == room_for(2, world.type)
+    assert Reservation.objects.values(*RESOURCES).get() == room_for(2, world.type)
     assert exact()
 
 
-@pytest.mark.parametrize("part", PARTS)
+@pytest.mark.parametrize("part", RESOURCES)
 def test_growing_where_it_does_not_fit_changes_nothing(part, world, instance):
     settle(instance, world.host, world.type)
     Host.objects.filter(pk=world.host.pk).update(**{part: 2 * getattr(world.type, part) - 1})
     assert not grow(instance, bigger(world.type))
-    assert Reservation.objects.values(*PARTS).get() == room_for(1, world.type)
+    assert Reservation.objects.values(*RESOURCES).get() == room_for(1, world.type)
     assert exact()
 
 
