@@ -26,7 +26,7 @@ Keys = Mapping[str, Sequence[int]]
 
 
 @dataclass(frozen=True, slots=True)
-class Parts:
+class RestoredRows:
     """The rows that an instance gets, in the order they are inserted."""
 
     disks: list[Disk]
@@ -79,8 +79,8 @@ def _profile(config: Config, positions: dict[int, int], booted: bool) -> dict[st
 # --- restoring ----------------------------------------------------------------------------------------
 
 
-def draw_part_keys(content: Content) -> dict[str, list[int]]:
-    """The keys of all rows that `parts_of` makes: the names of the disks derive from theirs."""
+def draw_row_keys(content: Content) -> dict[str, list[int]]:
+    """The keys of all rows that `rows_of` makes: the names of the disks derive from theirs."""
     slots = sum(len(profile["devices"]) for profile in content["profiles"])
     return {
         "disks": _draw(Disk, len(content["disks"])),
@@ -99,7 +99,7 @@ def vlans_kept(content: Content) -> set[str]:
     return {label for profile in content["profiles"] for label in vlans_in(profile["interfaces"])}
 
 
-def parts_of(content: Content, instance: Instance, keys: Keys) -> Parts:
+def rows_of(content: Content, instance: Instance, keys: Keys) -> RestoredRows:
     """Rows like those that were kept, under these keys. They name no image or kernel that is gone."""
     wanted = {kept["image"] for kept in content["disks"]} - {None}
     images = set(Image.objects.filter(pk__in=wanted).values_list("pk", flat=True))
@@ -127,16 +127,16 @@ def parts_of(content: Content, instance: Instance, keys: Keys) -> Parts:
     booted = [config for config, profile in zip(configs, content["profiles"], strict=True) if profile["booted"]]
     first = [config for config in configs if not config.rescue]
     image = disks[0].image_id if disks else None
-    return Parts(disks, configs, devices, image, next(iter([*booted, *first]), None))
+    return RestoredRows(disks, configs, devices, image, next(iter([*booted, *first]), None))
 
 
-def lay_out(content: Content, instance: Instance, keys: Keys) -> Parts:
+def insert_rows(content: Content, instance: Instance, keys: Keys) -> RestoredRows:
     """Insert the rows, of disks that are still to be made; VLANs that the profiles name come into being."""
-    parts = parts_of(content, instance, keys)
-    bring_vlans(instance.account_id, instance.region_id, vlans_of(parts.configs))
-    if parts.rows:
-        insert_together(*parts.rows)
-    return parts
+    restored = rows_of(content, instance, keys)
+    bring_vlans(instance.account_id, instance.region_id, vlans_of(restored.configs))
+    if restored.rows:
+        insert_together(*restored.rows)
+    return restored
 
 
 def _configs(content: Content, instance: Instance, keys: Keys) -> list[Config]:

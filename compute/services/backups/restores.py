@@ -11,7 +11,7 @@ from compute.jobs.data import RestoreData
 from compute.jobs.queue import enqueue
 from compute.models import Backup, Disk, Instance, Job
 from compute.refs import backup_ref
-from compute.services.backups.content import archives_of, draw_part_keys, lay_out, vlans_kept
+from compute.services.backups.content import archives_of, draw_row_keys, insert_rows, vlans_kept
 from compute.services.common.disk_space import left
 from compute.services.common.locks import lock_idle, named_instance
 from compute.services.networking.vlans import bring_vlans, check_vlans, record_vlan_changes, vlans_of
@@ -43,7 +43,7 @@ def restore(actor: Actor, backup: Backup, compute_id: int, overwrite: bool = Fal
     problems.raise_any()
     # also where the profiles come later: they count from now on
     bring_vlans(target.account_id, target.region_id, vlans_kept(kept.content))
-    keys = draw_part_keys(kept.content)
+    keys = draw_row_keys(kept.content)
     data = RestoreData(
         backup_id=kept.pk,
         content=kept.content,
@@ -69,7 +69,7 @@ def restore(actor: Actor, backup: Backup, compute_id: int, overwrite: bool = Fal
     else:
         before = vlans_of(target.configs.all())
         record_vlan_changes(actor, target, before, before | vlans_kept(kept.content))
-        lay_out(kept.content, target, keys)
+        insert_rows(kept.content, target, keys)
     return job
 
 

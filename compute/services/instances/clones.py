@@ -34,7 +34,7 @@ MOST_CLONES = 5
 """How many clones of one instance run at once."""
 KEPT = ("watchdog_enabled", "alert_io", "alert_network_in", "alert_network_out", "alert_transfer_quota")
 
-Part = TypeVar("Part", bound=Model)
+Owned = TypeVar("Owned", bound=Model)
 
 
 @dataclass(frozen=True, slots=True)
@@ -161,13 +161,13 @@ def _choose(source: Instance, spec: CloneSpec, problems: Problems) -> _Chosen:
     return _Chosen(configs, [disk for disk in disks if disk.pk in wanted])
 
 
-def _named(parts: list[Part], ids: Sequence[int], field: str, problems: Problems) -> list[Part]:
-    """The parts with these ids, once each, in their own order; unknown ids are noted as ``field[0]``."""
-    known = {part.pk for part in parts}
+def _named(rows: list[Owned], ids: Sequence[int], field: str, problems: Problems) -> list[Owned]:
+    """The rows with these ids, once each, in their own order; unknown ids are noted as ``field[0]``."""
+    known = {row.pk for row in rows}
     for index, pk in enumerate(ids):
         if pk not in known:
             problems.add(f"{field}[{index}]", f"{field} is not valid")
-    return [part for part in parts if part.pk in ids]
+    return [row for row in rows if row.pk in ids]
 
 
 def _check_new(source: Instance, spec: CloneSpec, chosen: _Chosen, problems: Problems) -> None:

@@ -15,7 +15,7 @@ from compute.jobs.data import BackupProvisionData, ProvisionData
 from compute.jobs.queue import begin, enqueue
 from compute.models import Backup, Config, Image, Instance, InstanceType, Job
 from compute.refs import backup_ref, image_ref, instance_ref
-from compute.services.backups.content import archives_of, draw_part_keys, parts_of, vlans_kept
+from compute.services.backups.content import archives_of, draw_row_keys, rows_of, vlans_kept
 from compute.services.backups.restores import check_place, lock_backup
 from compute.services.backups.settings import NOT_OFFERED, is_offered, scheduled, switch_on
 from compute.services.common.regions import capability_of, check_region
@@ -145,17 +145,17 @@ def _from_image(instance: Instance, plan: _Plan, spec: InstanceSpec) -> _First:
 def _from_backup(instance: Instance, backup: Backup, booted: bool) -> _First:
     """Disks and profiles as they were when the backup was taken, root's password included."""
     instance.status = Instance.Status.RESTORING
-    keys = draw_part_keys(backup.content)
-    parts = parts_of(backup.content, instance, keys)
-    instance.image_id = parts.image
-    boots = parts.boots
+    keys = draw_row_keys(backup.content)
+    restored = rows_of(backup.content, instance, keys)
+    instance.image_id = restored.image
+    boots = restored.boots
     data = BackupProvisionData(
         boot=booted and boots is not None,
         config_id=boots.pk if boots else None,
         backup_id=backup.pk,
         archives=archives_of(backup.content, keys),
     )
-    return _First("provision_from_backup", parts.rows, parts.configs, backup_ref(backup), data)
+    return _First("provision_from_backup", restored.rows, restored.configs, backup_ref(backup), data)
 
 
 # --- checks -------------------------------------------------------------------------------------------

@@ -9,7 +9,7 @@ from compute.jobs.definition import Again, Fail, Outcome, Wait
 from compute.machine_names import disk_name
 from compute.models import Backup, Config, Disk, Instance, Job
 from compute.services.backups import records
-from compute.services.backups.content import lay_out
+from compute.services.backups.content import insert_rows
 from compute.services.backups.records import RESTORING
 from compute.services.networking.vlans import record_vlan_changes, vlans_of
 from compute.worker.run import Run
@@ -123,10 +123,10 @@ def _replace(run: Run[RestoreData]) -> None:
         return  # it was done before
     before = vlans_of(instance.configs.all())
     instance.configs.filter(pk__in=run.data.previous_config_ids).delete()
-    parts = lay_out(run.data.content, instance, keys)
+    restored = insert_rows(run.data.content, instance, keys)
     actor = Actor(instance.account_id, username=run.job.created_by)
-    record_vlan_changes(actor, instance, before, vlans_of(parts.configs))
-    Instance.objects.filter(pk=instance.pk).update(image=parts.image)
+    record_vlan_changes(actor, instance, before, vlans_of(restored.configs))
+    Instance.objects.filter(pk=instance.pk).update(image=restored.image)
 
 
 def restore_disks(run: Run[RestoreData] | Run[BackupProvisionData]) -> Outcome:
