@@ -76,7 +76,7 @@ def describe_all(scopes: Sequence[str]) -> list[str]:
 
 
 def document(result: dict[str, Any], **of_the_generator: Any) -> dict[str, Any]:
-    """Name the scopes that clients can ask for in the OpenAPI document, the `result` of drf-spectacular's generator."""
+    """Name the scopes that clients can ask for in the OpenAPI document, the `result` of the generator."""
     named = {ALL: "Everything"}
     for level, verb in ((READ_ONLY, "Read"), (READ_WRITE, "Read and change")):
         named |= {f"{family}:{level}": f"{verb} {family}" for family in FAMILIES}

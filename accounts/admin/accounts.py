@@ -60,7 +60,7 @@ class AccountPage(Page):
     or done by a verb."""
 
     form = AccountForm
-    list_display = ("id", "name", "email", "standing", "users_count", "opened")
+    list_display = ("id", "name", "email", "status", "users_count", "opened")
     list_display_links = ("id", "name")
     list_filter = ("is_active",)
     search_fields = ("=pk", "^company", "^email")
@@ -68,7 +68,7 @@ class AccountPage(Page):
     ordering = ("-id",)
     sortable_by = ("id", "opened")
     fieldsets = (
-        (None, {"fields": (("id", "standing"), "company", "email")}),
+        (None, {"fields": (("id", "status"), "company", "email")}),
         ("Customer", {"fields": (
             ("first_name", "last_name"), ("phone", "tax_id"), ("address_1", "address_2"), ("zip", "city"),
             ("state", "country"),
@@ -76,7 +76,7 @@ class AccountPage(Page):
         ("What is created from now on", {"fields": ("extra_ipv4", "network_helper", "backups_enabled")}),
         ("More", {"fields": ("managed", "euuid", ("opened", "updated_at"))}),
     )  # fmt: skip
-    readonly_fields = ("id", "standing", "managed", "euuid", "opened", "updated_at")
+    readonly_fields = ("id", "status", "managed", "euuid", "opened", "updated_at")
     verbs = (
         Verb(
             "suspend", "Suspend", suspend, danger=True, offered=lambda account: account.is_active,
@@ -123,7 +123,7 @@ class AccountPage(Page):
         return str(account)
 
     @admin.display(description="Standing")
-    def standing(self, account: Account) -> SafeString:
+    def status(self, account: Account) -> SafeString:
         return pill("active", GOOD) if account.is_active else pill("suspended", BAD)
 
     @admin.display(description="Created", ordering="created")

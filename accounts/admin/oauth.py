@@ -149,7 +149,7 @@ class OAuthClientPage(ReadOnlyPage):
 
 
 def client_state(client: OAuthClient) -> SafeString:
-    if client.standing != client.status:
+    if client.effective_status != client.status:
         return pill(f"{client.status}, account suspended", BAD)
     return pill(client.status, GOOD if client.status == Status.ACTIVE else BAD)
 

@@ -39,7 +39,7 @@ def late() -> Q:
     return Q(given_up=False, created__lt=Now() - Value(PATIENCE))
 
 
-class Standing(admin.SimpleListFilter):
+class StateFilter(admin.SimpleListFilter):
     title = "where it stands"
     parameter_name = "now"
 
@@ -67,7 +67,7 @@ def discard(request: HttpRequest, message: Message) -> str:
 class MessagePage(ReadOnlyPage):
     list_display = ("id", "recipient", "about", "how", "written")
     list_display_links = ("id", "recipient")
-    list_filter = (Standing, "channel")
+    list_filter = (StateFilter, "channel")
     search_fields = ("=pk", "^recipient")
     search_help_text = "Message id, or how an address or a number (+47…) begins. What was sent is not kept."
     secret = ("encrypted",)

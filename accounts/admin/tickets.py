@@ -53,7 +53,7 @@ def with_waiting(rows: QuerySet[Ticket]) -> QuerySet[Ticket]:
     )
 
 
-class Standing(admin.SimpleListFilter):
+class StateFilter(admin.SimpleListFilter):
     title = "where it stands"
     parameter_name = "now"
 
@@ -130,7 +130,7 @@ class TicketPage(ReadOnlyPage):
     list_display = ("id", "subject", "state", "waits", "account", "about", "age")
     list_display_links = ("id", "subject")
     list_select_related = ("account",)
-    list_filter = (Standing, "status", "managed_issue")
+    list_filter = (StateFilter, "status", "managed_issue")
     link_filters = ("account__id__exact",)
     search_fields = ("=pk", "^summary", "opened_by", "^entity_label")
     search_help_text = (
@@ -160,7 +160,7 @@ class TicketPage(ReadOnlyPage):
         return with_waiting(Ticket.objects.all()).select_related("account")
 
     def get_ordering(self, request: HttpRequest) -> tuple[str, ...]:
-        return ("waiting", "-id") if request.GET.get(Standing.parameter_name) == "waiting" else ("-id",)
+        return ("waiting", "-id") if request.GET.get(StateFilter.parameter_name) == "waiting" else ("-id",)
 
     def get_urls(self) -> list[URLPattern]:
         view = self.admin_site.admin_view(self.attachment)

@@ -89,13 +89,13 @@ class OAuthClient(AbstractApplication):
         ]
 
     @property
-    def standing(self) -> str:
+    def effective_status(self) -> str:
         """Its status, or that it is suspended while its account is. Reads the account."""
         suspended = self.account is not None and not self.account.is_active
         return self.Status.SUSPENDED if suspended else self.status
 
     def is_usable(self, request: HttpRequest) -> bool:
-        return self.standing == self.Status.ACTIVE
+        return self.effective_status == self.Status.ACTIVE
 
 
 class OAuthGrant(AbstractGrant):

@@ -124,7 +124,7 @@ def _reason(error: FatalClientError) -> str:
         client = rows.only("name", "client_id", "status", "account__is_active").filter(client_id=asked).first()
         if client is None:
             return "The app is not known here. It may have been deleted."
-        return f"{_shown(client)} is {client.standing}: it can be given no access at present."
+        return f"{_shown(client)} is {client.effective_status}: it can be given no access at present."
     if isinstance(error, (MismatchingRedirectURIError, InvalidRedirectURIError, MissingRedirectURIError)):
         return "The app wants to send you on to an address it has not registered: it may be another than it says."
     return "The app's request is not complete, or contradicts itself."

@@ -80,16 +80,16 @@ def counted(rows: QuerySet) -> QuerySet:
     return rows.order_by().annotate(number=Func("pk", function="COUNT")).values("number")
 
 
-class StandingColumns(TypedDict):
+class ProgressColumns(TypedDict):
     clock: datetime
     target: str | None
     due: datetime
     stuck: bool
-    standing: str
+    progress: str
 
 
-def with_standing(jobs: QuerySet[Job]) -> "QuerySet[WithAnnotations[Job, StandingColumns]]":
-    """Add `standing`, whether it is `stuck`, since or until when it is `due`, the database's `clock`, and `target`:
+def with_progress(jobs: QuerySet[Job]) -> "QuerySet[WithAnnotations[Job, ProgressColumns]]":
+    """Add `progress`, whether it is `stuck`, since or until when it is `due`, the database's `clock`, and `target`:
     the label of the host that a move goes to.
 
     Secrets stay in the database: the column is not read.
@@ -100,7 +100,7 @@ def with_standing(jobs: QuerySet[Job]) -> "QuerySet[WithAnnotations[Job, Standin
         target=Subquery(hosts.filter(key=KeyTextTransform("host", OuterRef("data"))).values("label")[:1]),
         due=Greatest("run_at", Coalesce("lease_until", "run_at")),
         stuck=Case(When(stuck(), then=True), default=False),
-        standing=Case(
+        progress=Case(
             When(~live(), then=F("state")),
             When(held(), then=Value(HELD)),
             When(overdue(), then=Value(OVERDUE)),
@@ -112,10 +112,10 @@ def with_standing(jobs: QuerySet[Job]) -> "QuerySet[WithAnnotations[Job, Standin
 
 
 @dataclass(frozen=True, slots=True)
-class Standing:
-    """The same in words, from a row of `with_standing`."""
+class JobProgress:
+    """The same in words, from a row of `with_progress`."""
 
-    job: "WithAnnotations[Job, StandingColumns]"
+    job: "WithAnnotations[Job, ProgressColumns]"
 
     @property
     def stuck(self) -> bool:
@@ -134,9 +134,9 @@ class Standing:
         """Pills: stuck or not, what it is doing, and whether it goes backwards or was cancelled."""
         if self.superseded:
             return pill("superseded", QUIET)
-        standing = self.job.standing
+        progress = self.job.progress
         pills = [pill("stuck", BAD)] if self.stuck else []
-        pills.append(pill(WORDS.get(standing, standing), TONES.get(standing, QUIET)))
+        pills.append(pill(WORDS.get(progress, progress), TONES.get(progress, QUIET)))
         if self.job.state == Job.State.UNDOING:
             pills.append(pill("undoing", BAD))
         if self.job.cancelled:

@@ -12,7 +12,7 @@ from django.utils.safestring import SafeString
 
 from accounts.models import Account, Event, User
 from compute.admin import job_status
-from compute.admin.job_status import Standing, needing, with_standing
+from compute.admin.job_status import JobProgress, needing, with_progress
 from compute.jobs import queue
 from compute.jobs.definition import KINDS
 from compute.models import Host, Instance, Job
@@ -133,7 +133,7 @@ class OfAccount(admin.SimpleListFilter):
 
 @admin.register(Job)
 class JobPage(ReadOnlyPage):
-    list_display = ("name", "instance_link", "account", "host", "standing", "details", "began")
+    list_display = ("name", "instance_link", "account", "host", "progress", "details", "began")
     list_filter = (Now, "state", OnHost, OfAccount, Kind)
     search_fields = ("=instance_id", "^instance__label")
     search_help_text = "Id of an instance or job, username, or how a label, company or account's email begins."
@@ -142,7 +142,7 @@ class JobPage(ReadOnlyPage):
     sortable_by = ()
     fieldsets = (
         (None, {"fields": (
-            ("instance_link", "account"), "host", "standing", "plan", "step_of", "attempts", "said",
+            ("instance_link", "account"), "host", "progress", "plan", "step_of", "attempts", "said",
         )}),
         ("Lease and times", {"fields": ("timing", "lease", "run_at", "notified_at", "deadline", "fence")}),
         ("What it was given", {"fields": ("by", "event_link", "pretty_data")}),
@@ -158,7 +158,7 @@ class JobPage(ReadOnlyPage):
     )  # fmt: skip
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[Job]:
-        return with_standing(super().get_queryset(request)).select_related(
+        return with_progress(super().get_queryset(request)).select_related(
             "instance__account", "instance__host", "volume__account", "event__account"
         )  # fmt: skip
 
@@ -197,40 +197,40 @@ class JobPage(ReadOnlyPage):
         return link(job.instance.host) if job.instance is not None else NOTHING
 
     @admin.display(description="State")
-    def standing(self, job: "WithAnnotations[Job, job_status.StandingColumns]") -> SafeString:
-        return Standing(job).state()
+    def progress(self, job: "WithAnnotations[Job, job_status.ProgressColumns]") -> SafeString:
+        return JobProgress(job).state()
 
     @admin.display(description="Step")
-    def step_of(self, job: "WithAnnotations[Job, job_status.StandingColumns]") -> str:
-        return Standing(job).step()
+    def step_of(self, job: "WithAnnotations[Job, job_status.ProgressColumns]") -> str:
+        return JobProgress(job).step()
 
     @admin.display(description="Where it stands")
-    def details(self, job: "WithAnnotations[Job, job_status.StandingColumns]") -> SafeString:
-        return Standing(job).details()
+    def details(self, job: "WithAnnotations[Job, job_status.ProgressColumns]") -> SafeString:
+        return JobProgress(job).details()
 
     @admin.display(description="Plan")
-    def plan(self, job: "WithAnnotations[Job, job_status.StandingColumns]") -> SafeString:
-        return Standing(job).plan()
+    def plan(self, job: "WithAnnotations[Job, job_status.ProgressColumns]") -> SafeString:
+        return JobProgress(job).plan()
 
     @admin.display(description="Attempts")
-    def attempts(self, job: "WithAnnotations[Job, job_status.StandingColumns]") -> str:
-        return Standing(job).attempt()
+    def attempts(self, job: "WithAnnotations[Job, job_status.ProgressColumns]") -> str:
+        return JobProgress(job).attempt()
 
     @admin.display(description="Lease")
-    def lease(self, job: "WithAnnotations[Job, job_status.StandingColumns]") -> str:
-        return Standing(job).lease()
+    def lease(self, job: "WithAnnotations[Job, job_status.ProgressColumns]") -> str:
+        return JobProgress(job).lease()
 
     @admin.display(description="Timing")
-    def timing(self, job: "WithAnnotations[Job, job_status.StandingColumns]") -> str:
-        return Standing(job).timing()
+    def timing(self, job: "WithAnnotations[Job, job_status.ProgressColumns]") -> str:
+        return JobProgress(job).timing()
 
     @admin.display(description="Deadline")
-    def deadline(self, job: "WithAnnotations[Job, job_status.StandingColumns]") -> str:
-        return Standing(job).deadline()
+    def deadline(self, job: "WithAnnotations[Job, job_status.ProgressColumns]") -> str:
+        return JobProgress(job).deadline()
 
     @admin.display(description="Error")
-    def said(self, job: "WithAnnotations[Job, job_status.StandingColumns]") -> SafeString:
-        return Standing(job).error() or NOTHING
+    def said(self, job: "WithAnnotations[Job, job_status.ProgressColumns]") -> SafeString:
+        return JobProgress(job).error() or NOTHING
 
     @admin.display(description="By")
     def by(self, job: Job) -> str:

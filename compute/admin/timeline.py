@@ -8,7 +8,7 @@ from django.db.models import QuerySet
 
 from accounts.admin.panels import event_state
 from accounts.models import Event
-from compute.admin.job_status import Standing, with_standing
+from compute.admin.job_status import JobProgress, with_progress
 from compute.models import Instance, Job
 from config.admin.display import lines, link, list_of, moment, span
 from config.admin.pages import Panel, Row
@@ -16,7 +16,7 @@ from config.admin.pages import Panel, Row
 if TYPE_CHECKING:
     from django_stubs_ext import WithAnnotations
 
-    from compute.admin.job_status import StandingColumns
+    from compute.admin.job_status import ProgressColumns
 
 ENTRIES_SHOWN = 50
 
@@ -35,7 +35,7 @@ def story(kind: str, key: int, account_id: int, jobs: QuerySet[Job], buttons: Bu
     """
     about = {"entity_type": kind, "entity_id": key}
     events = Event.objects.filter(account_id=account_id, **about).order_by("-pk")[:ENTRIES_SHOWN]
-    newest = with_standing(jobs).select_related("instance").order_by("-pk")[:ENTRIES_SHOWN]
+    newest = with_progress(jobs).select_related("instance").order_by("-pk")[:ENTRIES_SHOWN]
     entries = [(job.created, 1, job.pk, _job_row(job, buttons)) for job in newest]
     entries += [(event.created, 0, event.pk, _event_row(event)) for event in events]
     entries.sort(key=lambda entry: entry[:3], reverse=True)
@@ -48,11 +48,11 @@ def story(kind: str, key: int, account_id: int, jobs: QuerySet[Job], buttons: Bu
     )
 
 
-def _job_row(job: "WithAnnotations[Job, StandingColumns]", buttons: Buttons) -> Row:
-    standing = Standing(job)
+def _job_row(job: "WithAnnotations[Job, ProgressColumns]", buttons: Buttons) -> Row:
+    progress = JobProgress(job)
     what = lines([link(job, f"job {job.pk}: {job.kind}"), by(job.created_by)])
-    cells = (moment(job.created), what, standing.state(), standing.details(), buttons(job) if standing.live else "")
-    return Row(cells, "bad" if standing.stuck else "")
+    cells = (moment(job.created), what, progress.state(), progress.details(), buttons(job) if progress.live else "")
+    return Row(cells, "bad" if progress.stuck else "")
 
 
 def _event_row(event: Event) -> Row:

@@ -31,7 +31,7 @@ LABELS = ArraySubquery(Service.objects.filter(_AMONG, account=OuterRef("account"
 """Of the services that were part of it and are there still. One subquery of a list's one query."""
 
 
-class Standing(admin.SimpleListFilter):
+class StateFilter(admin.SimpleListFilter):
     title = "state"
     parameter_name = "now"
 
@@ -52,7 +52,7 @@ class IssuePage(ReadOnlyPage):
     """Opened and closed by the prober alone. The open ones come first."""
 
     list_display = ("name", "state", "account", "services_list", "ticket_subject", "opened", "lasted")
-    list_filter = (Standing,)
+    list_filter = (StateFilter,)
     link_filters = ("account__id__exact",)
     search_fields = ("=pk", "=ticket_id")
     search_help_text = "Id of an issue or ticket, or how a company or account's email begins."

@@ -59,7 +59,7 @@ class Clocked(TypedDict):
     clock: datetime
 
 
-class Standing:
+class StatusDisplay:
     """One service, with its account and the database's `clock`, in words."""
 
     def __init__(self, service: "WithAnnotations[Service, Clocked]"):

@@ -26,7 +26,7 @@ from managed.admin.credentials import credential_rows, reveal_link
 from managed.admin.display import TARGET, ago, moment_ago, ticket_link
 from managed.admin.history import History
 from managed.admin.keys import address, ssh
-from managed.admin.service_status import Standing, Status
+from managed.admin.service_status import Status, StatusDisplay
 from managed.models import Issue, KeyPair, Measurement, Service
 from managed.services import services, targets
 from managed.services.incidents import contacts_of
@@ -141,7 +141,7 @@ class ServicePage(ReadOnlyPage):
 
     @admin.display(description="Status")
     def state(self, service: "WithAnnotations[Service, Clocked]") -> SafeString:
-        return Standing(service).state()
+        return StatusDisplay(service).state()
 
     @admin.display(description="Address")
     def target(self, service: Service) -> SafeString:
@@ -166,11 +166,11 @@ class ServicePage(ReadOnlyPage):
 
     @admin.display(description="What needs you")
     def needs(self, service: "WithAnnotations[Service, Clocked]") -> SafeString:
-        return Standing(service).needs()
+        return StatusDisplay(service).needs()
 
     @admin.display(description="Next check")
     def next_check(self, service: "WithAnnotations[Service, Clocked]") -> str:
-        return Standing(service).next_check()
+        return StatusDisplay(service).next_check()
 
     @admin.display(description="Last good check")
     def last_good(self, service: Service) -> str:

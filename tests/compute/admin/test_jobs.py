@@ -7,7 +7,7 @@ from django.contrib.admin.models import LogEntry
 from django.db.models.functions import Now
 from django.urls import reverse
 
-from compute.admin.job_status import Standing, with_standing
+from compute.admin.job_status import JobProgress, with_progress
 from compute.models import Job
 from compute.services.instances import instances, power
 from compute.worker import engine
@@ -27,12 +27,12 @@ def job(world, running, settings) -> Job:
     return power.reboot(world.actor, running)
 
 
-def status_of(job: Job, **columns) -> Standing:
+def status_of(job: Job, **columns) -> JobProgress:
     Job.objects.filter(pk=job.pk).update(**columns)
-    return Standing(with_standing(Job.objects).get(pk=job.pk))
+    return JobProgress(with_progress(Job.objects).get(pk=job.pk))
 
 
-STANDINGS = [
+STAGES_OF_JOBS = [
     pytest.param({}, "due", False, "due since", id="fresh"),
     pytest.param({"run_at": Now() - 3 * MINUTE}, "overdue", True, "due since 3 min", id="no worker took it"),
     pytest.param({"run_at": Now() + MINUTE * 2}, "waiting", False, "runs in", id="waits for the host"),
@@ -51,10 +51,10 @@ STANDINGS = [
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize(("columns", "standing", "stuck", "timing"), STANDINGS)
-def test_a_jobs_standing(columns, standing, stuck, timing, job):
+@pytest.mark.parametrize(("columns", "progress", "stuck", "timing"), STAGES_OF_JOBS)
+def test_a_jobs_progress(columns, progress, stuck, timing, job):
     found = status_of(job, **columns)
-    assert (found.job.standing, found.stuck) == (standing, stuck)
+    assert (found.job.progress, found.stuck) == (progress, stuck)
     assert timing in found.timing()
 
 

@@ -10,7 +10,7 @@ from django.test.utils import CaptureQueriesContext
 
 from accounts.models import Account, Event
 from compute.admin import outages
-from compute.admin.job_status import Standing, with_standing
+from compute.admin.job_status import JobProgress, with_progress
 from compute.models import Heartbeat, Host, Job, Reservation
 from compute.services import heartbeats
 from compute.services.heartbeats import SILENCE, Process
@@ -259,7 +259,7 @@ def test_attempts_beyond_the_limit_are_called_what_they_are(state, attempt, text
     settings.JOB_ATTEMPTS = 5
     job = power.reboot(world.actor, running)
     Job.objects.filter(pk=job.pk).update(state=state, attempt=attempt)
-    assert Standing(with_standing(Job.objects).get(pk=job.pk)).attempt() == text
+    assert JobProgress(with_progress(Job.objects).get(pk=job.pk)).attempt() == text
     for page in (list_address(Job), page_address(running)):
         assert text in admin.get(page).content.decode()
         assert "7 of 5" not in admin.get(page).content.decode()
