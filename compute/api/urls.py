@@ -2,6 +2,7 @@
 
 from django.urls import path
 
+from compute.api.account_addresses import AddressViewSet, IPv6PoolViewSet, IPv6RangeViewSet, MoveViewSet
 from compute.api.backups import BackupListViewSet, BackupViewSet
 from compute.api.catalogue import KernelViewSet, TypeViewSet
 from compute.api.clones import CloneViewSet
@@ -15,10 +16,9 @@ from compute.api.firewalls import (
     InstanceFirewallViewSet,
 )
 from compute.api.images import ImageViewSet
+from compute.api.instance_addresses import InstanceAddressViewSet, NetworkingViewSet
 from compute.api.instances import InstanceViewSet
-from compute.api.ips import InstanceAddressViewSet, NetworkingViewSet
 from compute.api.moves import MigrateViewSet
-from compute.api.networking import AddressViewSet, IPv6PoolViewSet, IPv6RangeViewSet, MoveViewSet
 from compute.api.nodebalancer_configs import BalancerConfigViewSet
 from compute.api.nodebalancer_nodes import BalancerNodeViewSet
 from compute.api.nodebalancers import InstanceNodeBalancerViewSet, NodeBalancerViewSet
