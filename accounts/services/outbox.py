@@ -111,6 +111,9 @@ def send_due() -> int:
     return sent
 
 
+# Not ``*``: its result changes with each column that a migration adds, and PostgreSQL then refuses the statement
+# that workers of the release before have prepared.
+_COLUMNS = ", ".join(field.attname for field in Message._meta.concrete_fields)
 _FIRST_DUE = f"""
 SELECT id FROM accounts_message
  WHERE NOT given_up AND {leases.FREE}
@@ -121,7 +124,7 @@ _CLAIM = f"""
 UPDATE accounts_message
    SET {leases.taken()}, attempt = attempt + 1, run_at = {leases.after("%(lease)s")}
  WHERE {leases.chosen("id", _FIRST_DUE)}
-RETURNING *
+RETURNING {_COLUMNS}
 """  # noqa: S608 - of constants
 
 # Staff who let it be sent again meanwhile have set `attempt` to 0: then it has all its tries, and is due now.

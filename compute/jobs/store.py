@@ -19,6 +19,9 @@ from compute.models import Job
 from config.db import leases
 
 _COLUMNS = [field.attname for field in Job._meta.concrete_fields]
+# Not ``*``: its result changes with each column that a migration adds, and PostgreSQL then refuses the statements
+# that workers of the release before have prepared.
+_JOB = ", ".join(f"compute_job.{name}" for name in _COLUMNS)
 
 LONGEST_WAIT = 3600.0
 """Seconds after which a job is looked at again at the latest."""
@@ -27,7 +30,7 @@ _CLAIM = f"""
 WITH claimed AS (
     UPDATE compute_job SET {leases.taken()}, attempt = attempt + 1
      WHERE id = %(id)s AND state IN ('active', 'undoing') AND {leases.FREE}
- RETURNING *
+ RETURNING {_JOB}
 ), updated_event AS (
     UPDATE accounts_event SET status = 'started', started = statement_timestamp()
       FROM claimed WHERE accounts_event.id = claimed.event_id AND accounts_event.status = 'scheduled'
@@ -43,7 +46,7 @@ WITH settled AS (
            run_at = {leases.after("%(delay)s")}, notified_at = NULL,
            lease_until = CASE WHEN %(keep_lease)s::boolean THEN {leases.after("%(lease)s")} END
      WHERE id = %(id)s AND {leases.MINE} AND state IN ('active', 'undoing')
- RETURNING *
+ RETURNING {_JOB}
 ), updated_event AS (
     UPDATE accounts_event
        SET percent_complete = GREATEST(percent_complete, %(percent)s::smallint),
@@ -59,7 +62,7 @@ WITH finished AS (
        SET state = %(state)s::text, error = %(error)s, encrypted = NULL, {leases.GIVEN_BACK},
            finished_at = statement_timestamp()
      WHERE id = %(id)s AND {leases.MINE} AND state IN ('active', 'undoing')
- RETURNING *
+ RETURNING {_JOB}
 ), updated_event AS (
     UPDATE accounts_event
        SET status = %(event_status)s::text, message = %(message)s,

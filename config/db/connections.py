@@ -14,7 +14,7 @@ from typing import Any
 from django.conf import settings
 from django.db.backends.postgresql.base import DatabaseWrapper
 from psycopg import pq
-from psycopg._preparing import Prepare, PrepareManager
+from psycopg._preparing import Key, Prepare, PrepareManager
 from psycopg._queries import PostgresQuery
 
 log = logging.getLogger(__name__)
@@ -22,6 +22,8 @@ log = logging.getLogger(__name__)
 THRESHOLD = 5
 """How often psycopg sees a statement before it prepares it."""
 SCHEMA_CHANGES = re.compile(rb"(?:CREATE|DROP|ALTER|DISCARD|DEALLOCATE)\b")
+STALE = {b"0A000", b"26000"}
+"""Errors of prepared statements: a migration has changed the result, or the server does not know the name."""
 
 
 class KeptStatements(PrepareManager):
@@ -30,7 +32,10 @@ class KeptStatements(PrepareManager):
     psycopg has the server forget all statements of the session at each rollback, `config.db.prepared`'s too, since
     one may name a type or a table that the transaction made. Many refused requests roll back, and none makes a
     type: so statements are forgotten only after a change of the schema, or after an error that was neither bad data
-    nor a violated constraint, such as that of a statement whose table a migration has changed meanwhile.
+    nor a violated constraint.
+
+    A statement that has become stale by a migration is forgotten at its first error, also outside of a transaction,
+    where nothing rolls back. Else a process of the release before would fail at it until it is restarted.
 
     No other connection has the same names: behind a pooler that keeps no track of statements, an error is the worst
     that happens, and never another client's statement of the same name.
@@ -53,6 +58,18 @@ class KeptStatements(PrepareManager):
         if any(SCHEMA_CHANGES.match(status) for status in statuses):
             self._schema_changed = True
         return super()._should_discard(prep, results)
+
+    def maybe_add_to_cache(self, query: PostgresQuery, prep: Prepare, name: bytes) -> Key | None:
+        """psycopg's, which has the results validated of statements that are not prepared yet: here of all."""
+        key = super().maybe_add_to_cache(query, prep, name)
+        return self.key(query) if prep is Prepare.YES else key
+
+    def validate(self, key: Key, prep: Prepare, name: bytes, results: Sequence[pq.abc.PGresult]) -> None:
+        if prep is not Prepare.YES:
+            super().validate(key, prep, name, results)
+        elif any(result.error_field(pq.DiagnosticField.SQLSTATE) in STALE for result in results):
+            self._names.pop(key, None)
+            self._to_flush.append(name)
 
     def clear(self) -> bool:
         """Called at each rollback, and after changes of the schema."""

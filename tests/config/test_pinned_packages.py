@@ -58,6 +58,9 @@ SHAPES = {
     "psycopg": {
         "psycopg._preparing.PrepareManager._should_discard": "self, prep, results, _PrepareManager__should_clear=",
         "psycopg._preparing.PrepareManager.clear": "self",
+        "psycopg._preparing.PrepareManager.key": "query",
+        "psycopg._preparing.PrepareManager.maybe_add_to_cache": "self, query, prep, name",
+        "psycopg._preparing.PrepareManager.validate": "self, key, prep, name, results",
         "psycopg._preparing.PrepareManager.get": "self, query, prepare=",
         "psycopg.adapt.Transformer.load_rows": "self, row0, row1, make_row",
         "psycopg.adapt.Transformer.set_pgresult": "self, result, set_loaders=, format=",

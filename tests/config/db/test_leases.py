@@ -13,12 +13,14 @@ import pytest
 from django.db import connection, transaction
 from django.db.models import Model
 from django.db.models.functions import Now
+from psycopg import pq
 
 from accounts.models import Account, Message
 from accounts.services import outbox
 from compute.jobs import store
 from compute.models import Job, PacketFilter
 from compute.services.firewalls import delivery
+from config.db.connections import THRESHOLD
 from config.db.leases import horizon_of
 from config.encryption import encrypt_json
 from managed.models import Service
@@ -132,6 +134,26 @@ def each(name: str, choices: Callable[[Queue], object]) -> pytest.MarkDecorator:
     found = [(queue, choice, f"{title}-{choice}") for title, queue in QUEUES.items() for choice in choices(queue)]
     values = [pytest.param(queue, choice, id=title) for queue, choice, title in found]
     return pytest.mark.parametrize(("queue", name), values, indirect=["queue"])
+
+
+def test_claims_and_outcomes_go_on_beside_a_migration_that_adds_a_column(queue):
+    """PostgreSQL refuses a prepared statement whose result has changed, and ``*`` changes with each column."""
+    for outcome in queue.outcomes.values():
+        for _ in range(THRESHOLD + 2):
+            queue.add()
+            [claim] = queue.take(1)
+            outcome(claim)
+            queue.model._default_manager.all().delete()
+    # past the record of psycopg, which would prepare all anew: the migration runs in another process
+    table = connection.ops.quote_name(queue.model._meta.db_table)
+    change = f"SET CONSTRAINTS ALL IMMEDIATE; ALTER TABLE {table} ADD later integer"
+    result = connection.connection.pgconn.exec_(change.encode())
+    assert result.status == pq.ExecStatus.COMMAND_OK, result.get_error_message()
+    for outcome in queue.outcomes.values():
+        queue.add()
+        [claim] = queue.take(1)
+        outcome(claim)
+        queue.model._default_manager.all().delete()
 
 
 # --- who has it -------------------------------------------------------------------------------------------------

@@ -6,7 +6,15 @@ from datetime import datetime
 
 import psycopg
 import pytest
-from django.db import DataError, IntegrityError, NotSupportedError, OperationalError, connection, transaction
+from django.db import (
+    DataError,
+    IntegrityError,
+    NotSupportedError,
+    OperationalError,
+    close_old_connections,
+    connection,
+    transaction,
+)
 
 from accounts.models import TicketReply, User
 from compute.models import VLAN, Config, IPv6Range
@@ -151,6 +159,45 @@ def test_a_statement_of_psycopgs_whose_table_changed_is_made_anew_after_its_roll
     finally:
         change("DROP TABLE changing")
         other.close()
+
+
+def test_a_statement_of_psycopgs_whose_table_changed_is_made_anew_where_nothing_rolls_back():
+    """As in a worker, whose claims are statements outside of transactions; requests end meanwhile."""
+    other = connection.copy()
+
+    def change(sql: str) -> None:
+        with other.cursor() as cursor:
+            cursor.execute(sql)
+
+    def read() -> int:
+        with connection.cursor() as cursor:
+            cursor.execute("SELECT * FROM changing")
+            return len(cursor.description)
+
+    try:
+        change("CREATE TABLE changing (a int)")
+        assert [read() for _ in range(7)] == [1] * 7
+        [stale] = [name for name in on_server() if not name.startswith("api_")]
+        change("ALTER TABLE changing ADD b text")
+        with pytest.raises(NotSupportedError):
+            read()
+        close_old_connections()
+        assert [read() for _ in range(7)] == [2] * 7
+        assert stale not in on_server()
+    finally:
+        change("DROP TABLE changing")
+        other.close()
+
+
+def test_bad_data_leaves_a_statement_prepared():
+    with connection.cursor() as cursor:
+        for _ in range(7):
+            cursor.execute("SELECT 1 / %s::int", [1])
+        before = on_server()
+        with pytest.raises(DataError):
+            cursor.execute("SELECT 1 / %s::int", [0])
+        cursor.execute("SELECT 1 / %s::int", [1])
+    assert before.items() <= on_server().items()
 
 
 def test_a_statement_is_named_by_its_sql(monkeypatch):
