@@ -4,7 +4,13 @@ Whoever adds a disk or lets one grow asks here, under the lock of the instance's
 keeps it until the job is in the table. So of two requests at once the second sees what the first one took.
 """
 
+from compute.jobs.data import DiskResizeData, MoveData
 from compute.models import Instance, Job
+
+RESIZING: dict[str, type[DiskResizeData] | type[MoveData]] = {
+    "disk_resize": DiskResizeData, "resize": MoveData, "mutate": MoveData,
+}  # fmt: skip
+"""The kinds of job that may change the size of a disk, each with what it carries."""
 
 
 def taken(instance: Instance) -> int:
@@ -13,10 +19,11 @@ def taken(instance: Instance) -> int:
     One that a job resizes counts with the larger of its two sizes.
     """
     sizes = dict(instance.disks.values_list("pk", "size"))
-    for data in Job.objects.filter(instance=instance, finished_at=None).values_list("data", flat=True):
-        resized = data.get("disk")
-        if isinstance(resized, dict) and resized["id"] in sizes:
-            sizes[resized["id"]] = max(sizes[resized["id"]], resized["size"])
+    jobs = Job.objects.filter(instance=instance, finished_at=None, kind__in=RESIZING)
+    for kind, stored in jobs.values_list("kind", "data"):
+        data = RESIZING[kind].from_json(stored)
+        if data.disk_id in sizes:
+            sizes[data.disk_id] = max(sizes[data.disk_id], data.disk_size)
     return sum(sizes.values())
 
 
