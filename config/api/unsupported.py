@@ -181,6 +181,8 @@ def _check_field(where: str, field: serializers.Field) -> None:
     renders = next(base for base in type(field).__mro__ if "to_representation" in vars(base))
     if not field.write_only and not renders.__module__.startswith("rest_framework."):
         _refuse(where, f"{renders.__name__}.to_representation", _VALUE)
+    if isinstance(field, serializers.Serializer):
+        check_resource(type(field))  # one that is not of the kit's is checked here alone
     child = getattr(field, "child", None)
     if isinstance(child, serializers.Field):
         _check_field(where, child)

@@ -127,6 +127,15 @@ class Trimmed(serializers.CharField):
         return super().to_internal_value(data).strip("-")
 
 
+def test_fields_of_an_object_within_a_resource_are_refused_alike():
+    class Part(serializers.Serializer):
+        value = serializers.SerializerMethodField()
+
+    for part in (Part(), Part(many=True)):
+        with pytest.raises(ImproperlyConfigured, match=r"Part\.value: `SerializerMethodField` is not supported"):
+            type("Whole", (Resource,), {"part": part})
+
+
 def test_a_field_that_renders_itself_is_refused_unless_it_is_never_rendered():
     with pytest.raises(ImproperlyConfigured, match=r"Mine.label: `Shouted.to_representation` is not supported; "):
         resource(label=Shouted())
