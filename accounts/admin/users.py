@@ -24,7 +24,7 @@ from accounts.admin import user_panels
 from accounts.admin.grants import GrantsForm
 from accounts.admin.panels import staff
 from accounts.models import TrustedDevice, User
-from accounts.services import attempts, external, second_factor, users
+from accounts.services import attempts, external, outbox, second_factor, users
 from accounts.services.events import record_event
 from accounts.services.grants import set_grants
 from accounts.services.refs import user_ref
@@ -271,12 +271,13 @@ class UserPage(Page, UserAdmin):
 
     @transaction.atomic
     def user_change_password(self, request: HttpRequest, id: str, form_url: str = "") -> HttpResponse:
-        """Django's. The account is told of a new password, as it is of one that the user chose."""
+        """Django's. User and account are told of a new password, as they are of one that the user chose."""
         user = self.get_object(request, unquote(id))
         response = super().user_change_password(request, id, form_url)
-        if user is None or (actor := account_actor(request, user)) is None:
+        if user is None or not User.objects.filter(pk=user.pk).exclude(password=user.password).exists():
             return response
-        if User.objects.filter(pk=user.pk).exclude(password=user.password).exists():
+        outbox.warn(user, "password_changed")
+        if actor := account_actor(request, user):
             record_event(actor, "password_reset", user_ref(user), message="Support set a password.")
         return response
 

@@ -20,8 +20,9 @@ from accounts.models import (
 from accounts.services import external, security_questions
 from accounts.services.security_questions import QUESTIONS, Answer
 from config import limits
+from config.encryption import decrypt_json
 from tests.config.admin.pages import do, list_address, messages_of, page_address
-from tests.factories import InstanceFactory, TicketFactory, TrustedDeviceFactory, UserFactory
+from tests.factories import InstanceFactory, StaffFactory, TicketFactory, TrustedDeviceFactory, UserFactory
 
 pytestmark = pytest.mark.django_db
 
@@ -207,6 +208,16 @@ class TestSigningIn:
         assert not TrustedDevice.objects.exists()
         event = Event.objects.get(action="password_reset")
         assert (event.username, event.entity_id, event.message) == ("staff", owner.pk, "Support set a password.")
+        mail = Message.objects.get(subject="Your password was changed")
+        assert mail.recipient == owner.email
+        assert "a-fresh-Pass-77" not in str(decrypt_json(mail.encrypted))
+
+    def test_staff_are_told_of_a_password_that_others_of_the_staff_set(self, admin):
+        other = StaffFactory(email="other@example.com")
+        address = reverse("admin:auth_user_password_change", args=[other.pk])
+        fresh = {"usable_password": "true", "password1": "a-fresh-Pass-77", "password2": "a-fresh-Pass-77"}
+        assert admin.post(address, fresh).status_code == 302
+        assert [mail.recipient for mail in Message.objects.all()] == ["other@example.com"]
 
     def test_nobody_has_no_password(self, admin, owner):
         address = reverse("admin:auth_user_password_change", args=[owner.pk])
@@ -218,6 +229,7 @@ class TestSigningIn:
             admin.post(address, {"usable_password": "true", "password1": "a", "password2": "b"}).status_code == 200
         )
         assert not Event.objects.exists()
+        assert not Message.objects.exists()
 
 
 class TestGrants:
