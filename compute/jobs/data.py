@@ -1,10 +1,10 @@
-"""What jobs carry besides a word for their kind: a frozen record for each, stored as JSON in ``Job.data``.
+"""The data that a job carries beside its kind: one frozen record, stored as JSON in ``Job.data``.
 
-An attribute is stored under its name; one that ends in ``_id`` without that, so that queries read like those by a
-foreign key (``data__host=7``). What equals its default is left out. Every record has a version, so that a worker
-leaves what it cannot read to one of the release that wrote it. Who adds an attribute with a default, renames one or
-changes its meaning raises the VERSION of the class and says in `earlier` how the ones before are read: jobs live
-across an upgrade.
+An attribute is stored under its own name without a trailing ``_id``, so that queries read like those by a foreign
+key (``data__host=7``). Attributes at their default are left out. Every record has a version, so that a worker
+leaves a record that it cannot read to a worker of the release that wrote it. A change that adds an attribute with a
+default, renames one or changes its meaning raises the VERSION of the class and converts the earlier versions in
+`earlier`: jobs live across an upgrade.
 """
 
 from collections.abc import Mapping, Sequence
@@ -15,22 +15,22 @@ JSON = dict[str, Any]
 
 
 class UnreadableData(Exception):
-    """What a job carries was written by another release than this one."""
+    """The data of a job was written by another release than this one."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class JobData:
-    """What the engine itself reads, and all that a job of some kinds carries.
+    """The data that the engine itself reads, and all that jobs of some kinds carry.
 
-    `config_id` is the profile that the job boots, `off_status` what the instance shows afterwards if it is off,
-    where that is not what the kind says. The engine writes `undo_reason` when a job turns round.
+    `config_id` is the profile that the job boots; `off_status` the status of an instance that is off after the job,
+    where it differs from the kind's. The engine writes `undo_reason` when a job begins to unwind.
     """
 
     VERSION: ClassVar[int] = 1
     KEYED_BY_ID: ClassVar[tuple[str, ...]] = ()
-    """The attributes that are dicts with ids as keys, which JSON makes strings of."""
+    """The attributes that are dicts keyed by ids; JSON turns these keys into strings."""
     RENAMED: ClassVar[Mapping[str, str]] = {"off": "off_status", "reason": "undo_reason"}
-    """Keys of version 0, each with that of version 1."""
+    """The keys of version 0, each with its key in version 1."""
 
     config_id: int | None = None
     off_status: str | None = None
@@ -47,7 +47,7 @@ class JobData:
 
     @classmethod
     def from_json(cls, stored: Mapping[str, Any]) -> Self:
-        """The record that was stored. Raises `UnreadableData` where this release does not know what it reads."""
+        """The record read from `stored`. Raises `UnreadableData` where version or keys do not fit this release."""
         values = dict(stored)
         version = values.pop("version", 0)
         if version == 0:
@@ -65,12 +65,12 @@ class JobData:
 
     @classmethod
     def earlier(cls, version: int, values: JSON) -> JSON:
-        """The values of a version from 1 on as this one has them. Raises `UnreadableData` for any other."""
+        """Convert the `values` of `version`, from 1 on, to this one. Raises `UnreadableData` if it is unknown."""
         raise UnreadableData(f"This worker cannot read version {version} of the data of the job.")
 
     @staticmethod
     def flatten(values: JSON) -> JSON:
-        """Values of version 0 without nested ones whose parts have keys of their own since."""
+        """Values of version 0, where the parts of each nested value now have keys of their own."""
         return values
 
 
@@ -110,7 +110,10 @@ class ProvisionData(JobData):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CloneData(JobData):
-    """Each disk to make with the one of the source that it copies, and what the source shows afterwards if off."""
+    """`copies` maps each disk to make to the disk of the source that it copies.
+
+    `source_off_status` is the status of a source that is off after the job.
+    """
 
     KEYED_BY_ID: ClassVar[tuple[str, ...]] = ("copies",)
     RENAMED: ClassVar[Mapping[str, str]] = {
@@ -126,10 +129,10 @@ class CloneData(JobData):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MoveData(JobData):
-    """A move to a host and a type, of which one may be the present one. Sizes in MB.
+    """A move to another host, to another type, or both. Sizes in MB.
 
-    With a `region_id` it is one of another region, whose addresses follow; `migration_id` is the host migration
-    that is carried out. The disk with `disk_id` is resized along with the type.
+    With a `region_id` the host is in that other region, whose addresses the instance gets; `migration_id` is the
+    host migration that the job carries out. The disk with `disk_id` is resized along with the type.
     """
 
     RENAMED: ClassVar[Mapping[str, str]] = {**JobData.RENAMED, "from": "previous_host", "was": "previous_type"}
@@ -154,7 +157,7 @@ class MoveData(JobData):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RebuildData(JobData):
-    """What there was, and the keys of what comes in its place: `config_id` and `disk_ids` are among `row_keys`."""
+    """The old profile, disks and image, and the keys of the new rows, among them `config_id` and `disk_ids`."""
 
     KEYED_BY_ID: ClassVar[tuple[str, ...]] = ("previous_disk_statuses",)
     RENAMED: ClassVar[Mapping[str, str]] = {
@@ -184,7 +187,7 @@ class RebuildData(JobData):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DiskData(JobData):
-    """The disk that is worked on; `copy_of` is the one that it is to be a copy of."""
+    """The disk that the job works on; `copy_of` is the disk to copy."""
 
     disk_id: int
     copy_of: int | None = None
@@ -192,7 +195,7 @@ class DiskData(JobData):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DiskDeleteData(DiskData):
-    """`previous_status` is what the disk shows again where it could not be deleted."""
+    """`previous_status` is the status that a disk gets back where it could not be deleted."""
 
     RENAMED: ClassVar[Mapping[str, str]] = {**JobData.RENAMED, "was": "previous_status"}
 
@@ -212,7 +215,7 @@ class DiskResizeData(DiskData):
 
 
 def _with_flat_disk(values: JSON) -> JSON:
-    """What was ``{"disk": {"id": …, "was": …, "size": …}}``, or None there, with a key for each."""
+    """Flatten a nested ``{"disk": {"id": …, "was": …, "size": …}}`` to a key for each part; drop a None."""
     disk = values.pop("disk", None)
     if disk is None:
         return values
@@ -234,7 +237,7 @@ class BackupData(JobData):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BackupsDeleteData(JobData):
-    """Backups whose rows are gone, and all that is kept of them."""
+    """Backups whose rows are deleted, and the archives that are left of them."""
 
     RENAMED: ClassVar[Mapping[str, str]] = {**JobData.RENAMED, "backups": "backup_ids"}
 
@@ -244,7 +247,7 @@ class BackupsDeleteData(JobData):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BackupProvisionData(ProvisionData):
-    """For each disk to make what it is made of, None for an empty one."""
+    """`archives` maps each disk to make to the archive it is made from, None for an empty disk."""
 
     KEYED_BY_ID: ClassVar[tuple[str, ...]] = ("archives",)
 
@@ -254,7 +257,7 @@ class BackupProvisionData(ProvisionData):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RestoreData(JobData):
-    """What is restored, as the backup held it, and under which keys; with `overwrite` also what has to go.
+    """The backup's content and the keys of its new rows; with `overwrite` also the disks and profiles to delete.
 
     For `content` and `part_keys` see `compute.services.backups.content`.
     """
@@ -284,7 +287,7 @@ class RestoreData(JobData):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ImageData(JobData):
-    """An image of an account's own, by its number."""
+    """An account's own image, by its number."""
 
     RENAMED: ClassVar[Mapping[str, str]] = {**JobData.RENAMED, "image": "image_number"}
 
@@ -293,21 +296,21 @@ class ImageData(JobData):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ImagizeData(ImageData):
-    """The disk to make it of."""
+    """`disk_id` is the disk that the image is made from."""
 
     disk_id: int
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ImportData(ImageData):
-    """How many MB the upload unpacks to."""
+    """`size` is that of the unpacked upload, in MB."""
 
     size: int
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class VolumeData(JobData):
-    """The volume that is worked on; `copy_of` is the one that it copies. With `attach` it is also plugged in."""
+    """The volume that the job works on; `copy_of` is the volume to copy. With `attach` it is also plugged in."""
 
     volume_id: int
     copy_of: int | None = None

@@ -1,4 +1,4 @@
-"""What a kind of job is made of, and the registry of kinds, which `compute.worker.kinds` fills at start-up."""
+"""The parts of a kind of job, and the registry of kinds, which `compute.worker.kinds` fills at start-up."""
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
@@ -9,9 +9,9 @@ from compute.drivers.base import Power
 from compute.jobs.data import JobData
 
 D = TypeVar("D", bound=JobData)
-"""What the jobs of a kind carry."""
+"""The data of a kind's jobs."""
 R = TypeVar("R")
-"""What a step gets to work with: `compute.worker.run.Run` of a job with D, which services need not know."""
+"""The argument of a step: `compute.worker.run.Run` of a job with D, a class that services need not know."""
 
 
 class Fail(Exception):
@@ -20,9 +20,9 @@ class Fail(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Wait:
-    """The step is under way: run it again in `seconds`. `percent` is how far this step has come.
+    """The step is under way: run it again in `seconds`. `percent` is the progress of this step.
 
-    One that copies data may tell its `rate`, in MB a second, and how many seconds are `remaining`.
+    A step that copies data may report its `rate`, in MB a second, and the seconds `remaining`.
     """
 
     seconds: float
@@ -42,17 +42,18 @@ Outcome = Wait | Again | None
 
 
 def nothing(run: Any) -> None:
-    """The undo of a step that leaves nothing behind which a later undo does not take away."""
+    """The undo of a step whose effect, if there is any, is removed by an undo that runs later."""
 
 
 @dataclass(frozen=True, slots=True)
 class Step(Generic[R, D]):
     """One external effect.
 
-    `do` and `undo` run with no transaction open, may each run any number of times, and `undo` must accept that
-    `do` never happened. `persist` writes what is now true into our own tables, in the transaction that settles the
-    step. ``undo=None`` marks the point of no return: from here on a failure ends the job where it stands.
-    `event` opens an event of its own when the step is reached. `when` may skip the step for what a job carries.
+    `do` and `undo` run with no transaction open, may each run any number of times, and `undo` must accept that `do`
+    never happened. `persist` records the effect in our own tables, in the transaction that settles the step.
+    ``undo=None`` marks the point of no return: from here on a failure ends the job where it stands. `event` is the
+    action of a new event, opened when the job reaches the step. `when` decides by the job's data whether the step
+    runs at all.
     """
 
     name: str
@@ -65,17 +66,17 @@ class Step(Generic[R, D]):
 
 @dataclass(frozen=True)  # without slots, which cannot be had together with ``Kind[…](…)``
 class Kind(Generic[R, D]):
-    """A kind of job: which statuses it starts from, what holds during it, and its steps from first to last.
+    """A kind of job: the statuses it starts from, the status during it, and its steps from first to last.
 
-    The status afterwards is not written here: it is asked from the driver; `off` is what a machine that is off
-    shows, where the job's `off_status` says nothing else. Without `during` the instance shows what it showed: the
-    job works on a disk or takes a backup. `verb` completes "Cannot … a compute that is running."
+    The status afterwards is not written here: the driver reports it. `off` is the status of a machine that is off,
+    unless the job's `off_status` names another. Without `during` the instance keeps its status: the job works on a
+    disk or takes a backup. `verb` completes "Cannot … a compute that is running."
 
-    Three callbacks write our tables in the last settle: `on_done` when all went well, `on_rollback` when every
-    effect was undone, and `on_superseded` in place of that where a deletion ended the job. `supersedes` lets a kind
-    end another live job of the instance in order to run. That one is not rolled back, since all the instance has is
-    about to go, unless it `has_external_effects`: on what is not the instance's machine, or on a disk that would be
-    left half-made if the deletion came to nothing.
+    Three callbacks write our tables in the last settle: `on_done` after success, `on_rollback` when every effect
+    was undone, and `on_superseded` in place of `on_rollback` where a deletion ended the job. `supersedes` lets a
+    kind end another live job of the instance in order to run. The superseded job is not rolled back, since all the
+    instance has is about to be deleted, unless its kind `has_external_effects`: effects outside the instance's
+    machine, or on a disk that would be left half-made if the deletion failed.
     """
 
     name: str
@@ -95,7 +96,7 @@ class Kind(Generic[R, D]):
     deadline: timedelta = timedelta(hours=1)
 
     def read(self, stored: Mapping[str, Any]) -> D:
-        """What a job of this kind carries, as it was stored. Raises `UnreadableData`."""
+        """The data of a job of this kind, read from its stored form. Raises `UnreadableData`."""
         return self.data.from_json(stored)
 
     def plan(self, data: D) -> tuple[Step[R, D], ...]:
@@ -103,14 +104,14 @@ class Kind(Generic[R, D]):
         return tuple(step for step in self.steps if step.when(data))
 
     def position(self, name: str, data: D) -> int:
-        """Where the step called `name` stands in the plan."""
+        """The index in the plan of the step called `name`."""
         return [step.name for step in self.plan(data)].index(name)
 
     def percent(self, position: int, within: int, data: D) -> int:
-        """Percent of the current event, with the step at `position` come `within` percent far.
+        """The percentage of the current event, while the step at `position` is at `within` percent.
 
-        A segment is the run of steps that share an event; every step of it weighs the same. Below 100: only the
-        last settle says 100.
+        All steps of an event segment, the run of steps that share an event, weigh the same. Below 100: only the
+        last settle writes 100.
         """
         plan = self.plan(data)
         start = max(i for i in range(position + 1) if i == 0 or plan[i].event)
@@ -123,7 +124,7 @@ KINDS: dict[str, Kind[Any, Any]] = {}
 
 
 def register(kinds: Iterable[Kind[Any, Any]]) -> None:
-    """Add kinds to `KINDS`. Names are written in rows: renaming a kind or a step strands live jobs.
+    """Add kinds to `KINDS`. Rows store the names: renaming a kind or a step strands live jobs.
 
     Raises `ValueError` where two kinds, or two steps of a kind, have one name, and for a kind without steps.
     """

@@ -6,5 +6,5 @@ TASK = "compute.jobs.advance"
 
 
 def notify(job_id: int) -> None:
-    """Notify of a job. It may get lost: the sweep notifies again."""
+    """Notify workers of a job. The notification may get lost: the sweep sends another."""
     send(TASK, job_id)

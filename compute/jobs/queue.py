@@ -1,4 +1,4 @@
-"""Putting a job on an instance: the one way in which its status starts to change."""
+"""Enqueueing jobs: the one way in which the status of an instance starts to change."""
 
 from collections.abc import Sequence
 from functools import partial
@@ -39,18 +39,18 @@ def enqueue(
 ) -> Job:
     """Flip the instance to the kind's status and insert the job with its event, in the caller's transaction.
 
-    Raises `Busy` while another job lives, `Invalid` naming the status when the kind cannot start from it,
-    `Missing` when the instance went away meanwhile. `data` is of the kind's class. `secrets` are encrypted and end
-    with the job. `action` replaces
-    the kind's own action (the watchdog's boots are ``lassie_reboot``); `source` is the instance that a clone
-    copies, which the event is then about. `volume` is one that is worked on, whose row the caller has locked;
-    `about` is what the event is about, where that is not the instance.
+    Raises `Busy` while another job of the instance is live, `Invalid` naming the status when the kind cannot start
+    from it, `Missing` when the instance was deleted meanwhile. `data` is of the kind's class. `secrets` are
+    encrypted, and deleted when the job ends. `action` replaces the kind's own action (the watchdog's boots are
+    ``lassie_reboot``). `source` is the instance that a clone copies, and then the entity of the event. `volume` is
+    the volume that the job works on, its row locked by the caller; `about` is the entity of the event where that is
+    not the instance.
     """
     kind = KINDS[kind_name]
     displaced = kind.supersedes and _displace(instance.pk)
     _flip(kind, instance)
     if not displaced and Job.objects.filter(instance=instance, state__in=Job.LIVE).exists():
-        # a job that leaves the status alone; the row just locked keeps another from coming in between
+        # a live job that leaves the status alone; the lock on the instance's row keeps further jobs out
         raise Busy
     event = open_event(
         username=actor.username,
@@ -81,9 +81,10 @@ def begin(
     action: str | None = None,
     source: Instance | None = None,
 ) -> Job:
-    """As `enqueue`, for an instance that this very transaction makes with the kind's status already on it.
+    """As `enqueue`, for an instance that this very transaction inserts, with the kind's status already set.
 
-    `along` are its rows, which one statement inserts together with the event and the job, under the two `keys`.
+    `along` are the instance's rows; one statement inserts them together with the event and the job. `keys` are the
+    primary keys of the event and the job.
     """
     kind = KINDS[kind_name]
     event_key, job_key = keys
@@ -106,9 +107,9 @@ def begin(
 def enqueue_alone(
     kind_name: str, actor: Actor, event: Event | None, data: JobData, volume: Volume | None = None
 ) -> Job:
-    """Insert a job on no instance, in the caller's transaction, which opened its event where it has one.
+    """Insert a job on no instance, in the caller's transaction, which opened `event`; None for a job without one.
 
-    `volume` is one that is worked on, whose row the caller has locked.
+    `volume` is the volume that the job works on, its row locked by the caller.
     """
     job = _draft(KINDS[kind_name], None, actor, event, data, None)
     job.volume = volume
@@ -118,7 +119,7 @@ def enqueue_alone(
 
 
 def _displace(instance_id: int) -> bool:
-    """Ask the instance's live job, if there is one, to make way. Locks the job before the instance."""
+    """Cancel the instance's live job and make it due; False without one. Locks the job before the instance."""
     live = Job.objects.filter(instance_id=instance_id, state__in=Job.LIVE)
     return bool(live.update(cancelled=True, run_at=Now(), notified_at=None))
 
@@ -175,7 +176,7 @@ def _notify_after_commit(job: Job, instance: Instance | None) -> None:
 
 
 def _notify_for(job_id: int, instance_id: int | None, queued: bool) -> None:
-    """Notify of the job, or of the one that has to make way for it."""
+    """Notify of the job; in place of a queued job, of the live job that it supersedes."""
     if queued:
         live = Job.objects.filter(instance_id=instance_id, state__in=Job.LIVE)  # type: ignore[misc] # as elsewhere: no None
         for live_id in live.values_list("pk", flat=True):
@@ -185,14 +186,14 @@ def _notify_for(job_id: int, instance_id: int | None, queued: bool) -> None:
 
 
 def run_now(job: Job) -> bool:
-    """Let a waiting or retrying job run at once; False when it is finished, queued or at work."""
+    """Make a waiting or retrying job due now; False when the job is finished, queued or at work."""
     return _nudge(job)
 
 
 def cancel(job: Job) -> bool:
-    """Ask a live job to stop: it is rolled back at its next claim, as after a failure.
+    """Cancel an active job: its next claim rolls it back, as after a failure.
 
-    False when it is not going forward. A step past the point of no return is not undone; the job then ends with the
+    False for a job in any other state. A step past the point of no return is not undone; the job then ends with the
     status that the driver confirms.
     """
     with transaction.atomic():

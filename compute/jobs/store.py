@@ -24,7 +24,7 @@ _COLUMNS = [field.attname for field in Job._meta.concrete_fields]
 _JOB = ", ".join(f"compute_job.{name}" for name in _COLUMNS)
 
 LONGEST_WAIT = 3600.0
-"""Seconds after which a job is looked at again at the latest."""
+"""The longest wait of a job before it is run again, in seconds."""
 
 _CLAIM = f"""
 WITH claimed AS (
@@ -114,14 +114,14 @@ RETURNING id
 
 
 def claim(job_id: int) -> Job | None:
-    """Take the lease of a due job and count the attempt; None when it is not due, leased or finished."""
+    """Take the lease of a due job and count the attempt; None when the job is not due, is leased or is finished."""
     return _one(_CLAIM, {"id": job_id, "lease": settings.JOB_LEASE, "horizon": _horizon()})
 
 
 def advance(
     job: Job, step: str, state: str, *, percent: int | None = None, data: dict[str, Any] | None = None
 ) -> Job | None:
-    """Move to `step`, keeping the lease. None when the lease was lost: then nothing was written."""
+    """Move the job to `step`, keeping the lease. None when the lease was lost: then nothing was written."""
     return _settle(job, step=step, state=state, percent=percent, data=data, keep_lease=True)
 
 
@@ -137,7 +137,7 @@ def postpone(
 ) -> Job | None:
     """Give the lease back and run the same step again in `seconds`; `failed` keeps counting attempts.
 
-    With a `percent`, the event also tells the `rate`, in MB a second, and the seconds `remaining`.
+    With a `percent`, the event also shows the `rate`, in MB a second, and the seconds `remaining`.
     """
     return _settle(
         job, step=job.step, state=job.state, delay=min(seconds, LONGEST_WAIT), error=error, percent=percent,
@@ -157,10 +157,10 @@ def finish(
     during: str | None,
     booted: int | None = None,
 ) -> Job | None:
-    """End the job with its event and, where it still shows `during`, write what is true of the instance.
+    """End the job and its event and, where the instance's status still is `during`, set it to `status`.
 
-    `status` None leaves the instance alone. `booted` is the profile it runs now, None for no change: that of a
-    rescue is not remembered, so that the next boot is as the one before it. The instance that a clone copies is
+    `status` None leaves the instance alone. `booted` is the profile that the instance runs now, None for no change;
+    a rescue's profile is not recorded, so that the next boot is as the one before the rescue. A clone's source is
     locked as well: its status is written in the same transaction, which has to be open.
     """
     if job.source_id is not None:
@@ -182,14 +182,14 @@ def finish(
 
 
 def _lock_both(job: Job) -> None:
-    """Lock the job, then its instance and its source in the order of their keys, as all do who lock several."""
+    """Lock the job, then its instance and its source in the order of their keys, as wherever several are locked."""
     with connection.cursor() as cursor:
         cursor.execute(_LOCK_JOB, [job.pk])
         cursor.execute(_LOCK_INSTANCES, [[job.instance_id, job.source_id]])
 
 
 def lock_instances(job: Job) -> None:
-    """Lock the instances of a job that was just settled, before its records write what belongs to them.
+    """Lock the instances of a job that was just settled, before its callbacks write rows of these instances.
 
     Requests that write an instance's disks, profiles or addresses lock it first as well.
     """
@@ -199,13 +199,13 @@ def lock_instances(job: Job) -> None:
 
 
 def finish_event_segment(event_id: int | None) -> None:
-    """Finish the event that the job has told so far; another one goes on."""
+    """Finish the event of a segment that has ended; the job goes on with another event."""
     with connection.cursor() as cursor:
         cursor.execute(_FINISH_EVENT_SEGMENT, [event_id])
 
 
 def due(limit: int = 500) -> list[int]:
-    """The ids of jobs that may run now and of which nobody was notified lately; marks them as notified.
+    """Mark the due jobs that were not notified of lately as notified, `limit` at most, and return their ids.
 
     Outbox relay, retry timer, wait timer and reaper of dead workers' jobs in one. Two sweepers share the work.
     """
@@ -213,7 +213,7 @@ def due(limit: int = 500) -> list[int]:
 
 
 def promote() -> list[int]:
-    """Make queued jobs live whose instance is free, and return their ids. Their time begins now."""
+    """Make the queued jobs of free instances live, and return their ids. Their deadlines count from now."""
     return _ids(_PROMOTE, {})
 
 
