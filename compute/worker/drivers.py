@@ -1,4 +1,4 @@
-"""Which driver this process uses, by ``settings.DRIVER``."""
+"""The driver of this process, chosen by ``settings.DRIVER``."""
 
 from functools import cache
 
@@ -23,7 +23,7 @@ def _driver(path: str, conninfo: str, scale: float, timeout: float) -> Driver:
 
 
 def _conninfo() -> str:
-    """The simulated hypervisor keeps its state beside ours, in a schema of its own, unless told otherwise."""
+    """The database of the simulated hypervisor: ours, in a schema of its own, unless another one is configured."""
     if settings.DRIVER_CONNINFO:
         return settings.DRIVER_CONNINFO
     return _own_database(connection.settings_dict["NAME"])

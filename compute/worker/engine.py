@@ -39,7 +39,7 @@ UNKNOWN_SECONDS = 15.0
 def run(job_id: int, driver: Driver | None = None) -> None:
     """Claim the job and work on it until it ends, waits, fails for now, or the task's time is used up.
 
-    Does nothing where there is nothing to do: a notification may be late, repeated or about a finished job.
+    Does nothing for a job that is not due: a notification may be late, repeated or about a finished job.
     """
     started = time.monotonic()
     job = store.claim(job_id)
@@ -56,18 +56,18 @@ def run(job_id: int, driver: Driver | None = None) -> None:
 
 
 def _runner(job: Job, driver: Driver | None) -> "Runner | None":
-    """Who runs the claimed job; None where this worker cannot, which was written beside it.
+    """The runner of a claimed job; None where this worker cannot run the job, whose error then says why.
 
     The attempt does not count: nothing was tried, and a worker of another release may do better.
     """
     try:
         return Runner(job, _known(job), driver or configured_driver())
     except (Unknown, UnreadableData) as unknown:
-        # another release wrote it; a worker that knows it will come by, and staff see why the job waits
+        # another release wrote the job and has workers that can run it; staff see why the job waits
         error = str(unknown)
         log.error("job %s: %s", job.pk, error)
     except Exception as raised:
-        # a driver that cannot be made
+        # the driver could not be constructed
         error = f"{UNEXPECTED}{type(raised).__name__}: {raised}"
         log.exception("job %s (%s) cannot be run by this worker", job.pk, job.kind)
     store.postpone(job, UNKNOWN_SECONDS, error=error)
@@ -75,11 +75,11 @@ def _runner(job: Job, driver: Driver | None) -> "Runner | None":
 
 
 class Unknown(Exception):
-    """This release does not have the job's kind, or in it the step the job stands at."""
+    """This release lacks the job's kind, or the step of the kind at which the job stands."""
 
 
 def _known(job: Job) -> JobData:
-    """What the job carries. Raises `Unknown` or `UnreadableData` where this release cannot go on with it."""
+    """The job's data. Raises `Unknown` or `UnreadableData` where this release cannot continue the job."""
     kind = KINDS.get(job.kind)
     if kind is not None:
         data = kind.read(job.data)
@@ -104,7 +104,7 @@ class Runner:
         return self.plan[self.at]
 
     def step(self) -> Job | None:
-        """Do one thing. Returns the job while the lease is held and there is more to do, else None."""
+        """Run or undo the current step. Returns the job while the lease is held and steps are left, else None."""
         try:
             if self.job.state == Job.State.UNDOING:
                 return self._undo()
@@ -121,7 +121,7 @@ class Runner:
     # --- forwards -------------------------------------------------------------------------------------
 
     def _hopeless(self) -> str:
-        """Why an active job should not be tried any further, or an empty string."""
+        """The reason not to try an active job any further, or an empty string."""
         if self.job.cancelled:
             return Event.SUPERSEDED if self._deletion_waits() else "Cancelled."
         if self.job.overdue:
@@ -152,7 +152,7 @@ class Runner:
             notify(self.job.pk)
 
     def _settle(self, position: int, within: int) -> Job | None:
-        """Write that the step's effect is there, and stand at `position`."""
+        """Record the effect of the current step, and move the job to the step at `position`."""
         target = self.plan[position]
         opens = target.event if position != self.at else None
         percent = None if opens else self.kind.percent(position, within, self.data)
@@ -170,7 +170,7 @@ class Runner:
         return job
 
     def _open_event_segment(self, job: Job, action: str) -> None:
-        """Finish the event told so far and open the next one, about the same instance."""
+        """Finish the job's present event and open one for the next segment, about the same instance."""
         event = job.event
         store.finish_event_segment(job.event_id)
         if event is None:
@@ -189,7 +189,7 @@ class Runner:
     # --- backwards ------------------------------------------------------------------------------------
 
     def _give_up(self, reason: str) -> Job | None:
-        """Turn round: undo from this very step, whose effect may be half there."""
+        """Begin to unwind the job from the current step, whose effect may be half there."""
         if self._moot():
             self._end_superseded()
             return None
@@ -197,7 +197,7 @@ class Runner:
             # an undo has no other way out than to succeed; staff see the error beside the job
             self._retry(DriverError(reason))
             return None
-        # a customer who deletes what is being made is no trouble
+        # a customer's deletion of a busy instance is no trouble
         level = logging.INFO if reason == Event.SUPERSEDED else logging.WARNING
         log.log(level, "%s gives up at %s: %s", self._name(), self.current.name, reason)
         if self.current.undo is None:
@@ -223,13 +223,13 @@ class Runner:
         return None
 
     def _retry(self, error: Exception) -> None:
-        """Leave the step for later, with what went wrong beside it."""
+        """Postpone the step, with the error written to the job."""
         expected = isinstance(error, DriverError)
         message = str(error) if expected else f"{UNEXPECTED}{type(error).__name__}: {error}"
         undoing = self.job.state == Job.State.UNDOING
         delay = min(2**self.job.attempt, 60) * settings.JOB_BACKOFF
         if not undoing and self.job.attempt == settings.JOB_ATTEMPTS:
-            delay = 0.0  # the next claim turns round at once; where that fails as well, it waits like any other
+            delay = 0.0  # the next claim gives the job up at once; if that fails as well, the delay is as usual
         if store.postpone(self.job, delay, error=message, failed=True) and not delay:
             notify(self.job.pk)
         asked = self._asked_after()
@@ -237,13 +237,13 @@ class Runner:
             error, self.job.instance_id, asked
         )
         log.log(
-            logging.DEBUG if known else logging.WARNING,  # of the host it was said, once
+            logging.DEBUG if known else logging.WARNING,  # logged once for the host
             "%s failed at %s, attempt %s: %s", self._name(), self.current.name, self.job.attempt, message,
             exc_info=None if expected else error,
         )  # fmt: skip
 
     def _asked_after(self) -> datetime:
-        """When the lease was last taken, on the database's clock: the driver's calls since then came after it."""
+        """When the lease was last taken, on the database's clock; the driver calls made since came after that."""
         assert self.job.lease_until is not None  # noqa: S101 - this worker holds the job
         return self.job.lease_until - timedelta(seconds=settings.JOB_LEASE)
 
@@ -254,14 +254,14 @@ class Runner:
     # --- the end --------------------------------------------------------------------------------------
 
     def _end(self, state: str) -> None:
-        """Finish, or try again later when the driver cannot say what is true."""
+        """Finish the job, or retry later when the driver cannot report the power of the machine."""
         try:
             self._finish(state)
         except Exception as error:  # noqa: BLE001 - whatever it was, the job must stay due
             self._retry(error)
 
     def _finish(self, state: str, rolled_back: bool = False) -> None:
-        """The last settle: job, event and instance in one transaction, with what the driver says is true."""
+        """The last settle: job, event and instance in one transaction, with the power that the driver reports."""
         power = self.context.power()
         if power == self.kind.goal:
             state = Job.State.DONE
@@ -269,7 +269,7 @@ class Runner:
         callback = self.kind.on_done if done else self.kind.on_rollback if rolled_back else None
         persist = self.current.persist if done else None
         message = "" if done else self.job.error or INTERNAL
-        # going forward, what is on was booted by the job's last step, also where the job failed in it
+        # going forward, a machine that is on was booted by the job's last step, even if the job failed there
         forward = self.job.state == Job.State.ACTIVE
         close = partial(
             store.finish, self.job, state=state, message=self._public(message), error=message,
@@ -294,27 +294,27 @@ class Runner:
             notify_promoted()
 
     def _status(self, power: Power) -> str | None:
-        """What the instance shows from now on; None where this kind does not change it."""
+        """The status of the instance from now on; None where this kind does not change the status."""
         if self.kind.during is None:
             return None
         return Instance.Status.RUNNING if power == Power.ON else self.data.off_status or self.kind.off
 
     def _public(self, message: str) -> str:
-        """What customers may read: the driver's and our own sentences, not those of a bug."""
+        """The message for customers: a sentence of the driver or ours as it is, `INTERNAL` in place of a bug's."""
         return INTERNAL if message.startswith(UNEXPECTED) else message
 
     def _deletion_waits(self) -> bool:
-        """Whether a job that supersedes this one waits for it to get out of the way."""
+        """Whether a job that supersedes this one is queued behind it."""
         waiting = Job.objects.filter(state=Job.State.QUEUED)
         mine = waiting.filter(instance_id=self.job.instance_id)  # type: ignore[misc] # the stubs know no None here
         return mine.exists()
 
     def _moot(self) -> bool:
-        """Whether there is no point in undoing: a deletion waits that takes away all this job has made."""
+        """Whether undoing is pointless: a queued deletion takes away all that this job has made."""
         return self.job.cancelled and not self.kind.has_external_effects and self._deletion_waits()
 
     def _end_superseded(self) -> None:
-        """End without undoing anything: the deletion that waits takes everything away, whatever is there."""
+        """End the job without undoing its steps: the queued deletion takes away whatever is there."""
         reason = Event.SUPERSEDED
         if self.kind.on_superseded:
             self.context.power()
@@ -334,7 +334,7 @@ class Runner:
 
 
 def notify_promoted() -> None:
-    """Wake the queued jobs that became live."""
+    """Promote queued jobs, and notify of those that became live."""
     for job_id in store.promote():
         notify(job_id)
 

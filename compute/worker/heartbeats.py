@@ -1,7 +1,8 @@
-"""The heartbeats of a worker and of the clock, written by the process whose work they speak of.
+"""The heartbeats of workers and of the clock, each written by the process itself.
 
-A worker's are written by the loop that takes its tasks from the broker, and only while it is connected: one that
-hangs, or whose broker is down, falls silent. The clock's follow each of its ticks.
+A worker's heartbeats are written by the loop that takes its tasks from the broker, and only while the loop is
+connected: a worker that hangs, or whose broker is down, falls silent. The clock writes its heartbeats after its
+ticks.
 """
 
 import logging
@@ -32,7 +33,8 @@ ANSWER_MILLISECONDS = 4000
 def own_connection() -> Iterator[BaseDatabaseWrapper]:
     """A connection for one statement, which gives up soon where the database does not answer.
 
-    Closed again at once, and by the thread that forks: none of the processes that a worker forks inherits it.
+    The connection is closed again at once, by the thread that forks, so that no process that a worker forks
+    inherits it.
     """
     own: BaseDatabaseWrapper = connection.copy()
     own.settings_dict["OPTIONS"] = {
@@ -47,7 +49,7 @@ def own_connection() -> Iterator[BaseDatabaseWrapper]:
 
 
 class Pulse:
-    """Writes the heartbeats of this process. A database that is away is no reason to end: it is logged once."""
+    """Writes the heartbeats of this process. A database that is down does not end it: the error is logged once."""
 
     def __init__(self, kind: str):
         self.process = Process(kind, VERSION)
@@ -99,7 +101,7 @@ _worker: list[Pulse] = []
 
 
 def worker_pulse() -> Pulse:
-    """That of the worker which this process is: one, however often it loses its broker."""
+    """The pulse of this worker process: one, however often the worker loses its broker."""
     if not _worker:
         _worker.append(Pulse(Heartbeat.Kind.WORKER))
         worker_shutdown.connect(end_worker)
@@ -111,7 +113,7 @@ def end_worker(**kwargs: Any) -> None:
 
 
 class Clock(Scheduler):
-    """Celery's, which says after its ticks that it ticks."""
+    """Celery's scheduler, which also writes a heartbeat after its ticks."""
 
     def __init__(self, *args: Any, **kwargs: Any):
         super().__init__(*args, **kwargs)
@@ -128,7 +130,7 @@ class Clock(Scheduler):
         return min(pause, EVERY)
 
     def close(self) -> None:
-        if self._ticks:  # Celery closes it twice, and one that it only asks for its entries never ticks
+        if self._ticks:  # Celery closes a scheduler twice; one that only lists its entries never ticks
             self._pulse.stop()
             self._ticks = False
         super().close()

@@ -1,6 +1,6 @@
 """All kinds of job: the state machine of an instance on one screen.
 
-The status after a job is what the driver says is true: ``running`` when the machine is on, else ``offline``.
+The status after a job is the one that the driver reports: ``running`` when the machine is on, else ``offline``.
 """
 
 from dataclasses import replace
@@ -41,7 +41,7 @@ Steps = tuple[Step[Run[D], D], ...]
 S = Instance.Status
 SETTLED = frozenset(Instance.SETTLED)
 LONG = timedelta(hours=12)
-"""The deadline of what copies whole disks."""
+"""The deadline of kinds that copy whole disks."""
 
 PROVISION = Kind[ProvisionData](
     name="provision",
@@ -241,8 +241,8 @@ SNAPSHOT = Kind[BackupData](
 
 BACKUP = replace(SNAPSHOT, name="backup")
 
-# On no instance, so that its goal holds whenever it ends: a deletion that fails is not given up but, as an undo,
-# tried until it succeeds. Staff see meanwhile why it does not.
+# On no instance, so that the goal holds whenever the job ends: a deletion that fails is not given up but, as an
+# undo, retried until it succeeds. Meanwhile staff see the error.
 DELETE_BACKUPS = Kind[BackupsDeleteData](
     name="delete_backups",
     verb="delete",
@@ -411,7 +411,7 @@ HOST_STOP = Kind[JobData](
     steps=(Step("stop", steps.stop, undo=None),),
 )
 
-# Attached to an instance it is a job of that instance, else of none.
+# For a volume that is attached, a job of its instance, else of no instance.
 VOLUME_CREATE = Kind[VolumeData](
     name="volume_create",
     verb="make a volume for",
@@ -480,7 +480,7 @@ VOLUME_DETACH = Kind[VolumeData](
     has_external_effects=True,
 )
 
-# As the deletion of backups: its row is gone already, so it is tried until it succeeds.
+# As the deletion of backups: the volume's row is gone already, so the job is retried until it succeeds.
 VOLUME_DELETE = Kind[VolumeData](
     name="volume_delete",
     verb="delete",

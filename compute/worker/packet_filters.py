@@ -1,4 +1,4 @@
-"""Telling hosts what they are to filter: no job of an instance, so that none has to wait for another."""
+"""Delivers packet filters to hosts, apart from the jobs of instances, so that neither waits for the other."""
 
 import logging
 import time
@@ -17,9 +17,9 @@ INTERNAL = "Unexpected "
 
 
 def apply(instance_id: int, driver: Driver | None = None) -> None:
-    """Tell the host of an instance what is wanted, until it has the last of it; nothing where nothing is due.
+    """Deliver the packet filter of an instance to its host until the host has the newest version, if it is due.
 
-    What fails is tried again, for ever: staff see it under Needs attention.
+    A delivery that fails is retried for ever: staff see it under Needs attention.
     """
     driver = driver or configured_driver()
     started = time.monotonic()
@@ -38,22 +38,21 @@ def apply(instance_id: int, driver: Driver | None = None) -> None:
 
 
 def sweep() -> int:
-    """Notify of every instance whose host is still to be told: lost notifications, retries and dead workers in
-    one."""
+    """Notify of every due packet filter: lost notifications, retries and dead workers in one."""
     found = delivery.due()
     delivery.notify_all(found)
     return len(found)
 
 
 def _deliver(claimed: delivery.Claim, driver: Driver) -> bool:
-    """One call of the driver, and what came of it; True where there is something newer to tell."""
+    """Deliver a claimed packet filter and settle the outcome; True where a newer version waits."""
     machine = machine_name(claimed.instance_id)
     wanted = delivery.read(claimed.instance_id, machine)
     if wanted is None:
-        return False  # it went away meanwhile, with the instance
+        return False  # the row was deleted meanwhile, with the instance
     version, ruleset = wanted
     held = driver.set_firewall(machine, FirewallSpec(version, ruleset))
-    # a machine that is not there yet boots with what is wanted then
+    # a machine that does not exist yet boots with the packet filter of that time
     return delivery.settle(claimed, held or version)
 
 

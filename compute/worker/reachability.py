@@ -1,4 +1,4 @@
-"""Which host it was that did not answer a call, and how jobs and hosts are named in the log."""
+"""Records which host did not answer a call, and names instances for the log."""
 
 from datetime import datetime
 
@@ -13,14 +13,14 @@ from compute.services.hosts import reachability
 def record_unreachable(error: Unreachable, instance_id: int | None, asked: datetime) -> bool:
     """Record that a call for an instance, made at `asked` by the database's clock, was not answered.
 
-    The host is that which the driver names, or else the instance's. False where there is no such host, as when a
-    driver names one wrongly: whoever called then has to log the error, which is otherwise logged once for the host.
+    The host is the one that the driver names, or else the instance's. False where there is no such host, as when a
+    driver names one wrongly: the caller then has to log the error, which is otherwise logged once for the host.
     """
     host = error.host
     if host is None and instance_id is not None:
         uuid = Instance.objects.filter(pk=instance_id).values_list("host__uuid", flat=True).first()
         host = None if uuid is None else str(uuid)
-    # by its text: what a driver names need not be a uuid
+    # compared as text: the name that a driver gives need not be a uuid
     if host is None or not Host.objects.alias(name=Cast("uuid", TextField())).filter(name=host).exists():
         return False
     reachability.record_unreachable(host, str(error), asked)

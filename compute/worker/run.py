@@ -1,4 +1,4 @@
-"""What a step gets to work with."""
+"""The argument of a step's functions and of a kind's callbacks."""
 
 from functools import cached_property
 from typing import Any, Generic, TypeVar
@@ -14,7 +14,7 @@ D = TypeVar("D", bound=JobData, covariant=True)
 
 
 class Run(Generic[D]):
-    """One run of one step: the job as it was claimed, what it carries, its instance, its secrets and the driver.
+    """One run of one step: the job as it was claimed, its data, its instance, its secrets and the driver.
 
     The instance is read once for each run of a job and never written by a step; steps write through `persist`.
     """
@@ -24,13 +24,13 @@ class Run(Generic[D]):
         self.data = data
         self.driver = driver
         self.finished: int | None = None
-        """The disk that the step at work has finished, for its `persist`; of a backup its position."""
+        """The key of the disk that the current step finished, for its `persist`; in a backup the position."""
         self.size: int | None = None
-        """How many MB the archive has that the step at work looked at, for its `persist`."""
+        """The size that a step looked up, for a later write: of an archive in MB, of a volume in GB."""
         self.present: frozenset[str] = frozenset()
-        """The driver's names of the disks that an undo has seen there, for what is written at the end."""
+        """The names of the disks that the driver still had when an undo asked, for the last settle."""
         self.source_power = Power.ABSENT
-        """Whether the instance that a clone copies is on, when `power` was last asked."""
+        """The power of a clone's source when `power` last asked the driver."""
 
     @cached_property
     def instance(self) -> Instance:
@@ -46,16 +46,16 @@ class Run(Generic[D]):
         return machine_name(self.job.instance_id)
 
     def power(self) -> Power:
-        """Whether the instance's machine is on, as the driver says; absent for a job on no instance.
+        """The power of the instance's machine, as the driver reports it; `ABSENT` for a job on no instance.
 
-        Asks about a clone's source along with it, since both are written in the last settle.
+        Asks for the power of a clone's source as well, since the last settle writes the status of both.
         """
         if self.job.source_id is not None:
             self.source_power = self.driver.power(machine_name(self.job.source_id))
         return Power.ABSENT if self.job.instance_id is None else self.driver.power(self.machine)
 
     def secrets(self) -> dict[str, Any]:
-        """What was encrypted for this job, readable only here on its way to the driver."""
+        """The job's secrets, decrypted only here on their way to the driver."""
         return decrypt_json(self.job.encrypted) if self.job.encrypted else {}
 
 

@@ -1,4 +1,4 @@
-"""Reading what machines have used off their hosts."""
+"""Reads the usage counters of machines from their hosts."""
 
 import logging
 from dataclasses import asdict
@@ -17,7 +17,7 @@ log = logging.getLogger(__name__)
 
 
 def sample(driver: Driver | None = None) -> int:
-    """Take a sample of every instance on every host, and look at the alerts; returns how many were written."""
+    """Take a sample of every instance on every host and check the alerts; returns how many samples were written."""
     driver = driver or configured_driver()
     taken = 0
     for host in Host.objects.order_by("pk"):
@@ -25,7 +25,7 @@ def sample(driver: Driver | None = None) -> int:
         try:
             taken += _sample_host(driver, host)
         except Unreachable as error:
-            # its counters go on, and the next look counts what this one could not
+            # the host's counters go on, and the next sample includes what this one missed
             reachability.record_unreachable(str(host.uuid), str(error), asked)
         except DriverError as error:
             log.warning("host %s tells nothing of its machines: %s", host, error)

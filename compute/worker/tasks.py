@@ -1,4 +1,4 @@
-"""The Celery tasks: one runs what is due, the others are the clock."""
+"""The Celery tasks: two work on one row that is due, the clock starts all others."""
 
 from celery import shared_task
 from django.utils.timezone import now
@@ -22,16 +22,17 @@ def advance(job_id: int) -> None:
 
 @shared_task(name=APPLY_FIREWALL, ignore_result=True)
 def apply_firewall(instance_id: int) -> None:
-    """Tell the host of an instance what it is to filter, if it does not know yet."""
+    """Deliver the packet filter of an instance to its host, if it is due."""
     packet_filters.apply(instance_id)
 
 
 @shared_task(name="compute.jobs.sweep", ignore_result=True, expires=60)
 def sweep() -> None:
-    """Notify of all due jobs, and of all hosts that are to be told of firewalls.
+    """Notify of all due jobs and packet filters.
 
-    Expires in the queue: a beat that ran while no worker did leaves no backlog. The worker's clock decides on what
-    the beat's has written, so none may expire sooner than the clocks of two hosts differ: after a minute at least.
+    The task expires in the queue: a beat that ran while no worker did leaves no backlog. A worker judges by its own
+    clock the expiry that the beat wrote by the beat's clock, so no task may expire sooner than the clocks of two
+    hosts differ: after a minute at least.
     """
     engine.sweep()
     packet_filters.sweep()
@@ -51,26 +52,26 @@ def start_moves() -> None:
 
 @shared_task(name="compute.jobs.expire_uploads", ignore_result=True, expires=60)
 def expire_uploads() -> None:
-    """Give up the uploads of images that did not come in time."""
+    """Give up the image uploads that did not arrive in time."""
     images.expire_uploads()
 
 
 @shared_task(name="compute.jobs.sample", ignore_result=True, expires=120)
 def sample() -> None:
-    """Take a sample of what every instance does, and raise the alerts."""
+    """Take a sample of every instance's usage, and raise the alerts."""
     sampling.sample()
 
 
 @shared_task(name="compute.jobs.thin_samples", ignore_result=True, expires=1800)
 def thin_samples() -> None:
-    """Average old samples, and drop those that are older."""
+    """Average old samples, and delete still older ones."""
     thin(now())
     stats.thin(now())
 
 
 @shared_task(name="compute.jobs.keep_maintenance", ignore_result=True, expires=60)
 def keep_maintenance() -> None:
-    """Stop and boot what had to wait when the maintenance of its host began or ended."""
+    """Stop instances on hosts in maintenance, and boot those that a maintenance stopped, once they are free."""
     maintenance.keep_up()
 
 
@@ -82,6 +83,6 @@ def take_backups() -> None:
 
 @shared_task(name="compute.jobs.delete_old", ignore_result=True, expires=3600)
 def delete_old() -> None:
-    """Delete jobs that finished long ago, whose events tell what they did, and heartbeats of the long gone."""
+    """Delete jobs that finished long ago, whose events stay, and heartbeats of processes long gone."""
     retention.delete_old()
     heartbeats.delete_old()

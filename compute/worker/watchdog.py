@@ -28,14 +28,13 @@ WITHIN = timedelta(minutes=15)
 
 
 def watch(driver: Driver | None = None) -> int:
-    """Look at every host once; returns how many instances were found off that should be running.
+    """Ask every host once; returns the number of instances found off that should be running.
 
-    Also how it is known which hosts answer: what did not before and does now is recorded here alone. An error of
-    the host's own is an answer.
+    Only this function records that a host answers again. An error that the host itself returns is an answer.
     """
     driver = driver or configured_driver()
     found = 0
-    # those out of service as well: instances may still be there, and staff have to know
+    # hosts out of service as well: instances may still be there, and staff have to know
     for host in Host.objects.order_by("pk"):
         asked_at = database_now()
         try:
@@ -62,9 +61,10 @@ def _look(host: Host, off: frozenset[str], asked_at: datetime) -> int:
 
 
 def _note(instance: Instance, asked_at: datetime) -> bool:
-    """Write that the instance is off and, where the watchdog is on, put a boot on it.
+    """Record that the instance is off and, where its watchdog is on, enqueue a boot.
 
-    False where it is not so any more, or a job got hold of it in the same moment: the next look finds it again.
+    False where the driver's answer is out of date, or a job took the instance in the same moment: the next round
+    finds an instance that is still off.
     """
     try:
         with transaction.atomic():
@@ -74,7 +74,7 @@ def _note(instance: Instance, asked_at: datetime) -> bool:
 
 
 def _write_off(instance: Instance, asked_at: datetime) -> bool:
-    # one that a job touched since the driver was asked is not what the driver spoke of
+    # the driver's answer does not hold for an instance that a job touched since the driver was asked
     still = Instance.objects.filter(pk=instance.pk, status=Instance.Status.RUNNING, updated__lt=asked_at).exclude(
         jobs__state__in=Job.LIVE
     )

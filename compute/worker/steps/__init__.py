@@ -1,7 +1,8 @@
-"""What the steps of the kinds do: one external effect each, described in our own ids.
+"""The functions of the kinds' steps: one external effect each, described in our own ids.
 
 The names of machines and disks derive from ids that exist before the first call, so that a step which runs twice
-asks for the same thing twice. `basic` has what several kinds are made of; each other module serves one area.
+asks for the same thing twice. `basic` has the functions that several kinds share; each other module serves one
+area.
 """
 
 from compute.worker.steps.basic import (

@@ -1,4 +1,4 @@
-"""The steps of backups: saving disks, deleting what is kept, and making disks of it again."""
+"""The steps of backups: saving disks, deleting archives, and making disks of archives again."""
 
 from collections.abc import Iterable, Sequence
 
@@ -22,13 +22,13 @@ READ_AGAIN = 10.0
 
 
 def mark_running(run: Run[BackupData]) -> None:
-    """Note that the backup is being made."""
+    """Mark the backup as running."""
     pending = Backup.objects.filter(pk=run.data.backup_id, status=Backup.Status.PENDING)
     pending.update(status=Backup.Status.RUNNING)
 
 
 def save_disks(run: Run[BackupData]) -> Outcome:
-    """Keep the first disk that is not kept yet; again, until all are. Stops where backups were cancelled."""
+    """Save the first disk that is not saved yet; repeated until all are. `Fail` where backups were cancelled."""
     if not run.instance.backups_enabled:
         raise Fail("The backups of the compute were cancelled.")
     backup = _backup(run)
@@ -43,7 +43,7 @@ def save_disks(run: Run[BackupData]) -> Outcome:
 
 
 def mark_disk_saved(run: Run[BackupData]) -> None:
-    """Note that the disk which `save_disks` finished is kept."""
+    """Mark the disk that `save_disks` finished as saved."""
     if run.finished is None:
         return
     backup = _backup(run)
@@ -52,7 +52,7 @@ def mark_disk_saved(run: Run[BackupData]) -> None:
 
 
 def delete_saved_disks(run: Run[BackupData]) -> None:
-    """Delete what is kept of the backup so far."""
+    """Delete the archives that the backup has so far."""
     _delete(run, _backup(run).archives)
 
 
@@ -68,7 +68,7 @@ def fail_backup(run: Run[BackupData]) -> None:
 
 
 def delete_archives(run: Run[BackupsDeleteData]) -> Outcome:
-    """Delete all that is kept of backups whose rows are gone, when no restore reads them any more."""
+    """Delete the archives of backups whose rows are gone, when no restore reads them any more."""
     reading = Job.objects.filter(kind__in=RESTORING, state__in=Job.LIVE, data__backup__in=run.data.backup_ids)
     if reading.exists():
         return Wait(READ_AGAIN)
@@ -85,10 +85,10 @@ def _delete(run: Run[JobData], archives: Sequence[str]) -> None:
 
 
 def reboot_if_intact(run: Run[RestoreData]) -> Outcome:
-    """See which disks are left; boot what was shut down for the restore if it still has all of them.
+    """Inspect which disks are left; boot an instance that was shut down for the restore if all its disks are.
 
-    The first step of a restore that overwrites is undone last: `remove_restored_rows` writes what is seen here.
-    What cannot boot any more stays off.
+    The first step of a restore that overwrites is undone last: `remove_restored_rows` writes what this undo found.
+    An instance that cannot boot any more stays off.
     """
     run.present = run.driver.disks(run.machine)
     if not run.data.running or not _names(run, run.data.previous_disk_ids) <= run.present:
@@ -100,7 +100,7 @@ def reboot_if_intact(run: Run[RestoreData]) -> Outcome:
 
 
 def delete_old_disks(run: Run[RestoreData]) -> Outcome:
-    """Delete the first disk that has to go; again, until none is left."""
+    """Delete the first of the instance's previous disks; repeated until none is left."""
     old = list(Disk.objects.filter(pk__in=run.data.previous_disk_ids).order_by("pk").values_list("pk", flat=True))
     run.finished = old[0] if old else None
     if old:
@@ -116,7 +116,7 @@ def replace_deleted_disk(run: Run[RestoreData]) -> None:
 
 
 def _replace(run: Run[RestoreData]) -> None:
-    """Put the rows of the backup, of disks that are still to be made, in place of the old profiles."""
+    """Replace the old profiles by the rows of the backup, whose disks are still to be made."""
     keys, instance = run.data.part_keys, run.instance
     mine = Disk.objects.filter(pk__in=keys["disks"]), Config.objects.filter(pk__in=keys["configs"])
     if any(rows.exists() for rows in mine):
@@ -130,7 +130,7 @@ def _replace(run: Run[RestoreData]) -> None:
 
 
 def restore_disks(run: Run[RestoreData] | Run[BackupProvisionData]) -> Outcome:
-    """Make the first disk that is not there yet of what is kept; again, until all are. Swap is made empty."""
+    """Make the first missing disk from its archive; repeated until all are there. Swap is made empty."""
     archives = run.data.archives
     return create_next_disk(
         run,
@@ -142,13 +142,13 @@ def restore_disks(run: Run[RestoreData] | Run[BackupProvisionData]) -> Outcome:
 
 
 def delete_restored_disks(run: Run[RestoreData] | Run[BackupProvisionData]) -> None:
-    """Delete the disks that the job made or began to make; what the instance had before stays."""
+    """Delete the disks that the job made or began to make; the instance's previous disks stay."""
     for pk in run.data.archives:
         run.driver.delete_disk(run.machine, disk_name(run.job.instance_id, pk))
 
 
 def remove_restored_rows(run: Run[RestoreData]) -> None:
-    """Take the rows of the restore out of the instance, and those of its own disks that are gone."""
+    """Delete the rows that the restore inserted, and the rows of previous disks that are gone."""
     keys = run.data.part_keys
     Config.objects.filter(pk__in=keys["configs"]).delete()
     Disk.objects.filter(pk__in=keys["disks"]).delete()

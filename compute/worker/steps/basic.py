@@ -1,4 +1,4 @@
-"""The steps that several kinds are made of: the machine, its disks, its power."""
+"""The steps that several kinds share: those of the machine, its disks and its power."""
 
 import json
 from collections.abc import Callable
@@ -35,24 +35,24 @@ def define(run: Run[JobData]) -> None:
 
 
 def undefine(run: Run[JobData]) -> None:
-    """Take the machine away with everything that is on it."""
+    """Remove the machine from its host, with its disks."""
     run.driver.undefine(run.machine)
 
 
 def create_disks(run: Run[JobData]) -> Outcome:
-    """Make the first disk of the instance that is not there yet; again, until all are."""
+    """Make the first disk of the instance that is not there yet; repeated until all are."""
     return create_next_disk(run, run.instance.disks.select_related("image"), partial(disk_spec, run))
 
 
 def create_next_disk(run: Run[JobData], wanted: QuerySet[Disk], spec: Callable[[Disk], DiskSpec]) -> Outcome:
-    """Make the first of the wanted disks that is not there yet, as `spec` tells; again, until all are."""
+    """Make the first of the `wanted` disks that is not there yet, by its `spec`; repeated until all are."""
     disks = {disk.pk: disk for disk in wanted.order_by("pk")}
     left = [pk for pk, disk in disks.items() if disk.status == Disk.Status.NOT_READY]
     return one_by_one(run, left, len(disks), lambda pk: run.driver.create_disk(run.machine, spec(disks[pk])))
 
 
 def mark_disk_ready(run: Run[JobData]) -> None:
-    """Note that the disk which `create_next_disk` finished is ready."""
+    """Mark the disk that `create_next_disk` finished as ready."""
     made = Disk.objects.filter(pk=run.finished)  # type: ignore[misc] # the stubs know no None in lookups: no disk
     made.update(status=Disk.Status.READY)
 
@@ -69,22 +69,22 @@ def start(run: Run[JobData]) -> Outcome:
 
 
 def start_profile(run: Run[JobData], config_id: int | None) -> Outcome:
-    """Boot this profile. Raises `Fail` where the instance does not have it."""
+    """Boot the profile with `config_id`. Raises `Fail` where the instance does not have it."""
     return until(run.driver.start(run.machine, _boot_spec(run, config_id)))
 
 
 def stop(run: Run[JobData]) -> Outcome:
-    """Shut the guest down, or cut its power if it does not listen."""
+    """Shut the guest down, or cut its power if it does not respond."""
     return until(run.driver.stop(run.machine))
 
 
 def remove_instance(run: Run[JobData]) -> None:
-    """Delete the instance's rows and give back what it held."""
+    """Delete the instance's rows and release its addresses and reservations."""
     remove(run.instance)
 
 
 def disk_spec(run: Run[JobData], disk: Disk) -> DiskSpec:
-    """The disk to make, empty or from its image, with what was encrypted for it."""
+    """The spec of the disk to make, empty or from its image, with the job's secrets for the image."""
     name = disk_name(run.instance.pk, disk.pk)
     if disk.image is None:
         return DiskSpec(name, disk.size, disk.filesystem)
@@ -115,9 +115,9 @@ SELECT c.kernel_id, c.root_device, c.run_level, c.virt_mode, c.memory_limit, c.h
 
 
 def _boot_spec(run: Run[JobData], config_id: int | None) -> BootSpec:
-    """How the profile boots, read in one statement.
+    """The boot spec of the profile, which is read in one statement.
 
-    Raises `Fail` when it was deleted meanwhile, or names a volume that the instance does not have.
+    Raises `Fail` when the profile was deleted meanwhile, or names a volume that is not attached to the instance.
     """
     instance_id = run.job.instance_id
     with connection.cursor() as cursor:

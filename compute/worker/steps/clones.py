@@ -16,21 +16,21 @@ from compute.worker.steps.basic import create_next_disk, remove_instance
 
 
 def copy_disks(run: Run[CloneData]) -> Outcome:
-    """Copy the first disk that is not there yet; again, until all are."""
+    """Copy the first disk that is not there yet; repeated until all are."""
     return create_next_disk(run, Disk.objects.filter(pk__in=run.data.copies), partial(_spec, run))
 
 
 def delete_copies(run: Run[CloneData]) -> None:
-    """Delete the copies that the job made or began to make; what the target had before stays."""
+    """Delete the copies that the job made or began to make; the target's own disks stay."""
     for pk in run.data.copies:
         run.driver.delete_disk(run.machine, disk_name(run.instance.pk, pk))
 
 
 def release_source(run: Run[CloneData]) -> None:
-    """Let the source show what the driver says of it, unless another clone of it lives.
+    """Set the source's status to what the driver reported, unless another clone of the source is live.
 
-    Runs in the last settle, however the job ends, under the lock of the source's row that the ledger took before it
-    ended the job: of two clones that end at once, the second looks when the first one's end is there to see.
+    Runs in the last settle, however the job ends, under the lock on the source's row that `compute.jobs.store` took
+    before it ended the job: of two clones that end at once, the second sees the end of the first.
     """
     source = run.job.source
     if source is None or Job.objects.filter(source=source, state__in=Job.LIVE).exclude(pk=run.job.pk).exists():
@@ -41,13 +41,13 @@ def release_source(run: Run[CloneData]) -> None:
 
 
 def remove_clone(run: Run[CloneData]) -> None:
-    """Take the new instance away, which has nothing left of the clone."""
+    """Delete the rows of the new instance, whose machine and disks are gone already."""
     release_source(run)
     remove_instance(run)
 
 
 def remove_copied_rows(run: Run[CloneData]) -> None:
-    """Take the rows of the clone out of an instance that was there before."""
+    """Delete the clone's rows from an instance that existed before."""
     release_source(run)
     before = vlans_of(run.instance.configs.all())
     Config.objects.filter(pk__in=run.data.config_ids).delete()

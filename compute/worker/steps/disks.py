@@ -1,6 +1,6 @@
-"""The steps of one disk of an instance: the others stay as they are.
+"""The steps of jobs on one disk of an instance: its other disks stay as they are.
 
-A disk that is worked on shows it by its own status. What it shows afterwards is written in the last settle.
+The disk's own status shows that a job works on it. The last settle writes the status afterwards.
 """
 
 from django.db.models import QuerySet
@@ -27,7 +27,7 @@ def delete_disk(run: Run[DiskData]) -> None:
 
 
 def inspect_disks(run: Run[DiskData]) -> None:
-    """See whether the disk is still there, which could not be deleted."""
+    """Find out whether the disk that could not be deleted is still there."""
     run.present = run.driver.disks(run.machine)
 
 
@@ -37,22 +37,22 @@ def set_password(run: Run[DiskData]) -> None:
 
 
 def mark_ready(run: Run[DiskData]) -> None:
-    """Note that nothing is done to the disk any more."""
+    """Mark the disk as ready."""
     _row(run).update(status=Disk.Status.READY, updated=Now())
 
 
 def mark_resized(run: Run[DiskResizeData]) -> None:
-    """Note that the disk has its new size."""
+    """Mark the disk as ready, with its new size."""
     _row(run).update(status=Disk.Status.READY, size=run.data.disk_size, updated=Now())
 
 
 def remove_disk(run: Run[DiskData]) -> None:
-    """Delete the row of a disk that is not there; it leaves the profiles that name it."""
+    """Delete the row of a disk that is not there, and with it the disk's slots in profiles."""
     _row(run).delete()
 
 
 def restore_status(run: Run[DiskDeleteData]) -> None:
-    """Let the disk show what it showed, unless it was deleted after all."""
+    """Restore the disk's previous status, or delete its row if the disk was deleted after all."""
     if _name(run) in run.present:
         _row(run).update(status=run.data.previous_status, updated=Now())
     else:

@@ -1,4 +1,4 @@
-"""The steps of images: keeping a disk, taking in an upload, and deleting what is kept."""
+"""The steps of images: archiving a disk, importing an upload, and deleting archives."""
 
 from compute.drivers.base import DriverError
 from compute.jobs.data import ImageData, ImagizeData, ImportData
@@ -12,7 +12,7 @@ from compute.worker.run import Run, until
 
 
 def save_disk(run: Run[ImagizeData]) -> Outcome:
-    """Keep what is on the disk."""
+    """Save the disk as the image's archive."""
     disk = disk_name(run.job.instance_id, run.data.disk_id)
     progress = run.driver.save_disk(run.machine, disk, _archive(run))
     if progress.done:
@@ -21,7 +21,7 @@ def save_disk(run: Run[ImagizeData]) -> Outcome:
 
 
 def delete_archive(run: Run[ImageData]) -> None:
-    """Delete what is kept."""
+    """Delete the image's archive."""
     run.driver.delete_archive(_archive(run))
 
 
@@ -38,7 +38,7 @@ def delete_import(run: Run[ImageData]) -> None:
 
 
 def delete_upload(run: Run[ImageData]) -> None:
-    """Delete the file, of which there is an archive now."""
+    """Delete the uploaded file. Raises `DriverError` where the archive made of it is missing."""
     delete_file(run)
     require_archive(run)
 
@@ -48,30 +48,30 @@ def delete_file(run: Run[ImageData]) -> None:
 
 
 def inspect_archive(run: Run[ImageData]) -> None:
-    """See whether the archive is still there, of an image that could not be deleted."""
+    """Look up whether the archive of an image that could not be deleted is still there, and its size."""
     run.size = run.driver.archive_size(_archive(run))
 
 
 def require_archive(run: Run[ImageData]) -> None:
-    """See how large the archive is, which is there."""
+    """Look up the size of the archive. Raises `DriverError` where the archive is missing."""
     inspect_archive(run)
     if run.size is None:
         raise DriverError("The archive of the image is not there.")
 
 
 def mark_available(run: Run[ImageData]) -> None:
-    """Note that the image can be deployed."""
+    """Mark the image as available for deployment."""
     image = Image.objects.filter(number=run.data.image_number, status=Image.Status.CREATING)
     image.update(status=Image.Status.AVAILABLE, size=run.size or 0)
 
 
 def remove_image_row(run: Run[ImageData]) -> None:
-    """Delete the row of an image that nothing is kept of."""
+    """Delete the row of an image that has no archive."""
     remove_image(run.data.image_number)
 
 
 def keep_image(run: Run[ImageData]) -> None:
-    """Show the image again, unless it was deleted after all."""
+    """Mark the image as available again, or delete its row if the archive was deleted after all."""
     if run.size is None:
         remove_image_row(run)
     else:

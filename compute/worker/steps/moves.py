@@ -1,7 +1,7 @@
-"""The steps of migrations: off, to the other host, and on again.
+"""The steps of moves: machine off, to the other host, and on again.
 
-The new host's capacity and the new region's addresses were taken when the job was enqueued: there is nothing to run
-out of on the way. The old ones are given back when the machine has arrived.
+The new host's capacity and the new region's addresses were taken when the job was enqueued, so that they cannot run
+out on the way. The old ones are given back when the machine has arrived.
 """
 
 from compute.drivers.base import MachineSpec, Refused
@@ -18,7 +18,7 @@ BOOT = "boot"
 
 
 def restart(run: Run[MoveData]) -> Outcome:
-    """Boot what was shut down for the move. What cannot boot any more stays off, as a reboot would leave it."""
+    """Boot the instance that was shut down for the move. It stays off where it cannot boot any more."""
     try:
         return start(run)
     except (Fail, Refused):
@@ -26,39 +26,39 @@ def restart(run: Run[MoveData]) -> Outcome:
 
 
 def apply_new_type(run: Run[MoveData]) -> None:
-    """Give the machine the size of the newer type, for its next boot."""
+    """Give the machine the memory and cores of the new type, for its next boot."""
     _define(run, run.data.type_id)
 
 
 def apply_previous_type(run: Run[MoveData]) -> None:
-    """Give the machine the size it had."""
+    """Give the machine the memory and cores of its previous type."""
     _define(run, run.data.previous_type_id)
 
 
 def move(run: Run[MoveData]) -> Outcome:
-    """Take the machine with its disks to the new host."""
+    """Move the machine with its disks to the new host."""
     return until(run.driver.move(run.machine, _uuid(run.data.host_id)))
 
 
 def move_back(run: Run[MoveData]) -> Outcome:
-    """Have the machine on the old host alone, also where it never left or is still on its way."""
+    """Move the machine back to the old host alone, also where it never left or is still on its way."""
     return until(run.driver.move(run.machine, _uuid(run.data.previous_host_id)))
 
 
 def record_arrival(run: Run[MoveData]) -> None:
-    """Note that the instance is on its new host."""
+    """Record that the instance is on its new host."""
     move_records.arrive(run.instance, run.data)
 
 
 def restore_placement(run: Run[MoveData]) -> None:
-    """Note that the instance is where it was."""
+    """Record that the instance stays on its old host."""
     move_records.stay(run.instance, run.data)
 
 
 def release_target(run: Run[MoveData]) -> None:
-    """Give back what was held for a move that is not undone: the deletion that waits may come to nothing.
+    """Release what was reserved for a move that is not undone: the deletion that waits may yet fail.
 
-    What has arrived stays there, and holds what it needs there already.
+    An instance that has arrived stays on its new host, and keeps its reservation there.
     """
     if run.job.step != BOOT:
         restore_placement(run)

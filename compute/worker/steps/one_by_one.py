@@ -1,4 +1,4 @@
-"""Steps that take their objects in turn: a disk each time, and the same step again until none is left."""
+"""Steps that handle several disks: one in each run, and the same step again until none is left."""
 
 from collections.abc import Callable, Sequence
 
@@ -9,10 +9,11 @@ from compute.worker.run import Run
 
 
 def one_by_one(run: Run[JobData], left: Sequence[int], total: int, work: Callable[[int], Progress]) -> Outcome:
-    """Work on the first of those `left` of `total`, named by a number each; the percent counts all of them.
+    """Work on the first of the disks `left` of `total`, each given by a number; the percent covers all of them.
 
-    `work` is the driver's call, which may be repeated. What it has finished is in `run.finished`, None while it is
-    under way: the step's `persist` has to note it, so that the next run finds one less.
+    `work` is the driver call for one number, which may be repeated. `run.finished` is the number that the call
+    finished, None while it is under way: the step's `persist` has to record it, so that the next run finds one
+    less.
     """
     if not left:
         return None

@@ -1,7 +1,7 @@
-"""The steps of a rebuild: off, the old disks deleted, new ones made, and on again.
+"""The steps of a rebuild: machine off, old disks deleted, new disks made, and machine on again.
 
-The new rows come to be when the last old disk is gone, so that the disks never take more than the type has.
-Whatever fails, what is there in the end is shown: all of the old, what is left of it, or nothing.
+The new rows are inserted when the last old disk is gone, so that the disks never exceed the disk space of the type.
+After a failure the rows show what there is: all old disks, those that are left, or none.
 """
 
 from accounts.actors import Actor
@@ -20,7 +20,7 @@ from config.db.inserts import insert_together
 
 
 def reboot_if_intact(run: Run[RebuildData]) -> Outcome:
-    """Boot what was shut down, where all it had is still there. What cannot boot any more stays off."""
+    """Boot an instance that was shut down, if all its old disks are left. It stays off where it cannot boot."""
     inspect_disks(run)
     if not _names(run) <= run.present:
         return None
@@ -31,7 +31,7 @@ def reboot_if_intact(run: Run[RebuildData]) -> Outcome:
 
 
 def delete_old_disks(run: Run[RebuildData]) -> Outcome:
-    """Delete the first of the old disks that is still there; again, until none is."""
+    """Delete the first old disk that is still there; repeated until none is. Raises `Fail` without the image."""
     if not Image.objects.filter(pk=run.data.image_id, status=Image.Status.AVAILABLE).exists():
         raise Fail("The image to rebuild from was deleted.")
     old = run.data.previous_disk_statuses
@@ -56,9 +56,9 @@ def inspect_disks(run: Run[RebuildData]) -> None:
 
 
 def restore_old_rows(run: Run[RebuildData]) -> None:
-    """Show what there is of the old after all, and nothing of the new."""
+    """Restore the rows of the old disks that are left, and delete all rows of the new disks and profile."""
     if run.job.state != Job.State.UNDOING:
-        return  # the new is complete, and only its boot was left
+        return  # the new disks are complete, and only the boot was left
     names, data = _names(run), run.data
     for pk, status in run.data.previous_disk_statuses.items():
         row = Disk.objects.filter(pk=pk)
@@ -72,14 +72,14 @@ def restore_old_rows(run: Run[RebuildData]) -> None:
     was = Image.objects.filter(pk=data.previous_image_id).first()
     instance.update(image=was if not names or names & run.present else None)
     if data.stopped and names <= run.present:
-        # it goes on waiting for its host
+        # the instance goes on waiting for its host
         instance.filter(status=Instance.Status.OFFLINE).update(status=Instance.Status.STOPPED)
 
 
 def _lay_out(run: Run[RebuildData]) -> None:
-    """Put the new disks, which are still to be made, and their profile in place of the old profiles.
+    """Replace the old profiles by the new disks, which are still to be made, and their profile.
 
-    The volumes that those named are in the new one.
+    The new profile takes over the volumes of the old ones.
     """
     data, instance = run.data, run.instance
     actor = Actor(instance.account_id, username=run.job.created_by)

@@ -1,4 +1,4 @@
-"""What becomes of the profiles of rescues when one has ended: an instance keeps the newest that was booted."""
+"""Deletes profiles of rescues when a rescue has ended: an instance keeps the newest that was booted."""
 
 from compute.jobs.data import RescueData
 from compute.models import Config
@@ -12,5 +12,5 @@ def delete_earlier_profiles(run: Run[RescueData]) -> None:
 
 
 def delete_profile(run: Run[RescueData]) -> None:
-    """Delete the profile of a rescue that failed; that of an earlier one stays."""
+    """Delete the profile of a rescue that failed; the profile of an earlier rescue stays."""
     Config.objects.filter(pk=run.data.config_id).delete()

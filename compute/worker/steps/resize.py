@@ -1,4 +1,4 @@
-"""The steps of a change of type that a migration does not have: the disk that is resized along with it."""
+"""The steps that resize a disk, alone or along with a change of type, which a move does not have."""
 
 from compute.jobs.data import DiskResizeData, MoveData
 from compute.jobs.definition import Outcome
@@ -7,12 +7,12 @@ from compute.worker.run import Run, until
 
 
 def resize_disk(run: Run[DiskResizeData] | Run[MoveData]) -> Outcome:
-    """Make the disk as large as the new type has space for."""
+    """Resize the disk to its new size."""
     return _resize(run, run.data.disk_size)
 
 
 def restore_disk_size(run: Run[DiskResizeData] | Run[MoveData]) -> Outcome:
-    """Make the disk as large as it was."""
+    """Resize the disk to its previous size."""
     return _resize(run, run.data.previous_disk_size)
 
 

@@ -32,17 +32,17 @@ def delete_volume(run: Run[VolumeData]) -> None:
 
 
 def plug(run: Run[VolumeData]) -> None:
-    """Let the machine have the volume, if it is on."""
+    """Plug the volume into the machine, if the machine is on."""
     run.driver.plug(run.machine, _name(run), _row(run).values_list("label", flat=True).get())
 
 
 def unplug(run: Run[VolumeData]) -> None:
-    """Take the volume away from the machine."""
+    """Unplug the volume from the machine."""
     run.driver.unplug(run.machine, _name(run))
 
 
 def grow_volume(run: Run[VolumeResizeData]) -> Outcome:
-    """Let the volume grow."""
+    """Resize the volume to its new size."""
     outcome = until(run.driver.resize_volume(_name(run), run.data.size))
     if outcome is None:
         inspect_volume(run)
@@ -50,14 +50,14 @@ def grow_volume(run: Run[VolumeResizeData]) -> Outcome:
 
 
 def inspect_volume(run: Run[VolumeData]) -> None:
-    """See how large the volume is: what has grown does not shrink again."""
+    """Look up the size of a volume, which never shrinks again. Raises `DriverError` where the volume is missing."""
     run.size = run.driver.volume_size(_name(run))
     if run.size is None:
         raise DriverError("The volume is not there.")
 
 
 def mark_active(run: Run[VolumeData]) -> None:
-    """Note that the volume is there, and tell that it is attached where it was made for an instance."""
+    """Mark the volume as active, and record its attachment as an event where it was made for an instance."""
     _row(run).update(status=Volume.Status.ACTIVE, updated=Now())
     if run.data.attach:
         volume = _row(run).get()
@@ -66,12 +66,12 @@ def mark_active(run: Run[VolumeData]) -> None:
 
 
 def mark_resized(run: Run[VolumeData]) -> None:
-    """Write the size that the volume was seen to have: after a failure too it is shown as large as it is."""
+    """Mark the volume as active, with the size that the driver reported, after a failure too."""
     _row(run).update(status=Volume.Status.ACTIVE, size=run.size, updated=Now())
 
 
 def mark_detached(run: Run[VolumeData]) -> None:
-    """Note that the instance has the volume no more."""
+    """Record that the volume is detached from the instance."""
     attachments.release(run.instance, [run.data.volume_id])
 
 
