@@ -39,7 +39,7 @@ class AddressPool(models.Model):
 
 
 class _Rows(BaseTable):
-    """The rows of a queryset in place of the table that a query begins with."""
+    """The rows of a queryset in the FROM clause, in place of a table."""
 
     def __init__(self, table_name: str, alias: str | None, columns: tuple[str, ...], rows: QuerySet):
         super().__init__(table_name, alias)
@@ -78,12 +78,12 @@ class _GatewayOf(Func):
 
 
 SLAAC_KEYS = 2**62
-"""Where the keys begin that SLAAC addresses have in `AddressQuerySet.of`: beyond those of all rows."""
+"""The offset of the keys of SLAAC addresses in `AddressQuerySet.of`: beyond the keys of all rows."""
 LINK_LOCAL_GATEWAY = "fe80::1"
 
 
 def _slaac_of(instances: QuerySet[Instance]) -> QuerySet:
-    """What rows of the instances' SLAAC addresses would hold, by the columns of `Address`."""
+    """The instances' SLAAC addresses, with the columns of `Address`."""
     pools = AddressPool.objects.filter(kind=AddressPool.Kind.SLAAC).order_by().values("kind")
     # looked up once for the whole list: a subquery for each row would be most of what a long list costs
     gateways = Subquery(pools.annotate(by_region=_GatewaysByRegion("region_id", "gateway")).values("by_region"))

@@ -12,13 +12,13 @@ from regions.models import Region
 
 
 class Backup(models.Model):
-    """What the disks of an instance held at one time, and the profiles that booted from them.
+    """A backup: the content of an instance's disks at one time, and the profiles that booted from them.
 
-    `disks` is a list of ``{"label", "size", "filesystem", "image", "archive", "saved"}``, `archive` being the
-    driver's name of the content, null for what is not kept (swap), and `saved` whether it is there; `profiles` what
-    the configs were, devices naming disks by their position in `disks`; `configs` their labels. `rotation` is which
-    of the kept automatic ones this is, and `day` the day (UTC) that it was taken for; both null for a snapshot. A
-    backup ends with its instance.
+    `disks` is a list of ``{"label", "size", "filesystem", "image", "archive", "saved"}``: `archive` is the driver's
+    name of the content, null for a disk that is not saved (swap), and `saved` whether the archive is there.
+    `profiles` are the configuration profiles, whose devices name disks by their position in `disks`, and `configs`
+    their labels. `rotation` says which of the kept automatic backups this one is, and `day` the day (UTC) that it
+    was taken for; both are null for a snapshot. A backup is deleted with its instance.
     """
 
     class Type(models.TextChoices):
@@ -78,20 +78,20 @@ class Backup(models.Model):
 
     @property
     def content(self) -> dict[str, Any]:
-        """What it holds, as `compute.services.backups.content` makes rows of it."""
+        """The content from which `compute.services.backups.content` makes rows."""
         return {"disks": self.disks, "profiles": self.profiles}
 
     @property
     def archives(self) -> list[str]:
-        """The driver's names of all that is kept, or was to be."""
+        """The driver's names of all archives of the backup, made or to be made."""
         return [disk["archive"] for disk in self.disks if disk["archive"]]
 
     @property
     def size(self) -> int:
-        """MB that its disks need where it is restored."""
+        """The size in MB of the restored disks."""
         return sum(disk["size"] for disk in self.disks)
 
 
 def backup_archive(backup_id: int, position: int) -> str:
-    """The driver's name for what the disk at `position` held, known before it is saved."""
+    """The driver's name for the archive of the disk at `position`, known before the disk is saved."""
     return f"skerry-backup-{backup_id}-{position}"

@@ -1,4 +1,4 @@
-"""What can be bought and booted: instance types, kernels, images."""
+"""The catalogue: instance types, kernels, images."""
 
 from typing import Self
 
@@ -66,7 +66,7 @@ class Kernel(models.Model):
 
 
 def image_archive(number: int) -> str:
-    """The driver's name for what an account's own image holds."""
+    """The driver's name for the archive of an account's own image."""
     return f"skerry-image-{number}"
 
 
@@ -77,7 +77,7 @@ class ImageQuerySet(GrantedQuerySet):
     def visible_to(self, actor: Actor | None) -> Self:
         """Public images for everyone, and the account's own as far as a restricted user's grants go.
 
-        One that is being deleted is there for nobody any more.
+        An image that is being deleted is visible to nobody.
         """
         there, public = ~Q(status=Image.Status.DELETING), Q(is_public=True)
         if actor is None:
@@ -138,12 +138,12 @@ class Image(models.Model):
 
     @property
     def source(self) -> str:
-        """What a driver deploys it from: an official image by its id, another by its archive."""
+        """The driver's name for the image: the id of an official image, else the name of the archive."""
         return self.pk if self.number is None else image_archive(self.number)
 
 
 class SeededRow(models.Model):
-    """What `seed` brought in once, whether or not it is still there: what staff deleted does not come back."""
+    """A row that `seed` added once, whether or not it still exists: rows that staff deleted do not come back."""
 
     class Kind(models.TextChoices):
         REGION = "region"

@@ -12,10 +12,10 @@ class DomainQuerySet(GrantedQuerySet):
 
 
 class Domain(models.Model):
-    """A zone that the platform's name servers answer for: from its records, or, a slave, as its masters have it.
+    """A zone that the platform's name servers serve: a master from its records, a slave from its masters.
 
-    `label` is the name in lower case, which no other account can have; 0 seconds are the platform's default.
-    `serial` grows with each change of what is served.
+    `label` is the domain name in lower case, which no other account can have; a time of 0 seconds is the platform's
+    default. `serial` grows with each change of the zone that is served.
     """
 
     class Type(models.TextChoices):

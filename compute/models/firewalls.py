@@ -1,4 +1,4 @@
-"""Firewalls, which instances they are on, and how far the hosts of these have heard of it."""
+"""Firewalls, the instances they are on, and the packet filters that hosts have for these instances."""
 
 from django.contrib.postgres.fields import ArrayField
 from django.db import models
@@ -19,7 +19,7 @@ def open_rules() -> dict:
 
 
 class Firewall(models.Model):
-    """Rules for the traffic of the instances it is on. One that is deleted has no row."""
+    """Rules for the traffic of the instances that the firewall is on. A deleted firewall has no row."""
 
     class Status(models.TextChoices):
         ENABLED = "enabled"
@@ -77,12 +77,12 @@ class FirewallDevice(models.Model):
 
 
 class PacketFilter(models.Model):
-    """What the host of an instance is to filter, by number: `wanted` of our tables, `applied` of the host.
+    """The packet filter of an instance by its versions: `wanted` by our tables, and `applied` by the host.
 
-    Every change that concerns the instance makes `wanted` one larger in its own transaction; whoever tells the host
-    writes what that confirms. So a row with less applied than wanted is the work that is left, whatever was lost on
-    the way. The row is held as jobs are: by a lease, every result conditional on its `fence`. There is none for an
-    instance that never had a firewall.
+    Every change that concerns the instance increments `wanted` in its own transaction; the worker that delivers the
+    packet filter writes the version that the host confirms to `applied`. A row with less applied than wanted is
+    therefore due, whatever notification was lost. A worker holds a row as it holds a job: by a lease, every result
+    conditional on its `fence`. An instance that never had a firewall has no row.
     """
 
     instance = models.OneToOneField(
@@ -108,5 +108,5 @@ class PacketFilter(models.Model):
 
     @property
     def pending(self) -> bool:
-        """Whether the host filters by older rules than these."""
+        """Whether the host has an older packet filter than the one wanted."""
         return self.applied < self.wanted

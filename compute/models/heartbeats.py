@@ -1,4 +1,4 @@
-"""Heartbeats: which worker and clock processes run, as they say themselves."""
+"""Heartbeats: signs of life of the worker and clock processes."""
 
 import uuid
 
@@ -8,7 +8,7 @@ from django.db.models.functions import Now
 
 
 class Heartbeat(models.Model):
-    """One process of the installation, and when it last said that it does its work.
+    """One process of the installation, and when it last reported that it does its work.
 
     All times are on the database's clock. A process writes `seen` every few seconds, and `stopped` when it ends in
     order; one that was killed falls silent. Written only by `compute.services.heartbeats`.

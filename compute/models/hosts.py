@@ -1,4 +1,4 @@
-"""Hosts: the machines instances run on, and what instances hold of them."""
+"""Hosts: the machines that instances run on, and the reservations of instances there."""
 
 import uuid
 
@@ -12,9 +12,9 @@ from regions.models import Region
 class Host(models.Model):
     """A hypervisor machine in a region. Staff manage the rows; placement picks an `enabled` one with enough free.
 
-    Memory and disk in MB. What is used is the sum of the host's reservations, kept on the row so that taking some
-    is one conditional UPDATE; the CHECK stands behind it. While `maintenance` is set its instances are
-    ``stopped``. Whether it answers is written only when that changes, by `compute.services.hosts.reachability`.
+    Memory and disk in MB. `*_used` is the sum of the host's reservations, kept on the row so that taking some is
+    one conditional UPDATE; the CHECK stands behind it. While `maintenance` is set, the host's instances are
+    ``stopped``. `compute.services.hosts.reachability` records whether the host answers, only when that changes.
     """
 
     uuid = models.UUIDField(default=uuid.uuid4, unique=True, editable=False)
@@ -52,7 +52,10 @@ class Host(models.Model):
 
 
 class Reservation(models.Model):
-    """What an instance takes of a host; two while it moves. Written by `compute.services.hosts.placement` alone."""
+    """The capacity that an instance takes of a host; of two while it moves.
+
+    Written by `compute.services.hosts.placement` alone.
+    """
 
     host = models.ForeignKey(Host, on_delete=models.PROTECT, related_name="reservations")
     instance = models.ForeignKey("compute.Instance", on_delete=models.CASCADE, related_name="reservations")
@@ -72,7 +75,7 @@ class Reservation(models.Model):
 class HostMigration(models.Model):
     """A move of an instance to another host of its region, which staff scheduled.
 
-    The customer may start it earlier (``migrate`` without a region); the platform does at `when`. Shown in
+    The customer may start it earlier (``migrate`` without a region); the platform starts it at `when`. Shown in
     ``/account/notifications`` and ``/account/maintenance`` until it is over.
     """
 

@@ -13,7 +13,7 @@ from regions.models import Region
 UNSCHEDULED = Q(backups_enabled=True) & (
     Q(backups_day=None) | Q(backups_day="Scheduling") | Q(backups_window=None) | Q(backups_window="Scheduling")
 )
-"""Whose backups have a day or a window that the platform has to choose."""
+"""Instances whose backups have a day or a window that the platform has to choose."""
 
 
 class InstanceQuerySet(GrantedQuerySet):
@@ -23,9 +23,9 @@ class InstanceQuerySet(GrantedQuerySet):
 class Instance(models.Model):
     """A virtual machine of an account.
 
-    `status` changes only through a job: enqueueing sets what holds during it, the job's last settle what the
-    driver confirms afterwards. `ipv4` and `tags` repeat other tables' rows for lists and filters; the services
-    that write those rows write these too, in the same transaction.
+    `status` changes only through a job: enqueueing sets the status during the job, its last settle the status that
+    the driver confirms afterwards. `ipv4` and `tags` repeat other tables' rows for lists and filters; the services
+    that write those rows write these columns too, in the same transaction.
     """
 
     class Status(models.TextChoices):
@@ -125,7 +125,7 @@ class Instance(models.Model):
         indexes = [
             models.Index(fields=("account", "id"), name="instance_page"),
             GinIndex(fields=("tags",), name="instance_tags"),
-            # what the clock asks for: whose window is open, and who has none yet
+            # for the clock: instances whose backup window is open, and those that have none yet
             models.Index(
                 fields=("backups_window", "id"), condition=Q(backups_enabled=True), name="instance_backups"
             ),
@@ -220,7 +220,7 @@ class Config(models.Model):
 
 
 class ConfigDevice(models.Model):
-    """What sits in one slot, ``sda``..``sdh``, of a configuration profile."""
+    """The disk in one slot, ``sda``..``sdh``, of a configuration profile."""
 
     SLOTS = ("sda", "sdb", "sdc", "sdd", "sde", "sdf", "sdg", "sdh")
 

@@ -14,11 +14,11 @@ class Job(models.Model):
 
     Only the engine (`compute.worker.engine`) writes these rows, and always by a conditional UPDATE:
 
-    - a runner holds a job while `lease_until` is ahead of the database's clock, and every result it writes is
-      conditional on the `fence` it was handed, so one that lost its lease changes nothing;
+    - a worker holds a job while `lease_until` is ahead of the database's clock, and every result it writes is
+      conditional on the `fence` of its claim, so that a worker which lost its lease changes nothing;
     - `step` names the step to run next, or, while ``undoing``, the one to undo next;
     - `attempt` counts claims since the last progress, so that a step which kills its worker is counted too;
-    - ``queued`` waits for the instance's live job to end; there is at most one of each per instance.
+    - a ``queued`` job waits for the instance's live job to end; an instance has at most one of each.
     """
 
     class State(models.TextChoices):
@@ -29,7 +29,7 @@ class Job(models.Model):
         FAILED = "failed"
 
     LIVE = (State.ACTIVE, State.UNDOING)
-    """The states of jobs that workers work on. An instance has at most one of them."""
+    """The states of jobs that workers work on. An instance has at most one job in these states."""
 
     instance = models.ForeignKey(
         Instance, null=True, on_delete=models.SET_NULL, related_name="jobs",
@@ -65,7 +65,7 @@ class Job(models.Model):
     finished_at = models.DateTimeField(null=True)
 
     overdue = False
-    """Whether the deadline had passed when the ledger last returned this job."""
+    """Whether the deadline had passed when `compute.jobs.store` last returned this job."""
 
     class Meta:
         ordering = ("-id",)

@@ -14,20 +14,20 @@ from regions.models import Region
 
 
 def naming() -> models.QuerySet[Config]:
-    """In a query of VLANs, for `Exists` and the like: the account's profiles that name the VLAN, in any region."""
+    """The account's profiles that name a VLAN, in any region; for `Exists` and the like in a query of VLANs."""
     interface = JSONObject(purpose=Cast(Value("vlan"), TextField()), label=OuterRef("label"))
     wanted = Func(interface, function="JSONB_BUILD_ARRAY", output_field=JSONField())
     return Config.objects.filter(instance__account=OuterRef("account"), interfaces__contains=wanted)
 
 
 def naming_before(actor: Actor) -> models.QuerySet[Config]:
-    """As `naming`, those in the VLAN's region, of instances that the actor can see."""
+    """As `naming`, but only profiles in the VLAN's region, of instances that the actor can see."""
     here = naming().filter(instance__region=OuterRef("region"))
     return here.filter(instance__in=Instance.objects.visible_to(actor).values("pk")) if actor.restricted else here
 
 
 class VLANQuerySet(models.QuerySet["VLAN"]):
-    """Restricted users have those of the instances they have grants on. One that no profile names is not there."""
+    """VLANs that profiles name; restricted users see those of the instances they have grants on."""
 
     def visible_to(self, actor: Actor) -> Self:
         return self.filter(Exists(naming_before(actor)), account_id=actor.account_id)
@@ -56,7 +56,7 @@ class VLAN(models.Model):
 
 
 class IPv6RangeQuerySet(models.QuerySet["IPv6Range"]):
-    """Restricted users have the ranges of the instances they have grants on."""
+    """Restricted users see the ranges of the instances they have grants on."""
 
     def visible_to(self, actor: Actor) -> Self:
         return self._within(actor, Instance.objects.visible_to(actor))

@@ -21,9 +21,9 @@ class NodeBalancerQuerySet(GrantedQuerySet):
 class NodeBalancer(models.Model):
     """A load balancer of a region. `client_conn_throttle` in connections a second per client, 0 is off.
 
-    `version` grows with every change of it, of its configs and of their nodes, in the same transaction and with
-    this row locked: who balances looks at it alone to know whether there is anything new. What the balancing hosts
-    report (`status`, samples) changes no version.
+    `version` grows with every change of the row, of its configs and of their nodes, in the same transaction and
+    with this row locked: exporters read it alone to know whether anything changed. The reports of balancing hosts
+    (`status`, samples) leave the version as it is.
     """
 
     account = models.ForeignKey(Account, on_delete=models.CASCADE, related_name="nodebalancers")
@@ -61,7 +61,7 @@ class NodeBalancer(models.Model):
 
 
 class NodeBalancerConfigQuerySet(models.QuerySet["NodeBalancerConfig"]):
-    """What grants on the load balancer allow."""
+    """Configs that grants on their load balancer allow."""
 
     def visible_to(self, actor: Actor) -> Self:
         return self.filter(nodebalancer__in=NodeBalancer.objects.visible_to(actor).values("pk"))
@@ -71,9 +71,9 @@ class NodeBalancerConfigQuerySet(models.QuerySet["NodeBalancerConfig"]):
 
 
 class NodeBalancerConfig(models.Model):
-    """A port of a load balancer, and how what comes in there is shared out.
+    """A port of a load balancer, and how its traffic is distributed to the nodes.
 
-    `encrypted` holds the private key of `ssl_cert`; both are there with the protocol https, and with no other.
+    `encrypted` holds the private key of `ssl_cert`; both are set with the protocol https, and with no other.
     """
 
     class Protocol(models.TextChoices):
@@ -152,14 +152,14 @@ class NodeBalancerConfig(models.Model):
 
     @property
     def watched(self) -> bool:
-        """Whether anything tells which of its nodes are up: checks, or what they answer to clients."""
+        """Whether the status of the nodes is watched: by checks, or by the nodes' answers to clients."""
         return self.check_type != self.Check.NONE or self.check_passive
 
 
 class NodeBalancerNode(models.Model):
     """A backend of a config: a private address of an instance, and a port.
 
-    `status` is what the balancing host last saw, ``Unknown`` where it looks at nothing.
+    `status` is the one that the balancing host saw last, ``Unknown`` where nodes are not watched.
     """
 
     class Mode(models.TextChoices):
@@ -199,7 +199,7 @@ class NodeBalancerNode(models.Model):
 
 
 class NodeBalancerSample(models.Model):
-    """What a load balancer did in five minutes: `connections` a second, traffic in bits a second."""
+    """The load of a load balancer over five minutes: `connections` a second, traffic in bits a second."""
 
     nodebalancer = models.ForeignKey(NodeBalancer, on_delete=models.CASCADE, related_name="samples", db_index=False)
     at = models.DateTimeField()
@@ -215,7 +215,7 @@ class NodeBalancerSample(models.Model):
 
 
 class NodeBalancerMeter(models.Model):
-    """What was counted of a load balancer since its last sample, on all hosts that balance it."""
+    """The counters of a load balancer since its last sample, over all hosts that balance it."""
 
     nodebalancer = models.OneToOneField(
         NodeBalancer, primary_key=True, on_delete=models.CASCADE, related_name="meter"

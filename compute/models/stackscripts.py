@@ -26,7 +26,7 @@ class StackScriptQuerySet(GrantedQuerySet):
         return self.filter(public | mine)
 
     def for_api(self, actor: Actor | None) -> Self:
-        """Rows with what the API shows besides columns: whose, the author's picture, and how many disks run it."""
+        """Rows with what the API shows beside the columns: `mine`, the author's gravatar, the disks that run it."""
         author = User.objects.filter(username=OuterRef("username"), account_id=OuterRef("account_id"))
         disks = Disk.objects.filter(stackscript=OuterRef("pk")).order_by().values("stackscript")
         return self.annotate(
@@ -41,9 +41,9 @@ class StackScriptQuerySet(GrantedQuerySet):
 class StackScript(models.Model):
     """A script that runs at the first boot of a disk deployed with it.
 
-    `user_defined_fields` is parsed from `script` whenever that is written. `images` are the ids it can be
-    deployed on, ``any/all`` for every one. `deployments_active` counts the disks that exist of those deployed
-    with it.
+    `user_defined_fields` is parsed from `script` on every write. `images` are the ids of images that the script can
+    be deployed on, ``any/all`` for every one. `deployments_active` counts the existing disks that were deployed
+    with the script.
     """
 
     account = models.ForeignKey(Account, on_delete=models.CASCADE, related_name="stackscripts")

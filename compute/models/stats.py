@@ -1,4 +1,4 @@
-"""What instances did: samples that beat stores and thins out, monthly transfer, and alerts that were raised."""
+"""Usage of instances: samples that beat stores and thins out, monthly transfer, and alerts that were raised."""
 
 from django.db import models
 
@@ -6,7 +6,7 @@ from compute.models.instances import Instance
 
 
 class Sample(models.Model):
-    """What an instance did around one moment: five minutes of it, or an hour or a day after thinning.
+    """The usage of an instance around one moment: over five minutes, or an hour or a day after thinning.
 
     `cpu` in percent, 100 for each core; `io` and `swap` in blocks a second; the network in bits a second.
     """
@@ -39,9 +39,10 @@ class Sample(models.Model):
 
 
 class Meter(models.Model):
-    """The driver's counters of an instance when they were last read; the next reading adds what they grew by.
+    """The driver's counters of an instance when they were last read; the next reading adds their growth.
 
-    `bucket` is the five minutes, counted from 1970, that it was read in: each is read once, however many look.
+    `bucket` is the five minutes, counted from 1970, of that reading: one reading counts in each, however many
+    workers read.
     """
 
     instance = models.OneToOneField(Instance, primary_key=True, on_delete=models.CASCADE, related_name="meter")
@@ -56,7 +57,7 @@ class Meter(models.Model):
 class Transfer(models.Model):
     """Bytes that an instance sent and received on the public network in one month (UTC).
 
-    The row outlives its instance: an account's transfer counts what was deleted.
+    The row outlives its instance: an account's transfer includes that of deleted instances.
     """
 
     account = models.ForeignKey("accounts.Account", on_delete=models.CASCADE, related_name="+")
@@ -77,7 +78,7 @@ class Transfer(models.Model):
 
 
 class Alert(models.Model):
-    """A threshold that an instance's average of two hours went above. Open while `cleared` is null."""
+    """A threshold that an instance's average over two hours exceeded. Open while `cleared` is null."""
 
     class Metric(models.TextChoices):
         CPU = "cpu"

@@ -1,4 +1,4 @@
-"""Volumes: block storage of its own that instances attach."""
+"""Volumes: block storage that instances attach and that outlives them."""
 
 from django.contrib.postgres.fields import ArrayField
 from django.contrib.postgres.indexes import GinIndex
@@ -21,8 +21,8 @@ class VolumeQuerySet(GrantedQuerySet):
 class Volume(models.Model):
     """Storage that outlives the instances it is attached to. `size` in GB.
 
-    Whoever has it as its `instance` is the only one that can have it in its profiles and plugged in. `tags` repeat
-    other rows for lists and filters; the services that write those rows write these too.
+    Only the instance in `instance` can have the volume in its profiles and plugged in. `tags` repeat other rows for
+    lists and filters; the services that write those rows write these too.
     """
 
     class Status(models.TextChoices):
@@ -70,7 +70,7 @@ class Volume(models.Model):
 
 
 class VolumeDevice(models.Model):
-    """A volume in a slot of a configuration profile, of the instance that it is attached to."""
+    """A volume in a slot of a configuration profile of the instance that it is attached to."""
 
     config = models.ForeignKey(Config, on_delete=models.CASCADE, related_name="volume_devices")
     slot = models.CharField(max_length=3)
