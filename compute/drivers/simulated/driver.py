@@ -42,7 +42,7 @@ VOLUME_GROWTH_SECONDS = 3.0
 # How many MB of files a new disk holds: one without an image, and the range of those with one.
 EMPTY_FILES = 8
 LEAST_FILES, MOST_FILES = 700, 1200
-# A caller is told to ask again after this at the latest, so that events show progress.
+# The longest `Progress.wait` of a call, so that events show progress.
 POLL_SECONDS = 1.0
 
 
@@ -197,7 +197,7 @@ class SimulatedDriver:
         self._call("SELECT * FROM simulated.delete_archive(%s)", (archive,))
 
     def _per_mb(self, rate: float) -> float:
-        """How many seconds a MB takes at this many MB a second."""
+        """The scaled seconds that a MB takes at `rate` MB a second."""
         return self.scale / rate
 
     def close(self) -> None:
@@ -246,7 +246,7 @@ class SimulatedDriver:
         return {row.call: row.count for row in rows}
 
     def clear_faults(self) -> None:
-        """Drop all faults and counted calls. What they did to machines stays."""
+        """Delete all faults and counted calls. Their effects on machines stay."""
         self._session.execute("WITH gone AS (DELETE FROM simulated.fault) DELETE FROM simulated.call")
 
     def power_off(self, machine: str) -> None:
@@ -299,12 +299,12 @@ class SimulatedDriver:
         return bool(rows and rows[0].script_digest and password_matches(script, rows[0].script_digest))
 
     def booted(self, machine: str) -> dict[str, Any] | None:
-        """The `BootSpec` of the machine's last boot as a dict, with `boots`, how often it did; None if never."""
+        """The machine's last `BootSpec` as a dict, with `boots`, the number of its boots; None before the first."""
         rows = self._session.execute("SELECT boot, boots FROM simulated.machine WHERE name = %s", (machine,))
         return {**rows[0].boot, "boots": rows[0].boots} if rows and rows[0].boot else None
 
     def firewall(self, machine: str) -> FirewallSpec | None:
-        """What the host filters the machine by; None if it was never told, or there is no such machine."""
+        """The packet filter of a machine; None if none was ever set, or there is no such machine."""
         rows = self._session.execute(
             "SELECT firewall_version, firewall FROM simulated.machine WHERE name = %s AND firewall_version > 0",
             (machine,),
@@ -368,15 +368,14 @@ def is_archive(image: str | None) -> bool:
 
 
 def disk_seconds(disk: DiskSpec) -> float:
-    """How long making a disk takes before anything is copied: some seconds for an official image, more for more
-    gigabytes, and one without."""
+    """The seconds that making a disk takes before any copying: one, or for an official image more, by its size."""
     if disk.image is None or is_archive(disk.image):
         return EMPTY_DISK_SECONDS
     return min(IMAGE_SECONDS + disk.size / 1024 * IMAGE_SECONDS_PER_GB, IMAGE_SECONDS_AT_MOST)
 
 
 def first_files(disk: DiskSpec) -> int:
-    """How many MB are on a new disk: what an official image unpacks to, nearly nothing without one."""
+    """The MB of files on a new disk: the content of an official image, nearly nothing without one."""
     if disk.image is None or is_archive(disk.image):
         return 0 if disk.filesystem in ("swap", "raw") else min(disk.size, EMPTY_FILES)
     return min(disk.size, LEAST_FILES + zlib.crc32(disk.image.encode()) % (MOST_FILES - LEAST_FILES))

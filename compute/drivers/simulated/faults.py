@@ -16,7 +16,7 @@ class Action(StrEnum):
     CRASH = "crash"
     """Nothing is done, and the calling process is killed (SIGKILL)."""
     CRASH_AFTER = "crash_after"
-    """It is done, and the calling process is killed before it hears so."""
+    """The call is carried out, and the calling process is killed before it gets the answer."""
     SLOW = "slow"
     """Work started by this call takes `amount` times as long."""
     POWER_OFF = "power_off"

@@ -1,4 +1,4 @@
-"""What a deployed guest remembers of the secrets it was given: digests, as its /etc/shadow would."""
+"""Digests of the secrets that a deployed guest was given, as its /etc/shadow would keep them."""
 
 import base64
 import binascii
@@ -17,7 +17,7 @@ def password_hash(password: str) -> str:
 
 
 def password_matches(password: str, stored: str) -> bool:
-    """Whether `stored`, made by `password_hash`, is of this password."""
+    """Whether `stored`, made by `password_hash`, is the digest of `password`."""
     _, salt, digest = stored.split("$")
     return hmac.compare_digest(_digest(password, bytes.fromhex(salt)), digest)
 
@@ -25,7 +25,7 @@ def password_matches(password: str, stored: str) -> bool:
 def fingerprint(public_key: str) -> str:
     """The fingerprint of an OpenSSH public key line, as ``ssh-keygen -l`` prints it (``SHA256:…``).
 
-    A line that holds no key is one that a guest would skip, and is not ours to judge: it is digested whole.
+    A line without a key, which a guest would skip, is not ours to judge: the whole line is digested.
     """
     fields = public_key.split()
     try:

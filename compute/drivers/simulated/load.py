@@ -1,7 +1,8 @@
-"""What simulated machines do all day: a load that rises and falls, the same for everybody who asks.
+"""The load of simulated machines: it rises and falls over the day, and is the same for every caller.
 
 A counter is the integral of a rate over the time for which its machine has been on, and the rate a mean with waves
-around it, whose heights and phases come from the machine's name. So it only grows, and needs no state.
+around it, whose heights and phases come from the machine's name. A counter therefore only grows, and needs no
+state.
 """
 
 import math
@@ -20,11 +21,11 @@ MEAN_BYTES = {
     "v4_in": 45e3, "v4_out": 110e3, "v4_private_in": 9e3, "v4_private_out": 12e3,
     "v6_in": 6e3, "v6_out": 14e3, "v6_private_in": 300.0, "v6_private_out": 300.0,
 }  # fmt: skip
-"""A second, on each network."""
+"""Mean bytes a second on each network."""
 
 
 def used(machine: str, vcpus: int, seconds: float) -> Usage:
-    """What a machine has used that was on for so long."""
+    """The usage of a machine that has been on for `seconds`."""
     network = {name: int(_integral(machine, name, seconds) * mean) for name, mean in MEAN_BYTES.items()}
     return Usage(
         machine,
@@ -36,7 +37,7 @@ def used(machine: str, vcpus: int, seconds: float) -> Usage:
 
 
 def _integral(machine: str, counter: str, seconds: float) -> float:
-    """Of a rate around 1, a little more for some machines than for others, from 0 to `seconds`."""
+    """The integral, from 0 to `seconds`, of a rate around 1, a little higher for some machines than for others."""
     total = seconds
     for period, height in WAVES:
         phase = _share(f"{machine} {counter} {period}") * math.tau
@@ -46,5 +47,5 @@ def _integral(machine: str, counter: str, seconds: float) -> float:
 
 
 def _share(text: str) -> float:
-    """Of the text, always the same: 0 up to 1."""
+    """A number from 0 up to 1, always the same for one text."""
     return zlib.crc32(text.encode()) / 2**32

@@ -14,7 +14,7 @@ from psycopg.rows import namedtuple_row
 
 FILES = Path(__file__).with_name("sql")
 PARTS = ("tables", "answers", "machines", "disks", "volumes", "archives")
-"""Its files, in the order in which they are read: what is written in plain SQL may call only what is there."""
+"""The schema's files in the order of their loading: a function in plain SQL may call only those before it."""
 SCHEMA = "\n".join((FILES / f"{part}.sql").read_text() for part in PARTS)
 VERSION = hashlib.sha256(SCHEMA.encode()).hexdigest()
 # Any number will do, as long as nothing else in the database takes this advisory lock.
@@ -91,7 +91,7 @@ class Session:
         return self._connection
 
     def _prepare(self, connection: psycopg.Connection) -> None:
-        # Durable against a kill of any of ours; a crash of the database server itself may lose half a second.
+        # Durable against a kill of any process of ours; a crash of the database server may lose half a second.
         row = connection.execute(
             "SELECT obj_description(to_regnamespace('simulated'), 'pg_namespace'),"
             " set_config('synchronous_commit', 'off', false) AS commit,"
@@ -108,7 +108,7 @@ class Session:
 
 
 def install(connection: psycopg.Connection) -> None:
-    """Make or renew the schema; of processes that come at once, one does and the others find it done."""
+    """Make or renew the schema; of processes that start at once, one does so and the others find it up to date."""
     with connection.transaction():
         connection.execute("SELECT pg_advisory_xact_lock(%s)", (INSTALL_LOCK,))
         # Read from the table: `to_regnamespace` may still answer from a cache that is older than the lock.
