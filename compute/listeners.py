@@ -1,6 +1,6 @@
-"""What apps to the right of this one do when something changes here, in the transaction in which it does.
+"""Functions of apps to the right of this one, called when addresses change, in the transaction of the change.
 
-They register their functions when they start, in ``AppConfig.ready()``.
+The apps register them at start-up, in ``AppConfig.ready()``.
 """
 
 from collections.abc import Callable, Sequence
@@ -13,12 +13,12 @@ _changed: list[Listener] = []
 
 
 def on_address_removed(listener: Listener) -> Listener:
-    """Have `listener` called when an address of these instances was given back."""
+    """Have `listener` called with the ids of instances that gave an address back."""
     return _register(_removed, listener)
 
 
 def on_addresses_changed(listener: Listener) -> Listener:
-    """Have `listener` called when these instances have other addresses than before, for whatever reason."""
+    """Have `listener` called with the ids of instances whose addresses changed, for whatever reason."""
     return _register(_changed, listener)
 
 

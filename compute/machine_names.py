@@ -1,4 +1,4 @@
-"""What hypervisors call machines and disks: names made of our keys, known before anything was made."""
+"""The drivers' names for machines and disks: made of our keys, and so known before anything is made."""
 
 
 def machine_name(instance_id: int | None) -> str:

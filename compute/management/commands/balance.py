@@ -1,4 +1,4 @@
-"""``manage.py balance``: have the HAProxy of this host do what the load balancers of its regions say."""
+"""``manage.py balance``: configure the HAProxy of this host by the load balancers of its regions."""
 
 import logging
 import signal
@@ -50,7 +50,7 @@ class Command(BaseCommand):
             written = exporter.export()
             if exporter.reloads:
                 if not written and not exporter.follows():
-                    # whoever wrote it had no luck
+                    # an earlier run wrote the configuration, and HAProxy does not run it yet
                     exporter.reload()
                 self._await(exporter)
                 exporter.report_now()
@@ -63,7 +63,7 @@ class Command(BaseCommand):
             raise CommandError(f"Left out, since nobody can listen there: {', '.join(sorted(exporter.unbindable))}")
 
     def _await(self, exporter: Exporter) -> None:
-        """Wait until HAProxy runs what was written."""
+        """Wait until HAProxy runs the new configuration. Raises `CommandError` after `RELOAD_PATIENCE` seconds."""
         deadline = time.monotonic() + RELOAD_PATIENCE
         while time.monotonic() < deadline:
             try:

@@ -1,4 +1,4 @@
-"""``manage.py export_zones DIRECTORY``: the customers' domains, for a name server beside it."""
+"""``manage.py export_zones DIRECTORY``: write the customers' domains as zones for a name server beside it."""
 
 import shlex
 import subprocess
@@ -22,7 +22,7 @@ class Command(BaseCommand):
         parser.add_argument("--watch", type=float, metavar="SECONDS", help="go on, looking every so often")
 
     def handle(self, *, directory: Path, reload: str, watch: float | None, **options: Any) -> None:
-        pending = True  # whoever wrote what is there may have been killed before the name server was told
+        pending = True  # an earlier run may have been killed between its zones and the reload
         while True:
             again = False
             try:
@@ -38,7 +38,7 @@ class Command(BaseCommand):
                 continue
             if watch is None:
                 return
-            # between looks at the tables: nothing tells a host apart from the platform of a change
+            # between looks at the tables: a host apart from the platform is not notified of changes
             time.sleep(watch)
             close_old_connections()
 
@@ -50,7 +50,7 @@ class Command(BaseCommand):
         return done
 
     def _reload(self, command: str, keep: bool) -> bool:
-        """Whether the name server took it. With `keep`, it is told again at the next look where it did not."""
+        """Run the reload command; True on success. With `keep` a failure is retried later, else `CommandError`."""
         done = subprocess.run(shlex.split(command), capture_output=True, text=True, check=False)  # noqa: S603
         if done.returncode == 0:
             return True
