@@ -1,6 +1,6 @@
-"""What of this app needs attention: stuck jobs, failures, dry pools, hosts full or behind. A query for each.
+"""This app's notices of what needs attention: stuck jobs, failed events, scarce pools, full hosts, late firewalls.
 
-Hosts and processes that do not answer have a module of their own, `compute.admin.outages`.
+One query for each. Hosts and processes that do not answer have a module of their own, `compute.admin.outages`.
 """
 
 from collections.abc import Iterator
@@ -21,7 +21,7 @@ from config.admin.attention import Notice, watcher
 from config.admin.display import list_of
 
 WINDOW = 20_000
-"""The newest events that are looked at for failures, however many there are."""
+"""The number of newest events that are searched for failures."""
 
 
 @watcher
@@ -42,7 +42,7 @@ def jobs(request: HttpRequest) -> Iterator[Notice]:
 def events(request: HttpRequest) -> Iterator[Notice]:
     if not request.user.has_perm("accounts.view_event"):
         return
-    newest = Event.objects.order_by("-pk").values("pk")[:WINDOW]  # by its index: times have none
+    newest = Event.objects.order_by("-pk").values("pk")[:WINDOW]  # by the key's index: times have none
     failed = Event.objects.failures().filter(pk__in=newest, created__gt=now() - timedelta(hours=1)).count()
     if failed:
         text = f"Failed in the last hour: {failed} event{'' if failed == 1 else 's'}"
@@ -64,7 +64,7 @@ def address_pools(request: HttpRequest) -> Iterator[Notice]:
 
 @watcher
 def packet_filters(request: HttpRequest) -> Iterator[Notice]:
-    """How many instances are filtered by older rules than theirs for longer than telling a host takes."""
+    """The number of instances whose host has had an older packet filter for longer than a delivery takes."""
     if not request.user.has_perm("compute.view_packetfilter"):
         return
     number = PacketFilter.objects.filter(behind(), changed__lt=now() - PATIENCE).count()
@@ -75,7 +75,7 @@ def packet_filters(request: HttpRequest) -> Iterator[Notice]:
 
 @watcher
 def hosts(request: HttpRequest) -> Iterator[Notice]:
-    """How many hosts that are open have next to nothing left."""
+    """The number of full hosts among those that take instances."""
     if not request.user.has_perm("compute.view_host"):
         return
     full = Q()

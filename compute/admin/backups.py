@@ -1,4 +1,4 @@
-"""Backups: what is kept of which instance, and why one failed."""
+"""Backups: the archives of instances, and why a backup failed."""
 
 from django.contrib import admin
 from django.http import HttpRequest
@@ -47,7 +47,7 @@ def backups_panel(instance: Instance) -> Panel:
 
 @admin.register(Backup)
 class BackupPage(ReadOnlyPage):
-    """What is kept of which instance, and why a backup failed."""
+    """The archives of instances, and why a backup failed."""
 
     list_display = ("__str__", "instance_link", "type", "rotation", "state", "created", "finished")
     list_select_related = ("instance",)

@@ -1,4 +1,4 @@
-"""What customers can choose from: types, kernels, images. Nothing that is in use can be deleted."""
+"""The catalogue of types, kernels and images. Rows in use cannot be deleted."""
 
 from django.contrib import admin
 from django.db.models import Model, QuerySet
@@ -12,7 +12,7 @@ from config.admin.pages import Page
 
 @admin.register(InstanceType)
 class InstanceTypePage(Page):
-    """What a type gives cannot change once it is sold: instances' disks were made to fit it."""
+    """The resources of a type cannot change once it is sold: instances' disks were made to fit it."""
 
     list_display = (
         "id", "label", "type_class", "memory", "vcpus", "disk", "transfer", "price_monthly", "deprecated",
@@ -37,7 +37,7 @@ class InstanceTypePage(Page):
 
 
 class Kept(Page):
-    """Rows that others name by value: they are deprecated, never deleted."""
+    """Rows that other rows name by value: they are deprecated, never deleted."""
 
     def has_delete_permission(self, request: HttpRequest, obj: Model | None = None) -> bool:
         return False
@@ -53,7 +53,7 @@ class KernelPage(Kept):
 
 @admin.register(Image)
 class ImagePage(Kept):
-    """Public images are staff's; customers' own ones are only looked at."""
+    """Staff manage public images; customers' own images are read-only."""
 
     list_display = ("id", "label", "vendor", "owner", "size", "status", "deprecated", "eol")
     list_select_related = ("account",)

@@ -1,4 +1,4 @@
-"""Domains: whose they are, what they say, and what name servers get of them."""
+"""Domains: their accounts, their settings, and the zones that name servers get."""
 
 from django.contrib import admin
 from django.http import HttpRequest
@@ -16,7 +16,7 @@ from config.admin.pages import Panel, ReadOnlyPage
 from config.admin.verbs import Verb
 
 LINES_SHOWN = 200
-"""Lines of a zone, at most, on a domain's page."""
+"""How many lines of its zone a domain's page shows at most."""
 
 
 def disable(request: HttpRequest, domain: Domain) -> str:
@@ -43,20 +43,20 @@ def status_pill(domain: Domain) -> SafeString:
 
 
 def zone_panel(domain: Domain) -> Panel:
-    """The zone as name servers have it, as far as it fits."""
+    """The zone as name servers have it, up to `LINES_SHOWN` lines."""
     lines = zone_files.lines(domain)
     title = "Zone" if len(lines) <= LINES_SHOWN else f"Zone (the first {LINES_SHOWN} of {len(lines)} lines)"
     return Panel.of(title, ("Line",), ((line,) for line in lines[:LINES_SHOWN]))
 
 
 def no_buttons(job: Job) -> str:
-    """No job works on a domain: name servers come and see."""
+    """No job works on a domain: name servers look for changes themselves."""
     return ""
 
 
 @admin.register(Domain)
 class DomainPage(ReadOnlyPage):
-    """What only services may change is only shown."""
+    """Read-only: only services change a domain."""
 
     list_display = ("id", "label", "state", "type", "account", "updated")
     list_display_links = ("id", "label")

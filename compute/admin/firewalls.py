@@ -1,4 +1,4 @@
-"""Firewalls, and whether the hosts have what they say: what to look at when a customer is locked out, or is not."""
+"""Firewalls, and whether hosts have their rules: for customers who are locked out, or whose rules do nothing."""
 
 from datetime import timedelta
 from typing import TYPE_CHECKING, TypedDict
@@ -23,12 +23,12 @@ if TYPE_CHECKING:
     from django_stubs_ext import WithAnnotations
 
 PATIENCE = timedelta(seconds=30)
-"""Longer than this no host is behind that answers."""
+"""The longest time for which a host that answers is behind."""
 DEVICES_SHOWN = 100
 
 
 def behind() -> Q:
-    """Whose host filters by older rules than these. Reads the small index of those alone."""
+    """Packet filters of which the host has an older version. Reads only the small index of these rows."""
     return Q(applied__lt=F("wanted"))
 
 
@@ -52,7 +52,7 @@ def status_pill(firewall: Firewall) -> SafeString:
 
 
 def host_pill(row: PacketFilter | None) -> SafeString:
-    """Whether the host of an instance filters by what our tables say."""
+    """Whether the host of an instance has its newest packet filter."""
     if row is None:
         return NOTHING
     if not row.pending:
@@ -82,7 +82,7 @@ class Counted(TypedDict):
 
 @admin.register(Firewall)
 class FirewallPage(ReadOnlyPage):
-    """Rules are their owners'; staff may turn one off that locks its owner out, and on again."""
+    """Owners write the rules; staff may disable a firewall that locks its owner out, and enable it again."""
 
     list_display = ("id", "label", "state", "account", "rules_count", "devices_count", "updated")
     list_display_links = ("id", "label")
@@ -107,7 +107,7 @@ class FirewallPage(ReadOnlyPage):
         return super().get_queryset(request).annotate(devices_number=Count("devices"))
 
     def panels(self, request: HttpRequest, obj: Firewall) -> list[Panel]:
-        """The instances it is on, and whether their hosts filter by it."""
+        """The instances that the firewall is on, and whether their hosts have its rules."""
         devices = obj.devices.select_related("instance", "instance__packet_filter").order_by("pk")[:DEVICES_SHOWN]
         rows = (
             (
@@ -142,7 +142,7 @@ class FirewallPage(ReadOnlyPage):
 
 
 class Host(admin.SimpleListFilter):
-    """Whether hosts have what our tables say."""
+    """Packet filters by whether the host has the newest version."""
 
     title = "host"
     parameter_name = "host"
@@ -157,7 +157,7 @@ class Host(admin.SimpleListFilter):
 
 @admin.register(PacketFilter)
 class PacketFilterPage(ReadOnlyPage):
-    """What the host of each instance is to filter, as nftables reads it, and whether it does."""
+    """The packet filter of each instance, as nftables reads it, and whether the host has it."""
 
     list_display = ("instance_id", "instance_link", "state", "changed", "confirmed", "error")
     list_display_links = ("instance_id",)

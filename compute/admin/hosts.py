@@ -36,7 +36,7 @@ def end_maintenance(request: HttpRequest, host: Host) -> str:
 
 
 def shares(host: Host) -> dict[str, float]:
-    """How much of each part is in use, from 0 to 1. What a host has none of is all in use."""
+    """The share of each resource in use, from 0 to 1; 1 for a resource of which the host has none."""
     return {
         name: getattr(host, f"{name}_used") / getattr(host, name) if getattr(host, name) else 1.0
         for name in RESOURCES
@@ -44,19 +44,19 @@ def shares(host: Host) -> dict[str, float]:
 
 
 def is_full(host: Host) -> bool:
-    """Whether next to no instance fits on it any more."""
+    """Whether the host has next to no capacity left for instances."""
     return max(shares(host).values()) >= FULL
 
 
 class HostForm(forms.ModelForm):
-    """Keeps the capacity from falling below what instances hold: they may take some while staff type."""
+    """Keeps the capacity from falling below the reservations, which may grow while staff type."""
 
     class Meta:
         model = Host
         fields = ("label", "region", "enabled", *RESOURCES)
 
     def clean(self) -> dict[str, Any] | None:
-        # locked until it is saved, since the admin's request is one transaction
+        # locked until the row is saved, since the admin's request is one transaction
         held = Host.objects.filter(pk=self.instance.pk).select_for_update(no_key=True).first()
         for name in RESOURCES if held else ():
             used, asked = getattr(held, f"{name}_used"), self.cleaned_data.get(name)
@@ -117,7 +117,7 @@ class HostPage(Page):
         return super().get_queryset(request).annotate(instances_number=Count("instances"), clock=Now())
 
     def save_model(self, request: HttpRequest, obj: Host, form: forms.ModelForm, change: bool) -> None:
-        """Write what was changed alone: what is used has changed since the row was read, perhaps."""
+        """Write only the changed fields: the reservations may have changed since the row was read."""
         obj.save(update_fields=[name for name in form.changed_data if name in form.fields] if change else None)
 
     def panels(self, request: HttpRequest, obj: Host) -> list[Panel]:
@@ -132,7 +132,7 @@ class HostPage(Page):
 
     @admin.display(description="Last error")
     def answers_error(self, host: Host) -> SafeString:
-        """What the driver said of a host that does not answer."""
+        """The driver's last error for a host that does not answer."""
         if host.unreachable_since is None:
             return NOTHING
         error = format_html('<span class="problem">{}</span>', host.unreachable_error)
@@ -140,7 +140,7 @@ class HostPage(Page):
 
     @admin.display(description="Jobs")
     def live_jobs(self, host: Host) -> SafeString:
-        """The way to the jobs that need the host now."""
+        """A link to the live jobs that need the host."""
         if host.pk is None:
             return NOTHING
         return format_html('<a href="{}">live jobs</a>', list_of(Job, host=host.pk, now="live"))
@@ -169,7 +169,7 @@ class HostPage(Page):
 
 
 def reservations_panel(host: Host) -> Panel:
-    """The largest of what instances hold of the host; one that is moving holds some of two."""
+    """The largest reservations on the host; an instance that moves has one on each of two hosts."""
     rows = (
         Reservation.objects.filter(host=host)
         .select_related("instance")

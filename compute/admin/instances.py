@@ -1,4 +1,4 @@
-"""Instances: found by anything a customer may name, and a page that says what is going on."""
+"""Instances: a search by anything a customer may name, and a page that shows the present state and history."""
 
 import ipaddress
 from collections.abc import Callable
@@ -60,7 +60,7 @@ def status_pill(instance: Instance) -> SafeString:
 
 @admin.register(Instance)
 class InstancePage(ReadOnlyPage):
-    """What only jobs may change is only shown. Staff act through the services, as customers do."""
+    """Read-only: only jobs change an instance. Staff act through the services, as customers do."""
 
     list_display = ("id", "label", "state", "account", "ipv4_list", "region", "type", "host")
     list_display_links = ("id", "label")
@@ -192,7 +192,7 @@ def config_label(config: Config, instance: Instance) -> SafeString | str:
 
 
 def devices_text(config: Config) -> str:
-    """What is in the profile's slots."""
+    """The disks and volumes in the profile's slots."""
     disks = [(device.slot, device.disk.label) for device in config.devices.all()]
     volumes = [(device.slot, f"volume {device.volume.label}") for device in config.volume_devices.all()]
     return ", ".join(f"{slot}: {label}" for slot, label in sorted(disks + volumes))

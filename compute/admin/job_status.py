@@ -1,4 +1,4 @@
-"""Where a job stands, told on the database's clock, which is the one that leases and timers go by."""
+"""The progress of jobs by the database's clock, which leases and timers go by as well."""
 
 from dataclasses import dataclass
 from datetime import datetime, timedelta
@@ -40,33 +40,33 @@ def live() -> Q:
 
 
 def held() -> Q:
-    """A worker holds the lease."""
+    """Jobs whose lease a worker holds."""
     return live() & Q(lease_until__gte=Now())
 
 
 def overdue() -> Q:
-    """Due for long, and no worker took it: workers or broker are down, or all workers are busy."""
+    """Jobs that are due for long and were not claimed: workers or broker are down, or all workers are busy."""
     late = Now() - Value(timedelta(seconds=PATIENCE * settings.JOB_NOTIFY_PATIENCE))
     return live() & Q(run_at__lt=late) & (Q(lease_until=None) | Q(lease_until__lt=late))
 
 
 def retrying() -> Q:
-    """The last run of its step ended in an error, or with its worker. It may be at work again right now."""
+    """Jobs whose step last ended in an error, or with its worker. They may be at work again right now."""
     return live() & (~Q(error="") | Q(attempt__gt=1))
 
 
 def waiting() -> Q:
-    """The step is under way on the host; the job looks again at its time."""
+    """Jobs whose step is under way on the host, and runs again at `run_at`."""
     return live() & Q(lease_until=None, run_at__gt=Now()) & ~retrying()
 
 
 def stuck() -> Q:
-    """What staff should look at."""
+    """Jobs that staff should look at."""
     return overdue() | retrying() | (live() & Q(deadline_at__lt=Now()))
 
 
 def needing(host: Any) -> QuerySet[Job]:
-    """The live jobs that need a host, by its key or an expression: of its instances, moves there, clones from it.
+    """The live jobs that need a host (key or expression): of its instances, moves there, clones from it.
 
     Reads only the small index of live jobs.
     """
@@ -76,7 +76,7 @@ def needing(host: Any) -> QuerySet[Job]:
 
 
 def counted(rows: QuerySet) -> QuerySet:
-    """How many there are, as the one row of a subquery."""
+    """The number of `rows`, as the one row of a subquery."""
     return rows.order_by().annotate(number=Func("pk", function="COUNT")).values("number")
 
 
@@ -113,7 +113,7 @@ def with_progress(jobs: QuerySet[Job]) -> "QuerySet[WithAnnotations[Job, Progres
 
 @dataclass(frozen=True, slots=True)
 class JobProgress:
-    """The same in words, from a row of `with_progress`."""
+    """The progress of a job in words, from a row of `with_progress`."""
 
     job: "WithAnnotations[Job, ProgressColumns]"
 
@@ -127,11 +127,11 @@ class JobProgress:
 
     @property
     def superseded(self) -> bool:
-        """Whether it ended because its instance is being deleted: no failure to look into."""
+        """Whether the job ended because its instance is being deleted: no failure to look into."""
         return self.job.state == Job.State.FAILED and self.job.error == Event.SUPERSEDED
 
     def state(self) -> SafeString:
-        """Pills: stuck or not, what it is doing, and whether it goes backwards or was cancelled."""
+        """Pills: whether the job is stuck, its progress, and whether it is undoing or was cancelled."""
         if self.superseded:
             return pill("superseded", QUIET)
         progress = self.job.progress
@@ -144,7 +144,7 @@ class JobProgress:
         return format_html_join(" ", "{}", ((each,) for each in pills))
 
     def step(self) -> str:
-        """Where in its plan it stands: ``2/3 disks``."""
+        """The job's position in its plan: ``2/3 disks``."""
         steps = self.steps()
         if self.job.step not in steps:
             return self.job.step
@@ -159,7 +159,7 @@ class JobProgress:
             return []  # another release wrote it; the engine says so in the job's error
 
     def plan(self) -> SafeString:
-        """All steps in order, coloured by what became of each."""
+        """All steps in order, coloured by the outcome of each."""
         steps = self.steps()
         at = steps.index(self.job.step) if self.job.step in steps else -1
         here = {"done": "good", "failed": "bad", "undoing": "bad"}.get(self.job.state, "busy")
@@ -171,10 +171,10 @@ class JobProgress:
         return format_html('<ul class="steps">{}</ul>', format_html_join("", "<li>{}</li>", pills))
 
     def attempt(self) -> str:
-        """How often the current step was tried since the last progress, and what that means for the job.
+        """The attempts at the current step since the last progress, and the limit that applies to them.
 
         Undoing has no limit. Nor has the end of a job that was given up past the point of no return: it waits for
-        the host to say what is true.
+        the driver's report on the machine.
         """
         if not self.live:
             return "–"
@@ -186,7 +186,7 @@ class JobProgress:
         return f"given up, ending it: attempt {number}" if number > limit else f"attempt {number} of {limit}"
 
     def move(self) -> str:
-        """Where a live job moves its instance to; "" where it stays on its host."""
+        """The host that a live job moves its instance to; "" where the instance stays on its host."""
         target = self.job.target
         return target if self.live and target and self.job.data["host"] != self._host_id else ""
 
@@ -200,7 +200,7 @@ class JobProgress:
         return f"lost {span(self._clock - self.job.lease_until)} ago"
 
     def timing(self) -> str:
-        """When it runs next, or how long it took."""
+        """When the job runs next, or how long it took."""
         if self.job.finished_at is not None:
             return f"took {span(self.job.finished_at - self.job.created)}"
         if self.job.state == Job.State.QUEUED:

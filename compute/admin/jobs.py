@@ -1,4 +1,4 @@
-"""Jobs: what is stuck, why, and what can be done about it."""
+"""Jobs: which are stuck, why, and what staff can do about them."""
 
 from collections.abc import Callable
 from typing import TYPE_CHECKING
@@ -38,7 +38,7 @@ def cancel(request: HttpRequest, job: Job) -> str:
 
 
 def started(job: Job) -> str:
-    """What a verb says that put a job on something."""
+    """The message of a verb that enqueued a job."""
     return f"job {job.pk} is {'queued behind the live one' if job.state == Job.State.QUEUED else 'on its way'}."
 
 
@@ -55,7 +55,7 @@ class Kind(admin.SimpleListFilter):
 
 
 class Now(admin.SimpleListFilter):
-    """What live jobs are doing. All of it reads only the small index of live jobs."""
+    """Live jobs by their progress. Every choice reads only the small index of live jobs."""
 
     title = "right now"
     parameter_name = "now"
@@ -77,14 +77,14 @@ class Now(admin.SimpleListFilter):
 
 
 def key_of(value: str | None) -> int:
-    """The key that a filter was given; ValueError where it is none."""
+    """The key given to a filter. Raises `ValueError` where `value` is not a number."""
     if not is_number(value or ""):
         raise ValueError(value)
     return int(value or "")
 
 
 class OnHost(admin.SimpleListFilter):
-    """Jobs of instances on a host and, while they live, all that need it."""
+    """Jobs of the instances on a host, and all live jobs that need the host."""
 
     title = "host"
     parameter_name = "host"
@@ -103,7 +103,7 @@ class OnHost(admin.SimpleListFilter):
 
 
 class OfAccount(admin.SimpleListFilter):
-    """Jobs of an account, gone instances' included. Offers those with live jobs; there are too many to list."""
+    """Jobs of an account, those of deleted instances too. Offers accounts with live jobs: all would be too many."""
 
     title = "account"
     parameter_name = "account"
@@ -246,7 +246,7 @@ class JobPage(ReadOnlyPage):
 
 
 def job_buttons(site: admin.AdminSite, request: HttpRequest, back: str) -> Callable[[Job], SafeString]:
-    """What shows the buttons of a job on another object's page, whose address is `back`."""
+    """A function that renders a job's buttons on another object's page, whose address is `back`."""
     page = site.get_model_admin(Job)
     assert isinstance(page, JobPage)  # noqa: S101
 

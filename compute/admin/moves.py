@@ -1,4 +1,4 @@
-"""Host migrations: scheduled here, told to the owner, started by either or by the clock."""
+"""Host migrations: scheduled by staff, shown to the owner, started by either of them or by the clock."""
 
 from typing import Any
 
@@ -44,7 +44,7 @@ def status_pill(migration: HostMigration) -> SafeString:
 
 
 class MigrationForm(forms.ModelForm):
-    """Names the instance as what is wrong where it has one already; a form leaves conditional constraints out."""
+    """Rejects an instance that has an open migration: a form does not check conditional constraints itself."""
 
     class Meta:
         model = HostMigration
@@ -93,7 +93,7 @@ class HostMigrationPage(Page):
         return False
 
     def has_delete_permission(self, request: HttpRequest, obj: HostMigration | None = None) -> bool:
-        """They stay to be read; one that is not to happen is cancelled."""
+        """Migrations stay readable; one that is not to happen is cancelled."""
         return False
 
     @admin.display(description="Instance")
@@ -110,7 +110,7 @@ class HostMigrationPage(Page):
 
 
 def migrations_panel(instance: Instance) -> Panel:
-    """The instance's host migrations, on its page, and the way to schedule one."""
+    """The instance's host migrations, on its page, and a link to schedule one."""
     rows = instance.host_migrations.order_by("-pk")[:5]
     found: list[tuple[Any, ...]] = [
         (link(row, f"{row.pk}"), status_pill(row), moment(row.when), row.reason) for row in rows

@@ -1,4 +1,4 @@
-"""Load balancers: where their traffic goes, and what of it is up."""
+"""Load balancers: their configs and nodes, and which nodes are up."""
 
 from typing import TYPE_CHECKING, TypedDict
 
@@ -31,7 +31,7 @@ class Counted(TypedDict):
 
 
 def counted(rows: QuerySet[NodeBalancer]) -> "QuerySet[WithAnnotations[NodeBalancer, Counted]]":
-    """Add how many nodes there are, and how many of them are up and down."""
+    """Add the number of nodes, and of nodes that are up and down."""
     nodes = "configs__nodes"
     return rows.annotate(
         nodes=Count(nodes),
@@ -41,7 +41,7 @@ def counted(rows: QuerySet[NodeBalancer]) -> "QuerySet[WithAnnotations[NodeBalan
 
 
 def health(balancer: "WithAnnotations[NodeBalancer, Counted]") -> SafeString:
-    """Pills of a row of `counted`: what is up, what is down."""
+    """Pills for a row of `counted`: how many nodes are up, down or unknown."""
     number, up, down = balancer.nodes, balancer.up, balancer.down
     if not number:
         return pill("no nodes", QUIET)
@@ -97,7 +97,7 @@ def nodes_panel(configs: list[NodeBalancerConfig]) -> Panel:
 
 @admin.register(NodeBalancer)
 class NodeBalancerPage(ReadOnlyPage):
-    """Load balancers come into being and change by their owners. Keys of certificates are shown to nobody."""
+    """Owners make and change load balancers. Private keys of certificates are shown to nobody."""
 
     list_display = ("id", "label", "account", "ipv4", "region", "state", "created")
     list_display_links = ("id", "label")

@@ -1,4 +1,4 @@
-"""What stands first under Needs attention: hosts that do not answer, and workers and clocks that do not run."""
+"""The first lines under Needs attention: hosts that do not answer, and workers and clocks that do not run."""
 
 import time
 from collections.abc import Iterator
@@ -21,11 +21,11 @@ from config.admin.attention import Notice, watcher
 from config.admin.display import QUIET, list_of, page_of, span
 
 HOST, PROCESS = 2, 1
-"""How urgent they are, beside all else."""
+"""The urgency of notices on hosts and on processes; other notices have 0."""
 MOST_HOSTS = 10
-"""Hosts that have lines of their own; how many more there are is one line."""
+"""How many hosts have a line of their own; one more line counts the rest."""
 BROKER_SECONDS = 0.5
-"""How long the broker has to answer. It is asked only where no worker speaks up."""
+"""How long the broker has to answer, in seconds. It is asked only where no worker has a fresh heartbeat."""
 
 _started = time.monotonic()
 
@@ -51,7 +51,7 @@ def silent_hosts(request: HttpRequest) -> Iterator[Notice]:
 
 
 def _silent_host(host: Any, may_see_jobs: bool) -> Notice:
-    """The line of one, from a row with the database's `clock` and how many jobs are `waiting`."""
+    """The notice of one host, from a row with the database's `clock` and the number of `waiting` jobs."""
     silence = f"for {span(host.clock - host.unreachable_since)} (since {moment_of(host.unreachable_since)})"
     jobs = "1 job waits" if host.waiting == 1 else f"{host.waiting or 'no'} jobs wait"
     maintained = host.maintenance is not None
@@ -90,7 +90,7 @@ def processes(request: HttpRequest) -> Iterator[Notice]:
 
 
 def starting() -> bool:
-    """Whether this process has just begun, perhaps with all others, which then have yet to speak up."""
+    """Whether this process has just started, perhaps with all others, whose first heartbeats are yet to come."""
     return time.monotonic() - _started < SILENCE.total_seconds()
 
 
@@ -105,7 +105,7 @@ def broker_answers() -> bool:
 
 
 def last(seen: datetime | None, subject: str = "") -> str:
-    """When the last of them was seen."""
+    """When the last process was seen, in words; `subject` names its kind."""
     name = f"last {subject} seen" if subject else "last seen"
     return f"{name} {moment_of(seen)}" if seen else f"no {subject or 'one'} was ever seen".replace("no one", "none")
 

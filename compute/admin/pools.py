@@ -27,11 +27,11 @@ SCARCE = 0.1
 
 
 FREE = Q(addresses__instance__isnull=True, addresses__nodebalancer__isnull=True)
-"""An address, seen from its pool, that nobody has."""
+"""A free address, as a condition on its pool."""
 
 
 def counted(rows: QuerySet[AddressPool]) -> "QuerySet[WithAnnotations[AddressPool, Counted]]":
-    """Add how many addresses each pool has, how many of them are used, and its ranges: one query for all."""
+    """Add the number of addresses of each pool, of used ones, and of ranges: one query for all."""
     cut = IPv6Range.objects.filter(pool=OuterRef("pk")).order_by().values("pool").annotate(number=Count("pk"))
     return rows.annotate(
         total=Count("addresses"),
@@ -46,7 +46,7 @@ def remove(request: HttpRequest, pool: AddressPool) -> str:
 
 
 class PoolForm(forms.ModelForm):
-    """Lets the service check, whose findings are shown beside the fields."""
+    """Has the service check the pool, and shows the problems beside the fields."""
 
     class Meta:
         model = AddressPool
@@ -104,7 +104,7 @@ class AddressPoolPage(Page):
         return False
 
     def has_delete_permission(self, request: HttpRequest, obj: AddressPool | None = None) -> bool:
-        """The verb does it: Django's way would list every single address."""
+        """Pools are deleted by a verb: Django's own page would list every single address."""
         return False
 
     def save_model(self, request: HttpRequest, obj: AddressPool, form: ModelForm, change: bool) -> None:
@@ -163,7 +163,7 @@ class Used(admin.SimpleListFilter):
 
 @admin.register(Address)
 class AddressPage(ReadOnlyPage):
-    """Single addresses: who has one. Pools make them, instances and load balancers take and release them."""
+    """Single addresses and their holders. Pools make them, instances and load balancers take and release them."""
 
     list_display = ("address", "holder", "public", "pool", "released")
     list_select_related = ("instance", "nodebalancer", "pool")

@@ -24,7 +24,7 @@ def delete(request: HttpRequest, held: IPv6Range) -> str:
 
 
 class PoolForm(forms.ModelForm):
-    """What a new /116 pool is for. The service finds where it begins, and says beside the fields what is wrong."""
+    """The fields of a new /116 pool. The service finds its first address and reports problems beside the fields."""
 
     class Meta:
         model = IPv6Range
@@ -43,7 +43,7 @@ class PoolForm(forms.ModelForm):
 
 @admin.register(IPv6Range)
 class IPv6RangePage(Page):
-    """Ranges are the clients' own; pools are given out here. Neither is ever changed: what is taken stays so."""
+    """Clients take ranges themselves; staff give out pools here. Neither is ever changed."""
 
     form = PoolForm
     list_display = ("__str__", "kind", "account", "instance_link", "route_target", "region", "created")
@@ -73,7 +73,7 @@ class IPv6RangePage(Page):
         return False
 
     def has_delete_permission(self, request: HttpRequest, obj: IPv6Range | None = None) -> bool:
-        """The verb does it, and tells of it."""
+        """Ranges are deleted by a verb, which records the event."""
         return False
 
     def save_model(self, request: HttpRequest, obj: IPv6Range, form: ModelForm, change: bool) -> None:
@@ -112,7 +112,7 @@ class AddressSharePage(ReadOnlyPage):
 
 
 def found(term: str, column: str) -> Q:
-    """The condition that finds an address in any spelling; what is none finds nothing."""
+    """The condition that finds an address in any spelling; finds nothing where `term` is no address."""
     try:
         return Q(**{column: forms.GenericIPAddressField().clean(term)})
     except forms.ValidationError:

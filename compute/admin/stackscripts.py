@@ -1,4 +1,4 @@
-"""Deployment scripts. Their text is their authors'; staff choose which public ones stand out, or are so no more."""
+"""Deployment scripts. Authors write them; staff choose which public ones stand out, or make them private."""
 
 from django.contrib import admin
 from django.db import transaction
@@ -14,7 +14,7 @@ from config.admin.pages import Page
 
 @admin.register(StackScript)
 class StackScriptPage(Page):
-    """Scripts come into being and go by their owners; staff may take a public one back."""
+    """Owners make and delete scripts; staff may make a public one private."""
 
     list_display = ("id", "label", "account", "username", "is_public", "ordinal", "deployments_total", "updated")
     list_select_related = ("account",)
@@ -39,7 +39,7 @@ class StackScriptPage(Page):
         return False
 
     def save_model(self, request: HttpRequest, obj: StackScript, form: ModelForm, change: bool) -> None:
-        """Write what staff changed, and tell its account when others see it no more, or now do."""
+        """Save the changed fields, and record an event for the account when the script turns public or private."""
         with transaction.atomic():
             obj.save(update_fields=[*form.changed_data, "updated"])
             if "is_public" in form.changed_data:

@@ -29,9 +29,9 @@ def timeline(instance: Instance, buttons: Buttons) -> Panel:
 
 
 def story(kind: str, key: int, account_id: int, jobs: QuerySet[Job], buttons: Buttons) -> Panel:
-    """The newest of these jobs, and events of the entity of this kind and key; two queries.
+    """The newest of `jobs`, and of the events of the entity of this kind and key; two queries.
 
-    `buttons` renders what can be done to a live job.
+    `buttons` renders the buttons of a live job.
     """
     about = {"entity_type": kind, "entity_id": key}
     events = Event.objects.filter(account_id=account_id, **about).order_by("-pk")[:ENTRIES_SHOWN]

@@ -1,4 +1,4 @@
-"""VLANs: which accounts have which, and which instances are on them."""
+"""VLANs: their accounts, and the instances on them."""
 
 from django.contrib import admin
 from django.http import HttpRequest
@@ -11,7 +11,7 @@ from config.admin.pages import Panel, ReadOnlyPage
 
 @admin.register(VLAN)
 class VLANPage(ReadOnlyPage):
-    """Clients make them by naming them in profiles. One that no profile names any more may stand here a while."""
+    """Clients make VLANs by naming them in profiles. One that no profile names any more may stand here a while."""
 
     list_display = ("label", "account", "region", "created")
     list_select_related = ("account", "region")
@@ -24,7 +24,7 @@ class VLANPage(ReadOnlyPage):
     fields = ("label", "account", "region", "created")
 
     def panels(self, request: HttpRequest, obj: VLAN) -> list[Panel]:
-        """The instances whose profiles name it."""
+        """The instances whose profiles name the VLAN."""
         interface = [{"purpose": "vlan", "label": obj.label}]
         there = Instance.objects.filter(account=obj.account_id, region=obj.region_id)
         on_it = there.filter(configs__interfaces__contains=interface).distinct().order_by("pk")

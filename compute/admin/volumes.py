@@ -1,4 +1,4 @@
-"""Volumes: whose they are, which instance has them, and what was done to them."""
+"""Volumes: their accounts, the instances that have them, and their jobs and events."""
 
 from django.contrib import admin
 from django.http import HttpRequest
@@ -31,7 +31,7 @@ def status_pill(volume: Volume) -> SafeString:
 
 
 def slots_panel(volume: Volume) -> Panel:
-    """The profiles that name it."""
+    """The profiles that name the volume."""
     devices = VolumeDevice.objects.filter(volume=volume).select_related("config").order_by("config", "slot")
     rows = ((device.config_id, device.config.label, device.slot) for device in devices)
     return Panel.of("In the profiles of its instance", ("Id", "Profile", "Slot"), rows)
@@ -39,7 +39,7 @@ def slots_panel(volume: Volume) -> Panel:
 
 @admin.register(Volume)
 class VolumePage(ReadOnlyPage):
-    """What only services and jobs may change is only shown."""
+    """Read-only: only services and jobs change a volume."""
 
     list_display = ("id", "label", "state", "account", "region", "gigabytes", "hardware_type", "instance_link")
     list_display_links = ("id", "label")
