@@ -12,7 +12,8 @@ from config.encryption import EncryptedField
 class Job(models.Model):
     """One piece of work on one instance, on a volume, on a volume of an instance, or on neither.
 
-    Only the engine (`compute.worker.engine`) writes these rows, and always by a conditional UPDATE:
+    The queue (`compute.jobs.queue`) inserts these rows, cancels and hastens jobs; only the engine
+    (`compute.worker.engine`) moves them on, always by a conditional UPDATE:
 
     - a worker holds a job while `lease_until` is ahead of the database's clock, and every result it writes is
       conditional on the `fence` of its claim, so that a worker which lost its lease changes nothing;
