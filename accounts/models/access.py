@@ -1,4 +1,4 @@
-"""Who is let in, and has been: identities at a provider, logins, and the browsers that are remembered."""
+"""Identities at an OpenID Connect provider, logins, and remembered browsers."""
 
 from datetime import timedelta
 from typing import Self
@@ -13,9 +13,9 @@ LOGINS_SHOWN_FOR = timedelta(days=90)
 
 
 class ExternalIdentity(models.Model):
-    """Who a user is to the OpenID Connect provider that it signs in with in place of a password.
+    """A user's identity at the OpenID Connect provider that replaces the user's password.
 
-    There is one exactly while the user's `authentication_type` is another than ``password``.
+    The row exists exactly while the user's `authentication_type` is not ``password``.
     """
 
     user = models.OneToOneField(User, on_delete=models.CASCADE, related_name="external_identity")
@@ -34,12 +34,12 @@ class ExternalIdentity(models.Model):
 
 class LoginQuerySet(models.QuerySet["Login"]):
     def recent(self) -> Self:
-        """Those of the last 90 days, by the database's clock."""
+        """Logins of the last 90 days, by the database's clock."""
         return self.filter(created__gte=Now() - LOGINS_SHOWN_FOR)
 
 
 class Login(models.Model):
-    """A successful login. It keeps the name of its user, and whether that was restricted then."""
+    """A successful login, with the username and whether the user was restricted at that time."""
 
     account = models.ForeignKey(Account, null=True, on_delete=models.CASCADE, related_name="logins")
     user = models.ForeignKey(User, null=True, on_delete=models.SET_NULL, related_name="logins")
@@ -55,7 +55,7 @@ class Login(models.Model):
         indexes = [
             models.Index(fields=("account", "-id"), name="login_account"),
             models.Index(fields=("user", "-id"), name="login_user"),
-            # staff look for who came from an address, and for users that are gone
+            # staff search for logins from an address, and for those of deleted users
             models.Index(fields=("ip",), name="login_ip"),
             models.Index(fields=("username",), name="login_username"),
         ]
@@ -66,14 +66,14 @@ class Login(models.Model):
 
 class TrustedDeviceQuerySet(models.QuerySet["TrustedDevice"]):
     def active(self) -> Self:
-        """Neither expired nor revoked, by the database's clock."""
+        """Browsers that are neither expired nor revoked, by the database's clock."""
         return self.filter(expiry__gt=Now())
 
 
 class TrustedDevice(models.Model):
-    """A browser that was told to remember its user: it skips the second factor until `expiry`.
+    """A browser that remembers its user, who needs no second factor there until `expiry`.
 
-    Only the SHA-256 of what its cookie holds is kept. Revoking deletes the row, and the sessions that name it end.
+    Only the SHA-256 of the cookie's value is kept. Revoking deletes the row, and ends the sessions that name it.
     """
 
     user = models.ForeignKey(User, on_delete=models.CASCADE, related_name="devices")

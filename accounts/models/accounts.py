@@ -5,7 +5,7 @@ import uuid
 from django.db import models
 
 
-# the stubs cannot see the managers of the toolkit's models, which has no type hints
+# the stubs cannot see the managers of django-oauth-toolkit's models: the toolkit has no type hints
 class Account(models.Model):  # type: ignore[django-manager-missing]
     """A customer. Every entity belongs to exactly one account, and labels are unique within it."""
 

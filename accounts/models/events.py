@@ -1,4 +1,4 @@
-"""Events: what happened on an account, and how far it has come."""
+"""Events: the changes on an account, with the progress of those that jobs carry out."""
 
 from datetime import timedelta
 from typing import Self
@@ -14,26 +14,26 @@ from accounts.models.users import User
 
 SHOWN_FOR = timedelta(days=90)
 ACCOUNT_LEVEL = ("", "account", "entity_transfer", "oauth_client", "ticket")
-"""The kinds of entity that are the account's as a whole: restricted users need `account_access` for them."""
+"""Kinds of entity of the account as a whole: restricted users need `account_access` to see their events."""
 
 
 class EventQuerySet(models.QuerySet["Event"]):
-    """Looks only at what compiled SQL leaves open of an actor, as `GrantedQuerySet` does."""
+    """Reads only the attributes of an actor that compiled SQL allows for, as `GrantedQuerySet` does."""
 
     def failures(self) -> Self:
-        """What went wrong: what failed, but for changes that a deletion superseded."""
+        """The events that failed, without the changes that a deletion superseded."""
         return self.filter(status=Event.Status.FAILED).exclude(message=Event.SUPERSEDED)
 
     def visible_to(self, actor: Actor) -> Self:
         """The account's events of the last 90 days.
 
-        Restricted users see of these what they did themselves, what happened to entities they have a grant on,
-        and with `account_access` what concerns the account as a whole.
+        Of these a restricted user sees its own changes, those of entities that it has a grant on and, with
+        `account_access`, those of the account as a whole.
         """
         return self._within(actor, (Level.READ_ONLY, Level.READ_WRITE))
 
     def writable_by(self, actor: Actor) -> Self:
-        """The same for those who may change what the events tell of."""
+        """As `visible_to`, for actors that may change the events' entities: only read_write grants count."""
         return self._within(actor, (Level.READ_WRITE,))
 
     def _within(self, actor: Actor, levels: tuple[Level, ...]) -> Self:
@@ -50,7 +50,7 @@ class EventQuerySet(models.QuerySet["Event"]):
             user_id=actor.person,
             account_access__in=levels,
         )
-        # A name may have been another user's before, of whom this one need not know anything.
+        # An earlier user may have had the same name: that user's events are not this one's to see.
         joined = User.objects.filter(pk=actor.person).values("date_joined")
         own = Q(username=actor.username, created__gte=Subquery(joined))
         return recent.filter(own | Exists(granted) | (Q(entity_type__in=ACCOUNT_LEVEL) & Exists(access)))
@@ -61,12 +61,12 @@ class Event(models.Model):
 
     A change that a job carries out goes ``scheduled → started → finished | failed`` with a growing
     `percent_complete`; one that is instant is a ``notification`` with null percent and duration.
-    The entity is named by value, since events outlive what they tell of.
+    The entity is named by value, since events outlive their entities.
     """
 
     SUPERSEDED = "Superseded by the deletion of the compute."
-    """The message of a change that ended because what it was about is being deleted: ``failed`` to clients, and
-    nothing that staff have to look at."""
+    """The message of a change that ended because its entity is being deleted: ``failed`` to clients, but no failure
+    that staff have to look at."""
 
     class Status(models.TextChoices):
         SCHEDULED = "scheduled"

@@ -49,7 +49,7 @@ class Grant(models.Model):
     """A restricted user's level on one entity. No row: the entity does not exist for that user.
 
     `entity_type` is a name registered in `accounts.entities`; there is no foreign key because the entity's
-    app stands to the right of this one. Whoever deletes an entity deletes its grants with it.
+    app stands to the right of this one. The service that deletes an entity deletes its grants with it.
     """
 
     user = models.ForeignKey(User, on_delete=models.CASCADE, related_name="grants")
@@ -76,15 +76,15 @@ class GrantedQuerySet(models.QuerySet):
 
     entity_type: str
     grant_key = "pk"
-    """The column that grants name a row by."""
+    """The column whose value grants store as `entity_id`."""
 
     def visible_to(self, actor: Actor) -> Self:
-        """What exists for `actor`: its account's rows, and of these only the granted ones if restricted."""
+        """The rows that exist for `actor`: those of its account, and if it is restricted only the granted ones."""
         mine = self.filter(account_id=actor.account_id)
         return mine.filter(Exists(self.grants(actor))) if actor.restricted else mine
 
     def writable_by(self, actor: Actor) -> Self:
-        """What `actor` may change. What it sees beyond that is read_only: 403."""
+        """The rows that `actor` may change. Writes to its other visible rows, which are read_only, answer 403."""
         mine = self.filter(account_id=actor.account_id)
         if not actor.restricted:
             return mine

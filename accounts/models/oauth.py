@@ -1,4 +1,4 @@
-"""django-oauth-toolkit's models, swapped: ids of the contract's shape, nothing reusable readable at rest.
+"""django-oauth-toolkit's models, swapped: ids of the contract's shape, and no usable secret readable at rest.
 
 Access and refresh tokens are kept as checksums only (the toolkit does this itself under
 ``COMPLIANT_BCP_RFC9700_TOKEN_STORAGE``); authorization codes by the field below.
@@ -25,7 +25,7 @@ from accounts.models.accounts import Account
 
 
 class DigestField(models.CharField):
-    """Stores the SHA-256 of what it is given, in rows and in lookups alike: equality works, reading does not."""
+    """Stores the SHA-256 of a value, and hashes values of lookups alike: equality works, reading does not."""
 
     def get_prep_value(self, value: Any) -> str | None:
         value = super().get_prep_value(value)
@@ -33,12 +33,12 @@ class DigestField(models.CharField):
 
 
 def has(column: str) -> models.ExpressionWrapper:
-    """SQL: whether there is something in a column."""
+    """An SQL expression: whether a column is not null."""
     return models.ExpressionWrapper(models.Q(**{f"{column}__isnull": False}), models.BooleanField())
 
 
 class OAuthClientQuerySet(models.QuerySet["OAuthClient"]):
-    """Clients are the account's as a whole: who may see them is a matter of `account_access`."""
+    """Clients belong to the account as a whole: `account_access` decides which users see them."""
 
     def visible_to(self, actor: Actor) -> Self:
         return self.filter(account_id=actor.account_id)
@@ -52,14 +52,14 @@ class OAuthClientQuerySet(models.QuerySet["OAuthClient"]):
 
 
 class OAuthClientManager(ApplicationManager.from_queryset(OAuthClientQuerySet)):  # type: ignore[misc]
-    """The toolkit's, with our querysets."""
+    """The toolkit's manager, with our querysets."""
 
 
 class OAuthClient(AbstractApplication):
     """An application that may ask users for access. Ids are 20 hex digits, secrets 64 (kept hashed).
 
-    It belongs to the account that registered it, whichever of its users did, or, without one, to the platform; any
-    user of any account may authorize it.
+    A client belongs to the account that registered it, through whichever user, or without an account to the
+    platform. Any user of any account may authorize it.
     """
 
     class Status(models.TextChoices):
@@ -90,7 +90,7 @@ class OAuthClient(AbstractApplication):
 
     @property
     def effective_status(self) -> str:
-        """Its status, or that it is suspended while its account is. Reads the account."""
+        """The client's status, or ``suspended`` while its account is suspended. Reads the account."""
         suspended = self.account is not None and not self.account.is_active
         return self.Status.SUSPENDED if suspended else self.status
 
@@ -99,11 +99,11 @@ class OAuthClient(AbstractApplication):
 
 
 class OAuthGrant(AbstractGrant):
-    """An authorization code on its way to becoming a token. Written once, never re-saved.
+    """An authorization code, to be exchanged for tokens. Written once, never re-saved.
 
-    One that was spent stays, `spent`, with what it gave, until it is cleared away as the expired ones are: to be
-    used twice within its time, it was copied, and all that came of it ends. `token_family` is that of the refresh
-    tokens, which public clients have none of.
+    An exchanged code stays as `spent`, with the tokens it gave, until it is cleared away like expired codes: a
+    second use within its time means that the code was copied, and ends all tokens that came of it. `token_family`
+    is the family of the refresh tokens; public clients get none.
     """
 
     code = DigestField(max_length=64, unique=True)
@@ -138,7 +138,7 @@ class OAuthIDToken(AbstractIDToken):
 
 class AuthorizationQuerySet(models.QuerySet["Authorization"]):
     def active(self) -> Self:
-        """Those whose access has not ended, by the database's clock."""
+        """Authorizations whose access has not ended, by the database's clock."""
         return self.filter(models.Q(expiry=None) | models.Q(expiry__gt=Now()))
 
     def for_api(self) -> Self:
@@ -147,10 +147,10 @@ class AuthorizationQuerySet(models.QuerySet["Authorization"]):
 
 
 class Authorization(models.Model):
-    """That a user lets a client act: one for each client, whatever tokens came of it.
+    """A user's consent that a client may act: one row for each user and client, however many tokens came of it.
 
-    `expiry` is when the access ends by itself, null for clients that can refresh their tokens. Deleting it ends all
-    tokens of the client for this user.
+    `expiry` is when the access ends by itself, null for clients that can refresh their tokens. The service that
+    deletes the row ends all tokens of the client for this user.
     """
 
     user = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.CASCADE, related_name="authorizations")

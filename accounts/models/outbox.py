@@ -7,11 +7,11 @@ from config.encryption import EncryptedField
 
 
 class Message(models.Model):
-    """A mail or an SMS that is to be sent. Written in the transaction of what it tells, deleted when it was sent.
+    """A mail or an SMS to be sent. Written in the transaction of the change that it reports, deleted once sent.
 
-    What it says is encrypted: invitations and codes are as good as passwords. One that cannot be delivered after
-    the last attempt stays, with `error`, for staff to see. The row is held as jobs are: by a lease, every result
-    conditional on its `fence`.
+    The content is encrypted: invitations and codes are as good as passwords. A message that is undelivered after
+    the last attempt stays, with `error`, for staff to see. Workers claim messages as they claim jobs: by a lease,
+    with every result conditional on the `fence`.
     """
 
     class Channel(models.TextChoices):

@@ -1,4 +1,4 @@
-"""What clients keep for their users."""
+"""JSON objects that OAuth clients store for their users."""
 
 from django.db import models
 
@@ -9,7 +9,7 @@ from accounts.models.users import User
 class Preferences(models.Model):
     """One JSON object for each user and OAuth client; personal access tokens share the one without a client.
 
-    Kept as text, since what comes back has its keys in the order in which they came.
+    Kept as text, so that clients get the keys back in the order in which they sent them.
     """
 
     user = models.ForeignKey(User, on_delete=models.CASCADE, related_name="preferences")

@@ -1,4 +1,4 @@
-"""How users prove who they are, besides by a password: second factor, security questions, phone."""
+"""Proofs of a user's identity besides the password: second factor, security questions, phone."""
 
 from django.db import models
 
@@ -7,10 +7,10 @@ from config.encryption import EncryptedField
 
 
 class SecondFactor(models.Model):
-    """The TOTP secret of a user, encrypted, and the one that is being set up.
+    """The TOTP secret of a user, and the `pending` secret that is being set up, both encrypted.
 
-    `last_step` is the time step of the last code that was taken: no code is taken twice. `scratch` is the SHA-256
-    of the code that works once in place of the app.
+    `last_step` is the time step of the last accepted code: no code is accepted twice. `scratch` is the SHA-256 of
+    the code that works once in place of the app.
     """
 
     user = models.OneToOneField(User, primary_key=True, on_delete=models.CASCADE, related_name="second_factor")
@@ -40,7 +40,7 @@ class SecurityAnswer(models.Model):
 
 
 class PhoneVerification(models.Model):
-    """A code that was sent to a number, encrypted because it is sent again unchanged while it is valid."""
+    """A code that was sent to a phone number; encrypted, since a valid code is sent again unchanged."""
 
     user = models.OneToOneField(User, primary_key=True, on_delete=models.CASCADE, related_name="phone_verification")
     number = models.CharField(max_length=20)

@@ -1,4 +1,4 @@
-"""Support tickets: what customers ask, and what staff answer."""
+"""Support tickets: the questions of customers and the replies of staff."""
 
 import uuid
 from typing import Self
@@ -11,7 +11,7 @@ from accounts.models.accounts import Account
 
 
 class TicketQuerySet(models.QuerySet["Ticket"]):
-    """Tickets are the account's as a whole: who may see them is a matter of `account_access`."""
+    """Tickets belong to the account as a whole: `account_access` decides which users see them."""
 
     def visible_to(self, actor: Actor) -> Self:
         return self.filter(account_id=actor.account_id)
@@ -20,7 +20,7 @@ class TicketQuerySet(models.QuerySet["Ticket"]):
 class Ticket(models.Model):
     """A question or problem of an account. `new` until staff reply, then `open`, at last `closed`.
 
-    The entity it is about is named by value, as events do. `closable` is whether the customer may close it.
+    The ticket names its entity by value, as events do. `closable` is whether the customer may close the ticket.
     """
 
     class Status(models.TextChoices):
@@ -51,7 +51,7 @@ class Ticket(models.Model):
         ordering = ("-id",)
         indexes = [
             models.Index(fields=("account", "id"), name="ticket_page"),
-            # those that may wait for staff, among many that are closed
+            # the tickets that may wait for staff, among many closed ones
             models.Index(fields=("id",), condition=~Q(status="closed"), name="ticket_live"),
         ]
         constraints = [
@@ -66,7 +66,7 @@ class Ticket(models.Model):
 
 
 class TicketReply(models.Model):
-    """What a user of the account, or staff, wrote later."""
+    """A later message on a ticket, by a user of the account or by staff."""
 
     ticket = models.ForeignKey(Ticket, on_delete=models.CASCADE, related_name="replies")
     description = models.TextField(max_length=65535)
@@ -84,7 +84,7 @@ class TicketReply(models.Model):
 
 
 class TicketAttachment(models.Model):
-    """A file sent along with a ticket. It lies outside of what the web server serves, under the `key`."""
+    """A file sent along with a ticket. It is stored under the name `key`, in a folder that no web server serves."""
 
     ticket = models.ForeignKey(Ticket, on_delete=models.CASCADE, related_name="attachments")
     key = models.UUIDField(default=uuid.uuid4, unique=True, editable=False)

@@ -11,7 +11,7 @@ from accounts.models.users import User
 
 class PersonalTokenQuerySet(models.QuerySet["PersonalToken"]):
     def unexpired(self) -> Self:
-        """By the database's clock, so that SQL compiled once stays right."""
+        """Tokens that have not expired, by the database's clock, so that SQL compiled once stays right."""
         return self.filter(Q(expiry=None) | Q(expiry__gt=Now()))
 
 

@@ -17,7 +17,7 @@ NAME = r"^[A-Za-z0-9](?:[A-Za-z0-9]|[-_](?![-_]))+[A-Za-z0-9]\Z"
 
 class UserManager(BaseUserManager["User"]):
     def create_user(self, username: str, email: str = "", password: str | None = None, **fields: Any) -> "User":
-        """A user of ``fields["account"]``; without a password it can only use tokens."""
+        """Create a user of ``fields["account"]``, who without a password can only use tokens."""
         user = self.model(username=username, email=self.normalize_email(email), **fields)
         user.set_password(password)
         user.save(using=self._db)
@@ -26,19 +26,19 @@ class UserManager(BaseUserManager["User"]):
     def create_superuser(
         self, username: str, email: str = "", password: str | None = None, **fields: Any
     ) -> "User":
-        """A staff user with every admin permission and no account."""
+        """Create a staff user with every admin permission and no account."""
         return self.create_user(username, email, password, is_staff=True, is_superuser=True, **fields)
 
 
-# the stubs cannot see the managers of the toolkit's models, which has no type hints
+# the stubs cannot see the managers of django-oauth-toolkit's models: the toolkit has no type hints
 class User(AbstractBaseUser, PermissionsMixin):  # type: ignore[django-manager-missing]
-    """Someone who can act: through tokens on one account, or (staff) in the admin.
+    """A person or program that acts on one account through tokens and pages or, as staff, in the admin.
 
     A `restricted` user may do only what its grants say; any other user of the account may do everything.
     """
 
     PASSWORD = "password"
-    """The `authentication_type` of those who sign in by a password of ours; any other names a provider."""
+    """The `authentication_type` of users with a password here; any other value names a provider."""
 
     class LishAuthMethod(models.TextChoices):
         PASSWORD_KEYS = "password_keys"
@@ -88,7 +88,7 @@ class User(AbstractBaseUser, PermissionsMixin):  # type: ignore[django-manager-m
                 violation_error_code="username",
             ),
             models.UniqueConstraint(
-                # as SQL compares without regard to case
+                # the expression by which `iexact` compares
                 Upper("username"),
                 name="username_in_any_case",
                 violation_error_message=TAKEN,
