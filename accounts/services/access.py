@@ -1,4 +1,4 @@
-"""Who has been let in: the apps a user has authorized, and the browsers that are remembered."""
+"""A user's authorized apps, their tokens, and remembered browsers: recording and revoking them."""
 
 from datetime import datetime, timedelta
 
@@ -23,10 +23,10 @@ from config.errors import Missing
 
 
 def note_authorization(user: User, client: OAuthClient, scopes: str) -> None:
-    """Remember that the user lets the client act. In the caller's transaction.
+    """Record that the user authorized the client for `scopes` (space-separated). In the caller's transaction.
 
-    The scopes add up until the user revokes the app: whoever agreed to more before has not ended the tokens that
-    came of it.
+    The scopes add up until the user revokes the app: a later consent to fewer scopes does not end the tokens of an
+    earlier one.
     """
     given = {"scopes": scopes, "expiry": _end_of_access(client)}
     rows = Authorization.objects.select_for_update()
@@ -39,7 +39,7 @@ def note_authorization(user: User, client: OAuthClient, scopes: str) -> None:
 
 
 def _end_of_access(client: OAuthClient) -> datetime | None:
-    """When what a client gets now is over by itself; None where it may refresh its tokens."""
+    """The time at which access given to a client now ends by itself; None where it may refresh its tokens."""
     if client.client_type != OAuthClient.CLIENT_PUBLIC:
         return None
     code, token = oauth2_settings.AUTHORIZATION_CODE_EXPIRE_SECONDS, oauth2_settings.ACCESS_TOKEN_EXPIRE_SECONDS
@@ -64,8 +64,8 @@ def revoke_app(actor: Actor, app: Authorization) -> None:
 def revoke_token(actor: Actor, token: OAuthAccessToken | OAuthRefreshToken) -> None:
     """End one token of a client, and the access or refresh token that was given with it.
 
-    The refresh token is locked first, as it is where it is exchanged. Raises `Missing` where the token has ended,
-    or was exchanged for another.
+    Locks the refresh token first, as its exchange does. Raises `Missing` where the token has ended, or was
+    exchanged for another.
     """
     tied = {"pk": token.pk} if isinstance(token, OAuthRefreshToken) else {"access_token_id": token.pk}
     refresh = OAuthRefreshToken.objects.select_for_update().filter(revoked=None, **tied).first()
@@ -78,11 +78,11 @@ def revoke_token(actor: Actor, token: OAuthAccessToken | OAuthRefreshToken) -> N
 
 
 def end_tokens(**whose: User | OAuthClient) -> int:
-    """Delete all codes and tokens of a user, a client or both, in the caller's transaction. Returns how many access
-    and refresh tokens that were.
+    """Delete all codes and tokens of a user, a client or both, in the caller's transaction. Returns the number of
+    access and refresh tokens deleted.
 
-    A code or refresh token that is being exchanged is locked meanwhile. Codes and locks come first, so that what
-    others got for theirs in the meantime is there to be deleted next.
+    A request that exchanges a code or refresh token holds a lock on its row. So codes are deleted and refresh
+    tokens locked first: the tokens that such requests wrote meanwhile are there to be deleted next.
     """
     OAuthGrant.objects.filter(**whose).delete()
     refresh = OAuthRefreshToken.objects.filter(**whose)
@@ -93,10 +93,13 @@ def end_tokens(**whose: User | OAuthClient) -> int:
 
 @transaction.atomic
 def revoke_device(actor: Actor, device: TrustedDevice) -> None:
-    """Forget a browser: it is logged out, and has to give the second factor again. Raises `Missing` when gone."""
+    """Forget a browser: its sessions end, and its user has to give the second factor there again.
+
+    Raises `Missing` where another request was first.
+    """
     user = device.user
     deleted, _ = TrustedDevice.objects.filter(pk=device.pk).delete()
     if not deleted:
         raise Missing
-    if user.account_id is not None:  # staff are on no account: there is nobody to tell
+    if user.account_id is not None:  # staff are on no account, so they have no events
         record_event(actor, "profile_update", profile_ref(user), message="A trusted device was revoked.")

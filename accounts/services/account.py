@@ -1,4 +1,4 @@
-"""The account as a whole: who the customer is, and its settings."""
+"""The account as a whole: the customer's details, and the settings."""
 
 from typing import Any
 
@@ -16,19 +16,19 @@ MANAGED_ALREADY = "Managed is enabled on this account already."
 
 
 def lock_account(account_id: int) -> Account:
-    """Lock the account until the end of the caller's transaction: what may happen only once to it goes one by one.
+    """Lock the account until the end of the caller's transaction: changes that exclude each other run one by one.
 
-    Whoever locks more, instances or services, locks the account first. Rows that merely name the account are
-    inserted meanwhile.
+    A transaction that locks instances or services too locks the account first. Rows that merely reference the
+    account can be inserted meanwhile.
     """
     return Account.objects.select_for_update(no_key=True).get(pk=account_id)
 
 
 @transaction.atomic
 def create(values: dict[str, Any]) -> Account:
-    """Open an account; `values` are column values of the customer, ``company`` and ``email`` among them.
+    """Open an account and return it. `values` are column values, of which ``company`` and ``email`` are required.
 
-    Nobody is told: it has no users yet. Raises `Invalid` with every failing field.
+    Writes no event, since the account has no users yet. Raises `Invalid` with every failing field.
     """
     problems = Problems()
     for name in ("company", "email"):
@@ -47,7 +47,7 @@ def create(values: dict[str, Any]) -> Account:
 
 @transaction.atomic
 def update(actor: Actor, account: Account, changes: dict[str, Any]) -> None:
-    """Write what differs of the customer; `changes` are column values. Raises `Invalid` on ``country``."""
+    """Write those column values in `changes` that differ from the account's. Raises `Invalid` on ``country``."""
     if "country" in changes:
         changes["country"] = country_of(changes["country"])
     if _write(account, changes):
@@ -55,7 +55,7 @@ def update(actor: Actor, account: Account, changes: dict[str, Any]) -> None:
 
 
 def country_of(letters: str) -> str:
-    """The country of these two letters as it is kept, or none of no letters. Raises `Invalid` on ``country``."""
+    """The two-letter country code as stored, in capitals; empty stays empty. Raises `Invalid` on ``country``."""
     country = letters.upper()
     if country and country not in phonenumbers.SUPPORTED_REGIONS:
         raise Invalid("country is not valid", "country")
@@ -64,7 +64,7 @@ def country_of(letters: str) -> str:
 
 @transaction.atomic
 def update_settings(actor: Actor, account: Account, changes: dict[str, Any]) -> None:
-    """Write what differs of ``network_helper`` and ``backups_enabled``, which hold for what is created later."""
+    """Write ``network_helper`` and ``backups_enabled`` where they differ. Both apply to instances created later."""
     if _write(account, changes):
         record_event(actor, "account_settings_update", settings_ref(account))
 

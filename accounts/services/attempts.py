@@ -1,4 +1,4 @@
-"""How often something may be tried: guesses at codes and passwords, and messages that cost money."""
+"""Limits on attempts: guesses at codes and passwords, and messages that cost money."""
 
 from config.errors import Invalid
 from config.limits import limits
@@ -9,25 +9,25 @@ TOO_MANY = "Too many attempts. Try again later."
 def count(what: str, subject: str) -> bool:
     """Count an attempt of `subject` (``user:7``) under the limit named `what` in the setting RATE_LIMITS.
 
-    False where there were too many already, exact across processes; this one does not count then.
+    Returns False, and counts nothing, where the limit was reached before. Exact across processes.
     """
     return count_all((what,), subject)
 
 
 def count_all(names: tuple[str, ...], subject: str) -> bool:
-    """The same under several limits at once: it counts under all of them or under none."""
+    """As `count`, under several limits at once: the attempt counts under all of them or under none."""
     kept = limits()
     return kept.limiter.take(f"{names[0]}:{subject}", names[0], [kept.extra[name] for name in names]).allowed
 
 
 def wait(what: str, subject: str) -> float:
-    """Seconds for which `subject` has to wait after too many attempts, 0 where it may try. Counts nothing: for what
-    counts failures alone, by `count`, once it is known that it failed."""
+    """Seconds that `subject` has to wait after too many attempts, 0 where it may try. Counts nothing: for callers
+    that count failures alone, by `count`, once an attempt has failed."""
     kept = limits()
     return kept.limiter.wait(f"{what}:{subject}", what, [kept.extra[what]])
 
 
 def check(what: str, subject: str, field: str | None = None) -> None:
-    """As `count`; raises `Invalid` on `field` where there were too many."""
+    """As `count`, but raises `Invalid` on `field` where the limit was reached before."""
     if not count(what, subject):
         raise Invalid(TOO_MANY, field)

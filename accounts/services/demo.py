@@ -14,9 +14,9 @@ TOKEN_LABEL = "make serve"
 
 @transaction.atomic
 def ensure_demo(staff_password: str, owner_password: str, restricted_password: str) -> None:
-    """Make what is not there yet: an account with an unrestricted and a restricted user, and a staff user.
+    """Create, where missing, an account with an unrestricted and a restricted user, and a staff user.
 
-    What is there is left as it is, except that the passwords are set if they do not fit.
+    Existing rows stay as they are, except that passwords which do not match are set.
     """
     account, _ = Account.objects.get_or_create(company="Demo", defaults={"email": "demo@example.com"})
     owner = _user(OWNER, account=account)
@@ -32,9 +32,9 @@ def ensure_demo(staff_password: str, owner_password: str, restricted_password: s
 
 @transaction.atomic
 def ensure_token(username: str, readable: str) -> str:
-    """Return a token of the user with all scopes and no expiry: `readable` if it is one that works, else a new one.
+    """Return a token of the user with all scopes and no expiry: `readable` if it is such a token, else a new one.
 
-    A new one takes the place of those that earlier starts made for that user.
+    A new token replaces those that earlier starts made for the user.
     """
     user = User.objects.get(username=username)
     tokens = PersonalToken.objects.filter(user=user)

@@ -1,4 +1,4 @@
-"""Records what happened. Every change writes its event in its own transaction."""
+"""Recording events. Every change writes its event in its own transaction."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -13,7 +13,7 @@ from config.db.inserts import insert
 
 @dataclass(frozen=True, slots=True)
 class EntityRef:
-    """An entity as events name it: by value, since an event outlives what it tells of.
+    """An entity as events name it: by value, since an event outlives its entity.
 
     `type` is from the contract's enum, `id` a number or a slug, `url` a path below the host.
     """
@@ -32,15 +32,14 @@ def record_event(
     *,
     message: str = "",
 ) -> Event:
-    """Record a change that was instant: status ``notification``, null percent and duration."""
+    """Record an instant change and return its event: status ``notification``, null percent and duration."""
     event = _notification(actor, action, entity, secondary, message)
     insert(event)
     return event
 
 
 def record_events(actor: Actor, action: str, records: Iterable[tuple[EntityRef, EntityRef, str]]) -> None:
-    """As `record_event` for each entity, secondary and message, in this order: one statement however many there
-    are."""
+    """As `record_event`, for each tuple of entity, secondary and message: one statement, however many there are."""
     Event.objects.bulk_create(
         _notification(actor, action, entity, secondary, message) for entity, secondary, message in records
     )
@@ -71,7 +70,7 @@ def open_event(
 ) -> Event:
     """Open the event of a job: ``scheduled``, or at once ``started``, at 0 percent.
 
-    The jobs engine moves it on and ends it.
+    The jobs engine advances the event and ends it.
     """
     event = draft_event(
         username=username,
@@ -95,7 +94,7 @@ def draft_event(
     started: bool = False,
     key: int | None = None,
 ) -> Event:
-    """As `open_event`, for a caller that inserts it along with other rows, under the `key` it drew."""
+    """As `open_event`, unsaved: the caller inserts the event with other rows. `key` is an id drawn beforehand."""
     return Event(
         pk=key,
         account_id=account_id,
@@ -111,9 +110,9 @@ def draft_event(
 
 @transaction.atomic
 def mark_seen(actor: Actor, event: Event) -> None:
-    """Mark the event and all before it as seen, as far as the actor may."""
+    """Mark the event and all earlier ones as seen, of those that the actor may change."""
     unseen = Event.objects.writable_by(actor).filter(pk__lte=event.pk, seen=False)
-    # Locked in one order, so that two who mark the same events at once wait and do not deadlock.
+    # Locked in one order, so that two requests that mark the same events wait and do not deadlock.
     locked = unseen.order_by("pk").select_for_update(no_key=True).values_list("pk", flat=True)
     Event.objects.filter(pk__in=list(locked)).update(seen=True)
 

@@ -1,6 +1,6 @@
-"""Users that sign in with the OpenID Connect provider: who they are to it, and how that begins and ends.
+"""Tying users to identities at the OpenID Connect provider, with which they sign in, and untying them.
 
-A user is tied to an identity by itself, deliberately, and never by what else the provider says of it: an email
+A user is tied to an identity by the user's own deliberate act, never by other claims of the provider: an email
 address may be anybody's there.
 """
 
@@ -21,14 +21,14 @@ TOO_LATE = "The address in the mail was used meanwhile, or is too old."
 
 
 def user_of(issuer: str, subject: str) -> User | None:
-    """The user that is tied to an identity, with its account."""
+    """The user that is tied to an identity, with its account; None where there is none."""
     return User.objects.select_related("account").filter(
         external_identity__issuer=issuer, external_identity__subject=subject
     ).first()  # fmt: skip
 
 
 def identity_of(user: User) -> ExternalIdentity | None:
-    """What the user is tied to."""
+    """The identity that the user is tied to, or None."""
     return ExternalIdentity.objects.filter(user=user).first()
 
 
@@ -43,14 +43,14 @@ def tie(
     authentication_type: str,
     token: str | None = None,
 ) -> User:
-    """Let the user sign in with a provider from now on, and by no password. Returns the row as it is now.
+    """Let the user sign in with a provider from now on, and by no password. Returns the updated user.
 
-    `label` is what the provider calls the person, and `provider` what people call the provider. `token` is the one
-    of an address at which the user may set a password, where that is how it came here. Ends the user's sessions and
-    forgets its browsers, as a new password does, and tells it in a mail. Raises `Invalid` where the user is tied
-    already, another user is to this identity, or the token is no longer good.
+    `label` is the person's name at the provider, and `provider` the provider's name for people. `token` is that of
+    a mailed address for setting a password, where the user came by one. Ends the user's sessions and forgets its
+    browsers, as a new password does, and mails the user. Raises `Invalid` where the user is tied already, another
+    user is tied to this identity, or the token is no longer valid.
     """
-    # Of two that tie one user the second waits here, and then finds it tied, or its token used.
+    # Of two requests that tie one user the second waits here, and then finds the user tied, or the token used.
     user = User.objects.select_for_update(of=("self",)).select_related("account").get(pk=user.pk)
     if token is not None and not default_token_generator.check_token(user, token):
         raise Invalid(TOO_LATE)
@@ -60,7 +60,7 @@ def tie(
         with transaction.atomic():
             ExternalIdentity.objects.create(user=user, issuer=issuer, subject=subject, label=label)
     except IntegrityError as error:
-        # of two users who want one identity, the constraint has let one have it
+        # of two users that tie one identity at once, the constraint admits one
         raise Invalid(TAKEN) from error
     _change(user, authentication_type)
     outbox.mail(user, "external_tied", {"provider": provider, "label": label})
@@ -72,8 +72,8 @@ def tie(
 
 @transaction.atomic
 def ask_for_password(user: User) -> None:
-    """Send a mail with an address at which a user of the provider can choose a password in its place. Until it
-    does, nothing changes. Raises `Invalid` where it has one already."""
+    """Send a mail with an address at which a user of the provider can choose a password in its place. Until the
+    user does, nothing changes. Raises `Invalid` where the user has a password already."""
     if user.authentication_type == User.PASSWORD:
         raise Invalid("This user signs in by a password already.")
     outbox.mail(user, "password_instead", {"path": password_path(user)})
@@ -81,8 +81,8 @@ def ask_for_password(user: User) -> None:
 
 @transaction.atomic
 def untie(actor: Actor | None, user: User) -> str:
-    """End the user's way in by the provider at once, for staff: its sessions end, and it is sent a mail with an
-    address at which to choose a password. Returns the path of that address.
+    """Untie the user from the provider at once, for staff: the user's sessions end, and a mail with an address at
+    which to choose a password is sent. Returns the path of that address.
 
     `actor` is None for a user without an account. Raises `Invalid` where the user is not tied.
     """
@@ -99,7 +99,7 @@ def untie(actor: Actor | None, user: User) -> str:
 
 
 def forget(user: User) -> None:
-    """Note that a user has a password now, which was set in the caller's transaction."""
+    """Untie a user whose password was set in the caller's transaction: it signs in by password from now on."""
     ExternalIdentity.objects.filter(user=user).delete()
     if user.authentication_type != User.PASSWORD:
         user.authentication_type = User.PASSWORD
@@ -107,7 +107,7 @@ def forget(user: User) -> None:
 
 
 def _change(user: User, authentication_type: str) -> None:
-    """A password that nobody has: it ends sessions and addresses in mails, which hold a part of the old hash."""
+    """Set an unusable password, which ends sessions and mailed addresses: both hold a part of the old hash."""
     user.authentication_type = authentication_type
     user.set_unusable_password()
     user.save(update_fields=["authentication_type", "password"])

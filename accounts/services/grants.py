@@ -15,7 +15,7 @@ from config.errors import Invalid, Problems
 
 
 def grant_creator(actor: Actor, entity_type: str, entity_id: int) -> None:
-    """Give a restricted user read_write on the entity it just made; others need no grant."""
+    """Give a restricted actor read_write on the entity that it has created; other actors need no grant."""
     if actor.restricted and actor.user_id is not None:
         Grant.objects.create(
             user_id=actor.user_id, entity_type=entity_type, entity_id=entity_id, permissions=Level.READ_WRITE
@@ -30,7 +30,7 @@ def forget_entity(entity_type: str, entity_id: int) -> None:
 def granted_entities(actor: Actor) -> dict[str, list[dict[str, Any]]]:
     """The entities a restricted user may see, by kind: ``{"id": …, "label": …, "permissions": …}`` each.
 
-    Ids are what grants name entities by: an image's is its number. Kinds of which it may see none are left out.
+    Ids are those that grants store: an image's is its number. Kinds without a visible entity are left out.
     One query, however many grants and kinds there are.
     """
     rows = [_of_kind(actor, kind) for kind in grantable()]
@@ -51,12 +51,12 @@ class NamedGrant:
 
     @property
     def field(self) -> str:
-        """What a form calls it."""
+        """The name of the grant's form field."""
         return f"{self.kind}-{self.key}"
 
 
 def named_grants(user: User) -> list[NamedGrant]:
-    """The grants of a user on entities, by kind and id. Those on what is gone are left out. One query."""
+    """The grants of a user on entities, by kind and id. Grants on deleted entities are left out. One query."""
     if user.account_id is None:
         return []
     found = granted_entities(Actor(user.account_id, user.pk, user.username, user.restricted))
@@ -84,7 +84,7 @@ def _of_kind(actor: Actor, kind: EntityKind) -> QuerySet:
 def set_grants(
     actor: Actor, user: User, on_account: dict[str, Any], on_entities: dict[str, list[dict[str, Any]]]
 ) -> None:
-    """Write what is given of a restricted user's grants; what is not given stays as it is.
+    """Write those grants of a restricted user that are given; the others stay as they are.
 
     `on_account` holds columns of `GlobalGrants`, `on_entities` lists of ``{"id": …, "permissions": …}`` by kind;
     permissions None take a grant away. Raises `Invalid` where the user is unrestricted, and naming each id that is

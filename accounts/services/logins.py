@@ -1,4 +1,4 @@
-"""Noting who came in, and from where."""
+"""Recording logins."""
 
 from accounts.models import Login, User
 

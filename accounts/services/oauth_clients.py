@@ -22,19 +22,19 @@ from config.errors import Invalid, Missing
 THUMBNAIL = 128
 """Pixels, at most, of a thumbnail's sides."""
 LARGEST = 4096
-"""Pixels, at most, of the sides of what is uploaded: a small file can unpack to a large picture."""
+"""Pixels, at most, of an uploaded picture's sides: a small file can unpack to a large picture."""
 BROKEN = (
     OSError, SyntaxError, ValueError, TypeError, LookupError, ArithmeticError, EOFError,
     struct.error, zlib.error, Image.DecompressionBombError,
 )  # fmt: skip
-"""What Pillow raises at files that are not what they say: it lets through what its parsers stumble over."""
+"""The exceptions that Pillow raises at malformed files: it passes on those of its parsers."""
 NO_PICTURE = "The thumbnail is no PNG or JPEG picture, or is broken."
 TOO_LARGE = f"The picture's sides must be at most {LARGEST} pixels."
 
 
 @dataclass(frozen=True, slots=True)
 class ClientSpec:
-    """What a client is to be. `public` ones, such as apps in browsers and on phones, cannot keep a secret."""
+    """The values of a new client. `public` clients, such as apps in browsers or on phones, can keep no secret."""
 
     label: str
     redirect_uri: str
@@ -64,9 +64,9 @@ def create(actor: Actor, spec: ClientSpec) -> tuple[OAuthClient, str]:
 
 @transaction.atomic
 def update(actor: Actor, client: OAuthClient, changes: dict[str, Any]) -> None:
-    """Change what is given: `changes` are values of the columns ``name`` and ``redirect_uris``, and ``public``.
+    """Write `changes` where they differ: values of the columns ``name`` and ``redirect_uris``, and ``public``.
 
-    Raises `Invalid` on ``redirect_uri``, and `Missing` where another request deleted it.
+    Raises `Invalid` on ``redirect_uri``, and `Missing` where another request deleted the client.
     """
     columns = dict(changes)
     if "redirect_uris" in columns:
@@ -85,7 +85,7 @@ def update(actor: Actor, client: OAuthClient, changes: dict[str, Any]) -> None:
 
 @dataclass(frozen=True, slots=True)
 class Ended:
-    """How much ended along with a client's being active: users' authorizations, and tokens."""
+    """The numbers of users' authorizations and of tokens that ended with a change of a client's status."""
 
     authorizations: int
     tokens: int
@@ -93,12 +93,12 @@ class Ended:
 
 @transaction.atomic
 def set_status(actor: Actor | None, client: OAuthClient, status: str) -> Ended:
-    """Let a client be ``active``, or stop it. For staff; `actor` is None for the platform's own, of which nobody is
-    told. From the next request on a stopped client is unknown and its tokens answer 401.
+    """Make a client ``active``, or stop it. For staff; `actor` is None for the platform's own clients, which have
+    no events. From the next request on a stopped client is unknown and its tokens answer 401.
 
     ``disabled`` is a pause: when the client is active again, apps go on with the refresh tokens they have.
     ``suspended`` is for abuse: all its codes, tokens and authorizations end, and users are asked anew.
-    Raises `Invalid` where it is so already, or suspended and only to be disabled.
+    Raises `Invalid` where the client has that status already, or is suspended and would become disabled.
     """
     locked = lock(OAuthClient.objects.filter(pk=client.pk))
     if locked.status == status:
@@ -129,8 +129,8 @@ def delete(actor: Actor, client: OAuthClient) -> None:
 
 @transaction.atomic
 def reset_secret(actor: Actor, client: OAuthClient) -> str:
-    """Give the client another secret, which is returned and cannot be read again. The old one ends at once; tokens
-    that it has go on. Raises `Missing` where another request deleted it."""
+    """Give the client a new secret and return it; it cannot be read again. The old secret ends at once, the
+    client's tokens go on. Raises `Missing` where another request deleted the client."""
     lock(OAuthClient.objects.filter(pk=client.pk))
     secret = generate_client_secret()
     client.client_secret = secret
@@ -141,9 +141,9 @@ def reset_secret(actor: Actor, client: OAuthClient) -> str:
 
 @transaction.atomic
 def set_thumbnail(actor: Actor, client: OAuthClient, picture: bytes) -> None:
-    """Give the client a picture, PNG or JPEG. What is kept is encoded anew, so nothing else of the file is.
+    """Set the client's thumbnail from a PNG or JPEG file. It is encoded anew, so nothing else of the file is kept.
 
-    Raises `Invalid` on ``thumbnail``.
+    Raises `Invalid` on ``thumbnail``, and `Missing` where another request deleted the client.
     """
     thumbnail = _encode(picture)
     if not OAuthClient.objects.filter(pk=client.pk).update(thumbnail=thumbnail):
@@ -166,8 +166,8 @@ def _encode(picture: bytes) -> bytes:
 
 
 def _upright(picture: Image.Image) -> Image.Image:
-    """The picture as it is meant to be seen: turned as cameras note it beside the pixels, which is not kept, and
-    with the 8 bits of grey that are shown, of 16, where Pillow would take whatever is above 255 for white."""
+    """The picture turned as its EXIF orientation says, which is not kept, and with 16-bit grey scaled to the 8 bits
+    that are shown, where Pillow would take every value above 255 for white."""
     turned = ImageOps.exif_transpose(picture)
     return turned.point(lambda value: value * (1 / 257)).convert("L") if turned.mode.startswith("I") else turned
 

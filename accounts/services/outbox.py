@@ -1,7 +1,7 @@
 """Mails and short messages, sent by a worker: never in a request, and never lost.
 
-A message is written in the transaction of what it tells, and sent after that is committed. A worker that dies in
-between sends it twice rather than not at all.
+A message is written in the transaction of the change that it reports, and sent after the commit. Where a worker
+dies in between, the message is sent twice rather than not at all.
 """
 
 import logging
@@ -30,37 +30,37 @@ RUN_FOR = 20.0
 """Seconds after which a run takes no further message, and notifies another run."""
 GONE = "The message is gone: it was sent, or discarded."
 SOFT_LIMIT, HARD_LIMIT = 90, 105
-"""Seconds after which a run is told to stop, which fails the message in hand, and after which it is killed."""
+"""Seconds after which a run is interrupted, which fails its current message, and after which it is killed."""
 LEASE = 120.0
-"""Seconds that a message is one worker's. Longer than a run may last, so that no two workers send it."""
+"""Seconds of a worker's lease on a message. Longer than a run may last, so that no two workers send one message."""
 LONGEST_WAIT = 3600.0
-"""Seconds after which a message that failed is tried again at the latest."""
+"""The most seconds between a failed attempt and the next."""
 LONGEST_ERROR = 1000
 
 
 def mail(user: User, template: str, context: dict[str, Any] | None = None) -> Message:
     """Write a mail to a user, in the caller's transaction, from ``mails/<template>.txt`` and ``.html``.
 
-    The first line of the text is the subject, which must hold no secret. `context` is there for both, with `user`.
+    The first line of the text is the subject, which must hold no secret. Both templates get `context` and `user`.
     """
     return mail_to(user.email, template, {"user": user, **(context or {})})
 
 
 def warn(user: User, template: str) -> None:
-    """Mail a user, in the caller's transaction, of a change of what it signs in with, which it may not have made.
+    """Mail a user, in the caller's transaction, about a change of its way to sign in, perhaps made by another.
 
-    Whether it wants mails does not matter. Staff of old may have no address.
+    Sent even where the user has notifications off. Staff users of old may have no address.
     """
     if user.email:
         mail(user, template)
 
 
 def mail_to(address: str, template: str, context: dict[str, Any]) -> Message:
-    """As `mail`, to somebody who need not be a user."""
+    """As `mail`, to an address that need not be a user's."""
     values = {"site": settings.SITE_URL, **context}
     subject, _, text = render_to_string(f"mails/{template}.txt", values).partition("\n")
     html = render_to_string(f"mails/{template}.html", values)
-    # no mail is sent with a carriage return in its subject, which customers may write
+    # customers may write a carriage return into a subject, with which Django sends no mail
     return _post(
         Message.Channel.MAIL, address, " ".join(subject.split()), {"text": text.strip() + "\n", "html": html}
     )
@@ -83,9 +83,9 @@ def _post(channel: str, recipient: str, subject: str, content: dict[str, str]) -
 
 @transaction.atomic
 def send_again(message: Message) -> None:
-    """Let a message be due now, with all its tries before it. For staff. Raises `Missing` where it is gone.
+    """Make a message due now, with all its attempts before it. For staff. Raises `Missing` where it is gone.
 
-    One that a worker has in hand is tried again only where that fails.
+    A message that a worker is sending is tried again only where that attempt fails.
     """
     fresh = {"attempt": 0, "given_up": False, "run_at": Now()}
     if not Message.objects.filter(pk=message.pk).update(**fresh):
@@ -101,7 +101,7 @@ def discard(message: Message) -> None:
 
 
 def send_due() -> int:
-    """Send what is due, and return how many went out. Any number of workers may do so at once."""
+    """Send the messages that are due, and return the number sent. Any number of workers may do so at once."""
     until, sent = time.monotonic() + RUN_FOR, 0
     while (message := claim()) is not None:
         sent += _send(message)
@@ -127,7 +127,7 @@ UPDATE accounts_message
 RETURNING {_COLUMNS}
 """  # noqa: S608 - of constants
 
-# Staff who let it be sent again meanwhile have set `attempt` to 0: then it has all its tries, and is due now.
+# A `send_again` meanwhile has set `attempt` to 0: then the message has all its attempts, and is due now.
 _POSTPONE = f"""
 UPDATE accounts_message
    SET {leases.GIVEN_BACK}, error = %(error)s, given_up = attempt >= %(attempts)s,
@@ -143,14 +143,14 @@ def claim() -> Message | None:
 
 
 def settle(message: Message) -> bool:
-    """Forget a message that was sent. False where it is not this worker's any more: somebody else sees to it."""
+    """Delete a message that was sent. False where it is gone, or another worker has claimed it."""
     return bool(Message.objects.filter(pk=message.pk, fence=message.fence).delete()[0])
 
 
 def postpone(message: Message, error: str) -> bool:
-    """Write what went wrong, and try again later, each time a little later, or give it up after the last attempt.
+    """Write an attempt's error, and postpone the message, longer each time, or give it up after the last attempt.
 
-    False where the message is not this worker's any more.
+    False where the message is gone, or another worker has claimed it.
     """
     values = {
         "id": message.pk, "fence": message.fence, "error": error[:LONGEST_ERROR],
@@ -162,7 +162,7 @@ def postpone(message: Message, error: str) -> bool:
 
 
 def _send(message: Message) -> bool:
-    """Hand one message over. What goes wrong is written beside it, and tried again later."""
+    """Deliver one message, and return whether that worked. After an error the message is tried again later."""
     content: dict[str, str] = {}
     try:
         content = decrypt_json(message.encrypted)
@@ -182,8 +182,8 @@ _MAY_BE_SECRET = re.compile(r"(?=[\w-]*\d)[\w-]{6,}")
 
 
 def _without(content: dict[str, str], error: str) -> str:
-    """The error, without what of the content it repeats: gateways are asked with the text in their address, and
-    errors name that; mail servers quote the links they refuse."""
+    """The error without the secrets that it repeats of the content: a gateway's errors name its address, which
+    holds the text; mail servers quote the links that they refuse."""
     for word in set(_MAY_BE_SECRET.findall(content.get("text", ""))):
         error = error.replace(word, "…")
     return error

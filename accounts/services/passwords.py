@@ -14,14 +14,14 @@ CHANGED_MEANWHILE = "The password was changed meanwhile. Sign in with the new on
 
 @transaction.atomic
 def set_password(user: User, password: str, kept_device: int | None = None) -> User:
-    """Give the user a password, which was checked against the rules before. Returns the row as it is now.
+    """Set the user's password, which the caller has checked against the rules. Returns the updated user.
 
-    Sessions end by themselves, since they hold a part of the old hash; remembered browsers are forgotten, but for
-    the one of the id `kept_device`, and so is the provider that was used in place of a password. Raises `Invalid`
-    where the password is no longer the one that `user` was read with: who knew that one, or held an address in a
-    mail that is good for it, may not undo what support or the user itself did meanwhile.
+    Sessions end by themselves, since they hold a part of the old hash. Remembered browsers are forgotten, but for
+    the one of the id `kept_device`, and so is the user's identity at a provider. Raises `Invalid` where the
+    password has changed since `user` was read: a person who knew the old one, or holds a mailed address made for
+    it, may not undo a change that support or the user made meanwhile.
 
-    The user is told by a mail, but for a first password: that was asked for by a mail just now.
+    A mail tells the user, except of a first password, which the user chose at a mailed address just now.
     """
     before = user.password
     user = User.objects.select_for_update(of=("self",)).select_related("account").get(pk=user.pk)
@@ -33,7 +33,7 @@ def set_password(user: User, password: str, kept_device: int | None = None) -> U
     external.forget(user)
     devices = TrustedDevice.objects.filter(user=user)
     (devices if kept_device is None else devices.exclude(pk=kept_device)).delete()
-    if user.account_id is not None:  # staff are on no account: there is nobody to tell
+    if user.account_id is not None:  # staff are on no account, so they have no events
         actor = Actor(user.account_id, user.pk, user.username, user.restricted)
         record_event(actor, "profile_update", profile_ref(user), message="A new password was set.")
     if not is_first:

@@ -20,7 +20,7 @@ from config.errors import Invalid
 
 VALID_FOR = timedelta(minutes=10)
 GUESSES = 5
-"""How often a code may be guessed at before it is worth nothing."""
+"""Attempts at a code, after which it is void."""
 WRONG = "The code is not valid, or has expired."
 VERIFIED_ALREADY = "Delete the verified phone number first."
 
@@ -28,8 +28,8 @@ VERIFIED_ALREADY = "Delete the verified phone number first."
 def send_code(actor: Actor, iso_code: str, phone_number: str) -> None:
     """Send a code of six digits to a number of the country `iso_code` (two letters).
 
-    While a code for that number is valid, the same is sent again. Raises `Invalid` on ``iso_code`` and
-    ``phone_number``, where a number is verified already, and where too many messages were asked for.
+    While a code for that number is valid, the same code is sent again. Raises `Invalid` on ``iso_code`` and
+    ``phone_number``, where the actor has a verified number already, and after too many messages.
     """
     number = _parse(iso_code, phone_number)
     if User.objects.filter(pk=actor.person, verified_phone_number__isnull=False).exists():
@@ -43,18 +43,18 @@ def send_code(actor: Actor, iso_code: str, phone_number: str) -> None:
 
 
 def verify(actor: Actor, code: str) -> None:
-    """Make the number that `code` was sent to the actor's verified one.
+    """Make the phone number to which `code` was sent the actor's verified number.
 
-    Raises `Invalid` on ``otp_code`` where it is wrong, expired, guessed at too often, or another user's.
+    Raises `Invalid` on ``otp_code`` where the code is wrong, expired, tried too often, or another user's.
     """
     mine = PhoneVerification.objects.filter(user_id=actor.person, expiry__gt=Now())
-    # counted before it is looked at, so that many guesses at once are no way around the limit
+    # counted before the code is compared, so that concurrent guesses do not get around the limit
     counted = mine.filter(attempts__lt=GUESSES).update(attempts=F("attempts") + 1)
     found = mine.first() if counted else None
     if found is None or not constant_time_compare(decrypt_json(found.encrypted)["code"], code.strip()):
         raise Invalid(WRONG, "otp_code")
     with transaction.atomic():
-        # the user's row before what belongs to it, as where the user is deleted
+        # the user's row is locked before the rows that belong to it, as by the user's deletion
         user = User.objects.select_for_update(no_key=True).get(pk=actor.person)
         deleted, _ = PhoneVerification.objects.filter(pk=found.pk, number=found.number).delete()
         if not deleted:
@@ -64,7 +64,7 @@ def verify(actor: Actor, code: str) -> None:
 
 @transaction.atomic
 def forget(actor: Actor) -> None:
-    """Give the verified number up, and any code that is on its way. Nothing happens where there is none."""
+    """Delete the actor's verified number, and any code that was sent. Does nothing where there is neither."""
     if User.objects.filter(pk=actor.person, verified_phone_number__isnull=False).exists():
         user = User.objects.select_for_update(no_key=True).get(pk=actor.person)
         _set(actor, user, None, "The phone number was removed.")
@@ -96,7 +96,7 @@ def _code_for(user: User, number: str) -> str:
 
 
 def _parse(iso_code: str, phone_number: str) -> str:
-    """The number as it is dialled from anywhere (E.164)."""
+    """The number in its international form (E.164). Raises `Invalid` on ``iso_code`` or ``phone_number``."""
     country = iso_code.upper()
     if country not in phonenumbers.SUPPORTED_REGIONS:
         raise Invalid("iso_code is not valid", "iso_code")

@@ -1,4 +1,4 @@
-"""What users change about themselves."""
+"""Changes that users make to their own profile."""
 
 from typing import Any
 from zoneinfo import available_timezones
@@ -17,10 +17,10 @@ from config.errors import Denied, Problems
 
 @transaction.atomic
 def update(actor: Actor, changes: dict[str, Any]) -> User:
-    """Write what differs of the actor's own row; `changes` are column values. Returns the row.
+    """Write those column values in `changes` that differ from the actor's own user row. Returns the user.
 
-    Sending back what is so already changes nothing and is no error. Raises `Invalid` with every failing field, and
-    `Denied` on ``restricted`` where a restricted user would lift its own restriction.
+    Values that do not differ are no error. Raises `Invalid` with every failing field, and `Denied` on
+    ``restricted`` where a restricted user would lift its own restriction.
     """
     user = User.objects.select_for_update().get(pk=actor.person)
     wanted = differing(user, changes)

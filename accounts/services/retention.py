@@ -1,4 +1,4 @@
-"""What is kept, and for how long. What is older is deleted once a day, in small batches that lock little."""
+"""Retention: rows past their time are deleted once a day, in small batches that lock little."""
 
 from datetime import timedelta
 from importlib import import_module
@@ -25,7 +25,7 @@ BATCH = 1000
 
 
 def delete_old() -> None:
-    """Delete what nobody can see or use any more. May run as often as it likes, and stop anywhere."""
+    """Delete rows that nobody can see or use any more. May run as often as it likes, and stop anywhere."""
     delete_in_batches(Event.objects.filter(created__lt=Now() - settings.EVENTS_KEPT))
     delete_in_batches(Login.objects.filter(created__lt=Now() - settings.LOGINS_KEPT))
     delete_in_batches(TrustedDevice.objects.filter(expiry__lt=Now()))
@@ -45,7 +45,7 @@ def delete_in_batches(old: QuerySet) -> int:
 
 
 def _end_set_ups() -> None:
-    """Secrets for a second factor that was not confirmed in time."""
+    """Delete the secrets of second factors that were not confirmed in time."""
     late = SecondFactor.objects.filter(pending_until__lt=Now())
     delete_in_batches(late.filter(encrypted=None))
     late.update(pending=None, pending_until=None)
@@ -53,10 +53,11 @@ def _end_set_ups() -> None:
 
 @transaction.atomic
 def _end_authorizations() -> None:
-    """Those that let nobody in: no code, access token or refresh token of theirs is left.
+    """Delete authorizations that have no code, access token or refresh token left.
 
-    Locked first and looked at afterwards: who authorizes the client again at this moment changes the locked row
-    in the transaction that writes the code, so that either we see the code, or it makes a row of its own.
+    The rows are locked first and checked afterwards: a user who authorizes the client again at this moment updates
+    the locked row in the transaction that writes the code. So either the check sees the code, or that transaction
+    inserts a new row.
     """
     day_old = Authorization.objects.filter(created__lt=Now() - timedelta(days=1))
     refresh_tokens = OAuthRefreshToken.objects.filter(revoked=None)

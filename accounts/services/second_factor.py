@@ -22,7 +22,7 @@ from config.errors import Invalid
 STEP = 30
 """Seconds that a code is shown for."""
 DRIFT = (0, -1, 1)
-"""Steps around now whose codes are taken: clocks of phones are a little off."""
+"""Time steps around the current one whose codes are accepted: clocks of phones are a little off."""
 SET_UP_WITHIN = timedelta(hours=24)
 SCRATCH_BYTES = 10
 
@@ -57,12 +57,12 @@ def pending_secret(actor: Actor) -> str | None:
 def confirm(actor: Actor, code: str) -> str:
     """Turn the second factor on, with the secret that `begin` made and a code of the app that has it.
 
-    Returns the scratch code; the user is told by a mail. Raises `Invalid` on ``tfa_code`` where it is wrong or was
-    tried too often.
+    Returns the scratch code; a mail tells the user. Raises `Invalid` on ``tfa_code`` where the code is wrong, and
+    after too many attempts.
     """
     attempts.check("second_factor", f"user:{actor.person}", "tfa_code")
     with transaction.atomic():
-        # the user's row before what belongs to it, as where the user is deleted
+        # the user's row is locked before the rows that belong to it, as by the user's deletion
         user = User.objects.select_for_update(no_key=True).get(pk=actor.person)
         locked = SecondFactor.objects.select_for_update().filter(user=user).first()
         if (
@@ -79,12 +79,12 @@ def confirm(actor: Actor, code: str) -> str:
         locked.encrypted, locked.pending, locked.pending_until = locked.pending, None, None
         locked.last_step, locked.scratch = step, _digest(scratch)
         locked.save()
-        # browsers that were remembered when a password was enough have not shown it yet
+        # browsers that were remembered while a password was enough have given no second factor
         TrustedDevice.objects.filter(user_id=actor.person).delete()
         if not user.two_factor_auth:
             user.two_factor_auth = True
             user.save(update_fields=["two_factor_auth"])
-        if user.account_id is not None:  # staff are on no account: there is nobody to tell
+        if user.account_id is not None:  # staff are on no account, so they have no events
             record_event(actor, "tfa_enabled", profile_ref(user))
         outbox.warn(user, "second_factor_on")
     return scratch
@@ -92,10 +92,10 @@ def confirm(actor: Actor, code: str) -> str:
 
 @transaction.atomic
 def disable(actor: Actor | None, user: User, message: str = "") -> bool:
-    """Drop the secret: `user` logs in by password alone from now on. Returns whether it did not do so already.
-    Where it did not, it is told by a mail.
+    """Drop the secret: `user` logs in by password alone from now on. Returns whether the second factor was on; if
+    so, a mail tells the user.
 
-    The event carries the `message`; without an actor, for users that are on no account, there is none.
+    The event carries the `message`; without an actor, for users that are on no account, there is no event.
     """
     was_on = User.objects.filter(pk=user.pk, two_factor_auth=True).update(two_factor_auth=False)
     SecondFactor.objects.filter(user=user).delete()
@@ -109,8 +109,8 @@ def disable(actor: Actor | None, user: User, message: str = "") -> bool:
 
 
 def accept(user: User, code: str) -> bool:
-    """Whether `code` lets `user` in: one of the app that was not taken before, or the scratch code, which is then
-    used up. Of two requests with one code, one is let in."""
+    """Whether `code` lets `user` in: an unused code of the app, or the scratch code. Either works once: of two
+    requests with one code, one is let in."""
     locked = SecondFactor.objects.filter(user=user, encrypted__isnull=False).first()
     if locked is None:
         return False
@@ -123,7 +123,7 @@ def accept(user: User, code: str) -> bool:
 
 
 def _step_of(secret: str, code: str) -> int | None:
-    """The time step whose code this is, None where it is none of those around now."""
+    """The time step to which `code` belongs, None where it is no accepted step's."""
     totp, code = pyotp.TOTP(secret), code.replace(" ", "")
     steps = [int(time.time()) // STEP + drift for drift in DRIFT]
     matching = [step for step in steps if constant_time_compare(totp.at(step * STEP), code)]

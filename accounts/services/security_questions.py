@@ -28,7 +28,7 @@ QUESTIONS = {
 }
 ANSWERED_AT_A_TIME = 3
 HIDDEN = "*****"
-"""What is shown of an answer: that there is one. Only its hash is kept."""
+"""Shown in place of an answer, of which only the hash is kept."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,18 +46,18 @@ def answered(actor: Actor) -> frozenset[int]:
 
 
 def are_answered(actor: Actor) -> bool:
-    """Whether the actor has answered as many as the second factor needs."""
+    """Whether the actor has answered as many questions as the second factor needs."""
     return SecurityAnswer.objects.filter(user_id=actor.person).count() >= ANSWERED_AT_A_TIME
 
 
 def answer(actor: Actor, answers: Sequence[Answer]) -> None:
-    """Keep these three answers, in place of all that were given before.
+    """Store these three answers, in place of all earlier ones.
 
-    Raises `Invalid` naming each that is no answer to a question there is (``security_questions[0].question_id``),
-    or where they are not three different ones.
+    Raises `Invalid` naming each empty answer and each unknown or repeated question
+    (``security_questions[0].question_id``), and where there are not three.
     """
     _check(answers)
-    # argon2 takes its time, which is nothing to hold a transaction open for
+    # hashed before the transaction, since argon2 is slow
     hashed = {each.question_id: make_password(_plain(each.response)) for each in answers}
     with transaction.atomic():
         user = User.objects.select_for_update().get(pk=actor.person)
@@ -65,14 +65,14 @@ def answer(actor: Actor, answers: Sequence[Answer]) -> None:
         SecurityAnswer.objects.bulk_create(
             SecurityAnswer(user=user, question_id=key, response=response) for key, response in hashed.items()
         )
-        if user.account_id is not None:  # staff are on no account: there is nobody to tell
+        if user.account_id is not None:  # staff are on no account, so they have no events
             record_event(
                 actor, "profile_update", profile_ref(user), message="The security questions were answered."
             )
 
 
 def is_right(user: User, question_id: int, response: str) -> bool:
-    """Whether this is what the user answered, whatever the case and the spaces around it."""
+    """Whether `response` is the user's answer to the question, apart from case and spaces."""
     kept = SecurityAnswer.objects.filter(user=user, question_id=question_id).first()
     return kept is not None and check_password(_plain(response), kept.response)
 

@@ -12,9 +12,9 @@ from config.errors import Invalid, Missing
 
 @transaction.atomic
 def add(actor: Actor, ssh_key: str, label: str = "") -> SSHKey:
-    """Add a public key to the actor's own profile. Raises `Invalid` on ``ssh_key`` where it is none.
+    """Add a public key to the actor's own profile. Raises `Invalid` on ``ssh_key`` where it is no such key.
 
-    One that is without a label is called by the comment in it, as far as that fits.
+    Without a label the key is labelled with the comment in it, cut to 64 characters.
     """
     try:
         parsed = parse_public_key(ssh_key)

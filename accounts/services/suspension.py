@@ -11,9 +11,9 @@ from config.errors import Invalid
 
 @transaction.atomic
 def set_account_active(actor: Actor, account: Account, active: bool) -> None:
-    """Let the account's tokens and users in or, suspended, answer them 401. Its instances run on.
+    """Activate or suspend an account: tokens and users of a suspended one are answered 401, its instances run on.
 
-    Raises `Invalid` when it is so already. Writes ``account_update``.
+    Raises `Invalid` where the account is in that state already. Writes ``account_update``.
     """
     if not Account.objects.filter(pk=account.pk).exclude(is_active=active).update(is_active=active):
         raise Invalid(f"The account is {_state(active)} already.")

@@ -30,7 +30,7 @@ ABOUT = {
     "nodebalancer_id": "nodebalancer",
     "volume_id": "volume",
 }
-"""What a ticket can be about: the field that names it, and its kind."""
+"""The entities that a ticket can be about: the field with the entity's id, and the kind."""
 TYPES = {
     ".gif": "image/gif",
     ".jpeg": "image/jpeg",
@@ -41,9 +41,9 @@ TYPES = {
     ".tiff": "image/tiff",
     ".txt": "text/plain",
 }
-"""What may be attached, by how its name ends."""
+"""Media types of the files that may be attached, by the suffix of the name."""
 MOST_FILES = 25
-"""Of one ticket, so that nobody fills the disk with one."""
+"""The most attachments of a ticket, so that nobody fills the disk with one ticket."""
 CLOSED = "This ticket is closed."
 NOT_CLOSABLE = "This ticket can only be closed by support."
 
@@ -62,7 +62,7 @@ class Upload(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class TicketSpec:
-    """What a customer writes. `about` holds the field that names an entity, and its id."""
+    """A new ticket as a customer writes it. `about` holds the field that names an entity, and the entity's id."""
 
     summary: str
     description: str
@@ -74,7 +74,7 @@ class TicketSpec:
 
 @transaction.atomic
 def open_ticket(actor: Actor, spec: TicketSpec) -> Ticket:
-    """Open a ticket. Raises `Invalid` on each field that names nothing the actor can see, and where the ticket
+    """Open a ticket. Raises `Invalid` on each field that names no entity visible to the actor, and where the ticket
     would be about several entities."""
     ticket = Ticket(
         account_id=actor.account_id,
@@ -95,8 +95,8 @@ def open_ticket(actor: Actor, spec: TicketSpec) -> Ticket:
 
 @transaction.atomic
 def reply(actor: Actor, ticket: Ticket, description: str) -> TicketReply:
-    """Add what the customer, or with a staff actor support, has to say. Support's reply opens the ticket, and tells
-    its user by mail. Raises `Invalid` where it is closed."""
+    """Add a reply of the customer or, with a staff actor, of support. Support's reply sets the ticket ``open``, and
+    is mailed to the user who opened it. Raises `Invalid` where the ticket is closed."""
     ticket = _lock_row(ticket)
     if ticket.status == Ticket.Status.CLOSED:
         raise Invalid(CLOSED)
@@ -119,7 +119,7 @@ def reply(actor: Actor, ticket: Ticket, description: str) -> TicketReply:
 
 @transaction.atomic
 def close(actor: Actor, ticket: Ticket) -> None:
-    """Close a ticket. Raises `Invalid` where it is closed, or is not for the actor, a customer, to close."""
+    """Close a ticket. Raises `Invalid` where it is closed, or the actor is a customer and may not close it."""
     ticket = _lock_row(ticket)
     if ticket.status == Ticket.Status.CLOSED:
         raise Invalid(CLOSED)
@@ -132,7 +132,8 @@ def close(actor: Actor, ticket: Ticket) -> None:
 
 @transaction.atomic
 def set_closable(actor: Actor, ticket: Ticket, closable: bool) -> None:
-    """Say whether the customer may close the ticket. For staff. Raises `Invalid` where it is closed, or is so."""
+    """Set whether the customer may close the ticket. For staff. Raises `Invalid` where the ticket is closed, or its
+    setting is that already."""
     ticket = _lock_row(ticket)
     if ticket.status == Ticket.Status.CLOSED:
         raise Invalid(CLOSED)
@@ -145,18 +146,18 @@ def set_closable(actor: Actor, ticket: Ticket, closable: bool) -> None:
 
 
 def mail_recipient(ticket: Ticket) -> User | None:
-    """The user whom support's replies are sent to: who opened the ticket, is active and wants mails."""
+    """The user to whom support's replies are mailed: the opener of the ticket, if active and wanting mails."""
     opener = User.objects.filter(account_id=ticket.account_id, username=ticket.opened_by)
     return opener.filter(is_active=True, email_notifications=True).first()
 
 
 def attach(actor: Actor, ticket: Ticket, upload: Upload) -> TicketAttachment:
-    """Keep a file with a ticket.
+    """Attach a file to a ticket.
 
-    Raises `Invalid` on ``file`` where it is too large or of another type, or the ticket has as many as it may, and
-    where it is closed.
+    Raises `Invalid` on ``file`` where the file is too large or of a type not in `TYPES`, or the ticket has
+    `MOST_FILES`, and where the ticket is closed.
 
-    The file is whole on the disk before its row is there; one whose row could not be written is taken away again.
+    The file is whole on the disk before its row is written; where that fails, the file is removed again.
     """
     name = PurePath((upload.name or "").replace("\\", "/")).name[-255:]
     _check_file(name, upload.size or 0)
@@ -186,17 +187,17 @@ def attach(actor: Actor, ticket: Ticket, upload: Upload) -> TicketAttachment:
 
 
 def path_of(attachment: TicketAttachment) -> Path:
-    """Where the file lies: under a name of ours, in a folder that no web server serves."""
+    """The path of the file: under a name of ours, in a folder that no web server serves."""
     return Path(settings.ATTACHMENTS_DIR) / attachment.key.hex
 
 
 def too_large() -> str:
-    """What is said of a file of the wrong size."""
+    """The message for a file of the wrong size."""
     return f"Files must be at most {settings.ATTACHMENT_LIMIT // 1024**2} MB, and not empty."
 
 
 def gravatar(actor: Actor) -> str:
-    """By which Gravatar knows the picture of the user: its address, digested."""
+    """The user's id at Gravatar: the MD5 digest of the email address."""
     # the stubs know no None in lookups
     email = User.objects.filter(pk=actor.user_id).values_list("email", flat=True).first() or ""  # type: ignore[misc]
     return hashlib.md5(email.strip().lower().encode(), usedforsecurity=False).hexdigest()
@@ -238,7 +239,7 @@ def _find(actor: Actor, name: str, key: int | str, **where: str) -> EntityRef | 
     except LookupError:
         return None  # nothing of the kind is offered here
     manager = kind.model._default_manager
-    # every registered model's manager has it
+    # every registered model's manager has `visible_to`
     row = manager.visible_to(actor).filter(**{kind.key: key}, **where).first()  # type: ignore[attr-defined]
     return None if row is None else EntityRef(name, key, row.label, kind.url.format(id=key))
 

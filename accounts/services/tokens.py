@@ -25,8 +25,8 @@ def create_token(
 ) -> tuple[PersonalToken, str]:
     """Make a token of `user` and return it with its 64 hex digits, which nobody can read again.
 
-    `actor` is who asks, by default the user itself with all scopes. Raises `Invalid` on ``label``, ``scopes`` and
-    ``expiry``, all at once, and `Denied` where the scopes go beyond those of the token that asks.
+    `actor` is the caller, by default the user itself with all scopes. Raises `Invalid` on ``label``, ``scopes`` and
+    ``expiry``, all at once, and `Denied` where the scopes go beyond those of the caller's token.
     """
     problems = Problems()
     _check_label(problems, label)
@@ -90,5 +90,5 @@ def _check_label(problems: Problems, label: str) -> None:
 
 def _record(actor: Actor | None, user: User, action: str, token: EntityRef) -> None:
     if user.account_id is None:
-        return  # staff act on no account, so there is nobody to tell
+        return  # staff are on no account, so they have no events
     record_event(actor or Actor(user.account_id, user.pk, user.username), action, token)

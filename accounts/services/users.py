@@ -37,10 +37,10 @@ LAST = "An account needs at least one unrestricted user."
 
 @transaction.atomic
 def invite(actor: Actor, username: str, email: str, restricted: bool = True) -> User:
-    """Make a user of the actor's account, who is sent a mail with an address at which to choose a password.
+    """Create a user of the actor's account, and mail the user an address at which to choose a password.
 
-    A restricted one may do nothing until it is granted. Raises `Invalid` on ``username`` where it is taken, on
-    whichever account.
+    A restricted user may do nothing until it has grants. Raises `Invalid` on ``username`` where a user of any
+    account has the name.
     """
     _check_name(username)
     user = User.objects.create_user(username, email, account_id=actor.account_id, restricted=restricted)
@@ -55,10 +55,11 @@ def invite(actor: Actor, username: str, email: str, restricted: bool = True) -> 
 def create(
     username: str, email: str, account: Account | None, *, restricted: bool = False, password: str | None = None
 ) -> User:
-    """Make a user of an account or, of none, a staff user who may do everything in the admin. For the operator.
+    """Create a user of an account or, without one, a staff user who may do everything in the admin. For the
+    operator.
 
-    Without a password they are sent a mail with an address at which to choose one. The account is told that the
-    platform did it. Raises `Invalid` with every failing field.
+    Without a password the user is mailed an address at which to choose one. The account's event is the platform's,
+    and names no user. Raises `Invalid` with every failing field.
     """
     user = User(
         username=username, email=User.objects.normalize_email(email), account=account, restricted=restricted
@@ -77,7 +78,7 @@ def create(
 
 
 def problem_with_name(username: str) -> str | None:
-    """What keeps a new user from having this name, or None."""
+    """The reason why a new user cannot have this name, or None."""
     if len(username) > LONGEST_NAME or not re.fullmatch(NAME, username):
         return NAME_RULE
     return TAKEN if User.objects.filter(username__iexact=username).exists() else None
@@ -104,8 +105,8 @@ def _mail_invitation(user: User, inviter: str = "") -> None:
 
 @transaction.atomic
 def mail_password(actor: Actor | None, user: User) -> None:
-    """Send a user a mail with an address at which to choose a new password. For staff; without an actor, for users
-    that are on no account, nobody is told. Raises `Invalid` where the user is suspended, or signs in elsewhere."""
+    """Mail a user an address at which to choose a new password. For staff; without an actor, for users that are on
+    no account, there is no event. Raises `Invalid` where the user is suspended, or signs in with a provider."""
     if not user.is_active:
         raise Invalid("The user is suspended.")
     if user.authentication_type != User.PASSWORD:
@@ -126,8 +127,8 @@ def password_path(user: User) -> str:
 
 @transaction.atomic
 def update(actor: Actor, user: User, *, username: str | None, email: str | None, restricted: bool | None) -> None:
-    """Change what is given and differs. Raises `Invalid` on ``username`` where it is taken, and on ``restricted``
-    where nobody would be left who may do everything; `Missing` where the user is gone."""
+    """Write the given values that differ; None is not given. Raises `Invalid` on ``username`` where it is taken,
+    and on ``restricted`` where no unrestricted user would be left; `Missing` where the user is gone."""
     user, changed = _lock_row(user), []
     if email is not None and email != user.email:
         user.email = email
@@ -151,9 +152,9 @@ def update(actor: Actor, user: User, *, username: str | None, email: str | None,
 
 @transaction.atomic
 def remove(actor: Actor, user: User) -> None:
-    """Delete the user with its tokens, keys and grants; what it made stays, and what it did is still told.
+    """Delete the user with its tokens, keys and grants. The entities that it created stay, and so do its events.
 
-    Raises `Invalid` where nobody would be left who may do everything, `Missing` where another request was first.
+    Raises `Invalid` where no unrestricted user would be left, `Missing` where another request was first.
     """
     user = _lock_row(user)
     if not user.restricted:
@@ -164,25 +165,27 @@ def remove(actor: Actor, user: User) -> None:
 
 
 def restrict(user: User) -> None:
-    """Make way for a user to be restricted: it starts with no grants. In the caller's transaction."""
+    """Prepare the restriction of a user, which starts with no grants, in the caller's transaction. Raises `Invalid`
+    for the last unrestricted user."""
     _check_not_last(user)
     GlobalGrants.objects.get_or_create(user=user)
 
 
 def _lock_row(user: User) -> User:
-    """The user as it is, and stays meanwhile: it may have been freed since it was read, or be given grants at this
-    moment. Its row comes before that of the account, as everywhere. Raises `Missing` where it is gone."""
+    """Lock and re-read the user: its restriction may have been lifted since it was read, or its grants be changing
+    at this moment. The user's row is locked before the account's, as everywhere. Raises `Missing` where it is
+    gone."""
     return lock(User.objects.filter(pk=user.pk))
 
 
 def _free(user: User) -> None:
-    """An unrestricted user has no grants."""
+    """Delete a user's grants: an unrestricted user has none."""
     GlobalGrants.objects.filter(user=user).delete()
     Grant.objects.filter(user=user).delete()
 
 
 def _check_not_last(user: User) -> None:
-    """Raise where `user` is the only unrestricted one. Two at once wait for each other at the account's row."""
+    """Raise `Invalid` where `user` is the only unrestricted one. Concurrent checks wait for the account's row."""
     account = Account.objects.select_for_update(no_key=True, of=("self",)).get(users=user)
     others = account.users.filter(restricted=False, is_active=True).exclude(pk=user.pk)
     if not others.exists():
@@ -190,15 +193,15 @@ def _check_not_last(user: User) -> None:
 
 
 def _check_name(username: str, user: User | None = None) -> None:
-    """Raise where another user has the name. Names differ by more than the case of their letters."""
+    """Raise `Invalid` where another user has the name, in whatever case of its letters."""
     others = User.objects.filter(username__iexact=username)
     if (others if user is None else others.exclude(pk=user.pk)).exists():
         raise Invalid(TAKEN, "username")
 
 
 def _rename(user: User, before: str) -> None:
-    """Let what the user did carry its new name: somebody else may take the old one. What was done under that
-    before the user came was done by another, who is gone."""
+    """Write the user's new name to its events, logins, tickets and entities: another user may take the old name.
+    Rows from before the user joined are of an earlier user with the old name, and stay."""
     account, since = user.account, user.date_joined
     Event.objects.filter(account=account, username=before, created__gte=since).update(username=user.username)
     Login.objects.filter(user=user).update(username=user.username)
