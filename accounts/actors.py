@@ -1,4 +1,4 @@
-"""Who is acting. Services take an `Actor`, never a request or a user row."""
+"""The caller of a service. Services take an `Actor`, never a request or a user row."""
 
 from dataclasses import dataclass, field
 
@@ -7,11 +7,12 @@ ALL_SCOPES = "*"
 
 @dataclass(frozen=True, slots=True)
 class Actor:
-    """The one on whose behalf something is done.
+    """The user, or the platform, on whose behalf a service acts.
 
     Built by authentication from one SQL row, by the admin for staff acting on an account, and by
-    `Actor.platform` for what the platform does by itself. `grants` holds the account-level grants that are
-    on (``add_computes`` …) and `account_access` their level or None; both matter only when `restricted`.
+    `Actor.platform` for the platform's own changes. `grants` holds the account-level grants that are on
+    (``add_computes`` …), `account_access` the level of access to the account or None; both matter only
+    when `restricted`.
     """
 
     account_id: int
@@ -24,7 +25,7 @@ class Actor:
     client_id: str | None = None
     is_staff: bool = False
 
-    # DRF and Django ask these of whatever sits on request.user
+    # DRF and Django read these attributes of request.user
     is_authenticated = True
     is_anonymous = False
     is_active = True
@@ -46,5 +47,5 @@ class Actor:
         return self.user_id
 
     def may(self, grant: str) -> bool:
-        """Whether an account-level grant such as ``add_computes`` is given; always, to the unrestricted."""
+        """Whether the actor has an account-level grant such as ``add_computes``; the unrestricted have them all."""
         return not self.restricted or grant in self.grants

@@ -45,7 +45,7 @@ SELECT t.id, t.scope, c.client_id, {_WHO}
 
 @dataclass(frozen=True, slots=True)
 class Token:
-    """Which token a request came with: its row's `id`, and whether it is personal or of an OAuth client."""
+    """The token of a request: the `id` of its row, and whether it is a personal token or an OAuth client's."""
 
     id: int
     personal: bool
@@ -54,8 +54,8 @@ class Token:
 class BearerAuthentication(BaseAuthentication):
     """``Authorization: Bearer <token>``. Gives the `Actor` and the `Token`.
 
-    Without the header the caller is nobody, which public endpoints serve. A header that is not a good token of an
-    active user of an active account answers 401 ``Invalid Token``, whatever the cause.
+    Without the header the caller is anonymous, whom only public endpoints serve. A header without a valid token of
+    an active user of an active account answers 401 ``Invalid Token``, whatever the cause.
     """
 
     def authenticate(self, request: HttpRequest) -> tuple[Actor, Token] | None:

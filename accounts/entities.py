@@ -1,7 +1,7 @@
-"""Which kinds of entity there are.
+"""The registry of the kinds of entity.
 
-Grants, tags and events name entities by kind and id, in apps that stand to the left of those that have the
-entities. So these register their kinds here when they start, in ``AppConfig.ready()``.
+Grants, tags and events name entities by kind and id, in apps to the left of the apps that own the entities. So
+each owning app registers its kinds here at start-up, in ``AppConfig.ready()``.
 """
 
 from collections.abc import Iterator
@@ -12,17 +12,17 @@ from django.db.models import Model
 GRANTABLE = (
     "compute", "database", "domain", "firewall", "image", "longview", "nodebalancer", "stackscript", "volume",
 )  # fmt: skip
-"""All kinds that the contract has grants for, whether or not they are offered here yet."""
+"""All kinds that the contract has grants for, including those not offered here yet."""
 
 
 @dataclass(frozen=True, slots=True)
 class EntityKind:
-    """A kind of entity. `name` is what grants, tags and events call it: ``compute``.
+    """A kind of entity. `name` is the kind's name in grants, tags and events: ``compute``.
 
-    `url` is the path of one, with ``{id}`` in it. `grantable` kinds are those a restricted user needs a grant on.
-    Their models have an `account` and a `label`, and an integer column `key` that grants and tags name them by; a
-    VLAN goes by its label, a region by its id. `author` is the column that has the username of who made them, where
-    there is one; such models have `created` too.
+    `url` is the path of an entity, with ``{id}`` in it. Restricted users need a grant on entities of `grantable`
+    kinds. Models of these have an `account`, a `label` and an integer column `key`, by which grants and tags name
+    an entity; a VLAN is named by its label, a region by its id. `author` is the column with the creator's username,
+    where there is one; such models have `created` too.
     """
 
     name: str
@@ -37,7 +37,7 @@ _kinds: dict[str, EntityKind] = {}
 
 
 def register(kind: EntityKind) -> None:
-    """Make a kind known. Raises `ValueError` where the name is taken, or none that grants are made out to."""
+    """Register a kind. Raises `ValueError` where its name is taken, or it is grantable but not in `GRANTABLE`."""
     if kind.grantable and kind.name not in GRANTABLE:
         raise ValueError(f"there are no grants on {kind.name!r}")
     if _kinds.setdefault(kind.name, kind) != kind:
@@ -45,7 +45,7 @@ def register(kind: EntityKind) -> None:
 
 
 def kind_of(name: str) -> EntityKind:
-    """The kind of this name. Raises `LookupError`."""
+    """The kind of this name. Raises `LookupError` where no such kind is registered."""
     return _kinds[name]
 
 

@@ -1,4 +1,4 @@
-"""What events may say: the contract's names of actions and of kinds of entity."""
+"""The contract's names of events' actions and of kinds of entity."""
 
 ACTIONS = (
     "account_settings_update",
@@ -118,7 +118,7 @@ ACTIONS = (
     "volume_resize",
     "volume_update",
 )
-"""What happened."""
+"""The actions of events."""
 
 ENTITY_TYPES = (
     "account",
@@ -144,4 +144,4 @@ ENTITY_TYPES = (
     "user_ssh_key",
     "volume",
 )
-"""What it happened to."""
+"""The kinds of entity that events are about."""

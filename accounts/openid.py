@@ -1,7 +1,7 @@
-"""Asking an OpenID Connect provider who somebody is: authorization code flow with PKCE, by Authlib.
+"""Identifying people by an OpenID Connect provider: authorization code flow with PKCE, by Authlib.
 
-Knows nothing of users and requests. What a provider says is believed only as far as its ID token, signed with one
-of its keys, was made for us and for this one request.
+This module knows neither users nor requests. It trusts a provider's claims only where the ID token is signed with
+one of the provider's keys, and was made for us and for this one request.
 """
 
 import threading
@@ -28,40 +28,40 @@ from config.openid import OpenID
 
 T = TypeVar("T")
 ALGORITHMS = ["RS256", "RS384", "RS512", "PS256", "PS384", "PS512", "ES256", "ES384", "ES512", "Ed25519", "EdDSA"]
-"""Signatures that need the provider's private key: neither ``none``, nor what our secret could make."""
+"""Signatures that need the provider's private key: neither ``none``, nor those made with the client secret."""
 SKEW = 30
 """Seconds that the provider's clock may be off."""
 FRESH_FOR = 3600
-"""Seconds that what the provider says of itself, and its keys, are kept for."""
+"""Seconds for which a provider's description and keys are cached."""
 PAUSE = 30
-"""Seconds for which a provider is not asked that has kept us waiting."""
+"""Seconds for which a provider that has kept us waiting gets no further request."""
 BIGGEST = 512 * 1024
-"""Bytes of an answer that are read."""
+"""The most bytes of a provider's answer; a longer one is refused."""
 ENDPOINTS = ("authorization_endpoint", "token_endpoint", "jwks_uri")
 MAX_SUBJECT_LENGTH = 255
-"""Characters of a subject. The protocol has no more."""
+"""The most characters of a subject, by the protocol's rule."""
 MALFORMED = (
     JoseError, AuthlibBaseError,
     ValueError, TypeError, LookupError, AttributeError, ArithmeticError, RecursionError,
 )  # fmt: skip
-"""What the libraries raise at tokens, keys and documents that are not what they should be."""
+"""The exceptions that the libraries raise at malformed tokens, keys and documents."""
 
 
 class ProviderError(Exception):
-    """The provider could not be asked. The text is for the log: it may quote what came from outside."""
+    """The provider gave no identity. The text is for the log alone: it may quote input from outside."""
 
 
 class Unreachable(ProviderError):
-    """It gave no answer, or none in time."""
+    """The provider gave no answer, or none in time."""
 
 
 class Untrusted(ProviderError):
-    """It answered, but not what the protocol, or our request, asks for."""
+    """The provider's answer breaks the protocol, or does not fit our request."""
 
 
 @dataclass(frozen=True, slots=True)
 class Question:
-    """A browser on its way to the provider: where to, and what its answer is to be held against."""
+    """An authorization request: the `url` to send a browser to, and the values that its answer must match."""
 
     url: str
     state: str
@@ -71,7 +71,7 @@ class Question:
 
 @dataclass(frozen=True, slots=True)
 class Identity:
-    """Who somebody is to a provider. `label` is what it calls the person, to be shown and never compared."""
+    """A person's identity at a provider. `label` is the person's name there, to be shown and never compared."""
 
     issuer: str
     subject: str
@@ -79,7 +79,7 @@ class Identity:
 
 
 class Bounded(HTTPAdapter):
-    """Takes in the beginning of an answer, before the library would take in all of it, however long."""
+    """Reads at most `BIGGEST` bytes of an answer, where the library would read all. Raises `Untrusted` beyond."""
 
     def send(self, request: requests.PreparedRequest, *args: Any, **kwargs: Any) -> requests.Response:
         response = super().send(request, *args, **kwargs)
@@ -92,7 +92,7 @@ class Bounded(HTTPAdapter):
 
 
 class Session(OAuth2Session):
-    """Authlib's, with bounded answers, and nothing sent along a redirect."""
+    """Authlib's session, with bounded answers, and following no redirects."""
 
     def __init__(self, *args: Any, **kwargs: Any):
         super().__init__(*args, **kwargs)
@@ -104,16 +104,16 @@ class Session(OAuth2Session):
 
 
 class Client(OAuth2Mixin, OpenIDMixin):
-    """Authlib's client of one provider, which keeps its description and its keys; `_client` says for how long.
+    """Authlib's client of one provider. It caches the provider's description and keys; `_client` says for how long.
 
-    Its methods may run in several threads at once: once it is published nothing changes but the keys, as a whole.
+    Several threads may call its methods at once: after its publication only the keys change, as a whole.
     """
 
     client_cls = Session
 
     def __init__(self, config: OpenID):
         super().__init__(
-            framework=None,  # which would only hear of refreshed tokens
+            framework=None,  # which would only be called for refreshed tokens
             client_id=config.client_id,
             client_secret=config.client_secret,
             server_metadata_url=get_well_known_url(config.issuer, external=True),
@@ -126,13 +126,13 @@ class Client(OAuth2Mixin, OpenIDMixin):
         self.config = config
         self.at = time.monotonic()
         self.names_itself = False
-        """Whether its answers always name the issuer (RFC 9207)."""
+        """Whether the provider's answers always name the issuer (RFC 9207)."""
 
     def discover(self) -> None:
-        """Fetch what the provider says of itself, and keep what is asked of it here.
+        """Fetch the provider's description, and keep only the fields that are used here.
 
-        Authlib hands all that it keeps to its sessions, where other names (``verify``, ``proxies``,
-        ``code_challenge_method``) would be options.
+        Authlib passes every field that it keeps to its sessions, which would take others (``verify``, ``proxies``,
+        ``code_challenge_method``) for options.
         """
         found = self.load_server_metadata()
         if found.get("issuer") != self.config.issuer:
@@ -150,7 +150,7 @@ class Client(OAuth2Mixin, OpenIDMixin):
             self.server_metadata["token_endpoint_auth_method"] = "client_secret_post"
 
     def fetch_jwk_set(self, force: bool = False) -> dict[str, Any]:
-        """Its keys. What can be none is not kept until the next hour."""
+        """The provider's keys. A malformed key set raises, and is not cached."""
         found = super().fetch_jwk_set(force)
         try:
             KeySet.import_key_set(found)
@@ -160,7 +160,7 @@ class Client(OAuth2Mixin, OpenIDMixin):
         return found
 
     def claims(self, token: dict[str, Any], nonce: str) -> dict[str, Any]:
-        """What the ID token of `token` claims, if one of the provider's keys signed it, for us and for `nonce`."""
+        """The claims of the ID token in `token`, if it is signed by the provider, for us and for `nonce`."""
         were_known = "jwks" in self.server_metadata
         try:
             return self._claims(token, nonce)
@@ -175,7 +175,7 @@ class Client(OAuth2Mixin, OpenIDMixin):
             "iss": {"essential": True, "value": self.config.issuer},
             "aud": {"essential": True, "value": self.config.client_id},
         }
-        # no class of claims is named: with one, Authlib would not hold `at_hash` against the access token
+        # no claims class is named: with one, Authlib would not check `at_hash` against the access token
         found = self.parse_id_token(token, nonce, expected, leeway=SKEW)
         if found is None:
             raise Untrusted("there is no ID token")
@@ -187,28 +187,28 @@ _silent_until: dict[str, float] = {}
 
 
 def forget() -> None:
-    """Ask every provider anew who it is."""
+    """Drop the cached clients of all providers, and the pauses after slow answers."""
     _known.clear()
     _silent_until.clear()
 
 
 def ask(config: OpenID, redirect_uri: str) -> Question:
-    """Where to send a browser. Raises `ProviderError`."""
+    """Begin an authorization request, for which a browser is sent to the provider. Raises `ProviderError`."""
     return _visit(config, lambda: _ask(config, redirect_uri))
 
 
 def answer(config: OpenID, redirect_uri: str, code: str, issuer: str | None, nonce: str, verifier: str) -> Identity:
-    """Who came back with `code`, and the `issuer` that the address named, from a `Question` with this nonce and
-    verifier. Raises `ProviderError`."""
+    """The identity of the person who came back with `code`, and with the `issuer` that the address named. `nonce`
+    and `verifier` are those of the `Question`. Raises `ProviderError`."""
     return _visit(config, lambda: _answer(config, redirect_uri, code, issuer, nonce, verifier))
 
 
 def _visit(config: OpenID, work: Callable[[], T]) -> T:
-    """What `work` returns. Raises `Unreachable` after ``config.timeout`` seconds, and for `PAUSE` seconds from then
-    on at once: a web process that waits answers nobody else.
+    """Return the result of `work`. Raises `Unreachable` after ``config.timeout`` seconds, and at once for `PAUSE`
+    seconds from then on: a web process that waits answers no other request.
 
-    Timeouts of sockets begin anew with every byte, and names are looked up without one. So it runs in a thread,
-    which is left to itself then, and ends by the timeouts and the bound of size. It must not use the database.
+    Socket timeouts begin anew with every byte, and name look-ups have none. So `work` runs in a thread, which is
+    abandoned then, and ends by the socket timeouts and the bound of size. `work` must not use the database.
     """
     began = time.monotonic()
     if began < _silent_until.get(config.issuer, 0):
@@ -226,7 +226,7 @@ def _visit(config: OpenID, work: Callable[[], T]) -> T:
         return done.result(config.timeout)
     except requests.JSONDecodeError as error:
         raise Untrusted(f"not JSON: {error}") from error
-    except (OSError, HTTPError) as error:  # of the library above, the sockets below, and the one between
+    except (OSError, HTTPError) as error:  # of requests and the sockets, and of urllib3 between the two
         if time.monotonic() - began > config.timeout / 2:
             _silent_until[config.issuer] = time.monotonic() + PAUSE
         said = str(error) or f"no answer within {config.timeout:g} seconds"
@@ -246,7 +246,7 @@ def _answer(
     config: OpenID, redirect_uri: str, code: str, issuer: str | None, nonce: str, verifier: str
 ) -> Identity:
     client = _client(config)
-    # the address may name whose answer it is (RFC 9207), and does so always where the provider says that
+    # the address may name the issuer (RFC 9207), and always does where the provider's description says so
     if issuer != config.issuer and (issuer is not None or client.names_itself):
         raise Untrusted(f"the address names the issuer {issuer!r:.200}")
     token = client.fetch_access_token(redirect_uri, code=code, code_verifier=verifier)
@@ -254,7 +254,7 @@ def _answer(
 
 
 def _client(config: OpenID) -> Client:
-    """The client of a provider, with what the provider said of itself within the hour."""
+    """The client of a provider, made anew where the description is older than `FRESH_FOR` seconds."""
     known = _known.get(config)
     if known is None or time.monotonic() - known.at >= FRESH_FOR:
         known = Client(config)

@@ -1,4 +1,4 @@
-"""Where an OAuth client may have its users sent back to."""
+"""The redirect addresses of OAuth clients: which are valid, and which are registered."""
 
 import re
 from urllib.parse import urlsplit
@@ -8,8 +8,8 @@ _LOOPBACK = re.compile(r"(http://(?:127\.0\.0\.1|\[::1\]))(?::[0-9]{1,5})?((?:[/
 
 
 def check_redirect_uri(uri: str) -> str | None:
-    """Why an address is none to go back to, or None where it is one: of the web, absolute, without credentials and
-    without a fragment (RFC 6749, 3.1.2)."""
+    """The reason why `uri` is no redirect address, or None where it is one: an absolute web address without
+    credentials and without a fragment (RFC 6749, 3.1.2)."""
     if len(uri) > MAX_URI_LENGTH or not uri.isascii() or any(char.isspace() for char in uri):
         return "redirect_uri is not valid"
     try:
@@ -28,7 +28,7 @@ def check_redirect_uri(uri: str) -> str | None:
 def is_registered(uri: str, registered: str) -> bool:
     """Whether `uri` is one of the space-separated `registered` addresses, letter for letter (RFC 9700, 2.1).
 
-    On the loopback addresses the port may be any: apps on the user's own machine take what is free (RFC 8252, 7.3).
+    Loopback addresses match with any port: apps on the user's own machine take a free one (RFC 8252, 7.3).
     """
     return any(uri == known or _same_but_for_port(uri, known) for known in registered.split())
 

@@ -22,7 +22,7 @@ FAMILIES = {
     "stackscripts": "deployment scripts",
     "volumes": "volumes",
 }
-"""Families and what they are about, in plain words for the pages."""
+"""The families of scopes, each with its name in plain words for the pages."""
 
 VERBS = {READ_ONLY: "See", READ_WRITE: "See, create, change and delete"}
 NONE = "At least one scope is required"
@@ -36,9 +36,9 @@ def split_scopes(scopes: str) -> tuple[str, ...]:
 
 
 def parse_scopes(scopes: str) -> tuple[str, ...]:
-    """As `split_scopes`, of a client's wish: raises `ValueError` naming the first that is none.
+    """As `split_scopes`, for scopes that a client asks for: raises `ValueError` naming the first unknown scope.
 
-    ``*`` makes the others needless, and none at all are refused.
+    ``*`` replaces all others; an empty list raises `ValueError` too.
     """
     found = split_scopes(scopes)
     for scope in found:
@@ -67,7 +67,7 @@ def describe(scope: str) -> str:
 
 
 def describe_all(scopes: Sequence[str]) -> list[str]:
-    """What `scopes` allow together, leaving out those that another includes."""
+    """Each of `scopes` in plain words, leaving out those that another of them includes."""
     return [
         describe(scope)
         for scope in scopes

@@ -17,7 +17,7 @@ def console(number: str, text: str) -> None:
 
 
 def http(number: str, text: str) -> None:
-    """Send one HTTP request, as the settings SMS_HTTP_* describe it. Raises what `requests` does, on 4xx as well.
+    """Send one HTTP request, as the settings SMS_HTTP_* describe it. Raises `requests`' errors, on 4xx as well.
 
     ``{number}`` and ``{text}`` in the address and the body are replaced: in the address encoded for a query, in the
     body encoded as SMS_HTTP_TYPE asks for (``application/json``: the inside of a JSON string; else as in a form).

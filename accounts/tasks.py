@@ -7,7 +7,7 @@ from accounts.services import outbox, retention
 
 @shared_task(
     name=outbox.TASK, ignore_result=True, expires=60,
-    soft_time_limit=outbox.SOFT_LIMIT, time_limit=outbox.HARD_LIMIT,  # not those of jobs: its lease is another
+    soft_time_limit=outbox.SOFT_LIMIT, time_limit=outbox.HARD_LIMIT,  # not those of jobs: the lease is another
 )  # fmt: skip
 def send_messages() -> None:
     """Send the mails and short messages that are due."""
@@ -16,5 +16,5 @@ def send_messages() -> None:
 
 @shared_task(name="accounts.delete_old", ignore_result=True, expires=3600)
 def delete_old() -> None:
-    """Delete what is kept no longer: old events and logins, tokens that ended."""
+    """Delete rows past their retention: old events and logins, tokens that ended."""
     retention.delete_old()
