@@ -1,6 +1,6 @@
-"""Accounts, users, what has access to them, tickets, mails and events for staff.
+"""Accounts, users, their tokens and logins, tickets, mails and events for staff.
 
-Nothing here shows a secret or a digest of one.
+No page shows a secret or the digest of one.
 """
 
 from accounts.admin import access, accounts, events, log, oauth, outbox, tickets, tokens, users

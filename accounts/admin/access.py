@@ -1,4 +1,4 @@
-"""Who got in and from where: logins, remembered browsers, and the apps that users let act."""
+"""Logins, remembered browsers, and the apps that users authorized."""
 
 from django import forms
 from django.contrib import admin
@@ -27,7 +27,7 @@ def revoke(request: HttpRequest, app: Authorization) -> str:
 
 
 def address_of(term: str) -> str | None:
-    """The IP address that this is, in any spelling."""
+    """The IP address that `term` spells, in its normal form; None where it is no address."""
     try:
         return forms.GenericIPAddressField().clean(term)
     except forms.ValidationError:
@@ -35,7 +35,7 @@ def address_of(term: str) -> str | None:
 
 
 def users_named(term: str) -> list[int]:
-    """The user of this name, whatever the case. Looked up first, so that no list is scanned for it."""
+    """The id of the user of this name, whatever the case. Looked up first, so that no list is scanned for names."""
     return list(User.objects.filter(username__iexact=term).values_list("pk", flat=True))
 
 
@@ -55,7 +55,7 @@ class LoginPage(ReadOnlyPage):
         address = address_of(term)
         if address:
             return Q(ip=address)
-        # a user who is gone left its name
+        # rows of deleted users keep the username
         return Q(user__in=users_named(term)) | Q(username=term) | super().matches(term)
 
     @admin.display(description="When")
@@ -125,7 +125,7 @@ class TrustedDevicePage(ReadOnlyPage):
 
 @admin.register(Authorization)
 class AuthorizationPage(ReadOnlyPage):
-    """Apps that users let act for them."""
+    """Apps that users authorized to act for them."""
 
     list_display = ("id", "user", "app", "scopes", "given", "ends")
     list_select_related = ("user", "client")

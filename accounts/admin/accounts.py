@@ -56,8 +56,8 @@ class Counted(TypedDict):
 
 @admin.register(Account)
 class AccountPage(Page):
-    """The customer's name and address, settings and extra addresses can be edited; everything else is looked at,
-    or done by a verb."""
+    """The customer's name and address, settings and extra addresses can be edited; all other fields are read-only,
+    and all other changes are verbs."""
 
     form = AccountForm
     list_display = ("id", "name", "email", "status", "users_count", "opened")
@@ -91,7 +91,7 @@ class AccountPage(Page):
         return super().get_queryset(request).annotate(users_number=Coalesce(Subquery(counted), 0))
 
     def has_delete_permission(self, request: HttpRequest, obj: Account | None = None) -> bool:
-        """Never: it would take running instances' rows away under their jobs. Suspend instead."""
+        """Never: deleting would remove the rows of running instances under their jobs. Suspend instead."""
         return False
 
     def matches(self, term: str) -> Q:
@@ -99,7 +99,7 @@ class AccountPage(Page):
         return super().matches(term) | Q(pk__in=user)
 
     def save_model(self, request: HttpRequest, obj: Account, form: forms.ModelForm, change: bool) -> None:
-        """A change goes by the services, which write what differs and tell of it."""
+        """Make changes by the services, which write the values that differ, and events."""
         if not change:
             super().save_model(request, obj, form, change)
             return

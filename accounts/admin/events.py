@@ -31,7 +31,7 @@ class Since(admin.SimpleListFilter):
 
 
 class Action(admin.SimpleListFilter):
-    """The kinds of things that go wrong or are asked about, rather than all of the contract's hundred."""
+    """Groups of actions that fail or are asked about, rather than all of the contract's hundred actions."""
 
     title = "action"
     parameter_name = "of"
@@ -48,7 +48,7 @@ class Action(admin.SimpleListFilter):
 
 
 class Outcome(admin.SimpleListFilter):
-    """Sets what went wrong apart from what ended because a customer deleted what it was about."""
+    """Tells failed changes from those that ended because a customer deleted the entity."""
 
     title = "outcome"
     parameter_name = "outcome"

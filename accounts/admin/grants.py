@@ -1,4 +1,4 @@
-"""The form of what a restricted user may do. It asks for changes, which is what the service takes."""
+"""The form of a restricted user's grants. It asks for changes, which is what the service takes."""
 
 from typing import Any
 
@@ -12,9 +12,9 @@ from config.admin.pages import is_number
 
 LEVELS = [("", "no access"), *Level.choices]
 GRANTS_SHOWN = 200
-"""Grants on entities that one form shows. What is beyond is changed by the entity's id."""
+"""Grants on entities that one form shows. Further grants are changed by the entity's id."""
 MAX_IDS = 100
-"""Ids that are taken at once."""
+"""The most ids that one form takes."""
 
 
 class IdsField(forms.CharField):
@@ -28,8 +28,8 @@ class IdsField(forms.CharField):
 
 
 class GrantsForm(forms.Form):
-    """What the user has now, to be changed, and a place to grant more. Cleaned, it has the changes alone:
-    `on_account` and `on_entities`, as `set_grants` takes them."""
+    """The user's present grants, to be changed, and fields for further ones. The cleaned data holds the changes
+    alone: `on_account` and `on_entities`, as `set_grants` takes them."""
 
     def __init__(self, user: User, data: QueryDict | None = None):
         super().__init__(data)

@@ -1,4 +1,4 @@
-"""What staff did in the admin. Django keeps it; here it can be read, and nothing more."""
+"""Django's log of staff's actions in the admin, read-only."""
 
 from django.contrib import admin
 from django.contrib.admin.models import LogEntry

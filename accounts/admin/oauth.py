@@ -1,6 +1,6 @@
-"""OAuth clients and tokens: who may act for whom, and ending that. No token, checksum or secret is shown.
+"""OAuth clients and tokens: looking at them, and ending them. No token, checksum or secret is shown.
 
-Replaces django-oauth-toolkit's own pages, which offer to edit clients' secrets. Authorization codes and ID
+These replace django-oauth-toolkit's own pages, which offer to edit clients' secrets. Authorization codes and ID
 tokens have no page at all.
 """
 
@@ -34,7 +34,7 @@ admin.site.unregister((OAuthClient, OAuthAccessToken, OAuthRefreshToken, OAuthGr
 
 Status = OAuthClient.Status
 CLIENT_UNREAD = ("client_secret", "thumbnail")
-"""What no page of a client reads: one is secret, the other large."""
+"""Columns that no page of a client reads: the first is secret, the second large."""
 
 
 def activate(request: HttpRequest, client: OAuthClient) -> str:
@@ -74,7 +74,7 @@ def revoke_refresh(request: HttpRequest, token: OAuthRefreshToken) -> str:
 
 @admin.register(OAuthClient)
 class OAuthClientPage(ReadOnlyPage):
-    """Apps, whose accounts look after them. What staff may do is stop them."""
+    """OAuth clients, which their accounts manage. Staff may only stop them, and activate them again."""
 
     list_display = ("client_id", "label", "account", "client_type", "state")
     list_select_related = ("account",)
@@ -194,7 +194,7 @@ def clients_panel(account: Account) -> Panel:
 
 
 class TokenPage(ReadOnlyPage):
-    """What access and refresh tokens have in common."""
+    """The base of the pages for access tokens and for refresh tokens."""
 
     list_select_related = ("user", "application")
     search_fields = ("=pk", "user__username", "application__client_id")

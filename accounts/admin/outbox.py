@@ -1,8 +1,8 @@
-"""Mails and short messages that are on their way, or never went out.
+"""Mails and short messages that wait to be sent, or were given up.
 
-What is shown is to whom, what about, and how it goes: enough to tell a customer whether something was sent, and an
-operator what the gateway says. What a message says stays encrypted and is not even read: who sees an invitation's
-address or a code can sign in as somebody else. Subjects and errors hold no such thing, which the service sees to.
+Staff see recipient, subject, state and error: enough to tell a customer whether a message was sent, and an operator
+what the gateway answers. The content stays encrypted and is not even read: with an invitation's address or a code
+one can sign in as its recipient. The service keeps such secrets out of subjects and errors.
 """
 
 from collections.abc import Iterator
@@ -27,7 +27,7 @@ from config.admin.pages import ReadOnlyPage
 from config.admin.verbs import Verb
 
 PATIENCE = timedelta(minutes=15)
-"""How long a message may wait before staff are told: mail servers that greylist make one wait some minutes."""
+"""How long a message may wait before staff get a notice: mail servers that greylist cause some minutes."""
 
 
 def given_up() -> Q:
@@ -35,7 +35,7 @@ def given_up() -> Q:
 
 
 def late() -> Q:
-    """Still tried, for longer than is well: no worker runs, or what sends them is down."""
+    """Messages still tried after `PATIENCE`: no worker runs, or the mail server or gateway is down."""
     return Q(given_up=False, created__lt=Now() - Value(PATIENCE))
 
 
@@ -139,7 +139,7 @@ def state_of(message: Message) -> SafeString:
 
 @watcher
 def messages(request: HttpRequest) -> Iterator[Notice]:
-    """How many messages were given up, and how many are late."""
+    """Notices of the numbers of messages that were given up, and that are late."""
     if not request.user.has_perm("accounts.view_message"):
         return
     found: dict[str, Any] = Message.objects.aggregate(

@@ -1,4 +1,4 @@
-"""What other apps show on an account's page. They register it at import; accounts knows none of them."""
+"""Panels that other apps add to an account's page. Each app registers its own at import; accounts knows none."""
 
 from collections.abc import Callable
 
@@ -37,12 +37,12 @@ def account_panel(build: AccountPanel) -> AccountPanel:
 
 
 def staff(request: HttpRequest, account_id: int) -> Actor:
-    """The staff user of a request, acting on an account: events name them."""
+    """The staff user of a request as an actor on an account. Events name the staff user."""
     return Actor(account_id=account_id, username=request.user.get_username(), is_staff=True)
 
 
 def event_state(event: Event) -> SafeString:
-    """The event's status and, while it is under way, its percent."""
+    """The event's status and, while its job runs, its percent."""
     if event.status == Event.Status.FAILED and event.message == Event.SUPERSEDED:
         return pill("superseded", QUIET)
     state = pill(event.status, EVENT_TONES.get(event.status, QUIET))
@@ -56,7 +56,7 @@ def event_entity(event: Event) -> str:
 
 
 def entity_link(name: str, key: int | str, label: str) -> SafeString | str:
-    """An entity that is named by value: a link where its kind has pages and goes by the ids of its rows."""
+    """An entity that is named by value: a link where its kind has admin pages and uses row ids."""
     text = f"{name} {label} ({key})"
     try:
         kind = kind_of(name)

@@ -1,4 +1,4 @@
-"""Support tickets: which wait for us, what was said, and answering."""
+"""Support tickets: those that wait for staff, the conversation, and replying."""
 
 from collections.abc import Iterator
 from datetime import datetime
@@ -35,9 +35,9 @@ TONES = {Ticket.Status.NEW: BAD, Ticket.Status.OPEN: BUSY, Ticket.Status.CLOSED:
 
 
 def with_waiting(rows: QuerySet[Ticket]) -> QuerySet[Ticket]:
-    """Add `waiting`: since when the customer waits for us, None where we had the last word or it is closed.
+    """Add `waiting`: since when the customer waits for staff, None where staff wrote last or the ticket is closed.
 
-    Files count as words: some customers answer with a screenshot alone.
+    Attachments count as replies: some customers answer with a screenshot alone.
     """
     replies = TicketReply.objects.filter(ticket=OuterRef("pk")).order_by().values("ticket")
     files = TicketAttachment.objects.filter(ticket=OuterRef("pk")).order_by().values("ticket")
@@ -69,7 +69,7 @@ class StateFilter(admin.SimpleListFilter):
 
 
 class ReplyForm(forms.Form):
-    """What support says to the customer."""
+    """A reply of support to the customer."""
 
     description = forms.CharField(
         label="To the customer",
@@ -125,7 +125,7 @@ class Waiting(TypedDict):
 
 @admin.register(Ticket)
 class TicketPage(ReadOnlyPage):
-    """What was said is never changed. Those that wait for us are listed with the longest waiting first."""
+    """Texts never change. Tickets that wait for staff are listed with the longest waiting first."""
 
     list_display = ("id", "subject", "state", "waits", "account", "about", "age")
     list_display_links = ("id", "subject")
@@ -156,7 +156,7 @@ class TicketPage(ReadOnlyPage):
     )  # fmt: skip
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[Ticket]:
-        """Not Django's, which orders by what is added here before it is."""
+        """Not Django's queryset, which orders by the annotations before they are added here."""
         return with_waiting(Ticket.objects.all()).select_related("account")
 
     def get_ordering(self, request: HttpRequest) -> tuple[str, ...]:
@@ -241,7 +241,7 @@ class TicketPage(ReadOnlyPage):
 
 
 def conversation(ticket: Ticket) -> Panel:
-    """All that was said and sent, the oldest first; three queries."""
+    """All texts and attachments of a ticket, the oldest first; three queries."""
     entries = [(ticket.opened, 0, ticket.opened_by, words(ticket.description), False)]
     entries += [
         (each.created, each.pk, each.created_by, words(each.description), each.from_staff)
@@ -304,7 +304,7 @@ def tickets_panel(account: Account) -> Panel:
 
 @watcher
 def waiting(request: HttpRequest) -> Iterator[Notice]:
-    """How many tickets wait for us, and for how long the first of them."""
+    """A notice of the number of tickets that wait for staff, and of the longest wait."""
     if not request.user.has_perm("accounts.view_ticket"):
         return
     live = with_waiting(Ticket.objects.exclude(status=Ticket.Status.CLOSED)).order_by()

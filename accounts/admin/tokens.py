@@ -1,4 +1,4 @@
-"""Personal access tokens: what tells them apart, and revoking. Their digests are not even read."""
+"""Personal access tokens: labels and prefixes to tell them apart, and revoking. Digests are not even read."""
 
 from collections.abc import Iterable, Iterator
 from typing import Any
@@ -18,7 +18,7 @@ from config.admin.verbs import Verb
 
 
 def revoke(request: HttpRequest, token: PersonalToken) -> str:
-    # a staff user's own token is on no account, and nobody is told
+    # a staff user's own token is on no account, and has no event
     revoke_token(staff(request, token.user.account_id or 0), token)
     return "revoked."
 

@@ -1,4 +1,4 @@
-"""What is shown below a user: how they get in, from where, who acts for them, and what they may do."""
+"""The panels below a user: ways to sign in, logins and browsers, apps and tokens, and grants."""
 
 from collections.abc import Callable
 from typing import Any
@@ -31,13 +31,13 @@ from config.admin.pages import Panel
 from config.admin.verbs import VerbsMixin
 
 RECENT = 10
-"""How many logins are shown; the list has all."""
+"""Logins in the panel; the list has all."""
 
 Buttons = Callable[[Model], SafeString]
 
 
 def all_of(request: HttpRequest, user: User) -> list[Panel]:
-    """The panels of a user's page. What can be ended has its button, which returns to this page."""
+    """The panels of a user's page. Rows that can be revoked have a button, which returns to this page."""
 
     def buttons(obj: Model) -> SafeString:
         page = admin.site.get_model_admin(type(obj))
@@ -60,7 +60,7 @@ def all_of(request: HttpRequest, user: User) -> list[Panel]:
 
 
 def signing_in_panel(user: User) -> Panel:
-    """How sure we are of who comes in. Of answers and secrets only whether there are any."""
+    """The user's ways to prove its identity. Of answers and secrets only whether there are any."""
     held = SecondFactor.objects.filter(user=user).only("pending_until").first()
     answers = SecurityAnswer.objects.filter(user=user).count()
     identity = external.identity_of(user)
@@ -148,7 +148,7 @@ def keys_panel(user: User) -> Panel:
 
 
 def shortened(key: str) -> str:
-    """A public key as people tell them apart: its kind, its last characters, its comment."""
+    """The parts of a public key by which people tell keys apart: its kind, its last characters, its comment."""
     parts = key.split(None, 2)
     if len(parts) < 2:
         return key[:40]

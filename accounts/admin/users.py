@@ -37,7 +37,7 @@ from config.errors import Invalid
 
 PRIVILEGES = ("is_staff", "is_superuser", "groups", "user_permissions")
 OWN = ("username", "email", "restricted")
-"""What the service changes, which keeps what names a user in step and the last unrestricted one unrestricted."""
+"""Fields that the service changes: it renames the user's rows, and keeps an account's last unrestricted user."""
 
 
 def suspend(request: HttpRequest, user: User) -> str:
@@ -55,12 +55,12 @@ def _set_active(request: HttpRequest, user: User, active: bool) -> None:
 
 
 def account_actor(request: HttpRequest, user: User) -> Actor | None:
-    """Who acts, as the account of the user is told. None for those on no account: there is nobody to tell."""
+    """The staff user as the actor on the user's account. None for users on no account, who have no events."""
     return staff(request, user.account_id) if user.account_id else None
 
 
 class ReasonForm(forms.Form):
-    """Why staff do something to a user's security."""
+    """The reason for a change that staff make to a user's security."""
 
     reason = forms.CharField(
         max_length=200,
@@ -73,7 +73,7 @@ class ReasonForm(forms.Form):
 
 
 class AnswerForm(forms.Form):
-    """What somebody who says to be the user answers to one of the questions that the user chose."""
+    """A caller's answer to one of the user's security questions, to check that the caller is the user."""
 
     question = forms.TypedChoiceField(coerce=int)
     response = forms.CharField(
@@ -135,7 +135,7 @@ class NewUserForm(AdminUserCreationForm):
 
 
 class PasswordForm(AdminPasswordChangeForm):
-    """A password that staff set: as any new one it forgets browsers, and ends the sign-in by a provider."""
+    """A password set by staff: like any new password it forgets browsers, and ends the sign-in by a provider."""
 
     @transaction.atomic
     def save(self, commit: bool = True) -> User:
@@ -146,7 +146,7 @@ class PasswordForm(AdminPasswordChangeForm):
 
 
 class PasswordState(ReadOnlyPasswordHashWidget):
-    """Django's shows how a password was hashed, and the beginning of the hash. Here only whether there is one."""
+    """Shows only whether there is a password; Django's widget shows the hash's algorithm and beginning."""
 
     def get_context(self, name: str, value: Any, attrs: dict[str, Any] | None) -> dict[str, Any]:
         context = super().get_context(name, value, attrs)
@@ -164,9 +164,9 @@ class UserForm(UserChangeForm):
 
 @admin.register(User)
 class UserPage(Page, UserAdmin):
-    """Django's own page for users, with its way of setting passwords, for ours.
+    """Django's page for users and for setting their passwords, for our users.
 
-    Only a superuser may touch staff users or what makes one: else any of them could make themselves one.
+    Only a superuser may change staff users and `PRIVILEGES`: else any staff user could become a superuser.
     """
 
     form = UserForm
@@ -248,14 +248,14 @@ class UserPage(Page, UserAdmin):
         return not above and super().has_change_permission(request, obj)
 
     def has_delete_permission(self, request: HttpRequest, obj: User | None = None) -> bool:
-        """Never: the admin's log would go with a staff user. Suspend instead."""
+        """Never: the admin's log of a staff user would be deleted too. Suspend instead."""
         return False
 
     def may_on(self, request: HttpRequest, verb: Verb, obj: Any) -> bool:
         return super().may_on(request, verb, obj) and self.has_change_permission(request, obj)
 
     def save_model(self, request: HttpRequest, obj: User, form: forms.ModelForm, change: bool) -> None:
-        """Write what was changed alone, and what the service sees to by the service."""
+        """Write only the changed fields; those in `OWN` by the service where the user has an account."""
         if not change:
             super().save_model(request, obj, form, change)
             if obj.account_id:
@@ -271,7 +271,7 @@ class UserPage(Page, UserAdmin):
 
     @transaction.atomic
     def user_change_password(self, request: HttpRequest, id: str, form_url: str = "") -> HttpResponse:
-        """Django's. User and account are told of a new password, as they are of one that the user chose."""
+        """As Django's. A new password has a mail to the user and an event, as one that the user chose."""
         user = self.get_object(request, unquote(id))
         response = super().user_change_password(request, id, form_url)
         if user is None or not User.objects.filter(pk=user.pk).exclude(password=user.password).exists():
@@ -302,7 +302,7 @@ admin.site.unregister(Group)
 
 @admin.register(Group)
 class GroupPage(Page, GroupAdmin):
-    """What groups of staff may do in the admin."""
+    """Groups of staff, with their permissions in the admin."""
 
     search_fields = ("^name",)
     search_help_text = "How a group's name begins."

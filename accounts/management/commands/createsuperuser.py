@@ -1,4 +1,4 @@
-"""``manage.py createsuperuser``: Django's, which here says of which field something is wrong, and what."""
+"""``manage.py createsuperuser``: Django's command, with messages that name the invalid field and the reason."""
 
 import os
 from typing import Any
@@ -14,7 +14,7 @@ from accounts.services.users import problem_with_name
 
 class Command(createsuperuser.Command):
     def handle(self, *args: Any, **options: Any) -> str | None:
-        """Look at what was given beforehand: of that Django says only that something is not valid."""
+        """Check the values from options and the environment, of which Django says only that one is invalid."""
         problems = []
         for name in (User.USERNAME_FIELD, *User.REQUIRED_FIELDS):
             given = options.get(name)
@@ -27,7 +27,7 @@ class Command(createsuperuser.Command):
         return super().handle(*args, **options)
 
     def get_input_data(self, field: Field, message: str, default: str | None = None) -> Any:
-        """What is typed, or None after a line that says what is wrong with it."""
+        """The value typed, or None where it is invalid, after a line with the reason."""
         typed = input(message) or default or ""
         if problem := _problem(field, typed):
             self.stderr.write(f"Error: {problem}")

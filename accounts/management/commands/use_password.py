@@ -1,4 +1,4 @@
-"""``manage.py use_password USERNAME``: for when the provider that somebody signs in with is no more, or is down."""
+"""``manage.py use_password USERNAME``: a password for a user whose provider is gone or down."""
 
 from typing import Any
 

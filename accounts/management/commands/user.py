@@ -13,7 +13,7 @@ from config.command_errors import refused
 from config.errors import Invalid
 
 LONGEST_ID = 18
-"""Digits of a number that may be an account's."""
+"""The most digits of an account's id."""
 
 
 class Command(BaseCommand):
