@@ -1,1 +1,1 @@
-"""The pages of users: signing in and home. Server-rendered; all of it works without scripts."""
+"""The pages of users: signing in and home. Server-rendered; all pages work without scripts."""

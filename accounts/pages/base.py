@@ -1,4 +1,4 @@
-"""What all pages of users have in common."""
+"""The base classes of all pages of users, and their actor."""
 
 from typing import Any
 
@@ -10,13 +10,13 @@ from django.views.generic import View
 from accounts.actors import Actor
 from accounts.models import User
 
-# No form-action: browsers hold it against redirects too, and consent ends with one to the client.
+# No form-action: browsers apply it to redirects too, and consent ends with a redirect to the client.
 POLICY = "default-src 'none'; style-src 'self'; img-src 'self'; base-uri 'none'; frame-ancestors 'none'"
 POLICY_WITH_SCRIPTS = f"{POLICY}; script-src 'self'"
 
 
 class Page(View):
-    """A page that holds what is one user's: kept by no cache, shown in no frame, without scripts."""
+    """A page with one user's data: kept by no cache, shown in no frame, without scripts."""
 
     policy = POLICY
 
@@ -34,7 +34,7 @@ class CopyPage(Page):
 
 
 def signed_in(request: HttpRequest) -> User:
-    """The user of a page that only those who are signed in get to."""
+    """The user of a page that requires being signed in."""
     user = request.user
     if not isinstance(user, User):
         raise TypeError("nobody is signed in")
@@ -42,6 +42,6 @@ def signed_in(request: HttpRequest) -> User:
 
 
 def actor_of(user: User) -> Actor:
-    """The user as services know it, with all scopes. Staff are on no account: their actor has account 0, for which
-    services write no events."""
+    """The user as an actor for services, with all scopes. Staff are on no account: their actor has account 0, for
+    which services write no events."""
     return Actor(user.account_id or 0, user.pk, user.username, user.restricted)

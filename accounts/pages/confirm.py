@@ -1,6 +1,6 @@
-"""The password once more, before what an unattended browser must not be enough for.
+"""The password once more, before pages for which an unattended browser must not be enough.
 
-Who has just signed in has confirmed it. Users of a provider have no password: they sign in there once more.
+Signing in confirms the password too. Users of a provider have no password: they sign in there once more.
 """
 
 import time
@@ -19,31 +19,31 @@ from accounts.pages.base import Page, signed_in
 from accounts.pages.forms import TOO_MANY_CODE, ChangePasswordForm, OwnPasswordForm
 
 SESSION_KEY = "confirmed"
-"""Where the session has when its user last gave a password or came from the provider, in seconds since 1970."""
+"""Session key: when the user last gave the password or came from the provider, in seconds since 1970."""
 CONFIRMED_FOR = 600
-"""Seconds that this opens pages for."""
+"""Seconds for which a confirmation opens pages."""
 FORM_OPEN_FOR = 1200
-"""Seconds that a form may stay open beyond these: what was typed into it is not lost."""
+"""Seconds beyond `CONFIRMED_FOR` in which an open form can still be sent, so that its input is not lost."""
 
 
 def note_confirmed(request: HttpRequest) -> None:
-    """Note in the session that its user has shown just now who it is."""
+    """Note in the session that its user has confirmed the password, or signed in, just now."""
     request.session[SESSION_KEY] = time.time()
 
 
 def is_confirmed(request: HttpRequest) -> bool:
-    """Whether the user has shown recently enough who it is."""
+    """Whether the session's user has confirmed the password, or signed in, recently enough for the request."""
     good_for = CONFIRMED_FOR if request.method in ("GET", "HEAD") else CONFIRMED_FOR + FORM_OPEN_FOR
     return time.time() - request.session.get(SESSION_KEY, 0) < good_for
 
 
 class Confirmed(AccessMixin):
-    """Mixed into a page behind `Page`: sends those who signed in a while ago to confirm it, and then back.
+    """Mixed into a page behind `Page`: sends users without a recent confirmation to ``/home/confirm``, and back.
 
-    Those who are not signed in are sent to do so here: `LoginRequiredMixin` as a base would come behind `View`, and
+    This class also sends anonymous users to sign in: `LoginRequiredMixin` as its base would come behind `View`, and
     let everybody through, in a page that has `View` as a base of its own.
 
-    `confirm_first` names the page they come back to, where it is another than this one.
+    `confirm_first` names the page to come back to, where it is another than this one.
     """
 
     confirm_first: str | None = None
@@ -58,7 +58,7 @@ class Confirmed(AccessMixin):
 
 
 class OwnPasswordMixin:
-    """Mixed into a `FormView` whose form asks for the password of who is signed in."""
+    """Mixed into a `FormView` whose form asks for the password of the signed-in user."""
 
     request: HttpRequest
 

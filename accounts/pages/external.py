@@ -34,15 +34,15 @@ log = logging.getLogger(__name__)
 T = TypeVar("T")
 
 ASKED = "external"
-"""Where the session has what the browser went to the provider with, and what for."""
+"""Session key: the values with which the browser went to the provider, and the purpose."""
 BACK_WITHIN = 600
-"""Seconds that somebody may take at the provider."""
+"""Seconds within which the browser must be back from the provider."""
 SIGN_IN, TIE, INVITED = "sign in", "tie", "invited"
-"""What for: to sign in; or, as who is signed in or holds the address in a mail, to use it instead of a password."""
+"""Purposes: to sign in; to use the provider instead of a password, as a signed-in user or by a mailed address."""
 
 
 class Refusal(Exception):
-    """Why somebody is not let in: a status, a heading and a sentence for people, and what the log is to say."""
+    """The refusal of a sign-in: a status, a heading and a sentence for people, and the reason for the log."""
 
     def __init__(self, status: int, title: str, words: str, reason: str):
         super().__init__(reason)
@@ -50,7 +50,7 @@ class Refusal(Exception):
 
 
 class ExternalPage(Page):
-    """A page that is there where a provider is configured. What goes wrong is a page with a plain sentence."""
+    """A page that exists only where a provider is configured. A refusal is a page with a plain sentence."""
 
     def dispatch(self, request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponse:
         if settings.OPENID is None:
@@ -84,7 +84,7 @@ class CallbackView(ExternalPage, View):
 
 
 class TieView(ExternalPage, LoginRequiredMixin, OwnPasswordMixin, FormView):
-    """``/home/external``: use the provider instead of a password, which is asked for once more: an unattended
+    """``/home/external``: use the provider instead of a password, which the form asks for once more: an unattended
     browser must not be enough to get in for ever."""
 
     template_name = "external.html"
@@ -124,7 +124,7 @@ def provider() -> OpenID:
 
 
 def begin(request: HttpRequest, wish: dict[str, Any]) -> HttpResponse:
-    """Send the browser to the provider; `wish` is what for, and is waited for in the session."""
+    """Send the browser to the provider. `wish` holds the purpose, which is kept in the session until `finish`."""
     config = provider()
     try:
         if not attempts.count("login_address", network_of(request)):
@@ -139,7 +139,7 @@ def begin(request: HttpRequest, wish: dict[str, Any]) -> HttpResponse:
 
 
 def finish(request: HttpRequest, config: OpenID) -> HttpResponse:
-    """Take up what the browser brings back from the provider. Raises `Refusal`."""
+    """Complete what `begin` began, with the provider's answer in the request. Raises `Refusal`."""
     wish = _wish(request)
     who = _who(request, config, wish)
     if wish["why"] == SIGN_IN:
@@ -153,8 +153,9 @@ def finish(request: HttpRequest, config: OpenID) -> HttpResponse:
 
 
 def _wish(request: HttpRequest) -> dict[str, Any]:
-    """What the browser went to the provider for. It counts once, only in the browser that went, and no longer than
-    `BACK_WITHIN`: it is gone before the provider is asked, so that the address cannot be called again meanwhile."""
+    """Take the wish out of the session. A wish is valid once, only in the browser that began it, and for
+    `BACK_WITHIN` seconds. It is deleted before the provider is asked, so that the address cannot be called again
+    meanwhile."""
     wish = request.session.pop(ASKED, None)
     if wish is None:
         raise _stale("the session has none")
@@ -170,7 +171,7 @@ def _wish(request: HttpRequest) -> dict[str, Any]:
 
 
 def _who(request: HttpRequest, config: OpenID, wish: dict[str, Any]) -> openid.Identity:
-    """Who the provider says it is that comes back."""
+    """The identity that the provider gives for the person who comes back."""
 
     def answered() -> openid.Identity:
         code, issuer = request.GET.get("code", ""), request.GET.get("iss")
@@ -185,8 +186,8 @@ def _who(request: HttpRequest, config: OpenID, wish: dict[str, Any]) -> openid.I
 
 
 def _tied(request: HttpRequest, config: OpenID, wish: dict[str, Any], who: openid.Identity) -> User:
-    """The user that has chosen the provider, if it still holds the session, or the address in a mail, that it did
-    when it went there."""
+    """Tie the user that has chosen the provider, if the session or mailed address by which it went there is still
+    valid, and return the user."""
     user = User.objects.select_related("account").filter(pk=wish["user"]).first()
     if user is None or (wish["why"] == TIE and request.user.pk != user.pk):
         raise _stale("not signed in any more")
@@ -238,11 +239,11 @@ def too_many() -> Refusal:
 
 
 def refused(request: HttpRequest, refusal: Refusal) -> HttpResponse:
-    """The page that says so. The log has the reason, which people are not told: it may be an attacker's words."""
+    """The page for a refusal. The reason goes to the log and not to people: it may be an attacker's words."""
     log.warning("external sign-in refused, %s: %s", refusal.status, refusal.reason)
     return render(request, "external_refused.html", {"refusal": refusal}, status=refusal.status)
 
 
 def redirect_uri() -> str:
-    """Where the provider sends browsers back to, as it has to know it, to the letter."""
+    """The address to which the provider sends browsers back, to the letter as it is registered there."""
     return settings.SITE_URL + reverse("external-callback")

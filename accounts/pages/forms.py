@@ -15,7 +15,7 @@ TOO_MANY_CODE = "too_many"
 
 
 class LoginForm(AuthenticationForm):
-    """Username and password. What it says never tells whether a name exists."""
+    """Username and password. Its messages never tell whether a name exists."""
 
     remember = forms.BooleanField(required=False)
 
@@ -32,13 +32,13 @@ class CodeForm(forms.Form):
 
 
 class ForgottenForm(forms.Form):
-    """Who wants a new password."""
+    """The username or email of a user who wants a new password."""
 
     name = forms.CharField(max_length=128, label="Username or email")
 
 
 class OwnPasswordForm(forms.Form):
-    """The password of who is signed in, once more."""
+    """The password of the signed-in user, once more."""
 
     password = forms.CharField(max_length=4096, strip=False)
 
@@ -51,7 +51,7 @@ class OwnPasswordForm(forms.Form):
 
 
 class ChangePasswordForm(SetPasswordForm):
-    """The password that there is, and twice the one that is to be."""
+    """The current password once, and the new one twice."""
 
     password = forms.CharField(max_length=4096, strip=False)
 
@@ -60,8 +60,8 @@ class ChangePasswordForm(SetPasswordForm):
 
 
 def check_own_password(user: User, given: str) -> str:
-    """Return `given` where it is the user's password. Raises `ValidationError` where it is not, or was tried too
-    often: tries count with those on the login page, and before the password is looked at."""
+    """Return `given` where it is the user's password. Raises `ValidationError` where it is not, and after too many
+    attempts: they count with those on the login page, and before the password is checked."""
     if not attempts.count_all(("login_pause", "login"), user.username.casefold()):
         raise ValidationError(attempts.TOO_MANY, code=TOO_MANY_CODE)
     if user.authentication_type != User.PASSWORD or not user.check_password(given):
@@ -70,7 +70,7 @@ def check_own_password(user: User, given: str) -> str:
 
 
 def add_problems(form: forms.Form, error: DomainError, fields: Mapping[str, str] | None = None) -> None:
-    """Show what a service refused at the fields it names; `fields` says which of the form are called otherwise."""
+    """Show a service's problems at the form's fields; `fields` maps the service's field names where they differ."""
     renamed = fields or {}
     for problem in error.problems:
         name = renamed.get(problem.field or "", problem.field)

@@ -1,4 +1,4 @@
-"""Home: who somebody is, what has access, and how to end that."""
+"""Home: the user's profile, its apps, browsers, keys and tokens, and how to revoke these."""
 
 from collections.abc import Callable
 from typing import Any
@@ -20,7 +20,7 @@ from accounts.ssh_keys import parse_public_key
 from config.errors import Missing
 
 RECENT = 10
-"""How many logins are shown."""
+"""Logins shown."""
 
 
 def apps_of(user: User) -> QuerySet[Authorization]:
@@ -45,7 +45,7 @@ REVOKE: dict[str, tuple[Callable[[User], QuerySet[Any]], Callable[[Actor, Any], 
     "ssh-keys": (keys_of, ssh_keys.remove),
     "tokens": (tokens_of, tokens.revoke_token),
 }
-"""What can be ended here: whose it is, and the service that ends it."""
+"""What can be revoked here, by kind: the query for the user's rows, and the service that revokes one."""
 
 
 class HomeView(Page, LoginRequiredMixin, TemplateView):

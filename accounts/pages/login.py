@@ -1,4 +1,4 @@
-"""Signing in: password, second factor where there is one, and what is written when somebody came in."""
+"""Signing in: password, second factor where there is one, and the records of a login."""
 
 import time
 from typing import Any
@@ -22,9 +22,9 @@ from accounts.services import attempts, logins, second_factor
 from config.client_address import address_of, network_of
 
 HALF = "second_factor"
-"""Where the session has who has shown who it is, by a password or to a provider, and still owes a code."""
+"""Session key: the user that passed the password or the provider, and still owes a code."""
 CODE_WITHIN = 600
-"""Seconds that this is good for without the code."""
+"""Seconds within which the code must follow."""
 BACKEND = "accounts.pages.sessions.Backend"
 
 
@@ -35,9 +35,9 @@ class LoginView(Page, auth.LoginView):
     authentication_form = LoginForm
 
     def post(self, request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponse:
-        """Tries are counted before the password is looked at: once there were too many, the right one is refused
-        with the same answer."""
-        # As the form reads it: blanks around a name and other forms of its letters are no other name.
+        """Count attempts before the password is checked: after too many, the right password is refused with the
+        same answer."""
+        # As the form reads the name: surrounding blanks and other forms of its letters make no other name.
         written = request.POST.get("username", "")
         given = self.authentication_form.base_fields["username"].to_python(written) or ""
         network, name = network_of(request), given.casefold()[:64]
@@ -99,14 +99,14 @@ class LogoutView(Page, auth.LogoutView):
 
 
 class SignedOutView(Page, TemplateView):
-    """``/signed-out``: says so."""
+    """``/signed-out``: the page after signing out."""
 
     template_name = "signed_out.html"
 
 
 def let_in(request: HttpRequest, user: User, target: str, wanted: bool) -> HttpResponse:
-    """Let in who has shown to be `user`, by a password or to a provider: at once, or after the second factor where
-    there is one and this browser is not remembered. `wanted` is whether it is to be."""
+    """Let in `user`, proven by a password or a provider: at once, or after the second factor where the user has one
+    and this browser is not remembered. `wanted` is whether to remember the browser."""
     device = remembered(request, user)
     if user.two_factor_auth and device is None:
         request.session.flush()
@@ -121,9 +121,9 @@ def let_in(request: HttpRequest, user: User, target: str, wanted: bool) -> HttpR
 def enter(
     request: HttpRequest, user: User, target: str, device: TrustedDevice | None, wanted: bool
 ) -> HttpResponse:
-    """Let the user in, and on to `target`: the session, the record of the login, and the browser's row.
+    """Let the user in, and redirect to `target`: write the session, the record of the login, and the browser's row.
 
-    `device` is the browser's row where it is remembered already; `wanted` whether it is to be.
+    `device` is the row of a browser that is remembered already; `wanted` is whether to remember the browser.
     """
     response, address = HttpResponseRedirect(target), address_of(request)
     request.session.pop(HALF, None)

@@ -1,4 +1,4 @@
-"""Choosing a password: after an invitation, because the old one was forgotten, or to have another."""
+"""Choosing a password: after an invitation, in place of a forgotten one, or as a change."""
 
 from typing import Any
 
@@ -29,7 +29,7 @@ from config.client_address import network_of
 from config.errors import Invalid
 
 MAX_MAILS = 5
-"""Users of one email address that are sent a mail at once."""
+"""The most users of one email address that are mailed at once."""
 
 
 class SetPasswordView(Page, auth.PasswordResetConfirmView):
@@ -38,7 +38,7 @@ class SetPasswordView(Page, auth.PasswordResetConfirmView):
     template_name = "set_password.html"
 
     def post(self, request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponse:
-        """Who may choose a password may choose the provider in its place."""
+        """Set the password, or go to the provider instead: the mailed address is good for either."""
         if "external" not in request.POST or settings.OPENID is None:
             return super().post(request, *args, **kwargs)
         assert self.user is not None  # noqa: S101 - or dispatch had not let it through
@@ -49,8 +49,8 @@ class SetPasswordView(Page, auth.PasswordResetConfirmView):
         return super().get_context_data(provider=settings.OPENID, **kwargs)
 
     def form_valid(self, form: "SetPasswordForm[User]") -> HttpResponse:
-        """Who has chosen the password is let in as by typing it on the login page: after the second factor where
-        there is one, which an address in a mail is no way around, and not where user or account are suspended."""
+        """Set the password, and let the user in as from the login page: only after the second factor where there is
+        one, which a mailed address must not replace, and not where the user or the account is suspended."""
         try:
             user = passwords.set_password(form.user, form.cleaned_data["new_password1"])
         except Invalid as error:
@@ -64,7 +64,7 @@ class SetPasswordView(Page, auth.PasswordResetConfirmView):
 
 
 class ChangePasswordView(Page, LoginRequiredMixin, OwnPasswordMixin, FormView):
-    """``/home/password``: another password, by the one that there is. Ends all sessions but this one."""
+    """``/home/password``: a new password, by the current one. Ends all sessions but this one."""
 
     template_name = "change_password.html"
     form_class = ChangePasswordForm
@@ -87,7 +87,7 @@ class ChangePasswordView(Page, LoginRequiredMixin, OwnPasswordMixin, FormView):
 
 
 class ForgottenView(Page, FormView):
-    """``/password/forgotten``: sends a mail with such an address. Says the same whether anybody has the name."""
+    """``/password/forgotten``: mails an address for a new password. Never tells whether a user has the name."""
 
     template_name = "forgotten.html"
     form_class = ForgottenForm
@@ -102,7 +102,7 @@ class ForgottenView(Page, FormView):
                 Q(username__iexact=name) | Q(email__iexact=name), authentication_type=User.PASSWORD
             )
             for user in known.filter(is_active=True).order_by("pk")[:MAX_MAILS]:
-                # counted for each user too, unsaid: else many addresses could fill somebody's mailbox
+                # counted for each user too, silently: else requests from many addresses could fill a mailbox
                 if attempts.count("password_mail", f"user:{user.pk}"):
                     outbox.mail(user, "password_reset", {"path": password_path(user)})
         return self.render_to_response(self.get_context_data(sent=True))

@@ -1,4 +1,4 @@
-"""Browsers that are remembered: by a cookie that holds a random value, of which only the SHA-256 is kept."""
+"""Remembered browsers: known by a cookie with a random value, of which only the SHA-256 is kept."""
 
 import hashlib
 import secrets
@@ -13,11 +13,11 @@ from accounts.models import TrustedDevice, User
 COOKIE = "skerry_device"
 REMEMBERED_FOR = timedelta(days=30)
 SESSION_KEY = "device"
-"""Where the session has the id of its browser's row: when the row goes, so does the session."""
+"""Session key: the id of the browser's row. When the row is deleted, the session ends."""
 
 
 def remembered(request: HttpRequest, user: User) -> TrustedDevice | None:
-    """The row of this browser, if it was told to remember the user and that was not revoked."""
+    """The row of this browser, if it remembers the user and was neither revoked nor expired; else None."""
     value = request.COOKIES.get(COOKIE)
     if not value:
         return None
@@ -42,7 +42,7 @@ def remember(request: HttpRequest, response: HttpResponse, user: User, address: 
 
 
 def note_use(request: HttpRequest, device: TrustedDevice, address: str) -> None:
-    """Note that the browser was signed in with once more."""
+    """Note another sign-in with a remembered browser."""
     device.user_agent, device.last_remote_addr, device.last_authenticated = _agent(request), address, now()
     device.save(update_fields=["user_agent", "last_remote_addr", "last_authenticated"])
 

@@ -20,13 +20,13 @@ from accounts.services import attempts, second_factor, security_questions
 from config.errors import Invalid
 
 ISSUER = "Skerry"
-"""What apps file the secret under."""
+"""The name under which apps file the secret."""
 WRONG = "The code is not right. Wait for the next one, and see that the clock of your phone is right."
 BEGIN_AGAIN = "That took too long, or was begun anew elsewhere. Begin again."
 
 
 class SecondFactorView(CopyPage, Confirmed, FormView):
-    """``/home/second-factor``: how things are, the secret that is being set up, and the code that confirms it."""
+    """``/home/second-factor``: whether it is on, the secret that is being set up, and the form for its code."""
 
     template_name = "second_factor.html"
     form_class = CodeForm
@@ -38,8 +38,8 @@ class SecondFactorView(CopyPage, Confirmed, FormView):
         except Invalid as error:
             return self._refused(form, error)
         if self.request.session.pop(SESSION_KEY, None) is not None:
-            # Its row has gone with those of all other browsers, which would end this session at the next page.
-            # This browser has shown the code, so it stays in, until it is closed.
+            # `confirm` deleted this browser's row with all others, which would end this session at the next page.
+            # This browser has given the code, so it stays signed in until it is closed.
             self.request.session.set_expiry(0)
         return render(self.request, "scratch_code.html", {"scratch": scratch})
 
@@ -65,7 +65,7 @@ class SecondFactorView(CopyPage, Confirmed, FormView):
 
 
 class BeginView(Page, Confirmed, View):
-    """``/home/second-factor/begin``: makes a secret, by way of the questions where these are not answered yet."""
+    """``/home/second-factor/begin``: makes a secret, after the security questions where these are not answered."""
 
     http_method_names = ["post", "options"]
     confirm_first = "second-factor"
@@ -73,7 +73,7 @@ class BeginView(Page, Confirmed, View):
     def post(self, request: HttpRequest) -> HttpResponse:
         try:
             second_factor.begin(actor_of(signed_in(request)))
-        except Invalid:  # the questions are all that it can lack
+        except Invalid:  # unanswered questions are the only reason
             back = urlencode({"next": reverse("second-factor")})
             return redirect(f"{reverse('security-questions')}?{back}")
         return redirect("second-factor")
@@ -93,7 +93,7 @@ class OffView(Page, Confirmed, View):
 
 
 def setup_uri(username: str, secret: str) -> str:
-    """What an app reads from the picture: ``otpauth://totp/…``."""
+    """The address that an app reads from the picture: ``otpauth://totp/…``."""
     return pyotp.TOTP(secret).provisioning_uri(name=username, issuer_name=ISSUER)
 
 

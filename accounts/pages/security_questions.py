@@ -43,7 +43,7 @@ FIELDS = {
     for number in NUMBERS
     for theirs, ours in (("question_id", "question"), ("response", "response"))
 }
-"""What fields the service names, and how they are called in the form."""
+"""The form's field names, by the names of the service's fields."""
 
 
 class SecurityQuestionsView(Page, Confirmed, RedirectURLMixin, FormView):
@@ -54,7 +54,7 @@ class SecurityQuestionsView(Page, Confirmed, RedirectURLMixin, FormView):
     next_page = "home"
 
     def get_initial(self) -> dict[str, Any]:
-        """The questions that are answered already, or else the first ones. Answers are never shown."""
+        """The questions that the user has answered, or else the first ones. Answers are never shown."""
         answered = sorted(questions.answered(actor_of(signed_in(self.request))))
         chosen = answered if len(answered) == len(NUMBERS) else list(questions.QUESTIONS)
         return {f"question_{number}": chosen[number] for number in NUMBERS}

@@ -1,4 +1,4 @@
-"""Who a session lets in: nobody whose browser was forgotten, and nobody who is suspended."""
+"""Sessions end where the browser was revoked, or the user or the account is suspended."""
 
 from typing import Any
 
@@ -12,12 +12,12 @@ from config.pages import PagesOnly
 
 
 class Backend(ModelBackend):
-    """Django's; a session of a suspended account is nobody's, and who signs in with a provider has no password."""
+    """Django's backend; sessions of suspended accounts have no user, and users of a provider have no password."""
 
     def authenticate(
         self, request: HttpRequest | None, username: str | None = None, password: str | None = None, **kwargs: Any
     ) -> User | None:
-        """Refused after all the work of checking, so that the time it takes tells nothing."""
+        """Refuse users of a provider only after the password check, so that the time it takes tells nothing."""
         user = super().authenticate(request, username=username, password=password, **kwargs)
         return user if user is not None and user.authentication_type == User.PASSWORD else None
 
@@ -29,7 +29,7 @@ class Backend(ModelBackend):
 
 
 class Devices(PagesOnly):
-    """Middleware: logs a browser out at its next page when it was revoked, as the API does it."""
+    """Middleware: logs a browser out at its next page after it was revoked, on a page or by the API."""
 
     def process_request(self, request: HttpRequest) -> None:
         device = request.session.get(SESSION_KEY)

@@ -19,7 +19,7 @@ MAX_LABEL_LENGTH = SSHKey._meta.get_field("label").max_length
 
 
 class SSHKeyForm(forms.Form):
-    """A public key, as in a file that ends in ``.pub``. What a key may be, the service says."""
+    """A public key, as in a file that ends in ``.pub``. The service checks it."""
 
     ssh_key = forms.CharField(
         required=False, label="Public key",
@@ -42,7 +42,7 @@ class NewSSHKeyView(Page, Confirmed, FormView):
     form_class = SSHKeyForm
 
     def dispatch(self, request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponse:
-        """Staff are on no account, and have no instances that a key could go to."""
+        """Answer staff 404: they are on no account, and have no instances for a key."""
         if request.user.is_authenticated and signed_in(request).account_id is None:
             raise Http404
         return super().dispatch(request, *args, **kwargs)

@@ -1,4 +1,4 @@
-"""Making personal access tokens. The one that was made is in the answer to its form, and nowhere else."""
+"""Making personal access tokens. The answer to the form shows the new token, and no other page does."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -29,12 +29,12 @@ LIFETIMES = {
     ON_A_DAY: "at the end of a day that I choose",
     NEVER: "never: until I revoke it",
 }
-"""Days that a token is good for, and what else can be chosen."""
+"""Lifetimes of a token in days, and the other choices, each with its label."""
 
 
 @dataclass(frozen=True, slots=True)
 class ScopeBox:
-    """A check box: a scope, what it means in plain words, and whether it is ticked."""
+    """A check box: a scope, the scope in plain words, and whether it is ticked."""
 
     scope: str
     meaning: str
@@ -42,7 +42,7 @@ class ScopeBox:
 
 
 class TokenForm(forms.Form):
-    """What a token is called, what it may do and until when. It says what the service would, of all at once."""
+    """A token's label, scopes and expiry. It reports all problems at once, in the words of the service."""
 
     label = forms.CharField(
         max_length=tokens.MAX_LABEL_LENGTH, help_text="What will use it, so that you know it again.",
@@ -79,7 +79,7 @@ class TokenForm(forms.Form):
         return now() + timedelta(days=int(chosen))
 
     def wanted_scopes(self) -> str:
-        """Those that were ticked, without those that another includes."""
+        """The ticked scopes, space-separated, without those that another includes."""
         ticked = self.cleaned_data["scopes"]
         return " ".join(
             scope for scope in ticked if not any(other != scope and includes([other], [scope]) for other in ticked)
@@ -104,7 +104,7 @@ class NewTokenView(CopyPage, Confirmed, FormView):
     form_class = TokenForm
 
     def dispatch(self, request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponse:
-        """Staff are on no account, so that a token of theirs would be good for nothing."""
+        """Answer staff 404: they are on no account, so that their tokens would be useless."""
         if request.user.is_authenticated and signed_in(request).account_id is None:
             raise Http404
         return super().dispatch(request, *args, **kwargs)

@@ -16,7 +16,7 @@ from accounts.pages import (
 )
 
 urlpatterns = [
-    path("", RedirectView.as_view(pattern_name="home")),  # who types the host's name alone looks for a page
+    path("", RedirectView.as_view(pattern_name="home")),  # for people who type the host's name alone
     path("login", login.LoginView.as_view(), name="login"),
     path("login/code", login.CodeView.as_view(), name="login-code"),
     path("login/external", external.StartView.as_view(), name="external"),
