@@ -1,4 +1,4 @@
-"""How the secrets of clients are kept."""
+"""The hash of the secrets of OAuth clients."""
 
 import hashlib
 
@@ -7,9 +7,9 @@ from django.utils.crypto import constant_time_compare
 
 
 class ClientSecretHasher(BasePasswordHasher):
-    """SHA-256. For secrets we make ourselves of 256 random bits, never for passwords.
+    """SHA-256. For secrets that the server makes of 256 random bits, never for passwords.
 
-    They cannot be guessed, so a slow hash would add nothing, but let anybody with a client id keep us busy.
+    Such secrets cannot be guessed: a slow hash would add nothing, but let anybody with a client id keep us busy.
     """
 
     algorithm = "client_secret_sha256"
@@ -31,4 +31,4 @@ class ClientSecretHasher(BasePasswordHasher):
         return False
 
     def harden_runtime(self, password: str, encoded: str) -> None:
-        """Nothing: it takes the same time always."""
+        """Do nothing: the check always takes the same time."""

@@ -1,4 +1,4 @@
-"""The contract's scopes, as the toolkit asks for them."""
+"""The contract's scopes, behind the toolkit's interface."""
 
 from typing import Any
 
@@ -10,7 +10,7 @@ from accounts.scopes import KNOWN, describe
 
 
 class ContractScopes(BaseScopes):
-    """Every client may ask for every scope; who asks for none gets none."""
+    """Every client may ask for every scope; a client that asks for none gets none."""
 
     def get_all_scopes(self) -> dict[str, str]:
         return {scope: describe(scope) for scope in sorted(KNOWN)}

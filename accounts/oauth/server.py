@@ -1,5 +1,5 @@
-"""What oauthlib is to serve: the authorization code and refresh token grants, if it is set so the implicit one,
-revocation and introspection. Nothing else."""
+"""The endpoints of oauthlib that are served: the authorization code and refresh token grants, the implicit grant
+where it is switched on, revocation and introspection. No others."""
 
 import re
 from typing import Any
@@ -25,19 +25,19 @@ class Server(WebApplicationServer):
 
     @property
     def response_types(self) -> dict:
-        """What may be asked for at ``/oauth/authorize``: codes, and tokens where OAUTH_IMPLICIT allows them."""
+        """The response types of ``/oauth/authorize``: codes, and tokens where OAUTH_IMPLICIT allows them."""
         return super().response_types | ({"token": self.implicit_grant} if settings.OAUTH_IMPLICIT else {})
 
     def validate_introspect_request(self, request: OAuthRequest) -> None:
-        """Who may ask about tokens: clients that keep a secret, and prove it."""
+        """Admit only confidential clients that authenticate by their secret."""
         self._raise_on_bad_method(request)
         if not self.request_validator.authenticate_confidential(request):
             raise InvalidClientError(request=request)
         self._raise_on_missing_token(request)
 
     def _raise_on_invalid_client(self, request: OAuthRequest) -> None:
-        """Who may revoke. The contract asks for ``client_id`` and ``token``, no secret: who holds a token may
-        end it. A secret that is sent has to be right all the same.
+        """Check the client of a revocation. The contract asks for ``client_id`` and ``token``, no secret: the
+        holder of a token may end it. A secret that is sent has to be right all the same.
         """
         validator = self.request_validator
         if validator.offers_secret(request):
@@ -49,7 +49,7 @@ class Server(WebApplicationServer):
 
 
 def require_s256(request: OAuthRequest) -> dict:
-    """Refuse PKCE's ``plain`` method, and what no SHA-256 can be, before anybody is asked to consent."""
+    """Refuse PKCE's ``plain`` method, and challenges that are no SHA-256, before a user is asked to consent."""
     challenge = request.code_challenge
     if challenge is None:
         return {}

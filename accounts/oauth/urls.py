@@ -1,4 +1,4 @@
-"""The endpoints of the OAuth server that are served."""
+"""The paths of the OAuth server's endpoints."""
 
 from django.urls import path
 

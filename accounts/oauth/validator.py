@@ -1,4 +1,4 @@
-"""The toolkit's request validator, made to keep the contract's rules and to be exact under concurrency."""
+"""The toolkit's request validator, with the contract's rules, and exact under concurrency."""
 
 import hashlib
 from datetime import datetime
@@ -34,7 +34,7 @@ def _takes_codes(client: OAuthClient) -> bool:
 
 
 def _given(token: dict) -> dict[str, Any]:
-    """What a spent code's row keeps of the tokens that were saved for it."""
+    """The values by which a spent code's row names the tokens that were saved for the code."""
     checksum = hashlib.sha256(token["access_token"].encode()).hexdigest()
     access = OAuthAccessToken.objects.get(token_checksum=checksum)
     family = OAuthRefreshToken.objects.filter(access_token=access).values_list("token_family", flat=True).first()
@@ -42,7 +42,7 @@ def _given(token: dict) -> dict[str, Any]:
 
 
 def _end_all_of(code: int) -> None:
-    """End the tokens that came of a code which was used once more (RFC 6749, 4.1.2), refreshed ones included."""
+    """End all tokens of a code that was used a second time (RFC 6749, 4.1.2), refreshed ones included."""
     spent = OAuthGrant.objects.filter(pk=code, spent=True).values("access_token_id", "token_family").first()
     if spent is not None:
         OAuthRefreshToken.revoke_family(spent["token_family"])
@@ -50,13 +50,13 @@ def _end_all_of(code: int) -> None:
 
 
 class Validator(OAuth2Validator):
-    """See the toolkit's. Clients that are not active are unknown everywhere (`OAuthClient.is_usable`)."""
+    """The toolkit's validator, to which inactive clients are unknown everywhere (`OAuthClient.is_usable`)."""
 
     def _load_application(self, client_id: str | None, request: OAuthRequest) -> OAuthClient | None:
-        """As the toolkit's, in one query with the account, which `is_usable` looks at."""
+        """As the toolkit's, in one query with the account, which `is_usable` reads."""
         held = request.client
         if not isinstance(held, OAuthClient) or held.client_id != client_id:
-            # PostgreSQL has no text with a NUL in it, and psycopg says so with an error
+            # PostgreSQL takes no text with a NUL in it: psycopg raises an error
             asked = "" if not client_id or "\x00" in client_id else client_id
             held = OAuthClient.objects.filter(client_id=asked).select_related("account").first()
         request.client = held if held is not None and held.is_usable(request) else None
@@ -70,16 +70,16 @@ class Validator(OAuth2Validator):
         """Whether the request is a confidential client's, with its secret."""
         return self.authenticate_client(request) and not is_public(request.client)
 
-    # --- What may be asked for ------------------------------------------------------------------------------
+    # --- Checks of requests ---------------------------------------------------------------------------------
 
     def is_pkce_required(self, client_id: str, request: OAuthRequest) -> bool:
-        """Of public clients. Confidential ones authenticate by their secret; PKCE is checked if they use it."""
+        """Only for public clients. Confidential clients authenticate by a secret; their PKCE is checked if used."""
         return is_public(request.client)
 
     def validate_redirect_uri(
         self, client_id: str, redirect_uri: str, request: OAuthRequest, *args: Any, **kwargs: Any
     ) -> bool:
-        """The toolkit would let a request add to the query of what is registered."""
+        """Exactly a registered address: the toolkit would let a request add parameters to its query."""
         return is_registered(redirect_uri, request.client.redirect_uris)
 
     def validate_response_type(
@@ -91,7 +91,7 @@ class Validator(OAuth2Validator):
         *args: Any,
         **kwargs: Any,
     ) -> bool:
-        """Tokens without a code are for public clients alone, which could not authenticate for one anyway."""
+        """Tokens without a code only for public clients, which could not authenticate to exchange a code anyway."""
         if response_type == TOKEN:
             return settings.OAUTH_IMPLICIT and is_public(client) and _takes_codes(client)
         return response_type == "code" and _takes_codes(client)
@@ -99,7 +99,7 @@ class Validator(OAuth2Validator):
     def validate_grant_type(
         self, client_id: str, grant_type: str, client: OAuthClient, request: OAuthRequest, *args: Any, **kwargs: Any
     ) -> bool:
-        """Only confidential clients refresh: nothing ties a public client's refresh token to that client."""
+        """Refreshing only for confidential clients: nothing ties a public client's refresh token to the client."""
         if grant_type == REFRESH_TOKEN and is_public(client):
             return False
         return grant_type in (AUTHORIZATION_CODE, REFRESH_TOKEN) and _takes_codes(client)
@@ -113,7 +113,7 @@ class Validator(OAuth2Validator):
         *args: Any,
         **kwargs: Any,
     ) -> bool:
-        """Separated by spaces or commas on their way in; `request` keeps them one by one."""
+        """Whether all scopes, which spaces or commas separate, are known. `request` keeps them one by one."""
         try:
             request.scopes = list(parse_scopes(" ".join(scopes)))
         except ValueError:
@@ -123,7 +123,7 @@ class Validator(OAuth2Validator):
     def is_within_original_scope(
         self, request_scopes: list[str], refresh_token: str, request: OAuthRequest, *args: Any, **kwargs: Any
     ) -> bool:
-        """Whether a refresh asks for no more than before. What it asks for is what the next one may."""
+        """Whether a refresh asks for no scopes beyond the token's. The new tokens get just the scopes asked for."""
         try:
             wanted = parse_scopes(" ".join(request_scopes))
         except ValueError:
@@ -140,7 +140,7 @@ class Validator(OAuth2Validator):
     def _create_authorization_code(
         self, request: OAuthRequest, code: dict[str, str], expires: datetime | None = None
     ) -> OAuthGrant:
-        # OpenID Connect's parameters, which nothing here reads: what a client sends for them is not kept.
+        # OpenID Connect's parameters, which nothing here reads: a client's values for them are not kept.
         request.nonce, request.claims, request.resource = "", {}, []
         return super()._create_authorization_code(request, code, expires)
 
@@ -149,9 +149,9 @@ class Validator(OAuth2Validator):
     ) -> bool:
         """Whether the code is the client's, has time left, and its user can still act.
 
-        A verifier for a code that was asked for without a challenge is refused: somebody took the challenge
-        out of the authorization request. The code's row is kept on `request`, so that the later checks are of
-        the same state, whatever another request with this code does meanwhile.
+        A verifier for a code without a challenge is refused: an attacker may have removed the challenge from the
+        authorization request. The code's row is kept on `request`, so that later checks read the same state,
+        whatever another request with this code does meanwhile.
         """
         grant = OAuthGrant.objects.filter(code=code, application=client).select_related("user__account").first()
         if grant is None or grant.is_expired() or not may_authorize(grant.user):
@@ -185,23 +185,23 @@ class Validator(OAuth2Validator):
     def validate_refresh_token(
         self, refresh_token: str, client: OAuthClient, request: OAuthRequest, *args: Any, **kwargs: Any
     ) -> bool:
-        """As the toolkit's, and the user can still act."""
+        """As the toolkit's, and whether the user can still act."""
         found = super().validate_refresh_token(refresh_token, client, request, *args, **kwargs)
         return found and may_authorize(request.user)
 
     def save_bearer_token(self, token: dict[str, Any], request: OAuthRequest, *args: Any, **kwargs: Any) -> None:
-        """Save the tokens and spend the code or refresh token they are for, all of it or nothing.
+        """Save the tokens and spend the code or refresh token that they are given for, all or nothing.
 
-        Of several requests with one code or one refresh token, the first to lock its row wins. The toolkit
-        would save tokens for all of them, and answer the losers with those of the winner, which it cannot:
-        they are not stored. Losing is using it twice, which ends all that came of it.
+        Of several requests with one code or one refresh token, the first to lock its row wins. The toolkit would
+        save tokens for all of them, and answer the losers with the winner's tokens, which is impossible here: only
+        checksums are stored. A loser has used the code or token twice, which ends all tokens that came of it.
 
         Raises `InvalidGrantError` for the losers.
         """
         if is_public(request.client):
             token.pop("refresh_token", None)
         if request.response_type == TOKEN:
-            # of the implicit grant: nothing is spent for it
+            # the implicit grant spends no code or token
             super().save_bearer_token(token, request, *args, **kwargs)
             return
         with transaction.atomic():
@@ -222,11 +222,11 @@ class Validator(OAuth2Validator):
     def introspect_token(
         self, token: str, token_type_hint: str | None, request: OAuthRequest, *args: Any, **kwargs: Any
     ) -> dict | None:
-        """What an access token is good for (RFC 7662, 2.2); None where it lets nobody in, or is not to be told of.
+        """The properties of an access token (RFC 7662, 2.2); None where it is invalid or not the client's to see.
 
-        A client is told of its own tokens and of those of other clients of its account: an API behind an app, of
-        the same makers. Of no other's, so that it cannot take a token that was given to another app for its own.
-        Refresh tokens and personal tokens are nothing that such an API should be sent.
+        A client sees its own tokens and those of other clients of its account: an API behind an app of the same
+        makers. It sees no others, so that it cannot take a token that was given to another app for its own. Refresh
+        tokens and personal tokens are None too: such an API should never receive one.
         """
         asker = request.client
         theirs = Q(application=asker)
@@ -264,4 +264,4 @@ class Validator(OAuth2Validator):
     def invalidate_authorization_code(
         self, client_id: str, code: str, request: OAuthRequest, *args: Any, **kwargs: Any
     ) -> None:
-        """Nothing: `save_bearer_token` did, in the transaction that saved the token."""
+        """Do nothing: `save_bearer_token` spent the code, in the transaction that saved the token."""

@@ -1,4 +1,4 @@
-"""Consent, and the endpoints that clients call themselves."""
+"""The consent page, and the endpoints that clients call themselves."""
 
 import base64
 import binascii
@@ -46,10 +46,10 @@ log = logging.getLogger(__name__)
 
 
 class AuthorizeView(Page, LoginRequiredMixin, OAuthLibMixin, TemplateResponseMixin, View):
-    """``/oauth/authorize``: GET asks the user, POST is the answer.
+    """``/oauth/authorize``: GET asks the user for consent, POST is the user's answer.
 
-    The form carries the parameters of the request, and the answer is checked as the request was: what is
-    granted is what the page said. Users are asked each time, whatever they granted before.
+    The form carries the parameters of the request, and the answer is checked as the request was: the user grants
+    just the scopes that the page showed. Users are asked each time, whatever they granted before.
     """
 
     template_name = "consent.html"
@@ -68,17 +68,17 @@ class AuthorizeView(Page, LoginRequiredMixin, OAuthLibMixin, TemplateResponseMix
     ) -> HttpResponse:
         if not may_authorize(request.user):
             return self._refuse("Your user cannot give apps access: it has no active account.", 403)
-        # oauthlib takes them from an address. Repeated ones are left for it to refuse.
+        # oauthlib reads the parameters from an address. It refuses repeated ones itself.
         query = urlencode([(name, value) for name in self.PARAMETERS for value in parameters.getlist(name)])
         uri = f"{request.path}?{query}"
         try:
             scopes, wish = self.get_oauthlib_core().server.validate_authorization_request(uri)
             return act(uri, scopes, wish)
         except FatalClientError as error:
-            # Who asks is unknown, or where to answer: the user is told, and sent nowhere.
+            # The client or its redirect address is unknown: the user sees an error page, and no redirect.
             return self._refuse(_reason(error), 400, error.description or error.error)
         except OAuth2Error as error:
-            # who asks for a token looks for it, and for errors, behind the # of the address
+            # a client that asks for a token reads it, and errors too, behind the # of the address
             back = add_params_to_uri(error.redirect_uri, error.twotuples, fragment=error.response_type == TOKEN)
             return HttpResponseRedirect(back)
 
@@ -86,7 +86,7 @@ class AuthorizeView(Page, LoginRequiredMixin, OAuthLibMixin, TemplateResponseMix
         client = wish["request"].client
         context = {
             "name": _shown(client),
-            # on this very site, whatever SITE_URL says: the page's policy shows no other pictures
+            # on this very site, whatever SITE_URL says: the page's policy allows no other pictures
             "picture": f"/v4/account/oauth-clients/{client.client_id}/thumbnail" if client.thumbnail else None,
             "site": urlsplit(wish["redirect_uri"]).netloc,
             "allowances": describe_all(scopes),
@@ -110,15 +110,15 @@ class AuthorizeView(Page, LoginRequiredMixin, OAuthLibMixin, TemplateResponseMix
 
 
 def _shown(client: OAuthClient) -> str:
-    """What users are to know the app by: its name, or its id where nothing of that can be seen."""
+    """The app's name for users: the client's name, or its id where the name has no visible character."""
     seen = any(letter.isprintable() and not letter.isspace() for letter in client.name)
     return client.name if seen else client.client_id
 
 
 def _reason(error: FatalClientError) -> str:
-    """What a user is told of a request that no app is known to have made."""
+    """The message to a user about a request without a known client or redirect address."""
     if isinstance(error, (InvalidClientIdError, MissingClientIdError)):
-        # a NUL is in no id, and PostgreSQL would say so with an error
+        # no id has a NUL in it, and PostgreSQL would refuse one with an error
         asked = (error.client_id or "").replace("\x00", "")
         rows = OAuthClient.objects.select_related("account")
         client = rows.only("name", "client_id", "status", "account__is_active").filter(client_id=asked).first()
@@ -131,10 +131,10 @@ def _reason(error: FatalClientError) -> str:
 
 
 def csrf_failure(request: HttpRequest, reason: str = "") -> HttpResponse:
-    """A form that is not of this session: mostly of a page that was open while somebody signed in or out elsewhere.
+    """The answer to a form of another session, mostly of a page that stayed open during a sign-in or sign-out.
 
-    It leads back to the page, with all that an app asked for in its address, and so to a new form. One that comes
-    from another site is mostly of this one, whose operator has not said how browsers name it: page and log say how.
+    The answer leads back to the page, with the app's parameters in its address, and so to a new form. Forms from
+    another site are mostly of this one, whose operator has not set how browsers reach it: page and log say how.
     """
     if reason.startswith(OTHER_SITE):
         return _refuse_origin(request)
@@ -146,7 +146,7 @@ def csrf_failure(request: HttpRequest, reason: str = "") -> HttpResponse:
 
 
 OTHER_SITE = ("Origin checking failed", "Referer checking failed")
-"""How Django's reasons begin for what came from a page that is not known to be ours."""
+"""The beginnings of Django's reasons for forms from an unknown site."""
 
 
 def _refuse_origin(request: HttpRequest) -> HttpResponse:
@@ -163,7 +163,7 @@ def _refuse_origin(request: HttpRequest) -> HttpResponse:
 
 
 def _origin_of(referer: str) -> str:
-    """The part of an address that says whose it is. The rest may hold a secret, which no log is to have."""
+    """Scheme and host of an address. The rest may hold a secret, which must not get into a log."""
     found = re.match(r"https?://[^/?#@]+", referer)
     return found[0] if found else ""
 
@@ -173,10 +173,11 @@ CLIENT_ID = re.compile("[0-9a-f]{20}")
 
 @method_decorator((csrf_exempt, sensitive_post_parameters()), name="dispatch")
 class Endpoint(OAuthLibMixin, View):
-    """What clients call: POST, form or multipart, all in the body, and JSON in return.
+    """An endpoint for clients: POST with all parameters in the body, form or multipart, and JSON in return.
 
-    Requests that are refused count for the client at its address, and for the address. Where there were too many of
-    them, all wait. Not for the client wherever it is: then anybody who knows its id could shut it out.
+    Refused requests count for the client at its address, and for the address alone. After too many, all requests of
+    either answer 429 for a while. None count for the client at every address: then anybody who knows its id could
+    shut it out.
     """
 
     http_method_names = ["post", "options"]
@@ -189,7 +190,7 @@ class Endpoint(OAuthLibMixin, View):
         if request.META.get("QUERY_STRING"):
             return self._refuse("URL query parameters are not allowed")
         if repeated:
-            # RFC 6749, 3.2. Which of them counts would be for each part of the server to guess.
+            # RFC 6749, 3.2. Else each part of the server would choose for itself which value counts.
             return self._refuse("A parameter is repeated.")
         network = network_of(request)
         counted = {"oauth_failures": f"{_claimed_id(request)}@{network}", "oauth_failures_address": network}
@@ -213,12 +214,12 @@ class Endpoint(OAuthLibMixin, View):
         )
 
     def respond(self, request: HttpRequest) -> tuple:
-        """oauthlib's answer: address, headers, body, status."""
+        """Return oauthlib's answer: address, headers, body, status."""
         raise NotImplementedError
 
 
 def _claimed_id(request: HttpRequest) -> str:
-    """The client that the request says it is of, empty where that can be none."""
+    """The client id that the request claims, in its header or body; empty where that is no possible id."""
     scheme, _, credentials = request.META.get("HTTP_AUTHORIZATION", "").partition(" ")
     claimed = request.POST.get("client_id", "")
     if scheme.lower() == "basic":
@@ -244,7 +245,7 @@ class RevokeView(Endpoint):
 
 
 class IntrospectView(Endpoint):
-    """``/oauth/introspect``: tells an API what an access token it was sent is good for (RFC 7662)."""
+    """``/oauth/introspect``: tells an API the properties of an access token that it received (RFC 7662)."""
 
     def respond(self, request: HttpRequest) -> tuple:
         core = self.get_oauthlib_core()
