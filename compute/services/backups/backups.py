@@ -1,4 +1,4 @@
-"""The backups of an instance: enabling and cancelling them, snapshots, and what there is to restore from."""
+"""The backups of an instance: enabling and cancelling them, taking snapshots, and listing the backups."""
 
 from dataclasses import dataclass
 from datetime import date
@@ -28,7 +28,7 @@ NOT_ENABLED = "Backups are not enabled for this compute."
 
 @dataclass(frozen=True, slots=True)
 class Listing:
-    """What an instance has of backups. Those that failed are in none of these, and are found by their id."""
+    """The backups of an instance but those that failed, which are found by their id alone."""
 
     automatic: list[Backup]
     current: Backup | None
@@ -56,7 +56,7 @@ def listing(instance: Instance) -> Listing:
 
 @transaction.atomic
 def enable(actor: Actor, instance: Instance) -> None:
-    """Let the instance have backups; no change where it has. Raises `Invalid` for a type without them."""
+    """Enable backups of the instance; no change where they are. Raises `Invalid` for a type without backups."""
     locked = lock_any(instance)
     if locked.backups_enabled:
         return
@@ -68,10 +68,10 @@ def enable(actor: Actor, instance: Instance) -> None:
 
 @transaction.atomic
 def cancel(actor: Actor, instance: Instance) -> None:
-    """End the backups of the instance and delete all there are, those that failed too. Its schedule is forgotten.
+    """Disable backups of the instance, clear their schedule and delete all of its backups, failed ones too.
 
-    One that is being made is given up by its job. Raises `Busy` while the instance, or another one from a backup of
-    it, is being restored; `Invalid` where backups are not enabled.
+    A backup in progress is given up by its job. Raises `Busy` while the instance, or another instance from one of
+    its backups, is being restored; `Invalid` where backups are not enabled.
     """
     locked = lock_any(instance)
     if not locked.backups_enabled:
@@ -96,7 +96,7 @@ def cancel(actor: Actor, instance: Instance) -> None:
 
 @transaction.atomic
 def delete(actor: Actor, backup: Backup) -> None:
-    """Delete one backup with what is kept of it: for staff. Raises `Invalid` while it is being made."""
+    """Delete one backup with its archives, for staff. Raises `Invalid` while the backup is being made."""
     locked = lock_any(backup.instance)
     found = lock(Backup.objects.filter(pk=backup.pk), to_delete=True)
     if found.status in Backup.IN_PROGRESS:
@@ -110,7 +110,7 @@ def delete(actor: Actor, backup: Backup) -> None:
 
 
 def _is_read(backups: list[Backup]) -> bool:
-    """Whether a restore from one of these lives. Their rows are locked: none begins meanwhile."""
+    """Whether a live job restores one of these backups. Their rows are locked: no restore begins meanwhile."""
     ids = [backup.pk for backup in backups]
     return Job.objects.filter(kind__in=RESTORING, state__in=Job.LIVE, data__backup__in=ids).exists()
 
@@ -120,9 +120,9 @@ def _is_read(backups: list[Backup]) -> bool:
 
 @transaction.atomic
 def snapshot(actor: Actor, instance: Instance, label: str) -> Backup:
-    """Take a backup now, which replaces the snapshot before it when it is complete.
+    """Take a snapshot now, which replaces the previous snapshot when it is complete.
 
-    Raises `Invalid` where backups are not enabled, there is nothing to keep or the host is under maintenance;
+    Raises `Invalid` where backups are not enabled, there are no disks to back up or the host is under maintenance;
     `Busy` while another job of the instance lives.
     """
     locked = lock_any(instance)
@@ -132,7 +132,7 @@ def snapshot(actor: Actor, instance: Instance, label: str) -> Backup:
 
 
 def take(actor: Actor, locked: Instance, kind: str, **fields: Any) -> Backup:
-    """Insert a backup of what the locked instance is now, and the job of this `kind` that makes it.
+    """Insert a backup of the locked instance as it is now, and enqueue the job of this `kind` that makes it.
 
     `fields` are columns of the backup. Raises as `snapshot` does. In the caller's transaction.
     """
@@ -144,7 +144,7 @@ def take(actor: Actor, locked: Instance, kind: str, **fields: Any) -> Backup:
     content = content_of(locked, disks, key)
     backup.disks, backup.profiles = content["disks"], content["profiles"]
     backup.configs = [profile["label"] for profile in backup.profiles]
-    # first, since it refuses while another job lives, one that makes a disk for instance
+    # first, since `enqueue` refuses while another job lives, for instance one that makes a disk
     data = BackupData(backup_id=key, disk_ids=[disk.pk for disk in disks])
     enqueue(kind, locked, actor, data=data, secondary=backup_ref(backup))
     if not backup.archives:
@@ -154,9 +154,9 @@ def take(actor: Actor, locked: Instance, kind: str, **fields: Any) -> Backup:
 
 
 def take_automatic(instance: Instance, day: date, window: str) -> Backup | None:
-    """Take the automatic backup of a day; None where the instance has that one, or another schedule, by now.
+    """Take the automatic backup of a day; None where that backup exists, or the schedule has changed, by now.
 
-    On the weekday of the schedule it is the weekly one. Raises as `snapshot` does. In the caller's transaction.
+    On the scheduled weekday it is the weekly backup. Raises as `snapshot` does. In the caller's transaction.
     """
     locked = lock_any(instance)
     todays = Backup.objects.filter(instance=locked, type=Type.AUTOMATIC, day=day).exclude(
@@ -172,4 +172,4 @@ def take_automatic(instance: Instance, day: date, window: str) -> Backup | None:
 
 D = Instance.Day
 WEEKDAYS = (D.MONDAY, D.TUESDAY, D.WEDNESDAY, D.THURSDAY, D.FRIDAY, D.SATURDAY, D.SUNDAY)
-"""As `date.weekday` counts them."""
+"""In the order of `date.weekday`."""

@@ -1,7 +1,7 @@
-"""What a backup holds of an instance, as JSON, and the rows that come of it where it is restored.
+"""The content of a backup as JSON, and the rows that a restore makes of it.
 
-A job carries it along, since its backup may be superseded meanwhile: ``{"disks": […], "profiles": […]}``, as the
-columns of `Backup`.
+``{"disks": […], "profiles": […]}``, as the columns of `Backup`. A restore's job carries a copy of it, since the
+backup may be superseded meanwhile.
 """
 
 from collections.abc import Mapping, Sequence
@@ -27,15 +27,15 @@ Keys = Mapping[str, Sequence[int]]
 
 @dataclass(frozen=True, slots=True)
 class RestoredRows:
-    """The rows that an instance gets, in the order they are inserted."""
+    """The rows that a restore gives an instance, in the order of insertion."""
 
     disks: list[Disk]
     configs: list[Config]
     devices: list[ConfigDevice]
     image: str | None
-    """What the first disk was deployed from, if that is still there."""
+    """The image that the first disk was deployed from, if the image still exists."""
     boots: Config | None
-    """The profile that was booted last, else the first that is no rescue's; None where there is none."""
+    """The profile that was booted last, else the first that is not a rescue's; None without such a profile."""
 
     @property
     def rows(self) -> list[Model]:
@@ -46,7 +46,7 @@ class RestoredRows:
 
 
 def content_of(instance: Instance, disks: list[Disk], backup_id: int) -> dict[str, Any]:
-    """What a backup holds of these disks and of the instance's profiles, but a rescue's. Volumes are not kept."""
+    """The content of a backup: these disks, and the instance's profiles but a rescue's. Volumes are left out."""
     positions = {disk.pk: position for position, disk in enumerate(disks)}
     configs = instance.configs.filter(rescue=False).order_by("pk").prefetch_related("devices")
     return {
@@ -56,7 +56,7 @@ def content_of(instance: Instance, disks: list[Disk], backup_id: int) -> dict[st
 
 
 def _kept(disk: Disk, archive: str) -> dict[str, Any]:
-    """What is on a swap disk is not kept."""
+    """A disk as the content describes it. A swap disk has no archive: its data is not kept."""
     swap = disk.filesystem == Disk.Filesystem.SWAP
     return {
         "label": disk.label,
@@ -80,7 +80,7 @@ def _profile(config: Config, positions: dict[int, int], booted: bool) -> dict[st
 
 
 def draw_row_keys(content: Content) -> dict[str, list[int]]:
-    """The keys of all rows that `rows_of` makes: the names of the disks derive from theirs."""
+    """Draw the keys of all rows that `rows_of` makes. The names of disks derive from their keys."""
     slots = sum(len(profile["devices"]) for profile in content["profiles"])
     return {
         "disks": _draw(Disk, len(content["disks"])),
@@ -90,17 +90,17 @@ def draw_row_keys(content: Content) -> dict[str, list[int]]:
 
 
 def archives_of(content: Content, keys: Keys) -> dict[int, str | None]:
-    """For each disk, by its key, what it is made of; None for one that is made empty."""
+    """The archive that each disk is made from, by the disk's key; None for a disk that is made empty."""
     return {key: kept["archive"] for key, kept in zip(keys["disks"], content["disks"], strict=True)}
 
 
 def vlans_kept(content: Content) -> set[str]:
-    """The VLANs that the profiles are on."""
+    """The labels of the VLANs that the profiles in the content are on."""
     return {label for profile in content["profiles"] for label in vlans_in(profile["interfaces"])}
 
 
 def rows_of(content: Content, instance: Instance, keys: Keys) -> RestoredRows:
-    """Rows like those that were kept, under these keys. They name no image or kernel that is gone."""
+    """Unsaved rows for the content, under these keys. They name no image or kernel that is gone."""
     wanted = {kept["image"] for kept in content["disks"]} - {None}
     images = set(Image.objects.filter(pk__in=wanted).values_list("pk", flat=True))
     disks = [
@@ -131,7 +131,7 @@ def rows_of(content: Content, instance: Instance, keys: Keys) -> RestoredRows:
 
 
 def insert_rows(content: Content, instance: Instance, keys: Keys) -> RestoredRows:
-    """Insert the rows, of disks that are still to be made; VLANs that the profiles name come into being."""
+    """Insert the rows, before the disks themselves are made, and the VLANs that the profiles name."""
     restored = rows_of(content, instance, keys)
     bring_vlans(instance.account_id, instance.region_id, vlans_of(restored.configs))
     if restored.rows:

@@ -1,6 +1,6 @@
-"""What changes in our tables when a backup is complete or was given up, and the end of those that are superseded.
+"""Recording the outcome of backups, complete or given up, and discarding the backups that are superseded.
 
-All of it runs in the transaction that settles what made it true. The instance's row is locked before its backups.
+All of it runs in the caller's transaction, which settles the cause. The instance is locked before its backups.
 """
 
 from collections.abc import Iterable
@@ -19,14 +19,14 @@ S = Backup.Status
 Rotation = Backup.Rotation
 
 RESTORING = ("restore", "provision_from_backup")
-"""The kinds of job that read archives of the backup which their data names."""
+"""The kinds of job that read the archives of the backup named in their data."""
 
 
 def discard(backups: Iterable[Backup], actor: Actor, event: Event | None = None) -> Job | None:
-    """Delete the rows of backups, and enqueue the job that deletes what is kept of them; None where nothing is.
+    """Delete the rows of backups, and enqueue the job that deletes their archives; None where they have none.
 
-    `event` is the one that the job goes on with; a rotation has none. A restore that still reads one of them is
-    waited for by the job; no other can begin, since the row is gone. No job may be making any of these.
+    The job goes on with `event`; a rotation has none. The job waits for a restore that reads one of the backups;
+    no other restore can begin, since the row is gone. No job may be making any of these backups.
     """
     gone = list(backups)
     Backup.objects.filter(pk__in=[backup.pk for backup in gone]).delete()
@@ -43,9 +43,9 @@ def discard_all(instance: Instance) -> None:
 
 
 def keep(backup: Backup) -> None:
-    """Note that a backup is complete, and discard what it replaces.
+    """Mark a backup as successful, and discard the backups that it replaces.
 
-    Where backups were cancelled while its last disk was saved, it is given up and discarded itself.
+    Where backups were cancelled while its last disk was saved, the backup itself is discarded.
     """
     instance = _lock_row(backup)
     platform = Actor.platform(backup.account_id)
@@ -59,7 +59,7 @@ def keep(backup: Backup) -> None:
 
 
 def give_up(backup: Backup, message: str, aborted: bool) -> None:
-    """Note that a backup did not come about; nothing is kept of it. `aborted` where somebody asked for that."""
+    """Mark a backup in progress as failed, or with `aborted` as aborted by a user; none of its data is kept."""
     instance = _lock_row(backup)
     status = S.USER_ABORTED if aborted or not instance.backups_enabled else S.FAILED
     going = Backup.objects.filter(pk=backup.pk, status__in=Backup.IN_PROGRESS)
@@ -73,17 +73,17 @@ def refresh_available(instance: Instance) -> None:
 
 
 def _superseded(backup: Backup) -> list[Backup]:
-    """The complete backups that this one takes the place of.
+    """The complete backups that `backup` replaces.
 
-    A snapshot replaces the snapshot, a daily backup the daily one. A weekly one makes the weekly before it the
-    biweekly one, which in turn replaces that.
+    A snapshot replaces the snapshot, a daily backup the daily one. A weekly backup turns the previous weekly one
+    into the biweekly one, which in turn replaces the previous biweekly one.
     """
     others = Backup.objects.filter(instance=backup.instance_id, type=backup.type, status=S.SUCCESSFUL)
     others = others.exclude(pk=backup.pk)
     if backup.rotation == Rotation.WEEKLY:
         gone = list(others.filter(rotation=Rotation.BIWEEKLY))
         weekly = list(others.filter(rotation=Rotation.WEEKLY).order_by("-pk").values_list("pk", flat=True))
-        # there is one, or none: should there be more, the newest is kept
+        # at most one is expected; should there be more, the newest is kept
         gone += list(others.filter(pk__in=weekly[1:]))
         Backup.objects.filter(pk__in=weekly[:1]).update(rotation=Rotation.BIWEEKLY)
         return gone
@@ -91,7 +91,7 @@ def _superseded(backup: Backup) -> list[Backup]:
 
 
 def _forget_failures(backup: Backup) -> None:
-    """Delete the rows of backups that failed long ago; nothing is kept of them."""
+    """Delete the rows of backups that failed more than BACKUPS_FAILED_KEPT days ago, whose data was not kept."""
     failed = Backup.objects.filter(instance=backup.instance_id, status__in=Backup.GIVEN_UP)
     failed.filter(created__lt=Now() - timedelta(days=settings.BACKUPS_FAILED_KEPT)).delete()
 

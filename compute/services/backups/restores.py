@@ -1,4 +1,4 @@
-"""Restoring backups into an instance that is there."""
+"""Restoring backups into an existing instance."""
 
 from dataclasses import replace
 
@@ -25,9 +25,9 @@ NOT_AVAILABLE = "The backup is not available."
 def restore(actor: Actor, backup: Backup, compute_id: int, overwrite: bool = False) -> Job:
     """Add the disks and profiles of a backup to an instance of the account; with `overwrite` in place of its own.
 
-    One that runs goes on running, unless it is overwritten: then it is shut down, and `offline` afterwards. Raises
-    `Invalid` on ``compute_id`` where there is no such instance, it is in another region than the backup, or has no
-    disk space for it; `Denied` there if the actor may only read it; `Busy` while a job of it lives.
+    A running instance goes on running; with `overwrite` it is shut down, and `offline` afterwards. Raises `Invalid`
+    on ``compute_id`` where there is no such instance, it is in another region than the backup, or lacks disk space
+    for it; `Denied` there if the actor may only read the instance; `Busy` while a job of the instance lives.
     """
     lock_account(actor.account_id)  # before the instance, for the VLANs that the profiles may bring
     target = lock_idle(_target(actor, compute_id))
@@ -41,7 +41,7 @@ def restore(actor: Actor, backup: Backup, compute_id: int, overwrite: bool = Fal
     check_place(kept, target.region_id, "compute_id", problems)
     check_vlans(target.account_id, target.region, vlans_kept(kept.content), "compute_id", problems)
     problems.raise_any()
-    # also where the profiles come later: they count from now on
+    # with `overwrite` the profiles come later, but their VLANs count from now on
     bring_vlans(target.account_id, target.region_id, vlans_kept(kept.content))
     keys = draw_row_keys(kept.content)
     data = RestoreData(
@@ -52,7 +52,7 @@ def restore(actor: Actor, backup: Backup, compute_id: int, overwrite: bool = Fal
         overwrite=overwrite,
     )
     if overwrite:
-        # what is booted again should it fail before anything is lost, and what is to go
+        # the profile to boot again should the job fail before data is lost, and the disks and profiles to delete
         data = replace(
             data,
             running=target.status == Status.RUNNING,
@@ -64,7 +64,7 @@ def restore(actor: Actor, backup: Backup, compute_id: int, overwrite: bool = Fal
         data = replace(data, off_status=Status.STOPPED)
     job = enqueue("restore", target, actor, data=data, secondary=backup_ref(kept))
     if overwrite:
-        # the new rows come to be when the last of these is gone: together they might not fit the type
+        # the job inserts the new rows when the last old disk is gone: together they might not fit the type
         target.disks.update(status=Disk.Status.DELETING)
     else:
         before = vlans_of(target.configs.all())
@@ -82,12 +82,12 @@ def _target(actor: Actor, compute_id: int) -> Instance:
 
 
 def lock_backup(backups: QuerySet[Backup]) -> Backup | None:
-    """The only one of these backups, if it is complete, locked: it is not discarded in this transaction's time."""
+    """Lock the only one of these backups, and return it if it is complete: nobody discards it meanwhile."""
     found = backups.select_for_update(of=("self",)).first()
     return found if found and found.status == Backup.Status.SUCCESSFUL else None
 
 
 def check_place(backup: Backup, region_id: str, field: str, problems: Problems) -> None:
-    """Note on `field` that the backup cannot be restored in this region."""
+    """Note on `field` where the backup is of another region than this one."""
     if backup.region_id != region_id:
         problems.add(field, f"The backup can be restored in the region {backup.region_id} only.")

@@ -1,4 +1,4 @@
-"""Automatic backups: who gets which day and window, and whose backup is due. For the clock."""
+"""Automatic backups: choosing the days and windows of instances, and taking the backups due. For the clock."""
 
 import logging
 from collections import Counter
@@ -21,14 +21,14 @@ from config.errors import DomainError
 log = logging.getLogger(__name__)
 
 MOST_AT_ONCE = 500
-"""How many instances one look takes; the next comes soon."""
+"""Instances that one run handles; the next run comes soon."""
 WINDOWS = tuple(window.value for window in Instance.Window if window != Instance.Window.SCHEDULING)
 
 
 def look(moment: datetime | None = None) -> int:
-    """Choose the schedules that are left to the platform, and take the backups that are due; returns how many.
+    """Choose the schedules that are left to the platform, and enqueue the backups due; returns how many backups.
 
-    `moment` is the time, by default the database's. Any number of clocks may look at once.
+    `moment` is the time, by default the database's. Any number of clocks may run this at once.
     """
     moment = (moment or _clock()).astimezone(UTC)
     choose_schedules()
@@ -39,7 +39,7 @@ def look(moment: datetime | None = None) -> int:
 
 
 def choose_schedules() -> int:
-    """Give instances the windows and days that the fewest others of their region have; returns how many."""
+    """Give unscheduled instances the least used window and day of their region; returns how many instances."""
     waiting = Instance.objects.filter(UNSCHEDULED).order_by("pk")[:MOST_AT_ONCE]
     load: dict[str, tuple[Counter[str], Counter[str]]] = {}
     chosen = 0
@@ -54,7 +54,7 @@ def choose_schedules() -> int:
 
 
 def _load(instance: Instance, column: str) -> Counter[str]:
-    """How many instances of the same region have each value."""
+    """The number of instances of the same region with backups, by their value of the column."""
     rows = Instance.objects.filter(region=instance.region_id, backups_enabled=True)
     return Counter(dict(rows.order_by().values_list(column).annotate(number=Count("pk"))))
 
@@ -65,7 +65,7 @@ def _least(load: Counter[str], values: tuple[str, ...]) -> str:
 
 @transaction.atomic
 def _choose(instance: Instance, window: str, day: str) -> bool:
-    """Set what is unset, unless somebody else just did."""
+    """Set the columns that are unset, unless the schedule has changed since the instance was read."""
     before = {"backups_window": instance.backups_window, "backups_day": instance.backups_day}
     unset = [name for name, value in before.items() if value in (None, SCHEDULING)]
     instance.backups_window = window if "backups_window" in unset else instance.backups_window
@@ -81,16 +81,16 @@ def _choose(instance: Instance, window: str, day: str) -> bool:
 
 
 def take_due(moment: datetime) -> int:
-    """Enqueue the backup of each instance in whose window `moment` (UTC) is and that has none of that day yet.
+    """Enqueue the backup of each instance whose window contains `moment` (UTC) and that has no backup of the day.
 
-    Who is busy is asked again until the window ends. Returns how many were enqueued.
+    A busy instance is tried again until the window ends. Returns the number of backups enqueued.
     """
     window, day = f"W{moment.hour // 2 * 2}", moment.date()
     return sum(_take(instance, day, window) for instance in due(window, day)[:MOST_AT_ONCE])
 
 
 def due(window: str, day: date) -> QuerySet[Instance]:
-    """The instances that are free to be backed up and have to be. Those that failed too often today are not."""
+    """The idle instances that still need their backup of the day; not those where it failed BACKUPS_TRIES times."""
     todays = Backup.objects.filter(instance=OuterRef("pk"), type=Backup.Type.AUTOMATIC, day=day)
     failed = todays.filter(status__in=Backup.GIVEN_UP).order_by().values("instance")
     tries = Coalesce(Subquery(failed.annotate(number=Count("pk")).values("number")), 0)
@@ -116,7 +116,7 @@ def _take(instance: Instance, day: date, window: str) -> bool:
         with transaction.atomic():
             return take_automatic(instance, day, window) is not None
     except DomainError as error:
-        # somebody was quicker; the next look comes soon, and the others must not wait for this one
+        # the instance has just become busy or gone; the next run comes soon, and the others must not wait for it
         log.info("no backup of %s yet: %s", instance.pk, error)
         return False
 

@@ -1,11 +1,11 @@
-"""Whether an instance has backups, and when: the columns of its row, which the caller writes."""
+"""The backup settings of an instance: columns of its row, which the caller writes."""
 
 from typing import Any
 
 from compute.models import Instance, InstanceType
 
 SCHEDULING = Instance.Day.SCHEDULING
-"""What a day and a window read until the platform has chosen them."""
+"""The value of a day and a window until the platform has chosen them."""
 NOT_OFFERED = "Backups are not offered for this type."
 OFF = {
     "backups_enabled": False, "backups_available": False, "backups_day": None, "backups_window": None,
@@ -15,14 +15,14 @@ OFF = {
 
 
 def is_offered(plan: InstanceType) -> bool:
-    """Whether instances of this type can have backups: those that have no price for them cannot."""
+    """Whether instances of this type can have backups: types without a price for them cannot."""
     return plan.backup_price_monthly is not None
 
 
 def switch_on(instance: Instance) -> list[str]:
-    """Set the columns of an instance that is to have backups, and return their names.
+    """Set the columns of an instance that is to have backups, and return the columns' names.
 
-    What its schedule leaves open the platform chooses soon; it reads ``Scheduling`` until then.
+    A day or window that is not given reads ``Scheduling`` until the platform has chosen it, which is soon.
     """
     instance.backups_enabled = True
     instance.backups_day = instance.backups_day or SCHEDULING
@@ -31,9 +31,9 @@ def switch_on(instance: Instance) -> list[str]:
 
 
 def scheduled(instance: Instance, given: dict[str, Any]) -> dict[str, Any]:
-    """The columns that a client changes, where it leaves the schedule to the platform with null or ``Scheduling``.
+    """The given columns, with a day or window that the client leaves to the platform (null, ``Scheduling``) set.
 
-    They read ``Scheduling`` then if backups are enabled, and else nothing.
+    It is ``Scheduling`` if backups are enabled, else None.
     """
     nobody = SCHEDULING if instance.backups_enabled else None
     names = ("backups_day", "backups_window")
