@@ -7,8 +7,8 @@ from config.errors import Invalid
 def boot_config(instance: Instance, config_id: int | None = None) -> Config:
     """The profile to boot: the one asked for, else the last booted, else the only one.
 
-    That of a rescue is booted only if it is asked for: what boots next leaves the rescue. Raises `Invalid`: on
-    ``config_id`` when it is not a profile of this instance, without a field when none can be determined.
+    A rescue's profile is booted only if `config_id` names it: other boots leave the rescue. Raises `Invalid`: on
+    ``config_id`` when it is not a profile of this instance, without a field when no profile can be determined.
     """
     configs = {config.pk: config for config in instance.configs.all()}
     if config_id is not None:

@@ -1,7 +1,7 @@
-"""Disk space of an instance: what its type has, and what they take or are about to take.
+"""Disk space of an instance: what its type allows, and what its disks take or are about to take.
 
-Whoever adds a disk or lets one grow asks here, under the lock of the instance's row that `lock_idle` takes, and
-keeps it until the job is in the table. So of two requests at once the second sees what the first one took.
+A service that adds a disk or grows one asks here under the instance's row lock (`lock_idle`), and keeps the lock
+until its job is in the table. So of two requests at once the second sees the space that the first one took.
 """
 
 from compute.jobs.data import DiskResizeData, MoveData
@@ -14,9 +14,9 @@ RESIZING: dict[str, type[DiskResizeData] | type[MoveData]] = {
 
 
 def taken(instance: Instance) -> int:
-    """MB that the disks of an instance take, those not ready or being deleted included.
+    """MB that all disks of the instance take, those not ready or being deleted included.
 
-    One that a job resizes counts with the larger of its two sizes.
+    A disk that a job resizes counts with the larger of its two sizes.
     """
     sizes = dict(instance.disks.values_list("pk", "size"))
     jobs = Job.objects.filter(instance=instance, finished_at=None, kind__in=RESIZING)
@@ -28,7 +28,7 @@ def taken(instance: Instance) -> int:
 
 
 def left(instance: Instance) -> int:
-    """MB that more disks may take; none where they are over already."""
+    """MB that further disks may take; 0 where the disks exceed the type already."""
     return max(0, instance.type.disk - taken(instance))
 
 

@@ -1,4 +1,4 @@
-"""Names of the DNS as customers write them (RFC 1035), and times that zones may have."""
+"""DNS names as customers write them (RFC 1035), and the times that zones may have."""
 
 import re
 from functools import cache
@@ -8,9 +8,9 @@ from publicsuffixlist import PublicSuffixList
 VALID_SECONDS = (
     0, 300, 3600, 7200, 14400, 28800, 57600, 86400, 172800, 345600, 604800, 1209600, 2419200,
 )  # fmt: skip
-"""What zones and records may have; 0 is the platform's default. Whatever lies between is rounded up."""
+"""The valid times of zones and records; 0 is the platform's default. Times in between are rounded up."""
 DEFAULTS = {"expire_sec": 1209600, "refresh_sec": 14400, "retry_sec": 14400, "ttl_sec": 86400}
-"""What 0 stands for, in seconds."""
+"""The defaults that 0 stands for, in seconds."""
 MAX_NAME_LENGTH = 253
 MAX_LABEL_LENGTH = 63
 
@@ -21,7 +21,7 @@ _NAME_LABEL = re.compile(r"(?!-)[A-Za-z0-9_-]{1,63}(?<!-)", re.ASCII)
 
 
 def is_zone(name: str) -> bool:
-    """Whether this can be a domain of the platform's."""
+    """Whether the name can be a domain on the platform."""
     return (
         len(name) <= MAX_NAME_LENGTH
         and ZONE.fullmatch(name) is not None
@@ -37,7 +37,7 @@ def is_suffix(name: str) -> bool:
 
 @cache
 def _suffixes() -> PublicSuffixList:
-    # of registries alone: those of companies, as github.io, are somebody's domains
+    # only the suffixes of registries: those of companies, as github.io, are domains with an owner
     return PublicSuffixList(only_icann=True)
 
 
@@ -47,14 +47,14 @@ def is_host(name: str) -> bool:
 
 
 def is_alias(name: str) -> bool:
-    """Whether something can be looked up by this name: labels with underscores among them, and no wildcard."""
+    """Whether the name can be looked up: its labels may have underscores, and none is a wildcard."""
     bare = name.removesuffix(".")
-    # what ends with a number is an IPv4 address
+    # a name that ends with a number is an IPv4 address
     return 0 < len(name) <= MAX_NAME_LENGTH and _all(_NAME_LABEL, bare) and not bare.rpartition(".")[2].isdigit()
 
 
 def is_mailbox(email: str) -> bool:
-    """Whether an SOA record can have this address: its user is one label there, in front of a host's name."""
+    """Whether an SOA record can have this address, as a name: the user as one label in front of the host's name."""
     user, _, host = email.rpartition("@")
     return 0 < len(user) <= MAX_LABEL_LENGTH and user.isascii() and is_host(host) and len(email) <= MAX_NAME_LENGTH
 
@@ -65,9 +65,9 @@ def is_name(name: str) -> bool:
 
 
 def relative(name: str, zone: str) -> str:
-    """A record's name as it is kept: below the zone, in lower case, "" for the zone itself.
+    """A record's name as it is stored: relative to the zone, in lower case, "" for the zone itself.
 
-    ``www``, ``www.example.com`` and ``www.example.com.`` are one in the zone ``example.com``.
+    ``www``, ``www.example.com`` and ``www.example.com.`` are the same name in the zone ``example.com``.
     """
     name, zone = name.strip(), zone.lower()
     # letters such as the Kelvin sign, of which lower() makes ASCII, stay as they are: for `is_name` to refuse
@@ -78,7 +78,7 @@ def relative(name: str, zone: str) -> str:
 
 
 def seconds(wished: int) -> int:
-    """The nearest valid number of seconds that is not less; the largest where none is."""
+    """The smallest valid number of seconds that is at least `wished`; the largest valid one where none is."""
     return next((valid for valid in VALID_SECONDS if valid >= wished), VALID_SECONDS[-1])
 
 

@@ -1,8 +1,8 @@
-"""Instances: the ones that an actor names and may change, and their rows locked for what is about to be written.
+"""Instances: finding the ones that an actor names and may change, and locking their rows before a write.
 
-Every function that locks reads the row anew and keeps it locked until the transaction ends. Several are always
-locked in the order of their keys, so that no two transactions wait for each other. What is locked before and after
-an instance is in docs/locking.md.
+Every function that locks reads the row anew and keeps it locked until the transaction ends. Several rows are always
+locked in the order of their keys, so that no two transactions wait for each other. docs/locking.md has the order of
+locks before and after an instance's.
 """
 
 from collections.abc import Iterable
@@ -20,9 +20,9 @@ Ids = Iterable[int] | QuerySet
 
 
 def named_instance(actor: Actor, instance_id: int, field: str, problems: Problems) -> Instance | None:
-    """The instance named in `field`. None where none of this id exists for the actor, which is noted.
+    """The instance of this id; None, with a problem on `field`, where no such instance exists for the actor.
 
-    Raises `Denied` on the field where the actor may only read it.
+    Raises `Denied` on the field where the actor may only read the instance.
     """
     instance = Instance.objects.visible_to(actor).filter(pk=instance_id).first()
     if instance is None:
@@ -33,7 +33,7 @@ def named_instance(actor: Actor, instance_id: int, field: str, problems: Problem
 
 
 def named_instances(actor: Actor, instance_ids: Iterable[int], field: str | None = None) -> dict[int, Instance]:
-    """Those of the instances that exist for the actor. Raises `Denied` where it may only read one of them."""
+    """Those of the instances that the actor sees, by id. Raises `Denied` where it may only read one of them."""
     wanted = {pk for pk in instance_ids if 0 < pk <= BigIntegerField.MAX_BIGINT}
     found = {row.pk: row for row in Instance.objects.visible_to(actor).filter(pk__in=wanted)}
     if actor.restricted and Instance.objects.writable_by(actor).filter(pk__in=wanted).count() < len(found):
@@ -51,14 +51,14 @@ def check_writable(actor: Actor, instance: Instance, field: str | None = None) -
 
 
 def lock_any(instance: Instance) -> Instance:
-    """The instance with its type, host and region, whatever its status. Raises `Missing` when it went away."""
+    """Lock an instance of any status; returns it with type, host and region. Raises `Missing` when it is gone."""
     return lock(Instance.objects.filter(pk=instance.pk).select_related("type", "host", "region"))
 
 
 def lock_idle(instance: Instance) -> Instance:
-    """As `lock_any`, with no job on it: neither its type nor its disks change meanwhile.
+    """As `lock_any`, of an instance without a job: neither its type nor its disks change meanwhile.
 
-    Raises `Busy` while a job lives or its status is not a settled one.
+    Raises `Busy` while a job of the instance lives or its status is not a settled one.
     """
     locked = lock_any(instance)
     if locked.status not in Instance.SETTLED or Job.objects.filter(instance=locked, state__in=Job.LIVE).exists():
@@ -67,9 +67,9 @@ def lock_idle(instance: Instance) -> Instance:
 
 
 def lock_alive(instance_id: int) -> Instance:
-    """The instance with its type and region, whatever job runs on it: only one at a time writes its profiles.
+    """Lock an instance, whatever job runs on it, so that one request at a time writes its profiles.
 
-    Raises `Missing` when it went away, `Busy` while it goes.
+    Returns it with type and region. Raises `Missing` when it is gone, `Busy` while it is being deleted.
     """
     locked = lock(Instance.objects.filter(pk=instance_id).select_related("type", "region"))
     if locked.status == Instance.Status.DELETING:
@@ -78,7 +78,7 @@ def lock_alive(instance_id: int) -> Instance:
 
 
 def lock_present(instance_ids: Ids, *related: str) -> dict[int, Instance]:
-    """Those of the instances that are still there, in the order of their keys, with what is `related` to them."""
+    """Lock those of the instances that still exist, in the order of their keys; by id, with `related` rows."""
     rows = Instance.objects.filter(pk__in=instance_ids)
     if related:  # select_related() without a name follows every one
         rows = rows.select_related(*related)
@@ -95,5 +95,5 @@ def lock_all(instance_ids: Iterable[int], *related: str) -> dict[int, Instance]:
 
 
 def lock_unread(instance_ids: Ids) -> None:
-    """Lock those of the instances that are still there, for what is written beside them."""
+    """Lock those of the instances that still exist, unread, for a write to rows that belong to them."""
     list(Instance.objects.filter(pk__in=instance_ids).order_by("pk").select_for_update(no_key=True).values("pk"))

@@ -19,7 +19,7 @@ def start_of(month: date) -> datetime:
 
 
 def share_of(month: date, begins: datetime, ends: datetime | None = None) -> float:
-    """Which part of the month lies between two times, 0.0 to 1.0; without `ends`, to the end of the month."""
+    """The fraction of the month between two times, 0.0 to 1.0; without `ends`, to the end of the month."""
     first, last = start_of(month), start_of(next_month(month))
     since, until = max(first, begins), min(last, ends or last)
     return max(0.0, (until - since) / (last - first))

@@ -4,9 +4,9 @@ from zxcvbn_rs_py import zxcvbn
 
 WEAK = "Password does not meet strength requirement"
 LEAST_SCORE = 3
-"""Of 0..4: 3 resists about 10^8 offline guesses."""
+"""Of zxcvbn's scale 0..4: 3 resists about 10^8 offline guesses."""
 
 
 def is_strong(password: str) -> bool:
-    """By the zxcvbn estimator. Only the first 72 characters are looked at: more cannot make it weaker."""
+    """Whether zxcvbn scores the password high enough. Its first 72 characters decide: more cannot weaken it."""
     return int(zxcvbn(password[:72]).score) >= LEAST_SCORE

@@ -1,4 +1,4 @@
-"""What a region has to offer for what is to come there."""
+"""The capabilities that a region needs for new instances and other new resources."""
 
 from compute.models import InstanceType
 from config.errors import Problems
@@ -10,14 +10,14 @@ VLANS = "Vlans"
 
 
 def capability_of(plan: InstanceType | None) -> str | None:
-    """What a region has to offer for instances of the type."""
+    """The capability that a region needs for instances of the type; None without a type."""
     return CAPABILITY.get(plan.type_class, "Computes") if plan else None
 
 
 def check_region(region: Region | None, capability: str | None, problems: Problems) -> bool:
-    """Whether something new that needs this capability may come to the region.
+    """Whether the region accepts a new resource that needs this capability.
 
-    If not, notes on ``region`` that there is no such region, that it takes nothing new, or does not offer this.
+    If not, notes on ``region`` that there is no such region, that it accepts nothing new, or lacks the capability.
     """
     if region is None:
         problems.add("region", "region is not valid")
