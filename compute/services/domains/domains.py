@@ -26,12 +26,12 @@ LISTS = ("master_ips", "axfr_ips")
 LONGEST_LIST = 1000
 """Characters of all addresses of a list together."""
 BATCH = 1000
-"""Records of one statement, which has 65,535 parameters at most."""
+"""Records of one INSERT: a statement has at most 65,535 parameters."""
 
 
 @dataclass(frozen=True, slots=True)
 class DomainSpec:
-    """The fields of a request that were given; `values` are of columns, `tags` None when not given."""
+    """The fields that a request gave: `values` by column, and `tags`, None when not given."""
 
     values: Mapping[str, Any]
     tags: Sequence[str] | None = None
@@ -39,7 +39,7 @@ class DomainSpec:
 
 @transaction.atomic
 def create(actor: Actor, spec: DomainSpec) -> Domain:
-    """Make a domain. Raises `Invalid` with every field that is wrong; who makes it may change it."""
+    """Create a domain, which its creator may change. Raises `Invalid` with every field that is wrong."""
     domain = Domain(account_id=actor.account_id, serial=_now())
     _apply(actor, domain, spec)
     domain.save(force_insert=True)
@@ -51,7 +51,7 @@ def create(actor: Actor, spec: DomainSpec) -> Domain:
 
 @transaction.atomic
 def update(actor: Actor, domain: Domain, spec: DomainSpec) -> Domain:
-    """Write what differs, and one event when anything does. Returns the domain as it is then."""
+    """Write the values that differ, with one event if any do. Returns the domain as it is then."""
     locked = lock_domain(domain.pk)
     before = {field.attname: getattr(locked, field.attname) for field in Domain._meta.concrete_fields}
     _apply(actor, locked, spec)
@@ -76,7 +76,7 @@ def delete(actor: Actor, domain: Domain) -> None:
 
 @transaction.atomic
 def clone(actor: Actor, source: Domain, name: str) -> Domain:
-    """Make a domain of another name with all that the source has: its records, its times and its tags."""
+    """Create a domain of another name with the settings, the times, the records and the tags of the source."""
     locked = lock_domain(source.pk)
     problems = Problems()
     _check_names(locked, name.lower(), problems)
@@ -100,18 +100,18 @@ def add_records(domain: Domain, records: Iterable[DomainRecord]) -> None:
 
 
 def lock_domain(pk: int) -> Domain:
-    """Lock a domain, which all who change it or its records do first. Raises `Missing` where it is gone."""
+    """Lock a domain, as every change of it or of its records does first. Raises `Missing` where it is gone."""
     return lock(Domain.objects.filter(pk=pk))
 
 
 def touch(domain: Domain) -> None:
-    """What is served of the zone changed: its serial grows, and secondary servers will ask for it."""
+    """Raise the serial of a zone whose content changed, so that secondary servers ask for it."""
     serial = Greatest(F("serial") + 1, Value(_now()))
     Domain.objects.filter(pk=domain.pk).update(serial=serial)
 
 
 def next_serial(domain: Domain) -> int:
-    """Seconds since 1970, or one more than before, whichever is larger: it grows whatever the clock does."""
+    """Seconds since 1970, or the present serial plus one, whichever is larger: it grows whatever the clock does."""
     return max(domain.serial + 1, _now())
 
 
@@ -120,7 +120,7 @@ def _now() -> int:
 
 
 def _apply(actor: Actor, domain: Domain, spec: DomainSpec) -> None:
-    """Set the given fields on the row, checked against each other and against what is there."""
+    """Set the given fields on the row, checked against each other and against the row's other fields."""
     problems = Problems()
     label, masters = domain.label, set(domain.master_ips)
     for name, value in spec.values.items():
@@ -151,7 +151,7 @@ def _apply(actor: Actor, domain: Domain, spec: DomainSpec) -> None:
 
 
 def _check_label(actor: Actor, domain: Domain, problems: Problems) -> None:
-    """A name that the domain has not had. Nobody gets names out of a domain that another account has."""
+    """Check a new name of the domain: it must not be below a domain of another account."""
     if not is_zone(domain.label):
         problems.add("domain", "domain is not valid")
         return
@@ -167,7 +167,7 @@ def _check_label(actor: Actor, domain: Domain, problems: Problems) -> None:
 
 
 def _check_names(domain: Domain, label: str, problems: Problems) -> None:
-    """Whether the domain's records can be below another name: one of them might be too long then."""
+    """Check that the domain's records can be below another name: one of them might become too long."""
     names = domain.records.exclude(name="").values_list("name", flat=True)
     if not all(is_name(f"{name}.{label}") for name in names):
         problems.add("domain", "A record of the domain cannot be below this name.")

@@ -1,4 +1,4 @@
-"""The records of a domain, and what each type of them has to be."""
+"""The records of a domain, and the rules of each record type."""
 
 import ipaddress
 import re
@@ -17,13 +17,13 @@ from config.errors import Invalid, Missing, Problems
 
 Type = DomainRecord.Type
 LONGEST_TEXT = 4096
-"""Characters of a TXT record. Zone files split it into the strings of 255 that the DNS has."""
+"""Characters of a TXT record. Zone files split it into the DNS's strings of 255 bytes."""
 MAX_RECORDS = 12_000
 """Records of one domain."""
 LONGEST_NAME = 100
 """Characters of a name below its zone."""
 DATA = {Type.MX: ("priority",), Type.SRV: ("priority", "weight", "port"), Type.CAA: ("tag",)}
-"""What else than the target tells records of one name and type apart, for the DNS has each once."""
+"""The fields beside the target that tell records of one name and type apart: the DNS has each record once."""
 _SERVICE = re.compile(r"_?[A-Za-z0-9](?:[A-Za-z0-9-]{0,60}[A-Za-z0-9])?", re.ASCII)
 _CA = re.compile(r"[!#-:<-~]*(?:\s*;\s*[\w-]+=[!#-:<-~]*)*\s*;?", re.ASCII)
 _REPORT = re.compile(r"(?:mailto:[^\s@]+@[^\s@]+|https?://[!-~]+)", re.ASCII)
@@ -47,7 +47,7 @@ def create(actor: Actor, domain: Domain, values: Mapping[str, Any]) -> DomainRec
 
 @transaction.atomic
 def update(actor: Actor, record: DomainRecord, values: Mapping[str, Any]) -> DomainRecord:
-    """Write what differs. A record keeps its type. Returns it as it is then."""
+    """Write the values that differ, but for the type, which a record keeps. Returns the record as it is then."""
     domain = lock_domain(record.domain_id)
     locked = DomainRecord.objects.filter(pk=record.pk).first()
     if locked is None:
@@ -82,7 +82,7 @@ def _apply(record: DomainRecord, domain: Domain, values: Mapping[str, Any]) -> N
 
 
 def check(record: DomainRecord, zone: str) -> Problems:
-    """What is wrong with a record by itself, whose fields are brought to the form that they are kept in."""
+    """Bring the record's fields to the form they are stored in; returns the problems of the record by itself."""
     problems = Problems()
     record.ttl_sec = seconds(record.ttl_sec)
     record.target = record.target.strip() if record.type != Type.TXT else record.target
@@ -94,7 +94,7 @@ def check(record: DomainRecord, zone: str) -> Problems:
 
 
 def _beside(record: DomainRecord, domain: Domain, problems: Problems) -> None:
-    """Look whether another record forbids this one."""
+    """Note where another record of the domain forbids this one."""
     others = domain.records.filter(name=record.name).exclude(pk=record.pk)
     if record.type == Type.CNAME:
         if not record.name:
@@ -154,7 +154,7 @@ def _text(record: DomainRecord, problems: Problems) -> None:
 
 
 def _service(record: DomainRecord, problems: Problems) -> None:
-    """An SRV record's name is made of its service and its protocol. What an imported one has behind them stays."""
+    """An SRV record's name is made of its service and its protocol. Further labels of an imported name stay."""
     below = record.name.split(".")[2:] if record.name.startswith("_") else []
     for field in ("service", "protocol"):
         value = getattr(record, field) or ""
@@ -171,7 +171,7 @@ def _service(record: DomainRecord, problems: Problems) -> None:
 
 
 def _authority(record: DomainRecord, problems: Problems) -> None:
-    """CAA (RFC 8659): who may issue certificates, or where to report who tried."""
+    """CAA (RFC 8659): who may issue certificates, or where to report attempts."""
     if not record.tag:
         problems.add("tag", "tag is required")
     elif record.tag == DomainRecord.Tag.IODEF:
@@ -195,4 +195,4 @@ CHECKS: dict[DomainRecord.Type, Callable[[DomainRecord, Problems], None]] = {
     Type.PTR: _host,
     Type.CAA: _authority,
 }
-"""What the target and the other fields of each type have to be."""
+"""The check of the target and the other fields, by record type."""

@@ -1,9 +1,9 @@
 """Zones for a name server (Knot DNS): one file for each master, and the list of all of them.
 
-A directory holds ``zones/<id>.zone`` and ``zones.conf``, which the server's own configuration includes. What is
-there is brought up to what the tables say: whole files at a time, each by a rename, so that the server never reads
-half of one; only those whose serial or name is another than when it was last written. The transferred copy of a
-slave, ``zones/<id>.slave``, is the name server's to write, and taken away here.
+A directory holds ``zones/<id>.zone`` and ``zones.conf``, which the server's own configuration includes. An export
+brings it up to date with the tables: it replaces whole files, each by a rename, so that the server never reads half
+a file, and only those of zones whose serial or name changed since the last export. The name server writes the
+transferred copy of a slave, ``zones/<id>.slave``; the export deletes that of a zone that is no longer served.
 """
 
 import json
@@ -27,9 +27,9 @@ State = list[Any]
 
 @dataclass(frozen=True, slots=True)
 class Exported:
-    """What one run changed: zones written, zones taken away, and whether the list is another.
+    """The changes of one run: zones written, zones removed, and whether the list of zones changed.
 
-    `turned` are zones left out of the list until the next run, which has to come after the server has read it.
+    `turned` zones are left out of the list until the next run, which must come after the server has read the list.
     """
 
     written: int
@@ -42,7 +42,7 @@ class Exported:
 
 
 def export(directory: Path) -> Exported:
-    """Bring the directory up to the tables. May be interrupted anywhere, and run again."""
+    """Bring the directory up to date with the tables. May be interrupted anywhere, and run again."""
     (directory / ZONES).mkdir(parents=True, exist_ok=True)
     known, servers = _manifest(directory)
     served = {str(pk): [serial, label, kind] for pk, serial, label, kind in _served()}
@@ -53,7 +53,7 @@ def export(directory: Path) -> Exported:
     stale = [pk for pk, state in served.items() if renewed or known.get(pk) != state]
     masters = [int(pk) for pk in stale if served[pk][2] == Domain.Type.MASTER]
     for domain in _domains(masters):
-        # the serial in the file may be newer than the manifest's: then it is written once more, which is no harm
+        # the serial in the file may be newer than the manifest's: the next run writes it again, which is no harm
         _write(directory / ZONES / f"{domain.pk}.zone", "\n".join(zone_files.lines(domain)) + "\n")
     listed = _write(directory / CONFIGURATION, "\n".join(_configuration(directory, served)) + "\n")
     gone = [path for path in (directory / ZONES).glob("[0-9]*") if path.stem not in served]
@@ -64,10 +64,10 @@ def export(directory: Path) -> Exported:
 
 
 def _turned(known: Mapping[str, State], served: Mapping[str, State]) -> list[str]:
-    """The zones that have the name of what was another domain's, or another type or name than they had.
+    """The zones whose name was another domain's, or whose own type or name has changed.
 
-    The server would go on with what it has of that name, or in that file, and ask masters only for a later serial.
-    It forgets what is not in its list.
+    The server would go on with the data it has under that name, or in that file, and ask masters only for a later
+    serial. It forgets the zones that are not in its list.
     """
     had = {label: (pk, kind) for pk, (_, label, kind) in known.items()}
     return [
@@ -88,7 +88,7 @@ def _domains(keys: list[int]) -> Iterator[Domain]:
 
 
 def _manifest(directory: Path) -> tuple[dict[str, State], list[str]]:
-    """What each zone was when it was last written, and the platform's name servers in all of them."""
+    """The state of each zone at the last export, and the platform's name servers at that time."""
     try:
         manifest = json.loads((directory / MANIFEST).read_text())
     except (FileNotFoundError, json.JSONDecodeError):
@@ -97,7 +97,7 @@ def _manifest(directory: Path) -> tuple[dict[str, State], list[str]]:
 
 
 def _configuration(directory: Path, served: Iterable[str]) -> Iterator[str]:
-    """The zones as Knot's configuration has them. Nothing in it is a customer's text but names and addresses."""
+    """The zones as Knot's configuration has them. Of customers' text only names and addresses are in it."""
     zones = list(Domain.objects.filter(pk__in=list(served)).order_by("pk"))
     yield "# Written by manage.py export_zones: changes are lost."
     yield "remote:"
@@ -141,7 +141,7 @@ def _list(addresses: list[str]) -> str:
 
 
 def _write(path: Path, text: str) -> bool:
-    """Put `text` there whole, unless it is there already; whether it was not."""
+    """Replace the file with one that holds `text`, unless it does already; returns whether it was replaced."""
     if path.exists() and path.read_text() == text:
         return False
     beside = path.with_name(f".{path.name}.{os.getpid()}")

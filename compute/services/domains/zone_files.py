@@ -26,7 +26,7 @@ STRING = 255
 
 
 def lines(domain: Domain) -> list[str]:
-    """A master zone, its SOA record first; a slave, of which only its masters know, as comments. One query."""
+    """The lines of a master zone, SOA first; of a slave, whose records its masters have, comments. One query."""
     name = f"{domain.label}."
     heading = [f"; {domain.label} [{domain.pk}]", f"$ORIGIN {name}", f"$TTL {_ttl(domain)}"]
     if domain.type == Domain.Type.SLAVE:
@@ -52,7 +52,7 @@ def _records(domain: Domain) -> Iterator[str]:
 
 
 def _data(record: DomainRecord) -> Rdata:
-    """What the record says. Its text holds nothing of a customer's that ends a string, or the line."""
+    """The record's data. Its text holds nothing of a customer's that could end a string, or the line."""
     kind, target = RdataType.make(record.type), record.target
     match record.type:
         case Type.A:
@@ -76,7 +76,7 @@ _OF_A_NAME = {Type.NS: NS, Type.CNAME: CNAME, Type.PTR: PTR}
 
 
 def _name(text: str) -> dns.name.Name:
-    """Customers write names in full; a dot at the end or not."""
+    """An absolute name: customers write names in full, with or without the dot at the end."""
     return dns.name.from_text(text)
 
 

@@ -29,7 +29,7 @@ from config.errors import Invalid
 FIELD = "remote_nameserver"
 PORT = 53
 TIMEOUT = 10
-"""Seconds of the whole transfer, from however many addresses: a web process waits for it."""
+"""Seconds of the whole transfer, however many addresses are tried: a web process waits for it."""
 LARGEST = 16 << 20
 """Bytes of the whole transfer."""
 HIGHEST_PRIORITY = 255
@@ -37,12 +37,12 @@ Type = DomainRecord.Type
 
 
 def import_zone(actor: Actor, name: str, server: str) -> Domain:
-    """Make a master domain of what `server` (``ns1.example.com``, ``192.0.2.1:53``) transfers of it.
+    """Create a master domain from the zone that `server` (``ns1.example.com``, ``192.0.2.1:53``) transfers.
 
-    Records that could not be written here are left out, and the event says how many. So are the zone's own name
-    servers, whose place the platform's take. The transfer ends before the transaction begins.
+    Records that are not valid here are left out, and the event says how many. The zone's own name servers are left
+    out too: the platform's take their place. The transfer ends before the transaction begins.
 
-    Raises `Invalid` on ``domain``, and on ``remote_nameserver`` where that is not reached or does not transfer.
+    Raises `Invalid` on ``domain``, and on ``remote_nameserver`` where the server is not reached or refuses.
     """
     name = name.strip().lower().removesuffix(".")
     if not is_zone(name):
@@ -80,7 +80,7 @@ def _ask(name: str, address: str, port: int, left: float) -> dns.zone.Zone:
 
 
 def _bounded(messages: Iterable[dns.message.Message]) -> Iterator[dns.message.Message]:
-    """The messages of a transfer, given up where it is of more records than a domain may have."""
+    """The messages of a transfer. Raises `Invalid` once they exceed MAX_RECORDS records or LARGEST bytes."""
     received = size = 0
     for message in messages:
         received += sum(map(len, message.answer))
@@ -102,7 +102,7 @@ def _place(server: str) -> tuple[str, int]:
 
 
 def _addresses(host: str) -> list[str]:
-    """The addresses of the server, of which none may be the platform's own or a private one."""
+    """The addresses of the server. Raises `Invalid` without any, or where one is private or the platform's own."""
     try:
         found = [ipaddress.ip_address(host)]
     except ValueError:
@@ -118,7 +118,7 @@ def _addresses(host: str) -> list[str]:
 
 
 def _authority(zone: dns.zone.Zone, name: str) -> dict[str, Any]:
-    """What the zone's SOA record says, as a domain has it. Where that is no address, hostmaster's (RFC 2142)."""
+    """A domain's columns from the zone's SOA record; a mailbox that is no address becomes hostmaster (RFC 2142)."""
     soa = zone.get_soa()
     user, *host = (label.decode("ascii", "replace") for label in soa.rname.labels)
     email = f"{user}@{'.'.join(host).removesuffix('.')}"
@@ -140,7 +140,7 @@ def _is_email(text: str) -> bool:
 
 
 def _read(zone: dns.zone.Zone, name: str) -> tuple[list[DomainRecord], int]:
-    """The records that can be kept, in the order of the zone, and the number of those that cannot."""
+    """The records that can be imported, in the order of the zone, and the number of records that cannot."""
     records: list[DomainRecord] = []
     left = 0
     for owner, ttl, data in zone.iterate_rdatas():
@@ -157,7 +157,7 @@ def _read(zone: dns.zone.Zone, name: str) -> tuple[list[DomainRecord], int]:
 
 
 def _fits(record: DomainRecord, zone: str) -> bool:
-    """Whether this could be written here, and is the same then."""
+    """Whether the record is valid here, under the same name."""
     name = record.name
     small = len(name) <= LONGEST_NAME and len(record.target) <= LONGEST_TEXT
     known = record.priority <= HIGHEST_PRIORITY and (record.tag is None or record.tag in DomainRecord.Tag.values)
@@ -165,8 +165,8 @@ def _fits(record: DomainRecord, zone: str) -> bool:
 
 
 def _record(kind: str, name: str, ttl: int, data: Any) -> DomainRecord | None:
-    """One record as the zone has it, or None where its text is none."""
-    record = DomainRecord(type=kind, name=name, ttl_sec=max(ttl, 1))  # 0 is the default here, which is a day
+    """One unsaved record with the zone's data, or None where its text is not UTF-8."""
+    record = DomainRecord(type=kind, name=name, ttl_sec=max(ttl, 1))  # 0 would be the platform's default, a day
     match kind:
         case Type.A | Type.AAAA:
             record.target = data.address
