@@ -1,4 +1,4 @@
-"""Where uploaded images lie until a job has made archives of them: one folder that web and workers share."""
+"""The folder of uploaded images until a job has made archives of them; web and worker processes share it."""
 
 from pathlib import Path
 
@@ -6,28 +6,28 @@ from django.conf import settings
 
 
 def folder() -> Path:
-    """The folder, which is made where it is not there, readable by the service alone."""
+    """The folder, readable by the service alone; it is created if missing."""
     path = Path(settings.UPLOADS_DIR)
     path.mkdir(mode=0o700, parents=True, exist_ok=True)
     return path
 
 
 def file_of(number: int) -> Path:
-    """The file of an image that came in whole."""
+    """The path of an image whose upload is complete."""
     return folder() / f"{number}.gz"
 
 
 def part_of(number: int) -> Path:
-    """The file of an image that is coming in."""
+    """The path of an image whose upload is under way."""
     return folder() / f"{number}.part"
 
 
 def drop(number: int) -> None:
-    """Delete whatever there is of an image."""
+    """Delete the files of an image, where there are any."""
     part_of(number).unlink(missing_ok=True)
     file_of(number).unlink(missing_ok=True)
 
 
 def numbers() -> set[int]:
-    """The numbers of all images that there are files of."""
+    """The numbers of all images with a file in the folder."""
     return {int(path.stem) for path in folder().iterdir() if path.stem.isdecimal()}

@@ -30,7 +30,7 @@ UNFINISHED = "The image is still being made."
 
 @transaction.atomic
 def create_from_disk(actor: Actor, disk_id: int, *, label: str | None, description: str | None) -> Image:
-    """Keep what is on a disk that the actor may see as an image; it is `creating` until the job has done so.
+    """Make an image of a disk that the actor may see; the image is `creating` until its job is done.
 
     Raises `Missing` where there is no such disk or its instance is being deleted, `Invalid` while the disk is not
     ready, `Busy` while another job of the instance lives.
@@ -50,7 +50,7 @@ def create_from_disk(actor: Actor, disk_id: int, *, label: str | None, descripti
 
 @transaction.atomic
 def begin_upload(actor: Actor, *, label: str, description: str | None, region: str) -> Image:
-    """Make an image that waits for its file (`compute.services.images.uploads`); its event ends with it."""
+    """Create an image that waits for its upload (`compute.services.images.uploads`), with which its event ends."""
     problems = Problems()
     check_region(Region.objects.filter(pk=region).first(), None, problems)
     problems.raise_any()
@@ -63,9 +63,9 @@ def begin_upload(actor: Actor, *, label: str, description: str | None, region: s
 
 @transaction.atomic
 def update(actor: Actor, image: Image, given: Mapping[str, Any]) -> Image:
-    """Write what differs, with one ``image_update`` event when anything does. Returns the image as it is then.
+    """Write the values that differ, with one ``image_update`` event if any do. Returns the image as it is then.
 
-    Raises `Missing` when it went away meanwhile, or is about to.
+    Raises `Missing` when the image is gone or is being deleted.
     """
     locked = lock(Image.objects.filter(pk=image.pk).exclude(status=Image.Status.DELETING))
     wanted = differing(locked, given)
@@ -77,20 +77,20 @@ def update(actor: Actor, image: Image, given: Mapping[str, Any]) -> Image:
 
 @transaction.atomic
 def delete(actor: Actor, image: Image) -> None:
-    """Take an image away. What was deployed from it stays.
+    """Delete an image. Instances and disks deployed from it stay.
 
-    One that waits for its upload is gone at once, one that is kept somewhere when the job has deleted its archive;
-    nobody sees it meanwhile. Raises `Invalid` while it is being made, and while a disk is being made from it.
+    An image that waits for its upload is gone at once, any other when the job has deleted its archive; nobody sees
+    it meanwhile. Raises `Invalid` while the image is being made, and while a disk is being made from it.
     """
     if image.status == Image.Status.PENDING_UPLOAD:
         give_up_upload(image, "The image was deleted.")
         record_event(actor, "image_delete", own_image_ref(image))
         return
-    # whichever of two deletions comes second finds it deleting already
+    # of two deletions the second finds the image `deleting` already
     kept = Image.objects.filter(pk=image.pk, status=Image.Status.AVAILABLE)
     if not kept.update(status=Image.Status.DELETING):
         raise Invalid(UNFINISHED)
-    # looked at only now: who just deploys it held the row, and was waited for
+    # checked only now: a deploy of the image held its row, and the UPDATE above waited for that
     making = Disk.objects.filter(image=image, status=Disk.Status.NOT_READY).exists()
     if making or Instance.objects.filter(image=image, status=Instance.Status.REBUILDING).exists():
         raise Invalid("A disk is being deployed from this image.")
@@ -102,7 +102,7 @@ def delete(actor: Actor, image: Image) -> None:
 
 
 def give_up_upload(image: Image, reason: str) -> None:
-    """Delete the row and files of an image that waits for its upload, whose event fails. In a transaction.
+    """Delete the row and files of an image that waits for its upload, and fail its event. In a transaction.
 
     Raises `Invalid` where the upload came in meanwhile.
     """
@@ -114,7 +114,7 @@ def give_up_upload(image: Image, reason: str) -> None:
         opened.status, opened.message = Event.Status.FAILED, reason
         opened.save(update_fields=["status", "message"])
     remove_image(image.number)
-    # the files last: one of a transaction that fails is needed yet, one that outlives it is found by the clock
+    # the files last: they are still needed if the transaction fails, and the clock finds those that outlive it
     transaction.on_commit(partial(files.drop, image.number), robust=True)
 
 
@@ -125,18 +125,18 @@ def upload_event(image: Image) -> Event | None:
 
 
 def expire_uploads() -> int:
-    """Give up the uploads that did not come in time, and delete files that no image waits for; returns how many."""
+    """Give up the uploads that did not come in time, and delete stray files; returns how many uploads."""
     late = Image.objects.filter(status=Image.Status.PENDING_UPLOAD, created__lt=now() - UPLOADED_WITHIN)
     given_up = 0
     for image in late:
         with transaction.atomic():
-            # an upload that just came in, or another clock that was first, has the row: it is no longer ours
+            # a row that an upload which just came in, or another clock, has locked or changed is skipped
             mine = late.filter(pk=image.pk).select_for_update(skip_locked=True)
             if mine.first() is not None:
                 give_up_upload(image, "The upload did not come in time.")
                 given_up += 1
     unfinished = (Image.Status.PENDING_UPLOAD, Image.Status.CREATING)
-    # the folder is read first: a file whose row is not there then belongs to none
+    # the folder is read before the rows: a file that has no row then belongs to no image
     found = files.numbers()
     needed = Image.objects.filter(number__in=found, status__in=unfinished).values_list("number", flat=True)
     for number in found - set(needed):

@@ -1,4 +1,4 @@
-"""Taking in an image that a client uploads: a gzip file, checked as it comes, in bounded memory."""
+"""Receiving the image that a client uploads: a gzip file, checked as it comes in, in bounded memory."""
 
 import fcntl
 import os
@@ -20,7 +20,7 @@ from config.errors import Invalid, Missing
 
 CHUNK = 256 * 1024
 MOST_MEMBERS = 10_000
-"""Of a gzip file: each costs a new decompressor, and compressors that work in parallel make few."""
+"""Members of one gzip file: each costs a new decompressor, and compressors that work in parallel make few."""
 GIGABYTE = 1024**3
 
 UNDER_WAY = "An upload of this image is under way."
@@ -32,22 +32,22 @@ _signer = TimestampSigner(salt="compute.image-upload")
 
 
 class Source(Protocol):
-    """What a request's body is read from."""
+    """The stream that a request's body is read from."""
 
     def read(self, size: int, /) -> bytes: ...
 
 
 def sign(image: Image) -> str:
-    """What lets its bearer upload this image, once and within 24 hours. Fits in a path."""
+    """A signed token that lets its bearer upload this image, once and within 24 hours. Fits in a path."""
     return _signer.sign(str(image.number))
 
 
 def receive(signed: str, source: Source, length: int) -> None:
-    """Take in the file of an image, of `length` bytes, and let a job make an archive of it.
+    """Receive the file of an image, of `length` bytes, and enqueue the job that makes an archive of it.
 
-    Raises `Missing` where the signature is not ours or too old or the image is gone, `Invalid` where it was
+    Raises `Missing` where the signature is invalid or too old or the image is gone; `Invalid` where the image was
     uploaded already, while another upload of it is under way, and where the file is too large, cut off or not gzip.
-    What came in is then deleted, and the client may try again.
+    The bytes received are then deleted, and the client may try again.
     """
     image = _waiting(signed)
     _check_length(length)
@@ -91,12 +91,12 @@ def _too_large(what: str, most: int) -> str:
 
 
 def _lock(file: BinaryIO, part: Path) -> None:
-    """Be the only one to write this file. The lock ends with the process, so that a crash leaves none."""
+    """Lock the file against other uploads. The lock ends with the process, so that a crash leaves none."""
     try:
         fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except BlockingIOError:
         raise Invalid(UNDER_WAY) from None
-    # whoever had the lock before may have renamed or deleted the file that was opened here
+    # the upload that had the lock before may have renamed or deleted the file that was opened here
     try:
         same = os.path.samestat(os.fstat(file.fileno()), part.stat())
     except FileNotFoundError:
@@ -106,7 +106,7 @@ def _lock(file: BinaryIO, part: Path) -> None:
 
 
 def _copy(source: Source, length: int, file: BinaryIO) -> int:
-    """Write what comes in to the file, and return how many MB it unpacks to."""
+    """Write the request's body to the file, and return how many MB it unpacks to."""
     check = _GzipCheck(settings.UPLOAD_LIMIT_RAW)
     left = length
     while left:
@@ -122,7 +122,7 @@ def _copy(source: Source, length: int, file: BinaryIO) -> int:
 
 @transaction.atomic
 def _accept(image: Image, part: Path, size: int) -> None:
-    """Let exactly one upload through, and only then make its file the image's: a job may be at work on another."""
+    """Accept exactly one upload, and only then rename its file: a job may be at work on the file of another one."""
     waiting = Image.objects.filter(pk=image.pk, status=Image.Status.PENDING_UPLOAD)
     if not waiting.update(status=Image.Status.CREATING):
         if Image.objects.filter(pk=image.pk).exists():
@@ -137,9 +137,9 @@ def _accept(image: Image, part: Path, size: int) -> None:
 
 
 class _GzipCheck:
-    """Decompresses what it is fed, a piece at a time, only to see that it is whole and how large.
+    """Decompresses a gzip file piece by piece, only to check that it is whole and to measure it.
 
-    As gzip itself it takes several members, one after the other, and zeros after the last.
+    As gzip itself it accepts several members, one after the other, and zeros after the last.
     """
 
     def __init__(self, most: int):
@@ -166,7 +166,7 @@ class _GzipCheck:
                 data = self.member.unconsumed_tail
 
     def end(self) -> None:
-        """Check that nothing is missing and something is there."""
+        """Check that the file is complete and not empty."""
         while not self.between and self._decompress(b""):
             pass
         if not self.between and not self.member.eof:
