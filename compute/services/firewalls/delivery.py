@@ -1,9 +1,9 @@
-"""How far the hosts have heard of firewalls: what is wanted of which instance, and what is confirmed.
+"""Delivering packet filters to hosts: which number of an instance's filter is wanted, and which one is applied.
 
-A change says in its own transaction that an instance has another filter from now on. Somebody then tells the host,
-reading what is true at that moment with its number, so that however many changes there were, the last is told. Two
-who tell the same host, because one was slow or thought dead, do no harm: hosts keep what has the higher number, and
-one alone writes what came of it. See docs/firewalls.md.
+A change of firewalls raises the wanted number of an instance's filter in its own transaction. A worker then sends
+the host the present rules with the present number, so that after any number of changes the host has the last. Two
+workers that send to the same host, because one was slow or thought dead, do no harm: a host keeps the rules with
+the higher number, and only the holder of the lease writes the outcome. See docs/firewalls.md.
 """
 
 from collections.abc import Iterable
@@ -22,14 +22,14 @@ from config.notify import notify
 
 TASK = "compute.jobs.apply_firewall"
 MAX_NOTIFIED_PER_REQUEST = 100
-"""How many notifications a request sends; the sweep sends the others within a second."""
+"""Notifications that a request sends; the sweep sends the others within a second."""
 LONGEST_WAIT = 60
 LONGEST_ERROR = 500
 
 
 @dataclass(frozen=True, slots=True)
 class Claim:
-    """The right to tell the host of an instance, until the lease runs out or another one is given."""
+    """The right to deliver an instance's filter, until the lease runs out or another claim is given."""
 
     instance_id: int
     fence: int
@@ -51,8 +51,8 @@ UPDATE compute_packetfilter SET {leases.taken()}, attempt = attempt + 1
 RETURNING instance_id, fence, attempt, statement_timestamp()
 """  # noqa: S608 - of constants
 
-# Where the host has a higher number than was ever given here, our tables are older than it: they were restored
-# from a backup. What they say now wins by a number beyond it.
+# Where the host has a higher number than was ever given here, our tables are older than the host's rules: they were
+# restored from a backup. Their present rules win by a number beyond the host's.
 _SETTLE = f"""
 UPDATE compute_packetfilter
    SET applied = CASE WHEN %(applied)s > wanted THEN applied ELSE GREATEST(applied, %(applied)s) END,
@@ -63,7 +63,7 @@ UPDATE compute_packetfilter
 RETURNING applied < wanted
 """  # noqa: S608 - of constants
 
-# A change that came meanwhile has set `attempt` to 0: what failed was older, and the change is not to wait for it.
+# A change that came meanwhile has set `attempt` to 0: older rules failed, and the new ones need not wait.
 _POSTPONE = f"""
 UPDATE compute_packetfilter
    SET {leases.GIVEN_BACK}, error = %(error)s, notified_at = NULL,
@@ -83,10 +83,10 @@ RETURNING instance_id
 
 
 def changed(instance_ids: Iterable[int]) -> None:
-    """Note in the transaction of a change that these instances have another filter, and notify once it is
-    committed.
+    """Note in a change's transaction that these instances have another filter; notify workers after the commit.
 
-    The instances are locked, so that none goes away meanwhile and all who change several wait in one order.
+    The caller has locked the instances, so that none is deleted meanwhile and all changes lock them in one order.
+    Raises `RuntimeError` outside a transaction.
     """
     ids = sorted(instance_ids)
     if not ids:
@@ -104,7 +104,7 @@ def notify_all(instance_ids: Iterable[int]) -> None:
 
 
 def claim(instance_id: int) -> Claim | None:
-    """Take the lease of what is due; None where the host has all, or somebody else is at it."""
+    """Take the lease of a filter that is due; None where the host has it already, or another worker the lease."""
     with connection.cursor() as cursor:
         cursor.execute(_CLAIM, {"id": instance_id, "lease": settings.JOB_LEASE, "horizon": _horizon()})
         row = cursor.fetchone()
@@ -112,9 +112,9 @@ def claim(instance_id: int) -> Claim | None:
 
 
 def read(instance_id: int | None, machine: str) -> tuple[int, str] | None:
-    """The number of what is wanted now, and the ruleset; None for an instance that never had a firewall.
+    """The wanted number and the ruleset of an instance's filter; None for one that never had a firewall.
 
-    One statement: whatever is committed meanwhile, the number is that of these rules.
+    One statement: the number is that of these rules, whatever is committed meanwhile.
     """
     enabled = FirewallDevice.objects.filter(instance=OuterRef("pk"), enabled=True)
     rows = PacketFilter.objects.annotate(rules=Subquery(enabled.values("firewall__rules")))
@@ -126,9 +126,9 @@ def read(instance_id: int | None, machine: str) -> tuple[int, str] | None:
 
 
 def settle(claimed: Claim, applied: int) -> bool:
-    """Write the number that the host has now; True where that is not the last one, so that it is to be told again.
+    """Record the number that the host has now; True where a newer one is wanted, so that it is to be delivered.
 
-    False as well where the claim counts no more: whoever has it now sees to the rest.
+    False as well where another worker has claimed the filter since: that worker delivers the rest.
     """
     with connection.cursor() as cursor:
         cursor.execute(_SETTLE, {"id": claimed.instance_id, "fence": claimed.fence, "applied": applied})
@@ -137,7 +137,7 @@ def settle(claimed: Claim, applied: int) -> bool:
 
 
 def postpone(claimed: Claim, error: str) -> None:
-    """Give the lease back and try again later, each time a little later: for ever, for the rules stay wanted."""
+    """Give the lease back and try again later, each time a little later, without end: the rules stay wanted."""
     delay = min(2**claimed.attempt, LONGEST_WAIT) * settings.JOB_BACKOFF
     values = {"id": claimed.instance_id, "fence": claimed.fence, "error": error[:LONGEST_ERROR], "delay": delay}
     with connection.cursor() as cursor:
@@ -145,8 +145,7 @@ def postpone(claimed: Claim, error: str) -> None:
 
 
 def due(limit: int = 500) -> list[int]:
-    """The instances whose hosts are to be told now and of which nobody was notified lately; marks them as
-    notified."""
+    """The instances whose filters are due for delivery, without those notified lately; marks them as notified."""
     with connection.cursor() as cursor:
         values = {"patience": settings.JOB_NOTIFY_PATIENCE, "limit": limit, "horizon": _horizon()}
         cursor.execute(_DUE, values)

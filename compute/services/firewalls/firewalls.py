@@ -1,7 +1,7 @@
 """Firewalls: made, changed, deleted, put on instances and taken off.
 
-Whatever changes what an instance is to be filtered by notes it for its host in the same transaction
-(`compute.services.firewalls.delivery`). Locked is the firewall first, then the instances it is on in the order of
+A change of an instance's packet filter is noted for its host in the same transaction
+(`compute.services.firewalls.delivery`). The firewall is locked first, then the instances it is on in the order of
 their keys.
 """
 
@@ -30,7 +30,7 @@ ANOTHER = "The compute has an enabled firewall already."
 
 @dataclass(frozen=True, slots=True)
 class FirewallSpec:
-    """What a client wants of a new firewall."""
+    """A client's request for a new firewall."""
 
     label: str
     rules: Mapping[str, Any]
@@ -40,7 +40,7 @@ class FirewallSpec:
 
 @dataclass(frozen=True, slots=True)
 class FirewallChanges:
-    """The fields of a PUT that were given."""
+    """The fields that a PUT gave."""
 
     label: str | None = None
     status: str | None = None
@@ -49,7 +49,7 @@ class FirewallChanges:
 
 @transaction.atomic
 def create(actor: Actor, spec: FirewallSpec) -> Firewall:
-    """Make a firewall, which is enabled, and put it on the instances that are named.
+    """Create an enabled firewall, and put it on the instances that are named.
 
     Raises `Invalid` with every failing field, `Denied` on an instance that the actor may only read.
     """
@@ -73,9 +73,9 @@ def create(actor: Actor, spec: FirewallSpec) -> Firewall:
 
 @transaction.atomic
 def update(actor: Actor, firewall: Firewall, given: FirewallChanges) -> Firewall:
-    """Write what differs, with an event for another status and one for the rest. Returns the firewall anew.
+    """Write the values that differ, with one event for the status and one for the rest. Returns the firewall anew.
 
-    Raises `Invalid` on ``status`` where an instance it is on has another one that is enabled.
+    Raises `Invalid` on ``status`` where an instance of the firewall has another enabled firewall.
     """
     locked = _lock_row(firewall)
     label = given.label if given.label != locked.label else None
@@ -100,7 +100,7 @@ def update(actor: Actor, firewall: Firewall, given: FirewallChanges) -> Firewall
 
 @transaction.atomic
 def set_rules(actor: Actor, firewall: Firewall, given: Mapping[str, Any]) -> Firewall:
-    """Put the given lists and policies in place of those there are. Returns the firewall anew.
+    """Replace the lists and policies that are given. Returns the firewall anew.
 
     Raises `Invalid` with everything that is wrong with the rules.
     """
@@ -118,7 +118,7 @@ def set_rules(actor: Actor, firewall: Firewall, given: Mapping[str, Any]) -> Fir
 
 @transaction.atomic
 def delete(actor: Actor, firewall: Firewall) -> None:
-    """Delete a firewall with its grants and tags. What it was on is filtered no more."""
+    """Delete a firewall with its grants and tags. Its instances are no longer filtered."""
     locked = _lock_row(firewall)
     _request_delivery(locked)
     forget_entity("firewall", locked.pk)
@@ -131,8 +131,8 @@ def delete(actor: Actor, firewall: Firewall) -> None:
 def add_device(actor: Actor, firewall: Firewall, instance_id: int) -> FirewallDevice:
     """Put a firewall on an instance that the actor may change, whatever job runs there.
 
-    Raises `Invalid` on ``id``: no such instance, this firewall is on it, or, where it is enabled, another one that
-    is. `Denied` where the actor may only read the instance, `Busy` while it goes.
+    Raises `Invalid` on ``id``: no such instance, the firewall is on it already, or both this firewall and another
+    one there are enabled. `Denied` where the actor may only read the instance, `Busy` while it is being deleted.
     """
     locked = _lock_row(firewall)
     instance = next(iter(lock_present(named_instances(actor, [instance_id], "id")).values()), None)
@@ -165,7 +165,7 @@ def remove_device(actor: Actor, device: FirewallDevice) -> None:
 
 
 def leave(instance: Instance) -> None:
-    """Take every firewall off an instance that is being taken away; its host forgets it with the machine."""
+    """Take every firewall off an instance that is being deleted; its host drops the filter with the machine."""
     devices = FirewallDevice.objects.filter(instance=instance)
     locked = list(devices.select_related("firewall").order_by("pk"))
     gone = instance_ref(instance), "The compute was deleted."
@@ -178,23 +178,23 @@ def leave(instance: Instance) -> None:
 
 @transaction.atomic
 def deliver_again(instance_id: int) -> None:
-    """Have the host of an instance told once more what it has been told already, for staff."""
+    """Deliver an instance's packet filter to its host once more, though it has not changed; for staff."""
     delivery.changed(instance.pk for instance in lock_present([instance_id]).values())
 
 
 def _lock_row(firewall: Firewall) -> Firewall:
-    """The firewall, locked and read anew: only one at a time writes what belongs to it."""
+    """Lock the firewall and read it anew: one request at a time writes a firewall and its devices."""
     return lock(Firewall.objects.filter(pk=firewall.pk))
 
 
 def _filtered(instances: Iterable[Instance]) -> set[int]:
-    """Which of these instances, which are locked, have an enabled firewall."""
+    """The keys of those of the locked instances that have an enabled firewall."""
     devices = FirewallDevice.objects.filter(instance__in=instances, enabled=True)
     return set(devices.values_list("instance_id", flat=True))
 
 
 def _request_delivery(firewall: Firewall) -> int:
-    """Note for all instances that a locked firewall filters that this is to be told to their hosts."""
+    """Note a new packet filter for all instances that the locked firewall filters; returns how many instances."""
     instances = lock_present(firewall.devices.filter(enabled=True).values("instance")).values()
     delivery.changed(instance.pk for instance in instances)
     return len(instances)
@@ -222,7 +222,7 @@ def _put(actor: Actor, firewall: Firewall, instances: Sequence[Instance]) -> lis
 
 
 def _named(actor: Actor, computes: Sequence[int], problems: Problems) -> list[Instance]:
-    """The instances that are named in a create, locked, without an enabled firewall so far."""
+    """The instances that a create names, locked, none of them with an enabled firewall."""
     field = "devices.computes"
     locked = lock_present(named_instances(actor, computes, field))
     filtered = _filtered(locked.values())

@@ -1,13 +1,13 @@
-"""Firewall rules as nftables reads them: from rules to text, and nothing else.
+"""Rendering firewall rules as a ruleset of nftables.
 
-A table for each machine, in the family ``inet``: the host routes between the machine's own interface and the rest
-of the world, so that forwarded traffic passes `forward`, and what host and machine say to each other `input` and
-`output`. (On a bridge the connections would have to be followed there, which many kernels are built without.) The
-text begins by taking away the table as it was, and is loaded as one transaction: no packet ever passes unfiltered,
+Each machine has a table of its own in the family ``inet``: the host routes between the machine's interface and the
+rest of the world, so that forwarded traffic passes `forward`, and traffic between host and machine `input` and
+`output`. (On a bridge, connections would have to be tracked there, which many kernels are built without.) The
+ruleset begins by deleting the previous table, and is loaded as one transaction: no packet ever passes unfiltered,
 and loading it twice changes nothing.
 
-Nothing that customers write gets into it but numbers and networks that were parsed and written anew, and rules'
-labels as comments, of which only harmless characters are left.
+Of customers' text it contains only numbers and networks that were parsed and written anew, and rules' labels as
+comments, reduced to harmless characters.
 """
 
 import ipaddress
@@ -27,15 +27,15 @@ _JOIN = "mld-listener-query, mld-listener-report, mld-listener-done, mld2-listen
 
 
 def interface_name(instance_id: int) -> str:
-    """The host's side of an instance's public interface: what drivers call it and rules match. At most 15 bytes."""
+    """The host's end of an instance's public interface, as drivers name it and rules match it. At most 15 bytes."""
     return f"sk-{instance_id}"
 
 
 def render(machine: str, interface: str, rules: Mapping[str, Any] | None) -> str:
-    """The ruleset of a machine, for ``nft -f``. `rules` are those of its enabled firewall; None takes it all away.
+    """The ruleset of a machine, for ``nft -f``. `rules` are those of its enabled firewall; None deletes the table.
 
-    Connections that stand go on, and what answers them or is about them comes through; neighbour discovery, the
-    learning of routers and multicast groups, and DHCP work whatever the rules say, between host and machine alone.
+    Established connections go on, and answers and errors that belong to them come through. Neighbour discovery,
+    joining multicast groups and DHCP work whatever the rules say, between host and machine alone.
     """
     head = [f"table inet {machine}", f"delete table inet {machine}"]
     return "\n".join(head if rules is None else [*head, *_table(machine, interface, rules)]) + "\n"
@@ -65,7 +65,7 @@ def _hook(name: str) -> list[str]:
 
 
 def _housekeeping(where: str, discovery: str, *, client: bool) -> Iterator[str]:
-    """What a guest needs to have an address at all, as one side says it; `client` is the guest's."""
+    """The traffic that a guest needs to get an address at all, one side's; with `client` the guest's."""
     yield f"{where} ip6 hoplimit 255 icmpv6 type {{ {discovery} }} counter accept"
     yield f"{where} ip6 saddr fe80::/10 icmpv6 type {{ {_JOIN} }} counter accept"
     for own, server in ((68, 67), (546, 547)):
@@ -74,7 +74,7 @@ def _housekeeping(where: str, discovery: str, *, client: bool) -> Iterator[str]:
 
 
 def _direction(rules: Mapping[str, Any], direction: str, side: str) -> Iterator[str]:
-    """The rules of one direction in their order, and last its policy."""
+    """The rules of one direction in their order, followed by its policy."""
     yield "ct state established,related counter accept"
     for rule in rules.get(direction) or ():
         yield from _rule(rule, side)
@@ -82,7 +82,7 @@ def _direction(rules: Mapping[str, Any], direction: str, side: str) -> Iterator[
 
 
 def _rule(rule: Mapping[str, Any], side: str) -> Iterator[str]:
-    """A line for each family that the rule has networks of; none where it has none."""
+    """One line for each address family that the rule has networks of."""
     for family, word, icmp in _FAMILIES:
         networks = rule["addresses"].get(family)
         if networks:
@@ -92,7 +92,7 @@ def _rule(rule: Mapping[str, Any], side: str) -> Iterator[str]:
 
 
 def _networks(word: str, side: str, networks: Sequence[str]) -> str:
-    """Whom it is about: overlapping networks as one, since a set takes none twice."""
+    """The match on the rule's networks. Overlapping networks are merged, since a set takes no element twice."""
     parsed = [ipaddress.ip_network(network, strict=False) for network in networks]
     merged = list(ipaddress.collapse_addresses(parsed))  # type: ignore[type-var] # all of one family
     if merged[0].prefixlen == 0:
@@ -115,7 +115,7 @@ def _protocol(rule: Mapping[str, Any], icmp: str) -> str:
 
 
 def merged_ports(text: str) -> list[tuple[int, int]]:
-    """The ranges of a rule's ports in order, those that overlap or touch as one."""
+    """The port ranges of a rule in order, merged where they overlap or touch."""
     merged: list[tuple[int, int]] = []
     for first, last in sorted(port_ranges(text)) if text else ():
         if merged and first <= merged[-1][1] + 1:
@@ -130,7 +130,7 @@ def _verdict(action: str) -> str:
 
 
 def _comment(label: str | None) -> str:
-    """The rule's label for whoever reads the host's rules: what else than these characters is in it, is a ``?``."""
+    """The rule's label as a comment, for readers of the host's rules; other characters become a ``?``."""
     if not label:
         return ""
     return f' comment "{re.sub(r"[^A-Za-z0-9 _.:/-]", "?", label)[:LONGEST_COMMENT]}"'

@@ -1,4 +1,4 @@
-"""What rules of a firewall may say: how many, which ports, which networks."""
+"""The rules of a firewall, checked: how many, which ports, which networks."""
 
 import ipaddress
 import re
@@ -10,10 +10,10 @@ from config.errors import Problems
 MOST_RULES = 25
 """Inbound and outbound together."""
 MOST_ADDRESSES = 255
-"""Of one rule, IPv4 and IPv6 together."""
+"""Networks of one rule, IPv4 and IPv6 together."""
 TOO_MANY = f"A rule has at most {MOST_ADDRESSES} addresses, IPv4 and IPv6 together."
 MOST_PIECES = 15
-"""Of one rule's ports: a port is one piece, a range two."""
+"""Pieces of one rule's ports: a port is one piece, a range two."""
 DIRECTIONS = ("inbound", "outbound")
 POLICIES = ("inbound_policy", "outbound_policy")
 WITHOUT_PORTS = ("ICMP", "IPENCAP")
@@ -27,10 +27,10 @@ _VERSIONS = {"ipv4": ipaddress.IPv4Network, "ipv6": ipaddress.IPv6Network}
 def checked(
     given: Mapping[str, Any], present: Mapping[str, Any], problems: Problems, within: str = ""
 ) -> dict[str, Any]:
-    """The rules as they are to be: what is given in place of what is `present`, each list as a whole.
+    """The new rules: the lists and policies in `given`, each as a whole, and the `present` ones for the others.
 
-    Notes problems under ``inbound[0].ports`` and the like, after the prefix `within`; what it returns is good only
-    where there are none.
+    Notes problems under ``inbound[0].ports`` and the like, after the prefix `within`; the returned rules are valid
+    only without problems.
     """
     rules = {name: given.get(name, present[name]) for name in (*DIRECTIONS, *POLICIES)}
     number = sum(len(rules[direction] or ()) for direction in DIRECTIONS)
@@ -49,7 +49,7 @@ def checked(
 
 
 def port_ranges(text: str) -> list[tuple[int, int]]:
-    """The ports of ``22, 80-90`` as first and last ones. Raises `ValueError` where they are written otherwise.
+    """The ports of ``22, 80-90`` as pairs of first and last port. Raises `ValueError` for any other form.
 
     Commas may be followed by one space; ports are 1..65535 without leading zeros, and ranges go upwards.
     """
@@ -65,7 +65,7 @@ def port_ranges(text: str) -> list[tuple[int, int]]:
 
 
 def _kept(rule: Mapping[str, Any]) -> dict[str, Any]:
-    """A rule as it is kept: what says nothing is left out. Networks and ports stay as their owner writes them."""
+    """A rule as it is stored, without empty fields. Networks and ports stay as the customer wrote them."""
     kept = {name: value for name, value in rule.items() if value not in ("", None)}
     kept["addresses"] = {family: list(found) for family, found in rule["addresses"].items() if found}
     return kept
@@ -103,7 +103,7 @@ def _check_ports(text: str, field: str, problems: Problems) -> None:
 
 
 def _is_network(family: str, text: str) -> bool:
-    """Whether it is a network of the family in CIDR notation; bits beyond its prefix are taken as not there."""
+    """Whether the text is a network of the family in CIDR notation; bits beyond the prefix are ignored."""
     if not _NETWORK.fullmatch(text):
         return False
     try:
