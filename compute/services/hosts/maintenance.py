@@ -1,4 +1,4 @@
-"""Maintenance of hosts: what runs on one is stopped, kept so, and booted again when it is over."""
+"""Maintenance of hosts: instances on such a host are stopped, kept so, and booted again when it is over."""
 
 import logging
 
@@ -17,13 +17,13 @@ log = logging.getLogger(__name__)
 
 Status = Instance.Status
 MOST_AT_ONCE = 200
-"""How many instances of each kind one look takes; the next comes soon."""
+"""Instances per kind of job that one run handles; the next run comes soon."""
 
 
 def begin(host: Host) -> int:
-    """Put a host into maintenance: it takes no instances, and `keep_up` stops what runs there, which it counts.
+    """Put a host into maintenance: it takes no new instances. Returns how many run there, for `keep_up` to stop.
 
-    Not here: hosts are locked after instances. Raises `Invalid` when it is in maintenance already.
+    They are not stopped here, since hosts are locked after instances. Raises `Invalid` when it is in maintenance.
     """
     if not Host.objects.filter(pk=host.pk, maintenance=None).update(maintenance=Now()):
         raise Invalid("The host is in maintenance already.")
@@ -31,7 +31,7 @@ def begin(host: Host) -> int:
 
 
 def end(host: Host) -> int:
-    """End the maintenance of a host; `keep_up` boots what it stopped there, which it counts.
+    """End the maintenance of a host. Returns how many instances were stopped there, for `keep_up` to boot.
 
     Raises `Invalid` when it is not in maintenance.
     """
@@ -41,10 +41,10 @@ def end(host: Host) -> int:
 
 
 def keep_up() -> int:
-    """Stop what runs on hosts in maintenance, and boot what was stopped on others; returns how many jobs began.
+    """Stop the instances that run on hosts in maintenance, boot those stopped on others; returns how many jobs.
 
-    Runs every few seconds, and looks at what is so, not at what was to be done: who is busy waits its turn, and an
-    instance that came to run meanwhile is stopped like the others.
+    Runs every few seconds, and goes by the present state: a busy instance waits its turn, and an instance that was
+    booted meanwhile is stopped like the others.
     """
     running = Instance.objects.filter(host__maintenance__isnull=False, status=Status.RUNNING)
     stopped = Instance.objects.filter(host__maintenance=None, status=Status.STOPPED)
@@ -54,7 +54,7 @@ def keep_up() -> int:
 def check_may_boot(instance: Instance) -> None:
     """Raise `Invalid` while the instance's host is in maintenance.
 
-    A boot that comes between is no harm: `keep_up` stops the instance again.
+    A boot that begins just before the maintenance is no harm: `keep_up` stops the instance again.
     """
     if Host.objects.filter(pk=instance.host_id, maintenance__isnull=False).exists():
         raise Invalid("The compute's host is under maintenance. Try again when that is over.")
@@ -65,7 +65,7 @@ def _each(kind: str, instances: QuerySet[Instance]) -> int:
 
 
 def _try(kind: str, instance: Instance) -> bool:
-    """Enqueue the job unless the instance is busy, or has nothing to boot any more."""
+    """Enqueue the job unless the instance is busy, or no longer has a profile to boot."""
     platform = Actor.platform(instance.account_id)
     try:
         with transaction.atomic():

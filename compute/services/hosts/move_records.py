@@ -1,6 +1,6 @@
-"""What changes in our tables when an instance that moves has arrived, or stays where it was.
+"""Recording that a moving instance has arrived, or that it stays where it was.
 
-Both run in the transaction that settles what made it true, and may run twice. Hosts' rows are locked last.
+Both functions run in the transaction that settles the job, and may run twice. Hosts' rows are locked last.
 """
 
 from datetime import timedelta
@@ -16,13 +16,13 @@ from compute.services.hosts.placement import settle
 from compute.services.networking.addresses import release
 
 TRY_AGAIN = timedelta(hours=1)
-"""When a host migration that failed is tried again."""
+"""The delay after which a failed host migration is tried again."""
 
 
 def arrive(instance: Instance, data: MoveData) -> None:
     """Put the instance on its new host, with its new type, and in another region with its new addresses.
 
-    `data` is the job's. What it held of the old host is given back.
+    `data` is the job's. The instance's reservation on the old host is released.
     """
     host = Host.objects.get(pk=data.host_id)
     plan = InstanceType.objects.get(pk=data.type_id)
@@ -40,7 +40,7 @@ def arrive(instance: Instance, data: MoveData) -> None:
 
 
 def stay(instance: Instance, data: MoveData) -> None:
-    """Give back what was held of the other host and region. A host migration is tried again later."""
+    """Release the other host's capacity and the other region's addresses. A host migration is tried again later."""
     if data.region_id:
         release(Address.objects.filter(instance=instance, region_id=data.region_id))
     started = _scheduled(data).filter(status=HostMigration.Status.STARTED)
@@ -49,7 +49,7 @@ def stay(instance: Instance, data: MoveData) -> None:
 
 
 def _leave(instance: Instance, region_id: str) -> None:
-    """Give back what belongs to the region that the instance has left: nothing of it would lead to it any more."""
+    """Release the addresses and ranges of the region that the instance has left, which no longer route to it."""
     AddressShare.objects.filter(instance=instance).delete()
     release(Address.objects.filter(instance=instance).exclude(region_id=region_id))
     IPv6Range.objects.filter(instance=instance).exclude(region_id=region_id).delete()
@@ -57,7 +57,7 @@ def _leave(instance: Instance, region_id: str) -> None:
 
 
 def _scheduled(data: MoveData) -> QuerySet[HostMigration]:
-    """The host migration that the job carries out, if it carries out one."""
+    """The host migration that the job carries out, if any."""
     if not data.migration_id:
         return HostMigration.objects.none()
     return HostMigration.objects.filter(pk=data.migration_id)

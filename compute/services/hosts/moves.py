@@ -26,16 +26,16 @@ log = logging.getLogger(__name__)
 
 Status = HostMigration.Status
 MOST_AT_ONCE = 100
-"""How many due migrations one look starts; the others are not late by much."""
+"""Due migrations that one run starts; the next run comes soon."""
 
 
 @transaction.atomic
 def migrate(actor: Actor, instance: Instance, region_id: str | None = None, upgrade: bool = False) -> Job:
     """Move the instance to another region, or without `region_id` start the host migration scheduled for it.
 
-    A running instance is shut down for it and booted again where it arrives. With `upgrade` it also gets the newer
-    type that replaces its deprecated one. A move to a region cancels a scheduled one. Raises `Invalid` with every
-    failing field, and without a `region_id` where nothing is scheduled; `Busy` while another job lives.
+    A running instance is shut down for the move and booted again where it arrives. With `upgrade` it also gets the
+    newer type that replaces its deprecated one. A move to a region cancels a scheduled migration. Raises `Invalid`
+    with every failing field, and without a `region_id` where none is scheduled; `Busy` while another job lives.
     """
     if region_id is not None:
         lock_account(actor.account_id)  # before the instance, for the VLANs that its profiles may bring
@@ -76,7 +76,7 @@ def _to_region(actor: Actor, instance: Instance, region_id: str, upgrade: bool) 
 
 
 def _plan(instance: Instance, upgrade: bool, problems: Problems) -> InstanceType:
-    """The type the instance has when it arrives."""
+    """The type that the instance has after the move."""
     plan = instance.type
     if not upgrade:
         return plan
@@ -90,7 +90,7 @@ def _plan(instance: Instance, upgrade: bool, problems: Problems) -> InstanceType
 
 
 def _check_may_leave(instance: Instance, region: Region, problems: Problems) -> None:
-    """Note on ``region`` what ties the instance to the region it is in."""
+    """Note on ``region`` everything that ties the instance to its present region."""
     if region.pk == instance.region_id:
         problems.add("region", "The compute is in this region already.")
     if instance.volumes.exists():
@@ -107,9 +107,9 @@ def _check_may_leave(instance: Instance, region: Region, problems: Problems) -> 
 
 
 def _take_addresses(instance: Instance, region_id: str) -> list[str]:
-    """As many addresses of the new region as the instance has: it holds both until it has arrived.
+    """Take as many addresses of the new region as the instance has; it keeps both sets until it has arrived.
 
-    Lists show those of the region that the instance is in.
+    Lists show the addresses of the region that the instance is in.
     """
     locked = instance.addresses.order_by("pk").values_list("public", flat=True)
     kinds = sorted(locked, reverse=True) or [True]
@@ -121,7 +121,7 @@ def _data(instance: Instance, host_id: int, plan: InstanceType, **rest: Any) -> 
     return MoveData(
         running=running,
         config_id=boot_config(instance).pk if running else None,
-        # what the maintenance of its host stopped goes on waiting to be booted, wherever it is
+        # an instance that was stopped by its host's maintenance goes on waiting to be booted, on any host
         off_status=instance.status if instance.status == Instance.Status.STOPPED else Instance.Status.OFFLINE,
         previous_host_id=instance.host_id,
         host_id=host_id,
@@ -135,7 +135,7 @@ def _data(instance: Instance, host_id: int, plan: InstanceType, **rest: Any) -> 
 
 
 def cancel(migration: HostMigration) -> None:
-    """Take back a migration that has not begun. Raises `Invalid` when it has, or is over."""
+    """Cancel a migration that has not begun. Raises `Invalid` when it has begun or is over."""
     pending = HostMigration.objects.filter(pk=migration.pk, status=Status.PENDING)
     if not pending.update(status=Status.CANCELLED):
         raise Invalid("Only a migration that is pending can be cancelled.")
@@ -143,7 +143,7 @@ def cancel(migration: HostMigration) -> None:
 
 
 def start_due() -> int:
-    """Start the migrations whose time has come; returns how many. One whose instance is busy waits its turn."""
+    """Start the migrations whose time has come; returns how many. That of a busy instance waits its turn."""
     due = HostMigration.objects.filter(status=Status.PENDING, when__lte=Now()).select_related("instance")
     return sum(_start(migration) for migration in due.order_by("when", "pk")[:MOST_AT_ONCE])
 
@@ -153,7 +153,7 @@ def _start(migration: HostMigration) -> bool:
     try:
         migrate(Actor.platform(instance.account_id), instance)
     except DomainError as error:
-        # the next look comes soon; the others must not wait for this one
+        # the next run comes soon; the other migrations must not wait for this one
         log.info("%s cannot start yet: %s", migration, error)
         return False
     return True

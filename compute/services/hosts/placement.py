@@ -1,8 +1,8 @@
-"""Capacity of hosts: reserving it for instances, and giving it back.
+"""Capacity of hosts: reserving it for instances, and releasing it.
 
-What is used of a host is the sum of its reservations, kept on its row so that taking some is one conditional
-UPDATE; the row's CHECK stands behind it. Who changes an instance's reservations holds the instance's row, or makes
-it in the same transaction. Hosts are locked last of all, and several in the order of their keys.
+A host's used capacity is the sum of its reservations, kept on its row so that a reservation is one conditional
+UPDATE; the row's CHECK stands behind it. A caller that changes an instance's reservations has locked the instance's
+row, or inserts it in the same transaction. Hosts are locked last of all, and several in the order of their keys.
 """
 
 from functools import cache
@@ -21,7 +21,7 @@ FITS = (
     "enabled AND maintenance IS NULL AND memory_used + {memory} <= memory AND vcpus_used + {vcpus} <= vcpus"
     " AND disk_used + {disk} <= disk"
 )
-"""SQL: whether a row of the hosts' table takes an instance of these sizes."""
+"""SQL: whether a host's row has capacity for an instance of these sizes."""
 
 _PLACE = """
 WITH chosen AS (
@@ -64,19 +64,19 @@ def place(
 ) -> Host:
     """Reserve capacity for the instance, as of type `plan`, on the host of the region with the largest free share.
 
-    Only enabled hosts that are not in maintenance are taken, and not `avoid`; those that do not answer only where
-    no other has enough, for they may be back in a minute. The instance's row may be inserted later in the same
-    transaction (the foreign key is deferred). Raises `Invalid` on `field` where none has enough.
+    Only enabled hosts that are not in maintenance are chosen, and not `avoid`; unreachable hosts only where no
+    other has the capacity, for they may be back in a minute. The instance's row may be inserted later in the same
+    transaction (the foreign key is deferred). Raises `Invalid` on `field` where no host has the capacity.
     """
     asked = {"region": region_id, "instance": instance.pk, "avoid": avoid and avoid.pk, **_sizes(plan)}
     before = transaction.savepoint()
-    # hosts at which another placement is at work are passed over; only if there is no other are they waited for
+    # hosts that another placement has locked are skipped; only if there is no other do we wait for them
     for wanted, order, others in ((_ANSWERS, _FREEST, "SKIP LOCKED"), (_ANSWERS, "id", ""), (_ANY, "id", "")):
         row = _take(asked, wanted, order, others)
         if row is not None:
             return Host.from_db(connection.alias, _columns(), row)
-        # A host that another placement filled before we had its row stays locked by us. Who waits for some while
-        # holding others has to take them in the order of their keys, as all do, and so with none in hand.
+        # A host that another placement filled before we had its row stays locked by us. A transaction that waits
+        # for hosts must lock them in the order of their keys, as all do, and so must begin without any.
         transaction.savepoint_rollback(before)
     raise Invalid(FULL, field)
 
@@ -99,9 +99,9 @@ def _columns() -> tuple[str, ...]:
 
 
 def grow(instance: Instance, plan: InstanceType) -> bool:
-    """Enlarge what the instance holds of its present host to at least what `plan` needs.
+    """Enlarge the instance's reservation on its present host to at least what `plan` needs.
 
-    False, changing nothing, where that does not fit.
+    False, without any change, where the host lacks the capacity.
     """
     reserved = _reserved(instance).get(instance.host_id, dict.fromkeys(RESOURCES, 0))
     wanted = {name: max(size, reserved[name]) for name, size in _sizes(plan).items()}
@@ -110,24 +110,24 @@ def grow(instance: Instance, plan: InstanceType) -> bool:
         free = {f"{name}__gte": F(f"{name}_used") + more[name] for name in RESOURCES}
         before = transaction.savepoint()
         if not _use(instance.host_id, more, **free):
-            transaction.savepoint_rollback(before)  # lets go of the host, should it have been waited for
+            transaction.savepoint_rollback(before)  # unlocks the host, which the UPDATE may have waited for
             return False
         _write(instance, instance.host_id, wanted)
     return True
 
 
 def settle(instance: Instance, host: Host, plan: InstanceType) -> None:
-    """Hold exactly what `plan` needs on `host`, and nothing of other hosts. May run twice."""
+    """Reserve exactly what `plan` needs on `host`, and nothing on other hosts. May run twice."""
     _reserve(instance, {host.pk: _sizes(plan)})
 
 
 def release(instance: Instance) -> None:
-    """Give back all that the instance holds."""
+    """Release all reservations of the instance."""
     _reserve(instance, {})
 
 
 def _reserve(instance: Instance, wanted: dict[int, dict[str, int]]) -> None:
-    """Change what the instance holds to what is `wanted`, by host."""
+    """Change the instance's reservations to the `wanted` sizes, by host."""
     reserved, nothing = _reserved(instance), dict.fromkeys(RESOURCES, 0)
     for host_id in sorted(reserved.keys() | wanted.keys()):
         now, then = reserved.get(host_id, nothing), wanted.get(host_id, nothing)
@@ -145,7 +145,7 @@ def _reserved(instance: Instance) -> dict[int, dict[str, int]]:
 
 
 def _use(host_id: int, more: dict[str, int], **where: Any) -> bool:
-    """Count `more` as used, or less where it is negative, on a host of which `where` is true."""
+    """Add `more`, which may be negative, to the host's used capacity; False unless `where` holds of it."""
     used = {f"{name}_used": F(f"{name}_used") + size for name, size in more.items()}
     return bool(Host.objects.filter(pk=host_id, **where).update(**used))
 

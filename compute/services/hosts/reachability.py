@@ -1,4 +1,4 @@
-"""Whether hosts answer: recorded when it changes, and logged then, once, however many workers find out."""
+"""Recording whether hosts answer: written and logged once per change, however many workers notice it."""
 
 import logging
 from datetime import datetime, timedelta
@@ -9,7 +9,7 @@ log = logging.getLogger(__name__)
 
 LONGEST_ERROR = 500
 
-# An answer that came after the call was made says more than the call's silence. The error is kept up to date.
+# An answer that came after the call was made outweighs the call's failure. The error is kept up to date.
 _UNREACHABLE = """
 WITH before AS (
     SELECT id, unreachable_since FROM compute_host
@@ -36,10 +36,10 @@ RETURNING host.label, statement_timestamp() - before.unreachable_since, host.mai
 
 
 def record_unreachable(host: str, error: str, asked: datetime) -> bool:
-    """Record that a call to the host (its uuid), made at `asked`, was not answered; True where that is news.
+    """Record that a call to the host (its uuid), made at `asked`, was not answered; True if that is new.
 
-    Nothing is written where that is known with this `error`, where the host answered somebody else after `asked`,
-    or where there is no such host any more. Times are on the database's clock.
+    Writes nothing where the same `error` is recorded already, where the host answered another worker after `asked`,
+    or where the host no longer exists. Times are on the database's clock.
     """
     with connection.cursor() as cursor:
         cursor.execute(_UNREACHABLE, {"host": host, "error": error[:LONGEST_ERROR], "asked": asked})
@@ -52,9 +52,9 @@ def record_unreachable(host: str, error: str, asked: datetime) -> bool:
 
 
 def record_reachable(host: str, asked: datetime) -> bool:
-    """Record that the host (its uuid) answered a call made at `asked`; True where it had not answered before.
+    """Record that the host (its uuid) answered a call made at `asked`; True if it was recorded as unreachable.
 
-    An answer to a call from before it fell silent is no news.
+    An answer to a call that was made before the host fell silent changes nothing.
     """
     with connection.cursor() as cursor:
         cursor.execute(_REACHABLE, {"host": host, "asked": asked})
