@@ -1,4 +1,4 @@
-"""Certificates and private keys that clients give, read and held against each other."""
+"""Reading the certificates and private keys that clients give, and checking that they fit each other."""
 
 import dataclasses
 import ssl
@@ -31,11 +31,11 @@ MAX_PEM_LENGTH = 100_000
 """Characters of a certificate with its chain, or of a key."""
 MOST_IN_CHAIN = 10
 RSA_BITS = range(2048, 4097)
-"""Of a key. To make sure of longer ones takes seconds, and so does every handshake, on hosts that all share."""
+"""Bits of an RSA key. Validating longer ones takes seconds, as does every handshake, on hosts that all share."""
 CURVES = (SECP256R1, SECP384R1, SECP521R1)
 WEAK = (hashes.MD5, hashes.SHA1)
 WEAKEST = ((RSAPublicKey, 2048), (DSAPublicKey, 2048), (EllipticCurvePublicKey, 224))
-"""Bits of keys in a chain below which OpenSSL does not load it."""
+"""Kinds of keys, and the bits below which OpenSSL does not load a chain with such a key."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,9 +49,9 @@ class Pair:
 
 
 def read_pair(cert: str, key: str, problems: Problems, path: str = "") -> Pair | None:
-    """The pair of two PEM texts; None, with problems on ``ssl_cert`` or ``ssl_key`` behind `path`, if it is none.
+    """Read a pair from two PEM texts; None, with problems on ``ssl_cert`` or ``ssl_key`` behind `path`, if invalid.
 
-    The certificate itself comes first, its chain after it. Refused is what TLS libraries of today refuse to serve.
+    The certificate comes first, its chain after it. Pairs that today's TLS libraries refuse to serve are refused.
     """
     found = Problems()
     chain = _read_chain(cert, found, f"{path}ssl_cert")
@@ -72,12 +72,12 @@ def read_pair(cert: str, key: str, problems: Problems, path: str = "") -> Pair |
 def _read_chain(text: str, problems: Problems, field: str) -> list[x509.Certificate]:
     try:
         chain = x509.load_pem_x509_certificates(text.encode()) if len(text) <= MAX_PEM_LENGTH else []
-        # what is wrong inside is only found when it is looked at
+        # errors inside a certificate are only found when its fields are read
         weak = [isinstance(each.signature_hash_algorithm, WEAK) and each.issuer != each.subject for each in chain]
         short = [_too_short(each.public_key()) for each in chain]
         pss = chain[0].public_key_algorithm_oid == PublicKeyAlgorithmOID.RSASSA_PSS
         _common_name(chain[0])
-        # who serves it reads it with OpenSSL, which is stricter
+        # HAProxy reads the chain with OpenSSL, which is stricter
         ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER).load_verify_locations(cadata=_pem(chain))
     except (
         ValueError, IndexError, UnsupportedAlgorithm, ssl.SSLError,
@@ -105,7 +105,7 @@ def _too_short(key: object) -> bool:
 
 
 def _read_key(text: str, problems: Problems, field: str) -> RSAPrivateKey | EllipticCurvePrivateKey | None:
-    """A key that is what it says. How long one is comes first: to make sure of a huge one takes minutes."""
+    """Read and validate a key. Its size is checked first: validating a huge key takes minutes."""
     try:
         pem = text.encode() if len(text) <= MAX_PEM_LENGTH else b""
         key = load_pem_private_key(pem, None, unsafe_skip_rsa_key_validation=True)

@@ -1,4 +1,4 @@
-"""The configs of load balancers: what each port takes in, and how it is shared out among its nodes."""
+"""The configs of load balancers: the port that each listens on, and how its traffic is shared among its nodes."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -27,9 +27,9 @@ from config.encryption import decrypt_json, encrypt_json
 from config.errors import Invalid, Problems
 
 MOST_CONFIGS = 50
-"""Of a load balancer."""
+"""Configs of one load balancer."""
 REDACTED = "<REDACTED>"
-"""What stands in answers for a certificate and its key. Sent back, it means the ones that are there."""
+"""Shown in answers in place of a certificate and its key. Sent back, it stands for the present ones."""
 TAKEN = "Port must be unique among the configs of a nodebalancer"
 SETTINGS = (
     "port", "protocol", "algorithm", "stickiness", "check_type", "check_interval", "check_timeout",
@@ -43,7 +43,7 @@ Draft = tuple[NodeBalancerConfig, list[NodeBalancerNode]]
 
 @dataclass(frozen=True, slots=True)
 class ConfigWish:
-    """What a client says of a config: columns, and `cert` and `key` as PEM, None where they stay as they are."""
+    """A client's request for a config: columns, and `cert` and `key` as PEM, None where they stay as they are."""
 
     fields: Mapping[str, Any] = field(default_factory=dict)
     cert: str | None = field(default=None, repr=False)
@@ -72,7 +72,7 @@ def create(actor: Actor, balancer: NodeBalancer, wish: ConfigWish) -> Config:
 
 @transaction.atomic
 def update(actor: Actor, config: Config, wish: ConfigWish) -> Config:
-    """Write what differs, with an event if anything does. Returns the config anew."""
+    """Write the values that differ, with an event if any do. Returns the config anew."""
     balancer, locked = lock_config(config)
     problems = Problems()
     changed = _apply(locked, wish, problems)
@@ -87,10 +87,10 @@ def update(actor: Actor, config: Config, wish: ConfigWish) -> Config:
 
 @transaction.atomic
 def rebuild(actor: Actor, config: Config, wish: ConfigWish) -> Config:
-    """Put a config and its nodes in place of what is there: what is not given has its default.
+    """Replace a config and its nodes; settings that are not given get their defaults.
 
-    Nodes that are named by their `id` stay, changed by what is given of them; the others are deleted. The
-    certificate stays where none is given, since nobody can read it to send it again. One event for all of it.
+    Nodes named by their `id` stay, with the changes given for them; the others are deleted. The certificate stays
+    where none is given, since no client can read it to send it again. One event for the whole change.
     """
     owners = lock_instances(actor, config.nodebalancer.region_id, wish.nodes)
     balancer, locked = lock_config(config)
@@ -131,7 +131,7 @@ def delete(actor: Actor, config: Config) -> None:
 
 
 def check_configs(wishes: Sequence[ConfigWish], owners: AddressOwners, problems: Problems) -> list[Draft]:
-    """The rows that a new load balancer's configs and nodes are to be, with problems as ``configs[0].port``."""
+    """Draft the rows of a new load balancer's configs and nodes, with problems as ``configs[0].port``."""
     drafts: list[Draft] = []
     ports: set[int] = set()
     for index, wish in enumerate(wishes):
@@ -144,7 +144,7 @@ def check_configs(wishes: Sequence[ConfigWish], owners: AddressOwners, problems:
 
 
 def insert_config(balancer: NodeBalancer, config: Config, nodes: list[NodeBalancerNode]) -> None:
-    """Insert what was drafted, under a load balancer that is held or new."""
+    """Insert a drafted config and its nodes, under a load balancer that is locked or new."""
     config.nodebalancer = balancer
     config.save(force_insert=True)
     for node in nodes:
@@ -178,7 +178,7 @@ def _draft_nodes(
 
 
 def _apply(config: Config, wish: ConfigWish, problems: Problems, path: str = "") -> list[str]:
-    """Set what is given on a config, checked against the rest of it; returns the columns that differ now."""
+    """Set the given fields on a config, checked against its other fields; returns the columns that differ now."""
     before = {name: getattr(config, name) for name in (*SETTINGS, *CERTIFICATE)}
     for name, value in wish.fields.items():
         setattr(config, name, value)
@@ -191,7 +191,7 @@ def _apply(config: Config, wish: ConfigWish, problems: Problems, path: str = "")
 
 
 def _apply_certificate(config: Config, wish: ConfigWish, problems: Problems, path: str) -> None:
-    """Keep a certificate and its key with https, and with nothing else. Either may be replaced alone."""
+    """Set the certificate and key of an https config, either alone if need be; clear them for other protocols."""
     if config.protocol != Config.Protocol.HTTPS:
         config.ssl_cert = config.encrypted = None
         config.ssl_commonname = config.ssl_fingerprint = ""
@@ -214,7 +214,7 @@ def _apply_certificate(config: Config, wish: ConfigWish, problems: Problems, pat
 
 
 def key_of(config: Config) -> str | None:
-    """The private key of a config's certificate, None where there is none, or none of our keys opens it."""
+    """The private key of a config's certificate; None where it has none, or no encryption key of ours opens it."""
     if config.encrypted is None:
         return None
     try:
@@ -230,10 +230,9 @@ def _check_port(config: Config, problems: Problems) -> None:
 
 
 def _save(config: Config, changed: list[str]) -> None:
-    """Write what differs of a config that was there: a key that is just encrypted anew stays so, where it is the
-    same.
+    """Write only the changed columns of an existing config: an unchanged key that was just encrypted anew stays so.
 
-    Where nothing looks at its nodes any more, nothing is known of them.
+    If the config's nodes are no longer checked, their status becomes unknown.
     """
     config.save(update_fields=[*changed, "updated"])
     if not config.watched:
@@ -241,10 +240,10 @@ def _save(config: Config, changed: list[str]) -> None:
 
 
 def _replace_nodes(config: Config, nodes: list[NodeBalancerNode]) -> None:
-    """Write these nodes, and delete all others: first, and with none of the old addresses left in between."""
+    """Write these nodes, after deleting all others, and with none of the old addresses left in between."""
     kept = [node for node in nodes if node.pk is not None]
     config.nodes.exclude(pk__in=[node.pk for node in kept]).delete()
-    # two that swap their addresses would meet in the unique constraint, which is asked after each row
+    # two nodes that swap addresses would violate the unique constraint, which is checked after each row
     NodeBalancerNode.objects.filter(pk__in=[node.pk for node in kept]).delete()
     for node in nodes:
         node.config = config

@@ -1,6 +1,6 @@
 """Load balancers: making, changing and deleting them.
 
-Every write of one, of its configs or of its nodes locks its row and moves its version on.
+Every write of a load balancer, its configs or its nodes locks the load balancer's row and raises its version.
 """
 
 import ipaddress
@@ -34,7 +34,7 @@ IPV6_MARK = 0x6E62
 
 @dataclass(frozen=True, slots=True)
 class NodeBalancerSpec:
-    """What a client asks for; None where it says nothing."""
+    """A client's request for a load balancer; None for fields that are not given."""
 
     region: str
     label: str | None = None
@@ -76,7 +76,7 @@ def create(actor: Actor, spec: NodeBalancerSpec) -> NodeBalancer:
 def update(
     actor: Actor, balancer: NodeBalancer, given: dict[str, Any], tags: Sequence[str] | None = None
 ) -> NodeBalancer:
-    """Write what differs of `given` columns and `tags`, with an event if anything does. Returns the row anew."""
+    """Write the `given` columns and `tags` that differ, with an event if any do. Returns the row anew."""
     locked = lock(NodeBalancer.objects.filter(pk=balancer.pk))
     wanted = differing(locked, given) | retag(actor, "nodebalancer", locked, tags)
     if wanted:
@@ -87,7 +87,7 @@ def update(
 
 @transaction.atomic
 def delete(actor: Actor, balancer: NodeBalancer) -> None:
-    """Give a load balancer up, with its configs, nodes and address. Raises `Missing` when it is gone."""
+    """Delete a load balancer with its configs and nodes; its address is released. Raises `Missing` when gone."""
     locked = lock(NodeBalancer.objects.filter(pk=balancer.pk))
     release(Address.objects.filter(nodebalancer=locked))
     forget_entity("nodebalancer", locked.pk)
@@ -97,7 +97,7 @@ def delete(actor: Actor, balancer: NodeBalancer) -> None:
 
 
 def _make(actor: Actor, spec: NodeBalancerSpec) -> NodeBalancer:
-    """The row with its address: the key is drawn first, for the label and for who takes the address."""
+    """Insert the row with its address: the key is drawn first, since the label and the address need it."""
     (key,) = draw_keys(NodeBalancer)
     ipv4 = take_for_balancer(spec.region, key)
     balancer = NodeBalancer(

@@ -16,17 +16,17 @@ from config.db.rows import lock
 from config.errors import Invalid, Missing, Problems
 
 MOST_NODES = 255
-"""Of a config."""
+"""Nodes of one config."""
 FIELDS = ("label", "address", "weight", "mode")
 ELSEWHERE = "The address has to be a private IPv4 address of a compute of the account in this region."
 
 AddressOwners = Mapping[str, int]
-"""Private addresses, each with the instance that has it."""
+"""The keys of instances, by their private addresses."""
 
 
 @dataclass(frozen=True, slots=True)
 class NodeWish:
-    """What a client says of a node, None where it says nothing. `id` names one that is there (rebuild)."""
+    """A client's request for a node; None for fields that are not given. `id` names an existing node (rebuild)."""
 
     label: str | None = None
     address: str | None = None
@@ -36,7 +36,7 @@ class NodeWish:
 
     @property
     def given(self) -> dict[str, Any]:
-        """The columns that are given, the address in its usual spelling where it is one."""
+        """The columns that are given, a valid address in its usual spelling."""
         values = {name: getattr(self, name) for name in FIELDS if getattr(self, name) is not None}
         if spelled := _spelled(self.address):
             values["address"] = spelled
@@ -45,7 +45,7 @@ class NodeWish:
 
 @transaction.atomic
 def create(actor: Actor, config: NodeBalancerConfig, wish: NodeWish) -> NodeBalancerNode:
-    """Add a node. Raises `Invalid` on ``address`` where it is no compute's, or a node of the config already."""
+    """Add a node. Raises `Invalid` on ``address`` where no compute has it, or a node of the config has already."""
     owners = lock_instances(actor, config.nodebalancer.region_id, [wish])
     balancer, config = lock_config(config)
     present = list(config.nodes.all())
@@ -63,9 +63,9 @@ def create(actor: Actor, config: NodeBalancerConfig, wish: NodeWish) -> NodeBala
 
 @transaction.atomic
 def update(actor: Actor, node: NodeBalancerNode, wish: NodeWish) -> NodeBalancerNode:
-    """Write what differs, with an event if anything does. Returns the node anew.
+    """Write the values that differ, with an event if any do. Returns the node anew.
 
-    An address that stays is not looked at again. A new one begins with an unknown status.
+    An unchanged address is not checked again. A node with a new address begins with an unknown status.
     """
     owners = lock_instances(actor, node.config.nodebalancer.region_id, [wish])
     balancer, config = lock_config(node.config)
@@ -79,7 +79,7 @@ def update(actor: Actor, node: NodeBalancerNode, wish: NodeWish) -> NodeBalancer
     draft(locked, wish, owners, problems)
     check_distinct(present, problems)
     problems.raise_any()
-    # a status that is just reported stays, where this says nothing of it
+    # a status that was just reported stays, unless this update changes it
     changed = [name for name, value in before.items() if getattr(locked, name) != value]
     if changed:
         locked.save(update_fields=[*changed, "updated"])
@@ -103,9 +103,9 @@ def delete(actor: Actor, node: NodeBalancerNode) -> None:
 
 
 def lock_instances(actor: Actor, region_id: str, wishes: Iterable[NodeWish]) -> AddressOwners:
-    """Who has the private addresses that are named, of the instances in the region that the actor sees.
+    """The owners of the private addresses that are named, among the region's instances that the actor sees.
 
-    The instances are locked, before any load balancer is: none of the addresses is given back meanwhile.
+    The instances are locked, before any load balancer is, so that none of the addresses is released meanwhile.
     """
     named = {spelled.partition(":")[0] for wish in wishes if (spelled := _spelled(wish.address))}
     if not named:
@@ -118,7 +118,7 @@ def lock_instances(actor: Actor, region_id: str, wishes: Iterable[NodeWish]) -> 
 
 
 def lock_config(config: NodeBalancerConfig) -> tuple[NodeBalancer, NodeBalancerConfig]:
-    """The config, read anew with its load balancer locked. Raises `Missing` where either is gone."""
+    """Lock the config's load balancer; returns it and the config, read anew. Raises `Missing` if either is gone."""
     balancer = lock(NodeBalancer.objects.filter(pk=config.nodebalancer_id))
     locked = NodeBalancerConfig.objects.filter(pk=config.pk, nodebalancer=balancer).first()
     if locked is None:
@@ -128,7 +128,7 @@ def lock_config(config: NodeBalancerConfig) -> tuple[NodeBalancer, NodeBalancerC
 
 
 def moved_on(balancer: NodeBalancer) -> None:
-    """Note that something of the locked load balancer is new."""
+    """Raise the version of the locked load balancer, since something of it has changed."""
     balancer.version += 1
     balancer.save(update_fields=["version", "updated"])
 
@@ -136,7 +136,7 @@ def moved_on(balancer: NodeBalancer) -> None:
 def draft(
     node: NodeBalancerNode, wish: NodeWish, owners: AddressOwners, problems: Problems, path: str = ""
 ) -> NodeBalancerNode:
-    """Set what is given on a node, and note what is wrong with it or lacks, its fields behind `path`."""
+    """Set the given fields on a node, and note the invalid and the missing ones, with their names behind `path`."""
     given = wish.given
     for name in ("label", "address"):
         if node.pk is None and name not in given:
@@ -154,7 +154,7 @@ def draft(
     for name, value in given.items():
         setattr(node, name, value)
     if node.mode == NodeBalancerNode.Mode.REJECT:
-        # nobody looks at it
+        # a rejected node is not checked
         node.status = NodeBalancerNode.Status.UNKNOWN
     return node
 
@@ -169,7 +169,7 @@ def check_distinct(nodes: Sequence[NodeBalancerNode], problems: Problems, path: 
 
 
 def _spelled(address: str | None) -> str | None:
-    """``10.0.0.2:80`` as it is kept, None where the text is no IPv4 address and port."""
+    """``10.0.0.2:80`` as it is stored; None where the text is no IPv4 address and port."""
     ip, colon, port = (address or "").strip().partition(":")
     if not (colon and port.isascii() and port.isdecimal() and len(port) <= 5 and 0 < int(port) < 65536):
         return None

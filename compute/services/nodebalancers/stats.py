@@ -1,4 +1,4 @@
-"""What load balancers did: counted by the hosts that balance, kept as samples of five minutes and monthly sums."""
+"""Statistics of load balancers: counted by the hosts that balance, kept as five-minute samples and monthly sums."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -43,9 +43,9 @@ class Growth:
 
 @transaction.atomic
 def record(grown: Mapping[int, Growth], at: datetime) -> None:
-    """Count what load balancers, by their ids, did on one host since it last told. Several hosts may tell at once.
+    """Add the traffic of load balancers, by id, on one host since its last report. Hosts may report at once.
 
-    The first to tell in the next five minutes writes the sample of those that are over.
+    The first report of the next five minutes writes the sample of the five that are over.
     """
     rows = NodeBalancer.objects.filter(pk__in=grown).order_by("pk").select_for_update(no_key=True)
     ids = list(rows.values_list("pk", flat=True))
@@ -84,7 +84,7 @@ def _sample(meter: NodeBalancerMeter, at: datetime) -> NodeBalancerSample | None
 
 
 def _count_transfer(grown: Mapping[int, Growth], at: datetime) -> None:
-    """Add to the sums of the month, which are there from the first time on."""
+    """Add the traffic to the sums of the month, whose rows the first report of the month creates."""
     month = month_of(at)
     NodeBalancerTransfer.objects.bulk_create(
         [NodeBalancerTransfer(nodebalancer_id=pk, month=month) for pk in grown], ignore_conflicts=True
@@ -101,15 +101,15 @@ def _count_transfer(grown: Mapping[int, Growth], at: datetime) -> None:
 
 
 def thin(at: datetime) -> None:
-    """Drop samples that no answer shows any more."""
+    """Delete the samples that no answer shows any more."""
     NodeBalancerSample.objects.filter(at__lt=at - KEPT).delete()
 
 
 def see(seen: Mapping[tuple[int, str], str]) -> int:
-    """Write the statuses that a host sees, by node and the address it looked at; returns how many are new.
+    """Write the statuses of nodes that a host reports, by node and checked address; returns how many changed.
 
-    A node that has another address meanwhile is not the one that was looked at. This is no change of the load
-    balancer: neither its version nor `updated` tell of it.
+    A report about an address that the node no longer has is ignored. The load balancer itself does not change:
+    neither its version nor `updated`.
     """
     known = NodeBalancerNode.objects.filter(pk__in={pk for pk, _ in seen}).values_list("pk", "address", "status")
     new = {pk: seen[pk, address] for pk, address, status in known if seen.get((pk, address), status) != status}

@@ -1,1 +1,1 @@
-"""Load balancers made real: HAProxy on the hosts that balance, told from the tables, and what it tells back."""
+"""HAProxy on the hosts that balance: load balancers are exported from the tables, and its reports written there."""

@@ -16,13 +16,13 @@ from compute.services.nodebalancers.stats import Growth
 log = logging.getLogger(__name__)
 
 SECONDS = 5.0
-"""The longest that the socket may take."""
+"""The most seconds that an answer on the socket may take."""
 PATIENCE = 60.0
-"""The longest that a check or a reload may take."""
+"""The most seconds that a check or a reload may take."""
 UNCHECKED = "INI"
-"""What HAProxy has for the result of a check that has not been yet."""
+"""HAProxy's result of a check that has not run yet."""
 NO_STATES = "1\n"
-"""A file of servers' states with none in it."""
+"""A server-state file without any servers."""
 
 Status = NodeBalancerNode.Status
 
@@ -33,7 +33,7 @@ class HAProxyError(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Seen:
-    """What one look tells: which process it was, its counters by proxy, and the status of each node's address."""
+    """One answer of HAProxy: its process and revision, its counters by proxy, and each node address's status."""
 
     process: str
     revision: str
@@ -52,19 +52,19 @@ def reload(command: str) -> None:
 
 
 def bindable(listener: str) -> bool:
-    """Whether this host can listen there. Nothing does: whoever listens already gets all connections still.
+    """Whether this host can bind the listener. The trial does not listen, so it takes no connections away.
 
-    HAProxy does not look before it takes a configuration up, and takes none up with one such listener in it.
+    HAProxy itself does not try before it loads a configuration, and loads none that has one such listener in it.
     """
     address, _, port = listener.rpartition(":")
     try:
         with socket.socket(socket.AF_INET6 if "[" in address else socket.AF_INET) as trial:
-            # as HAProxy, which on a reload listens along with the process before
+            # as HAProxy does, which on a reload listens along with the previous process
             trial.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
             trial.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEPORT, 1)
             trial.bind((address.strip("[]"), int(port)))
     except PermissionError:
-        # HAProxy is another user, then
+        # HAProxy runs as another user, then
         return True
     except OSError as error:
         log.warning("%s: %s", listener, error)
@@ -84,9 +84,9 @@ def _run(command: list[str]) -> None:
 
 
 def ask(path: Path, command: str) -> str:
-    """What HAProxy answers to a command on its socket. Raises `HAProxyError`.
+    """HAProxy's answer to a command on its socket. Raises `HAProxyError`.
 
-    It quotes what nodes answered to checks, which may be any bytes.
+    It quotes nodes' answers to checks, which may be any bytes.
     """
     try:
         with socket.socket(socket.AF_UNIX) as connection:
@@ -99,7 +99,7 @@ def ask(path: Path, command: str) -> str:
 
 
 def look(path: Path) -> Seen:
-    """Ask for everything at once. Raises `HAProxyError`."""
+    """Ask for process, counters and statuses at once. Raises `HAProxyError`."""
     info, _, stats = ask(path, "show info; show stat -1 7 -1").partition("# pxname")
     facts = dict(line.split(": ", 1) for line in info.splitlines() if ": " in line)
     counters: dict[str, Growth] = {}
@@ -113,29 +113,29 @@ def look(path: Path) -> Seen:
 
 
 def _ours(stats: str) -> Iterator[dict[str, str]]:
-    # a row ends where HAProxy ends it: `splitlines` would at some of what nodes may have written into it, too
+    # only a newline ends a row: `splitlines` would also split at other characters that nodes may have sent
     for row in csv.DictReader(f"pxname{stats}".split("\n")):
         if row["pxname"].startswith("nb"):
             yield row
 
 
 def _status(row: dict[str, str]) -> str | None:
-    """What the API calls it; None where a check is still to come."""
+    """The API's status of a server; None where its first check is still to come."""
     if row["status"] == "no check":
         return Status.UNKNOWN
     if row["check_status"].lstrip("* ") == UNCHECKED:
         return None
-    # DRAIN is one that is up and has no weight; UP 1/3 and DOWN 1/2 are on the way to the other
+    # DRAIN is a server that is up and has no weight; UP 1/3 and DOWN 1/2 are on the way to the other
     return Status.DOWN if row["status"].startswith("DOWN") else Status.UP
 
 
 def grown(before: Seen, now: Seen) -> dict[int, Growth]:
-    """By how much the counters of each load balancer grew; another process has begun at 0."""
+    """The growth of each load balancer's counters; those of a new process began at 0."""
     total: dict[int, Growth] = {}
     for proxy, counted in now.counters.items():
         was = before.counters.get(proxy, Growth()) if before.process == now.process else Growth()
         if counted.connections < was.connections:
-            # somebody cleared them
+            # the counters were cleared
             was = Growth()
         by = Growth(counted.connections - was.connections, counted.received - was.received, counted.sent - was.sent)
         balancer = balancer_of(proxy)
@@ -144,7 +144,7 @@ def grown(before: Seen, now: Seen) -> dict[int, Growth]:
 
 
 def states_of(answer: str, backends: set[str]) -> str:
-    """What ``show servers state`` answered, of these backends only: the others' servers are checked no more."""
+    """The answer to ``show servers state``, of these backends only: servers of others are no longer checked."""
     version, names, *rows = answer.strip().splitlines()
     kept = [row for row in rows if len(row.split()) > 1 and row.split()[1] in backends]
     return "\n".join((version, names, *kept)) + "\n"

@@ -1,4 +1,4 @@
-"""Bringing HAProxy up to what the tables say, and what it tells into the tables."""
+"""Exporting load balancers from the tables to HAProxy, and writing HAProxy's reports into the tables."""
 
 import fcntl
 import logging
@@ -31,18 +31,18 @@ log = logging.getLogger(__name__)
 RELOAD_PATIENCE = 15.0
 """Seconds after which a reload that HAProxy did not follow is tried again."""
 COUNT_EVERY = 60.0
-"""Seconds between two looks at what went through."""
+"""Seconds between two counts of traffic."""
 BIND_AGAIN = 60.0
-"""Seconds after which it is tried again to listen where nobody could."""
+"""Seconds after which listeners that could not be bound are tried again."""
 NAME = "haproxy.cfg"
 
 Versions = Mapping[int, int]
 
 
 class Exporter:
-    """The load balancers of some regions on this host; of all regions where none is named.
+    """Exports the load balancers of some regions, or of all where none is named, to the HAProxy of this host.
 
-    HAProxy goes on with what it has whatever becomes of this, or of the database.
+    HAProxy goes on with its configuration whatever becomes of the exporter, or of the database.
     """
 
     def __init__(self, regions: Sequence[str] = (), *, reload: bool = True):
@@ -67,16 +67,16 @@ class Exporter:
 
     @contextmanager
     def alone(self) -> Iterator[None]:
-        """Hold the folder. Raises `BlockingIOError` where another exporter has it."""
+        """Lock the folder. Raises `BlockingIOError` where another exporter has locked it."""
         self.places.folder.mkdir(parents=True, exist_ok=True)
         self.places.certificates.mkdir(mode=0o700, exist_ok=True)
-        # nobody else's to open: whoever reads it may lock it too
+        # no other user may open it: a process that can read it can lock it too
         with os.fdopen(os.open(self.places.folder / "lock", os.O_WRONLY | os.O_CREAT, 0o600), "w") as lock:
             fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
             yield
 
     def look(self) -> bool:
-        """Export what is new and report what is seen; returns whether there was anything new."""
+        """Export changes, and report statuses and traffic; returns whether the configuration changed."""
         changed = self.export()
         self.report()
         return changed
@@ -84,10 +84,10 @@ class Exporter:
     # --- from the tables ------------------------------------------------------------------------------------
 
     def export(self) -> bool:
-        """Write the configuration and reload HAProxy, where any load balancer has another version than before.
+        """Write the configuration and reload HAProxy, where the version of any load balancer has changed.
 
-        The versions are read first: what changes while the rest is read has another one at the next look. Raises
-        `HAProxyError` where HAProxy refuses even what is left without the load balancers that it refuses alone.
+        The versions are read first: a load balancer that changes while the rest is read is exported next time.
+        Raises `HAProxyError` where HAProxy refuses even the configuration without those that it refuses alone.
         """
         versions = dict(self._balancers().values_list("pk", "version"))
         again = self.unbindable and time.monotonic() - self._tried_at >= BIND_AGAIN
@@ -99,7 +99,7 @@ class Exporter:
         written = self._write(rendered)
         if written and self.reloads:
             self.reload()
-        # only now: whatever failed is tried again at the next look
+        # only now, so that the next run tries again whatever failed
         self._versions = versions
         return written
 
@@ -108,9 +108,9 @@ class Exporter:
         return rows.filter(region__in=self.regions) if self.regions else rows
 
     def _try_to_bind(self, balancers: list[NodeBalancer]) -> None:
-        """Find out where nobody can listen: on ports that the host uses itself, on addresses that it has not got.
+        """Find the listeners that cannot be bound: on ports that the host uses itself, or addresses it lacks.
 
-        What the file has already was tried before, so what HAProxy listens on is never taken from it.
+        Listeners in the present file were tried before and stay, so that HAProxy never loses one that it has bound.
         """
         present = listeners_of(self.config.read_text()) if self.config.exists() else set()
         wanted = {each for balancer in balancers for config in balancer.configs.all()
@@ -119,7 +119,7 @@ class Exporter:
         self._tried_at = time.monotonic()
 
     def _accepted(self, balancers: list[NodeBalancer], versions: Versions) -> Rendered:
-        """The configuration that HAProxy accepts: of all, or without those it refuses, so that one customer's
+        """The configuration that HAProxy accepts, without the load balancers it refuses, so that one customer's
         mishap holds up nobody else's changes."""
         keys = _keys(balancers)
         self.refused = {pk: version for pk, version in self.refused.items() if versions.get(pk) == version}
@@ -152,7 +152,7 @@ class Exporter:
         control.check(settings.NODEBALANCER_HAPROXY, path)
 
     def _store(self, rendered: Rendered) -> None:
-        """Write the certificates. Their names tell what is in them, so those in use are never written over."""
+        """Write the certificates. Their names derive from their content, so none in use is ever overwritten."""
         if not self.places.states.exists():
             _write_whole(self.places.states, control.NO_STATES)
         for path, pem in rendered.certificates.items():
@@ -160,18 +160,18 @@ class Exporter:
                 _write_whole(path, pem)
 
     def _write(self, rendered: Rendered) -> bool:
-        """Put the checked configuration in place; returns whether it is another one. Old certificates go."""
+        """Put the checked configuration in place and delete old certificates; returns whether it changed."""
         self.revision = rendered.revision
         new = not self.config.exists() or self.config.read_text() != rendered.text
         if new:
             os.replace(self.config.with_suffix(".new"), self.config)
-        # also those of load balancers that are left out, or of one who was stopped in between
+        # also those of load balancers that are left out, or of an exporter that was stopped in between
         for path in set(self.places.certificates.iterdir()) - set(rendered.certificates):
             path.unlink()
         return new
 
     def reload(self) -> None:
-        """Reload, with what is known of servers handed on: a node that is down gets nothing meanwhile."""
+        """Reload HAProxy and hand the servers' states on: a node that is down gets no traffic meanwhile."""
         self._reloaded_at = time.monotonic()
         try:
             self.report_now(count=True)
@@ -191,7 +191,7 @@ class Exporter:
     # --- into the tables ------------------------------------------------------------------------------------
 
     def report(self) -> None:
-        """As `report_now`, and reload again where HAProxy did not follow. One that does not answer is logged."""
+        """As `report_now`, and reload again where HAProxy runs another revision. A missing answer is logged."""
         try:
             seen = self.report_now()
         except HAProxyError as error:
@@ -203,9 +203,9 @@ class Exporter:
             self.reload()
 
     def report_now(self, *, count: bool = False) -> Seen:
-        """Write what HAProxy sees: statuses of nodes at once, and each minute, or with `count`, what went through.
+        """Write HAProxy's statuses of nodes at once, and its traffic each minute or, with `count`, at once too.
 
-        The first look only starts the counting: what was before it, another exporter may have counted.
+        The first report only starts the counting: another exporter may have counted the traffic before it.
         """
         seen = control.look(self.places.socket)
         due = count or time.monotonic() - self._counted_at >= COUNT_EVERY
@@ -219,7 +219,7 @@ class Exporter:
         return seen
 
     def follows(self) -> bool:
-        """Whether HAProxy runs what was exported last. Raises `HAProxyError` where it does not answer."""
+        """Whether HAProxy runs the last exported configuration. Raises `HAProxyError` if it does not answer."""
         return control.look(self.places.socket).revision == self.revision
 
 
@@ -229,7 +229,7 @@ def _configs() -> Prefetch:
 
 
 def _keys(balancers: list[NodeBalancer]) -> dict[int, str]:
-    """The private keys of all configs that have one. Those that no key of ours opens are logged."""
+    """The private keys of all configs that have one. Keys that cannot be decrypted are logged."""
     keys: dict[int, str] = {}
     for config in (config for balancer in balancers for config in balancer.configs.all() if config.encrypted):
         if key := key_of(config):
@@ -240,7 +240,7 @@ def _keys(balancers: list[NodeBalancer]) -> dict[int, str]:
 
 
 def _write_whole(path: Path, text: str) -> None:
-    """Write a file that nobody else may read, so that it is there whole or as it was."""
+    """Replace a file as a whole, by one that no other user may read."""
     part = path.with_name(f".{path.name}.part")
     with os.fdopen(os.open(part, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "w") as file:
         file.write(text)

@@ -1,6 +1,6 @@
-"""Load balancers as a configuration of HAProxy.
+"""Rendering load balancers as a configuration of HAProxy.
 
-Whatever clients chose goes into it through `quoted`, or is a number, an address or one of a few words.
+Values that clients chose go into it through `quoted`, or are numbers, addresses or one of a few words.
 """
 
 import hashlib
@@ -18,14 +18,14 @@ RECOMMENDED = (
     "ECDHE-ECDSA-AES256-GCM-SHA384:ECDHE-RSA-AES256-GCM-SHA384:ECDHE-ECDSA-CHACHA20-POLY1305:"
     "ECDHE-RSA-CHACHA20-POLY1305"
 )
-"""What Mozilla calls intermediate, without key exchange by finite fields."""
+"""Mozilla's intermediate configuration, without finite-field key exchange."""
 LEGACY = "ssl-min-ver TLSv1.0 ciphers DEFAULT:@SECLEVEL=0"
 BIND = "    bind "
 COOKIE = "NB_SRVID"
 MOST_CONNECTIONS = 10_000
-"""On one port at a time."""
+"""Connections on one port at a time."""
 NEVER = 1_000_000
-"""More checks in a row than ever fail."""
+"""More failed checks in a row than there ever are."""
 
 Config = NodeBalancerConfig
 Node = NodeBalancerNode
@@ -33,7 +33,7 @@ Node = NodeBalancerNode
 
 @dataclass(frozen=True, slots=True)
 class Places:
-    """Where HAProxy finds what goes with its configuration. `user` is whom it becomes, "" to stay who it is."""
+    """The paths of the files beside HAProxy's configuration, and the `user` it switches to, "" to keep its own."""
 
     folder: Path
     socket: Path
@@ -41,7 +41,7 @@ class Places:
 
     @property
     def states(self) -> Path:
-        """What was known of servers before the last reload."""
+        """The states of servers before the last reload."""
         return self.folder / "servers.state"
 
     @property
@@ -51,7 +51,7 @@ class Places:
 
 @dataclass(frozen=True, slots=True)
 class Rendered:
-    """A configuration's text, the certificates that it names by their paths, and what it calls itself."""
+    """A configuration's text, the certificates it refers to, by path, and the revision in its description."""
 
     text: str
     certificates: dict[Path, str]
@@ -61,10 +61,10 @@ class Rendered:
 def render(
     balancers: Iterable[NodeBalancer], keys: dict[int, str], places: Places, unbindable: Collection[str] = ()
 ) -> Rendered:
-    """The configuration for these load balancers, with their configs and nodes at hand.
+    """The configuration for these load balancers, whose configs and nodes are prefetched.
 
-    `keys` are private keys by the ids of the configs they belong to; one with https whose key is not there is left
-    out, and so are `unbindable` listeners. The same rows give the same text.
+    `keys` are private keys by the id of their config; an https config without its key is left out, and so are
+    `unbindable` listeners. The same rows give the same text.
     """
     lines: list[str] = []
     certificates: dict[Path, str] = {}
@@ -87,25 +87,25 @@ def render(
 
 
 def listeners(balancer: NodeBalancer, config: Config) -> list[str]:
-    """Where clients reach a config, as HAProxy writes it: `198.18.0.2:80`, `[2001:db8::1]:80`."""
+    """The addresses and ports that a config listens on, in HAProxy's form: `198.18.0.2:80`, `[2001:db8::1]:80`."""
     both = [balancer.ipv4, f"[{balancer.ipv6}]"] if balancer.ipv6 else [balancer.ipv4]
     return [f"{address}:{config.port}" for address in both]
 
 
 def listeners_of(text: str) -> set[str]:
-    """All that a configuration listens on."""
+    """All listeners of a configuration."""
     return {line.split()[1] for line in text.splitlines() if line.startswith(BIND)}
 
 
 def certificate(config: Config, key: str, places: Places) -> tuple[Path, str]:
-    """Where a config's certificate is kept, named after what is in it, and what is: chain and key."""
+    """The path of a config's certificate, named after its content, and that content: chain and key."""
     pem = f"{config.ssl_cert}{key}"
     digest = hashlib.sha256(pem.encode()).hexdigest()[:16]
     return places.certificates / f"{config.pk}-{digest}.pem", pem
 
 
 def quoted(text: str) -> str:
-    """One word of HAProxy's configuration, whatever is in it."""
+    """The text as one word of HAProxy's configuration, whatever characters are in it."""
     return "".join(chr(byte) if byte in PLAIN else f"\\x{byte:02x}" for byte in text.encode())
 
 
@@ -117,17 +117,17 @@ def proxy_name(balancer_id: int, config_id: int) -> str:
 
 
 def balancer_of(proxy: str) -> int:
-    """The id of the load balancer that a proxy's name tells of."""
+    """The id of the load balancer, from a proxy's name."""
     return int(proxy.removeprefix("nb").partition("-")[0])
 
 
 def server_name(node: Node) -> str:
-    """Names the address as well: a node with another one is another server, of which nothing is known."""
+    """The name includes the address: a node with a new address is another server, of unknown state."""
     return f"n{node.pk}-{node.address}"
 
 
 def node_of(server: str) -> tuple[int, str]:
-    """The id and the address of the node that a server's name tells of."""
+    """The id and the address of the node, from a server's name."""
     pk, _, address = server.removeprefix("n").partition("-")
     return int(pk), address
 
@@ -136,16 +136,16 @@ def node_of(server: str) -> tuple[int, str]:
 
 
 def _head(places: Places) -> Iterator[str]:
-    """The rest of the global section, and what holds for all others."""
+    """The rest of the global section, and the sections that hold for all load balancers."""
     yield "    log stdout format raw daemon warning"
     yield "    localpeer skerry"
-    # of processes that a reload replaced, with the connections that they still had
+    # for processes that a reload replaced, with their remaining connections
     yield "    hard-stop-after 1h"
     if places.user:
         yield f"    user {places.user}"
     yield f"    stats socket {quoted(str(places.socket))} mode 600 level admin expose-fd listeners"
     yield f"    server-state-file {quoted(str(places.states))}"
-    # else the first look at a node is up to an interval after each reload
+    # else the first check of a node comes up to an interval after each reload
     yield "    max-spread-checks 3s"
     yield "    spread-checks 5"
     yield ""
@@ -164,7 +164,7 @@ def _head(places: Places) -> Iterator[str]:
     yield "    timeout server 60s"
     yield "    timeout tunnel 1h"
     yield ""
-    # the process that a reload starts is told by the old one who sticks to whom
+    # the old process hands its stick tables on to the process that a reload starts
     yield "peers skerry"
     owner = f" user {places.user}" if places.user else ""
     yield f"    bind unix@{quoted(str(places.folder / 'peers.sock'))} mode 600{owner}"
@@ -217,7 +217,7 @@ def _backend(balancer: NodeBalancer, config: Config) -> Iterator[str]:
         yield f"    cookie {COOKIE} insert indirect nocache httponly{secure}"
     yield from _check(balancer, config)
     for node in config.nodes.all():
-        # one that is rejected gets nothing, not even checks
+        # a rejected node gets nothing, not even checks
         if node.mode != Node.Mode.REJECT:
             yield f"    server {server_name(node)} {node.address} {' '.join(_options(config, node))}"
 
@@ -237,7 +237,7 @@ def _check(balancer: NodeBalancer, config: Config) -> Iterator[str]:
 
 
 def _options(config: Config, node: Node) -> Iterator[str]:
-    # no weight, and clients that stick to it still come: that is how HAProxy drains
+    # with weight 0 only the clients that stick to a node still reach it: that is how HAProxy drains
     yield f"weight {0 if node.mode == Node.Mode.DRAIN else node.weight}"
     if node.mode == Node.Mode.BACKUP:
         yield "backup"
@@ -251,7 +251,7 @@ def _options(config: Config, node: Node) -> Iterator[str]:
     if config.check_type != Config.Check.NONE:
         yield f"check inter {interval} rise 1 fall {config.check_attempts}"
     else:
-        # traffic alone tells that a node is down; that it is back, only a connection can
+        # only traffic shows that a node is down, and only a connection that it is back
         yield f"check inter 1d fastinter {interval} downinter {interval} rise 1 fall {NEVER}"
     if config.proxy_protocol != Config.ProxyProtocol.NONE:
         yield "check-send-proxy"
