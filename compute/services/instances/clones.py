@@ -1,4 +1,4 @@
-"""Cloning an instance: into a new one, or into one that is there."""
+"""Cloning an instance: into a new one, or into an existing one."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
@@ -31,7 +31,7 @@ from regions.models import Region
 from tags.services import set_tags
 
 MOST_CLONES = 5
-"""How many clones of one instance run at once."""
+"""Clones of one instance that run at once."""
 KEPT = ("watchdog_enabled", "alert_io", "alert_network_in", "alert_network_out", "alert_transfer_quota")
 
 Owned = TypeVar("Owned", bound=Model)
@@ -39,10 +39,10 @@ Owned = TypeVar("Owned", bound=Model)
 
 @dataclass(frozen=True, slots=True)
 class CloneSpec:
-    """What a client asks for; None where it says nothing.
+    """A client's request for a clone; None for fields that are not given.
 
-    With `compute_id` the clone goes into that instance of the account, else a new one is made. `configs` None means
-    all profiles but a rescue's; the disks they boot with come along, and `disks` names further ones.
+    With `compute_id` the clone goes into that instance of the account, else into a new one. `configs` None means
+    all profiles but a rescue's; the disks they boot with are cloned too, and `disks` names further ones.
     """
 
     region: str | None = None
@@ -57,20 +57,20 @@ class CloneSpec:
 
 @dataclass(frozen=True, slots=True)
 class _Chosen:
-    """What is to be cloned of the source."""
+    """The profiles and disks of the source that are to be cloned."""
 
     configs: list[Config]
     disks: list[Disk]
 
     @property
     def size(self) -> int:
-        """MB."""
+        """The disks' size in MB."""
         return sum(disk.size for disk in self.disks)
 
 
 @dataclass(frozen=True, slots=True)
 class _Copies:
-    """The rows of the clones, in the order they are inserted, and what the job has to know of them."""
+    """The rows of the copies, in the order of insertion, and the data of the job."""
 
     rows: list[Model]
     data: CloneData
@@ -106,7 +106,7 @@ def clone(actor: Actor, source: Instance, spec: CloneSpec) -> Instance:
 
 
 def _target(actor: Actor, source: Instance, spec: CloneSpec, problems: Problems) -> Instance | None:
-    """The instance to clone into, if one is named that the actor may change."""
+    """The instance to clone into, if the request names one that the actor may change."""
     if spec.compute_id is None:
         return None
     if spec.compute_id == source.pk:
@@ -116,14 +116,14 @@ def _target(actor: Actor, source: Instance, spec: CloneSpec, problems: Problems)
 
 
 def _lock_row(source: Instance, target: Instance | None) -> tuple[Instance, Instance | None]:
-    """Lock the rows, in the order of their keys, and read them anew."""
+    """Lock both instances, in the order of their keys, and read them anew."""
     wanted = [source.pk] if target is None else [source.pk, target.pk]
     locked = lock_all(wanted, "type", "host", "region")
     return locked[source.pk], locked[target.pk] if target else None
 
 
 def _check_free(source: Instance) -> None:
-    """Raise unless another clone of the held source may begin."""
+    """Raise unless another clone of the locked source may begin."""
     if source.status == Instance.Status.CLONING:
         if Job.objects.filter(source=source, state__in=Job.LIVE).count() >= MOST_CLONES:
             raise Invalid(f"At most {MOST_CLONES} clones of a compute run at once.")
@@ -132,13 +132,13 @@ def _check_free(source: Instance) -> None:
 
 
 def _off(instance: Instance) -> str:
-    """What a settled instance shows afterwards if it is off: `stopped` goes on waiting for its host."""
+    """The status of a settled instance that is off afterwards: `stopped` goes on waiting for its host."""
     stopped = Instance.Status.STOPPED
     return stopped if instance.status == stopped else Instance.Status.OFFLINE
 
 
 def _source_off(source: Instance) -> str:
-    """The same of the source, which the clones that run already know where it shows ``cloning``."""
+    """The same for the source; where it shows ``cloning``, the status is in the data of the clones that run."""
     if source.status != Instance.Status.CLONING:
         return _off(source)
     running = Job.objects.filter(source=source, state__in=Job.LIVE).order_by("pk").values_list("data", flat=True)
@@ -149,7 +149,7 @@ def _source_off(source: Instance) -> str:
 
 
 def _choose(source: Instance, spec: CloneSpec, problems: Problems) -> _Chosen:
-    """The profiles and disks that are named, and those disks that belong to the profiles."""
+    """The profiles and disks that the request names, and the disks of those profiles."""
     configs = list(source.configs.order_by("pk").prefetch_related("devices"))
     if spec.configs is None:
         configs = [config for config in configs if not config.rescue]
@@ -171,7 +171,7 @@ def _named(rows: list[Owned], ids: Sequence[int], field: str, problems: Problems
 
 
 def _check_new(source: Instance, spec: CloneSpec, chosen: _Chosen, problems: Problems) -> None:
-    """Check what is asked of a clone that makes a new instance."""
+    """Check the request for a clone that makes a new instance."""
     plan, region = _plan(source, spec), _region(source, spec)
     if plan is None:
         problems.add("type", "type is not valid")
@@ -185,7 +185,7 @@ def _check_new(source: Instance, spec: CloneSpec, chosen: _Chosen, problems: Pro
 
 
 def _check_target(target: Instance, spec: CloneSpec, chosen: _Chosen, problems: Problems) -> None:
-    """Check what is asked of a clone into an instance that is there and keeps what it has."""
+    """Check the request for a clone into an existing instance, which keeps its disks, profiles and settings."""
     for name, own in (("region", target.region_id), ("type", target.type_id)):
         if getattr(spec, name) not in (None, own):
             problems.add(name, f"The compute to clone into keeps its {name}.")
@@ -226,7 +226,7 @@ def _make(actor: Actor, source: Instance, spec: CloneSpec, chosen: _Chosen, sour
     wanted = source.account.backups_enabled if spec.backups_enabled is None else spec.backups_enabled
     if wanted and is_offered(plan):
         switch_on(target)
-    if source.tags and not actor.restricted:  # whom adding tags is not for
+    if source.tags and not actor.restricted:  # restricted users cannot add tags
         target.tags = set_tags(source.account_id, "compute", target.pk, source.tags)
     grant_creator(actor, "compute", target.pk)
     target.host = place(target, plan, region.pk)
@@ -247,7 +247,7 @@ def _make(actor: Actor, source: Instance, spec: CloneSpec, chosen: _Chosen, sour
 
 
 def _fill(actor: Actor, source: Instance, target: Instance, chosen: _Chosen, source_off: str) -> Instance:
-    """Add the rows to an instance that is there, and the job that copies."""
+    """Add the rows to an existing instance, and enqueue the job that copies."""
     copies = _copies(target, chosen, source_off)
     data = replace(copies.data, off_status=_off(target))
     enqueue("clone_into", target, actor, data=data, secondary=instance_ref(target), source=source)
@@ -260,9 +260,9 @@ def _fill(actor: Actor, source: Instance, target: Instance, chosen: _Chosen, sou
 
 
 def _copies(target: Instance, chosen: _Chosen, source_off: str) -> _Copies:
-    """Rows like the chosen ones, under keys of their own: disks, then profiles, then what is in their slots.
+    """Rows like the chosen ones, under new keys: disks, then profiles, then the devices in their slots.
 
-    The VLANs that the profiles name come into being here, where the target's region has none of the name.
+    VLANs that the profiles name are created here, where the target's region does not have them.
     """
     bring_vlans(target.account_id, target.region_id, vlans_of(chosen.configs))
     disk_of = dict(zip((disk.pk for disk in chosen.disks), _keys(Disk, len(chosen.disks)), strict=True))
@@ -285,7 +285,7 @@ def _copies(target: Instance, chosen: _Chosen, source_off: str) -> _Copies:
 
 
 def _like(disk: Disk, key: int, target: Instance) -> Disk:
-    """The row of a copy that is not there yet."""
+    """The row of a copy that is still to be made."""
     return Disk(
         pk=key,
         instance=target,

@@ -1,7 +1,7 @@
 """Configuration profiles: making, changing and deleting them.
 
-What is written here holds from the next boot on. All of it works whatever job runs on the instance, but a profile
-that a job is about to boot stays.
+Changes take effect at the next boot. All functions work whatever job runs on the instance, but a profile that a job
+is about to boot cannot be deleted.
 """
 
 from collections.abc import Mapping
@@ -27,9 +27,9 @@ from config.errors import Busy, Missing, Problems
 
 @dataclass(frozen=True, slots=True)
 class ConfigChanges:
-    """What a client says of a profile. `fields` are column values; None where it says nothing of the others.
+    """A client's request for a profile. `fields` are column values; the others are None when not given.
 
-    `helpers` may name some only; `devices` and `interfaces` are all there are to be.
+    `helpers` may name only some helpers; `devices` and `interfaces` replace all present ones.
     """
 
     fields: dict[str, Any] = field(default_factory=dict)
@@ -40,7 +40,7 @@ class ConfigChanges:
 
 @transaction.atomic
 def create(actor: Actor, instance: Instance, given: ConfigChanges) -> Config:
-    """Make a profile; what is not given has the model's defaults. Raises `Invalid` with every failing field."""
+    """Create a profile; fields that are not given get defaults. Raises `Invalid` with every failing field."""
     locked = _lock_row(actor, instance.pk, given)
     config = Config(instance=locked)
     before = vlans_of(locked.configs.all())
@@ -52,10 +52,10 @@ def create(actor: Actor, instance: Instance, given: ConfigChanges) -> Config:
 
 @transaction.atomic
 def update(actor: Actor, config: Config, given: ConfigChanges) -> Config:
-    """Write what differs, with an event if anything does. Returns the profile anew.
+    """Write the values that differ, with an event if any do. Returns the profile anew.
 
-    Raises `Invalid` with every failing field; what is as it was is not checked again, so that what was once got
-    can be put back whatever has changed around it.
+    Raises `Invalid` with every failing field. Unchanged values are not checked again, so that a client can send
+    back a profile that it once read, whatever has changed around it.
     """
     locked = _lock_row(actor, config.instance_id, given)
     others = list(_profiles(locked))
@@ -71,16 +71,16 @@ def update(actor: Actor, config: Config, given: ConfigChanges) -> Config:
 
 @transaction.atomic
 def delete(actor: Actor, config: Config) -> None:
-    """Delete a profile, also the one that a running instance has booted: it runs on.
+    """Delete a profile, even the one that a running instance has booted: the instance runs on.
 
-    Raises `Busy` while a job lives that boots it.
+    Raises `Busy` while a live job is to boot the profile.
     """
     locked = _lock_row(actor, config.instance_id, ConfigChanges())
     others = list(_profiles(locked))
     found = next((each for each in others if each.pk == config.pk), None)
     if found is None:
         raise Missing
-    # the instance is held, so that no request makes a job to boot it meanwhile; the platform's own finds it gone
+    # the instance is locked, so that no request makes a job to boot it meanwhile; the platform's own finds it gone
     if Job.objects.filter(instance=locked, finished_at=None, data__config=found.pk).exists():
         raise Busy
     record_vlan_changes(actor, locked, vlans_of(others), vlans_of(each for each in others if each is not found))
@@ -89,19 +89,19 @@ def delete(actor: Actor, config: Config) -> None:
 
 
 def _lock_row(actor: Actor, instance_id: int, given: ConfigChanges) -> Instance:
-    """As `lock_alive`; and before the instance the account, where VLANs may come into being."""
+    """As `lock_alive`, but lock the account before the instance where VLANs may be created."""
     if vlans_in(given.interfaces or ()):
         lock_account(actor.account_id)
     return lock_alive(instance_id)
 
 
 def _profiles(instance: Instance) -> QuerySet[Config]:
-    """The profiles of a held instance, locked: a rebuild, whose job holds no instance, must not take them away."""
+    """Lock the profiles of a locked instance: a rebuild's job, which locks no instance, must not delete them."""
     return instance.configs.order_by("pk").select_for_update(no_key=True)
 
 
 def _apply(actor: Actor, config: Config, given: ConfigChanges, vlans: set[str]) -> bool:
-    """Check and write what differs; returns whether anything did. `vlans` are those the instance is on."""
+    """Check and write the values that differ; returns whether any did. `vlans` are those the instance is on."""
     problems = Problems()
     new = config.pk is None
     present = None if new else devices_of(config)
@@ -133,7 +133,7 @@ def _apply(actor: Actor, config: Config, given: ConfigChanges, vlans: set[str]) 
 
 
 def _first_helpers(instance: Instance) -> dict[str, bool]:
-    """The helpers of a new profile that says nothing of them: all on, but for what the account's settings say."""
+    """The helpers of a new profile without given ones: all on, but the network helper as the account has it."""
     return {**default_helpers(), "network": instance.account.network_helper}
 
 
@@ -147,13 +147,13 @@ def _check_fields(instance: Instance, wanted: dict[str, Any], problems: Problems
 def _interfaces(
     instance: Instance, given: list[dict[str, Any]], vlans: set[str], problems: Problems
 ) -> list[dict[str, str]]:
-    """The interfaces as they are kept, checked, with the VLANs that they name."""
+    """The interfaces as they are stored, checked together with the VLANs that they name."""
     found = Problems()
     kept = check_interfaces(given, instance.region, found)
     problems.extend(found)
     labels = vlans_in(kept)
     if labels - vlans and instance.status == Instance.Status.MIGRATING:
-        # it brought its VLANs to where it goes when it left; one more could be one too many there
+        # it brought its VLANs to its destination when it left; one more could be one too many there
         raise Busy
     if not found:
         check_vlans(instance.account_id, instance.region, labels, "interfaces", problems)

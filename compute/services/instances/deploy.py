@@ -1,4 +1,4 @@
-"""Deploying an image: what a client asks to be put on a disk, and the disks and profile that come of it."""
+"""Deploying an image: the client's request, and the disks and the profile that a deploy makes."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -22,7 +22,7 @@ DEPLOYED_KERNEL = "compute/grub2"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DeploySpec:
-    """What a client asks to be put on a disk. `root_pass`, the keys and the data are secrets and never shown."""
+    """A client's request to deploy a disk. `root_pass`, the keys and the data are secrets and never shown."""
 
     image: str | None = None
     root_pass: str | None = field(default=None, repr=False)
@@ -34,7 +34,7 @@ class DeploySpec:
 
 @dataclass(frozen=True, slots=True)
 class Deploy:
-    """What a spec names, found and checked; `image` is None where nothing is deployed."""
+    """The objects that a spec names, found and checked; `image` is None where nothing is deployed."""
 
     image: Image | None
     script: Deployment | None
@@ -45,8 +45,8 @@ class Deploy:
 def check_deploy(actor: Actor, spec: DeploySpec, image: Image | None, problems: Problems) -> Deploy:
     """Check the whole spec, whose `image` was looked up as one that the actor may use.
 
-    Adds problems under the names of the spec's fields; what it returns is good only where there are none. Whoever
-    goes through with a script calls `count_deployment`. Whether the image fits is the caller's to check: that
+    Adds problems under the names of the spec's fields; the result is valid only without problems. A caller that
+    deploys with a script calls `count_deployment`. The caller also checks whether the image fits, since that
     depends on the disks that are made.
     """
     if spec.image:
@@ -65,14 +65,14 @@ def check_deploy(actor: Actor, spec: DeploySpec, image: Image | None, problems: 
 
 
 def is_available(image: Image | None) -> bool:
-    """Whether disks can be deployed from it: found, and neither waiting for its upload nor being made."""
+    """Whether disks can be deployed from the image: it exists, and neither awaits its upload nor is being made."""
     return image is not None and image.status == Image.Status.AVAILABLE
 
 
 def find_image(actor: Actor, image_id: str | None) -> Image | None:
     """The image of this id that the actor may use, None where there is none.
 
-    An account's own is locked: whoever deletes it waits, and then finds what is deployed from it.
+    An account's own image is locked: a deletion waits, and then finds the disks that are deployed from it.
     """
     image = Image.objects.visible_to(actor).filter(pk=image_id).first()
     if image is None or image.is_public:
@@ -81,7 +81,7 @@ def find_image(actor: Actor, image_id: str | None) -> Image | None:
 
 
 def draw_plan_keys() -> list[int]:
-    """The keys of all rows that `fill_plan` makes, for who makes them later: that of the profile comes first."""
+    """Draw the keys of all rows for a later `fill_plan`; the profile's key comes first."""
     return draw_keys(Config, Disk, ConfigDevice, Disk, ConfigDevice)
 
 

@@ -1,4 +1,4 @@
-"""What sits in the slots of a configuration profile: disks of its instance, and volumes of its account."""
+"""The devices in the slots of a configuration profile: disks of its instance, and volumes of its account."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -9,19 +9,19 @@ from compute.services.volumes.attachments import attach_named
 from config.errors import Busy, Denied, Problems
 
 DeviceMap = Mapping[str, Mapping[str, int | None] | None]
-"""Slot (``sda``) to ``disk_id`` or ``volume_id``; None, or no slot, is an empty one."""
+"""Slot (``sda``) to ``disk_id`` or ``volume_id``; a slot with None, or left out, is empty."""
 
 
 @dataclass(frozen=True, slots=True)
 class Devices:
-    """Keys by slot."""
+    """The keys of disks and of volumes, by slot."""
 
     disks: dict[str, int] = field(default_factory=dict)
     volumes: dict[str, int] = field(default_factory=dict)
 
 
 def devices_of(config: Config) -> Devices:
-    """What sits in the profile's slots now."""
+    """The devices that are in the profile's slots now."""
     disks = ConfigDevice.objects.filter(config=config).values_list("slot", "disk_id")
     volumes = VolumeDevice.objects.filter(config=config).values_list("slot", "volume_id")
     return Devices(dict(disks), dict(volumes))
@@ -30,13 +30,14 @@ def devices_of(config: Config) -> Devices:
 def check_devices(
     actor: Actor, instance: Instance, wanted: DeviceMap, problems: Problems, present: Devices | None = None
 ) -> Devices:
-    """Check a whole map of devices, and return it by kind; good only where there are no problems.
+    """Check a whole map of devices, and return it by kind; valid only without problems.
 
-    They are noted under ``devices.sda.disk_id`` and the like.
-    A disk is one of this instance. A volume is one that the actor may change, of the instance's region and attached
-    to no other; those that are `present` in the profile already are taken as they are. Neither is used twice. What
-    is named is locked, so that it is still there when the slots are written; the instance's row is locked. Raises
-    `Denied` on a volume that the actor may only read, `Busy` where a free one is named of an instance that moves.
+    Problems are noted under ``devices.sda.disk_id`` and the like.
+    A disk must be of this instance. A volume must be one that the actor may change, in the instance's region and
+    attached to no other instance; volumes already `present` in the profile are accepted unchecked. No device may be
+    used twice. The instance's row is locked by the caller; disks and volumes are locked here, so that they still
+    exist when the slots are written. Raises `Denied` on a volume that the actor may only read, `Busy` where an
+    unattached one is named for an instance that moves.
     """
     filled = {slot: device for slot, device in wanted.items() if device is not None}
     named = {slot: (device.get("disk_id"), device.get("volume_id")) for slot, device in filled.items()}
@@ -52,7 +53,7 @@ def check_devices(
 
 
 def write_devices(actor: Actor, config: Config, devices: Devices) -> None:
-    """Let exactly these sit in the profile's slots. Volumes that are attached nowhere are attached by that."""
+    """Fill the profile's slots with exactly these devices, and attach those volumes that are attached nowhere."""
     ConfigDevice.objects.filter(config=config).delete()
     VolumeDevice.objects.filter(config=config).delete()
     ConfigDevice.objects.bulk_create(
@@ -75,7 +76,7 @@ def _check_each(named: dict[str, int], known: set[int], name: str, problems: Pro
 
 
 def _disks(instance: Instance, named: dict[str, int]) -> set[int]:
-    """Those of the disks that are the instance's and stay."""
+    """Those of the disks that belong to the instance and are not being deleted, locked."""
     if not named:
         return set()
     rows = Disk.objects.filter(instance=instance, pk__in=set(named.values())).exclude(status=Disk.Status.DELETING)
@@ -85,7 +86,7 @@ def _disks(instance: Instance, named: dict[str, int]) -> set[int]:
 def _volumes(
     actor: Actor, instance: Instance, named: dict[str, int], kept: set[int], problems: Problems
 ) -> set[int]:
-    """Those of the volumes that exist for the actor, or are there already."""
+    """Those of the volumes that the actor sees or that the profile has already, locked."""
     if not named:
         return set()
     wanted = set(named.values())
@@ -106,6 +107,6 @@ def _volumes(
         elif locked[pk].status == Volume.Status.CREATING:
             problems.add(where, "The volume is still being created.")
         elif locked[pk].instance_id is None and instance.status == Instance.Status.MIGRATING:
-            # it may be on its way to another region, where it cannot have the volume
+            # the instance may be on its way to another region, where it cannot have the volume
             raise Busy
     return (visible | kept) & locked.keys()

@@ -28,7 +28,7 @@ IN_USE = "The compute runs with this disk: shut it down first, or reboot it with
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DiskSpec(DeploySpec):
-    """What a client asks for: an empty disk, or with an image one that it is deployed to."""
+    """A client's request for a disk: an empty one, or one that an image is deployed to."""
 
     size: int
     label: str | None = None
@@ -78,9 +78,9 @@ def create(actor: Actor, instance: Instance, spec: DiskSpec) -> Disk:
 
 @transaction.atomic
 def clone(actor: Actor, disk: Disk) -> Disk:
-    """Copy a disk byte for byte into a new one of the same instance, which needs space for it.
+    """Copy a disk byte for byte into a new disk of the same instance.
 
-    Raises `Invalid` where that is lacking or the disk is not ready, `Busy` while another job lives.
+    Raises `Invalid` where the instance lacks space for it or the disk is not ready, `Busy` while another job lives.
     """
     locked, original = _lock_row(disk)
     _check_ready(original)
@@ -103,9 +103,9 @@ def clone(actor: Actor, disk: Disk) -> Disk:
 
 @transaction.atomic
 def update(actor: Actor, disk: Disk, given: Mapping[str, Any]) -> Disk:
-    """Write what differs of label and filesystem, and let a job make a `size` that does true, as `resize` does.
+    """Write a label or filesystem that differs, and enqueue the job for a `size` that differs, as `resize` does.
 
-    The filesystem is what the disk is said to hold: nothing is formatted. While a job lives on the instance only
+    The filesystem only describes the disk's content: nothing is formatted. While a job lives on the instance only
     the label may differ. Returns the disk as it is then.
     """
     wanted = differing(disk, given)
@@ -123,9 +123,9 @@ def update(actor: Actor, disk: Disk, given: Mapping[str, Any]) -> Disk:
 
 @transaction.atomic
 def resize(actor: Actor, disk: Disk, size: int) -> Disk:
-    """Let a job give the disk another size, which it shows when that is done.
+    """Enqueue the job that resizes the disk, which shows its new size when the job is done.
 
-    Whether it is in use or its files need more is for the hypervisor to say: the job then fails. Raises `Invalid`
+    If the disk is in use or its files need more space, the hypervisor refuses and the job fails. Raises `Invalid`
     on ``size`` where the type has no space for it, `Busy` while another job lives.
     """
     locked, disk = _lock_row(disk)
@@ -141,7 +141,7 @@ def resize(actor: Actor, disk: Disk, size: int) -> Disk:
 
 @transaction.atomic
 def delete(actor: Actor, disk: Disk) -> None:
-    """Delete a disk, whatever it shows; it leaves the profiles that name it. Cannot be undone.
+    """Delete a disk of any status, and take it out of the profiles that name it. Cannot be undone.
 
     Raises `Invalid` where the instance runs with it, `Busy` while another job lives.
     """
@@ -155,7 +155,7 @@ def delete(actor: Actor, disk: Disk) -> None:
 
 
 def _lock_row(disk: Disk) -> tuple[Instance, Disk]:
-    """The instance, held, and the disk as it is then."""
+    """Lock the instance and read its disk anew. Raises `Missing` when the disk is gone."""
     locked = lock_idle(disk.instance)
     found = locked.disks.filter(pk=disk.pk).first()
     if found is None:
@@ -164,7 +164,7 @@ def _lock_row(disk: Disk) -> tuple[Instance, Disk]:
 
 
 def _check_ready(disk: Disk) -> None:
-    """Raise for one that is half-made or half-deleted: it can only be deleted."""
+    """Raise for a disk that is half-made or half-deleted: it can only be deleted."""
     if disk.status != Disk.Status.READY:
         raise Invalid(NOT_READY)
 

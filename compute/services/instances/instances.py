@@ -43,7 +43,7 @@ from tags.services import check_tags, retag, set_tags
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class InstanceSpec(DeploySpec):
-    """What a client asks for. Sizes in MB. With `backup_id` what only an image deploy needs has no effect."""
+    """A client's request for an instance. Sizes in MB. With `backup_id`, fields for image deploys are unused."""
 
     region: str
     type: str
@@ -56,12 +56,12 @@ class InstanceSpec(DeploySpec):
     tags: tuple[str, ...] = ()
     backup_id: int | None = None
     backups_enabled: bool | None = None
-    """None: as the account's setting has it."""
+    """None: the account's setting for new instances."""
 
 
 @dataclass(frozen=True, slots=True)
 class _Plan:
-    """What a spec names, found and checked."""
+    """The objects that a spec names, found and checked."""
 
     type: InstanceType
     region: Region
@@ -77,8 +77,8 @@ class _Plan:
 def create(actor: Actor, spec: InstanceSpec) -> Instance:
     """Make an instance of the actor's account and the job that provisions it.
 
-    Reports every failing field at once (`Invalid`); a label that another instance of the account has is refused
-    by the database's own constraint. Everything is written, or nothing.
+    Raises `Invalid` with every failing field; a label that another instance of the account has is refused by the
+    database's own constraint. Everything is written, or nothing.
     """
     plan = _check(actor, spec)
     # all keys first: label, addresses and machine name derive from the instance's, and one statement inserts all
@@ -103,7 +103,7 @@ def create(actor: Actor, spec: InstanceSpec) -> Instance:
     grant_creator(actor, "compute", instance.pk)
     if plan.deploy.script:
         count_deployment(plan.deploy.script.script)
-    # last: all creates in the region want the row of one of its few hosts, and hold it until they commit
+    # last: all creates in the region lock the row of one of its few hosts until they commit
     instance.host = place(instance, plan.type, plan.region.pk)
     begin(
         first.kind,
@@ -121,7 +121,7 @@ def create(actor: Actor, spec: InstanceSpec) -> Instance:
 
 @dataclass(frozen=True, slots=True)
 class _First:
-    """What a new instance has on it at first: its rows, and the job that makes the disks."""
+    """The first rows of a new instance, and the job that makes its disks."""
 
     kind: str
     rows: list[Model]
@@ -143,7 +143,7 @@ def _from_image(instance: Instance, plan: _Plan, spec: InstanceSpec) -> _First:
 
 
 def _from_backup(instance: Instance, backup: Backup, booted: bool) -> _First:
-    """Disks and profiles as they were when the backup was taken, root's password included."""
+    """Disks and profiles as the backup has them, root's password included."""
     instance.status = Instance.Status.RESTORING
     keys = draw_row_keys(backup.content)
     restored = rows_of(backup.content, instance, keys)
@@ -188,7 +188,7 @@ def _check(actor: Actor, spec: InstanceSpec) -> _Plan:
 
 
 def _to_deploy(spec: InstanceSpec, problems: Problems) -> DeploySpec:
-    """What is to be deployed: no image beside a backup, and no script."""
+    """The spec to deploy: with a backup it has neither image nor script."""
     if spec.backup_id is None:
         return spec
     for name in ("image", "stackscript_id"):
@@ -200,7 +200,7 @@ def _to_deploy(spec: InstanceSpec, problems: Problems) -> DeploySpec:
 def _check_backup(
     actor: Actor, spec: InstanceSpec, plan: InstanceType | None, region: Region | None, problems: Problems
 ) -> Backup | None:
-    """The backup that is named, locked: of an instance that the actor sees, in this region, fitting the type."""
+    """The named backup, locked: of an instance that the actor sees, of this region, and fitting the type."""
     if spec.backup_id is None:
         return None
     lock_account(actor.account_id)  # before the backup, for the VLANs that its profiles may bring
@@ -218,7 +218,7 @@ def _check_backup(
 
 
 def _check_disk_space(spec: InstanceSpec, image: Image, plan: InstanceType, problems: Problems) -> None:
-    """Whether the type's disk holds the image beside the swap disk."""
+    """Note a problem where the type's disk does not hold the image beside the swap disk."""
     if plan.disk - spec.swap_size < image.size:
         problems.add(
             "swap_size" if plan.disk >= image.size else "type",
@@ -229,7 +229,7 @@ def _check_disk_space(spec: InstanceSpec, image: Image, plan: InstanceType, prob
 def _check_interfaces(
     actor: Actor, spec: InstanceSpec, region: Region | None, problems: Problems
 ) -> tuple[dict[str, str], ...]:
-    """The interfaces as the profile is to have them. Without an image there is no profile, and no VLAN is named."""
+    """The interfaces of the new profile. Without an image there is no profile, and no VLAN is named."""
     found = Problems()
     interfaces = check_interfaces(spec.interfaces, region, found)
     problems.extend(found)
@@ -245,7 +245,7 @@ def _check_interfaces(
 
 @dataclass(frozen=True, slots=True)
 class InstanceChanges:
-    """The fields of a PUT that were given; `fields` are column values, `tags` None when not given."""
+    """The fields that a PUT gave: `fields` are column values, `tags` None when not given."""
 
     fields: dict[str, Any]
     tags: tuple[str, ...] | None = None
@@ -253,11 +253,11 @@ class InstanceChanges:
 
 @transaction.atomic
 def update(actor: Actor, instance: Instance, changes: InstanceChanges) -> Instance:
-    """Write what differs, and one ``compute_update`` event when anything does. Works whatever job runs.
+    """Write the values that differ, with one ``compute_update`` event if any do. Works whatever job runs.
 
-    Returns the instance as it is then. Raises `Missing` when it went away meanwhile.
+    Returns the instance as it is then. Raises `Missing` when it is gone.
     """
-    # locked, so that of two who change its tags the later one's are in both tables
+    # locked, so that of two requests that change its tags the later one's are in both tables
     locked = lock(Instance.objects.filter(pk=instance.pk).select_related("type", "host"))
     wanted = differing(locked, scheduled(locked, changes.fields))
     wanted |= retag(actor, "compute", locked, changes.tags)
@@ -269,6 +269,6 @@ def update(actor: Actor, instance: Instance, changes: InstanceChanges) -> Instan
 
 @transaction.atomic
 def delete(actor: Actor, instance: Instance) -> Job:
-    """Give the instance up, with its disks, profiles and addresses. Ends another job that may be running,
+    """Delete the instance with its disks, profiles and addresses. Ends another job that may be running,
     except a clone's or a restore's, which refuse."""
     return enqueue("delete", instance, actor)

@@ -1,4 +1,4 @@
-"""What a create refers to, found in one look at the database."""
+"""Looking up the rows that a create refers to, by one statement."""
 
 import re
 from collections.abc import Mapping
@@ -35,7 +35,7 @@ class Choices:
 
 
 def find_choices(actor: Actor, type_id: str, region_id: str, image_id: str | None) -> Choices:
-    """Look up what is named, by one statement in place of four: every create begins with it."""
+    """Look up the rows of these ids, by one statement in place of four: every create begins with it."""
     _, constants = _visible_image(actor.restricted)
     asked = {"type": type_id, "region": region_id, "image": image_id}
     with connection.cursor() as cursor:
@@ -72,10 +72,10 @@ def _statement(restricted: bool) -> str:
 
 @cache
 def _visible_image(restricted: bool) -> tuple[str, Mapping[str, Any]]:
-    """The SQL for the image that is asked for, as `Image.objects.visible_to` finds it.
+    """The SQL for the image of the request, as `Image.objects.visible_to` finds it.
 
-    Which images there are for whom is said there alone. The parameters are named; returned beside the SQL are those
-    that are always the same.
+    That method alone decides who sees which image. The parameters are named; the constant ones are returned beside
+    the SQL.
     """
     anybody: Any = SymbolicActor(restricted)
     images = Image.objects.visible_to(anybody).filter(pk=Param("image"))

@@ -1,4 +1,4 @@
-"""Rebuilding an instance: all its disks and profiles go, and an image is deployed as on a new one."""
+"""Rebuilding an instance: its disks and profiles are deleted, and an image is deployed as on a new one."""
 
 from dataclasses import dataclass
 
@@ -25,7 +25,7 @@ from config.errors import Problems
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RebuildSpec(DeploySpec):
-    """What a client asks for; `image` and `root_pass` are needed."""
+    """A client's request for a rebuild; `image` and `root_pass` are needed."""
 
     booted: bool = True
 
@@ -34,8 +34,8 @@ class RebuildSpec(DeploySpec):
 def rebuild(actor: Actor, instance: Instance, spec: RebuildSpec) -> Instance:
     """Deploy an image in place of all that is on the instance, which keeps its id, addresses and settings.
 
-    Raises `Invalid` with every failing field, `Busy` while another job lives. One that runs is shut down before its
-    disks are deleted. What fails before that leaves all as it was; what fails later, an instance without disks.
+    Raises `Invalid` with every failing field, `Busy` while another job lives. A running instance is shut down
+    before its disks are deleted. A failure before that leaves all as it was; a later one, no disks.
     """
     locked = lock_idle(instance)
     problems = Problems()

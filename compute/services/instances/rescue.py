@@ -1,4 +1,4 @@
-"""Rescue: booting an instance from the platform's own system, with its disks at hand to be mended."""
+"""Rescue: booting an instance from the platform's own system, with its disks attached for repair."""
 
 from django.db import transaction
 
@@ -14,16 +14,16 @@ from config.errors import Problems
 
 SLOTS = ConfigDevice.SLOTS[:-1]
 ROOT = "/dev/sdh"
-"""The slot left to the rescue system itself."""
+"""The slot reserved for the rescue system itself."""
 
 
 @transaction.atomic
 def rescue(actor: Actor, instance: Instance, devices: DeviceMap | None = None) -> Job:
-    """Boot an instance in any settled status into rescue, which lasts until its next boot. `Busy` in others.
+    """Boot an instance in any settled status into rescue, which lasts until its next boot.
 
-    `devices` None gives it all its disks in order, as far as there are slots; with an empty map it has none. The
-    profile is one of the instance's, and takes the place of an earlier rescue's when it has booted. Raises
-    `Invalid` with every failing field (``devices.sda.disk_id``).
+    `devices` None attaches all its disks in order, as far as there are slots; an empty map attaches none. The
+    rescue's profile is one of the instance's, and replaces that of an earlier rescue when it has booted. Raises
+    `Invalid` with every failing field (``devices.sda.disk_id``), `Busy` in other statuses.
     """
     locked = lock_idle(instance)
     check_may_boot(locked)
@@ -36,14 +36,14 @@ def rescue(actor: Actor, instance: Instance, devices: DeviceMap | None = None) -
     data = RescueData(
         config_id=config.pk,
         running=locked.status == status.RUNNING,
-        # what the maintenance of its host stopped goes on waiting to be booted, where this fails
+        # an instance that was stopped by its host's maintenance goes on waiting to be booted, if this fails
         off_status=locked.status if locked.status == status.STOPPED else status.OFFLINE,
     )
     return enqueue("rescue", locked, actor, data=data, secondary=config_ref(config))
 
 
 def _all_disks(instance: Instance) -> Devices:
-    """Its disks in the order they were made, those that are being deleted left out."""
+    """The instance's disks in the order they were made, without those that are being deleted."""
     rows = Disk.objects.filter(instance=instance).exclude(status=Disk.Status.DELETING).order_by("pk")
     disks = rows.select_for_update(no_key=True)[: len(SLOTS)]
     return Devices(dict(zip(SLOTS, (disk.pk for disk in disks), strict=False)))

@@ -1,4 +1,4 @@
-"""Giving an instance another type: one that the customer asks for, or the one that replaces a deprecated one."""
+"""Resizing an instance: to a type that the customer chooses, or to the successor of a deprecated type."""
 
 from dataclasses import replace
 
@@ -20,10 +20,11 @@ DATA = (Disk.Filesystem.EXT3, Disk.Filesystem.EXT4)
 
 @transaction.atomic
 def resize(actor: Actor, instance: Instance, type_id: str, auto_disk_resize: bool = True) -> Job:
-    """Give the instance the type `type_id`; one that runs is shut down for it and booted again.
+    """Give the instance the type `type_id`; a running instance is shut down for that and booted again.
 
-    With `auto_disk_resize` its disk fills the new type beside its swap disk, where it has just these two. Raises
-    `Invalid` on ``type`` where that cannot be had or has no space for its disks; `Busy` while another job lives.
+    With `auto_disk_resize` its disk is resized to fill the new type beside its swap disk, where it has just these
+    two. Raises `Invalid` on ``type`` where the type is not available or lacks space for the disks; `Busy` while
+    another job lives.
     """
     locked = lock_idle(instance)
     plan = InstanceType.objects.filter(pk=type_id).first()
@@ -43,9 +44,9 @@ def resize(actor: Actor, instance: Instance, type_id: str, auto_disk_resize: boo
 
 @transaction.atomic
 def mutate(actor: Actor, instance: Instance, auto_disk_resize: bool = True) -> Job:
-    """Give an instance of a deprecated type the one that replaces it, as `resize` does.
+    """Give an instance of a deprecated type that type's successor, as `resize` does.
 
-    Raises `Invalid` where there is none, and as `resize` without naming a field.
+    Raises `Invalid` where there is no successor, and as `resize` without naming a field.
     """
     locked = lock_idle(instance)
     if not locked.type.deprecated or locked.type.successor is None:
@@ -56,7 +57,7 @@ def mutate(actor: Actor, instance: Instance, auto_disk_resize: bool = True) -> J
 def _change(
     kind: str, actor: Actor, instance: Instance, plan: InstanceType, auto_disk_resize: bool, field: str | None
 ) -> Job:
-    """Reserve the new type, on another host where the present one has none, and enqueue the job."""
+    """Reserve the new type's capacity, on another host where the present one lacks it, and enqueue the job."""
     disks = list(instance.disks.order_by("pk"))
     auto = _automatic(disks, plan) if auto_disk_resize else None
     used = taken(instance)
@@ -85,7 +86,7 @@ def _change(
 
 
 def _automatic(disks: list[Disk], plan: InstanceType) -> tuple[Disk, int] | None:
-    """The disk that is resized along with the type, and to how many MB: of a data and a swap disk, the first."""
+    """The disk to resize along with the type, and its new size in MB: the data disk beside one swap disk."""
     data = [disk for disk in disks if disk.filesystem in DATA]
     swap = [disk for disk in disks if disk.filesystem == Disk.Filesystem.SWAP]
     if len(disks) != 2 or len(data) != 1 or len(swap) != 1 or plan.disk <= swap[0].size:
