@@ -1,4 +1,4 @@
-"""The user-defined fields of a deployment script: read out of its text, and checked against what a client gives.
+"""The user-defined fields of a deployment script: read from its text, and checked against a client's values.
 
 A script asks for values in tags, wherever they stand in it, mostly in comments::
 
@@ -13,7 +13,7 @@ from typing import Any
 from config.errors import Problems
 
 KEYS = {key.lower(): key for key in ("name", "label", "example", "default", "oneOf", "manyOf")}
-"""The attributes that mean something, by their spelling in lower case. Others are left alone."""
+"""The known attributes, by their spelling in lower case. Others are ignored."""
 LONGEST_NAME = 64
 MOST_FIELDS = 100
 LONGEST_DATA = 65_535
@@ -49,7 +49,7 @@ def read_fields(script: str, problems: Problems) -> list[Field]:
 
 
 def _read_tag(script: str, at: int) -> Field | None:
-    """The attributes of the tag whose inside begins here; None where it is not well formed."""
+    """The attributes of the tag whose inside begins at `at`; None where the tag is not well formed."""
     field: Field = {}
     while True:
         blank = _BETWEEN.match(script, at)
@@ -69,7 +69,7 @@ def _read_tag(script: str, at: int) -> Field | None:
 
 
 def _wrong_with(field: Field | None, names: set[str]) -> str:
-    """What is wrong with a tag, given the names before it, as the end of a sentence; empty where it is fine."""
+    """The fault of a tag, given the names before it, as the end of a sentence; empty for a valid tag."""
     if field is None:
         return 'is not well formed: it needs attributes like name="value", each once, and a closing />'
     for key in ("name", "label"):
@@ -91,9 +91,9 @@ def _wrong_with(field: Field | None, names: set[str]) -> str:
 
 
 def read_values(fields: Sequence[Field], data: Mapping[str, Any] | None, problems: Problems) -> dict[str, str]:
-    """The value of each field: what `data` has for it, else its default.
+    """The value of each field: the one in `data`, else the field's default.
 
-    Adds problems on ``stackscript_data.<name>``. What `data` has beside the fields is ignored.
+    Adds problems on ``stackscript_data.<name>``. Other keys of `data` are ignored.
     """
     data = data or {}
     values: dict[str, str] = {}
@@ -117,7 +117,7 @@ def read_values(fields: Sequence[Field], data: Mapping[str, Any] | None, problem
 
 
 def _text(given: Any) -> str | None:
-    """A JSON value as the text that a script gets; None for those that are no text."""
+    """A JSON value as the text that a script gets; None for lists, objects and null."""
     if isinstance(given, bool):
         return "true" if given else "false"
     return str(given) if isinstance(given, str | int | float) else None

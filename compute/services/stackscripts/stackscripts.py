@@ -1,4 +1,4 @@
-"""Deployment scripts: writing them, and what running one at the first boot of a disk takes."""
+"""Deployment scripts: writing them, and preparing one for the first boot of a disk."""
 
 import hashlib
 import shlex
@@ -19,9 +19,9 @@ from config.db.rows import lock
 from config.errors import Invalid, Problems
 
 ANY = "any/all"
-"""Stands among a script's images for every one."""
+"""Stands among a script's images for every image."""
 PLACE = "/root/StackScript"
-"""Where a script is on the disk that is deployed with it."""
+"""The path of a script on the disk that is deployed with it."""
 MAX_LENGTHS = {"script": 65_535, "description": 65_535, "rev_note": 512}
 MOST_IMAGES = 100
 
@@ -42,11 +42,11 @@ def create(actor: Actor, given: Mapping[str, Any]) -> StackScript:
 
 @transaction.atomic
 def update(actor: Actor, script: StackScript, given: Mapping[str, Any]) -> None:
-    """Write what differs: a new text is a revision, one made public stays so, and the rest is an update.
+    """Write the values that differ. A script that is made public stays public.
 
-    Each of the three that happens is an event of its own.
+    A new text (a revision), the publication, and all other changes together have an event each.
     """
-    # what is checked below must hold when it is written: revisions of one script take turns
+    # locked, so that the checks below still hold at the write: revisions of one script take turns
     script.refresh_from_db(from_queryset=StackScript.objects.select_for_update())
     was = {name: getattr(script, name) for name in given}
     _apply(actor, script, given)
@@ -65,7 +65,7 @@ def update(actor: Actor, script: StackScript, given: Mapping[str, Any]) -> None:
 @transaction.atomic
 def delete(actor: Actor, script: StackScript) -> None:
     """Delete a script with the grants on it. Disks deployed with it stay. Raises `Missing` when it is gone."""
-    # locked: of two deletions one finds it, and who just deploys it is waited for
+    # locked: of two deletions one finds the script, and a deploy that is under way is waited for
     locked = lock(StackScript.objects.filter(pk=script.pk), to_delete=True)
     forget_entity("stackscript", locked.pk)
     record_event(actor, "stackscript_delete", script_ref(locked))
@@ -73,7 +73,7 @@ def delete(actor: Actor, script: StackScript) -> None:
 
 
 def _apply(actor: Actor, script: StackScript, given: Mapping[str, Any]) -> None:
-    """Set the given fields on the row, checked against each other and against what is there."""
+    """Set the given fields on the row, checked against each other and against the row's other fields."""
     problems = Problems()
     for name, most in MAX_LENGTHS.items():
         if len(given.get(name, "")) > most:
@@ -93,7 +93,7 @@ def _apply(actor: Actor, script: StackScript, given: Mapping[str, Any]) -> None:
 
 
 def _check_images(actor: Actor, images: Sequence[str], public: bool, problems: Problems) -> None:
-    """Each must be there for the actor to see, and a public script's for everybody."""
+    """Check that the actor sees each image, and that the images of a public script are public."""
     if len(images) > MOST_IMAGES:
         problems.add("images", f"A script has at most {MOST_IMAGES} images.")
         return
@@ -110,7 +110,7 @@ def _check_images(actor: Actor, images: Sequence[str], public: bool, problems: P
 
 @dataclass(frozen=True, slots=True)
 class Deployment:
-    """A script that is to be run, and its `text` for the first boot, which has the client's values in it."""
+    """A script to run, and its `text` for the first boot, with the client's values in it."""
 
     script: StackScript
     text: str = field(repr=False)
@@ -123,11 +123,11 @@ def resolve(
     image_id: str | None,
     problems: Problems,
 ) -> Deployment | None:
-    """What a deploy of `image_id` with a script runs at first boot; None without a script, and where it cannot be.
+    """The script that a deploy of `image_id` runs at first boot; None without a script, and where it has problems.
 
     Adds problems on ``stackscript_id`` (none that the actor sees), ``image`` (none, or not one of the script's) and
-    ``stackscript_data.<name>``. Whoever goes through with it sets `Disk.stackscript`, calls `count_deployment`, and
-    hands the text over as a secret.
+    ``stackscript_data.<name>``. A caller that deploys it sets `Disk.stackscript`, calls `count_deployment`, and
+    passes the text on as a secret.
     """
     if script_id is None:
         return None
@@ -146,19 +146,19 @@ def resolve(
 
 
 def count_deployment(script: StackScript) -> None:
-    """Note that a disk is deployed with the script, in the transaction that makes the disk.
+    """Count a deployment of the script, in the transaction that makes the disk.
 
-    Raises `Invalid` on ``stackscript_id`` when it went away meanwhile. From here on it stays until that ends.
+    Raises `Invalid` on ``stackscript_id`` when the script is gone. It then stays until the transaction ends.
     """
     if not StackScript.objects.filter(pk=script.pk).update(deployments_total=F("deployments_total") + 1):
         raise Invalid("stackscript_id is not valid", "stackscript_id")
 
 
 def _first_boot(script: str, values: Mapping[str, str]) -> str:
-    """A shell script that runs `script`, whatever that is written in, with `values` as variables in upper case.
+    """A shell script that runs `script`, in whatever language, with `values` as variables in upper case.
 
-    The script is carried in a here-document that nothing in it can end. One from a browser has line ends of which
-    no kernel would find the interpreter, so they are made Unix's.
+    The script is in a here-document that nothing in it can end. Line ends from a browser, with which no kernel
+    would find the interpreter, are made Unix's.
     """
     text = script.replace("\r\n", "\n")
     end = f"END-{hashlib.sha256(text.encode()).hexdigest()}"
