@@ -1,4 +1,4 @@
-"""Heartbeats: processes say that they do their work; who reads decides on the database's clock which are gone."""
+"""Heartbeats: processes record that they work; readers decide on the database's clock which ones are gone."""
 
 import os
 import socket
@@ -19,9 +19,9 @@ from compute.models import Heartbeat
 EVERY = 5.0
 """Seconds between two heartbeats of a process."""
 SILENCE = timedelta(seconds=30)
-"""After how long without one a process counts as gone: six were missed."""
+"""The time without a heartbeat after which a process counts as gone: six were missed."""
 KEPT = timedelta(days=1)
-"""How long the rows of processes that are gone stay to be read."""
+"""How long the rows of processes that are gone are kept."""
 
 _RECORD = """
 INSERT INTO compute_heartbeat (id, kind, hostname, pid, version, queues)
@@ -46,7 +46,7 @@ class Process:
 
 
 def record(process: Process, queues: Sequence[str] = (), using: BaseDatabaseWrapper | None = None) -> None:
-    """Say that the process does its work now, and from which queues it takes tasks. `using` is a connection."""
+    """Record a heartbeat of the process, and the queues that it takes tasks from. `using` is a connection."""
     values: dict[str, Any] = {
         "id": process.id,
         "kind": process.kind,
@@ -60,13 +60,13 @@ def record(process: Process, queues: Sequence[str] = (), using: BaseDatabaseWrap
 
 
 def stop(process: Process, using: BaseDatabaseWrapper | None = None) -> None:
-    """Say that the process ends in order."""
+    """Record that the process ends in order."""
     with (using or connection).cursor() as cursor:
         cursor.execute(_STOP, [process.id])
 
 
 def alive() -> Q:
-    """Which rows are of processes that run."""
+    """The condition for the rows of processes that run."""
     return Q(stopped=None, seen__gte=Now() - Value(SILENCE))
 
 

@@ -1,6 +1,6 @@
-"""What the platform has to tell of an account's instances: moves, maintenance, outages.
+"""The platform's notices about an account's instances: moves, maintenance, outages.
 
-Each function gives querysets of several tables that have the same columns, called ``notice_…``, to be read as one.
+Each function returns querysets of several tables with the same columns, called ``notice_…``, to be read as one.
 """
 
 from typing import Any
@@ -18,7 +18,7 @@ Status = HostMigration.Status
 
 
 def maintenance(actor: Actor) -> list[QuerySet[Any]]:
-    """What is going to be done, or is being done, to instances that the actor may see.
+    """Maintenance, planned or under way, of instances that the actor may see.
 
     Columns: ``notice_type``, ``notice_status``, ``notice_reason``, ``notice_when``, and of the instance
     ``notice_id``, ``notice_label`` and ``notice_url``.
@@ -39,9 +39,9 @@ def maintenance(actor: Actor) -> list[QuerySet[Any]]:
 
 
 def notifications(actor: Actor) -> list[QuerySet[Any]]:
-    """What the actor should know: moves and maintenance of instances it may see, and regions that are out of order.
+    """Notices for the actor: moves and maintenance of instances that it may see, and regions with an outage.
 
-    Columns: ``notice_topic``, ``notice_when``, ``notice_body``, and of what it is about ``notice_id`` (null for a
+    Columns: ``notice_topic``, ``notice_when``, ``notice_body``, and of the subject ``notice_id`` (null for a
     region), ``notice_label`` and ``notice_url``.
     """
     moves = _migrations(actor).annotate(
@@ -76,7 +76,7 @@ def _migrations(actor: Actor) -> QuerySet[HostMigration]:
 
 
 def _in_maintenance(actor: Actor) -> QuerySet[Instance]:
-    """Instances whose host is kept from work."""
+    """Instances whose host is in maintenance."""
     rows = Instance.objects.visible_to(actor).filter(host__maintenance__isnull=False)
     return _of_instance(rows, "id", "label")
 

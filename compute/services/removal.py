@@ -1,4 +1,4 @@
-"""Taking an instance's rows away, and giving back what it held."""
+"""Deleting the rows of an instance or an image, and releasing what an instance held."""
 
 from django.db.models import Q
 from django.utils.timezone import now
@@ -17,12 +17,12 @@ from tags.services import untag
 
 
 def remove(instance: Instance) -> None:
-    """Delete the instance with its disks and profiles; addresses, ranges and what its host reserves go back.
+    """Delete the instance with its disks and profiles; release its addresses, ranges and capacity on its host.
 
-    Grants and tags go with it, and its backups, whose archives another job deletes. Its volumes stay, attached
-    nowhere. Runs in the transaction that settles the job which made it true.
+    Its grants, tags and backups are deleted too; another job deletes the backups' archives. Its volumes stay,
+    attached nowhere. Runs in the transaction that settles the job behind the deletion.
     """
-    # before its addresses: whoever is just giving it one holds the row, and is waited for
+    # before its addresses: a request that is just adding one has locked the row, and is waited for
     Instance.objects.filter(pk=instance.pk).select_for_update().first()
     release_all(instance)
     records.discard_all(instance)
@@ -38,8 +38,8 @@ def remove(instance: Instance) -> None:
 
 
 def remove_image(number: int) -> None:
-    """Delete an account's own image with the grants on it. Instances and disks deployed from it name none then."""
-    # the deletion writes into their rows that they name it no more: locked in one order, as by all who lock several
+    """Delete an account's own image with the grants on it. Instances and disks deployed from it then name none."""
+    # the deletion clears the image in their rows: locked in one order, as everywhere that several are locked
     owned = Instance.objects.filter(account__images__number=number)
     using = owned.filter(Q(image__number=number) | Q(disks__image__number=number)).values("pk")
     lock_unread(using)

@@ -1,4 +1,4 @@
-"""The catalogue a fresh installation offers, types, kernels and images, and places to try things out."""
+"""The catalogue of a fresh installation, types, kernels and images, and demo regions to try things out."""
 
 import json
 from collections.abc import Iterable, Iterator
@@ -26,15 +26,15 @@ ROUTED, ROUTED_PREFIX = IPv6Network("2001:db8:2000::/36"), 44
 
 
 def seed(update: bool = False, demo: bool = False) -> dict[str, int]:
-    """Bring in the types, kernels and images that are missing, in one transaction; returns the new rows by table.
+    """Insert the types, kernels and images that are missing, in one transaction; returns the new rows by table.
 
-    With `demo` also regions, with two hosts and address pools of nowhere in each. Rows that exist are left as staff
-    keep them; with `update` those of the file get its values again. What was brought in before and is gone was
-    deleted, and stays so.
+    With `demo` also regions, each with two hosts and address pools that are routed nowhere. Existing rows stay as
+    staff keep them; with `update` those of the file get its values again. A row that was seeded before and is gone
+    was deleted, and is not inserted again.
     """
     data = json.loads(CATALOGUE.read_text())
     with transaction.atomic():
-        with connection.cursor() as cursor:  # two who seed at once: the second finds what the first brought in
+        with connection.cursor() as cursor:  # of two seeds at once, the second finds the rows of the first
             cursor.execute(f"LOCK TABLE {SeededRow._meta.db_table} IN SHARE ROW EXCLUSIVE MODE")
         before = _counts()
         _bring(SeededRow.Kind.TYPE, map(_type, data["types"]), update)
@@ -51,7 +51,7 @@ def _counts() -> dict[str, int]:
 
 
 def _unseeded(kind: str, keys: Iterable[str]) -> set[str]:
-    """Those of the keys that were never brought in; from now on they were."""
+    """Those of the keys that were never seeded before, which are recorded as seeded from now on."""
     fresh = set(keys) - set(SeededRow.objects.filter(kind=kind).values_list("key", flat=True))
     SeededRow.objects.bulk_create(SeededRow(kind=kind, key=key) for key in sorted(fresh))
     return fresh
@@ -71,7 +71,7 @@ def _bring(kind: str, rows: Iterable[models.Model], update: bool) -> None:
 
 
 def _drop_successors(types: list[Any], there: set[str]) -> None:
-    """A type whose successor staff deleted has none."""
+    """Clear the successors that staff have deleted."""
     for each in types:
         if each.successor_id not in there:
             each.successor_id = None
@@ -129,7 +129,7 @@ _COLUMNS: dict[type[models.Model], list[str]] = {
     Kernel: [field.name for field in Kernel._meta.concrete_fields if not field.primary_key],
     Image: ["label", "vendor", "size", "deprecated", "is_public", "created", "updated", "eol"],
 }
-"""What `update` brings back to the file's values. A region that was retired stays so."""
+"""The columns that `update` sets to the file's values again. A region that was retired stays so."""
 
 
 # --- Places to try things out -----------------------------------------------------------------------------
@@ -143,7 +143,7 @@ def _bring_places(regions: list[Region], update: bool) -> None:
 
 
 def _add_hosts(regions: list[Region]) -> None:
-    """Two hosts for each region that has none of staff's own, but where a host elsewhere has the label."""
+    """Add two hosts to each region without any, except where a host elsewhere has the label."""
     wanted = {f"{region.pk}-h{number}": region for region in regions for number in (1, 2)}
     fresh = _unseeded(SeededRow.Kind.HOST, wanted)
     known = list(Host.objects.values_list("label", "region_id"))
@@ -158,7 +158,7 @@ def _add_hosts(regions: list[Region]) -> None:
 def _networks(
     regions: list[Region],
 ) -> Iterator[tuple[Region, AddressPool.Kind, IPv4Network | IPv6Network]]:
-    """Which networks each region starts with; they follow from its place in the catalogue."""
+    """The networks that each region starts with; they follow from its place in the catalogue."""
     private = PRIVATE.subnets(new_prefix=PRIVATE_PREFIX)
     slaac = SLAAC.subnets(new_prefix=64)
     routed = ROUTED.subnets(new_prefix=ROUTED_PREFIX)
@@ -172,7 +172,7 @@ def _networks(
 
 
 def _add_pools(regions: list[Region], there: set[str]) -> None:
-    """The pools of the regions that are there, but where staff have one that overlaps."""
+    """Add the pools of the regions that exist, except where staff have one that overlaps."""
     wanted = [each for each in _networks(regions) if each[0].pk in there]
     fresh = _unseeded(SeededRow.Kind.POOL, (str(network) for _, _, network in wanted))
     known = [ip_network(network) for network in AddressPool.objects.values_list("network", flat=True)]
