@@ -1,4 +1,4 @@
-"""Taking addresses from the pools of a region, and giving them back."""
+"""Taking addresses from the pools of a region, and releasing them."""
 
 import ipaddress
 from collections.abc import Iterable
@@ -28,8 +28,8 @@ _FOR_NODEBALANCER = _TAKE.format(column="nodebalancer_id")
 def take(region_id: str, instance_id: int, *, public: bool) -> str:
     """Give the instance the free address of its region that was released longest ago, and return it.
 
-    One UPDATE through a partial index: concurrent takers skip each other's rows, so no address is ever held
-    twice and none waits. The instance's row may be inserted later in the same transaction (the foreign key is
+    One UPDATE through a partial index: concurrent takers skip each other's rows, so that no address is given twice
+    and none waits. The instance's row may be inserted later in the same transaction (the foreign key is
     deferred). Raises `Invalid` on ``region`` (``private_ip``) when the region has none left.
     """
     return _take(_FOR_INSTANCE, region_id, instance_id, public)
@@ -51,9 +51,9 @@ def _take(statement: str, region_id: str, holder: int, public: bool) -> str:
 
 
 def release(rows: QuerySet[Address]) -> None:
-    """Give back these addresses, with the names set on them; nobody shares them any more.
+    """Release these addresses; their reverse names and shares are removed.
 
-    Load balancers send nothing to them from then on: they would send it to whoever has the address next.
+    Nodes of load balancers with these addresses are deleted: they would send traffic to the next owner.
     """
     drop_nodes(rows)
     AddressShare.objects.filter(address__in=rows.order_by().values("pk")).delete()
@@ -61,7 +61,7 @@ def release(rows: QuerySet[Address]) -> None:
 
 
 def release_all(instance: Instance) -> None:
-    """Give back every address of the instance."""
+    """Release every address of the instance."""
     release(Address.objects.filter(instance=instance))
 
 
@@ -75,7 +75,7 @@ UPDATE compute_instance SET updated = statement_timestamp(), ipv4 = ARRAY(
 
 
 def list_addresses(instance_ids: Iterable[int]) -> None:
-    """Write into `Instance.ipv4` what rows the instances have now: the public ones first, new ones after old ones.
+    """Write the instances' addresses into `Instance.ipv4`: the public ones first, new addresses after old ones.
 
     To be called in the transaction that changed the rows, with the instances locked.
     """
@@ -99,17 +99,17 @@ def interface_id(instance_id: int) -> int:
 
 
 def slaac_address(network: str, instance_id: int) -> str:
-    """The address an instance gives itself in its region's /64."""
+    """The address that an instance configures for itself in its region's /64."""
     return str(ipaddress.IPv6Network(network)[interface_id(instance_id)])
 
 
 def slaac_in(region_id: str, instance_id: int) -> str | None:
-    """The address, with its prefix length, that the instance gives itself there; None without IPv6."""
+    """The instance's SLAAC address in the region, with its prefix length; None where the region has no IPv6."""
     pools = AddressPool.objects.filter(region_id=region_id, kind=AddressPool.Kind.SLAAC)
     network = pools.order_by("pk").values_list("network", flat=True).first()
     return f"{slaac_address(network, instance_id)}/128" if network else None
 
 
 def default_rdns(address: str, domain: str) -> str:
-    """The name of a public address under the platform's domain unless its owner set one: dashes for dots."""
+    """A public address's name under the platform's domain, unless its owner set one: with dashes for dots."""
     return f"{address.replace('.', '-')}.{domain}"

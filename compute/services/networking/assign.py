@@ -18,18 +18,18 @@ from compute.services.networking.addresses import list_addresses, release, take
 from config.errors import Busy, Invalid, Missing
 
 MOVING = (Instance.Status.MIGRATING, Instance.Status.DELETING)
-"""While an instance is in one of these, the job that runs on it decides about its addresses."""
+"""Statuses of an instance during which its job decides about its addresses."""
 
 
 @transaction.atomic
 def add(actor: Actor, instance: Instance, *, public: bool) -> Address:
-    """Give the instance another IPv4 address; the guest is told of it when it boots.
+    """Give the instance another IPv4 address, which the guest receives when it boots.
 
     Raises `Invalid` without a field: for a second private address, for a public one beyond what the account may
-    have (`Account.extra_ipv4` more than its instances), and where the region has none left. `Busy` while the
-    instance moves or goes.
+    have (one per instance, and `Account.extra_ipv4` more), and where the region has none left. `Busy` while the
+    instance moves or is being deleted.
     """
-    # the account's row first: of two who take its last extra address the second counts the first's
+    # the account's row first: of two requests for its last extra address the second counts the first's
     account = lock_account(actor.account_id)
     locked = lock_staying([instance.pk])[instance.pk]
     if public:
@@ -47,7 +47,7 @@ def add(actor: Actor, instance: Instance, *, public: bool) -> Address:
 
 @transaction.atomic
 def delete(actor: Actor, address: Address) -> None:
-    """Give an address back. Refused for IPv6, which comes with the region, and for the last public IPv4."""
+    """Release an address. Refused for IPv6, which comes with the region, and for the last public IPv4 address."""
     lock_account(actor.account_id)
     locked, row = _lock_with(address, "IPv6 addresses cannot be deleted.")
     if row.public and not Address.objects.filter(instance=locked, public=True).exclude(pk=row.pk).exists():
@@ -62,7 +62,7 @@ def rename(actor: Actor, address: Address, name: str | None) -> Address:
     """Set the reverse name of a public IPv4 address; None restores the platform's. Returns the address anew.
 
     Raises `Invalid` on ``rdns``: where the name is no host name, or the setting RDNS_CHECK asks for a forward
-    record and there is none that matches. That is asked before the transaction, which so waits for no name server.
+    record and none matches. The lookup precedes the transaction, which so waits for no name server.
     """
     if name is not None:
         name = rdns.checked(name, address.address)
@@ -85,7 +85,7 @@ def _write_name(actor: Actor, address: Address, name: str | None) -> Address:
 
 
 def lock_staying(instance_ids: Iterable[int]) -> dict[int, Instance]:
-    """As `lock_all`. Raises `Busy` where one of the instances moves or goes."""
+    """As `lock_all`. Raises `Busy` where one of the instances moves or is being deleted."""
     locked = lock_all(instance_ids)
     if any(row.status in MOVING for row in locked.values()):
         raise Busy
@@ -93,7 +93,7 @@ def lock_staying(instance_ids: Iterable[int]) -> dict[int, Instance]:
 
 
 def _lock_with(address: Address, reason: str, field: str | None = None) -> tuple[Instance, Address]:
-    """Lock the instance that has the address, and read the address anew. `reason` refuses an IPv6 one."""
+    """Lock the instance of the address, and read the address anew. `reason` is the error for an IPv6 address."""
     if ":" in address.address:
         raise Invalid(reason, field)
     if address.instance_id is None:
@@ -106,7 +106,7 @@ def _lock_with(address: Address, reason: str, field: str | None = None) -> tuple
 
 
 def _check_extra(account: Account) -> None:
-    """Refuse one more public address where the account has as many as it may."""
+    """Raise `Invalid` where the account has as many public addresses as it may."""
     mine = Address.objects.filter(instance__account=account, public=True, region=F("instance__region"))
     counted = mine.aggregate(addresses=Count("pk"), instances=Count("instance", distinct=True))
     if counted["addresses"] - counted["instances"] >= account.extra_ipv4:

@@ -1,4 +1,4 @@
-"""The network interfaces of a configuration profile: what clients may ask for."""
+"""The network interfaces of a configuration profile: checking a client's request."""
 
 import ipaddress
 import re
@@ -17,12 +17,12 @@ LABEL = re.compile(r"[A-Za-z0-9-]{1,64}", re.ASCII)
 def check_interfaces(
     interfaces: Sequence[dict[str, Any]], region: Region | None, problems: Problems
 ) -> list[dict[str, str]]:
-    """Check a whole list of interfaces, and return it as it is kept: every key there, ``""`` where nothing is said.
+    """Check a whole list of interfaces; returns it as it is stored: with every key, ``""`` where none is given.
 
     At most three, one of them public, which has neither label nor address; VLANs only in regions that have them,
-    each named once; addresses in CIDR form, each used once, however it is spelled. Notes problems under
-    ``interfaces`` and ``interfaces[0].label``; what it returns is good only where there are none. An unknown
-    `region` (None) is the caller's problem.
+    each named once; addresses in CIDR form, each used once, in any spelling. Notes problems under ``interfaces``
+    and ``interfaces[0].label``; the result is valid only without problems. An unknown `region` (None) is the
+    caller's problem.
     """
     if len(interfaces) > MAX_INTERFACES:
         problems.add("interfaces", "At most three interfaces are allowed.")

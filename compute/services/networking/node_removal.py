@@ -1,4 +1,4 @@
-"""What load balancers lose when private addresses go, whoever gives them back and why."""
+"""Removing nodes from load balancers when their private addresses are released, by any caller."""
 
 from collections.abc import Mapping
 
@@ -14,8 +14,9 @@ from compute.refs import balancer_ref, node_ref
 def drop_nodes(rows: QuerySet[Address]) -> None:
     """Delete every node that sends traffic to one of these private addresses, with an event for each.
 
-    Runs in the transaction that gives the addresses back and holds their instances, as whoever adds a node does
-    too: none can appear for an address that is going. Load balancers are locked after instances, in order.
+    Runs in the transaction that releases the addresses and has locked their instances. A request that adds a node
+    locks them too, so that no node can appear for an address that is going. Load balancers are locked after
+    instances, in the order of their keys.
     """
     going = dict(rows.filter(public=False, instance__isnull=False).order_by().values_list("address", "instance_id"))
     concerned = {node.config.nodebalancer_id for node in _nodes_of(going)}
@@ -23,7 +24,7 @@ def drop_nodes(rows: QuerySet[Address]) -> None:
         return
     locked = NodeBalancer.objects.filter(pk__in=concerned).order_by("pk").select_for_update(no_key=True)
     balancers = {balancer.pk: balancer for balancer in locked}
-    # read again, now that they are locked: meanwhile one may have gone, or have got another address
+    # read again under the locks: meanwhile a node may have been deleted, or have got another address
     lost = [node for node in _nodes_of(going) if node.config.nodebalancer_id in balancers]
     if not lost:
         return
@@ -34,7 +35,7 @@ def drop_nodes(rows: QuerySet[Address]) -> None:
         )
         for node in lost
     )  # fmt: skip
-    # all of one account, as what they send to is
+    # all of one account, as the instances they send to are
     account_id = balancers[lost[0].config.nodebalancer_id].account_id
     record_events(Actor.platform(account_id), "nodebalancer_node_delete", records)
     NodeBalancerNode.objects.filter(pk__in=[node.pk for node in lost]).delete()
@@ -43,7 +44,7 @@ def drop_nodes(rows: QuerySet[Address]) -> None:
 
 
 def _nodes_of(going: Mapping[str, int]) -> list[NodeBalancerNode]:
-    """The nodes with one of these addresses, each with the instance that has it."""
+    """The nodes with one of these addresses, which `going` maps to the instance that has it."""
     if not going:
         return []
     nodes = NodeBalancerNode.objects.filter(instance__in=going.values()).select_related("config").order_by("pk")

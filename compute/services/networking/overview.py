@@ -1,4 +1,4 @@
-"""What an instance's addresses look like together."""
+"""An overview of all addresses of an instance."""
 
 import ipaddress
 from dataclasses import dataclass
@@ -12,8 +12,8 @@ from compute.services.networking.addresses import interface_id
 class Networking:
     """The addresses of an instance.
 
-    `shared` are others' that it may take over; `reserved` are kept for it in the region that it is moving to.
-    `slaac` and `link_local` are no rows of the table.
+    `shared` addresses belong to other instances, and this one may take them over; `reserved` ones are kept for it
+    in the region that it is moving to. `slaac` and `link_local` are not rows of the table.
     """
 
     public: list[Address]
@@ -26,7 +26,7 @@ class Networking:
 
 
 def networking(instance: Instance) -> Networking:
-    """Everything at a glance. Three queries."""
+    """All addresses of the instance. Three queries."""
     addresses = list(Address.objects.of(Instance.objects.filter(pk=instance.pk)).order_by("pk"))
     order = {address: place for place, address in enumerate(instance.ipv4)}
     ipv4 = sorted(

@@ -9,11 +9,11 @@ from config.errors import Invalid, Problems
 
 IPV6 = (AddressPool.Kind.SLAAC, AddressPool.Kind.ROUTED)
 ROUTED_SIZES = range(16, 57)
-"""Prefix lengths of a routed pool: the smallest holds one of the largest ranges."""
+"""Prefix lengths of a routed pool: the smallest pool holds one of the largest ranges."""
 LARGEST = 16
 """The shortest prefix of an IPv4 pool: 65,534 rows are made in one transaction."""
 
-# One statement whatever the size, so that a /16 is seconds. Done twice it adds nothing.
+# One statement for any size, so that a /16 takes seconds. A second run adds nothing.
 FILL = """
 INSERT INTO compute_address (pool_id, region_id, address, prefix, gateway, public)
 SELECT %(pool)s, %(region)s, %(network)s::inet + host, %(prefix)s, %(gateway)s::inet, %(public)s
@@ -24,10 +24,10 @@ ON CONFLICT (address) DO NOTHING
 
 
 def fill_pool(pool: AddressPool) -> int:
-    """Add the addresses that `pool` lacks and return how many those were.
+    """Add the addresses that `pool` lacks; returns how many addresses.
 
-    The network's own address, its broadcast address and the gateway are never handed out. IPv6 pools have no
-    rows: a slaac pool's addresses follow from the instances' ids, and ranges are cut out of a routed one.
+    The network's own address, its broadcast address and the gateway are never assigned. IPv6 pools have no rows:
+    a slaac pool's addresses follow from the instances' ids, and ranges are cut out of a routed one.
     """
     if pool.kind in IPV6:
         return 0
@@ -58,10 +58,10 @@ def add_pool(pool: AddressPool) -> int:
 
 
 def check_pool(pool: AddressPool) -> None:
-    """Bring `network` and `gateway` of a new pool into their usual form, or raise `Invalid` with all that is wrong.
+    """Normalise `network` and `gateway` of a new pool, or raise `Invalid` with every problem.
 
-    Runs in the transaction that saves the pool: others who add one wait until it ends, so that two overlapping
-    pools cannot both find that there is no other.
+    Runs in the transaction that saves the pool: other requests that add one wait until it ends, so that of two
+    overlapping pools the second is refused.
     """
     problems = Problems()
     network = _network(pool, problems)
@@ -104,7 +104,7 @@ def _network(pool: AddressPool, problems: Problems) -> IPv4Network | IPv6Network
 def _check_gateway(pool: AddressPool, network: IPv4Network | IPv6Network, problems: Problems) -> None:
     gateway = ip_address(pool.gateway)
     if pool.kind == AddressPool.Kind.ROUTED:
-        # one inside would have to be spared when ranges are cut
+        # a gateway inside the network would have to be left out when ranges are cut
         if not (gateway.version == 6 and gateway.is_link_local):
             problems.add("gateway", "The gateway of a routed pool is a link-local address, such as fe80::1.")
         return
@@ -120,9 +120,9 @@ def _check_gateway(pool: AddressPool, network: IPv4Network | IPv6Network, proble
 def remove_pool(pool: AddressPool) -> None:
     """Delete a pool and its addresses. Raises `Invalid` while an instance or a load balancer has one of them.
 
-    The free rows go first, by one conditional DELETE: it waits for an instance that is just taking one, and
-    then leaves that row, which is found and ends the removal. Who just cuts a range holds the pool, and is waited
-    for likewise.
+    The free rows go first, by one conditional DELETE: it waits for an instance that is just taking an address, and
+    then leaves that row, which is found and ends the removal. A request that is just cutting a range has locked the
+    pool, and is waited for likewise.
     """
     AddressPool.objects.select_for_update().filter(pk=pool.pk).first()
     Address.objects.filter(pool=pool, instance=None, nodebalancer=None).delete()

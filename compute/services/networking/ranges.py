@@ -1,4 +1,4 @@
-"""IPv6 ranges: cutting them out of the routed pools of a region, and giving them back."""
+"""IPv6 ranges: cutting them out of the routed pools of a region, and releasing them."""
 
 import ipaddress
 from dataclasses import dataclass
@@ -18,11 +18,11 @@ from config.errors import Invalid, Missing, Problems
 SIZES = (56, 64)
 """Prefix lengths of the ranges that clients may ask for."""
 POOL_SIZE = 116
-"""The prefix length of the pools that staff give."""
+"""The prefix length of the pools that staff assign."""
 
 # A block of the wanted size can start where the pool does, or at the first multiple of its size past the end of a
-# range that is taken; it is free if the next range begins after its end. So the lowest free block is found by one
-# look at the ranges in order, whatever their sizes, and gaps that were given back are filled first.
+# taken range; it is free if the next range begins after the block's end. So one pass over the ranges in order finds
+# the lowest free block, whatever the ranges' sizes, and gaps left by released ranges are filled first.
 _LOWEST = """
 WITH taken AS (
     SELECT NULL::inet AS first, NULL::inet AS last
@@ -46,7 +46,7 @@ SELECT host(start) FROM gaps
 
 @dataclass(frozen=True, slots=True)
 class RangeSpec:
-    """What a client asks for: one of `SIZES`, and an instance or the SLAAC address of one, not both."""
+    """A client's request: one of `SIZES`, and either an instance or the SLAAC address of one."""
 
     prefix_length: int
     compute_id: int | None = None
@@ -57,8 +57,8 @@ class RangeSpec:
 def create(actor: Actor, spec: RangeSpec) -> IPv6Range:
     """Give the account a range that is routed to one of its instances.
 
-    Raises `Invalid` on what does not name one, and without a field where the account has as many ranges in the
-    region as the setting IPV6_RANGES allows, or the region has none of that size left.
+    Raises `Invalid` on the field that names no such instance, and without a field where the account has as many
+    ranges in the region as the setting IPV6_RANGES allows, or the region has none of that size left.
     """
     instance = _target(actor, spec)
     account = lock_account(actor.account_id)
@@ -92,7 +92,7 @@ def _target(actor: Actor, spec: RangeSpec) -> Instance:
 
 
 def _named(actor: Actor, spec: RangeSpec, field: str) -> Instance | None:
-    """The instance that a spec names, if there is one that the actor may change."""
+    """The instance that a spec names; None if the actor sees none, `Denied` if it may only read the instance."""
     wanted = spec.compute_id
     if spec.route_target is not None:
         try:
@@ -105,10 +105,10 @@ def _named(actor: Actor, spec: RangeSpec, field: str) -> Instance | None:
 
 
 def cut(region_id: str, prefix: int) -> IPv6Range:
-    """The lowest free range of this size in the region, not saved yet and with no account.
+    """The lowest free range of this size in the region, not saved yet and without an account.
 
-    Locks the pools it looks into, in order, so that of two who cut the second sees what the first took. Raises
-    `Invalid` where there is none.
+    Locks the pools it reads, in order, so that of two requests the second sees the range that the first took.
+    Raises `Invalid` where no range is free.
     """
     pools = AddressPool.objects.filter(region_id=region_id, kind=AddressPool.Kind.ROUTED).order_by("pk")
     for pool in pools.select_for_update(no_key=True):
@@ -122,7 +122,7 @@ def cut(region_id: str, prefix: int) -> IPv6Range:
 
 @transaction.atomic
 def delete(actor: Actor, ipv6_range: IPv6Range) -> None:
-    """Give a range back; its addresses lead nowhere from then on. `Busy` while its instance moves or goes."""
+    """Release a range; its addresses are no longer routed. `Busy` while its instance moves or is being deleted."""
     lock_account(actor.account_id)
     row = IPv6Range.objects.filter(pk=ipv6_range.pk).first()
     if row is None:
@@ -136,7 +136,7 @@ def delete(actor: Actor, ipv6_range: IPv6Range) -> None:
 
 @transaction.atomic
 def give_pool(ipv6_range: IPv6Range, actor: Actor) -> None:
-    """Staff give an account a /116 pool, routed to one of its instances or to no one in particular yet.
+    """Give an account a /116 pool, for staff; routed to one of its instances, or nowhere in particular yet.
 
     `ipv6_range` has its account and region. Raises as `prepare_pool`.
     """
@@ -147,7 +147,7 @@ def give_pool(ipv6_range: IPv6Range, actor: Actor) -> None:
 
 
 def prepare_pool(ipv6_range: IPv6Range) -> None:
-    """Find the network of a pool that is to be given, or raise `Invalid` with all that is wrong. Locks as `cut`."""
+    """Find the network of a pool to be given, or raise `Invalid` with every problem. Locks as `cut`."""
     problems = Problems()
     if ipv6_range.instance is not None and ipv6_range.instance.account_id != ipv6_range.account_id:
         problems.add("instance", "This compute is of another account.")

@@ -1,4 +1,4 @@
-"""Reverse names: whether a text is one, and whether it leads back to the address."""
+"""Reverse names: checking their form, and that their forward record leads to the address."""
 
 from collections.abc import Callable
 
@@ -13,13 +13,13 @@ Resolver = Callable[[str, float], frozenset[str]]
 
 
 class Unresolved(Exception):
-    """No name server could say, in time, what a name stands for."""
+    """No name server resolved a name in time."""
 
 
 def checked(name: str, address: str) -> str:
     """Return `name`, or raise `Invalid` on ``rdns``.
 
-    It has to be a host name with a dot in it; where the setting RDNS_CHECK is on, also one that leads to `address`.
+    The name must be a host name with a dot in it; where the setting RDNS_CHECK is on, it must lead to `address`.
     """
     if not is_host(name) or "." not in name or name.endswith("."):
         raise Invalid("rdns is not valid", "rdns")

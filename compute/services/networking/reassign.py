@@ -1,4 +1,4 @@
-"""Addresses between the instances of an account: assigning them anew, and sharing them."""
+"""Addresses between the instances of an account: reassigning and sharing them."""
 
 import ipaddress
 from collections import Counter
@@ -20,12 +20,12 @@ from config.errors import Busy, Problems
 from regions.models import Region
 
 MAX_ADDRESSES_PER_REQUEST = 100
-"""How many addresses one request moves or shares."""
+"""Addresses that one request moves or shares."""
 
 
 @dataclass(frozen=True, slots=True)
 class Assignment:
-    """An IPv4 address, or an IPv6 range with or without its prefix length, and the instance it is to go to."""
+    """An IPv4 address, or an IPv6 range with or without its prefix length, and the instance that is to get it."""
 
     address: str
     instance_id: int
@@ -33,7 +33,7 @@ class Assignment:
 
 @dataclass(frozen=True, slots=True)
 class _Move:
-    """Something of the account's and who is to have it."""
+    """An address or range of the account, and the key of the instance that is to get it."""
 
     row: Address | IPv6Range
     target: int
@@ -45,7 +45,7 @@ class _Move:
 
 @dataclass(slots=True)
 class _Plan:
-    """What the assignments of a request mean, as far as they mean anything."""
+    """The moves that a request's assignments ask for, without the invalid ones."""
 
     moves: list[_Move] = field(default_factory=list)
 
@@ -55,7 +55,7 @@ class _Plan:
 
     @property
     def instances(self) -> set[int]:
-        """All that give or take."""
+        """The keys of all instances that give or get an address."""
         holders = {move.row.instance_id for move in self.moves if move.row.instance_id is not None}
         return holders | {move.target for move in self.moves}
 
@@ -65,13 +65,13 @@ class _Plan:
 
 @transaction.atomic
 def assign(actor: Actor, region_id: str, assignments: Sequence[Assignment]) -> None:
-    """Give addresses of the account to other instances of it, all or none; two may swap theirs.
+    """Move addresses of the account between its instances, all or none; two instances may swap theirs.
 
-    Everything has to be in the region. Afterwards each of the instances has a public address and at most one
-    private one. Raises `Invalid` with every failing field (``assignments[0].address``), `Denied` where the actor
-    may only read one of the instances, `Busy` while one of them moves or goes.
+    All addresses and instances must be in the region. Afterwards each of the instances has a public address and at
+    most one private one. Raises `Invalid` with every failing field (``assignments[0].address``), `Denied` where the
+    actor may only read one of the instances, `Busy` while one of them moves or is being deleted.
     """
-    # one assignment after the other: what the checks below find stays so until it is written
+    # one request of the account at a time: the checks below still hold when the moves are written
     lock_account(actor.account_id)
     plan = _read(actor, region_id, assignments)
     locked = lock_staying(plan.instances)
@@ -121,7 +121,7 @@ def _read(actor: Actor, region_id: str, assignments: Sequence[Assignment]) -> _P
 
 
 def _find(actor: Actor, texts: Iterable[str]) -> dict[str, Address | IPv6Range]:
-    """What of the actor's each of the texts names: IPv4 addresses, and IPv6 ranges by their first address."""
+    """The actor's IPv4 addresses and IPv6 ranges, by the text that names them; a range by its first address."""
     networks = {text: network for text in texts if (network := _network(text)) is not None}
     firsts = {str(network.network_address) for network in networks.values()}
     instances = Instance.objects.visible_to(actor).values("pk")
@@ -146,7 +146,7 @@ def _network(text: str) -> ipaddress.IPv4Network | ipaddress.IPv6Network | None:
 
 
 def _check_unmoved(plan: _Plan) -> None:
-    """Refuse where a job took something away between the look at it and the locks; the client tries again."""
+    """Raise `Busy` where a job took an address away between the read and the locks; the client tries again."""
     for model in (Address, IPv6Range):
         before = {move.row.pk: move.row.instance_id for move in plan.moves if isinstance(move.row, model)}
         now = model._default_manager.filter(pk__in=before).values_list("pk", "instance_id")
@@ -155,7 +155,7 @@ def _check_unmoved(plan: _Plan) -> None:
 
 
 def _check_outcome(changes: Iterable[_Move]) -> None:
-    """Refuse where an instance would end up without a public address, or with two private ones."""
+    """Raise `Invalid` where an instance would have no public address left, or two private ones."""
     moves = {move.row.pk: move for move in changes if isinstance(move.row, Address)}
     concerned = {move.row.instance_id for move in moves.values()} | {move.target for move in moves.values()}
     public: Counter[int] = Counter()
@@ -178,7 +178,7 @@ def _carry_out(move: _Move) -> None:
         IPv6Range.objects.filter(pk=move.row.pk).update(instance=move.target, route_target=None)
         return
     Address.objects.filter(pk=move.row.pk).update(instance=move.target)
-    # it is its own now
+    # the target owns the address now, and no longer shares it
     AddressShare.objects.filter(address=move.row.pk, instance=move.target).delete()
     nodes = NodeBalancerNode.objects.filter(instance=move.row.instance_id, address__startswith=f"{move.name}:")
     nodes.update(instance=move.target)
@@ -189,10 +189,10 @@ def _carry_out(move: _Move) -> None:
 
 @transaction.atomic
 def share(actor: Actor, instance_id: int, texts: Sequence[str]) -> None:
-    """Let an instance answer for these public IPv4 addresses of others as well (IP failover), and for no more.
+    """Let an instance answer for exactly these public IPv4 addresses of other instances as well (IP failover).
 
     Raises `Invalid` with every failing field (``ips[0]``), `Denied` where the actor may only read one of the
-    instances, `Busy` while one of them moves or goes.
+    instances, `Busy` while one of them moves or is being deleted.
     """
     lock_account(actor.account_id)
     rows = _read_shared(actor, instance_id, texts)

@@ -1,9 +1,9 @@
-"""VLANs: which there are, and which instances are on them, follows from the configuration profiles that name them.
+"""VLANs: which exist, and which instances are on them, follows from the configuration profiles that name them.
 
-A VLAN comes into being when a profile of the account first names it in the region, and is gone when none does any
-more: its row may stay until the account's next VLAN is counted. Whoever lets profiles name VLANs holds the row of
-the account until the end (`lock_account`, before any instance's): of two who bring the tenth, the second counts the
-first's.
+A VLAN comes into being when a profile of the account first names it in the region, and is gone when no profile does
+any more: its row may stay until the account's next VLAN is counted. A caller that lets profiles name VLANs locks
+the row of the account until the end (`lock_account`, before any instance's): of two that add the tenth VLAN, the
+second counts the first's.
 """
 
 from collections.abc import Iterable, Mapping
@@ -22,7 +22,7 @@ from config.errors import Problems
 from regions.models import Region
 
 MAX_VLANS = 10
-"""Of an account in one region."""
+"""VLANs of an account in one region."""
 GONE = "The compute was deleted."
 
 
@@ -37,9 +37,9 @@ def vlans_in(interfaces: Iterable[Mapping[str, Any]]) -> set[str]:
 
 
 def check_vlans(account_id: int, region: Region, labels: set[str], field: str, problems: Problems) -> None:
-    """Note on `field` that these VLANs cannot be in the region: it has none, or the account no more.
+    """Note on `field` where these VLANs cannot be in the region: it has no VLANs, or the account too many there.
 
-    The account's row is held. VLANs that no profile names any more make room.
+    The account's row is locked. VLANs that no profile names any more do not count.
     """
     if not labels:
         return
@@ -53,14 +53,14 @@ def check_vlans(account_id: int, region: Region, labels: set[str], field: str, p
 
 
 def bring_vlans(account_id: int, region_id: str, labels: set[str]) -> None:
-    """Let VLANs that `check_vlans` found no fault with come into being, as far as they are not there."""
+    """Insert the VLANs, checked by `check_vlans`, that do not exist in the region yet."""
     if labels:
         new = sorted(labels - _labels(account_id, region_id))
         VLAN.objects.bulk_create(VLAN(account_id=account_id, region_id=region_id, label=label) for label in new)
 
 
 def leave(instance: Instance) -> None:
-    """Tell that an instance which is being taken away is off its VLANs."""
+    """Record that an instance which is being deleted leaves its VLANs."""
     record_vlan_changes(
         Actor.platform(instance.account_id), instance, vlans_of(instance.configs.all()), set(), GONE
     )
@@ -69,7 +69,7 @@ def leave(instance: Instance) -> None:
 def record_vlan_changes(
     actor: Actor, instance: Instance, before: set[str], after: set[str], message: str = ""
 ) -> None:
-    """One event for each VLAN that the instance is on now and was not, or was on and is no more."""
+    """Record one event for each VLAN that the instance has joined or left."""
     for action, labels in (("vlan_attach", after - before), ("vlan_detach", before - after)):
         vlans = (EntityRef("vlan", label, label, "/v4/networking/vlans") for label in sorted(labels))
         record_events(actor, action, ((instance_ref(instance), vlan, message) for vlan in vlans))
@@ -77,7 +77,7 @@ def record_vlan_changes(
 
 def _forget_unnamed(account_id: int, region_id: str) -> None:
     here = naming().filter(instance__region=OuterRef("region"))
-    # an instance on its way here has brought them, and arrives whatever happens meanwhile
+    # an instance on its way to this region has VLANs here already, and arrives whatever happens meanwhile
     jobs = {"instance__jobs__kind": "migrate_region", "instance__jobs__finished_at": None}
     coming = naming().filter(**jobs).annotate(to=KeyTextTransform("region", F("instance__jobs__data")))
     coming = coming.filter(to=OuterRef("region"))
@@ -86,7 +86,7 @@ def _forget_unnamed(account_id: int, region_id: str) -> None:
 
 
 def _restoring(account_id: int, region_id: str) -> set[str]:
-    """The VLANs of backups that are being restored: their profiles come when what they replace is gone."""
+    """The VLANs of backups under restore: their profiles come when the disks they replace are gone."""
     jobs = Job.objects.filter(kind="restore", finished_at=None)
     contents = jobs.filter(instance__account=account_id, instance__region=region_id).values_list("data", flat=True)
     return {
