@@ -1,4 +1,4 @@
-"""Alerts: an instance whose average of two hours is above a threshold of its own. Told once, until it is over."""
+"""Alerts: raised once when an instance's average of two hours exceeds its threshold, until it no longer does."""
 
 from dataclasses import dataclass
 from datetime import datetime, timedelta
@@ -24,7 +24,7 @@ WORDS = {
     Alert.Metric.TRANSFER_QUOTA: ("Network transfer", "% of this month's quota"),
 }
 
-# Samples that are not there count as zero: an instance that was off did nothing. A threshold of 0 is off.
+# Missing samples count as zero: an instance that was off did nothing. A threshold of 0 turns the alert off.
 _STANDING = """
 WITH used AS (
     SELECT instance_id, sum(cpu) / %(samples)s AS cpu, sum(io) / %(samples)s AS io,
@@ -51,7 +51,7 @@ SELECT s.id, s.metric, s.value, s.threshold, a.id
  WHERE s.above <> (a.id IS NOT NULL)
  ORDER BY s.id, s.metric
 """
-"""What stands otherwise than its alert says: above without an open one, or below with one, whose id is last."""
+"""Averages that differ from their alert: above without an open alert, or below with one, whose id is last."""
 
 _INSERT = """
 INSERT INTO compute_alert (instance_id, metric, value, threshold, raised)
@@ -63,7 +63,7 @@ RETURNING id
 
 @dataclass(frozen=True, slots=True)
 class Crossing:
-    """An average that is above its threshold, and was not before."""
+    """An average that has risen above its threshold."""
 
     instance_id: int
     metric: str
@@ -72,9 +72,9 @@ class Crossing:
 
 
 def check(at: datetime) -> int:
-    """Look at all averages of the two hours before `at`: raise alerts that are new, and end those that are over.
+    """Check all averages of the two hours before `at`: raise alerts that are new, and clear those that are over.
 
-    Returns how many are new. Any number of processes may look at once: each alert is raised by one of them.
+    Returns the number of new alerts. Any number of processes may check at once: only one raises each alert.
     """
     asked: dict[str, Any] = {
         "samples": WINDOW.total_seconds() / 300, "since": at - WINDOW, "until": at, "month": month_of(at),
@@ -92,7 +92,7 @@ def _raise(crossing: Crossing) -> bool:
     instance = Instance.objects.filter(pk=crossing.instance_id).first()
     if instance is None:
         return False
-    # the index of open alerts decides: whoever comes second gets no row back
+    # the index of open alerts decides: the second process gets no row back
     with connection.cursor() as cursor:
         cursor.execute(_INSERT, [instance.pk, crossing.metric, crossing.value, crossing.threshold])
         if cursor.fetchone() is None:
@@ -107,7 +107,7 @@ def _raise(crossing: Crossing) -> bool:
 
 
 def sentence(crossing: Crossing) -> str:
-    """What is said of it."""
+    """The sentence about it in the event and the mails."""
     name, unit = WORDS[Alert.Metric(crossing.metric)]
     if crossing.metric == Alert.Metric.TRANSFER_QUOTA:
         return f"{name} has reached {crossing.value:.0f} {unit}; the alert is at {crossing.threshold}."

@@ -1,4 +1,4 @@
-"""Samples of what instances do: made from the hypervisors' counters every five minutes, and thinned out later."""
+"""Samples of instances' activity: made from the hypervisors' counters every five minutes, and thinned out later."""
 
 from collections.abc import Mapping
 from datetime import UTC, datetime, timedelta
@@ -16,12 +16,12 @@ KEPT = {
     Sample.Span.HOUR: timedelta(days=100),
     Sample.Span.DAY: timedelta(days=3 * 366),
 }
-"""For how long samples of each span are kept."""
+"""How long samples of each span are kept."""
 NETWORKS = (
     "v4_in", "v4_out", "v4_private_in", "v4_private_out", "v6_in", "v6_out", "v6_private_in", "v6_private_out",
 )  # fmt: skip
 COUNTERS = ("cpu", "io", "swap", *NETWORKS)
-"""What a hypervisor counts for each machine. The rates of a sample are called as the counters are."""
+"""A hypervisor's counters of each machine. The rates of a sample have the same names."""
 Counters = Mapping[str, float]
 BITS = 8
 
@@ -32,8 +32,8 @@ def record(readings: Mapping[int, Counters], at: datetime) -> int:
 
     `cpu` is in seconds of one core, `io` and `swap` in blocks, the others in bytes.
 
-    The first reading of an instance only starts its meter, and counts its transfer. A second one within the same
-    five minutes writes nothing: the next will count what this one would have.
+    The first reading of an instance only starts its meter, and counts its transfer. A second reading within the
+    same five minutes writes nothing: the next one includes its growth.
     """
     bucket = int(at.timestamp()) // SPAN
     ids = Instance.objects.filter(pk__in=readings).order_by("pk").select_for_update(no_key=True, of=("self",))
@@ -58,7 +58,7 @@ def record(readings: Mapping[int, Counters], at: datetime) -> int:
 
 
 def _growth(meter: Meter | None, now: Counters) -> Counters:
-    """By how much each counter grew. One that is less than before began again at 0."""
+    """The growth of each counter. A counter that is lower than before began again at 0."""
     before: dict[str, float] = meter.counters if meter else {}
     return {
         name: now[name] - before.get(name, 0) if now[name] >= before.get(name, 0) else now[name] for name in now
@@ -78,7 +78,7 @@ def _sample(pk: int, bucket: int, grown: Counters, seconds: float) -> Sample:
 
 
 def _count_transfer(grown: Mapping[int, tuple[int, Counters]], at: datetime) -> None:
-    """Add what went over the public network to the rows of the month."""
+    """Add the growth of the public network's counters to the rows of the month."""
     month = month_of(at)
     Transfer.objects.bulk_create(
         [Transfer(account_id=account, instance_id=pk, month=month) for pk, (account, _) in grown.items()],
@@ -102,11 +102,11 @@ ON CONFLICT (instance_id, span, at) DO NOTHING
 
 
 def thin(at: datetime) -> None:
-    """Average samples into those of hours and days that are over at `at`, and drop what is too old.
+    """Average samples into samples of the hours and days that are over at `at`, and delete those that are too old.
 
-    May run as often as it likes: an hour or a day that has its sample keeps it.
+    May run at any time and any number of times: an hour or a day that has its sample keeps it.
     """
-    # what falls into the last minutes of an hour may be written a little later
+    # samples of the last minutes of an hour may be written a little later
     settled = at - timedelta(minutes=10)
     hour = settled.astimezone(UTC).replace(minute=0, second=0, microsecond=0)
     _average(Sample.Span.FIVE_MINUTES, Sample.Span.HOUR, hour - timedelta(hours=30), hour)

@@ -1,4 +1,4 @@
-"""What an instance did: the samples of a day or of a month, as charts want them."""
+"""Statistics of an instance: the samples of a day or of a month, in the form of charts."""
 
 from datetime import date, datetime, timedelta
 from typing import Any
@@ -26,9 +26,9 @@ def of_last_day(instance: Instance, at: datetime) -> dict[str, Any]:
 
 
 def of_month(instance: Instance, month: date) -> dict[str, Any]:
-    """The samples of a month: of its hours, or of its days where those are gone, or of its first minutes.
+    """The samples of a month: hourly ones, else daily ones where those are gone, else those of its first minutes.
 
-    Raises `Invalid` without any.
+    Raises `Invalid` where there are none.
     """
     since, until = start_of(month), start_of(next_month(month))
     for span in (Sample.Span.HOUR, Sample.Span.DAY, Sample.Span.FIVE_MINUTES):

@@ -1,6 +1,6 @@
 """Network transfer: how much of its allotment an instance, and an account, has used this month.
 
-What is sent counts, what is received is free. An instance that was made or deleted during the month adds its part
+Sent bytes count, received ones are free. An instance that was made or deleted during the month adds its part
 of the allotment to the account's pool. 1 GB is 10^9 bytes.
 """
 
@@ -26,7 +26,7 @@ class Allotment:
 
 
 def of_instance(instance: Instance, at: datetime) -> Allotment:
-    """What the instance has sent in the month of `at`, and what it adds to the account's pool. Needs its type."""
+    """The bytes that the instance sent in the month of `at`, and its part of the account's pool. Needs its type."""
     month = month_of(at)
     used = Transfer.objects.filter(instance=instance, month=month).values_list("sent", flat=True).first() or 0
     quota = _quota(instance.type.transfer, month, instance.created)
@@ -40,7 +40,7 @@ def in_month(instance: Instance, month: date) -> tuple[int, int]:
 
 
 def of_account(account: Account, at: datetime) -> Allotment:
-    """What all instances of the account have sent in the month of `at`, and what they may together."""
+    """The GB that all instances of the account sent in the month of `at`, and their common quota."""
     month = month_of(at)
     living = Instance.objects.filter(account=account).values_list("type__transfer", "created")
     counted = Transfer.objects.filter(account=account, month=month).aggregate(sent=Sum("sent"), gone=Sum("quota"))
@@ -50,7 +50,7 @@ def of_account(account: Account, at: datetime) -> Allotment:
 
 
 def leave(instance: Instance, at: datetime) -> None:
-    """Note what an instance that goes has added to the pool. In the transaction that deletes it."""
+    """Record what a deleted instance has added to the account's pool. In the transaction that deletes it."""
     month = month_of(at)
     quota = _quota(instance.type.transfer, month, instance.created, at)
     row, _ = Transfer.objects.get_or_create(instance=instance, month=month, defaults={"account": instance.account})
