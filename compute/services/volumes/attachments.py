@@ -1,8 +1,7 @@
-"""Which instance has a volume, and in which slots of its profiles it is: what is written of that.
+"""Recording which instance a volume is attached to, and which slots of its profiles the volume is in.
 
-A volume that is in a profile is attached to the profile's instance, always. All of this runs in the transaction
-of the change that makes it true. The instance's row is locked before its volumes, and these in the order of their
-keys.
+A volume that is in a profile is always attached to the profile's instance. All of this runs in the transaction of
+the change behind it. The instance's row is locked before its volumes, and these in the order of their keys.
 """
 
 from collections.abc import Iterable, Sequence
@@ -20,7 +19,7 @@ from tags.services import untag
 def attach_named(actor: Actor, instance: Instance, volume_ids: Iterable[int]) -> None:
     """Attach those of the volumes that are attached nowhere, since a profile of the locked instance names them now.
 
-    A machine that is on is left as it is: profiles are for the next boot.
+    A running machine is not changed: profiles are for the next boot.
     """
     free = Volume.objects.filter(pk__in=set(volume_ids), instance=None)
     for volume in free.order_by("pk").select_for_update(no_key=True):
@@ -29,7 +28,7 @@ def attach_named(actor: Actor, instance: Instance, volume_ids: Iterable[int]) ->
 
 
 def free_slots(config: Config) -> list[str]:
-    """The slots of the profile that nothing is in, in order."""
+    """The empty slots of the profile, in order."""
     taken = {
         *ConfigDevice.objects.filter(config=config).values_list("slot", flat=True),
         *VolumeDevice.objects.filter(config=config).values_list("slot", flat=True),
@@ -38,7 +37,7 @@ def free_slots(config: Config) -> list[str]:
 
 
 def fill_slots(config: Config, volume_ids: Iterable[int]) -> None:
-    """Put volumes of the instance into free slots of its profile, as far as there are any."""
+    """Put volumes of the instance into free slots of its profile, as far as there are free slots."""
     VolumeDevice.objects.bulk_create(
         VolumeDevice(config=config, slot=slot, volume_id=pk)
         for slot, pk in zip(free_slots(config), volume_ids, strict=False)
@@ -52,13 +51,13 @@ def volumes_in_profiles(instance: Instance) -> list[int]:
 
 
 def release(instance: Instance, volume_ids: Sequence[int]) -> None:
-    """Let the instance have these volumes no more; they leave its profiles."""
+    """Detach these volumes from the instance, and take them out of its profiles."""
     VolumeDevice.objects.filter(config__instance=instance, volume__in=volume_ids).delete()
     Volume.objects.filter(pk__in=volume_ids, instance=instance).update(instance=None, updated=Now())
 
 
 def release_all(instance: Instance) -> None:
-    """Detach all volumes of an instance that is being taken away, whose machine is gone."""
+    """Detach all volumes of an instance that is being deleted, whose machine is gone."""
     locked = list(Volume.objects.filter(instance=instance).order_by("pk").select_for_update(no_key=True))
     release(instance, [volume.pk for volume in locked])
     gone = instance_ref(instance), "The compute was deleted."
@@ -68,7 +67,7 @@ def release_all(instance: Instance) -> None:
 
 
 def remove_volume(volume_id: int) -> None:
-    """Delete a volume's row, which leaves its profiles, with the grants and tags on it."""
+    """Delete a volume's row, with its places in profiles and the grants and tags on it."""
     forget_entity("volume", volume_id)
     untag("volume", volume_id)
     Volume.objects.filter(pk=volume_id).delete()

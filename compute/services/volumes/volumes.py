@@ -1,6 +1,6 @@
 """Volumes: making, attaching, growing, cloning and deleting them. Sizes in GB.
 
-One thing is done to a volume at a time: while a job of it lives, another is refused as ``Volume busy.``
+A volume has one job at a time: while that lives, another job is refused as ``Volume busy.``
 """
 
 from collections.abc import Mapping
@@ -27,7 +27,7 @@ from tags.services import check_tags, retag, set_tags
 
 BLOCK_STORAGE = "Block Storage"
 NVME = "Block Storage Migrations"
-"""The capability of regions that have moved to NVMe: volumes are made on that there, elsewhere on hard disks."""
+"""The capability of regions that have moved to NVMe, where volumes are made on that; elsewhere on hard disks."""
 MOST_DEVICES = len(ConfigDevice.SLOTS)
 NOT_ATTACHED = "The volume is not attached to a compute."
 IN_USE = "The compute runs from this volume: shut it down first."
@@ -35,9 +35,9 @@ IN_USE = "The compute runs from this volume: shut it down first."
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Place:
-    """Where a volume is to be attached: to an instance and, to stay there, in one of its profiles.
+    """The place to attach a volume: an instance and, to stay attached, one of its profiles.
 
-    `config_id` None is the profile that boots next. Without `persist_across_boots` it is in none.
+    `config_id` None is the profile that boots next. Without `persist_across_boots` the volume is in no profile.
     """
 
     compute_id: int
@@ -47,7 +47,7 @@ class Place:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class VolumeSpec:
-    """What a client asks for: attached where there is a `compute_id`, whose region it has then."""
+    """A client's request for a volume: with a `compute_id` it is attached there, and in that instance's region."""
 
     label: str
     size: int = 20
@@ -66,10 +66,10 @@ class VolumeSpec:
 
 @transaction.atomic
 def create(actor: Actor, spec: VolumeSpec) -> Volume:
-    """Make a volume, which is `creating` until its job is done; with a `compute_id` it is attached there at once.
+    """Create a volume, which is `creating` until its job is done; with a `compute_id` it is attached there at once.
 
     Raises `Invalid` with every failing field, `Denied` on ``compute_id`` where the actor may only read the
-    instance, `Busy` while a job of that lives.
+    instance, `Busy` while a job of the instance lives.
     """
     problems = Problems()
     place = spec.place
@@ -105,8 +105,8 @@ def create(actor: Actor, spec: VolumeSpec) -> Volume:
 def clone(actor: Actor, volume: Volume, label: str) -> Volume:
     """Copy a volume, byte for byte, into a new one of the same size and region, which is attached nowhere.
 
-    The original may be in use: the copy is then as a power cut would have left it. Raises `Invalid` unless it is
-    active, and where its region is retired, `Busy` while a job of it lives.
+    The original may be in use: the copy is then as a power cut would have left it. Raises `Invalid` unless the
+    original is active, and where its region is retired; `Busy` while a job of it lives.
     """
     locked = _lock_row(volume)
     _check_active(locked, "clone")
@@ -135,7 +135,7 @@ def clone(actor: Actor, volume: Volume, label: str) -> Volume:
 
 
 def hardware_in(region: Region) -> str:
-    """What the volumes of a region are made on."""
+    """The hardware that volumes of the region are made on."""
     return Volume.Hardware.NVME if NVME in region.capabilities else Volume.Hardware.HDD
 
 
@@ -146,8 +146,8 @@ def hardware_in(region: Region) -> str:
 def attach(actor: Actor, volume: Volume, place: Place) -> Volume:
     """Attach a volume to an instance of its region, running or not; its job plugs it into a machine that is on.
 
-    It is shown there at once, and is again attached nowhere should the job fail. Raises as `create`, and `Invalid`
-    where it is attached already.
+    The volume is shown as attached at once, and as detached again should the job fail. Raises as `create`, and
+    `Invalid` where the volume is attached already.
     """
     problems = Problems()
     instance = _instance(actor, place.compute_id, problems)
@@ -175,8 +175,8 @@ def attach(actor: Actor, volume: Volume, place: Place) -> Volume:
 def detach(actor: Actor, volume: Volume) -> Job:
     """Take a volume from its instance and out of its profiles; a machine that is on loses it while it runs.
 
-    It is shown as attached until the job is done. Raises `Invalid` where it is attached nowhere, or the instance
-    runs from it; `Denied` if the actor may not change the instance; `Busy` while a job of either lives.
+    The volume is shown as attached until the job is done. Raises `Invalid` where it is not attached, or the
+    instance runs from it; `Denied` if the actor may not change the instance; `Busy` while a job of either lives.
     """
     instance = Instance.objects.filter(volumes=volume.pk).first()
     if instance is None:
@@ -184,7 +184,7 @@ def detach(actor: Actor, volume: Volume) -> Job:
     check_writable(actor, instance)
     try:
         locked_instance = lock_idle(instance)
-    except Missing:  # it was deleted just now, and the volume detached with that
+    except Missing:  # the instance was deleted just now, and the volume detached with that
         raise Invalid(NOT_ATTACHED) from None
     locked = _lock_row(volume)
     if locked.instance_id != locked_instance.pk:
@@ -196,14 +196,14 @@ def detach(actor: Actor, volume: Volume) -> Job:
 
 
 def _instance(actor: Actor, compute_id: int, problems: Problems) -> Instance | None:
-    """The instance of this number, held, if it exists for the actor.
+    """The instance of this id, locked; None, with a problem noted, where it does not exist for the actor.
 
-    Raises `Denied` where it may only read it, `Busy` while a job of it lives.
+    Raises `Denied` where the actor may only read it, `Busy` while a job of it lives.
     """
     named = named_instance(actor, compute_id, "compute_id", problems)
     try:
         return lock_idle(named) if named else None
-    except Missing:  # it was deleted just now
+    except Missing:  # the instance was deleted just now
         problems.add("compute_id", "compute_id is not valid")
         return None
 
@@ -211,8 +211,8 @@ def _instance(actor: Actor, compute_id: int, problems: Problems) -> Instance | N
 def _profile(instance: Instance, place: Place, problems: Problems) -> Config | None:
     """The profile of the locked instance that the volume goes into; None for none, or where there are problems.
 
-    An instance has eight slots: what sits in the profile and what else is attached are at most eight devices. So
-    they are, while it runs, with the profile that it has booted.
+    An instance has eight slots: the devices in the profile and the other attached volumes are at most eight. While
+    the instance runs, that holds for the profile that it has booted as well.
     """
     config = None
     if place.persist_across_boots:
@@ -230,7 +230,7 @@ def _profile(instance: Instance, place: Place, problems: Problems) -> Config | N
 
 
 def _devices(instance: Instance, config: Config | None) -> int:
-    """How many devices the instance has with this profile: what is in its slots, and what is attached beside it."""
+    """The number of devices the instance has with this profile: those in its slots, and volumes attached beside."""
     attached = Volume.objects.filter(instance=instance)
     if config is None:
         return attached.count()
@@ -239,7 +239,7 @@ def _devices(instance: Instance, config: Config | None) -> int:
 
 
 def _choose(instance: Instance, config_id: int | None, problems: Problems) -> Config | None:
-    """The profile that is named, else the one that boots next. An instance without any is attached to as it is."""
+    """The named profile, else the one that boots next; None where the instance has no profile."""
     own = Config.objects.filter(instance=instance, rescue=False)
     if config_id is None and not own.exists():
         return None
@@ -264,10 +264,10 @@ def _is_root(instance: Instance, volume: Volume) -> bool:
 
 @transaction.atomic
 def update(actor: Actor, volume: Volume, fields: Mapping[str, Any], tags: tuple[str, ...] | None = None) -> Volume:
-    """Write what differs of the label and, unless None, of the tags; one ``volume_update`` when anything does.
+    """Write the label and, unless None, the tags that differ, with one ``volume_update`` event if any do.
 
     Works whatever job runs. A guest finds the volume by a new label from its next boot on. Returns the volume as it
-    is then; raises `Missing` when it went away meanwhile.
+    is then; raises `Missing` when it is gone.
     """
     locked = _lock_row(volume)
     wanted = differing(locked, fields) | retag(actor, "volume", locked, tags)
@@ -279,10 +279,10 @@ def update(actor: Actor, volume: Volume, fields: Mapping[str, Any], tags: tuple[
 
 @transaction.atomic
 def resize(actor: Actor, volume: Volume, size: int) -> Volume:
-    """Let a volume grow, attached or not; it shows the new size when that is true.
+    """Enlarge a volume, attached or not; it shows the new size when the job is done.
 
-    Raises `Invalid` on ``size`` where that is not larger, without a field unless it is active; `Busy` while a job
-    of it lives.
+    Raises `Invalid` on ``size`` where that is not larger, without a field unless the volume is active; `Busy` while
+    a job of the volume, or of a clone of it, lives.
     """
     locked = _lock_row(volume)
     _check_active(locked, "resize")
@@ -297,12 +297,12 @@ def resize(actor: Actor, volume: Volume, size: int) -> Volume:
 
 @transaction.atomic
 def delete(actor: Actor, volume: Volume) -> None:
-    """Delete a volume that is attached nowhere: it is gone at once, and what is on it when the job is done.
+    """Delete a volume that is not attached: its row is gone at once, its data when the job is done.
 
-    Raises `Invalid` where it is attached, `Busy` while a job of it, or of a clone of it, lives.
+    Raises `Invalid` where the volume is attached, `Busy` while a job of it, or of a clone of it, lives.
     """
     locked = _lock_row(volume)
-    _check_active(locked, "delete")  # first: one that is being detached is shown as attached until that is done
+    _check_active(locked, "delete")  # first: a volume that is being detached is shown as attached until then
     if locked.instance_id is not None:
         raise Invalid("The volume is attached to a compute: detach it first.")
     _check_not_copied(locked)
@@ -317,12 +317,12 @@ def delete(actor: Actor, volume: Volume) -> None:
 
 
 def _lock_row(volume: Volume) -> Volume:
-    """The volume read anew, its row locked, after that of the instance where that is locked as well."""
+    """Lock the volume's row and read it anew, after the instance's row where that is locked as well."""
     return lock(Volume.objects.filter(pk=volume.pk).select_related("instance", "region"))
 
 
 def _check_active(locked: Volume, verb: str) -> None:
-    """Raise unless the held volume is active and no job of it lives."""
+    """Raise unless the locked volume is active and no job of it lives."""
     if locked.status != Volume.Status.ACTIVE:
         raise Invalid(f"Cannot {verb} a volume that is {locked.status}.")
     if Job.objects.filter(volume=locked, finished_at=None).exists():
@@ -330,14 +330,14 @@ def _check_active(locked: Volume, verb: str) -> None:
 
 
 def _check_not_copied(locked: Volume) -> None:
-    """Raise while a clone of the held volume is being made: what it copies stays, and as large as the copy."""
+    """Raise while a clone of the locked volume is being made: the original must stay, and keep its size."""
     copies = Job.objects.filter(kind="volume_clone", finished_at=None, data__copy_of=locked.pk)
     if copies.exists():
         raise Busy("Volume busy.")
 
 
 def _begin(kind: str, actor: Actor, volume: Volume, instance: Instance | None, data: VolumeData) -> Job:
-    """Enqueue a job of the volume: of the locked instance if there is one, else of none."""
+    """Enqueue a job of the volume: of the locked instance if there is one, else of no instance."""
     if instance is not None:
         secondary = instance_ref(instance)
         return enqueue(
@@ -350,7 +350,7 @@ def _begin(kind: str, actor: Actor, volume: Volume, instance: Instance | None, d
 
 
 def _region(spec: VolumeSpec, instance: Instance | None, problems: Problems) -> Region | None:
-    """The region that is named, or that of the instance, which both have to be the same."""
+    """The named region, or the instance's; a problem is noted where the two differ."""
     if spec.region is None:
         if spec.place is None:
             problems.add("region", "region is required")
