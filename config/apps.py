@@ -12,14 +12,14 @@ from config.environment import import_named
 
 
 class ConfigConfig(AppConfig):
-    """Holds the commands that belong to the whole project: ``serve`` and ``rotate_keys``."""
+    """The app of the commands that belong to the whole project: ``serve`` and ``rotate_keys``."""
 
     name = "config"
 
     def ready(self) -> None:
-        """Keep at every request only the bookkeeping that connections kept for life need.
+        """Reduce the bookkeeping of each request to what connections kept for life need.
 
-        Django's own looks at every connection's age, twice, and at every cache: a tenth of a small request.
+        Django's own checks the age of every connection twice, and every cache: a tenth of a small request.
         """
         from config import checks  # noqa: F401  (registers itself)
 
@@ -37,6 +37,6 @@ def leave_connections_usable(**kwargs: Any) -> None:
     """Close connections that failed, or were left in a transaction, so that the next request gets a good one."""
     for connection in connections.all(initialized_only=True):
         if connection.in_atomic_block:
-            continue  # a test's, around the whole request
+            continue  # the transaction is a test's, around the whole request
         if connection.errors_occurred or not connection.autocommit:
             connection.close_if_unusable_or_obsolete()

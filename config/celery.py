@@ -18,20 +18,20 @@ os.environ.setdefault("DJANGO_SETTINGS_MODULE", "config.settings")
 app = Celery("skerry")
 app.config_from_object("django.conf:settings", namespace="CELERY")
 app.autodiscover_tasks(["accounts", "compute.worker", "managed"])
-# By name: it needs Django's models, which are not there yet.
+# By name: the class needs Django's models, which are not loaded yet.
 app.steps["consumer"].add("compute.worker.heartbeats:WorkerHeartbeat")
 # Celery closes each task's database connection, and opening one costs more than most steps. Connections live as
-# long as they are good instead, as in the web processes: `begin_task` drops one that is not.
+# long as they work instead, as in the web processes: `begin_task` drops a broken one.
 app.conf["CELERY_DB_REUSE_MAX"] = sys.maxsize
-# kombu puts back the messages in hand when it closes a channel. After the broker went away it does so over a
+# kombu puts unacknowledged messages back when it closes a channel. After the broker went away it does so over a
 # connection that it has already taken apart, and the worker dies of an AttributeError in place of reconnecting.
-# A notification need not be put back: the sweep sends it again.
+# Notifications need not be put back: the sweep sends them again.
 Channel.do_restore = False
 
 
 @signals.setup_logging.connect
 def log_as_everywhere(**kwargs: Any) -> None:
-    """Keep Celery from configuring logging its own way."""
+    """Configure logging as the other processes do: a receiver of this signal keeps Celery from its own way."""
     logging.config.dictConfig(settings.LOGGING)
 
 

@@ -1,6 +1,7 @@
-"""What is missing in the environment of a production, or would hurt it: a sentence each that names the variable.
+"""System checks for variables that production lacks, or that would harm it: one sentence each, naming the variable.
 
-`manage.py check --deploy` and every other command say it, and each process at its start (config/starting.py).
+`manage.py check --deploy` and every other command print them, and each process logs them at its start
+(config/starting.py).
 """
 
 from collections.abc import Iterator, Sequence
@@ -23,13 +24,13 @@ CONSOLE = "django.core.mail.backends.console.EmailBackend"
 
 @register()
 def production(app_configs: Sequence[AppConfig] | None, **kwargs: Any) -> list[CheckMessage]:
-    """Says nothing outside of production: a laptop has none of this."""
+    """The findings, in production alone: a laptop sets none of these variables."""
     return findings() if settings.PRODUCTION else []
 
 
 @register()
 def renamed_variables(app_configs: Sequence[AppConfig] | None, **kwargs: Any) -> list[CheckMessage]:
-    """Variables that are still set by their names of the release before, which the next one no longer reads."""
+    """Warn of variables that are set by their names of the previous release, which the next one no longer reads."""
     return [
         Finding(f"{old} is called {new} now: the next release does not read the old name.", id="skerry.W016")
         for old, new in renamed_in_use()
@@ -38,7 +39,7 @@ def renamed_variables(app_configs: Sequence[AppConfig] | None, **kwargs: Any) ->
 
 @register(deploy=True)
 def deployed(app_configs: Sequence[AppConfig] | None, **kwargs: Any) -> list[CheckMessage]:
-    """With ``--deploy`` of what is not a production yet: what would be said of it."""
+    """With ``--deploy`` outside of production: the findings that production would have."""
     if settings.PRODUCTION:
         return []
     off = "PRODUCTION is not set: cookies travel without TLS, and keys are made up in STATE_DIR."
@@ -46,13 +47,13 @@ def deployed(app_configs: Sequence[AppConfig] | None, **kwargs: Any) -> list[Che
 
 
 def findings() -> list[CheckMessage]:
-    """All that is to be said of the settings as they are."""
+    """All findings about the current settings."""
     said = (*_address(), *_secrets(), *_services())
     return [Finding(sentence, id=f"skerry.{number}") for number, sentence in said]
 
 
 def _address() -> Iterator[tuple[str, str]]:
-    """Of how the outside reaches the installation."""
+    """Number and sentence of each finding about how the outside reaches the installation."""
     site = urlsplit(settings.SITE_URL)
     host = site.hostname or ""
     if _is_loopback(host):

@@ -1,4 +1,4 @@
-"""Where requests come from, as rate limits have it."""
+"""The client's address of a request, by which rate limits count."""
 
 import ipaddress
 
@@ -9,9 +9,9 @@ _address_of = BaseThrottle().get_ident
 
 
 def network_of(request: HttpRequest) -> str:
-    """Whom limits by address count a request for: the address, and of IPv6 the network of 64 bits that it is in.
+    """The subject of limits by address: the client's IPv4 address, or the /64 network of its IPv6 address.
 
-    A subscriber is given at least that much, and could come from another address of it for each try.
+    A subscriber is given at least a /64, and could use another address of it for each try.
     """
     written = address_of(request)
     if ":" not in written:
@@ -23,9 +23,9 @@ def network_of(request: HttpRequest) -> str:
 
 
 def address_of(request: HttpRequest) -> str:
-    """Where a request comes from: behind as many proxies as NUM_PROXIES says."""
+    """The client's address: the one in front of as many proxies as NUM_PROXIES says."""
     try:
         return str(ipaddress.ip_address(_address_of(request)))  # type: ignore[arg-type] # META is all it looks at
     except ValueError:
-        # a proxy that passes on what clients write: its own address is at least true
+        # the proxy passes on a header that clients write: the proxy's own address is at least true
         return request.META.get("REMOTE_ADDR", "")

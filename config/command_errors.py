@@ -1,4 +1,4 @@
-"""How commands say what is wrong: a line for each field, and no traceback where the surroundings are to blame."""
+"""Errors of commands: a line for each field, and no traceback where the environment is to blame."""
 
 import sys
 from collections.abc import Callable, Iterator
@@ -11,7 +11,7 @@ from config.errors import DomainError, Problem
 
 
 def refused(error: DomainError) -> CommandError:
-    """What a service refused, as a command's error: ``field: reason`` in a line each."""
+    """A service's refusal as a command's error: a line ``field: reason`` for each problem."""
     return CommandError("\n".join(map(_line, error.problems)))
 
 
@@ -20,12 +20,12 @@ def _line(problem: Problem) -> str:
 
 
 def is_unreachable(error: Exception) -> bool:
-    """Whether there was no connection. A statement that fails has an SQLSTATE."""
+    """Whether the database could not be reached. The error of a statement that failed has an SQLSTATE."""
     return getattr(error.__cause__, "sqlstate", None) is None
 
 
 def named(said: str) -> str:
-    """The line that blames the variable."""
+    """The line that blames the variable DATABASE_URL for the database's message `said`."""
     return f"DATABASE_URL: {said}"
 
 
@@ -33,10 +33,10 @@ def named(said: str) -> str:
 def one_line_errors(
     line: Callable[[str], str] = named, which: Callable[[Exception], bool] = is_unreachable
 ) -> Iterator[None]:
-    """End the process with a line where the database cannot be used; whatever else it raises is raised on.
+    """End the process with one line where the block cannot use the database; other errors propagate.
 
-    `line` makes it of what the database said, in one line. `which` are the errors that are meant, of those that a
-    database is to blame for: by default that it cannot be reached.
+    `line` makes that line of the database's message, which is given as one line. `which` selects among
+    `OperationalError` and `InterfaceError` those to be handled: by default, that the database cannot be reached.
     """
     try:
         yield

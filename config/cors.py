@@ -8,9 +8,9 @@ from django.http.response import HttpResponseBase
 
 
 class OnlyWithOrigin(CorsMiddleware):
-    """django-cors-headers for the requests that are such calls. Most requests are none, and are let through.
+    """django-cors-headers for requests with an ``Origin`` header. Most requests have none, and bypass it.
 
-    Their answers need no ``Vary: Origin``: any origin is answered the same, ``*``.
+    Answers without it need no ``Vary: Origin``: every origin gets the same answer, ``*``.
     """
 
     def __call__(self, request: HttpRequest) -> HttpResponseBase | Awaitable[HttpResponseBase]:

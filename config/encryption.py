@@ -1,8 +1,7 @@
-"""Encrypts what must be read back but may be readable nowhere: what jobs and mails carry, TOTP secrets, credentials
-of managed.
+"""Encrypts secrets that must be read back: the data of jobs and mails, TOTP secrets, credentials of managed.
 
-The keys are the setting ENCRYPTION_KEYS: the first encrypts, all decrypt. `manage.py rotate_keys` brings every
-`EncryptedField` to the first.
+The keys are the setting ENCRYPTION_KEYS: the first encrypts, all decrypt. `manage.py rotate_keys` re-encrypts every
+`EncryptedField` with the first.
 """
 
 import base64
@@ -17,7 +16,7 @@ from django.db import models
 
 
 class EncryptedField(models.BinaryField):
-    """What `encrypt_json` made. Columns of this kind are found by their class when keys rotate."""
+    """A column for the result of `encrypt_json`. `rotate_keys` finds such columns by this class."""
 
 
 @cache
@@ -26,17 +25,17 @@ def _fernet(keys: tuple[str, ...]) -> MultiFernet:
 
 
 def encrypt_json(secrets: dict[str, Any]) -> bytes:
-    """Encrypt a JSON-able object with the first of ``settings.ENCRYPTION_KEYS``."""
+    """Encrypt an object of JSON values with the first of ``settings.ENCRYPTION_KEYS``."""
     return _fernet(tuple(settings.ENCRYPTION_KEYS)).encrypt(json.dumps(secrets).encode())
 
 
 def decrypt_json(encrypted: bytes | memoryview) -> dict[str, Any]:
-    """The object back, with whichever key fits. Raises `cryptography.fernet.InvalidToken` when none does."""
+    """Decrypt the object with whichever key fits. Raises `cryptography.fernet.InvalidToken` when none does."""
     return json.loads(_fernet(tuple(settings.ENCRYPTION_KEYS)).decrypt(bytes(encrypted)))
 
 
 def reencrypt(encrypted: bytes | memoryview) -> bytes | None:
-    """The same secrets under the first key, or None where they are under it already.
+    """The same secrets encrypted with the first key, or None where they already are.
 
     Raises `cryptography.fernet.InvalidToken` where no key fits.
     """

@@ -1,6 +1,6 @@
-"""Reads the variables of the environment. One that cannot be used ends the process with a line that names it.
+"""Reads the variables of the environment. An unusable variable ends the process with a line that names it.
 
-An empty variable counts as none, except where a text is asked for.
+An empty variable counts as not set, except for `Environment.text`.
 """
 
 import importlib.util
@@ -31,7 +31,8 @@ SENDER = re.compile(r"[^<>@\r\n]*<[^<>@\s]+@[^<>@\s]+>|[^<>@\s]+@[^<>@\s]+")
 RATE = re.compile(r"[1-9][0-9]*/[1-9][0-9]*", re.ASCII)
 DEFAULT_PORTS = {"http": 80, "https": 443}
 LARGEST = 1_000_000
-"""Of numbers of seconds: some eleven days. PostgreSQL takes milliseconds of no more than twice that."""
+"""Seconds that a variable may name, at most: some eleven days. PostgreSQL's limit, in milliseconds, is about twice
+that."""
 RENAMED = {
     "JOB_NOTIFY_PATIENCE": "JOB_RING_PATIENCE",
     "MOVES_EVERY": "MIGRATIONS_EVERY",
@@ -41,16 +42,15 @@ RENAMED = {
     "NODEBALANCER_HAPROXY": "BALANCER_HAPROXY",
     "NODEBALANCER_RELOAD": "BALANCER_RELOAD",
 }
-"""Variables by their names of now: those of the release before, which are still read in this one, with a
-warning."""
+"""Old names of variables by their current names. This release still reads the old names, with a warning."""
 LEVELS = ("DEBUG", "INFO", "WARNING", "ERROR", "CRITICAL")
 
 
 class BadVariable(SystemExit):
-    """A variable that cannot be used: ``NAME: what is wrong``.
+    """A variable that cannot be used: ``NAME: what is wrong``, without any value that may hold a password.
 
-    An exit, since whichever program reads the settings (manage.py, celery, a web server) then prints the line, no
-    traceback, and ends with code 1. The line never repeats a value that may hold a password.
+    A `SystemExit`, so that any program that reads the settings (manage.py, celery, a web server) prints the line,
+    without a traceback, and ends with code 1.
     """
 
     def __init__(self, name: str, problem: str):
@@ -61,11 +61,11 @@ class Environment:
     """The variables by the type of their values. Each method raises `BadVariable`."""
 
     def text(self, name: str, default: str = "") -> str:
-        """As it is, an empty one too."""
+        """The variable's text unchanged, even where it is empty; `default` where the variable is not set."""
         return os.environ.get(name, os.environ.get(RENAMED.get(name, ""), default))
 
     def choice(self, name: str, default: str, choices: tuple[str, ...]) -> str:
-        """One of some words in capitals, written in any case."""
+        """One of `choices`, which are in capitals; the variable may use any case."""
         found = self._given(name).upper() or default
         return found if found in choices else _fail(name, f"{found!r} is none of {', '.join(choices)}")
 
@@ -92,7 +92,7 @@ class Environment:
         return int(_within(name, number, least, most))
 
     def number(self, name: str, default: float, *, zero: bool = False) -> float:
-        """Mostly seconds: more than 0, or also 0 where `zero`."""
+        """A number, mostly of seconds: more than 0, or with `zero` also 0."""
         found = self._given(name)
         if not found:
             return default
@@ -105,7 +105,7 @@ class Environment:
         return number
 
     def words(self, name: str, default: list[str] | None = None) -> list[str]:
-        """Separated by commas, without the empty ones of a comma too many."""
+        """Words separated by commas. Empty ones, as of a comma too many, are left out."""
         given = self._given(name)
         found = _split(given)
         if given and not found:
@@ -132,7 +132,7 @@ class Environment:
         return found if HOST_NAME.fullmatch(found) else _fail(name, f"{found!r} is not a name such as example.com")
 
     def origins(self, name: str) -> list[str]:
-        """As browsers write them; ``https://*.example.com`` is all of a domain."""
+        """Origins as browsers write them; ``https://*.example.com`` is a domain with all its subdomains."""
         found = {each: _origin(each, wildcard=True) for each in self.words(name)}
         for each, origin in found.items():
             if origin is None:
@@ -140,7 +140,7 @@ class Environment:
         return [origin for origin in found.values() if origin]
 
     def site(self, name: str, default: str) -> str:
-        """How an address begins, as browsers write it: scheme, host, port, and no path."""
+        """An origin as browsers write it: scheme, host, port, and no path."""
         found = self._given(name) or default
         origin = _origin(found)
         return origin or _fail(
@@ -148,7 +148,7 @@ class Environment:
         )
 
     def address(self, name: str) -> str:
-        """An address of HTTP, or none."""
+        """A URL of HTTP, or "" where the variable is not set."""
         found = self._given(name)
         parts = _split_url(found)
         if found and not (parts and parts.scheme in ("http", "https") and parts.hostname):
@@ -178,7 +178,7 @@ class Environment:
         return found
 
     def pairs(self, name: str) -> dict[str, str]:
-        """``key=value``, separated by commas. Values may be secrets."""
+        """Pairs ``key=value``, separated by commas. Errors repeat no value, which may be a secret."""
         split = [each.partition("=") for each in self.words(name)]
         if not all(key.strip() and equals for key, equals, _ in split):
             _fail(name, "is not a list such as Name=value,Other=value")
@@ -191,7 +191,7 @@ class Environment:
         )
 
     def dotted_path(self, name: str, default: str) -> str:
-        """Of something in a module. The module is looked for, but not imported: settings are not complete yet."""
+        """The dotted path of an object in a module that exists. Imports nothing: settings are not complete yet."""
         found = self._given(name) or default
         module, dot, attribute = found.rpartition(".")
         if not (dot and all(part.isidentifier() for part in found.split("."))):
@@ -211,23 +211,23 @@ class Environment:
         return found
 
     def folder(self, name: str, default: Path) -> Path:
-        """An absolute path, where a folder is or can be made."""
+        """The absolute path of a folder that exists or can be made."""
         try:
             found = (Path(__file__).resolve().parent.parent / (self._given(name) or default)).resolve()
             nearest = next(each for each in (found, *found.parents) if each.exists())
-        except (OSError, RuntimeError) as error:  # too long, or a circle of links
+        except (OSError, RuntimeError) as error:  # the path is too long, or has a circle of links
             _fail(name, f"no folder can be there: {getattr(error, 'strerror', None) or error}")
         return found if nearest.is_dir() else _fail(name, f"{nearest} is not a folder")
 
     def writable(self, name: str, folder: Path) -> Path:
-        """The folder of the variable, where this user can write or make it."""
+        """`folder`, the variable's value, if this user can write to it or make it."""
         nearest = next(each for each in (folder, *folder.parents) if each.exists())
         if not os.access(nearest, os.W_OK | os.X_OK):
             _fail(name, f"{nearest} is not this user's to write to")
         return folder
 
     def database(self, name: str) -> dict[str, Any] | None:
-        """An entry of Django's DATABASES, or none."""
+        """An entry of Django's DATABASES, or None where the variable is not set."""
         found = self._given(name)
         if not found:
             return None
@@ -258,7 +258,7 @@ class Environment:
         return found
 
     def sender(self, name: str, default: str) -> str:
-        """Who mails are from, as a mail can say it: a comma in a name, say, would end it."""
+        """The sender of mails, as valid in a mail's header: a comma in a name, say, would end the address."""
         found = self._given(name) or default
         try:
             right = SENDER.fullmatch(found) and "@" in sanitize_address(found, "utf-8")
@@ -268,12 +268,12 @@ class Environment:
         return found if right else _fail(name, f"{found!r} {advice}")
 
     def mail_server(self, name: str) -> dict[str, Any]:
-        """Django's ``EMAIL_…`` settings; mails go to the console where there is none."""
+        """Django's ``EMAIL_…`` settings; mails go to the console where the variable is not set."""
         advice = "is not an address such as smtp+tls://user:password@mail.example.com:587"
         found = self._given(name) or "console:"
         try:
             parsed: dict[str, Any] = dict(dj_email_url.parse(found))
-            parsed["EMAIL_FILE_PATH"] = urlsplit(found).path or None  # the parser's lacks the slash it begins with
+            parsed["EMAIL_FILE_PATH"] = urlsplit(found).path or None  # the parser drops the leading slash
         except ValueError:
             _fail(name, f"{advice}; in a password, # / @ and : are written %23 %2F %40 and %3A")
         if "EMAIL_BACKEND" not in parsed:
@@ -287,19 +287,19 @@ class Environment:
 
 
 def renamed_in_use() -> list[tuple[str, str]]:
-    """The old names of variables that are set, each with its name of now."""
+    """The old names of variables that are set, each with its current name."""
     return [(old, new) for new, old in RENAMED.items() if old in os.environ]
 
 
 def is_set(name: str) -> bool:
-    """Whether a variable holds anything but blanks."""
+    """Whether a variable is set to more than blanks."""
     return bool(os.environ.get(name, "").strip())
 
 
 def import_named(*names: str) -> None:
-    """Import what these variables name by dotted paths, as far as they are set: once all models are there.
+    """Import the objects that these variables, where set, name by dotted paths. Call it once models are loaded.
 
-    Raises `BadVariable` where the module has no such thing.
+    Raises `BadVariable` where the module has no such object.
     """
     for name in names:
         if found := os.environ.get(name, "").strip():
@@ -325,7 +325,7 @@ def _split(text: str) -> list[str]:
 
 
 def _split_url(text: str) -> SplitResult | None:
-    """The parts, or None of what is no URL. Its port is looked at too, which is split off later."""
+    """The parts of a URL, or None where `text` is no URL. The port is checked too, which urllib parses lazily."""
     try:
         parts = urlsplit(text)
         return parts if parts.port != 0 and not re.search(r"\s", text) else None
@@ -334,9 +334,9 @@ def _split_url(text: str) -> SplitResult | None:
 
 
 def _origin(text: str, *, wildcard: bool = False) -> str | None:
-    """The origin that a browser sends for pages below the address; None of what is more, or no address.
+    """The origin that a browser sends for pages below the address; None for more than an origin, or for no address.
 
-    Comparisons are to the letter: no capitals, no port that the scheme implies, other alphabets as ``xn--``.
+    Origins are compared literally: no capitals, no port that the scheme implies, other alphabets as ``xn--``.
     """
     parts = _split_url(text)
     if parts is None or parts.scheme not in DEFAULT_PORTS or parts.username or parts.query or parts.fragment:

@@ -10,14 +10,14 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True)
 class Problem:
-    """One failing element: `field` is a dotted path (``devices.sda.disk_id``) or None, `reason` a sentence."""
+    """One problem of a request: `field` is a dotted path (``devices.sda.disk_id``) or None, `reason` a sentence."""
 
     reason: str
     field: str | None = None
 
 
 class DomainError(Exception):
-    """Base of everything a service refuses with. `problems` is never empty."""
+    """Base of the errors by which a service refuses. `problems` is never empty."""
 
     def __init__(self, reason: str, field: str | None = None):
         self.problems: tuple[Problem, ...] = (Problem(reason, field),)
@@ -72,13 +72,13 @@ class Problems:
         self._found.append(Problem(reason, field))
 
     def extend(self, others: "Problems") -> None:
-        """Add all that was found apart, by who needs to know whether anything was."""
+        """Add the problems of `others`, collected apart by a caller that needs to know whether there were any."""
         self._found.extend(others._found)
 
     def __bool__(self) -> bool:
         return bool(self._found)
 
     def raise_any(self) -> None:
-        """Raise `Invalid` with all that was added, or do nothing."""
+        """Raise `Invalid` with all problems added, or do nothing where there are none."""
         if self._found:
             raise Invalid.of(self._found)

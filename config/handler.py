@@ -1,4 +1,4 @@
-"""How requests come in from the server."""
+"""The WSGI handler and the request class that it makes."""
 
 from typing import Any
 
@@ -7,10 +7,10 @@ from django.utils.http import parse_header_parameters
 
 
 class Request(WSGIRequest):
-    """Django's, whose text is UTF-8 whatever the charset in ``Content-Type``.
+    """Django's request, decoded as UTF-8 whatever the charset in ``Content-Type``.
 
-    No media type that is read here has such a parameter (RFC 8259, 11; RFC 7578, 5.1; the URL standard for forms).
-    Django would read the query and forms by any codec of Python's that it names, ``base64`` among them, and fails
+    No media type that is read here has a charset (RFC 8259, 11; RFC 7578, 5.1; the URL standard for forms). Django
+    would decode the query and forms by whichever codec of Python the charset names, ``base64`` among them, and fail
     before there is a request that could be answered.
     """
 
@@ -19,12 +19,12 @@ class Request(WSGIRequest):
         try:
             self.content_type, self.content_params = parse_header_parameters(written)
         except (ValueError, LookupError):
-            # parameters that nobody can read, and that others would fail at later
+            # undecodable parameters, at which code that reads them would fail later
             self.content_type, self.content_params = written.partition(";")[0].strip().lower(), {}
             meta["CONTENT_TYPE"] = self.content_type
 
 
 class Handler(WSGIHandler):
-    """Makes a `Request` of what the server hands over."""
+    """Makes a `Request` of the server's WSGI environment."""
 
     request_class = Request

@@ -1,4 +1,4 @@
-"""Headers that are prepared once and set on many answers."""
+"""Headers that are prepared once and set on many responses."""
 
 from collections.abc import Mapping
 
@@ -14,5 +14,5 @@ def prepared(**headers: str) -> Headers:
 
 
 def add_headers(response: HttpResponse, headers: Headers) -> None:
-    """Set all of `headers`. One by one, Django would convert and check each again for every answer."""
+    """Set all of `headers`. Set one by one, each would be converted and checked by Django for every response."""
     response.headers._store.update(headers)

@@ -1,7 +1,7 @@
 """Rate limits, exact across processes: all limits of a request are checked and counted in one round trip.
 
-A window starts at its first request. A request that any limit refuses counts for none. Where Redis cannot be
-reached, the same rule runs in the memory of the process until it can be again.
+A window starts at its first request. A request that one limit refuses is not counted by any. While Redis is out of
+reach, each process counts by the same rule in its own memory.
 """
 
 import hashlib
@@ -46,7 +46,8 @@ return answer
 """
 DIGEST = hashlib.sha1(SCRIPT.encode()).hexdigest()  # noqa: S324 - how Redis names scripts
 CONNECT_WITHIN, ANSWER_WITHIN = 0.25, 0.5
-"""Seconds. A limit is not worth waiting for: a connection or an answer that takes longer is none."""
+"""Seconds to wait for a connection to Redis, and for an answer. After that Redis counts as out of reach: a limit is
+not worth the wait."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,7 +68,7 @@ class Limit:
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """How a request stands with the tightest of its limits. `reset` is seconds from now."""
+    """The decision on a request, with the count of its tightest limit. `reset` is in seconds from now."""
 
     allowed: bool
     limit: int
@@ -90,7 +91,7 @@ Counts = tuple[bool, list[tuple[int, float]]]
 
 
 class Store(Protocol):
-    """Keeps counters. `send` asks for a request to be counted, and returns what waits for the answer."""
+    """Keeps counters. `send` asks the store to count a request, and returns a function that awaits the answer."""
 
     def send(self, keys: Sequence[str], limits: Sequence[Limit]) -> Callable[[], Counts]: ...
 
@@ -98,8 +99,8 @@ class Store(Protocol):
 class RedisStore(threading.local):
     """Counters in Redis.
 
-    Each thread keeps a connection of its own and speaks the two lines it needs over it: the client object of the
-    library, with its pool, retries and hooks, would double what a small request of the API costs.
+    Each thread has a connection of its own, and sends its two commands over it: the library's client, with its
+    pool, retries and hooks, would double the cost of a small API request.
     """
 
     def __init__(self, url: str):
@@ -115,7 +116,7 @@ class RedisStore(threading.local):
         try:
             self.connection.send_command("EVALSHA", DIGEST, *arguments)
         except redis.ConnectionError:
-            # a server that was restarted meanwhile: the connection is old, and a new one may well do
+            # the server was restarted meanwhile: this connection is dead, a new one may well work
             self.connection.send_command("EVALSHA", DIGEST, *arguments)
         return partial(self.receive, arguments)
 
@@ -123,14 +124,14 @@ class RedisStore(threading.local):
         try:
             answer = self.connection.read_response()
         except (redis.ConnectionError, redis.exceptions.NoScriptError):
-            # restarted after the sending, or new: it has not run the script, which it may not know yet
+            # the server was restarted after the sending, or is new: it has not run the script, and may not have it
             self.connection.send_command("EVAL", SCRIPT, *arguments)
             answer = self.connection.read_response()
         return bool(answer[0]), [(answer[i], answer[i + 1] / 1000) for i in range(1, len(answer), 2)]
 
 
 class MemoryStore:
-    """The same counters in this process."""
+    """The same counters in the memory of this process."""
 
     MOST_KEYS = 100_000
 
@@ -159,7 +160,7 @@ class MemoryStore:
 
 
 class Limiter:
-    """Takes from Redis, and while that is out of reach from memory, asking again every `RETRY` seconds."""
+    """Counts in Redis, or in memory while Redis is out of reach, trying it again every `RETRY` seconds."""
 
     RETRY = 5.0
 
@@ -168,16 +169,19 @@ class Limiter:
         self.closed_until = 0.0
 
     def take(self, subject: str, endpoint: str, limits: Sequence[Limit]) -> Verdict:
-        """Count one request of `subject` (a user or an address) on `endpoint`, if it fits all `limits`."""
+        """Count one request of `subject` (a user or an address) on `endpoint`, if all `limits` allow it."""
         return self.begin(subject, endpoint, limits)()
 
     def wait(self, subject: str, endpoint: str, limits: Sequence[Limit]) -> float:
-        """Seconds until `subject` may do one thing more, 0 where it may now. Counts nothing."""
-        # a limit that lets nothing through, for what one refuses counts for none; the verdict is of the tightest
+        """Seconds until all `limits` allow another request of `subject`, 0 where they do now. Counts nothing."""
+        # a limit of 0 refuses the request, so that none counts it; the verdict is that of the tightest limit
         return self.take(subject, endpoint, [*limits, Limit("closed", 0, 0)]).reset
 
     def begin(self, subject: str, endpoint: str, limits: Sequence[Limit]) -> Callable[[], Verdict]:
-        """Begin to `take`, and return what waits for the verdict. That has to be called, and before the next."""
+        """Send the request of `take` to Redis, and return a function that waits for the verdict.
+
+        The caller must call that function once, before this thread's next `begin`.
+        """
         # the braces keep a subject's counters on one node of a Redis cluster
         start = f"{settings.REDIS_PREFIX}rate:{{{subject}}}:"
         keys = [f"{start}{limit.name}:{endpoint}" if limit.per_endpoint else start + limit.name for limit in limits]
@@ -212,7 +216,7 @@ class Limiter:
 
 
 def verdict_of(limits: Sequence[Limit], fits: bool, found: Sequence[tuple[int, float]]) -> Verdict:
-    """The verdict by the tightest limit: the one with the fewest requests left, or that opens last."""
+    """The verdict of the tightest limit: the fewest requests left, or in a refusal the last window to end."""
     standing = [
         Verdict(fits, limit.count, max(0, limit.count - count), left)
         for limit, (count, left) in zip(limits, found, strict=True)
@@ -234,7 +238,7 @@ class Limits:
         self.limiter = Limiter(RedisStore(settings.REDIS_URL), MemoryStore())
 
     def of(self, extra: str | None) -> tuple[Limit, ...]:
-        """The limits of an endpoint with an `extra` one, by its name in the settings."""
+        """The limits of an endpoint: the general ones, and the one named `extra` in the settings, if any."""
         return self.general if extra is None else (*self.general, self.extra[extra])
 
 
@@ -250,6 +254,6 @@ def limits() -> Limits:
 
 
 def forget() -> None:
-    """Read the settings again at the next request, for tests that change them."""
+    """Have the next request read the settings again, for tests that change them."""
     global _limits
     _limits = None

@@ -23,8 +23,8 @@ class AddId(logging.Filter):
 def write_line(logger: str, message: str, fields: dict[str, Any]) -> None:
     """Write an INFO line of production to standard error, in the form that the JSON formatter gives it.
 
-    For the line of every request: through records, filters and handlers it costs a sixth of a small request. It
-    is one write, so that lines of several processes do not mix.
+    Meant for the line of every request, which through records, filters and handlers would cost a sixth of a small
+    request. The line is one write, so that lines of several processes do not mix.
     """
     line = {
         "level": "INFO",
@@ -68,10 +68,10 @@ def configuration(*, production: bool, level: str) -> dict[str, Any]:
             **dict.fromkeys(("access", "config", "accounts", "regions", "tags", "compute", "managed"), own),
             # Replaces Django's own handlers: mails to admins, and a second line for what is logged here.
             "django": {"handlers": [], "level": "WARNING"},
-            # A refused request is in the access log; what it was refused for is the client's to know.
+            # A refused request is in the access log; the reason is for the client to read.
             "django.request": {"level": "ERROR"},
             "django.server": {"handlers": [], "level": "INFO", "propagate": True},
-            # Below this they write authorization codes, tokens and verifiers.
+            # Below this level these loggers write authorization codes, tokens and verifiers.
             "authlib": {"level": "WARNING"},
             "oauthlib": {"level": "WARNING"},
             "oauth2_provider": {"level": "WARNING"},

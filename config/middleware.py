@@ -1,4 +1,4 @@
-"""What happens around every request. Kept cheap: a request of the API costs well under a millisecond."""
+"""Middleware of every request. Kept cheap: a request of the API costs well under a millisecond."""
 
 import logging
 import re
@@ -22,16 +22,16 @@ _API = re.compile(r"/v4(?:beta)?(?:/|$)").match
 _TAG = re.compile(r"(/+v4(?:beta)?/+tags)/(.{3,})", re.DOTALL).match
 """The path of a tag, and its label: no label is shorter."""
 _LETS_IN = re.compile(r"^(/+password/+[^/]+/+|/+uploads/+images/+).+", re.DOTALL)
-"""Addresses that are as good as a password: of mails, and for uploads. Mistyped ones as well."""
+"""Paths that are as good as a password: links in mails, and upload addresses. Mistyped ones as well."""
 
 
 def request_id(respond: Respond) -> Respond:
     """Give each request an id, answer it as ``X-Request-ID``, and write its line in the access log.
 
-    The client's own ``X-Request-ID`` is used if it is one short word, so that a line can be followed
-    through a proxy. The line holds no query string, header or body: they may carry secrets, nor the part
-    of a path that is one. A view may name the caller for it in ``request.actor_name``.
-    Whoever asks every few seconds whether all is well, and hears that it is, leaves no line.
+    The client's own ``X-Request-ID`` is used if it is one short word, so that a request can be followed
+    through a proxy. The line holds no query string, header, body or secret part of a path: they may carry
+    secrets. A view may name the caller for the line in ``request.actor_name``. A health check that finds
+    all well leaves no line.
     """
 
     def middleware(request: HttpRequest) -> HttpResponse:
@@ -69,9 +69,9 @@ def _log_access(request: HttpRequest, response: HttpResponse, milliseconds: floa
 
 
 def with_length(respond: Respond) -> Respond:
-    """Refuse a body of which the client does not say how long it is: 411.
+    """Refuse a body without a ``Content-Length``: 411.
 
-    WSGI's requests end by their ``Content-Length``. Without one Django sees no body at all, and a change to nothing
+    In WSGI that header alone gives a body's length. Without it Django sees no body at all, and a change of nothing
     would be answered 200. In HTTP/2 no header tells such a body from none.
     """
 
@@ -90,12 +90,12 @@ def with_length(respond: Respond) -> Respond:
 
 
 def tidied(path: str) -> str:
-    """A path without the doubled and trailing slashes that clients which join paths leave in it."""
+    """The path without doubled and trailing slashes, which clients leave when they join paths."""
     return _SLASHES.sub("/", path).rstrip("/")
 
 
 def tidy_api_paths(respond: Respond) -> Respond:
-    """Tidy the paths of the API. Labels of tags may have such slashes of their own: their view looks at them."""
+    """Tidy the paths of the API. A tag's label may have such slashes itself: the tags' view handles those."""
 
     def middleware(request: HttpRequest) -> HttpResponse:
         path = request.path_info

@@ -13,10 +13,10 @@ _unreachable_until = 0.0
 
 
 def notify(task: str, *args: int) -> None:
-    """Send a task of this name. An unreachable broker is no error: the clock notifies again.
+    """Send the Celery task of this name with `args`. An unreachable broker is no error: the clock notifies again.
 
-    After a failure the notifications of the next second are not even tried, so that a broker which is down does not
-    slow the requests that notify.
+    After a failure no notification is tried for a second, so that a broker which is down does not slow the requests
+    that notify.
     """
     global _unreachable_until
     if time.monotonic() < _unreachable_until:

@@ -1,4 +1,4 @@
-"""The OpenID Connect provider that people may sign in with, as the environment describes it."""
+"""The OpenID Connect provider that people may sign in with, read from the environment."""
 
 import re
 from dataclasses import dataclass, field
@@ -14,10 +14,11 @@ _TYPE = re.compile(r"[a-z0-9][a-z0-9_-]{0,31}", re.ASCII)
 
 @dataclass(frozen=True, slots=True)
 class OpenID:
-    """A provider, and who we are to it.
+    """A provider, and our credentials as its client.
 
-    `name` is how people know it; `claim` the claim of its ID tokens that tells people apart for ever;
-    `authentication_type` what the profile of those who sign in with it says; `timeout` in seconds, for one visit.
+    `name` is the provider's name for people; `claim` the claim of its ID tokens that identifies a person for ever;
+    `authentication_type` the value of that field in the profiles of people who sign in with it; `timeout` is the
+    seconds for one visit to the provider.
     """
 
     issuer: str
@@ -31,9 +32,9 @@ class OpenID:
 
 
 def read(env: Environment, *, production: bool) -> OpenID | None:
-    """The provider of the variables ``OIDC_*``, None where there are none.
+    """The provider of the variables ``OIDC_*``, or None where none of `NEEDED` is set.
 
-    Raises `BadVariable`, with what is missing or wrong, where there are some but it cannot be used.
+    Raises `BadVariable`, naming the missing or wrong variable, where some are set but the provider cannot be used.
     """
     given = {name: env.text(name) for name in NEEDED}
     if not any(given.values()):

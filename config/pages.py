@@ -1,7 +1,7 @@
 """Django's middleware for the web pages: login, consent, admin, docs.
 
-The API has no cookies, sessions, messages or forms, so its requests pass these by: each would cost every request
-several microseconds for nothing, together as much as the views themselves.
+The API has no cookies, sessions, messages or forms, so its requests bypass these classes: each would cost every
+request several microseconds for nothing, together as much as the views themselves.
 """
 
 import re
@@ -21,7 +21,7 @@ is_api = re.compile(r"/v4(?:beta)?(?:/|$)").match
 
 
 class PagesOnly(MiddlewareMixin):
-    """Mixed into a middleware, lets requests of the API pass it by."""
+    """A mixin that has the API's requests bypass a middleware."""
 
     def __call__(self, request: HttpRequest) -> HttpResponseBase | Awaitable[HttpResponseBase]:
         if is_api(request.path_info):
@@ -34,11 +34,11 @@ class Session(PagesOnly, SessionMiddleware):
 
 
 class Common(PagesOnly, CommonMiddleware):
-    """``Content-Length``, which API answers bring along, and the check of the host's name."""
+    """``Content-Length``, which API answers set themselves, and the check of the host's name."""
 
 
 class Csrf(PagesOnly, CsrfViewMiddleware):
-    """Tokens against forged forms. Its check of views knows that the API's are exempt."""
+    """Tokens against forged forms. `process_view`, which API requests pass too, exempts the API's views."""
 
 
 class Authentication(PagesOnly, AuthenticationMiddleware):

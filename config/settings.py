@@ -21,7 +21,7 @@ BASE_DIR = Path(__file__).resolve().parent.parent
 
 env = Environment()
 
-# The folder of everything kept outside of PostgreSQL: the embedded services, generated secrets.
+# The folder of all data outside of PostgreSQL: the embedded services, generated secrets.
 STATE_DIR = env.folder("STATE_DIR", Path(".state"))
 
 
@@ -42,7 +42,7 @@ def _make_secret(path: Path) -> None:
     fresh.touch(mode=0o600)
     try:
         fresh.write_text(secrets.token_hex(32))
-        # a hard link fails where another process was first: all processes agree on one secret
+        # a hard link fails where another process made the file first: all processes agree on one secret
         path.hardlink_to(fresh)
     except FileExistsError:
         pass
@@ -51,7 +51,7 @@ def _make_secret(path: Path) -> None:
 
 
 def _secret_key() -> str:
-    """Production has to name it: one of its own on each host would leave jobs that another host cannot read."""
+    """The SECRET_KEY, which production must set: hosts with generated keys could not read each other's jobs."""
     given = env.text("SECRET_KEY")
     if given.strip():
         return given
@@ -64,14 +64,14 @@ def _secret_key() -> str:
 PRODUCTION = env.flag("PRODUCTION")
 DEBUG = env.flag("DEBUG")
 SECRET_KEY = _secret_key()
-# Of all that is kept encrypted (config/encryption.py): the first encrypts, all decrypt.
-# An empty one, as of a comma too many, would be a key that everybody knows.
+# The keys of all encrypted columns (config/encryption.py): the first encrypts, all decrypt.
+# An empty key, as of a comma too many, would be a key that everybody knows.
 ENCRYPTION_KEYS = env.words("ENCRYPTION_KEYS", [SECRET_KEY])
 ALLOWED_HOSTS = env.hosts("ALLOWED_HOSTS", ["*"])
-# How the outside names this installation: in mails, and where an answer holds an address of its own.
+# The public address of this installation, for links in mails and addresses in answers.
 _port = env.integer("PORT", 8000, 1, 65535)
 SITE_URL = env.site("SITE_URL", f"http://127.0.0.1:{_port}")
-# Behind a proxy that ends TLS a form comes from https:// to a server that was asked by http://. Its origin is ours.
+# Behind a proxy that ends TLS a form has an origin of https:// and arrives by http://. That origin is trusted here.
 CSRF_TRUSTED_ORIGINS: list[str] = env.origins("CSRF_TRUSTED_ORIGINS")
 if urlsplit(SITE_URL).scheme == "https" and SITE_URL not in CSRF_TRUSTED_ORIGINS:
     CSRF_TRUSTED_ORIGINS.append(SITE_URL)
@@ -123,7 +123,7 @@ TEMPLATES = [
     },
 ]
 STATIC_URL = "/static/"
-# Served by the web processes: from here where collectstatic has put them, else from where the packages have them.
+# Static files, which web processes serve: from this folder, filled by collectstatic, or else from the packages.
 STATIC_ROOT = str(env.folder("STATIC_ROOT", Path())) if env.text("STATIC_ROOT").strip() else None
 WHITENOISE_USE_FINDERS = True
 WHITENOISE_AUTOREFRESH = False
@@ -139,7 +139,7 @@ PASSWORD_HASHERS = [
 
 # --- PostgreSQL: DATABASE_URL, or the embedded one in the state folder --------------------------------------
 _database = env.database("DATABASE_URL") or addresses.database(STATE_DIR)
-# Whether statements are prepared on the server. None: unless a pooler is in between (config/db/connections.py).
+# Whether statements are prepared on the server. None: if there is no pooler in between (config/db/connections.py).
 PREPARED_STATEMENTS = env.flag("PREPARED_STATEMENTS") if env.text("PREPARED_STATEMENTS").strip() else None
 DATABASES = {
     "default": {
@@ -158,7 +158,7 @@ DATABASES = {
 REDIS_URL = env.redis("REDIS_URL") or addresses.redis_url(STATE_DIR)
 if not (is_set("DATABASE_URL") and is_set("REDIS_URL")):
     env.writable("STATE_DIR", STATE_DIR)
-# Before each key, so that several installations, or test runs, share one Redis.
+# The prefix of each key, so that several installations, or test runs, can share one Redis.
 REDIS_PREFIX = env.text("REDIS_PREFIX", "skerry:")
 CACHES = {
     "default": {
@@ -168,7 +168,7 @@ CACHES = {
     }
 }
 
-# Tokens in the address of a redirect, for public clients of old (docs/signing-in.md says why not).
+# OAuth's implicit flow: tokens in a redirect's address, for old public clients (docs/signing-in.md says why not).
 OAUTH_IMPLICIT = env.flag("OAUTH_IMPLICIT")
 OAUTH2_PROVIDER_APPLICATION_MODEL = "accounts.OAuthClient"
 OAUTH2_PROVIDER_GRANT_MODEL = "accounts.OAuthGrant"
@@ -186,10 +186,10 @@ OAUTH2_PROVIDER = {
     "REFRESH_TOKEN_GENERATOR": "accounts.oauth.generators.token",
     "AUTHORIZATION_CODE_EXPIRE_SECONDS": 60,
     "ACCESS_TOKEN_EXPIRE_SECONDS": 7200,
-    # From the end of its access token: an app that is not used for so long asks its user again.
+    # From the end of the access token: an app that is not used for this long asks its user again.
     "REFRESH_TOKEN_EXPIRE_SECONDS": 90 * 86400,
     "ROTATE_REFRESH_TOKEN": True,
-    # A refresh token used twice was copied, by whichever of the two: all that came of it ends.
+    # A refresh token used twice was copied, by one of the two users: all tokens that came of it are revoked.
     "REFRESH_TOKEN_REUSE_PROTECTION": True,
     "REFRESH_TOKEN_GRACE_PERIOD_SECONDS": 0,
     "COMPLIANT_BCP_RFC9700_TOKEN_STORAGE": True,
@@ -198,14 +198,14 @@ OAUTH2_PROVIDER = {
     "COMPLIANT_BCP_RFC9700_PASSWORD_GRANT": True,
     "COMPLIANT_BCP_RFC9700_ACCESS_TOKEN_TRANSPORT": True,
 }
-# The web pages' cookies (the API has none). HTTPS ends at a proxy, which says so in a header it always sets.
+# The web pages' cookies (the API has none). HTTPS ends at a proxy, which reports it in a header it always sets.
 SESSION_COOKIE_SECURE = CSRF_COOKIE_SECURE = env.flag("SECURE_COOKIES", PRODUCTION)
 # How many proxies stand before us and append to X-Forwarded-For: rate limits by address look behind them.
 NUM_PROXIES = env.integer("NUM_PROXIES", 0, 0, 16)
 if NUM_PROXIES:
     SECURE_PROXY_SSL_HEADER = ("HTTP_X_FORWARDED_PROTO", "https")
 SILENCED_SYSTEM_CHECKS = [
-    "security.W002", "security.W003",  # config.pages has what they look for, for the pages alone
+    "security.W002", "security.W003",  # config.pages has the middleware they look for, for the pages alone
     "security.W004", "security.W008",  # TLS, redirects to it and HSTS are the proxy's (docs/nginx.conf)
     "security.W009",  # skerry.W009 asks for a key as `openssl rand -hex 32` makes it
     "oauth2_provider.W005",  # clients talk to one issuer, and take no answer for another's
@@ -216,25 +216,25 @@ AUTH_PASSWORD_VALIDATORS = [
     {"NAME": "django.contrib.auth.password_validation.MinimumLengthValidator", "OPTIONS": {"min_length": 11}},
     {"NAME": "django.contrib.auth.password_validation.CommonPasswordValidator"},
 ]
-# Managed monitoring: seconds between the checks of a service, how many a process has under way, and the networks
-# that are never checked besides those that never are, or are all the same.
+# Managed monitoring: seconds between the checks of a service, how many checks a process has under way, and networks
+# that are never checked, besides the platform's own, or that are checked though the rules would forbid it.
 PROBE_EVERY = env.integer("PROBE_EVERY", 60, 10, 3600)
 PROBE_CONCURRENCY = env.integer("PROBE_CONCURRENCY", 1000, 1)
 PROBE_SHARE = env.integer("PROBE_SHARE", 200, 1)  # of one account, in all processes
 PROBE_FORBIDDEN = env.networks("PROBE_FORBIDDEN")
 PROBE_ALLOWED = env.networks("PROBE_ALLOWED")
-# The name servers that names of services are looked up with, in place of the system's, and for how many seconds.
+# The name servers that resolve the names of services, in place of the system's, and the timeout in seconds.
 PROBE_NAMESERVERS = env.name_servers("PROBE_NAMESERVERS")
 PROBE_DNS_TIMEOUT = env.number("PROBE_DNS_TIMEOUT", 5)
-# How many of each an account may have.
+# Quotas of an account: services, credentials and contacts.
 MANAGED_SERVICES = env.integer("MANAGED_SERVICES", 500)
 MANAGED_CONTACTS = env.integer("MANAGED_CONTACTS", 100)
 MANAGED_CREDENTIALS = env.integer("MANAGED_CREDENTIALS", 500)
 A_CENTURY = 36_500  # days
-# How long what checks measured is kept, in days: each of them, and the averages of hours.
+# Days that measurements of checks are kept: those of single checks, and the hourly averages.
 MEASUREMENTS_KEPT = timedelta(days=env.integer("MEASUREMENTS_KEPT", 2, 1, A_CENTURY))
 HOURLY_MEASUREMENTS_KEPT = timedelta(days=env.integer("HOURLY_MEASUREMENTS_KEPT", 90, 1, A_CENTURY))
-# How long events, logins and finished jobs are kept. Clients see 90 days of the first two.
+# Days that events, logins and finished jobs are kept. Clients see 90 days of the first two.
 EVENTS_KEPT = timedelta(days=env.integer("EVENTS_KEPT", 365, 90, A_CENTURY))
 LOGINS_KEPT = timedelta(days=env.integer("LOGINS_KEPT", 365, 90, A_CENTURY))
 JOBS_KEPT = timedelta(days=env.integer("JOBS_KEPT", 90, 1, A_CENTURY))
@@ -285,7 +285,7 @@ REST_FRAMEWORK = {
     "DEFAULT_SCHEMA_CLASS": "config.api.schema.ResourceSchema",
     "NUM_PROXIES": NUM_PROXIES,
 }
-# Requests/seconds. The first two hold for every request, the others for the actions that name them.
+# Requests/seconds. The first two limits hold for every request, the others for the actions that name them.
 RATE_LIMITS = {
     "overall": env.rate("RATE_LIMIT_OVERALL", "1600/120"),
     "endpoint": env.rate("RATE_LIMIT_ENDPOINT", "800/60"),
@@ -293,14 +293,14 @@ RATE_LIMITS = {
     "stats": env.rate("RATE_LIMIT_STATS", "100/60"),
     "ticket_create": env.rate("RATE_LIMIT_TICKET_CREATE", "2/60"),
     "domain_import": env.rate("RATE_LIMIT_DOMAIN_IMPORT", "6/60"),  # a name server that is slow holds a web process
-    # these count what is tried for a user, or from an address, whatever the token
+    # these count attempts for a user, or from an address, whatever the token
     "login_pause": env.rate("RATE_LIMIT_LOGIN_PAUSE", "5/60"),
     "login": env.rate("RATE_LIMIT_LOGIN", "20/3600"),
     "login_address": env.rate("RATE_LIMIT_LOGIN_ADDRESS", "100/3600"),
     "password_mail": env.rate("RATE_LIMIT_PASSWORD_MAIL", "10/3600"),
     "second_factor": env.rate("RATE_LIMIT_SECOND_FACTOR", "10/600"),
     "sms": env.rate("RATE_LIMIT_SMS", "5/3600"),
-    # failures alone, of a client from an address and of an address: who does nothing wrong is never slowed
+    # failures alone, of a client from an address and of an address: a client without failures is never slowed
     "oauth_failures": env.rate("RATE_LIMIT_OAUTH_FAILURES", "60/60"),
     "oauth_failures_address": env.rate("RATE_LIMIT_OAUTH_FAILURES_ADDRESS", "300/300"),
 }
@@ -359,13 +359,13 @@ SMS_HTTP_BODY = env.text("SMS_HTTP_BODY", '{"to": "{number}", "text": "{text}"}'
 SMS_HTTP_HEADERS: dict[str, str] = env.pairs("SMS_HTTP_HEADERS")
 SMS_HTTP_TIMEOUT = 20
 MESSAGE_ATTEMPTS = env.integer("MESSAGE_ATTEMPTS", 24, 1)  # the last of them after some 15 hours
-# Files sent along with tickets. Web processes share it; nothing serves it.
+# The folder of tickets' attachments. Web processes share it; nothing serves it.
 ATTACHMENTS_DIR = env.folder("ATTACHMENTS_DIR", STATE_DIR / "attachments")
 ATTACHMENT_LIMIT = env.integer("ATTACHMENT_LIMIT", 5 * 1024**2, 1)  # bytes
 
 # --- Jobs -----------------------------------------------------------------------------------------------------
-# In seconds. A driver call must end before its task is told to stop, the task before it is killed, and all of
-# that before its lease runs out, else two workers could work on one job.
+# In seconds. A driver call must end before the task's soft limit, the task before its hard limit, and both before
+# the job's lease, else two workers could work on one job.
 JOB_DRIVER_TIMEOUT = env.number("JOB_DRIVER_TIMEOUT", 30)
 JOB_SOFT_LIMIT = env.number("JOB_SOFT_LIMIT", 60)
 JOB_HARD_LIMIT = env.number("JOB_HARD_LIMIT", 75)
@@ -373,7 +373,7 @@ JOB_LEASE = env.number("JOB_LEASE", 90)
 for _shorter, _longer in pairwise(("JOB_DRIVER_TIMEOUT", "JOB_SOFT_LIMIT", "JOB_HARD_LIMIT", "JOB_LEASE")):
     if globals()[_shorter] >= globals()[_longer]:
         raise BadVariable(_longer, f"must be more than the {globals()[_shorter]:g} s of {_shorter}")
-# what a host that froze held locked is free when the lease of its jobs is
+# rows that a frozen host had locked are free when the leases of its jobs end
 TRANSACTION_IDLE_LIMIT = env.number("TRANSACTION_IDLE_LIMIT", JOB_LEASE)
 JOB_ATTEMPTS = env.integer("JOB_ATTEMPTS", 5, 1)
 JOB_BACKOFF = env.number("JOB_BACKOFF", 1, zero=True)  # times 2, 4, 8 … up to 60
@@ -382,11 +382,11 @@ JOB_NOTIFY_PATIENCE = env.number("JOB_NOTIFY_PATIENCE", 10)  # before workers ar
 WATCHDOG_EVERY = env.number("WATCHDOG_EVERY", 10)
 MOVES_EVERY = env.number("MOVES_EVERY", 30)
 MAINTENANCE_EVERY = env.number("MAINTENANCE_EVERY", 10)
-BACKUPS_EVERY = env.number("BACKUPS_EVERY", 120)  # the clock looks whose backup is due
+BACKUPS_EVERY = env.number("BACKUPS_EVERY", 120)  # the clock looks for due backups
 BACKUPS_TRIES = env.integer("BACKUPS_TRIES", 3, 1)  # of one day's automatic backup, within its window
 BACKUPS_FAILED_KEPT = env.integer(
     "BACKUPS_FAILED_KEPT", 14, 0, A_CENTURY
-)  # days that one that failed can still be read
+)  # days that a failed backup can still be read
 
 DRIVER = env.dotted_path("DRIVER", "compute.drivers.simulated.SimulatedDriver")
 DRIVER_CONNINFO = env.conninfo("DRIVER_CONNINFO")  # empty: beside our own tables
@@ -394,20 +394,20 @@ DRIVER_SCALE = env.number("DRIVER_SCALE", 1, zero=True)  # of the simulated dura
 # The names of the servers that answer for customers' domains; the first is the primary one in their SOA records.
 DNS_NAMESERVERS = env.host_names("DNS_NAMESERVERS", ["ns1.skerry.example", "ns2.skerry.example"])
 PLATFORM_DOMAIN = env.host_name("PLATFORM_DOMAIN", "ip.skerry.example")
-# Whether a reverse name needs a forward record that leads to its address, and who looks that up, in seconds.
+# Whether a reverse name needs a forward record with its address, and the resolver and timeout (seconds) for that.
 RDNS_CHECK = env.flag("RDNS_CHECK")
 RDNS_RESOLVER = env.dotted_path("RDNS_RESOLVER", "compute.services.networking.rdns.system_resolver")
 RDNS_TIMEOUT = env.number("RDNS_TIMEOUT", 5)
 IPV6_RANGES = env.integer("IPV6_RANGES", 10)  # of an account in one region
 NODEBALANCERS = env.integer("NODEBALANCERS", 25)  # of an account in one region
-# On hosts that balance: where the exporter writes, HAProxy's socket for it, and what reloads HAProxy.
+# On hosts that balance: the exporter's folder, HAProxy's socket for it, and the command that reloads HAProxy.
 NODEBALANCER_DIR = env.folder("NODEBALANCER_DIR", STATE_DIR / "balancers")
 NODEBALANCER_SOCKET = env.text("NODEBALANCER_SOCKET")  # empty: in that folder
-# Whom HAProxy becomes when it is started as root.
+# The user that HAProxy switches to when it is started as root.
 NODEBALANCER_USER = env.pattern("NODEBALANCER_USER", "", r"|[a-z_][a-z0-9_-]*", "the name of a user")
 NODEBALANCER_HAPROXY = env.text("NODEBALANCER_HAPROXY", "haproxy")
 NODEBALANCER_RELOAD = env.command("NODEBALANCER_RELOAD", "systemctl reload haproxy")
-# Where uploaded images lie until a worker has taken them in. Web and workers share it; nothing serves it.
+# The folder of uploaded images until a worker has imported them. Web and workers share it; nothing serves it.
 UPLOADS_DIR = env.folder("UPLOADS_DIR", STATE_DIR / "uploads")
 UPLOAD_LIMIT = env.integer("UPLOAD_LIMIT", 5 * 1024**3, 1)  # bytes of the file
 UPLOAD_LIMIT_RAW = env.integer("UPLOAD_LIMIT_RAW", 6 * 1024**3, 1)  # bytes of the image in it
@@ -450,18 +450,18 @@ CELERY_BROKER_TRANSPORT_OPTIONS = {
     "health_check_interval": 10,
 }
 CELERY_TASK_PUBLISH_RETRY = False
-# A worker without its broker waits for it, however long that takes.
+# A worker without a broker waits for it, however long that takes.
 CELERY_BROKER_CONNECTION_RETRY_ON_STARTUP = True
 CELERY_BROKER_CONNECTION_MAX_RETRIES = None
 CELERY_BROKER_CHANNEL_ERROR_RETRY = True
-# A notification is acknowledged when a worker takes it: who dies with a job in hand loses its lease, and the sweep
-# notifies again.
+# A notification is acknowledged when a worker takes it: when a worker dies, the leases of its jobs run out, and the
+# sweep notifies again.
 CELERY_TASK_ACKS_LATE = False
 CELERY_TASK_IGNORE_RESULT = True
 CELERY_WORKER_PREFETCH_MULTIPLIER = 1
 CELERY_TASK_SOFT_TIME_LIMIT = JOB_SOFT_LIMIT
 CELERY_TASK_TIME_LIMIT = JOB_HARD_LIMIT
-# Keeps its times in memory: its entries are short intervals or crontabs, and a file is one more thing to break.
+# A scheduler with its times in memory: its entries are short intervals or crontabs, and a file could break.
 CELERY_BEAT_SCHEDULER = "compute.worker.heartbeats:Clock"
 CELERY_BEAT_MAX_LOOP_INTERVAL = 5
 CELERY_TIMEZONE = TIME_ZONE

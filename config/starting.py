@@ -1,4 +1,4 @@
-"""What web processes, workers and the clock say when they start."""
+"""The warnings that web processes, workers and the clock log when they start."""
 
 import logging
 import multiprocessing
@@ -7,8 +7,8 @@ log = logging.getLogger(__name__)
 
 
 def warn_at_start() -> None:
-    """Log what is wrong with the environment, in a production what is missing as well: once for a server, however
-    many processes it spawns."""
+    """Log the variables that are wrong, and in production those that are missing: once for a server, however many
+    processes it spawns."""
     if not _is_first():
         return
     from config.checks import production, renamed_variables  # Django's own checks want its apps to be there

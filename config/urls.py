@@ -25,8 +25,8 @@ urlpatterns = [
     *people,
     *oauth,
     path("admin", RedirectView.as_view(pattern_name="admin:index")),
-    # staff come in by the same door as everybody: the same limits, the same second factor
-    # and choose passwords by the same page: it asks for the old one, and forgets browsers
+    # staff log in by the same page as everybody, with the same limits and the same second factor,
+    # and change passwords by the same page, which asks for the old one and forgets trusted browsers
     path("admin/password_change/", RedirectView.as_view(pattern_name="change-password")),
     path("admin/login/", RedirectView.as_view(pattern_name="login", query_string=True)),
     path("admin/", admin.site.urls),

@@ -1,4 +1,4 @@
-"""What needs attention, on the admin's index. Apps register who looks for it, once, at import."""
+"""The panel of notices on the admin's index. Apps register the functions that find notices once, at import."""
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
@@ -8,9 +8,9 @@ from django.http import HttpRequest
 
 @dataclass(frozen=True, slots=True)
 class Notice:
-    """One line of the panel: `text` leads to `address`, a list of what it is about.
+    """One line of the panel: `text` links to `address`, the list of the objects concerned.
 
-    The more `urgent` one is, the further up it stands; what is equally urgent stands as its apps were registered.
+    Notices are sorted by `urgent`, highest first; equally urgent ones keep the order in which apps registered.
     """
 
     text: str

@@ -15,7 +15,7 @@ from django.utils.timezone import now
 
 NOTHING = SafeString('<span class="quiet">–</span>')
 GOOD, BUSY, BAD, QUIET = "good", "busy", "bad", "quiet"
-"""The tones of a pill and of a row. Colour never says alone what the words do not say too."""
+"""The tones of a pill and of a row. The words always say what the colour says."""
 
 
 def pill(text: str, tone: str = QUIET) -> SafeString:
@@ -68,7 +68,7 @@ def moment(time: datetime | None) -> SafeString:
 
 
 def pretty(data: Any) -> SafeString:
-    """JSON to read."""
+    """Indented JSON, for people to read."""
     return format_html("<pre>{}</pre>", json.dumps(data, indent=2, ensure_ascii=False, default=str))
 
 

@@ -19,13 +19,13 @@ from config.admin.verbs import VerbsMixin
 from config.errors import DomainError, Problem
 
 LONGEST_ID = 18
-"""Digits that every key of ours has room for."""
+"""Digits of an id, at most: as many as every key column of ours can hold."""
 
 
 class CappedPaginator(Paginator):
     """Counts at most `MAX_COUNTED` rows, so that a list of millions opens as fast as a short one.
 
-    What lies beyond is found by searching and filtering, not by turning a hundred pages.
+    Staff find the rows beyond by searching and filtering, not by turning a hundred pages.
     """
 
     MAX_COUNTED = 10_000
@@ -66,7 +66,7 @@ class Panel:
 
 
 class Autocomplete(AutocompleteSelect):
-    """Django's, which looks up whatever was sent: here what cannot be a key is not looked up, but refused."""
+    """Django's widget, which looks up any value sent; this one refuses values that cannot be a key instead."""
 
     def optgroups(self, name: str, value: Sequence[str], attr: dict[str, Any] | None = None) -> list[Any]:
         key = self.field.target_field
@@ -74,14 +74,14 @@ class Autocomplete(AutocompleteSelect):
 
 
 class Page(VerbsMixin, admin.ModelAdmin):
-    """What all our pages share.
+    """The base of all our pages.
 
-    What a service refuses when a form is saved is said beside the form's fields: so `save_model` may call one.
+    `save_model` may call a service: the problems of a refusal are shown beside the form's fields.
 
     `search_fields` are read as ``=field`` (a number, exactly), ``^field`` (how it begins, in any case) and
     ``field`` (exactly): unlike Django's, none of them turns a lookup by id into a scan. `fixed` fields can be
     given once, on creation. `link_filters` are lookups across relations that links from other pages use; lookups
-    of `secret` fields are refused, since a list that can be filtered by a digest tells it bit by bit.
+    of `secret` fields are refused, since a list that can be filtered by a digest reveals the digest bit by bit.
     """
 
     show_full_result_count = False
@@ -102,7 +102,7 @@ class Page(VerbsMixin, admin.ModelAdmin):
         return lookup in self.link_filters or super().lookup_allowed(lookup, value, request)
 
     def changelist_view(self, request: HttpRequest, extra_context: dict[str, Any] | None = None) -> HttpResponse:
-        """The list. A filter by what is no such value is answered as one that Django refuses itself."""
+        """The list. A filter with an impossible value is answered like a filter that Django itself refuses."""
         try:
             return super().changelist_view(request, extra_context)
         except (DataError, ValueError, ValidationError):
@@ -117,7 +117,7 @@ class Page(VerbsMixin, admin.ModelAdmin):
         return (queryset.filter(self.matches(term)) if term else queryset), False
 
     def matches(self, term: str) -> Q:
-        """The condition of a row that a search for `term` finds."""
+        """The condition that a row must meet for a search for `term` to find it."""
         found = Q(pk__in=[])
         for name in map(str, self.search_fields):
             if name.startswith("="):
@@ -136,7 +136,8 @@ class Page(VerbsMixin, admin.ModelAdmin):
         return super().formfield_for_foreignkey(db_field, request, **kwargs)
 
     def get_changeform_initial_data(self, request: HttpRequest) -> dict[str, Any]:
-        """What an address fills in, as values of its fields: Django has the widgets take whatever text it is."""
+        """The initial values that the query string gives, converted to their fields' types and without impossible
+        ones: Django passes the raw text on to the widgets."""
         filled = {}
         for name, value in super().get_changeform_initial_data(request).items():
             try:
@@ -159,7 +160,7 @@ class Page(VerbsMixin, admin.ModelAdmin):
         try:
             return super().changeform_view(request, object_id, form_url, extra_context)
         except DomainError as error:
-            # nothing of it was kept: the form is filled in again, and its errors are these
+            # nothing was saved: show the form again as filled in, with the service's problems as its errors
             request.refused = error.problems  # type: ignore[attr-defined] # for `get_form`
             return super().changeform_view(request, object_id, form_url, extra_context)
 
@@ -169,7 +170,7 @@ class Page(VerbsMixin, admin.ModelAdmin):
         return refused(form, problems) if problems else form
 
     def panels(self, request: HttpRequest, obj: Any) -> list[Panel]:
-        """What is shown below the fields of `obj`."""
+        """The panels shown below the fields of `obj`."""
         return []
 
     def render_change_form(
@@ -189,9 +190,9 @@ class Page(VerbsMixin, admin.ModelAdmin):
 
 
 class ReadOnlyPage(Page):
-    """Shows rows that only services and jobs may change. What staff may do to them are its verbs.
+    """Shows rows that only services and jobs may change. Staff change them through the page's verbs alone.
 
-    Their `secret` fields are not even read.
+    The rows' `secret` fields are not even read.
     """
 
     paginator = CappedPaginator
@@ -210,21 +211,21 @@ class ReadOnlyPage(Page):
 
 
 def is_number(term: str) -> bool:
-    """Whether it can be an id: digits, and no more of them than a column holds."""
+    """Whether `term` can be an id: digits, and no more of them than a key column holds."""
     return term.isascii() and term.isdecimal() and len(term) <= LONGEST_ID
 
 
 def is_possible(field: Field, value: str) -> bool:
-    """Whether a field, or the key that it refers by, can have this value."""
+    """Whether a field, or for a foreign key the key it refers to, can have this value."""
     try:
         field.run_validators(field.to_python(value))
-    except (TypeError, ValidationError, ValueError):  # arrays and JSON raise what their parsers do
+    except (TypeError, ValidationError, ValueError):  # arrays and JSON pass on the errors of their parsers
         return False
     return True
 
 
 def refused(form: type[forms.ModelForm], problems: Sequence[Problem]) -> type[forms.ModelForm]:
-    """The form, which finds these problems with whatever it is given."""
+    """A subclass of the form that reports `problems` as its errors, whatever its input."""
 
     class Refused(form):  # type: ignore[valid-type, misc] # a base known only when it runs
         def full_clean(self) -> None:

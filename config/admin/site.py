@@ -12,7 +12,7 @@ from django.template.response import SimpleTemplateResponse
 
 
 class Site(admin.AdminSite):
-    """Django's. What no column can hold (a NUL, a number of thirty digits) is answered 400 wherever it comes in."""
+    """Django's site, which answers 400 to a value that no column can hold (a NUL, a number of thirty digits)."""
 
     site_header = "Skerry"
     site_title = "Skerry admin"
@@ -25,7 +25,8 @@ class Site(admin.AdminSite):
 
 
 def refusing_impossible_values(view: Callable[..., HttpResponse]) -> Callable[..., HttpResponse]:
-    """Django's admin looks most values up as they come. Rendered here, since widgets look theirs up when shown."""
+    """Answer 400 where the database refuses a value: Django's admin looks most values up unchecked. The response is
+    rendered in here, since widgets look their values up when they are rendered."""
 
     @wraps(view)
     def answered(request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponse:

@@ -1,8 +1,8 @@
 """Verbs: what staff can do to an object, as a button on its page and as an action on the list.
 
-A verb calls the same service as the API would. Its result, or the reason it was refused with, is shown as a
-message and written into Django's admin log. A verb that needs to be told something has a form, which stands open on
-the object's page or is asked for on a page of its own.
+A verb calls the same service as the API would. Its result, or the reason of a refusal, is shown as a message and
+written into Django's admin log. A verb that needs input has a form, which stands open on the object's page or on a
+page of its own.
 """
 
 from collections.abc import Callable
@@ -33,15 +33,15 @@ MAX_SELECTED = 100
 
 @dataclass(frozen=True, slots=True)
 class Verb:
-    """One thing that can be done.
+    """An operation that staff can carry out on an object.
 
-    `effect` does it and says in a short sentence what came of it; it refuses by raising a `DomainError`.
-    `confirm` is a question that has to be answered first. `offered` tells whether it makes sense for an object
+    `effect` carries it out and returns the result as a short sentence; it refuses by raising a `DomainError`.
+    `confirm` is a question that staff must answer first. `offered` tells whether the verb makes sense for an object
     as it was read; the service decides.
 
-    `form` makes the form of what has to be told, for an object and what was sent (None at first); the effect is
-    given what came of it as a third argument, and what it refuses is said beside the form's fields. Such a verb is
-    for one object, and in no list's menu. With `open` its form stands on the object's page, below the panels.
+    `form` makes the verb's form from an object and the data sent (None at first). The effect takes the form's
+    cleaned data as a third argument, and its problems are shown beside the form's fields. Such a verb is for one
+    object, and in no list's menu. With `open` its form stands on the object's page, below the panels.
     """
 
     name: str
@@ -63,7 +63,7 @@ class Button:
     offered: bool
 
     def html(self) -> SafeString:
-        """For a cell of a panel. It posts through the form of the page's verbs."""
+        """The button as HTML for a cell of a panel. It posts through the form of the page's verbs."""
         return SafeString(render_to_string("admin/verb_button.html", {"button": self}))
 
 
@@ -79,7 +79,7 @@ class OpenForm:
 
 @dataclass(frozen=True, slots=True)
 class Result:
-    """What came of a verb on one object. `problems` is what it was refused with."""
+    """The result of a verb on one object. `problems` are those of the service's refusal."""
 
     subject: str
     done: bool
@@ -101,7 +101,7 @@ class VerbsMixin(admin.ModelAdmin):
         return self.may(request, verb)
 
     def buttons(self, request: HttpRequest, obj: Model, back: str = "") -> list[Button]:
-        """The verbs that this user may use on `obj`; they return to the address `back`, or to its page."""
+        """Buttons of the verbs that this user may use on `obj`. They return to `back`, or to the object's page."""
         query = f"?{urlencode({'next': back})}" if back else ""
         return [
             Button(verb.label, self._address_of(verb, obj) + query, verb.danger, verb.offered(obj))
@@ -126,7 +126,7 @@ class VerbsMixin(admin.ModelAdmin):
         return [path("<path:object_id>/do/<slug:name>/", view, name=name), *super().get_urls()]
 
     def do(self, request: HttpRequest, object_id: str, name: str) -> HttpResponse:
-        """Use one verb on one object, and return to where its button was."""
+        """Use one verb on one object, and redirect to the page on which its button was."""
         if request.method != "POST":
             return HttpResponseNotAllowed(["POST"])
         verb = next((verb for verb in self.verbs if verb.name == name), None)
@@ -180,7 +180,7 @@ class VerbsMixin(admin.ModelAdmin):
         return None
 
     def _use(self, request: HttpRequest, verb: Verb, obj: Model, form: forms.Form | None = None) -> Result:
-        """Do it and log it in one transaction: nothing is done unlogged. A refusal is logged as well."""
+        """Run the verb's effect and log it in one transaction: no effect goes unlogged. Refusals are logged too."""
         subject = f"{self.opts.verbose_name} {obj}"
         key = obj.pk
         try:
@@ -188,7 +188,7 @@ class VerbsMixin(admin.ModelAdmin):
                 raise Denied("Your admin permissions do not allow this.")
             with transaction.atomic():
                 sentence = verb.effect(request, obj, *([] if form is None else [form.cleaned_data]))
-                obj.pk = key  # a deletion takes it off, and the log names the object by it
+                obj.pk = key  # a deletion clears the key, by which the log names the object
                 _log(request, obj, f"{verb.label}: {sentence}")
         except DomainError as error:
             reason = " ".join(problem.reason for problem in error.problems)

@@ -1,7 +1,7 @@
-"""Install what a lock file names into the environment of this Python, and say how far that is.
+"""Install the packages of a lock file into the environment of this Python, and show the progress.
 
 ``python install.py LOCKFILE``. Runs before anything is installed, so it uses nothing but Python itself. pip is
-silent unless it fails: then all that it said is shown.
+silent unless it fails: then all of its output is shown.
 """
 
 import re
@@ -12,9 +12,9 @@ from pathlib import Path
 from typing import IO
 
 HERE = Path(__file__).resolve().parent
-# Back to the start of the line, and forget what stands there.
+# Back to the start of the line, and erase the line.
 REWRITE = "\r\x1b[K"
-# Where lines are not rewritten, a long installation still says so often, in seconds, how far it is.
+# Seconds between the lines that show the progress of a long installation where lines are not rewritten.
 PLAIN_EVERY = 30.0
 INTERRUPTED = 130
 
@@ -42,13 +42,13 @@ class Progress:
         sys.stdout.flush()
 
     def line(self, text: str) -> None:
-        """A line that stays."""
+        """Write a line that is not rewritten."""
         sys.stdout.write(f"{REWRITE if self.terminal else ''}{text}\n")
         sys.stdout.flush()
 
 
 def main(lock: Path) -> int:
-    """Returns the exit code: that of pip."""
+    """Install the packages of the file `lock`. Returns the exit code of pip, or `INTERRUPTED` after Ctrl-C."""
     total = len(re.findall(r"^[A-Za-z0-9]", lock.read_text(), re.MULTILINE))
     progress = Progress(total, sys.stdout.isatty())
     progress.line(f"Installing {total} packages, once (150 MB at most)")
@@ -84,7 +84,7 @@ def command(lock: Path) -> list[str]:
 
 
 def follow(output: IO[str], progress: Progress, said: list[str]) -> None:
-    """Read pip's `output` to its end, collect it in `said`, and show how many packages it has come to."""
+    """Read pip's `output` to its end, collect its lines in `said`, and show how many packages pip has reached."""
     found = 0
     for line in output:
         said.append(line)

@@ -1,4 +1,4 @@
-"""The database's clock, by which all that workers compare is timed: theirs may differ."""
+"""The database's clock, which times everything that workers compare: their own clocks may differ."""
 
 from datetime import datetime
 

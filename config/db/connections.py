@@ -1,8 +1,8 @@
 """A new connection to the database: its limit on idle transactions, and whether statements are prepared on it.
 
 A prepared statement belongs to one session of the server. A pooler in transaction mode gives each transaction
-whichever session is free, so that a statement is not there that was prepared a moment ago. Poolers show by the
-process id of the session: a client is told one by the pooler, and another by the server.
+whichever session is free, which may lack a statement that was prepared a moment ago. A pooler is detected by the
+session's process id: the one that the pooler tells the client differs from the one that the server tells.
 """
 
 import logging
@@ -29,16 +29,16 @@ STALE = {b"0A000", b"26000"}
 class KeptStatements(PrepareManager):
     """psycopg's record of the statements it has prepared on a connection, which outlives rollbacks.
 
-    psycopg has the server forget all statements of the session at each rollback, `config.db.prepared`'s too, since
-    one may name a type or a table that the transaction made. Many refused requests roll back, and none makes a
-    type: so statements are forgotten only after a change of the schema, or after an error that was neither bad data
-    nor a violated constraint.
+    psycopg deallocates all statements of the session at each rollback, `config.db.prepared`'s too, since one may
+    name a type or a table that the transaction made. Many refused requests roll back, and none makes a type: so
+    statements are discarded only after a change of the schema, or after an error that was neither bad data nor a
+    violated constraint.
 
-    A statement that has become stale by a migration is forgotten at its first error, also outside of a transaction,
-    where nothing rolls back. Else a process of the release before would fail at it until it is restarted.
+    A statement made stale by a migration is discarded at its first error, also outside of a transaction, where
+    nothing rolls back. Else a process of the previous release would fail at it until it is restarted.
 
-    No other connection has the same names: behind a pooler that keeps no track of statements, an error is the worst
-    that happens, and never another client's statement of the same name.
+    No other connection uses the same statement names: behind a pooler that does not track statements, the worst
+    case is an error, and never another client's statement of the same name.
     """
 
     def __init__(self, database: DatabaseWrapper):
@@ -60,7 +60,7 @@ class KeptStatements(PrepareManager):
         return super()._should_discard(prep, results)
 
     def maybe_add_to_cache(self, query: PostgresQuery, prep: Prepare, name: bytes) -> Key | None:
-        """psycopg's, which has the results validated of statements that are not prepared yet: here of all."""
+        """Have `validate` called for every statement, not only, as in psycopg, for those not prepared yet."""
         key = super().maybe_add_to_cache(query, prep, name)
         return self.key(query) if prep is Prepare.YES else key
 
@@ -82,9 +82,9 @@ class KeptStatements(PrepareManager):
 def set_up(connection: DatabaseWrapper, **kwargs: Any) -> None:
     """Handle the signal ``connection_created``: one round trip.
 
-    The database is to end a transaction that does nothing for `TRANSACTION_IDLE_LIMIT` seconds. Of a host that
-    froze or lost power it hears nothing more: until TCP gives up, after hours, the rows which that host had locked
-    would hold up all others, and whoever takes over its jobs. Our transactions wait for nothing but the database.
+    Has the database end a transaction that is idle for `TRANSACTION_IDLE_LIMIT` seconds. The database hears nothing
+    of a host that froze or lost power: until TCP gives up, after hours, the rows which that host had locked would
+    block all others, and the workers that take over its jobs. Our transactions wait for nothing but the database.
     """
     idle = f"{settings.TRANSACTION_IDLE_LIMIT * 1000:.0f}"
     with connection.cursor() as cursor:

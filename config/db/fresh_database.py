@@ -13,8 +13,8 @@ Key = tuple[str, str]
 # Any number will do, as long as nothing else in the database takes this advisory lock.
 LOCK = 0x736B65727279
 
-# Their whole effect is in the state that the migrations end with. Renaming is not among them: indexes, constraints
-# and sequences keep the names that the old name gave them.
+# Operations whose whole effect is in the final state of the migrations. Renaming is not among them: indexes,
+# constraints and sequences keep the names that the old name gave them.
 SCHEMA_OPERATIONS = (
     operations.CreateModel,
     operations.DeleteModel,
@@ -29,7 +29,7 @@ SCHEMA_OPERATIONS = (
     operations.AddConstraint,
     operations.RemoveConstraint,
 )
-# Packages' functions that only rewrite rows of earlier releases. In our own migrations ``elidable=True`` says so.
+# Packages' migrations whose functions only rewrite rows of earlier releases. Ours have ``elidable=True`` for that.
 ROWS_ONLY: set[Key] = {
     ("auth", "0011_update_proxy_permissions"),
     ("contenttypes", "0002_remove_content_type_name"),
@@ -41,11 +41,11 @@ ROWS_ONLY: set[Key] = {
 
 
 def create_tables(connection: BaseDatabaseWrapper) -> int:
-    """Create the tables of an empty database and record their migrations as applied; returns how many those are.
+    """Create the tables of an empty database and record their migrations as applied; returns their number.
 
-    One transaction: all or nothing, and whoever comes at the same moment waits for it. Does nothing, and returns 0,
-    where the database has a table of ours or a migration, or where the migrations conflict. Migrations that do more
-    than shape tables, and those that depend on them, are left for ``migrate`` to apply one by one.
+    One transaction: all or nothing, and another process that calls this at the same moment waits. Does nothing, and
+    returns 0, where the database has a table of ours or a migration, or where the migrations conflict. Migrations
+    that do more than shape tables, and those that depend on them, are left for ``migrate`` to apply one by one.
     """
     loader = MigrationLoader(connection)
     if loader.applied_migrations or loader.detect_conflicts():
@@ -67,14 +67,14 @@ def create_tables(connection: BaseDatabaseWrapper) -> int:
             editor.create_model(model)
         recorder = MigrationRecorder(connection)
         recorder.ensure_schema()
-        # as Django's executor does it: one that was squashed stands beside those it replaces
+        # like Django's executor: a squashed migration is recorded beside the migrations that it replaces
         done = [name for key in keys for name in (*loader.graph.nodes[key].replaces, key)]
         recorder.migration_qs.bulk_create(recorder.Migration(app=app, name=name) for app, name in done)
     return len(keys)
 
 
 def at_once(loader: MigrationLoader) -> list[Key]:
-    """The migrations whose effect is in the state they end with, in the order in which they would be applied."""
+    """The migrations whose whole effect is in the final state, in the order in which they would be applied."""
     keys: list[Key] = []
     for target in loader.graph.leaf_nodes():
         for key in loader.graph.forwards_plan(target):
@@ -95,6 +95,6 @@ def shapes_tables(migration: Migration) -> bool:
 
 
 def leaves(graph: MigrationGraph, keys: list[Key]) -> list[Key]:
-    """Those of `keys` that no other one of them depends on."""
+    """The migrations among `keys` that no other one of `keys` depends on."""
     inner = {parent.key for key in keys for parent in graph.node_map[key].parents}
     return [key for key in keys if key not in inner]

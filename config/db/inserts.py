@@ -1,7 +1,7 @@
-"""INSERTs whose SQL is built once for each model, for the paths that are counted in milliseconds.
+"""INSERTs whose SQL is built once for each model, for paths where milliseconds count.
 
-The ORM compiles each INSERT anew, which costs more than PostgreSQL needs to carry it out. Values are still prepared
-by their fields (`pre_save`, defaults, types).
+The ORM compiles each INSERT anew, which takes longer than PostgreSQL takes to execute it. The fields still prepare
+the values (`pre_save`, defaults, types).
 """
 
 from collections.abc import Sequence
@@ -19,8 +19,8 @@ Row = TypeVar("Row", bound=Model)
 def insert(*rows: Row) -> tuple[Row, ...]:
     """Insert rows of one model by one statement and return them, with their keys set, as `bulk_create` would.
 
-    Rows without a key get one from the database; all or none of them. Values are plain ones: expressions have no
-    place here. Signals are not sent.
+    Either all rows have a key, or none has, and the database assigns keys. Values are plain: expressions are not
+    supported. Signals are not sent.
     """
     statement, params = _compiled(rows)
     with connection.cursor() as cursor:
@@ -33,9 +33,9 @@ def insert(*rows: Row) -> tuple[Row, ...]:
 
 
 def insert_together(*rows: Model) -> None:
-    """Insert rows of several models, those of one model side by side, by one statement: one round trip.
+    """Insert rows of several models, with the rows of one model side by side, by one statement: one round trip.
 
-    All need their keys (see `draw_keys`). They may refer to each other, since foreign keys are checked at commit.
+    All rows need their keys (`draw_keys`). They may refer to each other, since foreign keys are checked at commit.
     """
     parts = [_compiled(tuple(group)) for _, group in groupby(rows, type)]
     inserts = ", ".join(f"w{number} AS ({statement})" for number, (statement, _) in enumerate(parts))
@@ -46,7 +46,7 @@ def insert_together(*rows: Model) -> None:
 
 
 def draw_keys(*models: type[Model]) -> list[int]:
-    """The next key of each of the models, in order; one named twice gives two. Keys not used are gaps."""
+    """The next key of each of the models, in order; a model named twice gets two. Unused keys leave gaps."""
     with connection.cursor() as cursor:
         cursor.execute(_drawing(models))
         return list(cursor.fetchone())
@@ -86,7 +86,7 @@ def _fields(model: type[Model], keyed: bool) -> tuple[Field, ...]:
 
 @lru_cache(maxsize=256)
 def _statement(model: type[Model], keyed: bool, given: tuple[tuple[bool, ...], ...]) -> str:
-    """The INSERT for as many rows as `given` has, with DEFAULT where no value is."""
+    """The INSERT for as many rows as `given` has, with DEFAULT for each column without a value."""
     fields = _fields(model, keyed)
     quote = connection.ops.quote_name
     columns = ", ".join(quote(_column(field)) for field in fields)
@@ -105,7 +105,7 @@ def _column(field: Field) -> str:
 
 
 def _placeholder(field: Field) -> str:
-    """``%s``, with a cast for the types (arrays) that PostgreSQL does not take from the column."""
+    """``%s``, with a cast for the types (arrays) that PostgreSQL does not infer from the column."""
     if hasattr(field, "get_placeholder"):
         return field.get_placeholder(None, None, connection)
     return "%s"

@@ -1,23 +1,23 @@
-"""Tables whose rows are work: SQL by which one worker at a time has a row, and the rules that all of them keep.
+"""Work queues in tables: SQL fragments that lease a row to one worker at a time, and the rules of every such table.
 
-A row says when it is due (``run_at``), until when a worker has it (``lease_until``) and how often it was claimed
-(``fence``). Its life, in conditional UPDATEs on the database's clock alone:
+A row records when it is due (``run_at``), how long its lease lasts (``lease_until``) and how often it was claimed
+(``fence``). It is changed by conditional UPDATEs on the database's clock alone:
 
-- **claim**: of rows that are `FREE`, with `taken`. The worker keeps the fence that the claim returns. Who claims
-  several chooses them by `chosen`, and locks them ``SKIP LOCKED``, so that two who claim at once share the rows.
-- **settle** writes what came of the work, **postpone** that it is to be tried again; both `WHERE` the row is `MINE`
-  and with `GIVEN_BACK`. A worker whose lease ran out, and whose row somebody else claimed since, matches no row.
+- **claim** takes a lease on rows that are `FREE`, by setting `taken`. The worker keeps the fence that the claim
+  returns. A claim of several rows selects them by `chosen` and locks them ``SKIP LOCKED``, so that two workers that
+  claim at once share the rows.
+- **settle** writes the outcome of the work, **postpone** when to try again; both match the row by `MINE` and end
+  the lease by `GIVEN_BACK`. A worker whose lease ran out and whose row was claimed since matches no row.
 - a worker that dies settles nothing: its lease runs out, and the row is free.
 
-Where workers are notified of rows, those of which somebody was notified (``notified_at``) a moment ago are left out
-(`NOT_NOTIFIED_LATELY`).
+Notifications leave out rows of which workers were notified (``notified_at``) a moment ago (`NOT_NOTIFIED_LATELY`).
 
-No time is written further ahead than the longest wait or lease of its table. One that is further ahead than twice
-that, the `horizon`, was written before the clock was set back, and would hold the row up as long as that was: it
-counts as passed.
+No time is written further ahead than the longest wait or lease of its table. A time beyond twice that, the
+`horizon`, was written before the clock was set back, and would block the row for as long as the clock was set back:
+such a time counts as passed.
 
-Fragments name their columns and parameters; a table that names its columns otherwise, or reads them through an
-alias, says so.
+Fragments name their columns and parameters; a table with other column names, or a query with an alias, passes its
+own.
 """
 
 _CLOCK = "statement_timestamp()"
@@ -26,35 +26,35 @@ _HOUR = 3600.0
 
 
 def after(seconds: str) -> str:
-    """SQL: the time in so many seconds, which are SQL as well; negative ones are past."""
+    """SQL: the time `seconds` from now. `seconds` is SQL as well; a negative number gives a past time."""
     return f"{_CLOCK} + ({seconds})::float8 * interval '1 second'"
 
 
 def due(column: str = "run_at", horizon: str = _HORIZON) -> str:
-    """SQL: whether the time of a row has come. `horizon` is SQL as well, in seconds."""
+    """SQL: whether a row is due. `horizon` is SQL as well, in seconds."""
     return f"({column} <= {_CLOCK} OR {column} > {after(horizon)})"
 
 
 def leased(column: str = "lease_until", horizon: str = _HORIZON) -> str:
-    """SQL: whether a worker has the row. Null, as false, where none ever had it."""
+    """SQL: whether a worker holds a lease on the row. Null, which counts as false, for a row never leased."""
     return f"({column} > {_CLOCK} AND {column} <= {after(horizon)})"
 
 
 def unleased(column: str = "lease_until", horizon: str = _HORIZON) -> str:
-    """SQL: whether no worker has the row: never, or not any more."""
+    """SQL: whether no worker holds a lease on the row: it was never leased, or its lease has ended."""
     return f"({column} IS NULL OR {due(column, horizon)})"
 
 
 def taken(seconds: str = "%(lease)s") -> str:
-    """SQL, of a claim: what it sets. The lease lasts for `seconds`, which are SQL."""
+    """SQL: the SET clause of a claim. The lease lasts for `seconds`, which is SQL as well."""
     return f"lease_until = {after(seconds)}, fence = fence + 1"
 
 
 def chosen(key: str, query: str) -> str:
-    """SQL: whether the key of a row is among those that `query` finds, which has a limit and is asked once.
+    """SQL: whether the key of a row is in the result of `query`, which has a limit and is executed once.
 
-    Of ``key IN (query)`` the planner may make a join that asks the query again for each row of the other side. Each
-    time it locks other rows, so that in the end more are claimed than its limit.
+    The planner may turn ``key IN (query)`` into a join that executes the query for each row of the other side. Each
+    execution locks other rows, so that the claim would take more rows than the limit.
     """
     return f"{key} = ANY(ARRAY({query}))"
 
@@ -62,18 +62,18 @@ def chosen(key: str, query: str) -> str:
 FREE = f"{due()} AND {unleased()}"
 """SQL: whether a row may be claimed. Takes ``horizon``."""
 MINE = "fence = %(fence)s"
-"""SQL: whether nobody claimed the row since. Takes ``fence``, that of the claim."""
+"""SQL: whether no worker has claimed the row since. Takes ``fence``, as the claim returned it."""
 GIVEN_BACK = "lease_until = NULL"
-"""SQL: what ends a lease."""
+"""SQL: the SET clause that ends a lease."""
 NOT_NOTIFIED_LATELY = (
     f"(notified_at IS NULL OR notified_at <= {after('-%(patience)s::float8')} OR notified_at > {after(_HORIZON)})"
 )
-"""SQL: whether nobody was notified of the row in the last ``patience`` seconds. Takes ``horizon`` as well."""
+"""SQL: whether workers were not notified of the row in the last ``patience`` seconds. Takes ``horizon`` as well."""
 
 
 def horizon_of(*longest: float) -> float:
-    """In how many seconds no time of a table is said to be, given the longest waits and leases of its rows.
+    """The horizon of a table in seconds, given its longest waits and leases: no valid time is further ahead.
 
-    Two hours at least: those of other processes may be longer, while settings change.
+    Two hours at least: while settings change, the waits and leases of other processes may be longer.
     """
     return 2 * max(_HOUR, *longest)

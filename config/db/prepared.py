@@ -1,11 +1,11 @@
 """Prepared statements on the connection itself, for the few queries that every request makes.
 
 psycopg's cursors are general: they adapt each parameter, decide whether to prepare, and wait in generators, which
-costs a small query more than its answer. A statement that the kit compiles once is known to be one SELECT with
+takes longer than a small query itself. A statement that the kit compiles once is known to be one SELECT with
 numbers and texts for parameters, so it is prepared once for each connection and then only executed.
 
-Its name is a hash of its SQL, so that it stands for no other statement on any session of the server. The types of
-parameters have no part in the name: the server infers them from the SQL alone.
+A statement's name is a hash of its SQL, so that it names no other statement on any session of the server. The types
+of parameters are no part of the name: the server infers them from the SQL alone.
 """
 
 import hashlib
@@ -30,7 +30,7 @@ PLAIN = (int, str, bool, type(None))
 
 
 class _RawJSON(Loader):
-    """JSON as the text it is: it goes to the client as it came."""
+    """Loads JSON as text, unparsed: the client gets it as the database sent it."""
 
     format = pq.Format.BINARY
 
@@ -39,7 +39,7 @@ class _RawJSON(Loader):
 
 
 class _RawJSONB(Loader):
-    """The same, after the version number of the format."""
+    """Loads JSONB as text, without the leading version number of the format."""
 
     format = pq.Format.BINARY
 
@@ -48,14 +48,14 @@ class _RawJSONB(Loader):
 
 
 class _AddressText(InetBinaryLoader):
-    """An address as text, as Django has it."""
+    """Loads an address as text, as Django does."""
 
     def load(self, data: abc.Buffer) -> str:  # type: ignore[override] # the point of it
         return str(super().load(data))
 
 
 def numbered(sql: str) -> bytes:
-    """SQL with Django's ``%s`` as PostgreSQL's ``$1``, ``$2`` …"""
+    """The SQL with PostgreSQL's ``$1``, ``$2`` … in place of Django's ``%s``."""
     count = 0
 
     def replace(match: re.Match) -> str:
@@ -101,13 +101,13 @@ class Link:
         try:
             return self.execute(sql, values)
         except STALE:
-            # the server forgot the statement, or a migration changed its tables: it is prepared anew
+            # the server dropped the statement, or a migration changed its tables: prepare it anew
             self.forget(sql)
             return self.execute(sql, values)
 
     def execute(self, sql: str, values: Sequence[bytes | None]) -> Rows:
         name, reader = self.statements.get(sql) or self.prepare(sql)
-        # psycopg's signature has no None among the values, and its code does
+        # psycopg's signature does not allow None among the values, its code does
         result = self.connection.pgconn.exec_prepared(name, values, None, pq.Format.BINARY)  # type: ignore[arg-type]
         if result.status != pq.ExecStatus.TUPLES_OK:
             raise self.error_of(result)
@@ -120,14 +120,14 @@ class Link:
         result = self.connection.pgconn.prepare(name, numbered(sql))
         if result.status != pq.ExecStatus.COMMAND_OK:
             error = self.error_of(result)
-            # a pooler gave us a session on which it was prepared before
+            # a pooler gave us a session on which the statement was prepared before
             if not isinstance(error, psycopg.errors.DuplicatePreparedStatement):
                 raise error
         known = self.statements[sql] = name, Transformer(self.context)
         return known
 
     def forget(self, sql: str) -> None:
-        """Drop a statement here and on the server, where none of this name is no error."""
+        """Drop a statement here and on the server. It is no error if the server has none of this name."""
         self.statements.pop(sql, None)
         self.connection.pgconn.close_prepared(name_of(sql))
 
@@ -138,7 +138,7 @@ class Link:
 
 
 class _Links(threading.local):
-    """This thread's link, for as long as its connection lasts."""
+    """Each thread's link, for as long as the thread's connection lasts."""
 
     link: Link | None = None
 
@@ -155,9 +155,9 @@ _links = _Links()
 def fetch(sql: str, parameters: Sequence[Any]) -> Rows:
     """Run a SELECT with ``%s`` for numbers and texts, and return all rows. Errors are Django's.
 
-    Within a transaction, where someone listens (query logs of tests, ``connection.execute_wrapper``), and where no
-    statements are prepared, it goes Django's ordinary way. Outside of a transaction, a restarted database costs a
-    second try, and is no error.
+    Uses Django's cursor within a transaction, where queries are observed (query logs of tests,
+    ``connection.execute_wrapper``), and where no statements are prepared. Outside of a transaction, a restarted
+    database costs a second try, and is no error.
     """
     database = connections[DEFAULT_DB_ALIAS]
     if not database.autocommit or database.queries_logged or database.execute_wrappers:
@@ -176,7 +176,7 @@ def fetch(sql: str, parameters: Sequence[Any]) -> Rows:
 
 
 def fetch_ordinarily(sql: str, parameters: Sequence[Any]) -> Rows:
-    """Run any SELECT through Django's cursor and return all rows. A lost connection is made anew as by `fetch`."""
+    """Run any SELECT through Django's cursor and return all rows. A lost connection is replaced, as in `fetch`."""
     database = connections[DEFAULT_DB_ALIAS]
 
     return _again_if_lost(database, lambda: _through_cursor(database, sql, parameters))
@@ -189,10 +189,10 @@ def _through_cursor(database: BaseDatabaseWrapper, sql: str, parameters: Sequenc
 
 
 def _again_if_lost(database: BaseDatabaseWrapper, run: Callable[[], Rows]) -> Rows:
-    """The rows of `run`, from a new connection where the old one is gone: processes keep theirs for good.
+    """Call `run`, once more on a new connection where the old one was lost: processes keep connections for life.
 
-    Within a transaction more than this SELECT is lost. Where a connection cannot even be made, a second try would
-    be in vain.
+    No second try is made within a transaction, which loses more than this SELECT, nor where no connection could be
+    made at all.
     """
     try:
         return run()

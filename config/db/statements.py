@@ -1,8 +1,8 @@
 """SQL that is compiled once from a queryset and run many times, giving rows and no model instances.
 
-Building a queryset and compiling it costs more than the database needs to answer it. So the kit builds each
-list and each detail once, with a `Param` wherever a value of the request belongs, keeps the SQL, and from then
-on only binds and fetches. The SQL is still the ORM's: there is none by hand to keep in step with the models.
+Building a queryset and compiling it takes longer than the database takes to answer it. So the kit builds the query
+of each list and each detail once, with a `Param` wherever a value of the request belongs, keeps the SQL, and from
+then on only binds and fetches. The SQL is still the ORM's: none by hand has to be kept in step with the models.
 """
 
 from collections.abc import Iterator, Mapping
@@ -33,7 +33,7 @@ class Param(Expression):
 
 
 class CountOf(Subquery):
-    """How many rows a queryset has, as one column: the total travels with the page in one round trip."""
+    """The number of rows of a queryset, as one column: page and total come in one round trip."""
 
     template = "(SELECT COUNT(*) FROM (%(subquery)s) AS counted)"
     output_field = BigIntegerField()
@@ -42,7 +42,7 @@ class CountOf(Subquery):
 class SymbolicActor:
     """An actor without an identity, to compile `visible_to(actor)` once for all callers.
 
-    Only `restricted` is known: the two kinds of caller need different SQL.
+    Only `restricted` is known: restricted and unrestricted callers need different SQL.
     """
 
     account_id = Param("actor.account_id")
@@ -81,7 +81,7 @@ def bindings(actor: Any, path: Mapping[str, Any]) -> dict[str, Any]:
 class Statement:
     """Compiled SQL. `sql` is None where the ORM found that no row can match.
 
-    One that is `kept` is prepared on each connection, unless it holds a parameter of an uncommon type.
+    A statement that is `kept` is prepared on each connection, unless it has a parameter of an uncommon type.
     """
 
     sql: str | None

@@ -1,1 +1,1 @@
-"""Where this platform may connect to on behalf of customers, who name hosts and addresses of their choice."""
+"""Egress: the hosts and addresses, named by customers, that this platform may connect to on their behalf."""

@@ -1,8 +1,7 @@
-"""Which addresses are checked at all: what is on the internet, and with a region what is in private networks.
+"""The addresses that the platform may connect to: the internet's, and with a region those of private networks.
 
-Never the platform's own: loopback, link-local (cloud metadata among it), this machine, its database and broker, and
-the networks of the setting PROBE_FORBIDDEN. Those of PROBE_ALLOWED, by which a laptop checks itself, are not held
-to this.
+Never the platform's own: loopback, link-local (with cloud metadata), this machine, its database and broker, and the
+networks of the setting PROBE_FORBIDDEN. The networks of PROBE_ALLOWED, by which a laptop checks itself, are exempt.
 """
 
 import asyncio
@@ -31,17 +30,17 @@ METADATA = _networks(
     "100.100.100.200/32", "168.63.129.16/32", "192.0.0.192/32", "fd00:ec2::/32", "fd20:ce::254/128",
     "fd00:a9fe:a9fe::/48", "fd00:c1::a9fe:a9fe/128", "fd00:42::42/128",
 )  # fmt: skip
-"""Where clouds tell a machine its secrets, besides in link-local networks."""
+"""Networks of cloud metadata services, which tell a machine its secrets, besides link-local ones."""
 UNROUTED = _networks(
     "0.0.0.0/8", "100.64.0.0/10", "127.0.0.0/8", "169.254.0.0/16", "192.0.0.0/24", "224.0.0.0/3", "::/127",
 )  # fmt: skip
-"""This host, this link, carriers' own networks, multicast and what is reserved."""
+"""This host, this link, carriers' own networks, multicast and reserved networks."""
 TRANSLATED = _networks("::/96", "::ffff:0:0/96", "::ffff:0:0:0/96", "64:ff9b::/96")
 """IPv6 networks that are the IPv4 internet: an address is the last 32 bits."""
 ROUTED = (*TRANSLATED, *_networks("2000::/3", "fc00::/7"))
-"""All of IPv6 that leads anywhere. Link-local, site-local, multicast and what nobody has assigned lie beside it."""
+"""All routed networks of IPv6. Link-local, site-local, multicast and unassigned addresses are outside of them."""
 LIBPQ = ("host", "hostaddr")
-"""Under what PostgreSQL's clients are told where to connect to."""
+"""The parameters of a connection string that name PostgreSQL's servers."""
 ISATAP = (0x00005EFE, 0x02005EFE)
 FORBIDDEN = "The platform does not check this address."
 NEEDS_REGION = "region is required where the address is private"
@@ -49,7 +48,7 @@ NO_REGION = "region must not be set where the address is not private"
 
 
 def forms(address: Address) -> list[Address]:
-    """The address, and for an IPv6 one that carries IPv4 addresses these: packets may go to any of them."""
+    """The address, and the IPv4 addresses embedded in an IPv6 one: packets may go to any of them."""
     if isinstance(address, ipaddress.IPv4Address):
         return [address]
     found: list[Address] = [address, *(address.teredo or ())]
@@ -62,27 +61,27 @@ def forms(address: Address) -> list[Address]:
 
 
 def is_private(address: Address) -> bool:
-    """Whether it is in a network that exists in many places: which one, a region has to say."""
+    """Whether the address is in a private network: those exist in many places, and a region says which is meant."""
     return any(_within(form, PRIVATE) for form in forms(address))
 
 
 def is_forbidden(address: Address) -> bool:
-    """Whether nothing may be sent there, region or not."""
+    """Whether the platform must not connect to the address, with a region or without."""
     if getattr(address, "scope_id", None) is not None:
         return True
     return any(_is_ours(form) and not _within(form, settings.PROBE_ALLOWED) for form in forms(address))
 
 
 def is_open(address: Address) -> bool:
-    """Whether customers may send us there: what is on the internet, and the networks of PROBE_ALLOWED."""
+    """Whether customers may have us connect to the address: those on the internet, and in PROBE_ALLOWED."""
     inside = (form for form in forms(address) if _within(form, PRIVATE))
     return not is_forbidden(address) and all(_within(form, settings.PROBE_ALLOWED) for form in inside)
 
 
 def refusal(addresses: Collection[Address], private: bool) -> str | None:
-    """Why nothing is sent to a name of these addresses, or None. `private` is whether the service has a region.
+    """The reason to refuse a host with these addresses, or None. `private` is whether the service has a region.
 
-    One bad address among good ones is enough: it is no accident.
+    One bad address among good ones is enough to refuse: it is no accident.
     """
     if any(is_forbidden(address) for address in addresses):
         return FORBIDDEN
@@ -96,7 +95,7 @@ def _within(address: Address, networks: Iterable[Network]) -> bool:
 
 
 def _is_ours(address: Address) -> bool:
-    """Whether the address is in the platform's own networks, or in none that leads anywhere."""
+    """Whether the address is in the platform's own networks, or in no routed one."""
     if address.version == 6 and not _within(address, ROUTED):
         return True
     if _within(address, (*UNROUTED, *METADATA, *settings.PROBE_FORBIDDEN)):
@@ -106,9 +105,10 @@ def _is_ours(address: Address) -> bool:
 
 @cache
 def _this_machine() -> frozenset[Address]:
-    """The addresses of this machine's own interfaces: by them one gets at what listens for it alone.
+    """The addresses of this machine's interfaces, by which servers could be reached that listen for it alone.
 
-    Forgotten whenever `control_plane` looks up anew: a machine gets others, of a failover or another network.
+    The cache is cleared whenever `control_plane` looks names up again: a failover or another network changes the
+    addresses.
     """
     families = (socket.AF_INET, socket.AF_INET6)
     entries = (entry for card in psutil.net_if_addrs().values() for entry in card if entry.family in families)
@@ -125,9 +125,9 @@ NEVER = 0.0, frozenset[Address]()
 def control_plane() -> frozenset[Address]:
     """The addresses of our own database and broker. Paths of sockets have none.
 
-    Names are looked up once a minute, which blocks. In an event loop what is known is the answer, however old, and
-    no look-up of another thread is waited for: the prober's loop leaves that to the task that claims. An address
-    that a name once stood for stays refused, so that neither a failover nor a look-up that fails opens it.
+    Names are looked up once a minute, which blocks. In an event loop the known addresses are returned, however old,
+    without waiting for a look-up in another thread: the prober leaves look-ups to the task that claims. An address
+    that a name once resolved to stays refused, so that neither a failover nor a failed look-up opens it.
     """
     hosts = _hosts()
     at, known = _plane.get(hosts, NEVER)
@@ -144,8 +144,8 @@ def control_plane() -> frozenset[Address]:
 
 
 def _hosts() -> tuple[str, ...]:
-    """Names and addresses of our servers, as settings have them: also among the options of a database's URL, where
-    several with ports of their own are named."""
+    """Names and addresses of our servers in the settings, those in the options of DATABASE_URL included, which can
+    name several servers with ports of their own."""
     database = settings.DATABASES["default"]
     named = (
         database["HOST"], *map(database.get("OPTIONS", {}).get, LIBPQ), *_of_conninfo(settings.DRIVER_CONNINFO)

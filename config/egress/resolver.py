@@ -1,4 +1,4 @@
-"""What names stand for, by the name servers of the setting PROBE_NAMESERVERS or the system's."""
+"""Resolves host names, by the name servers of the setting PROBE_NAMESERVERS or by the system's."""
 
 import asyncio
 import ipaddress
@@ -19,28 +19,28 @@ from config.egress.guard import Address
 
 LOCAL: Address = ipaddress.IPv4Address("127.0.0.1")
 GRACE = 1.0
-"""Seconds that the second answer gets once the first has come."""
+"""Seconds to wait for the second answer (A or AAAA) once the first has come."""
 MAX_ANSWER_BYTES = 4096
-"""Bytes, at most, of an answer that is read: some 250 addresses. One of 64 KB takes a good part of a second, in
-which the prober's loop does nothing else, so that whoever has a name server could bring it to a stand."""
+"""Bytes of an answer, at most: some 250 addresses. Parsing one of 64 KB takes a good part of a second, in which the
+prober's loop does nothing else: anybody with a name server could bring the loop to a stand."""
 NO_ANSWER = (dns.exception.Timeout, dns.resolver.NoNameservers, OSError)
-"""What becomes of a question that no name server answers, or all fail at."""
+"""Errors of a query that no name server answers, or that all of them fail at."""
 
 
 class Unresolved(Exception):
-    """A name that stands for nothing, or that no name server could say anything of in time."""
+    """The name has no address, or no name server answered in time."""
 
 
 class Unanswered(Unresolved):
-    """A name that no name server could say anything of: it may stand for something."""
+    """No name server answered for the name: it may have addresses."""
 
 
 class _TooLong(dns.exception.FormError):
-    """More than anybody needs to know of a name. Of the same kind as answers that cannot be read."""
+    """An answer longer than `MAX_ANSWER_BYTES`. A `FormError`, so that it is handled like a malformed answer."""
 
 
 class _Stream(dns.asyncbackend.StreamSocket):
-    """A connection to a name server, by which comes what is too long for a datagram: its length, then all of it."""
+    """A TCP connection to a name server, for answers too long for a datagram: the length first, then the answer."""
 
     def __init__(self, real: dns.asyncbackend.StreamSocket):
         super().__init__(real.family, real.type)
@@ -59,7 +59,7 @@ class _Stream(dns.asyncbackend.StreamSocket):
 
 
 class _Bounded(Backend):
-    """Makes connections that read no answer which is longer than `MAX_ANSWER_BYTES`."""
+    """Makes connections that refuse answers longer than `MAX_ANSWER_BYTES`."""
 
     async def make_socket(self, af: int, socktype: int, *args: Any, **kwargs: Any) -> Any:
         made = await super().make_socket(af, socktype, *args, **kwargs)
@@ -75,8 +75,8 @@ def resolve(host: str, timeout: float | None = None) -> list[Address]:
 async def resolve_async(host: str, timeout: float | None = None) -> list[Address]:
     """As `resolve`, for the prober's loop.
 
-    Both kinds are asked for at once, and one is enough: there are name servers that fail or fall silent where they
-    have no AAAA. ``localhost`` is this machine whatever name servers say (RFC 6761).
+    Both record types are queried at once, and one answer is enough: some name servers fail or stay silent where
+    they have no AAAA record. ``localhost`` is this machine whatever name servers say (RFC 6761).
     """
     if host.rstrip(".").lower().rpartition(".")[2] == "localhost":
         return [LOCAL]
@@ -95,7 +95,7 @@ async def resolve_async(host: str, timeout: float | None = None) -> list[Address
 
 
 async def _both(resolver: dns.asyncresolver.Resolver, host: str) -> list[list[Address] | Exception]:
-    """The answers to both questions, or what became of them: one, where the other is long in coming."""
+    """The answers or errors of both queries; one answer of addresses alone where the other exceeds `GRACE`."""
     kinds = (dns.rdatatype.AAAA, dns.rdatatype.A)
     tasks = [asyncio.create_task(_ask(resolver, host, kind)) for kind in kinds]
     try:
@@ -111,7 +111,7 @@ async def _both(resolver: dns.asyncresolver.Resolver, host: str) -> list[list[Ad
 async def _ask(
     resolver: dns.asyncresolver.Resolver, host: str, kind: dns.rdatatype.RdataType
 ) -> list[Address] | Exception:
-    # with the dot at the end: no search domain of this machine is to be tried
+    # the dot at the end keeps this machine's search domains from being tried
     absolute = host if host.endswith(".") else f"{host}."
     try:
         answer = await resolver.resolve(absolute, kind, raise_on_no_answer=False, backend=_Bounded())
@@ -121,7 +121,8 @@ async def _ask(
 
 
 def _resolver() -> dns.asyncresolver.Resolver:
-    """Read anew for each name: a laptop changes networks. Servers are ``address`` or ``address@port``."""
+    """A resolver, configured anew for each name: a laptop changes networks. Servers are ``address`` or
+    ``address@port``."""
     resolver = dns.asyncresolver.Resolver(configure=not settings.PROBE_NAMESERVERS)
     if settings.PROBE_NAMESERVERS:
         split = (server.partition("@") for server in settings.PROBE_NAMESERVERS)

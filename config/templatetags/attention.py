@@ -1,4 +1,4 @@
-"""``{% attention as notices %}``: what needs attention, for the user of the request."""
+"""``{% attention as notices %}``: the notices of the attention panel, for the user of the request."""
 
 from typing import Any
 

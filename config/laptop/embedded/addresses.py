@@ -1,4 +1,4 @@
-"""Where the embedded services of a state folder listen. Pure: nothing is created or started here."""
+"""The addresses of a state folder's embedded services. Pure: nothing is created or started here."""
 
 import hashlib
 from pathlib import Path
@@ -52,7 +52,7 @@ def redis_url(state: Path) -> str:
 
 
 def broker_url(redis: str) -> str:
-    """A Redis address as kombu reads it: only that of a socket is spelt otherwise there."""
+    """A Redis address as kombu reads it, which differs for sockets alone."""
     if not redis.startswith("unix://"):
         return redis
     return redis.replace("unix://", "redis+socket://", 1).replace("db=", "virtual_host=")

@@ -1,4 +1,4 @@
-"""What ``manage.py`` needs running for a command, whether or not ``make serve`` runs beside it."""
+"""The services that a command of ``manage.py`` needs, whether or not ``make serve`` runs beside it."""
 
 import sys
 from collections.abc import Iterator
@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from config.environment import is_set
 from config.laptop.embedded import EmbeddedError, services
 
-# These read no table, or start what they need themselves.
+# Commands that read no table, or start the database themselves.
 WITHOUT_DATABASE = {"help", "version", "check", "collectstatic", "serve", "spectacular"}
 
 
@@ -15,7 +15,7 @@ WITHOUT_DATABASE = {"help", "version", "check", "collectstatic", "serve", "spect
 def services_for(argv: list[str]) -> Iterator[None]:
     """Run the embedded PostgreSQL for the length of a command, unless DATABASE_URL names another.
 
-    The broker is left alone: a command that notifies nobody needs none, and lost notifications are sent again.
+    The broker is not started: most commands send no notifications, and lost notifications are sent again.
     """
     command = argv[1] if len(argv) > 1 else "help"
     asks_for_help = command.startswith("-") or not {"-h", "--help"}.isdisjoint(argv)

@@ -1,4 +1,4 @@
-"""What goes wrong with an embedded service, in words for the person at the terminal."""
+"""Errors of embedded services, in words for the person at the terminal."""
 
 import errno
 import os
@@ -7,7 +7,7 @@ from collections import deque
 from pathlib import Path
 
 NO_SPACE = os.strerror(errno.ENOSPC)
-# Two segments of PostgreSQL's log: with less than this it may have ended for want of space.
+# Two segments of PostgreSQL's log: with less free space than this, a full disk may have ended the server.
 LITTLE_SPACE = 32 * 1024**2
 
 
@@ -25,10 +25,10 @@ def last_lines(log: Path, count: int = 12) -> str:
 
 
 def full_disk(folder: Path, said: str, log: Path | None = None) -> str | None:
-    """A sentence for an error that came of a full disk, or None for any other one.
+    """A sentence for an error caused by a full disk, or None for any other error.
 
-    `said` is the error's text. A server whose own log does not fit ends at once, and its clients hear only that it
-    has gone: then the end of its `log` says why.
+    `said` is the error's text. A server that cannot write its own log ends at once, and its clients only see the
+    connection close: then the end of the server's `log` has the cause.
     """
     try:
         free = shutil.disk_usage(folder).free

@@ -13,8 +13,8 @@ from config.laptop.embedded.errors import EmbeddedError, full_disk
 def private_folder(path: Path) -> Path:
     """Make `path` for its owner alone. Raises `EmbeddedError` if another user owns it already.
 
-    Who may open the sockets is the database's superuser, and /tmp is everybody's: a folder that
-    another user made there first must not be used.
+    Any user who can open the sockets is the database's superuser, and /tmp is everybody's: a folder
+    that another user made there first must not be used.
     """
     try:
         path.mkdir(mode=0o700, parents=True, exist_ok=True)
@@ -28,7 +28,7 @@ def private_folder(path: Path) -> Path:
 
 @contextmanager
 def writing(path: Path) -> Iterator[None]:
-    """Raise `EmbeddedError` in place of what the system says while `path` is written."""
+    """Turn the system's errors while `path` is written into `EmbeddedError`."""
     try:
         yield
     except OSError as error:
@@ -38,7 +38,7 @@ def writing(path: Path) -> Iterator[None]:
 
 
 def package_folder(name: str) -> Path:
-    """Where the package `name` is installed, without importing it."""
+    """The folder of the installed package `name`, found without importing it."""
     spec = importlib.util.find_spec(name)
     if spec is None or not spec.submodule_search_locations:
         raise EmbeddedError(f"The package {name} is not installed: there is no embedded service to run.")
@@ -46,7 +46,7 @@ def package_folder(name: str) -> Path:
 
 
 def answers(path: Path) -> bool:
-    """Whether a process listens on the socket `path`. A pid file may lie after SIGKILL, this does not."""
+    """Whether a process listens on the socket `path`. A pid file may be wrong after SIGKILL, a socket is not."""
     with socket.socket(socket.AF_UNIX) as client:
         client.settimeout(2)
         try:

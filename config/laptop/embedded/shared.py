@@ -1,4 +1,4 @@
-"""Keeps a server running for exactly as long as some process uses it."""
+"""Keeps a server running for exactly as long as any process uses it."""
 
 import fcntl
 import os
@@ -11,10 +11,10 @@ CLOSED = -1
 
 
 class Server(Protocol):
-    """What `Shared` needs of a service. Its methods are called by one process at a time.
+    """The interface of a server that `Shared` runs. One process at a time calls its methods.
 
-    `title` is its name for people, `package` the importable one that holds its programs, `variable` that of the
-    environment which names another server to use.
+    `title` is the server's name for people, `package` the Python package with its programs, `variable` the
+    environment variable that names another server to use instead.
     """
 
     name: str
@@ -36,10 +36,10 @@ class Server(Protocol):
 class Shared:
     """A context manager: the server runs inside the block, in however many processes.
 
-    Each user holds a shared lock on one file; who can turn it into an exclusive one is the last
-    and stops the server. The kernel drops the locks of a killed process, so unlike a list of pids
-    the count is right after SIGKILL. A second lock, the gate, lets one process at a time start or
-    stop: without it a newcomer could find the server answering that its last user is stopping.
+    Each user holds a shared lock on one file; the process that can turn its lock into an exclusive one
+    is the last user, and stops the server. The kernel drops the locks of a killed process, so unlike a
+    list of pids the count is right after SIGKILL. A second lock, the gate, lets one process at a time
+    start or stop the server: without it a new user could still connect to a server that is being stopped.
     """
 
     def __init__(self, server: Server) -> None:
@@ -53,7 +53,7 @@ class Shared:
             try:
                 self._start_if_down()
             except BaseException:
-                self._stop_if_last()  # an error or Ctrl-C may have come when it was half started
+                self._stop_if_last()  # an error or Ctrl-C may have left the server half started
                 raise
         return self
 
@@ -62,7 +62,7 @@ class Shared:
             self._stop_if_last()
 
     def revive(self) -> bool:
-        """Start the server again if it died; says whether it had. Raises `EmbeddedError`."""
+        """Start the server again if it died; returns whether it had died. Raises `EmbeddedError`."""
         if self.server.answers():
             return False
         with self._gate():
@@ -79,7 +79,7 @@ class Shared:
             fcntl.flock(self._users, fcntl.LOCK_EX | fcntl.LOCK_NB)
             self.server.stop()
         except BlockingIOError:
-            pass  # somebody still uses it: the last one stops it
+            pass  # another process still uses the server: the last user stops it
         finally:
             os.close(self._users)
             self._users = CLOSED

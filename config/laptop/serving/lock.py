@@ -15,12 +15,12 @@ LOCK = 0x7365727665
 
 
 class Taken(Exception):
-    """Another ``make serve`` runs there; the text says which."""
+    """Another ``make serve`` runs on the folder or the database; the text says which."""
 
 
 @contextmanager
 def state_locked(state: Path, site: str) -> Iterator[None]:
-    """Hold the lock of the folder `state` for the length of the block, and note there that we serve at `site`.
+    """Hold the lock of the folder `state` for the length of the block, and note our address `site` in its file.
 
     The kernel drops the lock of a killed process. Raises `Taken`, and `EmbeddedError` where nothing can be written.
     """
@@ -44,7 +44,7 @@ def state_locked(state: Path, site: str) -> Iterator[None]:
 def database_locked() -> Iterator[None]:
     """Hold a lock in the database of DATABASE_URL, which other state folders may name too. Raises `Taken`."""
     with ExitStack() as stack:
-        # A connection of its own, for a transaction as long as the block: so that it ends with this process.
+        # A connection of its own, in a transaction as long as the block: the lock ends with this process.
         own = connection.copy(DEFAULT_DB_ALIAS)
         stack.callback(own.close)
         own.set_autocommit(False)

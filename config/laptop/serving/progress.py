@@ -1,4 +1,4 @@
-"""How far the start is: one line for each phase, rewritten on a terminal and plain elsewhere."""
+"""Progress of the start: one line for each phase, rewritten on a terminal and plain elsewhere."""
 
 import time
 from collections.abc import Iterator
@@ -7,17 +7,17 @@ from typing import TextIO
 
 import psutil
 
-# Back to the start of the line, and forget what stands there.
+# Back to the start of the line, and erase the line.
 REWRITE = "\r\x1b[K"
-# Where lines are not rewritten, a long phase still says so often, in seconds, how far it is.
+# Seconds between the lines that show the progress of a long phase where lines are not rewritten.
 PLAIN_EVERY = 10.0
 
 
 class Progress:
     """Writes to `stream`, such as standard output.
 
-    On a terminal the line of a phase is rewritten as it goes on, and ends with the seconds that it took. Elsewhere
-    it is written when the phase begins, without control characters.
+    On a terminal the line of a phase is rewritten as the phase goes on, and ends with its seconds. Elsewhere the
+    line is written when the phase begins, without control characters.
     """
 
     def __init__(self, stream: TextIO) -> None:
@@ -27,7 +27,7 @@ class Progress:
 
     @contextmanager
     def phase(self, text: str) -> Iterator[None]:
-        """A phase as long as the block. Its line ends whether or not the block succeeds."""
+        """Show a phase that lasts as long as the block. Its line ends whether or not the block succeeds."""
         began = time.monotonic()
         self._show(text)
         took = ""
@@ -44,12 +44,12 @@ class Progress:
             self._show(text)
 
     def say(self, line: str) -> None:
-        """Write a line that stays."""
+        """Write a line that is not rewritten."""
         self.stream.write(f"{line}\n")
         self.stream.flush()
 
     def seconds(self) -> float:
-        """Since this process was started, what it imported included."""
+        """Seconds since this process was started, its imports included."""
         return time.time() - psutil.Process().create_time()
 
     def _show(self, text: str) -> None:

@@ -14,7 +14,7 @@ FIRST_PAUSE = 0.5
 LONGEST_PAUSE = 30.0
 # A process that lived this long (seconds) has recovered: its next pause is short again.
 STEADY_AFTER = 60.0
-# For the work in hand: a job that does not end in time is taken up by its lease at the next start.
+# Seconds for the work under way: a job that does not end in time is claimed after its lease, at the next start.
 STOP_SECONDS = 5.0
 WAKE_SECONDS = 1.0
 
@@ -42,7 +42,7 @@ class Child:
         self.started_at = time.monotonic()
 
     def kill_group(self) -> None:
-        """Kill whatever is left of it and of what it forked."""
+        """Kill what is left of the process and of its descendants."""
         if self.process:
             with contextlib.suppress(ProcessLookupError):
                 os.killpg(self.process.pid, signal.SIGKILL)
@@ -52,8 +52,7 @@ class Child:
 class Supervisor:
     """Keeps `children` running inside a ``with`` block.
 
-    `tend` is called about once a second for whatever else must be kept up. `say` gets a line for
-    each crash.
+    `tend` is called about once a second to keep up other services. `say` gets a line for each crash.
     """
 
     children: list[Child]
@@ -100,7 +99,7 @@ class Supervisor:
                 child.start()
 
     def _bury(self, child: Child, code: int, now: float) -> None:
-        child.kill_group()  # what it forked must not work beside its successor
+        child.kill_group()  # the dead child's forks must not work beside its successor
         if now - child.started_at > STEADY_AFTER:
             child.pause = FIRST_PAUSE
         self.say(f"{child.name} ended ({_why(code)}), again in {child.pause:g} s")
@@ -125,7 +124,7 @@ def _why(code: int) -> str:
 
 
 def _before_exec() -> None:
-    """In the child: take signals again, and be stopped by the kernel if the supervisor is killed."""
+    """In the child: unblock signals, and have the kernel stop the child if the supervisor is killed."""
     signal.pthread_sigmask(signal.SIG_SETMASK, ())
     if sys.platform == "linux":
         ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGTERM)

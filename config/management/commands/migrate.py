@@ -1,4 +1,4 @@
-"""``manage.py migrate``: Django's, which is quick where the database is empty, and can report how far it is."""
+"""``manage.py migrate``: Django's command, made quick for an empty database, and able to report its progress."""
 
 from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager
@@ -13,7 +13,7 @@ from django.db.migrations.executor import MigrationExecutor
 
 from config.db.fresh_database import create_tables
 
-# What asks for something else than all migrations of all apps, each applied.
+# Options that ask for something else than to apply all migrations of all apps.
 PARTIAL = ("app_label", "migration_name", "plan", "check_unapplied", "fake", "fake_initial", "prune")
 
 # Any number will do, as long as nothing else in the database takes this advisory lock.
@@ -21,7 +21,7 @@ LOCK = 0x6D696772617465
 
 
 class Command(migrate.Command):
-    """`report` is called with the number of migrations that are applied, and of all there are."""
+    """Calls `report` with the number of applied migrations, and of all migrations."""
 
     def __init__(self, *args: Any, report: Callable[[int, int], None] | None = None, **options: Any) -> None:
         super().__init__(*args, **options)
@@ -71,10 +71,10 @@ class Command(migrate.Command):
 
 @contextmanager
 def one_at_a_time(connection: BaseDatabaseWrapper) -> Iterator[None]:
-    """Wait until nobody else migrates the database, and have others wait for the length of the block.
+    """Wait until no other process migrates the database, and lock it against others for the length of the block.
 
-    Django's migrations, and what follows on them (content types, permissions), fail where another process does the
-    same. A connection of its own holds the lock, in a transaction without a snapshot: it ends with the process.
+    Django's migrations, and the steps after them (content types, permissions), fail where another process runs them
+    too. A separate connection holds the lock, in a transaction without a snapshot: the lock ends with the process.
     """
     with closing(connection.copy()) as own:
         own.set_autocommit(False)

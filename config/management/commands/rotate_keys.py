@@ -1,4 +1,4 @@
-"""``manage.py rotate_keys``: encrypt everything with the first of the keys, so that the others can go."""
+"""``manage.py rotate_keys``: encrypt everything with the first of the keys, so that the others can be dropped."""
 
 import sys
 from argparse import ArgumentParser
@@ -31,7 +31,8 @@ class Column:
         return self._filled().count()
 
     def batches(self) -> Iterator[list[tuple[Any, bytes]]]:
-        """Primary keys and what is encrypted there, in order. New rows need no visit: the first key made them."""
+        """Primary keys and encrypted values, in order. Rows added meanwhile may be missed: the first key encrypted
+        them."""
         rest = self._filled().order_by("pk").values_list("pk", self.name)
         batch = list(rest[:BATCH])
         while batch:
@@ -39,7 +40,8 @@ class Column:
             batch = list(rest.filter(pk__gt=batch[-1][0])[:BATCH])
 
     def replace(self, pk: Any, old: bytes, new: bytes) -> bool:
-        """Only what was read is replaced: what a request or a job wrote meanwhile stays."""
+        """Replace `old` by `new`, unless a request or a job wrote another value meanwhile. Returns whether it was
+        replaced."""
         return bool(self._filled().filter(pk=pk, **{self.name: old}).update(**{self.name: new}))
 
     def _filled(self) -> QuerySet[Model]:

@@ -33,10 +33,10 @@ from config.laptop.serving.progress import Progress
 from config.laptop.serving.supervisor import Supervisor
 from config.management.commands.migrate import Command as Migrate
 
-# For the API: a machine may be slow, and what ends by itself is said at once.
+# Seconds for the API to start: a machine may be slow, and a process that dies is reported at once.
 START_SECONDS = 300
 WORKER_SECONDS = 60
-# Between attempts to start an embedded service that cannot be started.
+# Seconds between attempts to start an embedded service that does not start.
 REVIVE_PAUSE = 5.0
 PORTS = range(1, 2**16)
 FIRST_UNPRIVILEGED = 1024
@@ -99,7 +99,7 @@ class Command(BaseCommand):
     def _run(self, port: int, known: demo.Logins, keeper: "Keeper") -> None:
         say = self.progress.say
         with Supervisor(children(port), keeper.tend, say) as supervisor:
-            # A line that stays, for from here on the children write to the terminal as well.
+            # A line that is not rewritten: from here on the children write to the terminal as well.
             say("Starting the API, a worker and the clock")
             ready = supervisor.run_until(lambda: serves(port), START_SECONDS)
             if ready is False:
@@ -126,7 +126,7 @@ def with_demo_account(known: demo.Logins) -> demo.Logins:
 
 
 class Keeper:
-    """Starts embedded services again that died."""
+    """Restarts embedded services that died."""
 
     def __init__(self, shared: list[Shared], say: Any) -> None:
         self.shared = shared
@@ -146,7 +146,7 @@ class Keeper:
 
 
 def read_port(text: str) -> int:
-    """The number of a port. Raises `CommandError`."""
+    """The port number in `text`. Raises `CommandError` where it holds none."""
     if not text.strip().isascii() or not text.strip().isdigit() or int(text) not in PORTS:
         raise CommandError(f"PORT: {text!r} is no port, which is a number from {PORTS[0]} to {PORTS[-1]}.")
     return int(text)
@@ -166,7 +166,7 @@ def refuse_taken(port: int) -> None:
 
 
 def starting(postgres: bool, valkey: bool) -> str:
-    """The line of the phase that starts the embedded services, which says what is used in the place of one."""
+    """The line of the phase that starts the embedded services, naming the servers used in place of them."""
     if postgres and valkey:
         return "Starting PostgreSQL and Valkey"
     if postgres:
@@ -177,18 +177,18 @@ def starting(postgres: bool, valkey: bool) -> str:
 
 
 def cannot_use(said: str) -> str:
-    """The line for what the database `said`: the embedded one's disk may be full."""
+    """The line for the database's message `said`: the disk of the embedded one may be full."""
     full = None if is_set("DATABASE_URL") else Postgres(settings.STATE_DIR).full_disk(said)
     return full or f"Cannot use the database: {said}"
 
 
 def always(error: Exception) -> bool:
-    """Whatever the database fails with before anything serves: a full disk, say, is one of its statements'."""
+    """Selects every error of the database before anything serves: a full disk, say, makes a statement fail."""
     return True
 
 
 def works(app: Celery = app) -> bool:
-    """Whether a worker answers. One that cannot import its tasks ends and is started again, and never does."""
+    """Whether a worker answers. A worker that cannot import its tasks ends, is restarted, and never answers."""
     try:
         return bool(app.control.ping(timeout=1))
     except (BrokerError, RedisError, OSError):
@@ -196,7 +196,7 @@ def works(app: Celery = app) -> bool:
 
 
 def serves(port: int) -> bool:
-    """Whether the API answers, which it does when it reaches its database."""
+    """Whether the API answers, which means that it reaches its database."""
     try:
         with urllib.request.urlopen(f"http://127.0.0.1:{port}/healthz", timeout=5) as answer:
             return answer.status == 200
