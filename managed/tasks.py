@@ -9,24 +9,23 @@ from managed.prober import loop
 from managed.services import probing
 
 PASSES = 3
-"""How often a notification is passed on from a process that has its hands full."""
+"""How often a notification is passed on by a process without capacity."""
 
 
 @shared_task(name=probing.TASK, ignore_result=True, expires=60)
 def probe(passes: int = PASSES) -> None:
-    """Begin the checks that are due. What is too much for this process is another's: the notification is passed on
-    to it."""
+    """Begin the checks that are due. A process that cannot take all of them passes the notification on."""
     if loop.here().look() and passes:
         notify(probing.TASK, passes - 1)
 
 
 @shared_task(name="managed.thin_measurements", ignore_result=True, expires=1800)
 def thin_measurements() -> None:
-    """Average what checks measured, and drop what is old."""
+    """Average measurements by the hour, and delete old ones."""
     probing.thin()
 
 
 @signals.worker_process_shutdown.connect
 def give_back(**kwargs: Any) -> None:
-    """A process that ends in order, after `--max-tasks-per-child` or with its worker, leaves nothing leased."""
+    """Release all leases when a process ends in order, after `--max-tasks-per-child` or with its worker."""
     loop.stop()

@@ -1,4 +1,4 @@
-"""Services, issues, and what staff get in with, for staff. Secrets are on no page but the answer to Decrypt."""
+"""Services, issues, credentials and keys, for staff. Secrets are on no page but the answer to Decrypt."""
 
 from managed.admin import attention, contacts, credentials, issues, keys, panels, services
 

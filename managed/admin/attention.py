@@ -1,4 +1,4 @@
-"""What of managed needs attention: services that are down, and checks that nobody makes. Two queries."""
+"""Notices of managed: services that are down, and checks that no worker makes. Two queries."""
 
 from collections.abc import Iterator
 

@@ -1,4 +1,4 @@
-"""Charts of response times, drawn here as SVG: the browser needs no script, and a reader none to see them."""
+"""Charts of response times, drawn here as SVG, so that the browser needs no script."""
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
@@ -8,15 +8,15 @@ from managed.admin.history import Span
 
 WIDTH, HEIGHT = 900, 190
 LEFT, RIGHT, TOP, BOTTOM = 58, 24, 8, 38
-"""Room around the plot, for the axes: in units of the drawing, which are about pixels."""
+"""Margins around the plot, for the axes: in units of the drawing, which are about pixels."""
 NARROWEST = 2.5
-"""Of the mark of a failed check, so that one in a month is seen."""
+"""Width of the mark of a failed check, at least, so that a single one in a month is visible."""
 UNITS = (1, 2, 5)
 
 
 @dataclass(frozen=True, slots=True)
 class Tick:
-    """A line of the grid, where it is and what stands beside it."""
+    """A line of the grid: its place and its label."""
 
     place: float
     label: str
@@ -33,7 +33,7 @@ class Mark:
 
 @dataclass(frozen=True, slots=True)
 class Chart:
-    """What the template draws. `lines` and `areas` are lists of points, as SVG has them."""
+    """The data that the template draws. `lines` and `areas` are lists of points in SVG's notation."""
 
     name: str
     title: str
@@ -56,7 +56,7 @@ class Chart:
 
 @dataclass(frozen=True, slots=True)
 class Axes:
-    """From times and milliseconds to places in the drawing. Spans are `step` long, `most` is the highest value."""
+    """Maps times and milliseconds to coordinates. Spans are `step` long, `most` is the highest value."""
 
     start: datetime
     end: datetime
@@ -97,7 +97,7 @@ def draw(
 
 
 def describe(spans: Iterable[Span]) -> str:
-    """The chart in a sentence or two, for who does not see it."""
+    """The chart in a sentence or two, for readers who cannot see it."""
     spans = list(spans)
     checks, failed = sum(span.checks for span in spans), sum(span.failed for span in spans)
     if not checks:
@@ -113,7 +113,7 @@ def describe(spans: Iterable[Span]) -> str:
 
 
 def milliseconds(value: float) -> str:
-    """``0``, ``4.5 ms``, ``250 ms``, ``1.5 s``."""
+    """A number of milliseconds as text: ``0``, ``4.5 ms``, ``250 ms``, ``1.5 s``."""
     if value >= 1000:
         return f"{value / 1000:.2f}".rstrip("0").rstrip(".") + " s"
     if 0 < value < 10:
@@ -134,7 +134,7 @@ def _nice(highest: float) -> Iterator[float]:
 
 
 def _runs(spans: Sequence[Span], patience: timedelta) -> Iterator[list[Span]]:
-    """Spans that belong together: broken where nothing was measured, or nothing answered."""
+    """Runs of spans that a line connects, broken where there was no check for `patience`, or none succeeded."""
     run: list[Span] = []
     for span in spans:
         if run and (span.average is None or span.at - run[-1].at > patience):
@@ -152,14 +152,14 @@ def _line(run: list[Span], axes: Axes) -> str:
 
 
 def _area(run: list[Span], axes: Axes) -> str:
-    """Between the averages and the slowest."""
+    """The area between the averages and the slowest responses."""
     above = [f"{axes.middle(span)},{axes.y(span.highest or 0)}" for span in run]
     below = [f"{axes.middle(span)},{axes.y(span.average or 0)}" for span in reversed(run)]
     return " ".join(above + below)
 
 
 def _marks(spans: Sequence[Span], axes: Axes) -> Iterator[Mark]:
-    """One mark for each stretch of spans in which something failed."""
+    """One mark for each run of spans with failed checks."""
     run: list[Span] = []
     for span in spans:
         if run and (not span.failed or span.at - run[-1].at > axes.step):
@@ -181,7 +181,7 @@ def _mark(run: list[Span], axes: Axes) -> Mark:
 
 
 def _times(axes: Axes, every: timedelta) -> Iterator[Tick]:
-    """Whole hours where `every` is some hours, whole days where it is some days."""
+    """Ticks `every` so long: at whole hours where that is hours, at whole days where it is days."""
     midnight = axes.start.replace(hour=0, minute=0, second=0, microsecond=0)
     at = midnight
     while at <= axes.end:

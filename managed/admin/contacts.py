@@ -1,4 +1,4 @@
-"""Contacts: whom accounts want told, read-only."""
+"""Contacts: the people whom accounts want notified, read-only."""
 
 from django.contrib import admin
 from django.db.models import Q
@@ -41,7 +41,7 @@ class ContactPage(ReadOnlyPage):
 
 
 def services_panel(contact: Contact) -> Panel:
-    """Of which services' failures the contact is told."""
+    """The services of whose failures the contact is notified."""
     consulted = Service.objects.filter(account=contact.account_id, consultation_group=contact.group or "")
     return Panel.of(
         "Is told of",

@@ -1,4 +1,4 @@
-"""Credentials that accounts gave, and who read what of them. The secret is on no page but the answer to Decrypt."""
+"""Credentials that accounts gave, and their decryptions. The secret is on no page but the answer to Decrypt."""
 
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any, TypedDict
@@ -69,7 +69,7 @@ class CredentialPage(RevealPage):
 
 
 def services_panel(credential: Credential) -> Panel:
-    """What it was given for."""
+    """The services that the credential was given for."""
     return Panel.of(
         "Services that it was given for",
         ("Service", "Status", "Address"),
@@ -81,7 +81,8 @@ def services_panel(credential: Credential) -> Panel:
 
 
 def credential_rows(request: HttpRequest, found: Iterable[Credential], back: str) -> list[tuple[Any, ...]]:
-    """Each with a way to read it, for those who may, that leads to `back`, and when it was given and read last."""
+    """A row for each credential: a link to its decryption, for staff who may, that returns to `back`, and the times
+    when it was created and last decrypted."""
     may = request.user.has_perm("managed.decrypt_credential")
     return [
         (
@@ -98,7 +99,7 @@ def reveal_link(obj: Any, back: str) -> SafeString:
 
 @admin.register(Decryption)
 class DecryptionPage(ReadOnlyPage):
-    """That somebody of the staff read a secret: what is written here is never changed."""
+    """The record of secrets that staff decrypted. Its rows are never changed."""
 
     list_display = ("when", "username", "what", "account", "reason")
     list_select_related = ("account", "credential", "key_pair")

@@ -1,6 +1,6 @@
-"""What checks of a service found: the last day in five-minute steps, the last 30 days by the hour, and its uptime.
+"""The results of a service's checks: the last day in five-minute steps, the last 30 days by the hour, and uptimes.
 
-Two queries, however much was measured.
+Two queries, however many measurements there are.
 """
 
 from collections.abc import Iterable
@@ -19,7 +19,7 @@ _EPOCH = datetime(2000, 1, 1, tzinfo=UTC)
 
 @dataclass(frozen=True, slots=True)
 class Span:
-    """All checks of a stretch of time that begins at `at`. Milliseconds are of those that did not fail."""
+    """All checks of a span of time from `at` on. `average` and `highest` are milliseconds of successful checks."""
 
     at: datetime
     checks: int
@@ -30,14 +30,14 @@ class Span:
 
 @dataclass(frozen=True, slots=True)
 class Uptime:
-    """How many of the checks since some time failed."""
+    """The number of checks in a period, and of those that failed."""
 
     checks: int
     failed: int
 
     @property
     def percent(self) -> str:
-        """With two decimals, cut off: 100 is said where not one failed."""
+        """The percentage with two decimals, cut off: it is 100 only where no check failed."""
         if not self.checks:
             return "–"
         if not self.failed:
@@ -47,14 +47,14 @@ class Uptime:
 
 @dataclass(frozen=True, slots=True)
 class History:
-    """`day` is in steps of `STEP` and `month` in hours, each oldest first and without those that had no check."""
+    """`day` has spans of `STEP` and `month` spans of an hour, oldest first and without spans that had no check."""
 
     at: datetime
     day: list[Span]
     month: list[Span]
 
     def uptime(self, period: timedelta) -> Uptime:
-        """Of the day to the step, of longer ones to the hour."""
+        """The uptime over `period`: up to a day with the precision of `STEP`, beyond that of an hour."""
         spans = self.day if period <= DAY else self.month
         start = _floor(self.at - period, STEP if period <= DAY else HOUR)
         counted = [span for span in spans if span.at >= start]
@@ -62,7 +62,7 @@ class History:
 
 
 def history(service: Service, at: datetime) -> History:
-    """What was found up to `at`. Checks of the last hours are not thinned yet: these hours are summed up here."""
+    """The history up to `at`. Checks of the last hours are not thinned yet: this sums them up by the hour."""
     edge = _floor(at - DAY, HOUR)
     steps = _steps(service, edge, at)
     start = _floor(at - DAY, STEP)

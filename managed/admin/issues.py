@@ -1,4 +1,4 @@
-"""Issues: what was down together, for how long, and the ticket it was dealt with in."""
+"""Issues: the services that were down together, for how long, and the ticket of the incident."""
 
 from typing import TYPE_CHECKING, TypedDict
 
@@ -28,7 +28,7 @@ _AMONG = Func(
     output_field=BooleanField(),
 )
 LABELS = ArraySubquery(Service.objects.filter(_AMONG, account=OuterRef("account")).order_by("pk").values("label"))
-"""Of the services that were part of it and are there still. One subquery of a list's one query."""
+"""Labels of the issue's services that still exist. A subquery, so that a list needs one query."""
 
 
 class StateFilter(admin.SimpleListFilter):
@@ -49,7 +49,7 @@ class Labelled(TypedDict):
 
 @admin.register(Issue)
 class IssuePage(ReadOnlyPage):
-    """Opened and closed by the prober alone. The open ones come first."""
+    """Issues, which the prober alone opens and closes. Open ones come first."""
 
     list_display = ("name", "state", "account", "services_list", "ticket_subject", "opened", "lasted")
     list_filter = (StateFilter,)
@@ -103,7 +103,7 @@ class IssuePage(ReadOnlyPage):
 
 
 def services_panel(issue: Issue) -> Panel:
-    """What was part of it, and whether it is up now."""
+    """The services that were part of the issue, and whether each is up now."""
     found = {service.pk: service for service in Service.objects.filter(pk__in=issue.services)}
     rows = [_row(issue, key, found.get(key)) for key in issue.services]
     return Panel("Services that failed", ("Service", "Now", "Address", "Error"), rows)

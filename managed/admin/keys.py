@@ -1,6 +1,6 @@
 """Key pairs by which staff log in to computes, and how each compute is reached.
 
-The private half is read as a credential is.
+The private key is decrypted like a credential.
 """
 
 import shlex
@@ -52,7 +52,7 @@ class KeyPairPage(RevealPage):
 
 @admin.register(ComputeSettings)
 class ComputeSettingsPage(ReadOnlyPage):
-    """What accounts chose. Computes that are not listed have the defaults: any address, nothing else said."""
+    """The settings that accounts chose. Computes not listed have the defaults: any address, nothing else said."""
 
     list_display = ("instance_link", "account", "allowed", "command")
     list_display_links = None
@@ -106,14 +106,14 @@ def access_panel(account: Account) -> Panel:
 
 
 def chosen_for(instance: Instance) -> ComputeSettings:
-    """What the account chose for a compute, or the defaults."""
+    """The settings that the account chose for a compute, or the defaults."""
     return getattr(instance, "managed_settings", None) or ComputeSettings()
 
 
 def ssh(instance: Instance) -> str:
-    """The command line, with the key in a file. What the account did not choose is what is likely.
+    """The command line of ssh, with the key in a file. Settings that the account did not choose get likely values.
 
-    It is there to be copied into a shell, and the user is what a customer wrote: quoted, and no option of ssh.
+    Staff copy it into a shell, and a customer wrote the username: it is quoted, and cannot be an option of ssh.
     """
     chosen = chosen_for(instance)
     if not chosen.access:

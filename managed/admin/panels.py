@@ -1,4 +1,4 @@
-"""What of managed stands on the page of an account."""
+"""The panels of managed on the page of an account."""
 
 from django.db.models import Model
 from django.utils.html import format_html
@@ -17,7 +17,7 @@ OFF = "Managed is off for this account."
 
 @account_panel
 def services_panel(account: Account) -> Panel:
-    """The services of an account, those in trouble first."""
+    """The services of an account, failing ones first."""
     found = Service.objects.filter(account=account).order_by("-status", "-pk")[:ROWS_SHOWN]
     return Panel(
         "Managed services",
@@ -39,7 +39,7 @@ def services_panel(account: Account) -> Panel:
 
 @account_panel
 def contacts_panel(account: Account) -> Panel:
-    """Whom to call."""
+    """The contacts of an account."""
     found = Contact.objects.filter(account=account).order_by("group", "name")[:ROWS_SHOWN]
     return Panel.of(
         "Managed contacts",
@@ -52,7 +52,7 @@ def contacts_panel(account: Account) -> Panel:
 
 @account_panel
 def rest_panel(account: Account) -> Panel:
-    """Where the rest of managed is: what went wrong, what staff get in with, and who did."""
+    """Links to the rest of managed: issues, credentials and keys, and decryptions."""
     issue = Issue.objects.filter(account=account, closed=None).first()
     key = KeyPair.objects.filter(account=account).defer("encrypted").select_related("account").first()
     opened = format_html("{} {}", link(issue), pill("open", BAD)) if issue else "none open"

@@ -1,8 +1,8 @@
-"""Pages of what holds a secret: it is read for a reason, shown once, and kept nowhere.
+"""Pages of objects that hold a secret: staff decrypt it for a reason, and it is shown once and stored nowhere.
 
 The secret goes from the service into the answer to one POST and nowhere else: no redirect, session, message or log
-carries it, the answer is not to be stored, and a browser that loads it again, which sends the form again, is asked
-for a reason anew. What stays is that it was read, by whom and why.
+has it, the answer is not to be stored, and a browser that reloads the answer, which sends the form again, is asked
+for a reason anew. The record of the decryption stays: who read the secret, and why.
 """
 
 from collections.abc import Sequence
@@ -33,7 +33,7 @@ DECRYPTIONS_SHOWN = 25
 
 @dataclass(frozen=True, slots=True)
 class Revealed:
-    """One thing that was read. `value` is what nobody may keep."""
+    """One decrypted value. `value` must be stored nowhere."""
 
     name: str
     value: str
@@ -43,14 +43,14 @@ class Revealed:
 
     @property
     def remark(self) -> str:
-        """What the eye does not see of it."""
+        """The length of the value, and whether it has spaces at its ends, which the eye does not see."""
         if self.value != self.value.strip() and "\n" not in self.value:
             return f"{len(self.value)} characters, with a space at the beginning or end"
         return f"{len(self.value)} characters"
 
 
 class ReasonForm(forms.Form):
-    """Why somebody wants to read it. `seen` is the newest decryption that they knew of."""
+    """The reason for a decryption. `seen` is the id of the newest decryption when the form was shown."""
 
     reason = forms.CharField(
         label="Why do you need it?",
@@ -64,7 +64,7 @@ class ReasonForm(forms.Form):
 class RevealPage(ReadOnlyPage):
     """Gives a page the button Decrypt, for staff with the model's permission ``decrypt``.
 
-    `reveal` reads the secret by a service, which writes down that it did.
+    `reveal` decrypts the secret by a service, which records the decryption.
     """
 
     secret = ("encrypted",)
@@ -132,14 +132,15 @@ class RevealPage(ReadOnlyPage):
 
 
 def reveal_address(obj: Holder, back: str = "") -> str:
-    """Where the reason for reading it is asked for; from there one returns to `back`, or to its own page."""
+    """The address that asks for the reason of a decryption; from there staff return to `back`, or to the object's
+    page."""
     meta = obj._meta
     address = reverse(f"admin:{meta.app_label}_{meta.model_name}_decrypt", args=[quote(obj.pk)])
     return f"{address}?{urlencode({'next': back})}" if back else address
 
 
 def decryptions_panel(obj: Holder) -> Panel:
-    """Who read it, and why: the newest of them."""
+    """The newest decryptions of the secret: when, by whom, and why."""
     name = "credential" if isinstance(obj, Credential) else "key_pair"
     rows = Decryption.objects.filter(**{name: obj.pk}).order_by("-pk")[:DECRYPTIONS_SHOWN]
     return Panel.of(

@@ -1,4 +1,4 @@
-"""Where a service stands, told on the database's clock: what the prober knows of it, and what needs somebody."""
+"""The status of a service by the database's clock: the prober's findings, and the work that needs a person."""
 
 from collections.abc import Iterator
 from datetime import datetime, timedelta
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 Status = Service.Status
 TONES = {Status.OK: GOOD, Status.PROBLEM: BAD, Status.PENDING: BUSY, Status.DISABLED: QUIET}
 PATIENCE = 3
-"""Intervals that nobody has to worry about."""
+"""Intervals between checks after which a service without a check counts as late."""
 
 
 def status_pill(service: Service) -> SafeString:
@@ -30,12 +30,12 @@ def status_pill(service: Service) -> SafeString:
 
 
 def watched() -> Q:
-    """Those that the prober takes."""
+    """The services that the prober checks."""
     return ~Q(status=Status.DISABLED) & Q(account__is_active=True, account__managed=True)
 
 
 def late() -> Q:
-    """Due for long, and nobody took it: no worker runs, or there are too few of them."""
+    """The services that have been due for long, unclaimed: no worker runs, or too few do."""
     since = Now() - Value(patience())
     return watched() & Q(next_check_at__lt=since) & (Q(lease_until=None) | Q(lease_until__lt=since))
 
@@ -46,12 +46,12 @@ def patience() -> timedelta:
 
 
 def held() -> Q:
-    """A check is under way."""
+    """The services with a check under way."""
     return Q(lease_until__gte=Now())
 
 
 def shaky() -> Q:
-    """It failed, and not often enough to be a problem."""
+    """The services that failed, but not often enough to be a problem."""
     return watched() & Q(failures__gt=0) & ~Q(status=Status.PROBLEM)
 
 
@@ -77,7 +77,7 @@ class StatusDisplay:
 
     @property
     def late(self) -> bool:
-        """As `late`, for this one."""
+        """Whether this service is `late`."""
         since = max(filter(None, (self.service.next_check_at, self.service.lease_until)))
         return self.watched and self.at - since > patience()
 
@@ -90,7 +90,7 @@ class StatusDisplay:
         return format_html_join(" ", "{}", ((each,) for each in said))
 
     def needs(self) -> SafeString:
-        """What somebody has to look after, the most urgent first."""
+        """The work that a person has to do about the service, the most urgent first."""
         return lines(self._needs())
 
     def _needs(self) -> Iterator[str | SafeString]:

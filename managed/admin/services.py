@@ -1,4 +1,4 @@
-"""Services that are watched: which are down, why, how they answered, and what helps to mend them."""
+"""Watched services: which ones are down and why, their response times, and what helps to mend them."""
 
 from collections.abc import Iterable
 from datetime import timedelta
@@ -76,7 +76,7 @@ class RightNow(admin.SimpleListFilter):
 
 @admin.register(Service)
 class ServicePage(ReadOnlyPage):
-    """Its owner changes it; staff check it, turn it off and on, and mend what it watches."""
+    """A service, which its account changes; staff check, disable and enable it, and mend what it watches."""
 
     list_display = ("label", "state", "account", "kind", "found", "last_check")
     list_select_related = ("account",)
@@ -184,7 +184,7 @@ class ServicePage(ReadOnlyPage):
 
     @admin.display(description="Issue")
     def part_of(self, service: Service) -> SafeString:
-        """The issue that it is part of, which others may have left: what still fails stays in a closed one."""
+        """The service's issue, which others may have left. A failing service stays part of a closed issue."""
         issue = service.issue
         if issue is None:
             return NOTHING
@@ -230,7 +230,7 @@ def charts(found: History) -> list[Chart]:
 
 
 def host_of(service: Service) -> SafeString | str:
-    """The compute of the account that has the address, where that is an address and not a name, and a way in."""
+    """The account's compute that has the service's address, unless that is a name, and how staff log in to it."""
     try:
         literal = targets.parse(service.service_type, service.address).literal
     except Invalid:
@@ -249,7 +249,7 @@ def notes_panel(service: Service) -> Panel:
 
 
 def secrets_panel(request: HttpRequest, service: Service) -> Panel:
-    """What gets staff in: its credentials, and the key pair of the account."""
+    """The secrets by which staff log in: the service's credentials, and the account's key pair."""
     rows = credential_rows(request, service.credentials.defer("encrypted").order_by("label"), page_of(service))
     pair = KeyPair.objects.filter(account=service.account_id).defer("encrypted").select_related("account").first()
     if pair is not None:
@@ -279,7 +279,7 @@ def contact_rows(contacts: Iterable[Any]) -> list[tuple[Any, ...]]:
 
 
 def issues_panel(service: Service) -> Panel:
-    """The newest issues that it was part of."""
+    """The newest issues that the service was part of."""
     found = Issue.objects.filter(account=service.account_id, services__contains=[service.pk])
     return Panel.of(
         "Issues",

@@ -1,4 +1,4 @@
-"""Whom to tell when a service fails."""
+"""The people to notify when a service fails."""
 
 from django.db import models
 
@@ -7,7 +7,7 @@ from managed.models.owned import OwnedQuerySet
 
 
 class Contact(models.Model):
-    """A person whom the account wants told. `group` is what services name as their consultation group."""
+    """A person whom the account wants notified. Services name a `group` as their consultation group."""
 
     account = models.ForeignKey(Account, on_delete=models.CASCADE, related_name="managed_contacts")
     name = models.CharField(max_length=64)

@@ -1,4 +1,4 @@
-"""What staff may use on an account's computes: passwords, and a key pair of each account."""
+"""The secrets by which staff log in to an account's computes: passwords, and a key pair of each account."""
 
 from django.db import models
 from django.db.models import Q
@@ -11,7 +11,7 @@ from managed.models.owned import OwnedQuerySet
 class Credential(models.Model):
     """A username and a password that the account gave. Encrypted; the API never answers with either.
 
-    Only `managed.services.credentials.decrypt` reads them, for staff who say why.
+    Only `managed.services.credentials.decrypt` reads them, for staff who give a reason.
     """
 
     account = models.ForeignKey(Account, on_delete=models.CASCADE, related_name="managed_credentials")
@@ -39,7 +39,7 @@ class Credential(models.Model):
 
 
 class KeyPair(models.Model):
-    """The SSH key by which staff log in to an account's computes. The account installs the public half."""
+    """The SSH key pair by which staff log in to an account's computes. The account installs the public key."""
 
     account = models.OneToOneField(Account, primary_key=True, on_delete=models.CASCADE, related_name="managed_key")
     public = models.TextField(help_text="A line of an authorized_keys file.")
@@ -54,7 +54,7 @@ class KeyPair(models.Model):
 
 
 class Decryption(models.Model):
-    """That somebody of the staff read a credential or a private key, and why. The row outlives the credential."""
+    """The record that staff read a credential or a private key, and why. The row outlives the credential."""
 
     account = models.ForeignKey(Account, on_delete=models.CASCADE, related_name="+")
     credential = models.ForeignKey(

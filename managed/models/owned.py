@@ -1,4 +1,4 @@
-"""What is an account's as a whole: all of managed is for its unrestricted users."""
+"""The queryset of rows that belong to the account as a whole: all of managed is for its unrestricted users."""
 
 from typing import Self, TypeVar
 

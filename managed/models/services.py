@@ -1,4 +1,4 @@
-"""What is watched, what was measured of it, and what went wrong."""
+"""Watched services, their measurements, and their issues."""
 
 from django.contrib.postgres.fields import ArrayField
 from django.db import models
@@ -12,9 +12,9 @@ from regions.models import Region
 
 
 class Issue(models.Model):
-    """An incident of an account: the services that failed in it, and its ticket. There is at most one open.
+    """An incident of an account: the services that failed in it, and its ticket. An account has at most one open.
 
-    `services` are ids and not rows, since an issue outlives what it tells of.
+    `services` are ids and not rows, since an issue outlives its services.
     """
 
     account = models.ForeignKey(Account, on_delete=models.CASCADE, related_name="managed_issues")
@@ -38,9 +38,9 @@ class Issue(models.Model):
 class Service(models.Model):
     """An address that is checked every `settings.PROBE_EVERY` seconds.
 
-    `status` changes by `disable`, `enable` and what the prober settles. The row is the prober's queue as well: a
-    service is due when `next_check_at` has passed and nobody holds it, which `lease_until` tells; `fence` counts
-    the claims, so that a prober which lost its lease writes nothing.
+    `disable`, `enable` and the outcomes that the prober settles change `status`. The table is the prober's queue as
+    well: a service is due when `next_check_at` has passed and no prober has a lease on it (`lease_until`); `fence`
+    counts the claims, so that a prober which lost its lease writes nothing.
     """
 
     class Type(models.TextChoices):
@@ -100,7 +100,7 @@ class Service(models.Model):
 
 
 class Measurement(models.Model):
-    """What checks of a service found: one check, or all of an hour after thinning."""
+    """The results of a service's checks: of one check, or after thinning of all checks of an hour."""
 
     class Span(models.IntegerChoices):
         CHECK = 0

@@ -1,1 +1,1 @@
-"""Checks services: `checks` asks one, `loop` asks many at once, and `managed.services.probing` keeps the score."""
+"""Checks services: `checks` makes one check, `loop` many at once; `managed.services.probing` settles outcomes."""

@@ -1,7 +1,7 @@
 """One check of one service, over the network.
 
-The address is looked up once, held against `config.egress.guard`, and connected to as it was looked up: a name
-that stands for something else a moment later changes nothing. The same for each address it redirects to.
+The host is looked up once, its addresses are checked by `config.egress.guard`, and the connection goes to these
+addresses: a name that resolves otherwise a moment later changes nothing. The same for each redirect.
 """
 
 import asyncio
@@ -31,15 +31,15 @@ from managed.services.targets import Target
 
 REDIRECTS = 5
 STAGGER = 0.25
-"""Seconds that one address of a name gets before the next is tried beside it."""
+"""Seconds that one address of a name gets before the next address is tried beside it."""
 ADDRESSES = 8
-"""Of a name, at most, that are tried: a name of hundreds must not make of a check a scan of somebody's network."""
+"""Addresses of a name that are tried, at most: a name with hundreds must not turn a check into a network scan."""
 LATE = 1.0
-"""Seconds after which a timeout that has passed unnoticed is this process's fault, and not the service's."""
+"""Seconds beyond a check's timeout after which the delay is this process's fault, and not the service's."""
 LONGEST_LINE = 64 * 1024
 """Bytes of a line of headers, at most. Some sites have policies that fill tens of thousands."""
 HEADERS = {"User-Agent": "Skerry-Managed", "Accept": "*/*", "Accept-Encoding": "identity"}
-"""Compressed answers cost a server more than they save; those that come all the same are unpacked."""
+"""Compressed answers cost a server more than they save; servers that compress all the same are understood."""
 REDIRECTED = (301, 302, 303, 307, 308)
 
 
@@ -49,11 +49,11 @@ REFUSED = {
     guard.NO_REGION: "it has a region, and leads to an address that is not private",
 }
 CHARACTERS = "".join(map(chr, range(0x21, 0x7F)))
-"""What stands in addresses as it is. Of what they redirect to, the rest is encoded."""
+"""Characters that stand in URLs unencoded. Others are percent-encoded in the target of a redirect."""
 
 
 class Down(Exception):
-    """The service is not as it should be. The text says why, for people."""
+    """The service is down. The text says why, for people."""
 
 
 class Stalled(Exception):
@@ -61,10 +61,10 @@ class Stalled(Exception):
 
 
 async def check(probe: Probe) -> Outcome:
-    """Ask a service, in `probe.timeout` seconds at most, whatever it does. Nothing that a server does raises.
+    """Check a service within `probe.timeout` seconds, and return the outcome. No behaviour of a server raises.
 
-    Raises `Stalled` where the time ran out and nobody looked: other checks, or a machine that stood still, must
-    not make a problem of a service that is well.
+    Raises `Stalled` where this process noticed the timeout too late: other checks, or a machine that stood still,
+    must not make a problem of a service that is up.
     """
     begun = time.monotonic()
     try:
@@ -102,7 +102,7 @@ async def _ask_url(probe: Probe) -> None:
 
 
 def _redirected(target: Target, onward: str) -> Target:
-    # encoded before it is joined: Python's parser drops the tabs that others keep
+    # encoded before joining: Python's parser drops tabs that other parsers keep
     onward = quote(onward.strip(" "), safe=CHARACTERS, errors="surrogateescape")
     try:
         return targets.of_url(urljoin(str(target.url), onward))
@@ -111,17 +111,17 @@ def _redirected(target: Target, onward: str) -> Target:
 
 
 async def _get(target: Target, probe: Probe) -> str | None:
-    """Ask for one URL. The address it redirects to, or None where this was the answer, and a good one."""
+    """Request one URL. Returns the address that it redirects to, or None for a final answer that is good."""
     url = URL(str(target.url), encoded=True)
     if url.raw_host != target.host.lower() or url.port != target.port:
-        raise Down("its address is not valid")  # read in two ways: one of them would pass the guard
+        raise Down("its address is not valid")  # two parsers disagree: the guard could be bypassed
     addresses = await _addresses(target, probe.private)
     connector = Connector(
         resolver=_Pinned(addresses), use_dns_cache=False, ssl=_tls(), force_close=True, happy_eyeballs_delay=STAGGER
     )
     session = aiohttp.ClientSession(
         connector=connector,
-        timeout=aiohttp.ClientTimeout(total=None),  # that of the whole check holds
+        timeout=aiohttp.ClientTimeout(total=None),  # the timeout of the whole check applies
         cookie_jar=aiohttp.DummyCookieJar(),
         auto_decompress=False,
         max_line_size=LONGEST_LINE,
@@ -144,7 +144,7 @@ async def _get(target: Target, probe: Probe) -> str | None:
 
 
 async def _holds(response: aiohttp.ClientResponse, text: str) -> bool:
-    """Whether a text is in the beginning of an answer. What comes after it is not waited for."""
+    """Whether the beginning of an answer contains `text`. Reading stops once the text is found."""
     try:
         charset = charset_of(response.headers.get("Content-Type", ""))
         search = Search(text, charset, response.headers.get("Content-Encoding", ""))
@@ -167,7 +167,7 @@ async def _addresses(target: Target, private: bool) -> list[Address]:
 
 
 class _Pinned(AbstractResolver):
-    """Answers with the addresses that were looked at, and looks nothing up."""
+    """A resolver that returns the addresses that the guard checked, and looks nothing up."""
 
     def __init__(self, addresses: list[Address]):
         self._addresses = addresses
@@ -188,7 +188,7 @@ class _Pinned(AbstractResolver):
         ]
 
     async def close(self) -> None:
-        """Nothing is held."""
+        """Nothing to close."""
 
 
 def _info(address: Address, port: int) -> aiohappyeyeballs.AddrInfoType:
@@ -199,12 +199,12 @@ def _info(address: Address, port: int) -> aiohappyeyeballs.AddrInfoType:
 
 @cache
 def _tls() -> ssl.SSLContext:
-    """Read once: loading the authorities takes longer than a check."""
+    """The TLS settings, made once: loading the certificate authorities takes longer than a check."""
     return ssl.create_default_context()
 
 
 def _words(error: Exception) -> str:
-    """What is said of an error, without addresses of ours or names of Python's in it."""
+    """An error in words for people, without our addresses and without Python's names."""
     if isinstance(error, aiohttp.ClientConnectorCertificateError):
         return f"its certificate is not valid: {getattr(error.certificate_error, 'verify_message', '')}"
     if isinstance(error, aiohttp.ClientConnectorSSLError | ssl.SSLError):
@@ -213,12 +213,12 @@ def _words(error: Exception) -> str:
         return "it closed the connection before the answer was whole"
     if isinstance(error, aiohttp.ClientConnectorError | OSError):
         cause = error.os_error if isinstance(error, aiohttp.ClientConnectorError) else error
-        # several addresses that fail in different ways have no number
+        # addresses that fail in different ways have no common errno
         return "no connection came about" + (f": {os.strerror(cause.errno).lower()}" if cause.errno else "")
     return "what it answered is not HTTP"
 
 
 def _cut_off(error: Exception) -> bool:
-    """Whether a connection that had come about was reset."""
+    """Whether an established connection was reset."""
     connecting = isinstance(error, aiohttp.ClientConnectorError)
     return isinstance(error, OSError) and not connecting and error.errno in (errno.ECONNRESET, errno.EPIPE)

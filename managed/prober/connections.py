@@ -1,7 +1,7 @@
-"""Connections of a check that no server can keep busy: beside the text and the headers, what it sends is bounded.
+"""Connections for checks that a server cannot keep busy: all that it may send has bounds.
 
-All checks of a process share one loop. Interim answers, empty lines and extensions of chunks cost time there and
-lead nowhere; who sends them without end would make everybody's checks late.
+All checks of a process share one event loop. Interim answers, empty lines and chunk extensions cost time there for
+nothing; a server that sends them without end would make everybody's checks late.
 """
 
 import asyncio
@@ -16,23 +16,23 @@ from aiohttp.streams import StreamReader
 from managed.prober.text import PREFIX
 
 MAX_BYTES = 8 * PREFIX
-"""Bytes, at most, that come over one connection: the text that is looked for, in the smallest of chunks."""
+"""Bytes read from one connection, at most: enough for the searched part of an answer in the smallest of chunks."""
 HEAD = 256 * 1024
-"""Of these until the headers are whole, which are kept until then: some servers are slow with the last of them."""
+"""Bytes until the headers are complete, at most. Incomplete headers stay in memory, and some servers are slow."""
 INTERIM = 20
-"""Answers of 1xx, at most, before the one that counts."""
+"""Interim answers (1xx) before the final one, at most."""
 PIECE = 8 * 1024
-"""Bytes of headers that are read at once."""
+"""Bytes of headers that are parsed at once."""
 SWITCHED = 101
 
 
 class Connector(aiohttp.TCPConnector):
-    """Makes connections that end where a server goes on and on; `flooded` tells that one did."""
+    """Makes connections that end where a server exceeds the bounds; `flooded` tells that one did."""
 
     def __init__(self, **options: Any):
         super().__init__(**options)
         self.flooded = False
-        # the stubs want a class, and it is but called
+        # the stubs want a class, but it is only called
         handler: type[ResponseHandler] = functools.partial(_Handler, self)  # type: ignore[assignment]
         self._factory = functools.partial(handler, loop=self._loop)
 
@@ -44,7 +44,8 @@ class _Handler(ResponseHandler):
         self._left, self._head, self._interim, self._begun = MAX_BYTES, HEAD, INTERIM, False
 
     def data_received(self, data: bytes) -> None:
-        """Read what came: until the answer has begun in pieces, so that not thousands of interim ones are read."""
+        """Parse received bytes, piece by piece until the final answer begins: thousands of interim answers are not
+        parsed at once."""
         self._left -= len(data)
         if self._left < 0:
             self._end()
@@ -54,7 +55,7 @@ class _Handler(ResponseHandler):
         self._read(data)
 
     def _read(self, data: bytes) -> None:
-        """Read these, and where there are none what was left, as the payload asks for when it has room again."""
+        """Parse `data`, or if it is empty the bytes left over, which the payload asks for when it has space."""
         if not self._begun:
             self._head -= len(data)
             if self._head < 0:
@@ -63,7 +64,7 @@ class _Handler(ResponseHandler):
             super().data_received(data)
 
     def feed_data(self, data: tuple[RawResponseMessage, StreamReader], size: int = 0) -> None:
-        """Queue an answer. Interim ones say nothing to a check: they are counted and dropped."""
+        """Queue an answer. Interim answers tell a check nothing: they are counted and dropped."""
         if 100 <= data[0].code < 200 and data[0].code != SWITCHED:
             self._interim -= 1
             if self._interim < 0:

@@ -1,8 +1,8 @@
 """Many checks at once: one event loop for each process, in a thread of its own.
 
-The task that the clock sends only claims what is due and hands it over, so that a service which takes its time
-holds up neither the others nor the worker. What a process had under way when it died is due again when its
-leases have run out; one that ends in order gives it back.
+The task that the clock sends only claims due services and hands them over, so that a slow service delays neither
+the others nor the worker. The checks of a process that died are due again when their leases have run out; a process
+that ends in order releases them.
 """
 
 import asyncio
@@ -25,33 +25,33 @@ from managed.services.probing import Outcome, Probe
 log = logging.getLogger(__name__)
 
 BATCH = 100
-"""Services, at most, that are claimed at a time: what is due beyond is for other processes, or the next
+"""Services claimed at a time, at most: further due services are left to other processes, or to the next
 notification."""
 PACE = 0.005
-"""Seconds between two checks that begin. Hundreds begun in one moment would make each other late."""
+"""Seconds between the beginnings of two checks. Hundreds begun in one moment would make each other late."""
 FILES = 4
-"""Open files that a check may need: its connections, and those of its look-up."""
+"""Open files that a check may need: its connections, and those of the DNS look-up."""
 SPARE = 100
 """Open files for all else in the process."""
 
 
 class Prober:
-    """The checks that this process has under way. Outcomes are written by one thread, one after the other."""
+    """The checks that this process has under way. One thread writes their outcomes, one after the other."""
 
     def __init__(self, most: int):
         self._most = _affordable(most)
         self._under_way: dict[int, Probe] = {}
-        self._tasks: dict[int, asyncio.Task[None]] = {}  # the loop's own: of those that have begun
+        self._tasks: dict[int, asyncio.Task[None]] = {}  # of begun checks; only the loop's thread uses it
         self._changed = threading.Condition()
         self._books = ThreadPoolExecutor(1, thread_name_prefix="probe-books")
         self._loop = asyncio.new_event_loop()
-        self._next = 0.0  # of the loop's clock: when the next check may begin
+        self._next = 0.0  # on the loop's clock: when the next check may begin
         self._thread = threading.Thread(target=self._loop.run_forever, name="prober", daemon=True)
         self._thread.start()
 
     def look(self) -> bool:
-        """Claim what is due, as far as there is capacity. True where more may be due than that."""
-        guard.control_plane()  # looked up here, where it may take its time, and not amid the checks
+        """Claim and begin due checks, as many as there is capacity for. Returns whether more may be due."""
+        guard.control_plane()  # looked up here, where waiting does no harm, and not in the loop
         self._drop_superseded()
         most = min(self.capacity(), BATCH)
         probes = probing.claim(most) if most else []
@@ -59,14 +59,15 @@ class Prober:
         return len(probes) == most
 
     def capacity(self) -> int:
-        """How many more checks there may be under way."""
+        """The number of further checks that this process may begin."""
         with self._changed:
             return max(0, self._most - len(self._under_way))
 
     def _drop_superseded(self) -> None:
-        """Stop the checks that count for nothing any more.
+        """Stop the checks whose outcome does not count any more.
 
-        No lease tells of them: who changes a service that hangs again and again would fill the process with them.
+        They have no lease, which would limit their number: a customer who changes a hanging service again and again
+        would fill the process with them.
         """
         with self._changed:
             rest = list(self._under_way.values())
@@ -80,12 +81,12 @@ class Prober:
         self._loop.call_soon_threadsafe(self._spread, probes)
 
     def wait(self, timeout: float) -> bool:
-        """Wait until nothing is under way; False where that takes longer than `timeout` seconds."""
+        """Wait until no check is under way; False where that takes longer than `timeout` seconds."""
         with self._changed:
             return self._changed.wait_for(lambda: not self._under_way, timeout)
 
     def close(self) -> None:
-        """Stop, and give back what is under way, so that it need not wait for its lease to run out."""
+        """Stop, and release the checks under way, which then need not wait for their leases to run out."""
         with self._changed:
             rest = list(self._under_way.values())
         asyncio.run_coroutine_threadsafe(self._end(), self._loop).result()
@@ -143,19 +144,19 @@ def _give_back(probes: list[Probe]) -> None:
 
 
 def _settle(probe: Probe, outcome: Outcome) -> None:
-    """Write an outcome, and try once more where the database was restarted. Nothing is written twice."""
+    """Settle a check, and try once more where the database was restarted. No outcome is written twice."""
     close_old_connections()
     try:
         probing.settle(probe, outcome)
     except (OperationalError, InterfaceError) as error:
         if isinstance(error.__cause__, LockNotAvailable):
-            raise  # somebody keeps the account locked: the others have waited long enough
+            raise  # another transaction keeps the account locked: other outcomes have waited long enough
         close_old_connections()
         probing.settle(probe, outcome)
 
 
 def _affordable(most: int) -> int:
-    """As many checks as this process may have files open for, after it asked for as many as that takes."""
+    """The number of checks, up to `most`, that this process may open files for, after raising its own limit."""
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     wanted = most * FILES + SPARE
     if soft != resource.RLIM_INFINITY and soft < wanted:
@@ -170,7 +171,7 @@ _making = threading.Lock()
 
 
 def here() -> Prober:
-    """The prober of this process: a fork has none of its parent's threads, and begins its own."""
+    """The prober of this process. A fork has none of its parent's threads, and gets a prober of its own."""
     pid = os.getpid()
     with _making:
         if pid not in _probers or not _probers[pid].alive:

@@ -1,4 +1,4 @@
-"""Looks for a text in an answer as it arrives, so that no answer is kept whole, however many are under way."""
+"""Searches an answer for a text as it arrives, so that no answer is kept whole in memory."""
 
 import codecs
 import re
@@ -7,9 +7,9 @@ from encodings import normalize_encoding
 from encodings.aliases import aliases
 
 PREFIX = 1024 * 1024
-"""Bytes of an answer, unpacked, that the text is looked for in."""
+"""Bytes of an answer, decompressed, that are searched for the text."""
 PIECE = 64 * 1024
-"""Bytes, at most, that are unpacked at once."""
+"""Bytes that are decompressed at once, at most."""
 PLAIN = ("", "identity")
 PACKED = ("gzip", "x-gzip", "deflate")
 CHARSETS = frozenset(
@@ -25,7 +25,7 @@ CHARSETS = frozenset(
         "utf_32_be", "utf_32_le", "utf_8", "utf_8_sig",
     )
 )  # fmt: skip
-"""Character sets of the web. Python knows others, some of which take hours for a megabyte, or unpack things."""
+"""Character sets of the web. Python has other codecs, some of which take hours for a megabyte, or decompress."""
 
 
 _CHARSET = re.compile(r""";[ \t]*charset[ \t]*=[ \t]*["']?([\w.:+-]{1,40})(?![\w.:+-])""", re.ASCII | re.IGNORECASE)
@@ -34,11 +34,11 @@ LONGEST_TYPE = 1024
 
 
 class Unreadable(Exception):
-    """The answer is packed in a way that is not understood. The text says so, for people."""
+    """The answer's Content-Encoding is not supported, or its data is broken. The text says so, for people."""
 
 
 class Search:
-    """One text, in one answer of this charset and Content-Encoding, as its headers name them."""
+    """The search for one text in one answer, whose headers name `charset` and `encoding` (Content-Encoding)."""
 
     def __init__(self, text: str, charset: str, encoding: str):
         self._text = text
@@ -53,11 +53,11 @@ class Search:
 
     @property
     def ended(self) -> bool:
-        """Whether the bounded beginning is over, or the packed data is."""
+        """Whether the first `PREFIX` bytes, or all of the compressed data, have been searched."""
         return not self._left or (self._unpacker is not None and self._unpacker.eof)
 
     def feed(self, part: bytes) -> bool:
-        """Take the next bytes of the answer. True when the text was found."""
+        """Search the next bytes of the answer. Returns whether the text was found. Raises `Unreadable`."""
         if self._unpacker is None:
             return self._found(part)
         while part and not self.ended:
@@ -74,7 +74,7 @@ class Search:
         piece = piece[: self._left]
         self._left -= len(piece)
         seen = self._tail + self._decoded(piece)
-        # enough for a text that began in this piece and ends in the next
+        # long enough for a text that begins in this piece and ends in the next
         self._tail = seen[len(seen) - min(len(seen), len(self._text) - 1) :]
         return self._text in seen
 
@@ -92,14 +92,14 @@ class Search:
 def charset_of(content_type: str) -> str:
     """The charset that a Content-Type header names, "" where it names none.
 
-    Not by the reader of Python's email package, which takes a minute for a header that is meant to take long.
+    Python's email package is not used: its parser takes a minute for a header made to be slow.
     """
     found = _CHARSET.search(content_type[:LONGEST_TYPE])
     return found[1] if found else ""
 
 
 def codec(charset: str) -> str:
-    """The name of Python's codec for a charset as headers name it; UTF-8 for those that the web does not have."""
+    """The name of Python's codec for a charset of a header; UTF-8 for charsets that the web does not have."""
     name = normalize_encoding(charset.strip().lower()) if charset.isascii() else ""
     name = aliases.get(name, name)
     return name if name in CHARSETS else "utf_8"

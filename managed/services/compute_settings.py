@@ -1,4 +1,4 @@
-"""How staff get into each compute by SSH: what the account chose."""
+"""The account's settings of how staff log in to each compute by SSH."""
 
 import ipaddress
 from collections.abc import Sequence
@@ -19,10 +19,10 @@ ANY = ComputeSettings.ANY
 
 @transaction.atomic
 def update(actor: Actor, instance: Instance, changes: dict[str, Any]) -> None:
-    """Change what is given of ``access``, ``user``, ``ip`` and ``port``.
+    """Change those of ``access``, ``user``, ``ip`` and ``port`` that are in `changes`.
 
     Raises `Invalid` on ``ssh.ip`` where that is neither "any" nor an address of the compute. The compute is locked,
-    as for all that changes its addresses, so that it keeps the address while this is written.
+    as by all changes of its addresses, so that it keeps the address until the settings are written.
     """
     locked = lock(Instance.objects.filter(pk=instance.pk))
     if "ip" in changes:
@@ -38,7 +38,7 @@ def update(actor: Actor, instance: Instance, changes: dict[str, Any]) -> None:
 
 
 def reset(instance_ids: Sequence[int]) -> None:
-    """Back to the defaults: an address was taken off these computes, as the contract has it."""
+    """Reset these computes to the default settings, as the contract says: an address was removed from them."""
     ComputeSettings.objects.filter(instance__in=instance_ids).delete()
 
 
@@ -51,16 +51,16 @@ UPDATE managed_computesettings s SET ip = %(any)s, "user" = NULL, port = NULL
 
 
 def forget_lost(instance_ids: Sequence[int]) -> None:
-    """Where the chosen address went to another compute, any of those that are left will do.
+    """Reset address, user and port of these computes where another compute got the chosen address.
 
-    Whether staff may log in at all stays as it was: assigning an address off a compute does not change that.
+    `access` stays as it was: assigning an address to another compute does not change whether staff may log in.
     """
     with connection.cursor() as cursor:
         cursor.execute(_FORGET, {"any": ANY, "ids": list(instance_ids)})
 
 
 def _address(instance: Instance, wished: str) -> str:
-    """The address as the compute's row spells it."""
+    """The address `wished` as the compute's row spells it. Raises `Invalid` on ``ssh.ip`` where that has none."""
     if wished == ANY:
         return ANY
     own = [*instance.ipv4, *([instance.ipv6.partition("/")[0]] if instance.ipv6 else [])]

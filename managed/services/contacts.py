@@ -1,4 +1,4 @@
-"""Whom the account wants told."""
+"""The contacts of an account, who are notified when services fail."""
 
 from typing import Any
 
@@ -13,7 +13,7 @@ from managed.services.quotas import check_quota
 from managed.services.refs import contact_ref
 
 ACTION = "account_settings_update"
-"""What events about contacts, credentials and changes of services are: the contract's enum has nothing closer."""
+"""The action of events about contacts, credentials and changes of services: the contract's enum has none closer."""
 
 
 @transaction.atomic
@@ -27,10 +27,10 @@ def create(actor: Actor, values: dict[str, Any]) -> Contact:
 
 @transaction.atomic
 def update(actor: Actor, contact: Contact, changes: dict[str, Any]) -> Contact:
-    """Change what is given and differs, and return the contact as it is then.
+    """Change the values that differ, and return the changed contact.
 
-    Raises `Missing` where it was deleted meanwhile. What differs is seen on the locked row: of two who change it at
-    once the second does not take for its own what the first has just changed.
+    Raises `Missing` where the contact was deleted meanwhile. Differences are taken from the locked row: of two
+    concurrent requests the second does not report the first one's changes as its own.
     """
     locked = lock(Contact.objects.filter(pk=contact.pk))
     wanted = differing(locked, changes)
@@ -42,7 +42,7 @@ def update(actor: Actor, contact: Contact, changes: dict[str, Any]) -> Contact:
 
 @transaction.atomic
 def delete(actor: Actor, contact: Contact) -> None:
-    """Delete a contact, who is told of nothing any more. Raises `Missing` where another request was first."""
+    """Delete a contact, who gets no more notifications. Raises `Missing` where another request was first."""
     ref = contact_ref(contact)
     if not Contact.objects.filter(pk=contact.pk).delete()[0]:
         raise Missing

@@ -1,4 +1,4 @@
-"""Credentials that an account gives to staff: written by it, read by them, one by one and for a reason."""
+"""Credentials that an account gives to staff, who decrypt them one by one and for a reason."""
 
 from dataclasses import dataclass
 
@@ -20,7 +20,7 @@ from managed.services.refs import credential_ref
 
 @dataclass(frozen=True, slots=True)
 class Secret:
-    """What a credential holds. Never logged: its text shows neither."""
+    """Username and password of a credential. Never logged: the repr shows neither."""
 
     username: str
     password: str
@@ -31,7 +31,7 @@ class Secret:
 
 @transaction.atomic
 def create(actor: Actor, label: str, secret: Secret) -> Credential:
-    """Keep a credential, encrypted. Labels are unique on the account. Raises `Invalid` as `check_quota` does."""
+    """Store a credential, encrypted. Labels are unique on the account. Raises `Invalid` as `check_quota` does."""
     check_quota(actor, Credential)
     credential = Credential.objects.create(account_id=actor.account_id, label=label, encrypted=_encrypt(secret))
     record_event(actor, ACTION, credential_ref(credential), message=f"The credential {label} was added.")
@@ -40,9 +40,9 @@ def create(actor: Actor, label: str, secret: Secret) -> Credential:
 
 @transaction.atomic
 def rename(actor: Actor, credential: Credential, label: str) -> Credential:
-    """Change the label, which is for show alone, and return the credential as it is then.
+    """Change the label, which is for show alone, and return the changed credential.
 
-    Raises `Missing` where it was revoked meanwhile. What differs is seen on the locked row, as for contacts.
+    Raises `Missing` where it was revoked meanwhile. Differences are taken from the locked row, as for contacts.
     """
     locked = lock(Credential.objects.filter(pk=credential.pk))
     if locked.label != label:
@@ -53,10 +53,10 @@ def rename(actor: Actor, credential: Credential, label: str) -> Credential:
 
 @transaction.atomic
 def replace(actor: Actor, credential: Credential, password: str, username: str | None) -> None:
-    """Put another password in place of the old one, and another username where one is given.
+    """Replace the password, and the username where `username` is given.
 
-    The row is locked: of two who replace at once the second keeps the username that the first gave. Raises
-    `Invalid` on ``username`` where none is given, and no key opens the one that was kept.
+    The row is locked: of two concurrent requests the second keeps the username that the first gave. Raises
+    `Invalid` on ``username`` where none is given and no encryption key decrypts the stored one.
     """
     locked = lock(Credential.objects.filter(pk=credential.pk))
     locked.encrypted = _encrypt(Secret(_kept_username(locked) if username is None else username, password))
@@ -68,7 +68,7 @@ def replace(actor: Actor, credential: Credential, password: str, username: str |
 
 @transaction.atomic
 def revoke(actor: Actor, credential: Credential) -> None:
-    """Delete a credential: staff and services have it no more. Raises `Missing` where another request was first."""
+    """Delete a credential, for staff and services alike. Raises `Missing` where another request was first."""
     ref = credential_ref(credential)
     if not Credential.objects.filter(pk=credential.pk).delete()[0]:
         raise Missing
@@ -77,11 +77,11 @@ def revoke(actor: Actor, credential: Credential) -> None:
 
 @transaction.atomic
 def decrypt(actor: Actor, credential: Credential, reason: str, seen: int | None = None) -> Secret:
-    """What the credential holds, for a staff actor on the account.
+    """The credential's username and password, for a staff actor on the account.
 
-    Stamps `last_decrypted` and writes who read it and why, and an event that the account sees, all in the
-    transaction that this answers from. `seen` is as for `decryptions.record`. Raises `Invalid` as that does, and
-    where no key opens it; `Missing` when it was revoked.
+    Sets `last_decrypted`, and records the reader, the reason, and an event that the account sees, all in the
+    transaction that reads the secret. `seen` is as for `decryptions.record`. Raises `Invalid` as `record` does, and
+    where no encryption key decrypts the secret; `Missing` where the credential was revoked.
     """
     locked = lock(Credential.objects.filter(pk=credential.pk))
     reason = decryptions.record(actor, locked, locked.label, reason, seen)

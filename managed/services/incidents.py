@@ -1,8 +1,8 @@
-"""Incidents: the issue an account has while services of it fail, its ticket, and who is told.
+"""Incidents: the issue that an account has while its services fail, the issue's ticket, and mails to contacts.
 
-To be called in the transaction that changes the service, with the account locked first (`lock_account`): of an
-account one thing happens at a time, so that two services that fail at once share one issue, and the last of them
-to recover closes it.
+To be called in the transaction that changes the service, with the account locked first (`lock_account`), which
+serialises the changes of an account: two services that fail at once share one issue, and the last of them to
+recover closes it.
 """
 
 from django.db.models import Q, QuerySet
@@ -23,14 +23,14 @@ SUMMARY = 64
 
 
 def join(service: Service) -> Issue:
-    """Make a service that fails, for the reason in its `error`, part of the account's open issue.
+    """Make a service that fails, for the reason in its `error`, part of the account's open issue, which it returns.
 
-    Without one, it opens one with a ticket. The contacts of its consultation group are told either way.
+    If none is open, opens one with a ticket. The contacts of the consultation group are notified either way.
     """
     platform = Actor.platform(service.account_id)
     issue = Issue.objects.filter(account_id=service.account_id, closed=None).first()
     if issue is not None and not _is_open(issue):
-        _close(issue)  # somebody closed the ticket: what fails now is another incident
+        _close(issue)  # the ticket was closed: this failure is another incident
         issue = None
     if issue is None:
         issue = _open(platform, service)
@@ -44,9 +44,9 @@ def join(service: Service) -> Issue:
 
 
 def leave(service: Service, why: str) -> None:
-    """Take a service out of the issue it is part of, if it is; `why` is a sentence for the ticket.
+    """Take a service out of its issue, if it has one; `why` is a sentence for the ticket.
 
-    The last one closes the issue and its ticket.
+    The last service to leave closes the issue and its ticket.
     """
     issue = service.issue
     if issue is None:
@@ -64,8 +64,8 @@ def leave(service: Service, why: str) -> None:
 
 
 def recover(service: Service) -> None:
-    """Take a service that is up again out of its issue, and tell its contacts, who were told that it is down."""
-    ticket = service.issue.ticket if service.issue is not None else None  # staff deleted it
+    """Take a service that is up again out of its issue, and notify its contacts, who were told of the failure."""
+    ticket = service.issue.ticket if service.issue is not None else None  # staff deleted the issue
     leave(service, f"{service.label} is up again.")
     _mail_contacts(service, "managed_recovery", ticket)
 
@@ -84,13 +84,13 @@ def _add(platform: Actor, issue: Issue, service: Service) -> None:
 
 
 def _is_open(issue: Issue) -> bool:
-    """Whether the issue's ticket is open, and stays so until the end of the transaction."""
+    """Whether the issue's ticket is open; it is locked, and stays so until the end of the transaction."""
     issue.ticket = Ticket.objects.select_for_update(no_key=True).get(pk=issue.ticket_id)
     return issue.ticket.status != Ticket.Status.CLOSED
 
 
 def _close(issue: Issue) -> None:
-    """What still fails stays part of it: nobody is told anew, until it is up."""
+    """Close the issue. Failing services stay part of it: contacts get no new mail about them until they recover."""
     if issue.closed is None:
         issue.closed = now()
         issue.save(update_fields=["closed"])
@@ -101,14 +101,14 @@ def _sentence(service: Service) -> str:
 
 
 def contacts_of(service: Service) -> QuerySet[Contact]:
-    """The contacts of its consultation group; without one, those that are in no group."""
+    """The contacts of the service's consultation group; for a service without one, the contacts in no group."""
     group = service.consultation_group
     contacts = Contact.objects.filter(account_id=service.account_id)
     return contacts.filter(group=group) if group else contacts.filter(Q(group=None) | Q(group=""))
 
 
 def _mail_contacts(service: Service, template: str, ticket: Ticket | None) -> None:
-    """A mail to each contact of the service's group; where the group has none, to the account's own address."""
+    """Mail each contact of the service's group; where there is none, the account's own address."""
     addresses = set(contacts_of(service).values_list("email", flat=True)) or {service.account.email}
     for address in sorted(filter(None, addresses)):
         outbox.mail_to(address, template, {"service": service, "ticket": ticket})

@@ -17,21 +17,21 @@ from managed.services.contacts import ACTION
 from managed.services.refs import key_ref
 
 LABEL = "SSH key of managed"
-"""What decryptions of a key pair are listed under."""
+"""The label of a key pair's decryptions."""
 
 
 def public_key(actor: Actor) -> str:
-    """The public half of the account's key pair, which is made when it is first asked for: Ed25519."""
+    """The public key of the account's Ed25519 key pair, which the first request for it makes."""
     found = KeyPair.objects.filter(account_id=actor.account_id).values_list("public", flat=True).first()
     return found if found is not None else _make(actor)
 
 
 @transaction.atomic
 def decrypt(actor: Actor, pair: KeyPair, reason: str, seen: int | None = None) -> str:
-    """The private half, as a file of OpenSSH, for a staff actor on the account.
+    """The private key, as a file of OpenSSH, for a staff actor on the account.
 
-    Who read it and why, and an event that the account sees, are written in the transaction that this answers from.
-    `seen` is as for `decryptions.record`. Raises `Invalid` as that does, and where no key opens it.
+    The reader, the reason, and an event that the account sees are recorded in the transaction that reads the key.
+    `seen` is as for `decryptions.record`. Raises `Invalid` as `record` does, and where no encryption key fits.
     """
     locked = lock(KeyPair.objects.select_related("account").filter(pk=pair.pk))
     reason = decryptions.record(actor, locked, LABEL, reason, seen)
@@ -47,7 +47,7 @@ def decrypt(actor: Actor, pair: KeyPair, reason: str, seen: int | None = None) -
 
 @transaction.atomic
 def _make(actor: Actor) -> str:
-    """Of several who ask first at once, one makes the pair and the others get that one."""
+    """Make the pair if there is none, and return its public key: of concurrent requests one makes it for all."""
     account = lock_account(actor.account_id)
     pair = KeyPair.objects.filter(account=account).first()
     if pair is None:

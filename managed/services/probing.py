@@ -1,8 +1,8 @@
-"""The prober's queue and its books: which service is due, who holds it, and what a check means for its status.
+"""The prober's queue and its outcomes: due services, their leases, and the effect of a check on a service's status.
 
-A check is claimed by one conditional UPDATE, which takes a lease and advances the fence. What comes of it is
-written under that fence, so that of two who check the same service, because the first was slow or died, one
-counts. See docs/managed.md.
+A check is claimed by one conditional UPDATE, which takes a lease and advances the fence. Its outcome is settled
+under that fence: of two processes that check the same service, because the first was slow or died, one counts. See
+docs/managed.md.
 """
 
 from collections.abc import Iterable
@@ -23,25 +23,25 @@ from managed.services.incidents import join, recover
 from managed.services.refs import service_ref
 
 FAILURES = 2
-"""How many in a row make a problem."""
+"""Failed checks in a row that make a problem."""
 MARGIN = 30
 """Seconds of a lease beyond the timeout of the check, in which its outcome is written."""
 LATE = 2
-"""Intervals that no next check lies ahead. One that does was put there by a longer interval, or by a clock
-that was wrong."""
+"""Intervals that a next check lies ahead, at most. One further ahead was set under a longer interval, or by a wrong
+clock."""
 LONGEST_TIMEOUT = 255
-"""Seconds that a service may have to answer."""
+"""Seconds of a service's timeout, at most."""
 LONGEST_ERROR = 500
 PATIENCE = "5s"
-"""How long an account or a service is waited for that somebody else has locked. The outcomes of others wait too."""
+"""The lock timeout for an account or a service that another transaction has locked. Other outcomes wait as well."""
 GOLDEN = 0.6180339887498949
-"""Multiples of it lie apart in the unit interval, however many there are."""
+"""The golden ratio: any number of its multiples, modulo 1, are spread over the unit interval."""
 TASK = "managed.probe"
 
 
 @dataclass(frozen=True, slots=True)
 class Probe:
-    """One check that is to be made: what is claimed of a service. `private` is whether it has a region."""
+    """A claimed check: the columns of its service. `private` is whether the service has a region."""
 
     service_id: int
     account_id: int
@@ -56,7 +56,7 @@ class Probe:
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """What came of a check: `error` is a sentence for people, empty where the service is up."""
+    """The outcome of a check: `error` is a sentence for people, empty where the service is up."""
 
     milliseconds: float | None = None
     error: str = ""
@@ -90,11 +90,11 @@ RETURNING id, account_id, fence, statement_timestamp(), service_type, address, C
 
 
 def claim(most: int) -> list[Probe]:
-    """Claim up to `most` services that are due, those that have waited longest first, and those last whose next
-    check lies further ahead than any should.
+    """Claim up to `most` due services: first those that have waited longest, last those whose next check lies
+    further ahead than `LATE` allows.
 
-    No account has more than PROBE_SHARE checks under way, or a batch or two more where several claim at once: one
-    with thousands of services that hang would leave no room for those of others.
+    No account has more than PROBE_SHARE checks under way, or a batch or two more where several processes claim at
+    once: an account with thousands of hanging services would leave no capacity for others.
     """
     values = {
         "most": most, "margin": MARGIN, "share": settings.PROBE_SHARE,
@@ -113,7 +113,7 @@ UPDATE managed_service s SET {leases.GIVEN_BACK}
 
 
 def release(probes: Iterable[Probe]) -> None:
-    """Give back what was claimed and will not be checked: it is due at once, for anybody."""
+    """End the leases of claimed checks that will not be made: their services are due at once, for any process."""
     mine = list(probes)
     with connection.cursor() as cursor:
         cursor.execute(_RELEASE, {"ids": [p.service_id for p in mine], "fences": [p.fence for p in mine]})
@@ -127,8 +127,8 @@ SELECT mine.place FROM unnest(%(ids)s::bigint[], %(fences)s::bigint[]) WITH ORDI
 
 
 def superseded(probes: Iterable[Probe]) -> list[Probe]:
-    """Those of these whose outcome counts for nothing any more: the service was changed, disabled or deleted, or is
-    somebody else's by now. One query.
+    """The checks among `probes` whose outcome does not count any more: the service was changed, disabled, deleted,
+    or claimed by another process. One query.
     """
     mine = list(probes)
     if not mine:
@@ -141,11 +141,11 @@ def superseded(probes: Iterable[Probe]) -> list[Probe]:
 
 @transaction.atomic
 def settle(probe: Probe, outcome: Outcome) -> bool:
-    """Write what came of a check: the measurement, the service's status, its issue and its events, all or nothing.
+    """Write a check's outcome: the measurement, the service's status, its issue and its events, all or nothing.
 
-    False where it does not count any more: the service is gone, was changed, or somebody else holds it, the account
-    is suspended, or this was written before. Times are the database's. Raises `OperationalError` where somebody
-    keeps the account locked.
+    False where the outcome does not count any more: the service is gone, was changed, or was claimed by another
+    process, the account is suspended, or the outcome is already written. Times are the database's. Raises
+    `OperationalError` where another transaction keeps the account locked.
     """
     with connection.cursor() as cursor:
         cursor.execute(f"SET LOCAL lock_timeout = '{PATIENCE}'")
@@ -163,7 +163,7 @@ def settle(probe: Probe, outcome: Outcome) -> bool:
     locked.error = outcome.error[:LONGEST_ERROR]
     locked.checked_at, locked.lease_until = at, None
     locked.next_check_at = next_slot(locked.pk, probe.claimed, at)
-    # the conditional columns only: `updated` is when its owner last changed it
+    # these columns only: `updated` is when the account last changed the service
     locked.save(update_fields=["failures", "error", "checked_at", "lease_until", "next_check_at"])
     if outcome.up and before != Service.Status.OK:
         _rise(locked)
@@ -173,11 +173,11 @@ def settle(probe: Probe, outcome: Outcome) -> bool:
 
 
 def next_slot(service_id: int, claimed: datetime, at: datetime) -> datetime:
-    """When a service is to be checked next that was claimed at `claimed`, and settled `at`.
+    """The time of the next check of a service that was claimed at `claimed` and settled at `at`.
 
-    That is its own moment of each interval, so that all are spread over it. At least half an interval after the
-    claim, so that a first check, which waits for no slot, is not followed at once, and never in the past: what
-    takes longer than an interval stays in its slot too.
+    Each service has its own slot in each interval, so that all are spread over it. The next check comes at least
+    half an interval after the claim, since a first check waits for no slot, and never in the past: a service whose
+    check takes longer than an interval keeps its slot too.
     """
     interval = settings.PROBE_EVERY
     own = service_id * GOLDEN % 1 * interval
@@ -187,7 +187,7 @@ def next_slot(service_id: int, claimed: datetime, at: datetime) -> datetime:
 
 
 def _rise(service: Service) -> None:
-    """It is up, and was not, or not yet."""
+    """Mark a service as up that was not up before, or not checked yet."""
     if service.status == Service.Status.PROBLEM:
         recover(service)
     service.status = Service.Status.OK
@@ -218,11 +218,11 @@ ON CONFLICT (service_id, span, at) DO NOTHING
 
 
 def thin(at: datetime | None = None) -> None:
-    """Average the checks of each hour that is over at `at`, and delete what is kept no longer.
+    """Average the checks of each hour that is over at `at`, and delete measurements past their retention.
 
-    `at` is now, by the database's clock, unless given. May run as often as it likes: an hour that has its average
-    keeps it, and each service goes on where its averages end, however long ago that is. One that is being deleted
-    is left out, and who is about to delete one waits for its averages: they refer to it.
+    `at` is now, by the database's clock, unless given. May run any number of times: an hour that has its average
+    keeps it, and each service goes on where its averages end, however long ago that is. A service that is being
+    deleted is left out, and a later deletion waits for the averages, which refer to the service.
     """
     at = at or _clock()
     hour = (at - timedelta(minutes=5)).astimezone(UTC).replace(minute=0, second=0, microsecond=0)

@@ -1,4 +1,4 @@
-"""How much an account may have of what is watched, and of whom and what that needs."""
+"""The quotas of an account: services, contacts and credentials."""
 
 from django.conf import settings
 
@@ -11,10 +11,10 @@ SETTINGS = {Service: "MANAGED_SERVICES", Contact: "MANAGED_CONTACTS", Credential
 
 
 def check_quota(actor: Actor, model: type[Service | Contact | Credential]) -> None:
-    """Raise `Invalid` where the actor's account has as many as it may.
+    """Raise `Invalid` where the actor's account has used up its quota of `model`.
 
-    To be called in the transaction that adds one, before it locks anything: the account stays locked, so that of
-    two who add the last one the second counts the first's.
+    To be called in the transaction that adds a row, before it locks anything: the account stays locked, so that of
+    two requests that add the last row the second counts the first one's.
     """
     most = getattr(settings, SETTINGS[model])
     account = lock_account(actor.account_id)

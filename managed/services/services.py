@@ -1,4 +1,4 @@
-"""Services that are watched: made, changed, turned off and on, deleted. What the prober finds is in `probing`."""
+"""Watched services: create, change, disable, enable, delete. `probing` settles the outcomes of checks."""
 
 from dataclasses import dataclass, field
 from typing import Any
@@ -21,14 +21,14 @@ from managed.services.refs import service_ref
 from regions.models import Region
 
 TARGET = ("service_type", "address", "region_id")
-"""Columns that have to fit each other."""
+"""Columns whose values must fit each other."""
 WATCHED = (*TARGET, "body", "timeout")
-"""Columns whose change makes of a service another one to check: what was found of it does not count any more."""
+"""Columns whose change alters what is checked: earlier outcomes do not count any more."""
 
 
 @dataclass(frozen=True, slots=True)
 class ServiceSpec:
-    """What a client wants of a service: values of columns, and the ids of `credentials`, None to leave them."""
+    """A client's values for a service: those of columns, and the ids of `credentials`, None to leave them."""
 
     values: dict[str, Any] = field(default_factory=dict)
     credentials: list[int] | None = None
@@ -37,9 +37,9 @@ class ServiceSpec:
 def create(actor: Actor, spec: ServiceSpec) -> Service:
     """Add a service, which is pending until its first check, due at once.
 
-    Raises `Invalid` on ``address`` where the platform does not check it, on ``region`` where the address and it do
-    not fit, and on ``credentials`` that the account has not; without a field as `check_quota` does. Names are
-    looked up before the transaction.
+    Raises `Invalid` on ``address`` where the platform does not check that address, on ``region`` where region and
+    address do not fit, on ``credentials`` that the account does not have; without a field as `check_quota` does.
+    Names are looked up before the transaction.
     """
     service = Service(account_id=actor.account_id, **_checked(actor, {}, spec))
     with transaction.atomic():
@@ -51,17 +51,17 @@ def create(actor: Actor, spec: ServiceSpec) -> Service:
 
 
 def update(actor: Actor, service: Service, spec: ServiceSpec) -> None:
-    """Change what is given and differs. One that is to be checked otherwise than before is pending again.
+    """Change the values that differ. A change of a `WATCHED` column makes the service pending again.
 
-    Names are looked up before the transaction, and again where somebody changed the target meanwhile: what is
-    given of it has to fit what it is put beside.
+    Names are looked up before the transaction, and again where another request changed the target meanwhile: the
+    given columns of the target must fit the stored ones.
     """
     while (meanwhile := _update(actor, service, spec)) is not None:
         service = meanwhile
 
 
 def _update(actor: Actor, service: Service, spec: ServiceSpec) -> Service | None:
-    """None where it is done; else the service as it is now, with a target that nothing was held against."""
+    """None where the change is done; else the service as it is now, with a target that was not checked."""
     seen = {name: getattr(service, name) for name in TARGET}
     values = _checked(actor, seen, spec)
     with transaction.atomic():
@@ -84,13 +84,13 @@ def _update(actor: Actor, service: Service, spec: ServiceSpec) -> Service | None
 
 @transaction.atomic
 def disable(actor: Actor, service: Service) -> None:
-    """Stop the checks. Nothing happens where they are stopped already."""
+    """Stop the checks of a service. Does nothing where the service is disabled already."""
     locked = _lock_row(service)
     if locked.status == Service.Status.DISABLED:
         return
     leave(locked, f"{locked.label} is not watched any more.")
     locked.status, locked.failures = Service.Status.DISABLED, 0
-    # the fence: a check that is under way must not turn it on again
+    # advance the fence: a check that is under way must not enable the service again
     locked.fence, locked.lease_until = locked.fence + 1, None
     locked.save(update_fields=["status", "failures", "fence", "lease_until", "updated"])
     record_event(actor, ACTION, service_ref(locked), message=f"The service {locked.label} was disabled.")
@@ -98,7 +98,7 @@ def disable(actor: Actor, service: Service) -> None:
 
 @transaction.atomic
 def enable(actor: Actor, service: Service) -> None:
-    """Begin the checks again, the first at once. Nothing happens where it is enabled."""
+    """Start the checks of a service again, the first at once. Does nothing where the service is enabled already."""
     locked = _lock_row(service)
     if locked.status != Service.Status.DISABLED:
         return
@@ -110,17 +110,16 @@ def enable(actor: Actor, service: Service) -> None:
 def check_now(actor: Actor, service: Service) -> None:
     """Make the next check due at once, for staff.
 
-    Raises `Invalid` where there is none to wait for: it is under way, or neither the service nor its account is
-    watched.
+    Raises `Invalid` where a check is under way, the service is disabled, or its account is not watched.
     """
     locked = _lock_row(service)
     if locked.status == Service.Status.DISABLED:
         raise Invalid("It is disabled: enable it, and it is checked at once.")
     if not (locked.account.is_active and locked.account.managed):
         raise Invalid("Nothing of its account is checked: it is suspended, or managed is off.")
-    if Service.objects.filter(pk=locked.pk, lease_until__gt=Now()).exists():  # on the clock that leases go by
+    if Service.objects.filter(pk=locked.pk, lease_until__gt=Now()).exists():  # on the database's clock, as leases
         raise Invalid("It is being checked right now.")
-    # one that is late stays where it is among those that wait
+    # a late service keeps its place in the queue
     locked.next_check_at = Least("next_check_at", Now())
     locked.save(update_fields=["next_check_at"])
     record_event(actor, ACTION, service_ref(locked), message=f"A check of {locked.label} was asked for.")
@@ -128,7 +127,7 @@ def check_now(actor: Actor, service: Service) -> None:
 
 @transaction.atomic
 def delete(actor: Actor, service: Service) -> None:
-    """Delete a service with what was measured of it. Raises `Missing` where another request was first."""
+    """Delete a service with its measurements. Raises `Missing` where another request was first."""
     locked = _lock_row(service, to_delete=True)
     leave(locked, f"{locked.label} was deleted.")
     ref = service_ref(locked)
@@ -137,16 +136,16 @@ def delete(actor: Actor, service: Service) -> None:
 
 
 def _lock_row(service: Service, *, to_delete: bool = False) -> Service:
-    """The service, locked after its account. Raises `Missing` where it is gone.
+    """Lock the account, then the service, and return the service. Raises `Missing` where the service is gone.
 
-    Rows that name it, such as averages of its checks, are inserted meanwhile, unless it is locked `to_delete` it.
+    Other transactions may insert rows that refer to it, such as averages, unless it is locked `to_delete`.
     """
     lock_account(service.account_id)
     return lock(Service.objects.filter(pk=service.pk), to_delete=to_delete)
 
 
 def _restart(service: Service) -> None:
-    """As if it were new: pending, due at once, and a check that is under way counts for nothing."""
+    """Make the service like a new one: pending and due at once. The outcome of a check under way will not count."""
     service.status, service.failures, service.error = Service.Status.PENDING, 0, ""
     service.fence, service.lease_until, service.next_check_at = service.fence + 1, None, Now()
     columns = ("status", "failures", "error", "fence", "lease_until", "next_check_at", "updated")
@@ -162,7 +161,7 @@ def _set_credentials(service: Service, wanted: list[int] | None) -> bool:
 
 
 def _checked(actor: Actor, before: dict[str, Any], spec: ServiceSpec) -> dict[str, Any]:
-    """The values with the address as it is kept. Raises `Invalid` with all fields that are wrong at once."""
+    """The values of `spec`, with the address normalised. Raises `Invalid` with all wrong fields at once."""
     values, problems = dict(spec.values), Problems()
     if spec.credentials is not None and not _own(actor, spec.credentials):
         problems.add("credentials", "credentials is not valid")
@@ -190,7 +189,7 @@ def _own(actor: Actor, wanted: list[int]) -> bool:
 
 
 def _check_target(target: targets.Target, private: bool, problems: Problems) -> None:
-    """Refuse what will never be checked. A name that stands for nothing yet is taken: it may, some day."""
+    """Refuse a target that will never be checked. A name that does not resolve is accepted: it may, some day."""
     literal = target.literal
     try:
         addresses = [literal] if literal is not None else resolver.resolve(target.host)

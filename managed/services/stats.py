@@ -1,4 +1,4 @@
-"""What all computes of an account did together in the last day."""
+"""The statistics of the last day, summed over all computes of an account."""
 
 from datetime import datetime, timedelta
 

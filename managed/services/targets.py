@@ -1,4 +1,4 @@
-"""What a service's address says: what to connect to, and how."""
+"""Parses the address of a service into the target of its checks."""
 
 import ipaddress
 import re
@@ -19,7 +19,7 @@ _IN_BRACKETS = re.compile(r"\[[0-9A-Fa-f:.]+\](:[0-9]*)?")
 
 @dataclass(frozen=True, slots=True)
 class Target:
-    """Where a check goes. `url` is set for those of type url, and has no fragment."""
+    """The target of a check. `url` is set for services of type url, and has no fragment."""
 
     host: str
     port: int
@@ -35,17 +35,17 @@ class Target:
 
 
 def normalised(service_type: str, address: str) -> str:
-    """An address as it is kept: without a fragment. Raises `Invalid` on ``address``."""
+    """An address as it is stored: without a fragment. Raises `Invalid` on ``address``."""
     kept = parse(service_type, address).url or address.strip()
-    if len(kept) > MAX_ADDRESS_LENGTH:  # the one spelling of an IPv6 address may be longer than the given one
+    if len(kept) > MAX_ADDRESS_LENGTH:  # the canonical spelling of an IPv6 address may be longer than the given
         raise Invalid(f"address must be at most {MAX_ADDRESS_LENGTH} characters", "address")
     return kept
 
 
 def parse(service_type: str, address: str) -> Target:
-    """``https://host:port/path?query``, or for tcp ``tcp://host:port`` and ``host:port``.
+    """The target of ``https://host:port/path?query``, or for tcp of ``tcp://host:port`` and ``host:port``.
 
-    Raises `Invalid` on ``address``: names and passwords in it, which everybody would read, included.
+    Raises `Invalid` on ``address``, also for usernames and passwords in it, which everybody would read.
     """
     if service_type == Service.Type.URL:
         return of_url(address)
@@ -57,7 +57,7 @@ def parse(service_type: str, address: str) -> Target:
 
 
 def of_url(address: str) -> Target:
-    """The target of a URL, be it a service's or one that an answer redirects to. Raises `Invalid`."""
+    """The target of a URL, a service's own or that of a redirect. Raises `Invalid`."""
     split = _split(address)
     if split.scheme not in PORTS:
         raise Invalid("address must begin with http:// or https://", "address")
@@ -69,7 +69,7 @@ def of_url(address: str) -> Target:
 
 
 def _split(address: str) -> SplitResult:
-    # Python's parser drops tabs and line ends where others keep them: what is checked must be what is asked
+    # Python's parser drops tabs and line ends that others keep: the URL checked must be the URL requested
     if not address.isascii() or not address.isprintable() or " " in address.strip() or "\\" in address:
         raise Invalid(NOT_VALID, "address")
     try:
@@ -78,7 +78,7 @@ def _split(address: str) -> SplitResult:
         raise Invalid(NOT_VALID, "address") from None
     if "@" in split.netloc:
         raise Invalid("address must not hold a username or password: use credentials", "address")
-    # Python's parser overlooks what stands beside the brackets
+    # Python's parser ignores characters beside the brackets
     if ("[" in split.netloc or "]" in split.netloc) and not _IN_BRACKETS.fullmatch(split.netloc):
         raise Invalid(NOT_VALID, "address")
     return split
@@ -95,7 +95,7 @@ def _port(split: SplitResult) -> int | None:
 
 
 def _host(split: SplitResult) -> str:
-    """An address in its one spelling, or a name. Numbers of other spellings (``0x7f.1``) are no names."""
+    """The host: an address in its canonical spelling, or a name. Other spellings (``0x7f.1``) are no names."""
     host = split.hostname or ""
     try:
         return str(ipaddress.ip_address(host))
