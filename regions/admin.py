@@ -15,7 +15,7 @@ from regions.models import CAPABILITIES, Region
 
 
 class RegionForm(forms.ModelForm):
-    """Capabilities are chosen, not typed: one that is spelt otherwise would be offered to nobody."""
+    """A form in which capabilities are chosen, not typed: a misspelt one would be offered to nobody."""
 
     capabilities = forms.MultipleChoiceField(
         required=False,
@@ -29,7 +29,7 @@ class RegionForm(forms.ModelForm):
 
     def __init__(self, *args: Any, **kwargs: Any):
         super().__init__(*args, **kwargs)
-        # what an earlier release let staff type is offered too, so that saving the page does not take it away
+        # capabilities that staff typed in an earlier release are offered too, so that saving the page keeps them
         own = [name for name in self.instance.capabilities if name not in CAPABILITIES]
         field = cast(forms.MultipleChoiceField, self.fields["capabilities"])
         field.choices = [(name, name) for name in (*CAPABILITIES, *own)]
@@ -48,7 +48,7 @@ class RegionForm(forms.ModelForm):
 
 
 def _addresses(text: str, version: int) -> str:
-    """Comma-separated addresses in their usual form."""
+    """Comma-separated addresses, each in its canonical form."""
     found = []
     for each in filter(None, map(str.strip, text.split(","))):
         try:
@@ -74,7 +74,7 @@ class RegionPage(Page):
     )
 
     def has_delete_permission(self, request: HttpRequest, obj: Region | None = None) -> bool:
-        """Never: its pools would go with it, and clients know it by its name."""
+        """Never: the region's address pools would go with it, and clients know the region by its id."""
         return False
 
     @admin.display(description="Status")

@@ -17,13 +17,13 @@ CAPABILITIES = (
     "Object Storage",
     "Vlans",
 )
-"""All that a region can say it offers. Nobody creates anything by those that are not built yet: they are shown."""
+"""All capabilities that a region can list. Those that are not built yet are only shown."""
 
 
 class Region(models.Model):
     """A place where services are offered. Staff maintain the rows; clients only read them.
 
-    One that is `retired` takes nothing new. What is there goes on as ever, so clients still read of it.
+    A `retired` region accepts no new objects. Existing objects go on as before, so clients still see the region.
     """
 
     class Status(models.TextChoices):
@@ -48,7 +48,7 @@ class Region(models.Model):
         return self.id
 
     def refusal(self, capability: str | None = None) -> str | None:
-        """Why nothing new may come here that needs the capability, or None where it may."""
+        """The reason why the region accepts no new object that needs `capability`, or None where it does."""
         if self.retired:
             return RETIRED
         if capability is not None and capability not in self.capabilities:
