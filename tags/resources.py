@@ -1,7 +1,7 @@
-"""How each kind of entity is shown in the list of what carries a tag.
+"""The resource that shows each kind of entity in the list of a tag's objects.
 
-The kinds belong to apps to the right of this one, which register the resource of each when they start. It is named
-and not given, so that a start-up loads no API.
+The kinds belong to apps to the right of this one, which register the resource of each kind at start-up. They name
+the resource by its dotted path, so that a start-up loads no API.
 """
 
 from typing import Any
@@ -12,7 +12,7 @@ _resources: dict[str, str] = {}
 
 
 def show_with(kind: str, resource: str) -> None:
-    """Show entities of this kind with the resource of this dotted path. Raises `ValueError` where another does."""
+    """Show entities of this kind with the resource of this dotted path. Raises `ValueError` if it has another."""
     if _resources.setdefault(kind, resource) != resource:
         raise ValueError(f"{kind!r} is shown with {_resources[kind]} already")
 
@@ -23,5 +23,5 @@ def resource_of(kind: str) -> Any:
 
 
 def shown() -> tuple[str, ...]:
-    """The kinds that are shown, in order of registration."""
+    """The kinds that have a resource, in order of registration."""
     return tuple(_resources)

@@ -1,4 +1,4 @@
-"""Tags, and which entities carry them."""
+"""Tags, and the entities that carry them."""
 
 from django.db import models
 
@@ -6,7 +6,7 @@ from accounts.models import Account
 
 
 class Tag(models.Model):
-    """A label of an account, compared exactly. It lives on when its last object goes."""
+    """A label of an account, compared exactly. A tag outlives the last object that carries it."""
 
     account = models.ForeignKey(Account, on_delete=models.CASCADE, related_name="tags")
     label = models.CharField(max_length=50)

@@ -13,7 +13,7 @@ MIN_LABEL_LENGTH, MAX_LABEL_LENGTH = 3, 50
 
 
 class Tagged(Protocol):
-    """A row that keeps its tags' labels beside it."""
+    """A row that repeats the labels of its tags."""
 
     @property
     def pk(self) -> Any: ...
@@ -23,28 +23,28 @@ class Tagged(Protocol):
 
 
 def check_may_tag(actor: Actor) -> None:
-    """Adding or changing tags is for unrestricted users: raises `Denied`."""
+    """Raise `Denied` for restricted users, who may not add or change tags."""
     if actor.restricted:
         raise Denied
 
 
 def check_labels(labels: Iterable[str]) -> Iterator[tuple[int, str]]:
-    """The position and the reason of each label that is not 3..50 characters long."""
+    """Index and problem of each label that is not 3..50 characters long."""
     for index, label in enumerate(labels):
         if not MIN_LABEL_LENGTH <= len(label) <= MAX_LABEL_LENGTH:
             yield index, f"Tag must be {MIN_LABEL_LENGTH}-{MAX_LABEL_LENGTH} characters"
 
 
 def check_tags(actor: Actor, labels: Iterable[str], problems: Problems) -> None:
-    """Whether the actor may make these the tags of something that had others: every label that is wrong is added to
-    `problems`, as ``tags[0]``. Raises `Denied`, for restricted users, whatever the labels."""
+    """Check a change of an object's tags to `labels`: adds each wrong label to `problems`, as ``tags[0]``. Raises
+    `Denied` for restricted users, whatever the labels."""
     check_may_tag(actor)
     for index, reason in check_labels(labels):
         problems.add(f"tags[{index}]", reason)
 
 
 def differing_tags(labels: Iterable[str] | None, now: Sequence[str]) -> list[str] | None:
-    """The tags that are wanted, once each in their order; None where they are there `now`, or None is wanted."""
+    """`labels` without duplicates, in their order; None where they equal the tags `now`, or for None."""
     if labels is None:
         return None
     wanted = list(dict.fromkeys(labels))
@@ -52,8 +52,8 @@ def differing_tags(labels: Iterable[str] | None, now: Sequence[str]) -> list[str
 
 
 def retag(actor: Actor, entity_type: str, row: Tagged, labels: Iterable[str] | None) -> dict[str, list[str]]:
-    """Make these the tags of a row that is locked; returns what is to be written to the row: nothing where nothing
-    differs. Raises `Denied` for restricted users, and `Invalid` naming each label that is wrong.
+    """Set the tags of a locked row to `labels`; returns the columns that the caller must write to the row, none if
+    the tags do not differ. Raises `Denied` for restricted users, and `Invalid` naming each wrong label.
     """
     wanted = differing_tags(labels, row.tags)
     if wanted is None:
@@ -65,16 +65,16 @@ def retag(actor: Actor, entity_type: str, row: Tagged, labels: Iterable[str] | N
 
 
 def set_tags(account_id: int, entity_type: str, entity_id: int, labels: Sequence[str]) -> list[str]:
-    """Make these the tags of the entity, bringing new ones into being; returns them once each, in order.
+    """Set the tags of the entity, creating missing ones; returns the labels without duplicates, in order.
 
-    Labels are compared exactly. Two requests that bring the same tag into being do not hinder each other, and one
-    that deletes a tag waits for those that give it away.
+    Labels are compared exactly. Two requests that create the same tag do not hinder each other, and a request that
+    deletes a tag waits for those that put it on objects.
     """
     wanted = list(dict.fromkeys(labels))
     ids: list[int] = []
-    # once more where one of them was deleted after it was found to be there
+    # again where a tag was deleted after it was found to exist
     while len(ids) < len(wanted):
-        # Sorted: transactions that bring the same tags into being wait for each other in a line, not in a circle.
+        # Sorted: transactions that create the same tags wait for each other in a line, not in a circle.
         tags = [Tag(account_id=account_id, label=label) for label in sorted(wanted)]
         Tag.objects.bulk_create(tags, ignore_conflicts=True)
         ids = _lock_tags(account_id, wanted)
@@ -95,7 +95,7 @@ _LOCK = "SELECT id FROM tags_tag WHERE account_id = %s AND label = ANY(%s) ORDER
 
 
 def _lock_tags(account_id: int, labels: list[str]) -> list[int]:
-    """The ids of those tags there are, none of which can be deleted before the transaction ends."""
+    """Lock the account's tags with these labels against deletion until the transaction ends; returns their ids."""
     with connection.cursor() as cursor:
         cursor.execute(_LOCK, [account_id, labels])
         return [row[0] for row in cursor.fetchall()]

@@ -1,4 +1,4 @@
-"""Tags as such: made with objects that are to carry them, and taken off everything."""
+"""Create a tag together with the objects that carry it, and delete a tag from all objects."""
 
 from collections.abc import Iterable, Mapping
 from urllib.parse import quote
@@ -16,7 +16,7 @@ from tags.models import Tag, Tagging
 from tags.services import check_labels, check_may_tag
 
 TRIES = 5
-"""How often a deletion looks anew when objects are given the tag at the same moment."""
+"""How often a deletion starts again when objects get the tag at the same moment."""
 EXISTS = "This tag exists already."
 
 Entity = tuple[str, int]
@@ -24,7 +24,7 @@ Entity = tuple[str, int]
 
 
 class _Labels(Func):
-    """A function of PostgreSQL's that gives an array of labels from one, and a label."""
+    """A function of PostgreSQL that takes an array of labels and a label, and returns an array of labels."""
 
     output_field = ArrayField(CharField(max_length=50))
 
@@ -38,7 +38,7 @@ def create(actor: Actor, label: str, wanted: Mapping[str, Iterable[int]]) -> Tag
     """Make a tag and put it on objects: `wanted` has their ids by kind (``compute``).
 
     Everything or nothing. Raises `Denied` for restricted users, and `Invalid` on the label or on each field
-    (``computes``) that names an object which the account has not.
+    (``computes``) that names an object which the account does not have.
     """
     check_may_tag(actor)
     problems = Problems()
@@ -64,8 +64,9 @@ def create(actor: Actor, label: str, wanted: Mapping[str, Iterable[int]]) -> Tag
 def delete(actor: Actor, tag: Tag) -> None:
     """Delete a tag, from all that carry it. Raises `Denied` for restricted users, `Missing` where it is gone.
 
-    Whoever tags an object holds that first and the tag's row afterwards, and so does this. Objects that got the tag
-    in between are seen once the tag is locked, and then all is let go of and begun anew.
+    A request that tags an object locks the object first and the tag's row afterwards, and so does this function.
+    Objects that got the tag in between are seen once the tag is locked: then all locks are released, and the
+    deletion starts again. Raises `Busy` after `TRIES` attempts.
     """
     check_may_tag(actor)
     for _ in range(TRIES):
@@ -76,7 +77,7 @@ def delete(actor: Actor, tag: Tag) -> None:
 
 @transaction.atomic
 def _delete(actor: Actor, tag: Tag) -> bool:
-    """Whether it could be done; where it could not, nothing was."""
+    """Delete the tag, and return whether that succeeded; else nothing was changed."""
     carrying = _carrying(tag)
     locked = _lock_row(actor, carrying)
     if not Tag.objects.select_for_update().filter(pk=tag.pk).exists():
@@ -96,7 +97,7 @@ def _carrying(tag: Tag) -> set[Entity]:
 
 
 def _lock_row(actor: Actor, entities: Iterable[Entity]) -> set[Entity]:
-    """Lock those of the entities that are the account's, kind after kind and each in one order."""
+    """Lock the account's own objects among `entities`, kind after kind and each kind in key order; returns them."""
     locked = set()
     for kind, rows in _by_kind(entities):
         mine = rows.filter(account_id=actor.account_id).order_by("pk").select_for_update(no_key=True)
