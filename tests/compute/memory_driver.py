@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -19,7 +20,8 @@ from compute.drivers.base import (
     VolumeSpec,
 )
 
-ASKING = ("power", "disks", "powered_off")
+ASKING = ("power", "disks", "powered_off", "usage", "volume_size", "archive_size")
+"""The calls that have no effect."""
 FILES = 8
 """How many MB the files on a new disk need."""
 
@@ -277,6 +279,26 @@ class MemoryDriver:
 
     def powered_off(self, host: str) -> frozenset[str]:
         return frozenset(n for n, m in self.machines.items() if m["host"] == host and not m["on"])
+
+
+class CountingDriver:
+    """Hands each call on to a `MemoryDriver`, and has those that only ask counted and struck like the others.
+
+    It is for the worker under test: the tests themselves ask the driver behind it, which always answers.
+    """
+
+    def __init__(self, driver: MemoryDriver) -> None:
+        self._driver = driver
+
+    def __getattr__(self, name: str) -> Any:
+        call = getattr(self._driver, name)
+        return partial(self._ask, name, call) if name in ASKING else call
+
+    def _ask(self, name: str, call: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
+        number = self._driver._call(name)
+        answer = call(*args, **kwargs)
+        self._driver.after(number, name)
+        return answer
 
 
 def failing_at(

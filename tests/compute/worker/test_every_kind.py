@@ -15,7 +15,7 @@ from compute.machine_names import machine_name
 from compute.models import Instance, Job
 from compute.services.removal import remove
 from compute.worker import steps
-from tests.compute.memory_driver import MemoryDriver, dying_once_at, failing_at
+from tests.compute.memory_driver import CountingDriver, MemoryDriver, dying_once_at, failing_at
 from tests.compute.run_jobs import work
 from tests.compute.worker.scenarios import staged
 from tests.compute.worker.soundness import assert_sound
@@ -24,16 +24,21 @@ from tests.world import STRONG, World
 pytestmark = pytest.mark.django_db
 
 
-def each_effect(kind: str, world: World) -> Iterator[tuple[Job, MemoryDriver, int]]:
-    """The kind staged anew for each effect it has on the hypervisor: the job, its driver, the effect's number.
+def each_call(kind: str, world: World) -> Iterator[tuple[Job, MemoryDriver, int]]:
+    """The kind staged anew for each call it makes to the hypervisor: the job, its driver, the call's number.
 
-    How many there are is seen by letting a job run with no fault.
+    How many there are is seen by letting a job run with no fault. Calls that only ask count as well, those of the
+    last settle among them: a job has to go on after any.
     """
     rehearsal = MemoryDriver()
     job = staged(kind, world, rehearsal)
     first = len(rehearsal.calls)
-    work(job, rehearsal)
-    for offset in range(len(rehearsal.calls) - first):
+    work(job, CountingDriver(rehearsal))
+    calls = len(rehearsal.calls) - first
+    assert calls, (
+        f"{kind} calls the hypervisor nowhere, so nothing can be struck here: test its failures on its own"
+    )
+    for offset in range(calls):
         for instance in Instance.objects.all():
             remove(instance)
         Event.objects.all().delete()
@@ -57,12 +62,12 @@ def test_ends_well(kind, world, driver):
 
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("moment", ["before", "after"])
-def test_a_death_at_any_effect_changes_nothing_in_the_end(kind, moment, world):
-    for job, driver, call in each_effect(kind, world):
+def test_a_death_at_any_call_changes_nothing_in_the_end(kind, moment, world):
+    for job, driver, call in each_call(kind, world):
         instance_id = job.instance_id
         setattr(driver, moment, dying_once_at(call))
 
-        work(job, driver)
+        work(job, CountingDriver(driver))
 
         assert job.state == "done", job.error
         assert_sound(job, driver, instance_id)
@@ -75,18 +80,20 @@ def test_a_death_at_any_effect_changes_nothing_in_the_end(kind, moment, world):
     [DriverError("The host does not answer."), Refused("Not possible."), KeyError("bug")],
     ids=lambda error: type(error).__name__,
 )
-def test_a_lasting_failure_at_any_effect_leaves_nothing_behind(kind, moment, error, world, settings):
+def test_a_lasting_failure_at_any_call_leaves_nothing_behind(kind, moment, error, world, settings):
     """It outlasts all attempts. An undo that has to make the same call is tried until that succeeds again."""
-    for job, driver, call in each_effect(kind, world):
+    for job, driver, call in each_call(kind, world):
         instance_id = job.instance_id
         setattr(driver, moment, failing_at(call, error, times=settings.JOB_ATTEMPTS + 1))
 
-        work(job, driver)
+        work(job, CountingDriver(driver))
 
         assert_sound(job, driver, instance_id)
         if KINDS[kind].goal == driver.power(machine_name(instance_id)):
             assert job.state == "done", "what the driver confirms is not called a failure"
             continue
+        if job.state == "done" and isinstance(error, Refused) and driver.calls[call] == "power":
+            continue  # past the point of no return: the last settle asked again until it was answered
         assert job.state == "failed"
         failed = Event.objects.get(status="failed")
         assert failed.message
