@@ -3,12 +3,16 @@
 Where DATABASE_URL or REDIS_URL is unset the embedded service takes its place, in a state folder of
 the tests' own. With pytest-xdist the first process starts them and its workers inherit where they
 are; each worker has a database of its own (pytest-django) and a prefix of its own for keys in Redis.
+Two runs would destroy each other's databases, so each holds a lock on its state folder, and on the database's name.
 """
 
+import fcntl
+import hashlib
 import os
 import secrets
+import tempfile
 from collections.abc import Iterator
-from contextlib import ExitStack
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
 import pytest
@@ -44,6 +48,10 @@ def _start(config: pytest.Config, state: Path) -> None:
     from config.laptop.embedded import EmbeddedError, services
 
     stack = ExitStack()
+    # Callbacks run in reverse: the keys go while the server is there, and the locks are free when it has stopped.
+    config.add_cleanup(stack.close)
+    for path, what in locks(state):
+        stack.enter_context(alone(path, what))
     try:
         stack.enter_context(
             services(
@@ -55,9 +63,42 @@ def _start(config: pytest.Config, state: Path) -> None:
         )
     except EmbeddedError as error:
         raise pytest.UsageError(str(error)) from error
-    # Callbacks run in reverse: the keys go while the server is there.
-    config.add_cleanup(stack.close)
     stack.callback(_forget_keys)
+
+
+def locks(state: Path) -> Iterator[tuple[Path, str]]:
+    """The files that a run locks, and the names of what is then its own: its folder, and a database on a server.
+
+    Runs on one database from two machines are not told of each other.
+    """
+    from django.conf import settings
+
+    from config.environment import is_set
+
+    yield state / "tests.lock", str(state)
+    if is_set("DATABASE_URL"):
+        found = settings.DATABASES["default"]
+        place = f"{found['HOST']}:{found['PORT']}/{found['NAME']}"
+        digest = hashlib.sha256(place.encode()).hexdigest()[:16]
+        yield Path(tempfile.gettempdir()) / f"tests-{os.getuid()}-{digest}.lock", f"the database {found['NAME']}"
+
+
+@contextmanager
+def alone(path: Path, what: str) -> Iterator[None]:
+    """Lock the file for the length of the block. Raises `pytest.UsageError` while another process has it.
+
+    The lock is this process's: it ends with it, however it ends, and no process that a test starts has it.
+    """
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with path.open("a") as file:
+        try:
+            fcntl.lockf(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except (BlockingIOError, PermissionError):
+            raise pytest.UsageError(
+                f"Another run of the tests is on {what}: wait for it, or give this one services of its own: "
+                "make test STATE_DIR=/tmp/skerry-tests DATABASE_URL= REDIS_URL="
+            ) from None
+        yield
 
 
 def _forget_keys() -> None:
