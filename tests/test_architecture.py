@@ -4,6 +4,7 @@ import re
 from collections.abc import Callable, Iterable
 from pathlib import Path
 
+from tests.baselines import stale
 from tests.imports import APPS, BELOW, ENTRANCES, IMPORTS, REFERENCES, app_of, floor_of
 
 PAGE = Path(__file__).parents[1] / "docs" / "architecture.md"
@@ -67,7 +68,7 @@ def test_the_graphs_of_the_page_are_those_of_the_code(write_baselines):
     fresh = GRAPH.sub(lambda match: match[1] + drawn(match[2]) + match[3], text)
     if write_baselines:
         PAGE.write_text(fresh)
-    assert PAGE.read_text() == fresh, "docs/architecture.md is stale: run with --write-baselines"
+    assert PAGE.read_text() == fresh, stale("docs/architecture.md")
 
 
 def test_none_of_them_has_a_circle():

@@ -8,6 +8,7 @@ import pytest
 from accounts.models import Event
 from compute.models import Instance
 from config.api import access
+from tests.baselines import stale
 from tests.config.api.routes import Route, routes
 from tests.policy import CALLERS, OBJECTS, Scene, scene_of, status
 
@@ -36,6 +37,15 @@ def line_of(route: Route, answered: dict[str, int]) -> str:
     return f"{route!s:{WIDTH}}  {cells}".rstrip()
 
 
+def assert_works(route: Route, answered: dict[str, int]) -> None:
+    """Hold that the call is a good one: what others are answered says something only then."""
+    key = f"{route.method.upper()} {route.documented}"
+    assert answered["owner"] in (200, 204), (
+        f'the owner is answered {answered["owner"]}: add BODIES["{key}"], with which it works, in tests/policy.py; '
+        f'or BEFORE["{key}"], if something has to be there first'
+    )
+
+
 def heading() -> str:
     callers = "".join(f"{name:7}{about}\n" for name, about in CALLERS.items())
     names = " " * (WIDTH + 2) + "".join(f"{name:<7}" for name in CALLERS)
@@ -52,11 +62,13 @@ def written() -> dict[str, str]:
 def test_the_table_has_every_operation_and_no_other(scene, write_baselines):
     """What stands in each line is held against the calls below, where all cores share them."""
     if write_baselines:
-        lines = [line_of(route, outcomes(route, scene)) for route in ROUTES]
-        TABLE.write_text(heading() + "\n".join(lines) + "\n")
+        answered = {route: outcomes(route, scene) for route in ROUTES}
+        for route in ROUTES:
+            assert_works(route, answered[route])
+        TABLE.write_text(heading() + "".join(line_of(route, answered[route]) + "\n" for route in ROUTES))
         written.cache_clear()
     assert TABLE.read_text().startswith(heading())
-    assert list(written()) == [str(route) for route in ROUTES], "run with --write-baselines"
+    assert list(written()) == [str(route) for route in ROUTES], stale(TABLE.name)
 
 
 @pytest.mark.parametrize("route", ROUTES, ids=str)
@@ -64,10 +76,9 @@ def test_every_answer_follows_from_what_the_endpoint_declares(route: Route, scen
     before = list(Instance.objects.values()), Event.objects.count()
     answered = outcomes(route, scene)
     assert (list(Instance.objects.values()), Event.objects.count()) == before, "the calls left something behind"
-    stale = written().get(str(route)) != line_of(route, answered)
-    assert write_baselines or not stale, f"{TABLE.name}: run with --write-baselines"
+    assert_works(route, answered)
+    assert write_baselines or written().get(str(route)) == line_of(route, answered), stale(TABLE.name)
     scope, grant = route.scope, route.grant
-    assert answered["owner"] in (200, 204), "give it a body in tests/policy.py with which it works"
     if not scope.token:
         # what is public; one that the path names here is not, and only those with a grant find it
         owned = route.parameters and grant != access.ANYONE

@@ -1,6 +1,6 @@
 """The statements that run all the time are served by the indexes that were made for them.
 
-``pytest tests/sql --write-baselines`` writes `plans.txt` anew.
+``make test ARGS="tests/sql --write-baselines"`` writes `plans.txt` anew.
 """
 
 from collections.abc import Callable

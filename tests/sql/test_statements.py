@@ -1,6 +1,6 @@
 """SQL that is written by hand is in git as it runs, so that a change of it shows as a diff.
 
-``pytest tests/sql --write-baselines`` writes `statements.sql` anew.
+``make test ARGS="tests/sql --write-baselines"`` writes `statements.sql` anew.
 """
 
 import ast

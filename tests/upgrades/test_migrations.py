@@ -7,6 +7,8 @@ import pytest
 from django.apps import apps
 from django_migration_linter import MigrationLinter
 
+from tests.baselines import stale
+
 ROOT = Path(__file__).parents[2]
 FROZEN = Path(__file__).with_name("frozen.txt")
 BEFORE = {
@@ -41,7 +43,7 @@ def test_what_has_landed_is_never_edited_again(write_baselines):
     assert edited == [], "databases have had these: write another migration (docs/decisions/migrations.md)"
     if write_baselines:
         FROZEN.write_text("".join(f"{digest}  {path}\n" for path, digest in found.items()))
-    assert recorded() == found, "new migrations: run with --write-baselines"
+    assert recorded() == found, f"new migrations: {stale(FROZEN.name)}"
 
 
 def faults(app: str, name: str, capsys) -> str:
