@@ -8,7 +8,7 @@ import io
 from collections.abc import Callable
 from datetime import UTC, datetime
 
-from compute.jobs.data import BootData
+from compute.jobs.data import BootData, JobData
 from compute.jobs.definition import KINDS
 from compute.jobs.queue import enqueue
 from compute.models import Backup, Config, Disk, Host, Image, Instance, InstanceType, Job, Volume
@@ -311,6 +311,10 @@ def staged(kind: str, world: World, driver: MemoryDriver) -> Job:
     """A job of this kind, at its first step."""
     if kind in STAGES:
         return STAGES[kind](world, driver)
+    carries = KINDS[kind].data
+    assert carries in (JobData, BootData), (
+        f"{kind} carries {carries.__name__}: add a stage to STAGES in tests/compute/worker/scenarios.py"
+    )
     instance = deployed(world, driver, running="running" in KINDS[kind].starts_from)
-    data = BootData(config_id=instance.configs.get().pk) if KINDS[kind].data is BootData else None
+    data = BootData(config_id=instance.configs.get().pk) if carries is BootData else None
     return enqueue(kind, instance, world.actor, data=data)
