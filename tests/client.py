@@ -89,7 +89,12 @@ def check(method: str, path: str, response) -> None:
         assert body["errors"]
         return
     if method in ("GET", "POST", "PUT", "DELETE"):
-        answer_of(method, path).validate(body)
+        try:
+            answer_of(method, path).validate(body)
+        except jsonschema.ValidationError as error:
+            if any(each.validator_value == "date-time" for each in (error, *(error.context or ()))):
+                error.add_note("Times are naive and in UTC (config/api/responses.py).")
+            raise
 
 
 def documented(method: str, path: str) -> dict[str, Any]:
@@ -108,7 +113,7 @@ def template_of(method: str, path: str) -> str:
     for template, pattern in _paths():
         if pattern.fullmatch(path) and method.lower() in document()["paths"][template]:
             return template
-    raise AssertionError(f"{method} {path} answers, but is not in {DOCUMENT.name}")
+    raise AssertionError(f"{method} {path} answers, but is not in {DOCUMENT.name}: run `make openapi`")
 
 
 @cache
