@@ -8,6 +8,13 @@ BIN := $(VENV)/bin
 INSTALL = $(BIN)/python config/bootstrap/install.py
 LOCK = $(BIN)/uv pip compile --universal --python-version 3.11 --generate-hashes --no-annotate --no-header --quiet
 GENERATED_OPENAPI = docs/openapi.yaml
+BASELINES = \
+	tests/config/api/test_guards.py::test_who_may_do_what_is_as_written_down \
+	tests/config/api/test_guards.py::test_every_list_costs_the_queries_written_down \
+	tests/test_policy.py::test_the_table_has_every_operation_and_no_other \
+	tests/compute/worker/test_states.py::test_every_cell_is_as_written_down \
+	tests/test_architecture.py::test_the_graphs_of_the_page_are_those_of_the_code \
+	tests/upgrades/test_migrations.py::test_what_has_landed_is_never_edited_again
 
 # An environment whose Python has gone (an upgrade of the system) is made anew.
 ifeq ($(shell $(BIN)/python -c "" 2>/dev/null && echo works),)
@@ -23,7 +30,7 @@ changed = $(shell cmp -s $(1) $(2) || echo FORCE)
 export PYTHONDONTWRITEBYTECODE :=
 
 .DEFAULT_GOAL := help
-.PHONY: help install serve test test-slow test-all lint types bench lock openapi clean FORCE
+.PHONY: help install serve test test-slow test-all lint types bench lock openapi baselines clean FORCE
 .DELETE_ON_ERROR:
 
 help:
@@ -36,6 +43,7 @@ help:
 	@echo "make types     mypy"
 	@echo "make bench     compare the API's speed with that of a bare server (ARGS=--quick for a look)"
 	@echo "make openapi   write $(GENERATED_OPENAPI) from the code"
+	@echo "make baselines write the files that guards compare with, $(GENERATED_OPENAPI) too: under a minute, then read the diff"
 	@echo "make lock      resolve the dependencies of pyproject.toml into the lock files (ARGS=--upgrade for newer ones)"
 	@echo "make clean     remove the environment and caches (your data in .state stays)"
 	@echo
@@ -67,6 +75,10 @@ bench: $(VENV)/.installed-dev
 
 openapi: $(VENV)/.installed
 	$(BIN)/python manage.py spectacular --file $(GENERATED_OPENAPI) --validate --fail-on-warn
+
+# The tests that write, of those that compare: docs/architecture.md names their files.
+baselines: openapi $(VENV)/.installed-dev
+	@exec $(BIN)/python -m pytest -q --write-baselines $(BASELINES)
 
 # Tests run with the widest; the others have its versions, so that what was tested is what is served.
 lock: $(VENV)/.installed-dev
