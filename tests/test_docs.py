@@ -1,7 +1,11 @@
 """What the pages name is there, and what is there they name."""
 
+import ast
+import builtins
 import re
 import subprocess
+from collections.abc import Iterator
+from importlib import import_module
 from pathlib import Path
 
 import pytest
@@ -13,6 +17,7 @@ DOCS = ROOT / "docs"
 LINK = re.compile(r"\]\(([^)#:]*)(?:#([^):]*))?\)")
 FILE = re.compile(r"`((?:accounts|compute|config|docs|managed|regions|tags|tests)/[\w/.]+)`")
 BASH = re.compile(r"^ *```bash\n(.*?)^ *```", re.MULTILINE | re.DOTALL)
+PYTHON = re.compile(r"^```python\n(.*?)^```", re.MULTILINE | re.DOTALL)
 VARIABLE = re.compile(r'env\.\w+\(\s*"([A-Z_0-9]+)"')
 
 
@@ -37,6 +42,43 @@ def test_what_is_to_be_typed_is_shell(page):
     for block in BASH.findall(page.read_text()):
         done = subprocess.run(["bash", "-n"], input=block, text=True, capture_output=True)
         assert not done.stderr, block
+
+
+def named_in(tree: ast.AST) -> set[str]:
+    """The names that a block defines or imports. Methods count: an action is called as the service that it calls."""
+    names = set()
+    for node in ast.walk(tree):
+        if isinstance(node, ast.FunctionDef | ast.ClassDef):
+            names.add(node.name)
+        elif isinstance(node, ast.alias):
+            names.add((node.asname or node.name).partition(".")[0])
+        elif isinstance(node, ast.arg):
+            names.add(node.arg)
+        elif isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):
+            names.add(node.id)
+    return names
+
+
+def imported_by(tree: ast.AST) -> Iterator[tuple[str, str]]:
+    """The modules that a block imports, each with a name that it takes from there, or an empty one."""
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Import):
+            yield from ((alias.name, "") for alias in node.names)
+        elif isinstance(node, ast.ImportFrom):
+            yield from ((node.module or "", alias.name) for alias in node.names)
+
+
+@pytest.mark.parametrize("page", [name for name, page in PAGES.items() if PYTHON.search(page.read_text())])
+def test_python_on_a_page_imports_what_is_there_and_calls_what_it_has(page):
+    trees = [ast.parse(block) for block in PYTHON.findall(PAGES[page].read_text())]
+    for module, name in (each for tree in trees for each in imported_by(tree)):
+        found = import_module(module)
+        assert not name or hasattr(found, name), f"{page}: there is no {name} in {module}"
+    known = set(dir(builtins)).union(*map(named_in, trees))
+    nodes = [node for tree in trees for node in ast.walk(tree) if isinstance(node, ast.Call)]
+    called = {node.func.id for node in nodes if isinstance(node.func, ast.Name)}
+    unknown = sorted(called - known)
+    assert not unknown, f"{page}: no block of it imports or defines {', '.join(unknown)}"
 
 
 def test_the_index_has_every_page():
