@@ -45,7 +45,7 @@ def test_what_is_to_be_typed_is_shell(page):
 
 
 def named_in(tree: ast.AST) -> set[str]:
-    """The names that a block defines or imports. Methods count: an action is called as the service that it calls."""
+    """The names that a block defines or imports. Methods count: actions are named as their services."""
     names = set()
     for node in ast.walk(tree):
         if isinstance(node, ast.FunctionDef | ast.ClassDef):
