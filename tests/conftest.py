@@ -5,6 +5,7 @@ account; staff belong to none.
 """
 
 import itertools
+import signal
 from collections.abc import Callable
 
 import hypothesis
@@ -29,6 +30,12 @@ hypothesis.settings.register_profile(
     suppress_health_check=[hypothesis.HealthCheck.too_slow, hypothesis.HealthCheck.function_scoped_fixture],
 )
 hypothesis.settings.load_profile("busy")
+
+
+# Whoever is started in the background of a script ignores Ctrl-C, and so would every program that tests start.
+for _number in (signal.SIGINT, signal.SIGQUIT):
+    if signal.getsignal(_number) is signal.SIG_IGN:
+        signal.signal(_number, signal.default_int_handler if _number == signal.SIGINT else signal.SIG_DFL)
 
 
 def pytest_addoption(parser) -> None:
