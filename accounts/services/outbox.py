@@ -19,6 +19,7 @@ from django.utils.module_loading import import_string
 
 from accounts.models import Message, User
 from config.db import leases
+from config.db.rows import columns_of
 from config.encryption import decrypt_json, encrypt_json
 from config.errors import Missing
 from config.notify import notify
@@ -113,7 +114,7 @@ def send_due() -> int:
 
 # Not ``*``: its result changes with each column that a migration adds, and PostgreSQL then refuses the statement
 # that workers of the release before have prepared.
-_COLUMNS = ", ".join(field.attname for field in Message._meta.concrete_fields)
+_COLUMNS = ", ".join(columns_of(Message))
 _FIRST_DUE = f"""
 SELECT id FROM accounts_message
  WHERE NOT given_up AND {leases.FREE}

@@ -17,8 +17,9 @@ from psycopg.types.json import Jsonb
 
 from compute.models import Job
 from config.db import leases
+from config.db.rows import columns_of
 
-_COLUMNS = [field.attname for field in Job._meta.concrete_fields]
+_COLUMNS = columns_of(Job)
 # Not ``*``: its result changes with each column that a migration adds, and PostgreSQL then refuses the statements
 # that workers of the release before have prepared.
 _JOB = ", ".join(f"compute_job.{name}" for name in _COLUMNS)

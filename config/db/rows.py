@@ -1,6 +1,7 @@
 """Changing a row that others may be changing at the same moment: lock it, find the differences, write those."""
 
 from collections.abc import Collection, Mapping
+from functools import cache
 from typing import Any, TypeVar
 
 from django.core.exceptions import ValidationError
@@ -21,6 +22,12 @@ def lock(rows: QuerySet[M], *, to_delete: bool = False) -> M:
     if locked is None:
         raise Missing
     return locked
+
+
+@cache
+def columns_of(model: type[Model]) -> tuple[str, ...]:
+    """The columns of a model's table, in the order in which `Model.from_db` takes their values."""
+    return tuple(field.attname for field in model._meta.concrete_fields)
 
 
 def differing(row: Model, values: Mapping[str, Any]) -> dict[str, Any]:

@@ -12,6 +12,7 @@ from django.db import connection, transaction
 from django.db.models import F
 
 from compute.models import Host, Instance, InstanceType, Reservation
+from config.db.rows import columns_of
 from config.errors import Invalid
 
 RESOURCES = ("memory", "vcpus", "disk")
@@ -74,7 +75,7 @@ def place(
     for wanted, order, others in ((_ANSWERS, _FREEST, "SKIP LOCKED"), (_ANSWERS, "id", ""), (_ANY, "id", "")):
         row = _take(asked, wanted, order, others)
         if row is not None:
-            return Host.from_db(connection.alias, _columns(), row)
+            return Host.from_db(connection.alias, columns_of(Host), row)
         # A host that another placement filled before we had its row stays locked by us. A transaction that waits
         # for hosts must lock them in the order of their keys, as all do, and so must begin without any.
         transaction.savepoint_rollback(before)
@@ -90,12 +91,7 @@ def _take(asked: dict[str, Any], wanted: str, order: str, others: str) -> tuple[
 @cache
 def _statement(wanted: str, order: str, others: str) -> str:
     fits = FITS.format(**{name: f"%({name})s" for name in RESOURCES})
-    return _PLACE.format(wanted=wanted, fits=fits, order=order, others=others, columns=", ".join(_columns()))
-
-
-@cache
-def _columns() -> tuple[str, ...]:
-    return tuple(field.attname for field in Host._meta.concrete_fields)
+    return _PLACE.format(wanted=wanted, fits=fits, order=order, others=others, columns=", ".join(columns_of(Host)))
 
 
 def grow(instance: Instance, plan: InstanceType) -> bool:

@@ -7,12 +7,12 @@ from functools import cache
 from typing import Any
 
 from django.db import connection
-from django.db.models import Model
 
 from accounts.actors import Actor
 from accounts.models import Account
 from compute.models import Host, Image, InstanceType
 from compute.services.hosts.placement import FITS
+from config.db.rows import columns_of
 from config.db.statements import Param, Statement, SymbolicActor, bindings
 from regions.models import Region
 
@@ -52,7 +52,7 @@ def _statement(restricted: bool) -> str:
     """The SQL, with the columns that the models have."""
     columns = ", ".join(
         f"{alias}.{column}" for alias, model in (("t", InstanceType), ("r", Region), ("i", Image))
-        for column in _columns(model)
+        for column in columns_of(model)
     )  # fmt: skip
     fits = FITS.format(memory="t.memory", vcpus="t.vcpus", disk="t.disk")
     image, _ = _visible_image(restricted)
@@ -79,7 +79,7 @@ def _visible_image(restricted: bool) -> tuple[str, Mapping[str, Any]]:
     """
     anybody: Any = SymbolicActor(restricted)
     images = Image.objects.visible_to(anybody).filter(pk=Param("image"))
-    statement = Statement.of(images.order_by().values_list(*_columns(Image)))
+    statement = Statement.of(images.order_by().values_list(*columns_of(Image)))
     assert statement.sql is not None  # noqa: S101 - only without a condition that can hold
     constants: dict[str, Any] = {}
     names = []
@@ -91,13 +91,8 @@ def _visible_image(restricted: bool) -> tuple[str, Mapping[str, Any]]:
     return re.sub("%s", lambda _: f"%({next(left)})s", statement.sql), constants
 
 
-@cache
-def _columns(model: type[Model]) -> tuple[str, ...]:
-    return tuple(field.attname for field in model._meta.concrete_fields)
-
-
 def _take(model: Any, row: tuple) -> tuple[Any, tuple]:
     """Split the model's columns off the row: the object they make, or None, and what is left."""
-    columns = _columns(model)
+    columns = columns_of(model)
     mine, rest = row[: len(columns)], row[len(columns) :]
     return (None if mine[0] is None else model.from_db("default", columns, mine)), rest
