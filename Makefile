@@ -10,6 +10,7 @@ LOCK = $(BIN)/uv pip compile --universal --python-version 3.11 --generate-hashes
 GENERATED_OPENAPI = docs/openapi.yaml
 BASELINES = \
 	tests/config/api/test_guards.py::test_who_may_do_what_is_as_written_down \
+	tests/config/api/test_examples.py::test_every_operation_has_its_examples \
 	tests/config/api/test_guards.py::test_every_list_costs_the_queries_written_down \
 	tests/test_policy.py::test_the_table_has_every_operation_and_no_other \
 	tests/compute/worker/test_states.py::test_every_cell_is_as_written_down \
@@ -30,7 +31,7 @@ changed = $(shell cmp -s $(1) $(2) || echo FORCE)
 export PYTHONDONTWRITEBYTECODE :=
 
 .DEFAULT_GOAL := help
-.PHONY: help install serve test test-slow test-all lint types bench lock openapi baselines clean FORCE
+.PHONY: help clients install serve test test-slow test-all lint types bench lock openapi baselines clean FORCE
 .DELETE_ON_ERROR:
 
 help:
@@ -42,6 +43,7 @@ help:
 	@echo "make lint      ruff: rules and format"
 	@echo "make types     mypy"
 	@echo "make bench     compare the API's speed with that of a bare server (ARGS=--quick for a look)"
+	@echo "make clients   install the linters and generators of clients that tests use, with npm"
 	@echo "make openapi   write $(GENERATED_OPENAPI) from the code"
 	@echo "make baselines write the files that guards compare with, $(GENERATED_OPENAPI) too: under a minute, then read the diff"
 	@echo "make lock      resolve the dependencies of pyproject.toml into the lock files (ARGS=--upgrade for newer ones)"
@@ -73,12 +75,17 @@ types: $(VENV)/.installed-dev
 bench: $(VENV)/.installed-dev
 	@exec $(BIN)/python -m tests.bench $(ARGS)
 
+clients:
+	npm ci --prefix tests/clients
+
 openapi: $(VENV)/.installed
 	$(BIN)/python manage.py spectacular --file $(GENERATED_OPENAPI) --validate --fail-on-warn
 
-# The tests that write, of those that compare: docs/architecture.md names their files.
+# The tests that write, of those that compare: docs/architecture.md names their files. They hold answers against the
+# document, which shows the examples that one of them writes: so it is written before and after.
 baselines: openapi $(VENV)/.installed-dev
-	@exec $(BIN)/python -m pytest -q --write-baselines $(BASELINES)
+	@$(BIN)/python -m pytest -q --write-baselines $(BASELINES)
+	@$(MAKE) --no-print-directory openapi
 
 # Tests run with the widest; the others have its versions, so that what was tested is what is served.
 lock: $(VENV)/.installed-dev

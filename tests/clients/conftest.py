@@ -1,0 +1,68 @@
+"""Programs that read the OpenAPI document, and a live server for the clients that they generate."""
+
+import os
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.client import DOCUMENT
+from tests.running import running
+from tests.tours.server import LiveServer
+
+HERE = Path(__file__).parent
+BIN = HERE / "node_modules" / ".bin"
+QUIET = {"REDOCLY_TELEMETRY": "off", "REDOCLY_SUPPRESS_UPDATE_NOTICE": "true", "NO_COLOR": "1"}
+
+Run = Callable[..., subprocess.CompletedProcess[str]]
+
+
+def run(*command: object, **env: str) -> subprocess.CompletedProcess[str]:
+    """Run a command to its end. Both of its outputs are in `stdout`."""
+    path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
+    return subprocess.run(
+        [str(word) for word in command],
+        cwd=HERE,
+        env={**os.environ, **QUIET, "PATH": path, **env},
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+    )
+
+
+@pytest.fixture(scope="session")
+def node() -> Run:
+    """Runs a program that `make clients` has installed."""
+    if not BIN.exists():
+        pytest.skip("the packages of tests/clients are not there: make clients, which needs Node 20 and npm")
+
+    def start(program: str, *arguments: object, **env: str) -> subprocess.CompletedProcess[str]:
+        return run(BIN / program, *arguments, **env)
+
+    return start
+
+
+@pytest.fixture(scope="session")
+def python_client(tmp_path_factory) -> tuple[Path, str]:
+    """The folder of the generated Python client, and what the generator said."""
+    folder = tmp_path_factory.mktemp("python") / "client"
+    done = run("openapi-python-client", "generate", "--path", DOCUMENT, "--output-path", folder)
+    assert done.returncode == 0, done.stdout
+    return folder, done.stdout
+
+
+@pytest.fixture(scope="session")
+def typescript_client(tmp_path_factory, node) -> tuple[Path, str]:
+    """The folder with the generated TypeScript client in `generated`, and what the generator said."""
+    folder = tmp_path_factory.mktemp("typescript")
+    done = node("openapi-ts", "-i", DOCUMENT, "-o", folder / "generated")
+    assert done.returncode == 0, done.stdout
+    return folder, done.stdout
+
+
+@pytest.fixture(scope="package")
+def server(tmp_path_factory) -> Iterator[LiveServer]:
+    with running(LiveServer(tmp_path_factory.mktemp("live"))) as server:
+        yield server

@@ -1,0 +1,69 @@
+"""Generators of clients take the OpenAPI document without options, and without a warning but for a picture."""
+
+import re
+import shutil
+
+import pytest
+
+from tests.client import DOCUMENT
+from tests.clients.conftest import HERE, run
+from tests.tours.pages import ROOT
+
+pytestmark = pytest.mark.clients
+
+THUMBNAIL = "/v4/account/oauth-clients/{id}/thumbnail"
+COMPILER = (
+    "--strict", "--skipLibCheck", "--target", "es2022", "--lib", "es2022,dom,dom.iterable", "--module", "commonjs",
+    "--moduleResolution", "node10", "--ignoreDeprecations", "5.0",
+)  # fmt: skip
+
+
+def test_the_python_client_lacks_the_thumbnail_alone(python_client):
+    _, said = python_client
+    warned = re.findall(r"WARNING parsing (\w+ \S+)", said)
+    assert warned == [f"GET {THUMBNAIL}", f"PUT {THUMBNAIL}"], said
+
+
+def test_the_typescript_client_lacks_nothing(typescript_client):
+    _, said = typescript_client
+    assert not re.search(r"warn|error", said, re.IGNORECASE), said
+
+
+def test_the_types_are_those_of_the_document(node, tmp_path):
+    done = node("openapi-typescript", DOCUMENT, "--output", tmp_path / "schema.d.ts")
+    assert done.returncode == 0, done.stdout
+    assert not re.search(r"warn|error", done.stdout, re.IGNORECASE), done.stdout
+    (tmp_path / "used.ts").write_text(
+        "import type { components } from './schema';\n"
+        "type Instance = components['schemas']['Instance'];\n"
+        "export const running = (one: Instance): boolean => one.status === 'running' && one.id > 0;\n"
+    )
+    checked = node("tsc", "--noEmit", *COMPILER, tmp_path / "used.ts")
+    assert checked.returncode == 0, checked.stdout
+
+
+def test_a_program_in_python_works_with_its_client(python_client, server):
+    folder, _ = python_client
+    done = run("python", HERE / "with_python.py", PYTHONPATH=str(folder), URL=server.url, TOKEN=server.token)
+    assert done.returncode == 0, done.stdout
+    assert done.stdout.endswith("done\n")
+
+
+def test_a_program_in_typescript_works_with_its_client(node, typescript_client, server):
+    folder, _ = typescript_client
+    shutil.copy(HERE / "with_typescript.ts", folder)
+    compiled = node("tsc", *COMPILER, "--outDir", folder / "compiled", folder / "with_typescript.ts")
+    assert compiled.returncode == 0, compiled.stdout
+    done = run("node", folder / "compiled" / "with_typescript.js", URL=server.url, TOKEN=server.token)
+    assert done.returncode == 0, done.stdout
+    assert done.stdout.endswith("done\n")
+
+
+def test_the_recipe_for_scripts_works(server, tmp_path):
+    (recipe,) = re.findall(
+        r"^```python\n(.*?)^```", (ROOT / "docs" / "clients.md").read_text(), re.MULTILINE | re.DOTALL
+    )
+    (tmp_path / "recipe.py").write_text(recipe)
+    done = run("python", tmp_path / "recipe.py", URL=server.url, TOKEN=server.token)
+    assert done.returncode == 0, done.stdout
+    assert done.stdout == "['made-by-a-script']\n"
