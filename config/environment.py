@@ -9,6 +9,7 @@ import math
 import os
 import re
 import shlex
+from datetime import date, datetime
 from pathlib import Path
 from typing import Any, NoReturn
 from urllib.parse import SplitResult, urlsplit
@@ -43,6 +44,8 @@ RENAMED = {
     "NODEBALANCER_RELOAD": "BALANCER_RELOAD",
 }
 """Old names of variables by their current names. This release still reads the old names, with a warning."""
+PRIVATE = tuple(map(ipaddress.IPv4Network, ("10.0.0.0/8", "172.16.0.0/12", "192.168.0.0/16")))
+LONGEST_PRIVATE = 17
 LEVELS = ("DEBUG", "INFO", "WARNING", "ERROR", "CRITICAL")
 
 
@@ -104,6 +107,16 @@ class Environment:
             _fail(name, f"must be {'from' if zero else 'more than'} 0 to {LARGEST}, not {found}")
         return number
 
+    def day(self, name: str, default: str) -> date | None:
+        """A day such as ``2019-11-05``; None for ``never``."""
+        found = self._given(name).lower() or default
+        if found == "never":
+            return None
+        try:
+            return datetime.strptime(found, "%Y-%m-%d").date()
+        except ValueError:
+            return _fail(name, f"{found!r} is neither a day such as 2019-11-05 nor never")
+
     def words(self, name: str, default: list[str] | None = None) -> list[str]:
         """Words separated by commas. Empty ones, as of a comma too many, are left out."""
         given = self._given(name)
@@ -163,6 +176,19 @@ class Environment:
             except ValueError as error:
                 _fail(name, f"{error}; a network is written 192.0.2.0/24")
         return found
+
+    def private_network(self, name: str, default: str) -> ipaddress.IPv4Network:
+        """A private IPv4 network with room for a /21 in each region of the catalogue."""
+        found = self._given(name) or default
+        try:
+            network = ipaddress.IPv4Network(found)
+        except ValueError as error:
+            _fail(name, f"{error}; a network is written {default}")
+        if not any(network.subnet_of(each) for each in PRIVATE):
+            _fail(name, f"{found} is not private: it has to be within {', '.join(map(str, PRIVATE))}")
+        if network.prefixlen > LONGEST_PRIVATE:
+            _fail(name, f"{found} is too small: each region gets a /21 of it, which needs a /{LONGEST_PRIVATE}")
+        return network
 
     def name_servers(self, name: str) -> list[str]:
         found = self.words(name)

@@ -4,8 +4,13 @@
 ``{"errors": [{"field": …, "reason": …}]}``; the admin shows them as messages.
 """
 
-from collections.abc import Iterable
+import math
+import re
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+
+PART = re.compile(r"[.\[]")
+"""Where a dotted path goes on below its first name."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -14,6 +19,18 @@ class Problem:
 
     reason: str
     field: str | None = None
+
+
+def span(low: float | None, high: float | None) -> str:
+    """The words for what lies between two bounds, of which one may be None: ``3-64``, ``2``, ``at most 64``."""
+    if low is not None and high is not None:
+        return f"{low}" if low == high else f"{low}-{high}"
+    return f"at least {low}" if high is None else f"at most {high}"
+
+
+def wrong_length(low: int | None, high: int | None) -> str:
+    """The reason for a text of the wrong length, as the contract has it: ``Length must be 3-50 characters``."""
+    return f"Length must be {span(low, high)} characters"
 
 
 class DomainError(Exception):
@@ -57,6 +74,18 @@ class Missing(DomainError):
         super().__init__(reason, field)
 
 
+class TooMany(DomainError):
+    """A limit on attempts is reached: `count` of them, until its window ends in `seconds`. Answers 429.
+
+    The reason tells people when to try again; the API tells its clients in headers.
+    """
+
+    def __init__(self, reason: str, count: int, seconds: float):
+        super().__init__(reason)
+        self.count = count
+        self.seconds = max(1, math.ceil(seconds))
+
+
 class Problems:
     """Collects failing fields so that a service can report all of them at once.
 
@@ -75,8 +104,19 @@ class Problems:
         """Add the problems of `others`, collected apart by a caller that needs to know whether there were any."""
         self._found.extend(others._found)
 
+    def note(self, refused: DomainError) -> None:
+        """Add the problems of an error that another function raised."""
+        self._found.extend(refused.problems)
+
     def __bool__(self) -> bool:
         return bool(self._found)
+
+    def __contains__(self, field: str | None) -> bool:
+        """Whether the field, or a part of it, is named already: a check that needs it is left out then."""
+        return any(field is not None and PART.split(found.field or "", 1)[0] == field for found in self._found)
+
+    def __iter__(self) -> Iterator[Problem]:
+        return iter(self._found)
 
     def raise_any(self) -> None:
         """Raise `Invalid` with all problems added, or do nothing where there are none."""

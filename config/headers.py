@@ -16,3 +16,10 @@ def prepared(**headers: str) -> Headers:
 def add_headers(response: HttpResponse, headers: Headers) -> None:
     """Set all of `headers`. Set one by one, each would be converted and checked by Django for every response."""
     response.headers._store.update(headers)
+
+
+def too_many(response: HttpResponse, seconds: int) -> HttpResponse:
+    """Make `response`, a page that says when to try again, a 429 with ``Retry-After``."""
+    response.status_code = 429
+    response["Retry-After"] = str(seconds)
+    return response

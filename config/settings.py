@@ -12,7 +12,7 @@ from urllib.parse import urlsplit
 from celery.schedules import crontab
 from kombu import Queue
 
-from config import openid
+from config import openapi, openid
 from config.environment import LEVELS, BadVariable, Environment, is_set
 from config.laptop.embedded import addresses
 from config.logging import configuration
@@ -95,7 +95,6 @@ INSTALLED_APPS = [
     "django_filters",
     "oauth2_provider",
     "drf_spectacular",
-    "drf_spectacular_sidecar",
 ]
 
 ROOT_URLCONF = "config.urls"
@@ -239,6 +238,7 @@ EVENTS_KEPT = timedelta(days=env.integer("EVENTS_KEPT", 365, 90, A_CENTURY))
 LOGINS_KEPT = timedelta(days=env.integer("LOGINS_KEPT", 365, 90, A_CENTURY))
 JOBS_KEPT = timedelta(days=env.integer("JOBS_KEPT", 90, 1, A_CENTURY))
 LOGIN_URL, LOGIN_REDIRECT_URL, LOGOUT_REDIRECT_URL = "login", "home", "signed-out"
+REFERENCE_TOKEN_LIFETIME = 900  # seconds; of tokens that the pages at /docs make for trying calls out
 CSRF_FAILURE_VIEW = "accounts.oauth.views.csrf_failure"
 AUTHENTICATION_BACKENDS = ["accounts.pages.sessions.Backend"]
 # The provider that people may sign in with in place of a password, or None.
@@ -247,8 +247,9 @@ OPENID = openid.read(env, production=PRODUCTION)
 MIDDLEWARE = [
     "config.middleware.request_id",
     "config.middleware.tidy_api_paths",
-    "config.cors.OnlyWithOrigin",
+    "config.cors.EveryAnswer",
     "config.middleware.with_length",
+    "config.error_pages.explain_methods",
     "django.middleware.security.SecurityMiddleware",
     "whitenoise.middleware.WhiteNoiseMiddleware",
     "config.pages.Session",
@@ -308,7 +309,8 @@ RATE_LIMITS = {
 CORS_ALLOW_ALL_ORIGINS = True
 CORS_URLS_REGEX = r"^/(v4(beta)?(/|$)|uploads/|oauth/(token|revoke)$|openapi\.)"
 CORS_ALLOW_METHODS = ["HEAD", "GET", "OPTIONS", "POST", "PUT", "DELETE"]
-CORS_ALLOW_HEADERS = ["authorization", "origin", "x-requested-with", "content-type", "accept", "x-filter"]
+CORS_ALLOW_HEADERS = ["Authorization", "Origin", "X-Requested-With", "Content-Type", "Accept", "X-Filter"]
+CORS_PREFLIGHT_MAX_AGE = 86400
 CORS_EXPOSE_HEADERS = [
     "X-OAuth-Scopes",
     "X-Accepted-OAuth-Scopes",
@@ -318,12 +320,17 @@ CORS_EXPOSE_HEADERS = [
     "Retry-After",
 ]
 SPECTACULAR_SETTINGS = {
+    "OAS_VERSION": "3.1.0",
     "TITLE": "Skerry",
-    "DESCRIPTION": "The management API of a Skerry installation.",
+    "DESCRIPTION": openapi.INTRODUCTION,
     "VERSION": API_REVISION,
+    "CONTACT": openapi.CONTACT,
+    "LICENSE": openapi.LICENSE,
+    "SERVERS": openapi.SERVERS,
+    "TAGS": [{"name": name, "description": about} for name, about in openapi.TAGS.items()],
     "SCHEMA_PATH_PREFIX": "/v4",
     "PREPROCESSING_HOOKS": ["config.api.schema.only_v4"],
-    "POSTPROCESSING_HOOKS": ["accounts.scopes.document"],
+    "POSTPROCESSING_HOOKS": ["config.api.schema.with_answers", "accounts.scopes.document"],
     "COMPONENT_SPLIT_REQUEST": True,
     "COMPONENT_NO_READ_ONLY_REQUIRED": True,
     "SERVE_INCLUDE_SCHEMA": False,
@@ -391,6 +398,8 @@ BACKUPS_FAILED_KEPT = env.integer(
 DRIVER = env.dotted_path("DRIVER", "compute.drivers.simulated.SimulatedDriver")
 DRIVER_CONNINFO = env.conninfo("DRIVER_CONNINFO")  # empty: beside our own tables
 DRIVER_SCALE = env.number("DRIVER_SCALE", 1, zero=True)  # of the simulated durations; 0 is instant
+# Computes of accounts opened after this day (UTC) cannot connect out to mail ports, until staff open these for one.
+MAIL_PORTS_CLOSED_AFTER = env.day("MAIL_PORTS_CLOSED_AFTER", "2019-11-05")  # None: ports are closed for nobody
 # The names of the servers that answer for customers' domains; the first is the primary one in their SOA records.
 DNS_NAMESERVERS = env.host_names("DNS_NAMESERVERS", ["ns1.skerry.example", "ns2.skerry.example"])
 PLATFORM_DOMAIN = env.host_name("PLATFORM_DOMAIN", "ip.skerry.example")
@@ -398,6 +407,7 @@ PLATFORM_DOMAIN = env.host_name("PLATFORM_DOMAIN", "ip.skerry.example")
 RDNS_CHECK = env.flag("RDNS_CHECK")
 RDNS_RESOLVER = env.dotted_path("RDNS_RESOLVER", "compute.services.networking.rdns.system_resolver")
 RDNS_TIMEOUT = env.number("RDNS_TIMEOUT", 5)
+PRIVATE_NETWORK = env.private_network("PRIVATE_NETWORK", "192.168.128.0/17")  # of which a demo region gets a /21
 IPV6_RANGES = env.integer("IPV6_RANGES", 10)  # of an account in one region
 NODEBALANCERS = env.integer("NODEBALANCERS", 25)  # of an account in one region
 # On hosts that balance: the exporter's folder, HAProxy's socket for it, and the command that reloads HAProxy.
@@ -419,6 +429,7 @@ CELERY_BEAT_SCHEDULE = {
     "keep_maintenance": {"task": "compute.jobs.keep_maintenance", "schedule": MAINTENANCE_EVERY},
     "take_backups": {"task": "compute.jobs.take_backups", "schedule": BACKUPS_EVERY},
     "expire_uploads": {"task": "compute.jobs.expire_uploads", "schedule": 600},
+    "keep_mail_ports": {"task": "compute.jobs.keep_mail_ports", "schedule": 300},
     "sample": {"task": "compute.jobs.sample", "schedule": crontab(minute="*/5")},
     "thin_samples": {"task": "compute.jobs.thin_samples", "schedule": crontab(minute=17)},
     "send_messages": {"task": "accounts.send_messages", "schedule": 10},
@@ -436,6 +447,7 @@ CELERY_TASK_ROUTES = {
     "compute.jobs.keep_maintenance": {"queue": "clock"},
     "compute.jobs.expire_uploads": {"queue": "clock"},
     "compute.jobs.take_backups": {"queue": "clock"},
+    "compute.jobs.keep_mail_ports": {"queue": "clock"},
     "managed.probe": {"queue": "clock"},
 }
 

@@ -5,6 +5,7 @@ from django.db.backends.base.base import BaseDatabaseWrapper
 from django.db.migrations import Migration, operations
 from django.db.migrations.graph import MigrationGraph
 from django.db.migrations.loader import MigrationLoader
+from django.db.migrations.operations.base import Operation
 from django.db.migrations.recorder import MigrationRecorder
 
 Key = tuple[str, str]
@@ -87,10 +88,16 @@ def at_once(loader: MigrationLoader) -> list[Key]:
 def shapes_tables(migration: Migration) -> bool:
     """Whether applying `migration` to a database without rows does nothing but shape tables."""
     rows_only = (migration.app_label, migration.name) in ROWS_ONLY
-    return all(
-        type(operation) in SCHEMA_OPERATIONS
-        or (isinstance(operation, operations.RunPython) and (rows_only or operation.elidable))
-        for operation in migration.operations
+    return all(_shapes(operation, rows_only) for operation in migration.operations)
+
+
+def _shapes(operation: Operation, rows_only: bool) -> bool:
+    if isinstance(operation, operations.SeparateDatabaseAndState):
+        # what it does to tables with rows, in SQL of its own, and what the state then has
+        elided = all(each.elidable for each in operation.database_operations)
+        return elided and all(_shapes(each, rows_only) for each in operation.state_operations)
+    return type(operation) in SCHEMA_OPERATIONS or (
+        isinstance(operation, operations.RunPython) and (rows_only or operation.elidable)
     )
 
 

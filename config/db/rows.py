@@ -5,6 +5,7 @@ from functools import cache
 from typing import Any, TypeVar
 
 from django.core.exceptions import ValidationError
+from django.db import IntegrityError
 from django.db.models import Model, QuerySet
 
 from config.errors import Missing, Problems
@@ -33,6 +34,11 @@ def columns_of(model: type[Model]) -> tuple[str, ...]:
 def differing(row: Model, values: Mapping[str, Any]) -> dict[str, Any]:
     """The entries of `values`, by attribute, that differ from the row's own values."""
     return {name: value for name, value in values.items() if getattr(row, name) != value}
+
+
+def violated_constraint(error: IntegrityError) -> str:
+    """The name of the constraint that a statement violated; empty where the database named none."""
+    return getattr(getattr(error.__cause__, "diag", None), "constraint_name", None) or ""
 
 
 def write(row: Model, values: Mapping[str, Any], *also: str) -> None:

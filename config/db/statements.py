@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from django.core.exceptions import EmptyResultSet
-from django.db import connection
+from django.db import DEFAULT_DB_ALIAS, connections
 from django.db.backends.base.base import BaseDatabaseWrapper
 from django.db.models import BigIntegerField, Expression, QuerySet, Subquery
 from django.db.models.sql.compiler import SQLCompiler
@@ -91,8 +91,10 @@ class Statement:
     @classmethod
     def of(cls, queryset: QuerySet, limited: bool = False, kept: bool = True) -> "Statement":
         """Compile `queryset`; with `limited`, leave ``limit`` and ``offset`` open."""
+        # not `django.db.connection`, which finds the thread's connection anew for each of a filter's conditions
+        compiler = queryset.query.get_compiler(connection=connections[DEFAULT_DB_ALIAS])
         try:
-            sql, params = queryset.query.get_compiler(connection=connection).as_sql()
+            sql, params = compiler.as_sql()
         except EmptyResultSet:
             return cls(None, ())
         if limited:

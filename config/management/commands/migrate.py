@@ -1,5 +1,6 @@
 """``manage.py migrate``: Django's command, made quick for an empty database, and able to report its progress."""
 
+import time
 from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager
 from typing import Any
@@ -8,6 +9,7 @@ from django.core.management.base import CommandParser
 from django.core.management.commands import migrate
 from django.db import connections
 from django.db.backends.base.base import BaseDatabaseWrapper
+from django.db.backends.utils import CursorWrapper
 from django.db.migrations import Migration
 from django.db.migrations.executor import MigrationExecutor
 
@@ -18,6 +20,8 @@ PARTIAL = ("app_label", "migration_name", "plan", "check_unapplied", "fake", "fa
 
 # Any number will do, as long as nothing else in the database takes this advisory lock.
 LOCK = 0x6D696772617465
+SECONDS = 0.2
+"""Between two tries to take the lock."""
 
 
 class Command(migrate.Command):
@@ -74,12 +78,22 @@ def one_at_a_time(connection: BaseDatabaseWrapper) -> Iterator[None]:
     """Wait until no other process migrates the database, and lock it against others for the length of the block.
 
     Django's migrations, and the steps after them (content types, permissions), fail where another process runs them
-    too. A separate connection holds the lock, in a transaction without a snapshot: the lock ends with the process.
+    too. A separate connection holds the lock, in a transaction: the lock ends with the process. Neither who holds
+    it nor who waits has a snapshot, which an index that is built concurrently would wait for.
     """
     with closing(connection.copy()) as own:
         own.set_autocommit(False)
         with own.cursor() as cursor:
             cursor.execute("SET LOCAL idle_in_transaction_session_timeout = 0")
-            cursor.execute("SET LOCAL statement_timeout = 0")
-            cursor.execute("SELECT pg_advisory_xact_lock(%s)", [LOCK])
+            while not _took(cursor):
+                time.sleep(SECONDS)
         yield
+
+
+def _took(cursor: CursorWrapper) -> bool:
+    """Whether the lock is taken now. A call that waits for it would do so with a snapshot."""
+    cursor.execute("SELECT pg_try_advisory_xact_lock(%s)", [LOCK])
+    (taken,) = cursor.fetchone()
+    # a statement keeps its snapshot until the next one takes its place; this one needs none
+    cursor.execute("SET LOCAL idle_in_transaction_session_timeout = 0")
+    return bool(taken)
