@@ -26,7 +26,7 @@ from config.api import access, exceptions, unsupported
 from config.api.parsers import JSONOnly, JSONParser
 from config.api.responses import JSONResponse
 from config.client_address import network_of
-from config.errors import Denied
+from config.errors import Denied, TooMany
 from config.headers import Headers, add_headers, prepared
 
 NO_STORE = "private, max-age=0, no-store"
@@ -202,6 +202,9 @@ class Admission(ViewSetMixin, APIView, Generic[A]):
         return response
 
     def handle_exception(self, exc: Exception) -> JSONResponse:  # type: ignore[override]
+        if isinstance(exc, TooMany):
+            # the headers are about the limit that refuses, as they are where requests are counted
+            self.verdict = limits.Verdict(False, exc.count, 0, exc.seconds)
         return exceptions.answer(exc, self.request)
 
     def finalize_response(  # type: ignore[override]

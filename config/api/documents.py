@@ -1,15 +1,13 @@
-"""The OpenAPI document, the pages to browse it, and the health check."""
+"""The OpenAPI document and the health check."""
 
 from functools import cache
 
 from django.db import Error, connection
 from django.http import HttpRequest, HttpResponse
-from django.shortcuts import render
 from django.views.decorators.http import require_safe
 from drf_spectacular.generators import SchemaGenerator
 from drf_spectacular.renderers import OpenApiJsonRenderer, OpenApiYamlRenderer
 
-from config.api import reasons
 from config.api.responses import JSONResponse, error_response
 from config.db import prepared
 
@@ -37,17 +35,6 @@ def openapi(request: HttpRequest, suffix: str) -> HttpResponse:
 
 
 @require_safe
-def docs(request: HttpRequest) -> HttpResponse:
-    """The reference, to browse and to try out. All of its parts are served from here."""
-    response = render(request, "docs.html")
-    # the page's own styles are set by its script; everything comes from here, and calls go only here
-    response["Content-Security-Policy"] = (
-        "default-src 'self'; style-src 'self' 'unsafe-inline'; img-src 'self' data:; frame-ancestors 'none'"
-    )
-    return response
-
-
-@require_safe
 def healthz(request: HttpRequest) -> HttpResponse:
     """200 while the database answers, for load balancers and `serve`."""
     try:
@@ -56,13 +43,3 @@ def healthz(request: HttpRequest) -> HttpResponse:
         connection.close()
         return error_response([{"field": None, "reason": "The database does not answer"}], 503)
     return JSONResponse({"status": "ok"})
-
-
-def not_found(request: HttpRequest, exception: Exception) -> HttpResponse:
-    """Answer paths outside of the API that are unknown: clients may have mistyped the base address."""
-    return error_response([{"field": None, "reason": reasons.NOT_FOUND}], 404)
-
-
-def server_error(request: HttpRequest) -> HttpResponse:
-    """A failure outside of the API's views, such as in a middleware; Django has logged it."""
-    return error_response([{"field": None, "reason": reasons.UNEXPECTED}], 500)

@@ -22,6 +22,7 @@ from rest_framework import exceptions as drf
 from config import errors
 from config.api import reasons
 from config.api.responses import JSONResponse, error_response
+from config.db.rows import violated_constraint
 
 logger = logging.getLogger("config.api")
 
@@ -62,13 +63,13 @@ def answer(error: Exception, request: Any) -> JSONResponse:
 
 def _known(error: Exception) -> Iterator[tuple[int, list[dict[str, Any]]]]:
     """Status and problems of a foreseen error, or nothing."""
-    if isinstance(error, errors.DomainError):
+    if isinstance(error, errors.TooMany | drf.Throttled):
+        yield 429, [problem(reasons.TOO_MANY_REQUESTS)]
+    elif isinstance(error, errors.DomainError):
         status = next(status for kind, status in DOMAIN_STATUS if isinstance(error, kind))
         yield status, [problem(each.reason, each.field) for each in error.problems]
     elif isinstance(error, drf.ValidationError):
         yield 400, list(flatten(error.detail))
-    elif isinstance(error, drf.Throttled):
-        yield 429, [problem(reasons.TOO_MANY_REQUESTS)]
     elif isinstance(error, IntegrityError):
         found = violated(error)
         if found:
@@ -122,8 +123,7 @@ def violated(error: IntegrityError) -> dict[str, Any] | None:
     ``violation_error_message`` is the reason and ``violation_error_code`` the field: a race that two requests
     lose to the constraint reads the same as the check before it.
     """
-    name = getattr(getattr(error.__cause__, "diag", None), "constraint_name", None)
-    constraint = _unique_constraints().get(name or "")
+    constraint = _unique_constraints().get(violated_constraint(error))
     if constraint is None or constraint.violation_error_message == constraint.default_violation_error_message:
         return None
     return problem(str(constraint.violation_error_message), constraint.violation_error_code)

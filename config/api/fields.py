@@ -11,6 +11,10 @@ def column_of(field: serializers.Field) -> str:
     return str(field.source).replace(".", "__")
 
 
+class CaselessField(serializers.CharField):
+    """A text that is compared without regard to case: its column holds it in lower case."""
+
+
 class Wrapping(serializers.Field):
     """A read-only field whose type, for the OpenAPI document, is its `child`'s."""
 
@@ -31,6 +35,10 @@ class Computed(Wrapping):
         super().__init__(child, **kwargs)
         self.function = function
         self.columns = columns
+
+
+class Sometimes(Computed):
+    """As `Computed`, for what only some objects have: answers leave it out where the function returns None."""
 
 
 class Annotated(Wrapping):

@@ -2,205 +2,29 @@
 
 A filter is a JSON object. A bare value means equality; ``{"+gt": 3}`` inside a field uses an operator; ``+and``
 and ``+or`` take arrays of filters; ``+order_by`` names a filterable field and ``+order`` is ``asc`` or
-``desc``. What a resource lets be filtered is its ``Meta.filterable``: column and type come from its fields, so
-no second declaration can drift from the first.
+``desc``, alone of the list's key (`KEYS`). `config.api.filterable` has the fields.
 """
 
 import re
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
-from datetime import UTC, datetime, timedelta
-from functools import reduce
-from ipaddress import ip_address
-from math import isfinite
-from operator import and_, or_
-from typing import Any
+from itertools import accumulate
+from typing import Any, NoReturn
 
 import orjson
-from django.contrib.postgres.fields import ArrayField
-from django.db.backends.base.base import BaseDatabaseWrapper
-from django.db.models import ForeignKey, Lookup, Q
-from django.db.models.lookups import Contains
-from django.db.models.sql.compiler import SQLCompiler
+from django.db.models import Q
 from django.http import QueryDict
-from rest_framework import serializers
 
-from config.api import fields
-from config.errors import Invalid
+from config.api.filterable import OPERATORS, Filterable, refuse
 
-FIELD = "X-Filter"
 DEEPEST = 20
-MOST_CONDITIONS = 200
-SECOND = timedelta(seconds=1)
-INTEGER = re.compile(r"-?[0-9]{1,20}").fullmatch
-
-
-@ArrayField.register_lookup
-class AnyElementContains(Lookup):
-    """Whether any element of an array holds a text."""
-
-    lookup_name = "any_contains"
-    prepare_rhs = False
-
-    def get_db_prep_lookup(self, value: Any, connection: BaseDatabaseWrapper) -> tuple[str, Any]:
-        return "%s", [value]
-
-    def as_sql(self, compiler: SQLCompiler, connection: BaseDatabaseWrapper) -> tuple[str, tuple[str | int, ...]]:
-        array, array_params = self.process_lhs(compiler, connection)
-        text, text_params = self.process_rhs(compiler, connection)
-        # both parts are the compiler's, values travel as parameters
-        sql = f"EXISTS (SELECT 1 FROM unnest({array}) AS item WHERE strpos(item::text, {text}::text) > 0)"  # noqa: S608
-        return sql, (*array_params, *text_params)
-
-
-# ``region_id`` is a text that filters may search, but a ForeignKey by itself has no text lookups
-ForeignKey.register_lookup(Contains)
-
-
-def refuse(reason: str) -> Invalid:
-    return Invalid(reason, FIELD)
-
-
-def _text(value: Any) -> str:
-    if not isinstance(value, str) or "\x00" in value:
-        raise ValueError
-    return value
-
-
-def _integer(value: Any) -> int:
-    if isinstance(value, bool) or not isinstance(value, int):
-        raise ValueError
-    return value
-
-
-def _decimal(value: Any) -> float:
-    if isinstance(value, bool) or not isinstance(value, int | float):
-        raise ValueError
-    if not isfinite(value):
-        raise ValueError
-    return float(value)
-
-
-def _boolean(value: Any) -> bool:
-    if not isinstance(value, bool):
-        raise ValueError
-    return value
-
-
-def _moment(value: Any) -> datetime:
-    moment = datetime.fromisoformat(_text(value))
-    moment = moment.replace(tzinfo=UTC) if moment.tzinfo is None else moment.astimezone(UTC)
-    moment + SECOND  # raises at the end of time, where the range below would
-    return moment.replace(microsecond=0)
-
-
-def _address(value: Any) -> str:
-    return str(ip_address(_text(value)))
-
-
-TYPES: tuple[tuple[type[serializers.Field], Callable[[Any], Any]], ...] = (
-    (serializers.DateTimeField, _moment),
-    (serializers.BooleanField, _boolean),
-    (serializers.IntegerField, _integer),
-    (serializers.FloatField, _decimal),
-    (serializers.DecimalField, _decimal),
-    (serializers.IPAddressField, _address),
-)
-
-
-def _digits(text: str) -> int:
-    """A number as JSON writes it: Python's own reader takes ``1_0`` and Arabic digits too."""
-    if not INTEGER(text):
-        raise ValueError
-    return int(text)
-
-
-READ_PLAIN: dict[Callable, Callable[[str], Any]] = {
-    _boolean: lambda text: {"true": True, "false": False}[text.lower()],
-    _integer: _digits,
-    _decimal: float,
-}
-
-
-@dataclass(frozen=True, slots=True)
-class Filterable:
-    """A field that filters accept: its ORM `path`, the check of its type, and whether it is an array."""
-
-    name: str
-    path: str
-    read: Callable[[Any], Any]
-    array: bool = False
-
-    def value(self, raw: Any) -> Any:
-        """Check a JSON value's type."""
-        try:
-            return self.read(raw)
-        except (ValueError, OverflowError):
-            raise refuse(f"{self.name} is not valid") from None
-
-    def plain(self, text: str) -> Any:
-        """The JSON value that a text in the query string stands for."""
-        try:
-            return READ_PLAIN.get(self.read, str)(text)
-        except (ValueError, KeyError):
-            raise refuse(f"{self.name} is not valid") from None
-
-    def equals(self, raw: Any) -> Q:
-        if raw is None:
-            return Q(**{f"{self.path}__isnull": True})
-        value = self.value(raw)
-        if self.array:
-            return Q(**{f"{self.path}__contains": [value]})
-        if isinstance(value, datetime):
-            # columns keep microseconds that clients never see: a time means its whole second
-            return Q(**{f"{self.path}__gte": value, f"{self.path}__lt": value + SECOND})
-        return Q(**{self.path: value})
-
-    def contains(self, raw: Any) -> Q:
-        if self.read is not _text:
-            raise refuse(f"Cannot use +contains on {self.name}")
-        return Q(**{f"{self.path}__{'any_contains' if self.array else 'contains'}": self.value(raw)})
-
-    def compares(self, operator: str, raw: Any) -> Q:
-        if self.array or self.read is _boolean:
-            raise refuse(f"Cannot use +{operator} on {self.name}")
-        value = self.value(raw)
-        if isinstance(value, datetime) and operator in ("gt", "lte"):
-            operator, value = {"gt": "gte", "lte": "lt"}[operator], value + SECOND
-        return Q(**{f"{self.path}__{operator}": value})
-
-    def matches(self, operator: str, raw: Any) -> Q:
-        """The condition for one operator, without its plus sign."""
-        if operator == "neq":
-            return ~self.equals(raw)
-        return self.contains(raw) if operator == "contains" else self.compares(operator, raw)
-
-
-OPERATORS = frozenset({"gt", "gte", "lt", "lte", "neq", "contains"})
-
-
-def filterables(resource: serializers.Serializer, names: Iterable[str]) -> dict[str, Filterable]:
-    """Read column and type of each named field (``label``, ``entity.id``) off the resource."""
-    return {name: _filterable(resource, name) for name in names}
-
-
-def _filterable(resource: serializers.Serializer, name: str) -> Filterable:
-    *outer, last = name.split(".")
-    prefix = ""
-    holder: Any = resource
-    for part in outer:
-        holder = holder.fields[part]
-        prefix += "" if holder.source == "*" else fields.column_of(holder) + "__"
-    child = holder.fields[last]
-    path = child.columns[0] if isinstance(child, fields.Computed) else fields.column_of(child)
-    if isinstance(child, fields.Annotated):
-        path = f"api_{last}"
-    if isinstance(child, fields.Wrapping):
-        child = child.child
-    array = isinstance(child, serializers.ListField)
-    kind = child.child if isinstance(child, serializers.ListField) else child
-    read = next((read for base, read in TYPES if isinstance(kind, base)), _text)
-    return Filterable(name, prefix + path, read, array)
+"""How many ``+and`` and ``+or`` may stand within each other."""
+LONGEST = 64 * 1024
+"""Bytes of the header."""
+TOO_DEEP = f"X-Filter nests deeper than {DEEPEST} levels"
+TOO_LONG = f"X-Filter is longer than {LONGEST // 1024} KB"
+KEYS = ("id", "address", "range", "label", "username", "when")
+"""The key of a list is the first of these fields that its items have and that can be filtered."""
 
 
 @dataclass
@@ -210,83 +34,134 @@ class Filter:
     condition: Q = field(default_factory=Q)
     ordering: str | None = None
 
+    def __bool__(self) -> bool:
+        return bool(self.condition) or self.ordering is not None
+
 
 class Reader:
     """Reads one filter, with the fields that the resource lets be filtered."""
 
     def __init__(self, fields: Mapping[str, Filterable]):
         self.fields = fields
-        self.conditions = 0
 
     def read(self, raw: Any) -> Filter:
         """The filter of a decoded ``X-Filter`` header."""
         if not isinstance(raw, dict):
             raise refuse("X-Filter must be a JSON object")
         rest = {key: value for key, value in raw.items() if key not in ("+order_by", "+order")}
-        return Filter(self.object(rest, 1), self.order(raw))
+        return Filter(self.object(rest, 0), self.order(raw))
 
     def order(self, raw: Mapping[str, Any]) -> str | None:
         direction = raw.get("+order", "asc")
         if direction not in ("asc", "desc"):
             raise refuse("+order must be asc or desc")
-        if "+order_by" not in raw:
+        if "+order_by" in raw:
+            name = raw["+order_by"]
+            if not isinstance(name, str):
+                raise refuse("+order_by is not valid")
+            if name not in self.fields:
+                raise refuse(f"Cannot order by {_shown(name)}")
+            path = self.fields[name].path
+        elif "+order" in raw:
+            path = next((self.fields[key].path for key in KEYS if key in self.fields), "pk")
+        else:
             return None
-        name = raw["+order_by"]
-        if not isinstance(name, str) or name not in self.fields:
-            raise refuse(f"Cannot order by {_shown(name)}")
-        return ("-" if direction == "desc" else "") + self.fields[name].path
+        return ("-" if direction == "desc" else "") + path
 
     def object(self, raw: Any, depth: int, prefix: str = "") -> Q:
-        """All conditions of one filter object, together."""
-        self.check_size(depth)
+        """All conditions of one filter object, together. `depth` counts the ``+and`` and ``+or`` around it."""
         if not isinstance(raw, dict):
             raise refuse("+and and +or take arrays of filter objects")
-        condition = Q()
-        for key, value in raw.items():
-            condition &= self.entry(key, value, depth, prefix)
-        return condition
+        return _all_of([self.entry(key, value, depth, prefix) for key, value in raw.items()])
 
     def entry(self, key: str, value: Any, depth: int, prefix: str) -> Q:
         if key in ("+and", "+or"):
-            return self.several(key, value, lambda item: self.object(item, depth + 1, prefix))
+            return self.several(
+                key,
+                value,
+                depth,
+                read=lambda item: self.object(item, depth + 1, prefix),
+                bare=lambda item: self.bare(item, prefix),
+            )
         if key.startswith("+"):
             raise refuse(f"Unknown operator {_shown(key)}")
         name = prefix + key
         if name in self.fields:
-            return self.field(self.fields[name], value, depth + 1)
+            return self.field(self.fields[name], value, depth)
         if isinstance(value, dict) and any(known.startswith(f"{name}.") for known in self.fields):
-            return self.object(value, depth + 1, f"{name}.")
+            return self.object(value, depth, f"{name}.") or _nothing_of(name)
         raise refuse(f"Cannot filter on {_shown(name)}")
 
+    def bare(self, item: Any, prefix: str) -> tuple[str, Any] | None:
+        """Field and value of a filter object that says no more than that the one equals the other."""
+        if not isinstance(item, dict) or len(item) != 1:
+            return None
+        ((key, value),) = item.items()
+        return (prefix + key, value) if prefix + key in self.fields and _is_bare(value) else None
+
     def field(self, target: Filterable, raw: Any, depth: int) -> Q:
-        """The conditions on one field: a bare value or an object of operators."""
-        self.check_size(depth)
+        """The conditions on one field: a bare value or an object of operators, one at least."""
         if not isinstance(raw, dict):
             return target.equals(raw)
-        condition = Q()
+        conditions = []
         for key, value in raw.items():
             if key in ("+and", "+or"):
-                condition &= self.several(key, value, lambda item: self.field(target, item, depth + 1))
+                conditions.append(
+                    self.several(
+                        key,
+                        value,
+                        depth,
+                        read=lambda item: self.field(target, item, depth + 1),
+                        bare=lambda item: (target.name, item) if _is_bare(item) else None,
+                    )
+                )
             elif key[:1] == "+" and key[1:] in OPERATORS:
-                condition &= target.matches(key[1:], value)
+                conditions.append(target.matches(key[1:], value))
             else:
                 raise refuse(f"Unknown operator {_shown(key)}")
-        return condition
+        return _all_of(conditions) or _nothing_of(target.name)
 
-    def several(self, key: str, items: Any, read: Callable[[Any], Q]) -> Q:
-        if not isinstance(items, list) or not items:
+    def several(
+        self,
+        key: str,
+        items: Any,
+        depth: int,
+        read: Callable[[Any], Q],
+        bare: Callable[[Any], tuple[str, Any] | None],
+    ) -> Q:
+        """The filters of ``+and`` or ``+or``. Of ``+or``, those that `bare` gives the field and value of, which
+        500 ids are, become one condition for each field."""
+        if not isinstance(items, list):
             raise refuse(f"{key} takes an array of filters")
-        conditions = [read(item) for item in items]
-        if key == "+or" and not all(conditions):
-            return Q()  # one that asks for nothing finds all, which Django's own "or" drops
-        return reduce(or_ if key == "+or" else and_, conditions)
+        if depth >= DEEPEST:
+            raise refuse(TOO_DEEP)
+        if key == "+and":
+            return _all_of(map(read, items))
+        equal: dict[str, list[Any]] = {}
+        conditions = []
+        for item in items:
+            if found := bare(item):
+                equal.setdefault(found[0], []).append(found[1])
+            else:
+                conditions.append(read(item))
+        conditions += (self.fields[name].among(values) for name, values in equal.items())
+        # one that asks for nothing finds all, which Django's own "or" drops
+        return Q(*conditions, _connector=Q.OR) if all(conditions) else Q()
 
-    def check_size(self, depth: int) -> None:
-        self.conditions += 1
-        if depth > DEEPEST:
-            raise refuse(f"Filters nest at most {DEEPEST} deep")
-        if self.conditions > MOST_CONDITIONS:
-            raise refuse(f"A filter has at most {MOST_CONDITIONS} conditions")
+
+def _is_bare(value: Any) -> bool:
+    """Whether a field's value is neither an object of operators nor null, which equals nothing in SQL."""
+    return value is not None and not isinstance(value, dict)
+
+
+def _all_of(conditions: Iterable[Q]) -> Q:
+    """All of the conditions, those left out that ask for nothing. Django's ``&`` takes time by the square."""
+    return Q(*filter(None, conditions))
+
+
+def _nothing_of(name: str) -> NoReturn:
+    """Refuse an object that names a field and says nothing of it: to ignore it would find everything."""
+    raise refuse(f"{_shown(name)} is not valid")
 
 
 def _shown(name: Any) -> str:
@@ -294,16 +169,33 @@ def _shown(name: Any) -> str:
     return str(name)[:64].encode("ascii", "backslashreplace").decode()
 
 
+_STRING = re.compile(rb'"(?:[^"\\]|\\.)*"?', re.DOTALL)
+_BRACKET = re.compile(rb"[][{}]")
+_STEP = {b"[": 1, b"{": 1, b"]": -1, b"}": -1}
+
+
+def _nesting(text: bytes) -> int:
+    """How deep the brackets of a JSON text nest, those within strings left out."""
+    brackets = _BRACKET.findall(_STRING.sub(b"", text))
+    return max(accumulate(_STEP[each] for each in brackets), default=0)
+
+
 def read_header(header: str, fields: Mapping[str, Filterable]) -> Filter:
-    """Read an ``X-Filter`` header. Anything wrong with it raises `Invalid` on the field ``X-Filter``."""
-    if not header.strip():
-        # All that granian leaves of a header with a byte beyond ASCII: to take it for none would find everything.
-        raise refuse("X-Filter is not valid JSON in ASCII: other letters are written as \\u00e9")
+    """Read an ``X-Filter`` header. Anything wrong with it raises `Invalid` on the field ``X-Filter``.
+
+    An empty header is no filter.
+    """
+    # WSGI hands headers over as Latin-1, clients write UTF-8
+    text = header.encode("latin-1").strip()
+    if not text:
+        return Filter()
+    if len(text) > LONGEST:
+        raise refuse(TOO_LONG)
     try:
-        # WSGI hands headers over as Latin-1, clients write UTF-8
-        raw = orjson.loads(header.encode("latin-1"))
+        raw = orjson.loads(text)
     except ValueError:
-        raise refuse("X-Filter is not valid JSON") from None
+        # orjson reads 1,024 brackets within each other. Each level of a filter is two, an object and an array.
+        raise refuse(TOO_DEEP if _nesting(text) > 2 * DEEPEST + 2 else "X-Filter is not valid JSON") from None
     return Reader(fields).read(raw)
 
 
@@ -312,11 +204,10 @@ def read_query(query: QueryDict, fields: Mapping[str, Filterable], names: Iterab
 
     `names` are all fields of the resource. What is given twice has to hold twice.
     """
-    condition = Q()
+    conditions: list[Q] = []
     for name, texts in query.lists():
         if name in fields:
-            for text in texts:
-                condition &= fields[name].equals(fields[name].plain(text))
+            conditions += (fields[name].equals(fields[name].plain(text)) for text in texts)
         elif name in names:
             raise refuse(f"Cannot filter on {_shown(name)}")
-    return condition
+    return _all_of(conditions)

@@ -1,5 +1,6 @@
 """Reading bodies. Only JSON objects come in, whatever ``Accept`` says only JSON goes out."""
 
+import re
 from collections.abc import Iterable, Iterator, Mapping
 from typing import IO, Any
 
@@ -7,7 +8,7 @@ import orjson
 from django.conf import settings
 from django.core.exceptions import RequestDataTooBig
 from django.http import UnreadablePostError
-from rest_framework.exceptions import ParseError, ValidationError
+from rest_framework.exceptions import ParseError, UnsupportedMediaType, ValidationError
 from rest_framework.negotiation import BaseContentNegotiation
 from rest_framework.parsers import BaseParser
 from rest_framework.renderers import BaseRenderer
@@ -17,6 +18,18 @@ from config.api import reasons
 from config.api.responses import CONTENT_TYPE
 
 NUL = "\x00"
+NO_JSON, NO_OBJECT = "The body is not valid JSON", "The body must be a JSON object"
+SCALAR = re.compile(
+    r"""
+    (?P<string> "[^"\\\x00-\x1f]*+ (?: \\ (?:["\\/bfnrt] | u[0-9a-fA-F]{4}) [^"\\\x00-\x1f]*+ )*+" )
+    | (?P<number> -? (?:0 | [1-9][0-9]*+) (?:\.[0-9]++)? (?:[eE][+-]?[0-9]++)? )
+    | "
+    """,
+    re.VERBOSE,
+)
+"""A string or a number of JSON (RFC 8259), or the first quote of no string. Never goes back in a long text."""
+DEEPEST = 1000
+"""Levels of nesting in a body that is kept as it was sent: few clients could read more, and nor could orjson."""
 
 
 class JSONParser(BaseParser):
@@ -34,9 +47,9 @@ class JSONParser(BaseParser):
         try:
             data = orjson.loads(body)
         except orjson.JSONDecodeError as error:
-            raise ParseError("The body is not valid JSON") from error
+            raise ParseError(NO_JSON) from error
         if not isinstance(data, dict):
-            raise ParseError("The body must be a JSON object")
+            raise ParseError(NO_OBJECT)
         if rb"\u0000" in body:
             refuse_nul(data)
         return data
@@ -77,8 +90,54 @@ def _items(data: dict[str, Any] | list[Any], path: str) -> Iterator[tuple[str, A
         return
     for key, item in data.items():
         if NUL in key:
-            raise ParseError("The body is not valid JSON")
+            raise ParseError(NO_JSON)
         yield f"{path}.{key}" if path else key, item
+
+
+def object_as_sent(request: Request, longest: int) -> str:
+    """The body of a request, a JSON object of at most `longest` characters, as it was sent; ``{}`` without one.
+
+    For objects that are kept and given back: parsed and written again, long numbers would be rounded, and a NUL or
+    half a surrogate pair, escaped as ``\\u0000`` and ``\\ud800`` are, could not be kept.
+    """
+    if not _is_json(request):
+        raise UnsupportedMediaType(request.content_type)
+    body = b"" if request.stream is None else _read(request.META, request.stream)
+    try:
+        sent = body.decode()
+    except UnicodeDecodeError as error:
+        raise ParseError(NO_JSON) from error
+    if len(sent) > longest:
+        raise ParseError(f"The body must be at most {longest} characters")
+    sent = sent.strip(" \t\r\n") or "{}"
+    _check_grammar(sent)
+    return sent
+
+
+def _check_grammar(text: str) -> None:
+    """Raise where `text` is no JSON object, or nested too deeply. Reads no value of it."""
+    shape = SCALAR.sub(_without_value, text)
+    level = 0
+    for bracket in re.findall(r"[\[\]{}]", shape):
+        level += 1 if bracket in "[{" else -1
+        if level > DEEPEST:
+            raise ParseError(f"The body may be nested at most {DEEPEST} levels deep")
+    try:
+        found = orjson.loads(shape)
+    except orjson.JSONDecodeError as error:
+        raise ParseError(NO_JSON) from error
+    if not isinstance(found, dict):
+        raise ParseError(NO_OBJECT)
+
+
+def _without_value(scalar: re.Match[str]) -> str:
+    """Another value in place of a string or number, so that the text is JSON as before, or none as before: ``null``
+    is no key, and ``nullnull``, of two numbers side by side, is nothing."""
+    if scalar["string"]:
+        return '""'
+    if scalar["number"]:
+        return "null"
+    raise ParseError(NO_JSON)
 
 
 class JSONRenderer(BaseRenderer):
@@ -97,10 +156,14 @@ class JSONOnly(BaseContentNegotiation):
     """No negotiation. A body without a media type is taken for JSON, one with another is refused (415)."""
 
     def select_parser(self, request: Request, parsers: Iterable[BaseParser]) -> BaseParser | None:
-        media_type = request.content_type.partition(";")[0].strip().lower()
-        return next(iter(parsers)) if media_type in ("", CONTENT_TYPE) else None
+        return next(iter(parsers)) if _is_json(request) else None
 
     def select_renderer(
         self, request: Request, renderers: Iterable[BaseRenderer], format_suffix: str | None = None
     ) -> tuple[BaseRenderer, str]:
         return next(iter(renderers)), CONTENT_TYPE
+
+
+def _is_json(request: Request) -> bool:
+    """Whether the body is said to be JSON, or not said to be anything."""
+    return request.content_type.partition(";")[0].strip().lower() in ("", CONTENT_TYPE)

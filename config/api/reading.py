@@ -74,15 +74,14 @@ class Reading(Admission[A], Generic[A, M]):
 
     def read_filter(self, query: QueryDict) -> Filter | None:
         """The request's filter, or None if there is none: then the list needs no SQL of its own."""
-        fields = self.resource.filterable()
         header = self.request.META.get("HTTP_X_FILTER")
-        plain = read_query(query, fields, self.resource.names()) if query else None
-        if header is None:
-            return Filter(plain) if plain else None
-        wanted = read_header(header, fields)
-        if plain:
-            wanted.condition &= plain
-        return wanted
+        if not header and not query:
+            return None
+        fields = self.resource.filterable()
+        wanted = read_header(header, fields) if header else Filter()
+        if query:
+            wanted.condition &= read_query(query, fields, self.resource.paths())
+        return wanted or None
 
     def statement(self, kind: str) -> statements.Statement:
         """The compiled SQL of `list` or `retrieve` for this kind of caller."""
@@ -107,8 +106,11 @@ class Reading(Admission[A], Generic[A, M]):
         """The SQL of a filtered page. Every filter is different, so it is not kept."""
         shape = self.resource.shape()
         rows = shape.select(self.objects(self.viewer, path)).filter(wanted.condition)
-        ordering = (wanted.ordering, *self.ordering) if wanted.ordering else self.ordering
-        return statements.page_of(rows, shape.columns, ordering, kept=False)
+        return statements.page_of(rows, shape.columns, self.order_of(wanted), kept=False)
+
+    def order_of(self, wanted: Filter) -> tuple[str, ...]:
+        """The columns of a filter's order, then those of the view's own."""
+        return (wanted.ordering, *self.ordering) if wanted.ordering else self.ordering
 
     def check_parent(self, path: Mapping[str, Any]) -> None:
         """An empty list of something that does not exist is a 404."""
@@ -138,8 +140,7 @@ class ReadingUnion(Reading[A, Any]):
 
     def order(self, wanted: Filter) -> tuple[str, ...]:
         """The filter's order, then the view's, by the union's own columns: it has no others."""
-        asked = (wanted.ordering,) if wanted.ordering else ()
-        return tuple(self._column(name) for name in (*asked, *self.ordering))
+        return tuple(map(self._column, self.order_of(wanted)))
 
     def _column(self, name: str) -> str:
         sign, name = name[: name.startswith("-")], name.removeprefix("-")

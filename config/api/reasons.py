@@ -1,8 +1,13 @@
 """The reasons of errors about a field, after the contract's patterns."""
 
+from collections.abc import Mapping
+
 from django.core import validators
 from rest_framework import serializers
 from rest_framework.validators import ProhibitSurrogateCharactersValidator
+
+from config.api.paths import BIGGEST
+from config.errors import span, wrong_length
 
 NOT_FOUND = "Not found"
 UNAUTHORIZED = "Unauthorized"
@@ -22,14 +27,9 @@ def not_valid(name: str) -> str:
 
 
 def bounds(name: str, low: float | None, high: float | None, unit: str = "") -> str:
-    """``Label must be 3-64 characters``. Either bound may be None."""
-    if low is not None and high is not None:
-        span = f"{low}-{high}"
-    elif high is not None:
-        span = f"at most {high}"
-    else:
-        span = f"at least {low}"
-    return f"{name.replace('_', ' ').capitalize()} must be {span}{unit}"
+    """The reason for a number, or a number of items, out of its bounds, of which one may be None: ``Port must be
+    1-65535``. A text has a length (`wrong_length`)."""
+    return f"{name.replace('_', ' ').capitalize()} must be {span(low, high)}{unit}"
 
 
 def describe(name: str, field: serializers.Field, item: bool = False) -> None:
@@ -38,11 +38,12 @@ def describe(name: str, field: serializers.Field, item: bool = False) -> None:
     An `item` of a list is never missing, only wrong.
     """
     kept = getattr(field, "_kwargs", {}).get("error_messages", {})
+    _describe_forms(name, field)
     for code in field.error_messages:
         if code not in kept:
             missing = code == "required" or (code in ("null", "blank") and field.required and not item)
             field.error_messages[code] = required(name) if missing else not_valid(name)
-    _describe_bounds(name, field)
+    _describe_bounds(name, field, kept)
     child = getattr(field, "child", None)
     if isinstance(child, serializers.BaseSerializer):
         child.allow_null = False  # which the framework lets be what the list may be
@@ -51,16 +52,27 @@ def describe(name: str, field: serializers.Field, item: bool = False) -> None:
         describe(name, child, item=True)
 
 
-def _describe_bounds(name: str, field: serializers.Field) -> None:
+def _describe_forms(name: str, field: serializers.Field) -> None:
+    """Reword the checks of addresses and other forms that took the field's own sentence when they were made."""
+    for check in field.validators:
+        if isinstance(check, validators.EmailValidator | validators.RegexValidator) and check.message == type(
+            field
+        ).default_error_messages.get("invalid"):
+            check.message = not_valid(name)
+
+
+def _describe_bounds(name: str, field: serializers.Field, kept: Mapping[str, str]) -> None:
     low_length, high_length = getattr(field, "min_length", None), getattr(field, "max_length", None)
     low_value, high_value = getattr(field, "min_value", None), getattr(field, "max_value", None)
-    length = bounds(name, low_length, high_length, " items" if hasattr(field, "child") else " characters")
-    value = bounds(name, low_value, high_value)
+    items = hasattr(field, "child")
+    length = bounds(name, low_length, high_length, " items") if items else wrong_length(low_length, high_length)
+    # no bound that says anything: it is that of the columns of ids
+    value = not_valid(name) if high_value == BIGGEST else bounds(name, low_value, high_value)
     for check in field.validators:
         if isinstance(check, validators.MinLengthValidator | validators.MaxLengthValidator):
             check.message = length
         elif isinstance(check, validators.MinValueValidator | validators.MaxValueValidator):
-            check.message = value
+            check.message = kept.get(check.code, value)
         elif isinstance(check, validators.ProhibitNullCharactersValidator | ProhibitSurrogateCharactersValidator):
             check.message = not_valid(name)
     if "min_length" in field.error_messages:  # lists check their length by themselves

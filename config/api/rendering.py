@@ -40,6 +40,10 @@ def fragment(value: Any) -> Any:
     return orjson.Fragment(value) if type(value) is str else value
 
 
+def if_any(name: str, value: Any) -> dict[str, Any]:
+    return {} if value is None else {name: value}
+
+
 def number(value: Any) -> float | None:
     return None if value is None else float(value)
 
@@ -107,11 +111,17 @@ class _Writer:
 
     def dictionary(self, resource: serializers.Serializer, prefix: str) -> str:
         items = [
-            f"{name!r}: {self.value(name, child, prefix)}"
+            self.item(name, child, prefix)
             for name, child in resource.fields.items()
             if not child.write_only and not isinstance(child, fields.Absent)
         ]
         return "{" + ",\n ".join(items) + "}"  # a line for each field, which tracebacks then name
+
+    def item(self, name: str, child: serializers.Field, prefix: str) -> str:
+        value = self.value(name, child, prefix)
+        if isinstance(child, fields.Sometimes):
+            return f"**{self.named(if_any)}({name!r}, {value})"
+        return f"{name!r}: {value}"
 
     def value(self, name: str, child: serializers.Field, prefix: str) -> str:
         source = (child.source or name).replace(".", "__")

@@ -2,41 +2,70 @@
 
 import inspect
 import re
+from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from drf_spectacular.extensions import OpenApiSerializerFieldExtension
 from drf_spectacular.openapi import AutoSchema
+from drf_spectacular.plumbing import ResolvedComponent
 from drf_spectacular.types import OpenApiTypes
 from drf_spectacular.utils import Direction, OpenApiParameter
 from rest_framework import serializers
 
-from config.api import access, fields, pagination
+from config import openapi
+from config.api import access, answers, fields, pagination
+from config.api.common_fields import COMMON
+from config.api.examples import examples
+from config.api.meanings import Meanings
+from config.api.paths import BIGGEST
 from config.api.serializers import Resource
 
 if TYPE_CHECKING:
     from config.api.views import ResourceViewSet
 
-NUMBER = {"type": "integer", "readOnly": True}
 Parameter: TypeAlias = OpenApiParameter | serializers.Serializer | type[serializers.Serializer]
 PATH_PARAMETER = re.compile(r"<(\w+):(\w+)>")
+ID = {"type": "integer", "format": "int64", "minimum": 1, "maximum": BIGGEST}
+NUMBERS = {
+    "year": {"type": "integer", "minimum": 1970, "maximum": 9999},
+    "month": {"type": "integer", "minimum": 1, "maximum": 12},
+}
+STANDARD = {"list", "retrieve", "create", "update", "destroy"}
+PARTIAL = {"update", "change"}
+VERBS = {"GET": "retrieve", "PUT": "update", "POST": "create", "DELETE": "destroy"}
+EMPTY = {"type": "object", "description": "Nothing: an empty object.", "additionalProperties": False}
+PAGE = {
+    "page": {"type": "integer", "description": "The number of this page, from 1.", "minimum": 1},
+    "pages": {"type": "integer", "description": "How many pages there are, at least 1.", "minimum": 1},
+    "results": {"type": "integer", "description": "How many items there are on all pages together.", "minimum": 0},
+}
 
 
 class ErrorItem(Resource):
+    """One thing that is wrong with a request."""
+
     field = serializers.CharField(
-        allow_null=True, help_text="The failing element; a dotted path where nested; null where there is none."
+        allow_null=True,
+        help_text="The failing element: the name of a field or parameter, or a path where it is nested, such as "
+        "`interfaces[0].label`. Null where no single one is to blame.",
     )
-    reason = serializers.CharField()
+    reason = serializers.CharField(help_text="A sentence for people that says what is wrong.")
 
 
 class ErrorResource(Resource):
     """What every answer but a 2XX holds."""
 
-    errors = ErrorItem(many=True)
+    errors = ErrorItem(many=True, help_text="All that is wrong, at least one thing.")
 
 
 def only_v4(endpoints: list[tuple]) -> list[tuple]:
     """Leave out the alias /v4beta, where the same endpoints answer."""
     return [endpoint for endpoint in endpoints if endpoint[0].startswith("/v4/")]
+
+
+def with_answers(result: dict[str, Any], **of_the_generator: Any) -> dict[str, Any]:
+    """Add the answers and headers that all operations have in common to the `result` of the generator."""
+    return {**result, "components": {**result["components"], **answers.components()}}
 
 
 class WrappingFieldExtension(OpenApiSerializerFieldExtension):
@@ -46,6 +75,8 @@ class WrappingFieldExtension(OpenApiSerializerFieldExtension):
     match_subclasses = True
 
     def map_serializer_field(self, auto_schema: AutoSchema, direction: Direction) -> dict[str, Any]:
+        if direction == "request":
+            return {}  # it is read-only, and so left out
         child = self.target.child
         child.parent = self.target.parent
         return auto_schema._map_serializer_field(child, direction)
@@ -60,35 +91,80 @@ class ResourceSchema(AutoSchema):
     def scope(self) -> access.Scope:
         return self.view._scopes[self.view.action]
 
+    @property
+    def grant(self) -> str:
+        return self.view.grants[self.view.action]
+
+    @property
+    def words(self) -> list[str]:
+        """The words of the path, without its parameters."""
+        return self._tokenize_path()
+
+    @property
+    def example(self) -> dict[str, Any]:
+        """A request and an answer, as far as they are JSON."""
+        return examples().get(f"{self.method} {self.path}", {})
+
     def get_operation_id(self) -> str:
-        words = [word.replace("-", "_") for word in self._tokenize_path()]
-        if self.view.action == "list" and self.path.endswith("}"):
+        """The path's words and the action, such as ``compute_instances_list``: names for methods of SDKs.
+
+        A path that ends in a verb needs no other; an action with a name of its own is called by what it does.
+        """
+        action, words = self.view.action, [word.replace("-", "_") for word in self.words]
+        if action == "list" and self.path.endswith("}"):
             words.append("members")  # of the one that the path names, beside the list of all such
-        if words[-1] != self.view.action:
-            words.append(self.view.action)
-        return "_".join(words)
+        if action in STANDARD:
+            return "_".join([*words, action])
+        if self.method == "POST" and self.words[-1] not in openapi.NOUNS and action not in self.view.operations:
+            return "_".join(words)
+        return "_".join([*words, self.view.operations.get(action, VERBS[self.method])])
 
     def get_tags(self) -> list[str]:
-        first, *rest = self._tokenize_path()
+        first, *rest = self.words
         return [" ".join([first, *rest[:1]]) if first in ("account", "compute", "networking") else first]
 
     def get_summary(self) -> str:
-        action = self.view.action
-        thing = re.sub(r"(?<=[a-z])(?=[A-Z])", " ", type(self.view).__name__.removesuffix("ViewSet")).lower()
-        an = "an" if thing[0] in "aeiou" else "a"
-        usual = {"list": f"List {self._tokenize_path()[-1].replace('-', ' ')}", "retrieve": f"Get {an} {thing}"}
-        if action in usual:
-            return usual[action]
-        written = getattr(self.view, action).__doc__ or f"{action.replace('_', ' ').capitalize()} {an} {thing}"
-        return written.strip().partition("\n")[0].rstrip(".")
+        action, words = self.view.action, self.words
+        if action == "list" and not self.path.endswith("}"):
+            _, many = openapi.noun(words)
+            within = [word for word in words[:-1] if f"/{word}/{{" in self.path]
+            return f"List {many}" + (f" of {_with_article(openapi.noun(within)[0])}" if within else "")
+        if action == "retrieve" and self.path.endswith("}"):
+            return f"Get {_with_article(openapi.noun(words)[0])}"
+        return _sentences(self._written(action))[0].rstrip(".")
 
     def get_description(self) -> str:  # type: ignore[override] # as the library calls its own
         action = self.view.action
         if action in ("list", "retrieve"):
-            text = type(self.view).__doc__ or ""
+            parts = [inspect.cleandoc(type(self.view).__doc__ or "")]
         else:
-            text = (getattr(self.view, action).__doc__ or "").strip().partition("\n")[2]
-        return "\n".join(line.strip() for line in text.strip().splitlines())
+            _, *rest = self._written(action).partition("\n")
+            _, *others = _sentences(self._written(action))
+            parts = [" ".join(others), "".join(rest).strip()]
+        parts.append(self.access_in_words())
+        return "\n\n".join(part for part in parts if part)
+
+    def _written(self, action: str) -> str:
+        """What the action's docstring says, or for `retrieve` that of an object there is one of, the view's."""
+        written = getattr(self.view, action).__doc__
+        if action == "retrieve":
+            written = f"Get {openapi.SINGLE[self.words[-1]]}."
+        return inspect.cleandoc(written or "")
+
+    def access_in_words(self) -> str:
+        """Who may: the scopes of the token, the grant of the user, and a limit of its own."""
+        scope, grant = self.scope, self.grant
+        names = " and ".join(f"`{name}`" for name in scope.names)
+        said = [_needed(scope, names)]
+        if grant in GRANTS:
+            said.append(GRANTS[grant])
+        elif grant in (access.READ_ONLY, access.READ_WRITE):
+            said.append(f"A restricted user needs `{grant}` on the object." if self._parameters else SEEN[grant])
+        elif grant != access.ANYONE:
+            said.append(f"A restricted user needs the grant `{grant}`.")
+        if self.view.action in self.view.throttle:
+            said.append("It has a limit of its own (see *Limits*).")
+        return " ".join(each for each in said if each)
 
     def get_auth(self) -> list[dict[str, list[str]]]:
         scope = self.scope
@@ -98,17 +174,26 @@ class ResourceSchema(AutoSchema):
         return needed if scope.token else [*needed, {}]
 
     def get_extensions(self) -> dict[str, str]:
-        grant = self.view.grants[self.view.action]
-        return {} if grant == access.ANYONE else {"x-grant": grant}
+        return {} if self.grant == access.ANYONE else {"x-grant": self.grant}
+
+    @property
+    def _parameters(self) -> list[tuple[str, str]]:
+        """The kind and name of each of the path's parameters."""
+        return PATH_PARAMETER.findall(self.path_regex)
 
     def get_override_parameters(self) -> list[Parameter]:
-        parameters: list[Parameter] = [
-            OpenApiParameter(
-                name, OpenApiTypes.INT if kind in ("id", "int") else OpenApiTypes.STR, "path", required=True
-            )
-            for kind, name in PATH_PARAMETER.findall(self.path_regex)
-        ]
+        parameters: list[Parameter] = [self.path_parameter(kind, name) for kind, name in self._parameters]
         return [*parameters, *self.list_parameters()] if self.view.action == "list" else parameters
+
+    def path_parameter(self, kind: str, name: str) -> OpenApiParameter:
+        before = [word for word in self.path.partition(f"{{{name}}}")[0].strip("/").split("/") if word[0] != "{"]
+        about = (
+            openapi.KEYS.get(name) or openapi.KEYS.get(before[-1]) or f"The id of the {openapi.noun(before)[0]}."
+        )
+        if (before[0], before[-1]) == ("v4", "ips") and "compute" in before:
+            about = openapi.KEYS["ips"]
+        schema = ID if kind == "id" else NUMBERS[name] if kind == "int" else OpenApiTypes.STR
+        return OpenApiParameter(name, schema, "path", required=True, description=about)
 
     def list_parameters(self) -> list[OpenApiParameter]:
         size = {
@@ -118,12 +203,16 @@ class ResourceSchema(AutoSchema):
             "default": pagination.DEFAULT_SIZE,
         }
         found = [
-            OpenApiParameter("page", {"type": "integer", "minimum": 1, "default": 1}, "query"),
-            OpenApiParameter("page_size", size, "query"),
-        ]
+            OpenApiParameter(
+                "page", {"type": "integer", "minimum": 1, "default": 1}, "query",
+                description="The number of the page, from 1.",
+            ),
+            OpenApiParameter("page_size", size, "query", description="How many items a page has."),
+        ]  # fmt: skip
         filterable = list(self.view.resource.filterable())
         if filterable:
-            about = f"A filter, as a JSON object, on: {', '.join(filterable)}."
+            names = ", ".join(f"`{name}`" for name in filterable)
+            about = f"A filter, as a JSON object (see *X-Filter*), on: {names}. `+order_by` takes the same."
             found.append(OpenApiParameter("X-Filter", OpenApiTypes.STR, "header", description=about))
         return found
 
@@ -133,47 +222,139 @@ class ResourceSchema(AutoSchema):
         declared = self.view.requests.get(self.view.action)
         if declared is None:
             declared = self.view.resource if self.view.action in ("create", "update") else None
-        return declared(partial=self.view.action == "update") if declared else None
+        return declared(partial=self.view.action in PARTIAL) if declared else None
 
     def _get_request_body(self, direction: Direction = "request") -> Any | None:
         # an action without a body takes none, where the library would document a free-form one
-        return super()._get_request_body(direction) if self.get_request_serializer() else None
+        declared = self.get_request_serializer()
+        if not declared:
+            return None
+        body = super()._get_request_body(direction)
+        if body and isinstance(declared, Resource):
+            needed = self.method == "POST" and any(field.required for field in declared.fields.values())
+            body["required"] = needed
+        if body and "request" in self.example:
+            body["content"]["application/json"]["example"] = self.example["request"]
+        return body
 
     def get_response_serializers(self) -> Any:
-        return {"200": self.success(), "default": ErrorResource}
+        return {"200": self.success()}
+
+    def _get_response_bodies(self, direction: Direction = "response") -> dict[str, Any]:
+        found = super()._get_response_bodies(direction)
+        self.resolve_serializer(ErrorResource, "response")
+        for answer in found.values():
+            answer["description"] = answer.get("description") or openapi.ANSWERS.get(self.view.action, "Done.")
+        if "response" in self.example:
+            found["200"]["content"]["application/json"]["example"] = self.example["response"]
+        return {**found, **answers.references(self.refused())}
+
+    def refused(self) -> list[int]:
+        """The statuses by which the operation is refused."""
+        statuses = answers.refused(
+            self.scope,
+            self.grant,
+            writes=self.method != "GET",
+            body=self._get_request_body() is not None,
+            path=bool(self._parameters),
+            listed=self.view.action == "list",
+        )
+        return sorted({*statuses, *self.view.refusals.get(self.view.action, ())})
 
     def success(self) -> Any:
         view, action = self.view, self.view.action
         if action in view.responses:
             declared = view.responses[action]
-            return {"type": "object"} if declared is None else declared
+            return self.component("Empty", EMPTY) if declared is None else declared
         if action == "list":
-            return self.envelope(view.resource)
-        return view.resource if action in ("retrieve", "create", "update") else {"type": "object"}
+            return self.page_of(view.resource)
+        return view.resource if action in ("retrieve", "create", "update") else self.component("Empty", EMPTY)
 
-    def envelope(self, resource: type[Resource]) -> dict[str, Any]:
-        item = self.resolve_serializer(resource, "response").ref
-        data = {"type": "array", "items": item}
-        return {
-            "type": "object",
-            "properties": {"data": data, "page": NUMBER, "pages": NUMBER, "results": NUMBER},
+    def component(self, name: str, schema: dict[str, Any]) -> dict[str, Any]:
+        """A reference to a schema among the components."""
+        found = ResolvedComponent(name, ResolvedComponent.SCHEMA, schema, object=name)
+        self.registry.register_on_missing(found)
+        return found.ref
+
+    def page_of(self, resource: type[Resource]) -> dict[str, Any]:
+        """A page of a list."""
+        item = self.resolve_serializer(resource, "response")
+        data = {
+            "type": "array",
+            "items": item.ref,
+            "description": "The items of this page.",
+            "maxItems": pagination.BIGGEST_PAGE,
         }
+        schema = {
+            "type": "object",
+            "description": f"A page of a list: {openapi.noun(self.words)[1]}.",
+            "properties": {"data": data, **PAGE},
+            "required": ["data", *PAGE],
+        }
+        return self.component(f"{item.name}Page", schema)
 
     def _is_list_view(self, serializer: Any = None) -> bool:
-        return False  # the envelope is already written out above
+        return False  # the page is already written out above
 
     def get_serializer_name(self, serializer: serializers.BaseSerializer, direction: Direction) -> str:
-        return type(serializer).__name__.removesuffix("Resource").removesuffix("Request")
+        name = type(serializer).__name__
+        for suffix in ("Resource", "Request", "Wish"):
+            name = name.removesuffix(suffix)
+        return name
+
+    def _get_serializer_name(self, serializer: Any, direction: Direction, bypass_extensions: bool = False) -> str:
+        name = super()._get_serializer_name(serializer, direction, bypass_extensions)
+        if not name.startswith("Patched"):
+            return name
+        return name.removeprefix("Patched").removesuffix("Request").removesuffix("Update") + "UpdateRequest"
 
     def _map_basic_serializer(self, serializer: serializers.BaseSerializer, direction: Direction) -> dict[str, Any]:
         schema = super()._map_basic_serializer(serializer, direction)
         schema.pop("description", None)
         if written := type(serializer).__dict__.get("__doc__"):
             schema["description"] = inspect.cleandoc(written)
-        for name in getattr(getattr(serializer, "Meta", None), "filterable", ()):
-            if direction == "response" and name in schema["properties"]:
-                schema["properties"][name]["x-filterable"] = True
+        meta = getattr(serializer, "Meta", None)
+        for name, found in schema.get("properties", {}).items():
+            if "description" not in found and (text := _text_of(serializer, name)):
+                _describe(found, text)
+            if direction == "response" and name in getattr(meta, "filterable", ()):
+                found["x-filterable"] = True
+        for name, found in schema.get("properties", {}).items():
+            if "items" in found and "required" in found and direction == "request":
+                schema["properties"][name] = self._named(name, found)
+            if direction == "response":
+                _without_bounds(found)
+                declared: Any = serializer
+                if getattr(declared.fields[name], "allow_blank", False):
+                    found.pop("format", None)
+        if direction == "response":
+            required = _always(serializer, getattr(meta, "sometimes", ()))
+            schema["required"] = [name for name in schema.get("properties", {}) if name in required]
         return schema
+
+    def _map_serializer(
+        self, serializer: Any, direction: Direction, bypass_extensions: bool = False
+    ) -> dict[str, Any]:
+        schema = super()._map_serializer(serializer, direction, bypass_extensions)
+        for found in schema.get("properties", {}).values():
+            # each component is for one direction, and has no fields of the other
+            found.pop("readOnly", None)
+            found.pop("writeOnly", None)
+        return schema
+
+    def _named(self, name: str, schema: dict[str, Any]) -> dict[str, Any]:
+        """A list of objects as a component of its own, beside what is required of each.
+
+        `required` has no meaning on an array, but the contract's own document has it there. On a reference it does
+        no harm; `properties` are there for linters, which take names that are nowhere else for mistakes.
+        """
+        required, about = schema.pop("required"), schema.pop("description")
+        of = schema["items"].get("$ref", f"/{name.removesuffix('s').capitalize()}").rpartition("/")[2]
+        nullable = "Nullable" if "null" in schema["type"] else ""
+        listed = {**schema, "description": "A list of objects, each whole."}
+        reference = self.component(f"{nullable}{of}List", listed)
+        properties = {each: {"description": "Of each item."} for each in required}
+        return {**reference, "description": about, "required": required, "properties": properties}
 
     def _map_serializer_field(
         self, field: serializers.Field, direction: Direction, bypass_extensions: bool = False
@@ -181,12 +362,15 @@ class ResourceSchema(AutoSchema):
         schema = super()._map_serializer_field(field, direction, bypass_extensions)
         if schema:
             schema.pop("x-spec-enum-id", None)  # for a hook of the library that we do without
+            if schema.get("format") == "date-time":
+                schema["format"] = "date-time-local"  # the other one has an offset
+            if field.help_text:
+                _describe(schema, field.help_text)  # type: ignore[arg-type] # none of ours is translated
         many = field.child if isinstance(field, serializers.ListSerializer) else None
         if isinstance(many, Resource) and direction == "request":
             needed = [name for name, child in many.fields.items() if child.required]
             if needed:
-                # has no meaning on an array; but the contract's own document has it there
-                schema["required"] = needed
+                schema["required"] = needed  # see `_named`
         return schema
 
     def _insert_field_validators(self, field: serializers.Field, schema: dict[str, Any]) -> None:
@@ -196,3 +380,72 @@ class ResourceSchema(AutoSchema):
             # a text with bounds that may also be empty: say the bounds plainly, as the contract does
             del schema["oneOf"]
             schema.update(choices[0])
+
+
+def _without_bounds(schema: dict[str, Any]) -> None:
+    """Take away what is for input alone: what is there may be empty, or older than a bound."""
+    for name in ("minLength", "pattern"):
+        schema.pop(name, None)
+    items = schema.get("items")
+    if isinstance(items, dict):
+        schema.pop("required", None)
+        for child in (items, *items.get("properties", {}).values()):
+            _without_bounds(child)
+
+
+def _text_of(serializer: Any, name: str) -> str | None:
+    """The description of a field without one of its own: that of a base, of a resource `Meta.as_in`, or common."""
+    others = getattr(getattr(serializer, "Meta", None), "as_in", ())
+    for resource in (*type(serializer).__mro__, *others):
+        declared = getattr(resource, "_declared_fields", {})
+        field = declared.get(name) or declared.get(f"{name}_")
+        if field is not None and field.help_text:
+            return field.help_text
+    return COMMON.get(name)
+
+
+def _describe(schema: dict[str, Any], text: str) -> None:
+    """Give a schema its description, and what the values of its enum mean."""
+    schema["description"] = str(text)
+    if isinstance(text, Meanings):
+        schema["description"] = text.table
+        schema["x-enum-descriptions"] = dict(text.values)
+
+
+def _always(serializer: Any, sometimes: Iterable[str]) -> set[str]:
+    """The fields that each answer has."""
+    left_out = {
+        name for name, field in serializer.fields.items() if isinstance(field, fields.Absent | fields.Sometimes)
+    }
+    return set(serializer.fields) - left_out - set(sometimes)
+
+
+def _sentences(written: str) -> list[str]:
+    """The sentences of a docstring's first paragraph."""
+    return re.split(r"(?<=\.) (?=[A-Z`])", " ".join(written.partition("\n\n")[0].split()))
+
+
+def _with_article(thing: str) -> str:
+    vowel = thing.startswith("SSH") or (thing[0] in "aeiouAEIO" and not thing.startswith("user"))
+    return f"{'an' if vowel else 'a'} {thing}"
+
+
+def _needed(scope: access.Scope, names: str) -> str:
+    if scope.token:
+        return f"The token needs {names}." if names else "Any valid token may."
+    if not names:
+        return "No token is needed."
+    if scope.enforced:
+        return f"No token is needed; one that is sent needs {names}."
+    return f"No token is needed; what is not public takes one with {names}."
+
+
+GRANTS = {
+    access.ACCOUNT_READ: "A restricted user needs `account_access`.",
+    access.ACCOUNT_WRITE: "A restricted user needs `account_access` with `read_write`.",
+    access.UNRESTRICTED: "For unrestricted users only.",
+}
+SEEN = {
+    access.READ_ONLY: "A restricted user is shown what its grants let it see.",
+    access.READ_WRITE: "A restricted user needs `read_write` on the objects that the body names.",
+}

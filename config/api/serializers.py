@@ -16,20 +16,25 @@
             filterable = ("id", "label")
 
 Output never walks these fields per object (see `config.api.rendering`). Input is validated by DRF, with the
-contract's reasons, strict about JSON types, and with null for arrays and objects taken as not given.
+contract's reasons, strict about JSON types, and with null taken as not given where the field does not say
+``allow_null``: most client libraries send every field they know.
 """
 
+from collections.abc import Iterator
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
 from rest_framework import serializers
 from rest_framework.exceptions import ValidationError
+from rest_framework.fields import SkipField, empty
 
 from config.api import reasons, unsupported
-from config.api.filters import Filterable, filterables
+from config.api.exceptions import flatten
+from config.api.fields import Wrapping
+from config.api.filterable import Filterable, filterables
 from config.api.rendering import Shape, compile_shape
+from config.errors import Problems
 
-CONTAINERS = (serializers.BaseSerializer, serializers.ListField, serializers.DictField, serializers.JSONField)
 MOST_ITEMS = 10_000
 """How many items a list in a body has that declares no `max_length`: answering a million of them, each wrong, takes
 a minute and 100 MB."""
@@ -41,6 +46,18 @@ JSON_TYPES: tuple[tuple[type[serializers.Field], tuple[type, ...]], ...] = (
     (serializers.CharField, (str,)),
     (serializers.DateTimeField, (str,)),
 )
+
+
+class Body(dict[str, Any]):
+    """The fields of a request's body that are good, by their source, and the `problems` of its others.
+
+    A service that checks fields takes both, adds what it finds, and raises all at once. Of a field that failed it
+    knows nothing, as if it had not been given: a check that needs it is left out.
+    """
+
+    def __init__(self, values: dict[str, Any]):
+        super().__init__(values)
+        self.problems = Problems()
 
 
 class Resource(serializers.Serializer):
@@ -84,6 +101,12 @@ class Resource(serializers.Serializer):
 
     @classmethod
     @cache
+    def paths(cls) -> frozenset[str]:
+        """The names of all fields on the wire, those of nested objects with their path (``entity.id``)."""
+        return frozenset(_paths(cls()))
+
+    @classmethod
+    @cache
     def filterable(cls) -> dict[str, Filterable]:
         """The fields filters accept, by their name on the wire (``entity.id``)."""
         return filterables(cls(), getattr(getattr(cls, "Meta", None), "filterable", ()))
@@ -95,39 +118,68 @@ class Resource(serializers.Serializer):
         return cls(partial=partial)
 
     @classmethod
-    def validated(cls, data: dict[str, Any], partial: bool = False) -> dict[str, Any]:
+    def validated(cls, data: Any, partial: bool = False) -> dict[str, Any]:
         """The writable fields of a request's body, by their source. Raises with all failing fields at once.
 
         With `partial`, fields that are not given are left out: how PUT works here. Items of lists are whole.
         """
         return cls._validator(partial).run_validation(data)
 
+    @classmethod
+    def read_body(cls, data: Any, partial: bool = False) -> Body:
+        """The same, where a service goes on to check the fields that are good: all that fails is named at once."""
+        validator = cls._validator(partial)
+        try:
+            return Body(validator.run_validation(data))
+        except ValidationError as error:
+            if not isinstance(data, dict):
+                raise
+            body = Body(validator.examine(data)[0])
+            for problem in flatten(error.detail):
+                body.problems.add(problem["field"], problem["reason"])
+            return body
+
     def to_internal_value(self, data: Any) -> Any:
         if not isinstance(data, dict):
             name = self.field_name or getattr(self.parent, "field_name", None) or "body"
             raise ValidationError([reasons.not_valid(name)])
-        given: dict[str, Any] = {}
+        values, wrong = self.examine(data)
+        if wrong:
+            raise ValidationError(wrong)
+        return values
+
+    def examine(self, data: dict[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
+        """The writable fields of `data` that are good, by their source, and the problems of others, by name."""
+        values: dict[str, Any] = {}
         wrong: dict[str, Any] = {}
         whole = self._in_a_list()
         for field in self._writable_fields:
             name = str(field.field_name)
-            value = data.get(name)
-            if name not in data or (value is None and isinstance(field, CONTAINERS)):
-                if whole and field.required:
-                    wrong[name] = [reasons.required(name)]
+            if data.get(name) is None and (name not in data or not field.allow_null):
+                if field.required and (whole or not self.root.partial):
+                    wrong[name] = [field.error_messages["required"]]
+                elif not self.root.partial and field.default is not empty:
+                    self.set_value(values, field.source_attrs, field.get_default())
                 continue
-            problem: list | dict | None
-            low, most = _numbers(field)
-            if isinstance(value, list) and len(value) > most:
-                # each of them could have a problem of its own: not looked at
-                problem = [reasons.bounds(name, low, most, " items")]
-            else:
-                problem = _type_problem(field, name, value)
+            value = data[name]
+            problem = _type_problem(field, name, value)
             if problem:
+                if isinstance(problem, dict) and isinstance(field, serializers.ListField):
+                    problem = _with_others(field.child, value, problem)
                 wrong[name] = problem
-            else:
-                given[name] = value
-        return self._validate_rest(given, wrong)
+                continue
+            try:
+                valid = field.run_validation(value)
+                check = getattr(self, f"validate_{name}", None)
+                self.set_value(values, field.source_attrs, check(valid) if check else valid)
+            except ValidationError as error:
+                wrong[name] = error.detail
+                good = _good_part(field, value)
+                if good:
+                    self.set_value(values, field.source_attrs, good)
+            except SkipField:
+                pass
+        return values, wrong
 
     def _in_a_list(self) -> bool:
         """Whether this is in an item of a list, which a PUT replaces as a whole: DRF alone asks the root if the
@@ -137,16 +189,33 @@ class Resource(serializers.Serializer):
             above = above.parent
         return above is not None
 
-    def _validate_rest(self, given: dict[str, Any], wrong: dict[str, Any]) -> Any:
-        """Validate the values that have the right JSON type, and report all others along with those that fail."""
-        try:
-            values = super().to_internal_value(given)
-        except ValidationError as error:
-            failed: Any = error.detail
-            raise ValidationError({**failed, **wrong}) from error
-        if wrong:
-            raise ValidationError(wrong)
-        return values
+
+def _with_others(child: serializers.Field, items: list[Any], wrong: dict[int, Any]) -> dict[int, Any]:
+    """The problems of a list's items: those `wrong` of the items that have the wrong type, and of the others."""
+    found = dict(wrong)
+    for index, item in enumerate(items):
+        if index not in wrong:
+            try:
+                child.run_validation(item)
+            except ValidationError as error:
+                found[index] = error.detail
+    return dict(sorted(found.items()))
+
+
+def _good_part(field: serializers.Field, value: Any) -> dict[str, Any] | None:
+    """What is good of an object in a body, unless it lacks something then that it cannot be without."""
+    if not isinstance(field, Resource) or not isinstance(value, dict):
+        return None
+    good, wrong = field.examine(value)
+    return None if any(field.fields[name].required for name in wrong if name in field.fields) else good
+
+
+def _paths(resource: serializers.Serializer, prefix: str = "") -> Iterator[str]:
+    for name, field in resource.fields.items():
+        yield prefix + name
+        nested = field.child if isinstance(field, Wrapping) else field
+        if isinstance(nested, serializers.Serializer):
+            yield from _paths(nested, f"{prefix}{name}.")
 
 
 def _numbers(field: serializers.Field) -> tuple[int | None, int]:
@@ -160,6 +229,10 @@ def _type_problem(field: serializers.Field, name: str, value: Any) -> list | dic
     """The problem with the JSON type of `value`, if any: DRF alone would take 1 for true and 5 for "5"."""
     if value is None:
         return None
+    low, most = _numbers(field)
+    if isinstance(value, list) and len(value) > most:
+        # each of them could have a problem of its own: not looked at
+        return [reasons.bounds(name, low, most, " items")]
     if isinstance(field, serializers.ListField) and isinstance(value, list):
         items = ((index, _type_problem(field.child, name, item)) for index, item in enumerate(value))
         return {index: problem for index, problem in items if problem} or None

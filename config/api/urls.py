@@ -1,18 +1,19 @@
-"""Paths beside those of the resources: unknown ones, the OpenAPI document and its pages, health."""
+"""Paths beside those of the resources: /v4 itself, unknown ones, the OpenAPI document, health."""
 
 from django.urls import path, re_path
 
-from config.api import documents
-from config.api.views import UnknownPath
+from config.api.documents import healthz, openapi
+from config.api.views import About, UnknownPath
 
 METHODS = ("get", "post", "put", "patch", "delete")
+
+about = About.as_view({"get": "about"})
 
 unknown = [re_path(r"^", UnknownPath.as_view(dict.fromkeys(METHODS, "missing")))]
 """The last pattern of the API: it matches everything."""
 
-pages = [
-    path("openapi.json", documents.openapi, {"suffix": "json"}, name="openapi-json"),
-    path("openapi.yaml", documents.openapi, {"suffix": "yaml"}, name="openapi-yaml"),
-    path("docs", documents.docs, name="docs"),
-    path("healthz", documents.healthz, name="healthz"),
+documents = [
+    path("openapi.json", openapi, {"suffix": "json"}, name="openapi-json"),
+    path("openapi.yaml", openapi, {"suffix": "yaml"}, name="openapi-yaml"),
+    path("healthz", healthz, name="healthz"),
 ]

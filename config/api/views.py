@@ -7,6 +7,8 @@ come only from `objects(actor, path)`, so that an object that is not the caller'
 
 from typing import Any
 
+from django.conf import settings
+from django.urls import reverse
 from rest_framework.request import Request
 
 from config.api import access
@@ -16,7 +18,7 @@ from config.api.responses import JSONResponse
 from config.api.writing import Writing
 from config.errors import Missing
 
-__all__ = ["NO_STORE", "QUARTER_HOUR", "ResourceViewSet", "UnionViewSet", "UnknownPath"]
+__all__ = ["NO_STORE", "QUARTER_HOUR", "About", "ResourceViewSet", "UnionViewSet", "UnknownPath"]
 
 
 class ResourceViewSet(Writing[A, M]):
@@ -30,6 +32,27 @@ class ResourceViewSet(Writing[A, M]):
 
 class UnionViewSet(ReadingUnion[A], ResourceViewSet[A, Any]):
     """Base of views whose list has objects of several tables: they declare `tables` in place of `objects`."""
+
+
+class About(ResourceViewSet):
+    """``/v4`` itself: what answers here, and where it is described.
+
+    It is no operation of the contract, and so not in the document: clients made from that would have a method more.
+    """
+
+    scopes = {"about": access.PUBLIC}
+    grants = {"about": access.ANYONE}
+    schema = None
+
+    def about(self, request: Request) -> JSONResponse:
+        return JSONResponse(
+            {
+                "name": settings.SPECTACULAR_SETTINGS["TITLE"],
+                "version": settings.API_REVISION,
+                "documentation": f"{settings.SITE_URL}{reverse('docs')}",
+                "openapi": f"{settings.SITE_URL}{reverse('openapi-json')}",
+            }
+        )
 
 
 class UnknownPath(ResourceViewSet):

@@ -10,7 +10,7 @@ from config.api import access
 from config.api.admission import A
 from config.api.reading import M, Reading
 from config.api.responses import JSONResponse
-from config.api.serializers import Resource
+from config.api.serializers import Body, Resource
 from config.db import statements
 from config.errors import Denied, Missing
 
@@ -20,14 +20,27 @@ class Writing(Reading[A, M]):
 
     requests: ClassVar[Mapping[str, type[Resource]]] = {}
     """The resource that validates an action's body, where it is not `resource`."""
+    operations: ClassVar[Mapping[str, str]] = {}
+    """For the document: the last word of an action's operation id, where its method alone says too little."""
+    refusals: ClassVar[Mapping[str, tuple[int, ...]]] = {}
+    """For the document: statuses that an action is refused by beyond those that follow from its declarations."""
     related: ClassVar[tuple[str, ...]] = ()
     """The relations that `get_entity` loads along with the object."""
 
     def validated(self, partial: bool = False) -> dict[str, Any]:
-        """The body of the request, validated by the action's resource; `partial` for PUT."""
-        resource = self.requests.get(self.action, self.resource)
-        body: Any = self.request.data
-        return resource.validated(body, partial)
+        """The body of the request, validated by the action's resource; `partial` for PUT.
+
+        For services that check nothing in it themselves: the others take a `body`, for one answer to name all.
+        """
+        return self._request_resource.validated(self.request.data, partial)
+
+    def body(self, partial: bool = False) -> Body:
+        """What is good in the body of the request, and the problems of the rest for the service to raise."""
+        return self._request_resource.read_body(self.request.data, partial)
+
+    @property
+    def _request_resource(self) -> type[Resource]:
+        return self.requests.get(self.action, self.resource)
 
     def get_entity(self) -> M:
         """The object named by the path, 404 if it does not exist for the caller.

@@ -1,0 +1,118 @@
+"""The statuses of an operation in the OpenAPI document, out of what its view declares.
+
+A refusal's body is the same whatever its status, so that each is written once, below `components/responses`.
+"""
+
+from collections.abc import Iterator
+from typing import Any
+
+from config.api import access, reasons
+
+LIMITS = ("X-RateLimit-Limit", "X-RateLimit-Remaining", "X-RateLimit-Reset")
+
+HEADERS: dict[str, Any] = {
+    "X-RateLimit-Limit": {
+        "description": "Requests that the limit allows, of the limit that is nearest to being used up.",
+        "schema": {"type": "integer"},
+        "example": 1600,
+    },
+    "X-RateLimit-Remaining": {
+        "description": "Requests that are left of that limit.",
+        "schema": {"type": "integer"},
+        "example": 1599,
+    },
+    "X-RateLimit-Reset": {
+        "description": "When that limit starts anew, in seconds since 1970.",
+        "schema": {"type": "integer"},
+        "example": 1767225600,
+    },
+    "Retry-After": {
+        "description": "Seconds to wait until a request is allowed again.",
+        "schema": {"type": "integer", "minimum": 1},
+        "example": 30,
+    },
+}
+
+REFUSALS: dict[int, tuple[str, str, dict[str, Any]]] = {
+    400: (
+        "Invalid",
+        "Refused, and nothing was changed: fields or parameters are missing or wrong, all named at once, or "
+        "the state of the object forbids it (`Compute busy.`).",
+        {"field": "label", "reason": "label is required"},
+    ),
+    401: (
+        "InvalidToken",
+        "The token is missing, unknown, expired or revoked.",
+        {"field": None, "reason": reasons.INVALID_TOKEN},
+    ),
+    403: (
+        "Forbidden",
+        "The token lacks the scope, or the user lacks the grant.",
+        {"field": None, "reason": reasons.UNAUTHORIZED},
+    ),
+    404: (
+        "NotFound",
+        "There is no such object, or none that the caller may see; of a list, there is no such page.",
+        {"field": None, "reason": reasons.NOT_FOUND},
+    ),
+    415: (
+        "UnsupportedMediaType",
+        "The body is of another type than the operation takes.",
+        {"field": None, "reason": "The body must be application/json"},
+    ),
+    429: (
+        "TooManyRequests",
+        "A limit is used up. The request had no effect; `Retry-After` says when to send it again.",
+        {"field": None, "reason": reasons.TOO_MANY_REQUESTS},
+    ),
+}
+"""Of each status its name among the components, its meaning, and an example of what is wrong."""
+
+UNAVAILABLE = (
+    "Unavailable",
+    "The service failed (500), or is not available for a moment (503): ask again. After a 500 of a request that "
+    "changes something, look first whether it did.",
+    {"field": None, "reason": "The service is not available, try again"},
+)
+
+
+def components() -> dict[str, Any]:
+    """The `responses` and `headers` among the components of the document."""
+    found = {}
+    for status, (name, description, example) in [*REFUSALS.items(), (500, UNAVAILABLE)]:
+        names = () if status == 500 else (*LIMITS, "Retry-After") if status == 429 else LIMITS
+        headers = {header: {"$ref": f"#/components/headers/{header}"} for header in names}
+        found[name] = {
+            "description": description,
+            **({"headers": headers} if headers else {}),
+            "content": {
+                "application/json": {
+                    "schema": {"$ref": "#/components/schemas/Error"},
+                    "example": {"errors": [example]},
+                }
+            },
+        }
+    return {"responses": found, "headers": HEADERS}
+
+
+def refused(scope: access.Scope, grant: str, writes: bool, body: bool, path: bool, listed: bool) -> Iterator[int]:
+    """The statuses that refuse an operation, as far as they follow from its declarations.
+
+    It `writes`, takes a `body`, has parameters in its `path`, or is `listed` in pages.
+    """
+    if writes or listed:
+        yield 400
+    yield 401
+    if (scope.names and scope.enforced) or grant != access.ANYONE:
+        yield 403
+    if path or listed:
+        yield 404
+    if body:
+        yield 415
+    yield 429
+
+
+def references(statuses: Iterator[int] | list[int]) -> dict[str, Any]:
+    """The answers of an operation's document by their status."""
+    found = {str(status): {"$ref": f"#/components/responses/{REFUSALS[status][0]}"} for status in sorted(statuses)}
+    return {**found, "5XX": {"$ref": f"#/components/responses/{UNAVAILABLE[0]}"}}
