@@ -19,6 +19,10 @@ from django.utils.deprecation import MiddlewareMixin
 
 is_api = re.compile(r"/v4(?:beta)?(?:/|$)").match
 
+# No form-action: browsers apply it to redirects too, and consent ends with a redirect to the client.
+POLICY = "default-src 'none'; style-src 'self'; img-src 'self'; base-uri 'none'; frame-ancestors 'none'"
+POLICY_WITH_SCRIPTS = f"{POLICY}; script-src 'self'"
+
 
 class PagesOnly(MiddlewareMixin):
     """A mixin that has the API's requests bypass a middleware."""

@@ -10,7 +10,8 @@ from accounts.oauth.urls import urlpatterns as oauth
 from accounts.pages.urls import urlpatterns as people
 from compute.api.uploads import receive_image
 from compute.api.urls import urlpatterns as compute
-from config.api.urls import pages, unknown
+from config.api.urls import about, documents, unknown
+from config.reference.urls import urlpatterns as reference
 from managed.api.urls import urlpatterns as managed
 from regions.api.urls import urlpatterns as regions
 from tags.api.urls import urlpatterns as tags
@@ -18,9 +19,12 @@ from tags.api.urls import urlpatterns as tags
 api = [*compute, *accounts, *managed, *regions, *tags, *unknown]
 
 urlpatterns = [
+    path("v4", about),
+    path("v4beta", about),
     path("v4/", include(api)),
     path("v4beta/", include(api)),
-    *pages,
+    *documents,
+    *reference,
     path("uploads/images/<str:signed>", receive_image, name="image-upload"),
     *people,
     *oauth,
@@ -32,5 +36,7 @@ urlpatterns = [
     path("admin/", admin.site.urls),
 ]
 
-handler404 = "config.api.documents.not_found"
-handler500 = "config.api.documents.server_error"
+handler400 = "config.error_pages.bad_request"
+handler403 = "config.error_pages.permission_denied"
+handler404 = "config.error_pages.not_found"
+handler500 = "config.error_pages.server_error"

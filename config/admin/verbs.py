@@ -5,7 +5,7 @@ written into Django's admin log. A verb that needs input has a form, which stand
 page of its own.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
@@ -25,7 +25,8 @@ from django.utils.http import url_has_allowed_host_and_scheme, urlencode
 from django.utils.safestring import SafeString
 
 from config.admin.display import page_of
-from config.errors import Denied, DomainError, Problem
+from config.errors import Denied, DomainError, Problem, TooMany
+from config.headers import too_many
 
 MAX_SELECTED = 100
 """How many objects one action of a list takes: each is a transaction of its own."""
@@ -79,18 +80,20 @@ class OpenForm:
 
 @dataclass(frozen=True, slots=True)
 class Result:
-    """The result of a verb on one object. `problems` are those of the service's refusal."""
+    """The result of a verb on one object. `problems` are those of the service's refusal, `limit` the refusal itself
+    where it was for too many attempts."""
 
     subject: str
     done: bool
     sentence: str
     problems: tuple[Problem, ...] = ()
+    limit: TooMany | None = None
 
 
 class VerbsMixin(admin.ModelAdmin):
     """Gives a ModelAdmin its `verbs`, under ``<id>/do/<verb>/`` and in the list's menu."""
 
-    verbs: tuple[Verb, ...] = ()
+    verbs: Sequence[Verb] = ()
 
     def may(self, request: HttpRequest, verb: Verb) -> bool:
         """Whether the staff user has the model permission that the verb asks for."""
@@ -150,7 +153,8 @@ class VerbsMixin(admin.ModelAdmin):
         if asked is not None and not result.done:
             for problem in result.problems:
                 asked.add_error(problem.field if problem.field in asked.fields else None, problem.reason)
-            return self._ask(request, verb, [obj], cancel=back, form=asked)
+            page = self._ask(request, verb, [obj], cancel=back, form=asked)
+            return page if result.limit is None else too_many(page, result.limit.seconds)
         messages.add_message(
             request,
             messages.SUCCESS if result.done else messages.ERROR,
@@ -193,7 +197,7 @@ class VerbsMixin(admin.ModelAdmin):
         except DomainError as error:
             reason = " ".join(problem.reason for problem in error.problems)
             _log(request, obj, f"{verb.label} refused: {reason}")
-            return Result(subject, False, reason, error.problems)
+            return Result(subject, False, reason, error.problems, error if isinstance(error, TooMany) else None)
         return Result(subject, True, sentence)
 
     def _report(self, request: HttpRequest, verb: Verb, results: list[Result]) -> None:

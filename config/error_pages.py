@@ -1,0 +1,73 @@
+"""Failures outside of the API: a page for browsers, the API's error body for other clients.
+
+Below /v4 the body is JSON for everybody; the views there see to that themselves (`config.api.exceptions`).
+"""
+
+from collections.abc import Callable
+
+from django.http import HttpRequest, HttpResponse
+from django.template.loader import render_to_string
+
+from config.api import reasons
+from config.api.responses import error_response
+from config.pages import POLICY, is_api
+
+REASONS = {
+    400: "The request could not be read",
+    403: reasons.UNAUTHORIZED,
+    404: reasons.NOT_FOUND,
+    405: reasons.METHOD_NOT_ALLOWED,
+    500: reasons.UNEXPECTED,
+}
+"""The reason of the error body, and the page to render, by status."""
+
+
+def failure(request: HttpRequest, status: int) -> HttpResponse:
+    """The answer to a request that failed with one of the statuses of `REASONS`."""
+    if is_api(request.path_info) or not prefers_html(request):
+        return error_response([{"field": None, "reason": REASONS[status]}], status)
+    # without the request: its session and user may be what failed
+    page = render_to_string("error.html", {"status": status, "path": request.path})
+    return HttpResponse(
+        page, status=status, headers={"Content-Security-Policy": POLICY, "Cache-Control": "no-store"}
+    )
+
+
+def prefers_html(request: HttpRequest) -> bool:
+    """Whether the client asks for HTML before JSON, as browsers do for pages. ``*/*`` and no header do not."""
+    try:
+        return request.get_preferred_type(["application/json", "text/html"]) == "text/html"
+    except (ValueError, LookupError):  # of parameters that nobody can decode
+        return False
+
+
+def bad_request(request: HttpRequest, exception: Exception) -> HttpResponse:
+    return failure(request, 400)
+
+
+def permission_denied(request: HttpRequest, exception: Exception) -> HttpResponse:
+    return failure(request, 403)
+
+
+def not_found(request: HttpRequest, exception: Exception) -> HttpResponse:
+    """Unknown paths. The page says where the API is: clients may have mistyped its address."""
+    return failure(request, 404)
+
+
+def server_error(request: HttpRequest) -> HttpResponse:
+    """A failure outside of the API's views, such as in a middleware; Django has logged it."""
+    return failure(request, 500)
+
+
+def explain_methods(respond: Callable[[HttpRequest], HttpResponse]) -> Callable[[HttpRequest], HttpResponse]:
+    """Middleware: Django answers a wrong method with an empty body, which browsers show as a blank page."""
+
+    def middleware(request: HttpRequest) -> HttpResponse:
+        response = respond(request)
+        if response.status_code != 405 or response.content:
+            return response
+        explained = failure(request, 405)
+        explained["Allow"] = response["Allow"]
+        return explained
+
+    return middleware

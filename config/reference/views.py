@@ -1,0 +1,55 @@
+"""The pages of the reference. They can be read without scripts; trying out calls needs them."""
+
+from typing import Any
+
+from django.conf import settings
+from django.http import Http404, HttpRequest, HttpResponse
+from django.shortcuts import render
+from django.views.decorators.cache import never_cache
+from django.views.decorators.http import require_safe
+
+from config.pages import POLICY_WITH_SCRIPTS
+from config.reference.reading import Reference, reference
+from config.reference.search import search
+
+POLICY = f"{POLICY_WITH_SCRIPTS}; connect-src 'self'; form-action 'self'"
+
+
+@never_cache
+@require_safe
+def introduction(request: HttpRequest) -> HttpResponse:
+    """``/docs``, and without scripts ``/docs?q=words``."""
+    return _page(request, "docs/introduction.html", {})
+
+
+@never_cache
+@require_safe
+def operation(request: HttpRequest, name: str) -> HttpResponse:
+    """``/docs/operations/<id>``."""
+    read = reference()
+    if name not in read.operations:
+        raise Http404
+    return _page(request, "docs/operation.html", {"operation": read.operations[name]})
+
+
+@require_safe
+def found(request: HttpRequest) -> HttpResponse:
+    """``/docs/found?q=words``: the list beside the pages alone, for their script."""
+    return render(request, "docs/list.html", _listed(request, reference()))
+
+
+def _page(request: HttpRequest, template: str, context: dict[str, Any]) -> HttpResponse:
+    read = reference()
+    minutes = settings.REFERENCE_TOKEN_LIFETIME // 60
+    page = render(request, template, {"reference": read, "minutes": minutes, **_listed(request, read), **context})
+    page["Content-Security-Policy"] = POLICY
+    return page
+
+
+def _listed(request: HttpRequest, read: Reference) -> dict[str, Any]:
+    """All operations, or those that were searched for."""
+    words = request.GET.get("q", "")
+    listed: dict[str, Any] = {"words": words, "number": len(read.operations)}
+    if words.strip():
+        return {**listed, "found": search(words)}
+    return {**listed, "sections": read.sections}

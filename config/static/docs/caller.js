@@ -1,0 +1,65 @@
+// Who calls: with a token that the server makes for the session, with one that was pasted, or with none. Tokens are in
+// this object alone; nothing of the page or the browser keeps them.
+
+export class Refused extends Error {
+  // `help`: the address of a page that helps, and the words of the link to it; or null
+  constructor(reason, help = null) {
+    super(reason);
+    this.help = help;
+  }
+}
+
+export class Caller {
+  #made = {};
+
+  constructor(content) {
+    this.element = content.querySelector(".caller");
+    this.pasted = this.element.querySelector("#pasted");
+    this.csrf = this.element.querySelector("#csrf");
+    this.element.addEventListener("change", () => this.#show());
+    this.#show();
+  }
+
+  get choice() {
+    return this.element.querySelector("[name=caller]:checked").value;
+  }
+
+  #show() {
+    this.element.querySelector(".pasted").hidden = this.choice !== "pasted";
+  }
+
+  // The token to call with, or null for none. Throws Refused where there is none to be had.
+  async token() {
+    if (this.choice === "none") return null;
+    if (this.choice === "pasted") {
+      const token = this.pasted.value.trim();
+      if (!/^[\x21-\x7e]+$/.test(token)) throw new Refused("Paste a token first: one word, as it was shown to you.");
+      return token;
+    }
+    const held = this.#made[this.choice];
+    if (held && performance.now() < held.until) return held.token;
+    return this.#make(this.choice);
+  }
+
+  // After a 401: the token was ended elsewhere.
+  forget() {
+    delete this.#made[this.choice];
+  }
+
+  async #make(access) {
+    const answer = await fetch(this.csrf.dataset.address, {
+      method: "POST",
+      headers: { "X-CSRFToken": this.csrf.value },
+      body: new URLSearchParams({ access, back: location.pathname }),
+    });
+    if (!answer.headers.get("Content-Type")?.startsWith("application/json")) {
+      const help = { address: location.pathname, words: "Load the page again" };
+      throw new Refused("Somebody has signed in or out here since.", help);
+    }
+    const made = await answer.json();
+    if (!answer.ok) throw new Refused(made.reason, made.help);
+    // a little earlier than it ends, so that no call comes too late
+    this.#made[access] = { token: made.token, until: performance.now() + (made.seconds - 20) * 1000 };
+    return made.token;
+  }
+}
