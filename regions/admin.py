@@ -25,7 +25,9 @@ class RegionForm(forms.ModelForm):
 
     class Meta:
         model = Region
-        fields = ("id", "country", "status", "retired", "capabilities", "resolvers_ipv4", "resolvers_ipv6")
+        fields = (
+            "id", "country", "status", "retired", "capabilities", "resolvers_ipv4", "resolvers_ipv6", "position",
+        )  # fmt: skip
 
     def __init__(self, *args: Any, **kwargs: Any):
         super().__init__(*args, **kwargs)
@@ -69,7 +71,7 @@ class RegionPage(Page):
     search_fields = ("^id",)
     fixed = ("id",)
     fieldsets = (
-        (None, {"fields": ("id", "country", "status", "retired", "capabilities")}),
+        (None, {"fields": ("id", "country", "status", "retired", "capabilities", "position")}),
         ("Resolvers", {"fields": ("resolvers_ipv4", "resolvers_ipv6")}),
     )
 

@@ -20,6 +20,19 @@ CAPABILITIES = (
 """All capabilities that a region can list. Those that are not built yet are only shown."""
 
 
+AFTER_CATALOGUE = 1000
+"""The position of what staff add, until they say otherwise: those of the catalogue have 10, 20, 30 …"""
+
+
+def position() -> models.PositiveSmallIntegerField:
+    """The column by which lists of the catalogue are ordered, before the id."""
+    return models.PositiveSmallIntegerField(
+        default=AFTER_CATALOGUE,
+        db_default=AFTER_CATALOGUE,
+        help_text="Its place in lists: the smallest comes first. The catalogue has 10, 20, 30 …",
+    )
+
+
 class Region(models.Model):
     """A place where services are offered. Staff maintain the rows; clients only read them.
 
@@ -40,6 +53,7 @@ class Region(models.Model):
     )
     resolvers_ipv4 = models.TextField(blank=True, help_text="Comma-separated resolver addresses.")
     resolvers_ipv6 = models.TextField(blank=True, help_text="Comma-separated resolver addresses.")
+    position = position()
 
     class Meta:
         ordering = ("id",)

@@ -14,6 +14,7 @@ class RegionViewSet(ResourceViewSet):
     """Regions: where services are offered."""
 
     resource = RegionResource
+    ordering = ("position", "id")
     scopes = {"list": PUBLIC, "retrieve": PUBLIC}
     grants = {"list": ANYONE, "retrieve": ANYONE}
     cache_control = QUARTER_HOUR

@@ -3,15 +3,16 @@
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from django.db.models import BigIntegerField, Exists, OuterRef, QuerySet
+from django.db.models import BigIntegerField, QuerySet
 from rest_framework.request import Request
 from rest_framework.serializers import CharField, ChoiceField, DictField, IntegerField, ListField
 
 from accounts.actors import Actor
 from accounts.entities import kind_of
-from accounts.models import Grant
 from config.api import pagination
 from config.api.access import ANYONE, UNRESTRICTED
+from config.api.filters import Filter
+from config.api.meanings import Meanings
 from config.api.paths import PathParameters
 from config.api.responses import JSONResponse
 from config.api.serializers import Resource
@@ -25,11 +26,18 @@ from tags.services import MAX_LABEL_LENGTH, MIN_LABEL_LENGTH, labels
 READ = "account:read_only"
 WRITE = "account:read_write"
 KINDS = ("compute", "domain", "volume", "nodebalancer")
+MEMBER = ("entity_type", "entity_id")
 LARGEST = BigIntegerField.MAX_BIGINT
 
 
 class TagResource(Resource):
-    label = CharField(min_length=MIN_LABEL_LENGTH, max_length=MAX_LABEL_LENGTH)
+    """A label on objects."""
+
+    label = CharField(
+        min_length=MIN_LABEL_LENGTH,
+        max_length=MAX_LABEL_LENGTH,
+        help_text="The tag itself: 3 to 50 characters, compared exactly.",
+    )
 
     class Meta:
         filterable = ("label",)
@@ -37,10 +45,12 @@ class TagResource(Resource):
 
 def ids(kind: str) -> ListField:
     child = IntegerField(min_value=1, max_value=LARGEST)
-    return ListField(child=child, required=False, help_text=f"The {kind}s that are to carry it.")
+    return ListField(child=child, required=False, help_text=f"The ids of the {kind}s that are to carry it.")
 
 
 class NewTag(TagResource):
+    """The body of a new tag."""
+
     computes = ids("compute")
     domains = ids("domain")
     volumes = ids("volume")
@@ -50,15 +60,26 @@ class NewTag(TagResource):
 class TaggedResource(Resource):
     """Something that carries the tag."""
 
-    type = ChoiceField(KINDS)
-    data = DictField(help_text="The object, as its own endpoint shows it.")
+    type = ChoiceField(
+        KINDS,
+        help_text=Meanings(
+            "What kind of thing it is.",
+            {
+                "compute": "An instance.",
+                "domain": "A domain.",
+                "volume": "A volume.",
+                "nodebalancer": "A load balancer.",
+            },
+        ),
+    )
+    data = DictField(help_text="The object, as its own operation shows it.")
 
     class Meta:
         read_only = True
 
 
 class TagViewSet(ResourceViewSet[Actor, Tag]):
-    """Tags of the account. Changing them is for unrestricted users."""
+    """Tags of the account. Restricted users see those of what they may see, and change none."""
 
     resource = TagResource
     requests = {"create": NewTag}
@@ -67,14 +88,17 @@ class TagViewSet(ResourceViewSet[Actor, Tag]):
 
     @staticmethod
     def objects(actor: Actor, path: PathParameters) -> QuerySet[Tag]:
-        return Tag.objects.filter(account_id=actor.account_id)
+        return Tag.objects.visible_to(actor)
 
     def create(self, request: Request) -> JSONResponse:
-        """Make a tag, and put it on objects."""
-        given = self.validated()
-        label = given.pop("label")
+        """Make a tag, and put it on objects.
+
+        The caller needs `read_write` on each of them, or no tag comes into being.
+        """
+        given = self.body()
+        label = given.pop("label", None)
         wanted = {field.removesuffix("s"): keys for field, keys in given.items()}
-        return self.answer(labels.create(self.actor, label, wanted))
+        return self.answer(labels.create(self.actor, label, wanted, given.problems))
 
 
 class TaggedViewSet(ResourceViewSet[Actor, Tagging]):
@@ -87,27 +111,21 @@ class TaggedViewSet(ResourceViewSet[Actor, Tagging]):
     @staticmethod
     def objects(actor: Actor, path: PathParameters) -> QuerySet[Tagging]:
         # firewalls carry tags too, and are not among the kinds that are listed
-        tagged = Tagging.objects.filter(
-            tag__account_id=actor.account_id, tag__label=path["id"], entity_type__in=resources.shown()
-        )
-        if not actor.restricted:
-            return tagged
-        granted = Grant.objects.filter(
-            user_id=actor.person, entity_type=OuterRef("entity_type"), entity_id=OuterRef("entity_id")
-        )
-        return tagged.filter(Exists(granted))
+        tagged = Tagging.objects.visible_to(actor)
+        return tagged.filter(tag__label=path["id"], entity_type__in=resources.shown())
 
     @staticmethod
     def parent(actor: Actor, path: PathParameters) -> QuerySet[Tag]:
-        return Tag.objects.filter(account_id=actor.account_id, label=path["id"])
+        return Tag.objects.visible_to(actor).filter(label=path["id"])
 
     def list(self, request: Request, **path: Any) -> JSONResponse:
         """The objects that carry a tag. One query for the page, and one for each kind there is."""
         page = pagination.read_page(request.query_params)
-        self.read_filter(request.query_params)  # nothing of them can be filtered on: any filter is refused
+        wanted = self.read_filter(request.query_params)  # an order at most: nothing of them can be filtered on
         path = {"id": self.named(path["id"])}
         values = {**bindings(self.actor, path), "limit": page.size, "offset": page.offset}
-        rows = self.statement("list").run(values)
+        statement = self.statement("list") if wanted is None else self.filtered(wanted, path)
+        rows = statement.run(values)
         if not rows:
             self.check_parent(path)
         found = {kind: self.shown(kind, [row[1] for row in rows if row[0] == kind]) for kind in resources.shown()}
@@ -115,7 +133,10 @@ class TaggedViewSet(ResourceViewSet[Actor, Tagging]):
         return JSONResponse(page.envelope(shown, rows[0][-1] if rows else 0))
 
     def destroy(self, request: Request, id: str) -> JSONResponse:
-        """Delete a tag: nothing carries it any more."""
+        """Delete a tag: nothing carries it any more.
+
+        The objects stay. Cannot be undone.
+        """
         self.kwargs["id"] = self.named(id)
         labels.delete(self.actor, self.get_parent())
         return JSONResponse()
@@ -123,13 +144,15 @@ class TaggedViewSet(ResourceViewSet[Actor, Tagging]):
     def named(self, given: str) -> str:
         """The label that a path means: as it is there if there is such a tag, else without slashes too many."""
         label = tidied(f"/{given}").removeprefix("/")
-        if label != given and Tag.objects.filter(account_id=self.actor.account_id, label=given).exists():
+        if label != given and Tag.objects.visible_to(self.actor).filter(label=given).exists():
             return given
         return label
 
     def compiled(self, kind: str, actor: Any) -> Statement:
-        rows = self.objects(actor, SymbolicPath())
-        return page_of(rows, ("entity_type", "entity_id"), self.ordering)
+        return page_of(self.objects(actor, SymbolicPath()), MEMBER, self.ordering)
+
+    def filtered(self, wanted: Filter, path: Mapping[str, Any]) -> Statement:
+        return page_of(self.objects(self.actor, path), MEMBER, self.order_of(wanted), kept=False)
 
     def shown(self, kind: str, keys: Iterable[int]) -> Mapping[int, dict]:
         """Objects of one kind by their id, each as its own resource shows it."""

@@ -1,8 +1,23 @@
 """Tags, and the entities that carry them."""
 
-from django.db import models
+from typing import Self
 
-from accounts.models import Account
+from django.db import models
+from django.db.models import Exists, OuterRef
+
+from accounts.actors import Actor
+from accounts.models import Account, Grant
+
+
+class TagQuerySet(models.QuerySet["Tag"]):
+    """Reads only the attributes of an actor that compiled SQL allows for, as `GrantedQuerySet` does."""
+
+    def visible_to(self, actor: Actor) -> Self:
+        """The account's tags; for a restricted user those that something carries which it may see."""
+        mine = self.filter(account_id=actor.account_id)
+        if not actor.restricted:
+            return mine
+        return mine.filter(Exists(Tagging.objects.visible_to(actor).filter(tag=OuterRef("pk"))))
 
 
 class Tag(models.Model):
@@ -11,6 +26,8 @@ class Tag(models.Model):
     account = models.ForeignKey(Account, on_delete=models.CASCADE, related_name="tags")
     label = models.CharField(max_length=50)
     created = models.DateTimeField(auto_now_add=True)
+
+    objects = TagQuerySet.as_manager()
 
     class Meta:
         constraints = [
@@ -26,12 +43,26 @@ class Tag(models.Model):
         return self.label
 
 
+class TaggingQuerySet(models.QuerySet["Tagging"]):
+    def visible_to(self, actor: Actor) -> Self:
+        """The account's tags on entities that the actor may see."""
+        mine = self.filter(tag__account_id=actor.account_id)
+        if not actor.restricted:
+            return mine
+        granted = Grant.objects.filter(
+            user_id=actor.person, entity_type=OuterRef("entity_type"), entity_id=OuterRef("entity_id")
+        )
+        return mine.filter(Exists(granted))
+
+
 class Tagging(models.Model):
     """A tag on one entity. `entity_type` is a name registered in `accounts.entities`."""
 
     tag = models.ForeignKey(Tag, on_delete=models.CASCADE, related_name="taggings")
     entity_type = models.CharField(max_length=20)
     entity_id = models.BigIntegerField()
+
+    objects = TaggingQuerySet.as_manager()
 
     class Meta:
         constraints = [

@@ -6,7 +6,7 @@ from typing import Any, Protocol
 from django.db import connection
 
 from accounts.actors import Actor
-from config.errors import Denied, Problems
+from config.errors import Denied, Problems, wrong_length
 from tags.models import Tag, Tagging
 
 MIN_LABEL_LENGTH, MAX_LABEL_LENGTH = 3, 50
@@ -32,7 +32,7 @@ def check_labels(labels: Iterable[str]) -> Iterator[tuple[int, str]]:
     """Index and problem of each label that is not 3..50 characters long."""
     for index, label in enumerate(labels):
         if not MIN_LABEL_LENGTH <= len(label) <= MAX_LABEL_LENGTH:
-            yield index, f"Tag must be {MIN_LABEL_LENGTH}-{MAX_LABEL_LENGTH} characters"
+            yield index, wrong_length(MIN_LABEL_LENGTH, MAX_LABEL_LENGTH)
 
 
 def check_tags(actor: Actor, labels: Iterable[str], problems: Problems) -> None:
@@ -49,19 +49,6 @@ def differing_tags(labels: Iterable[str] | None, now: Sequence[str]) -> list[str
         return None
     wanted = list(dict.fromkeys(labels))
     return None if wanted == list(now) else wanted
-
-
-def retag(actor: Actor, entity_type: str, row: Tagged, labels: Iterable[str] | None) -> dict[str, list[str]]:
-    """Set the tags of a locked row to `labels`; returns the columns that the caller must write to the row, none if
-    the tags do not differ. Raises `Denied` for restricted users, and `Invalid` naming each wrong label.
-    """
-    wanted = differing_tags(labels, row.tags)
-    if wanted is None:
-        return {}
-    problems = Problems()
-    check_tags(actor, wanted, problems)
-    problems.raise_any()
-    return {"tags": set_tags(actor.account_id, entity_type, row.pk, wanted)}
 
 
 def set_tags(account_id: int, entity_type: str, entity_id: int, labels: Sequence[str]) -> list[str]:

@@ -11,13 +11,13 @@ from django.db.models.functions import Now
 from accounts.actors import Actor
 from accounts.entities import kind_of
 from accounts.services.events import EntityRef, record_event
+from config.db.unique import note_taken
 from config.errors import Busy, Missing, Problems
 from tags.models import Tag, Tagging
 from tags.services import check_labels, check_may_tag
 
 TRIES = 5
 """How often a deletion starts again when objects get the tag at the same moment."""
-EXISTS = "This tag exists already."
 
 Entity = tuple[str, int]
 """Kind and id."""
@@ -34,26 +34,30 @@ def tag_ref(tag: Tag) -> EntityRef:
 
 
 @transaction.atomic
-def create(actor: Actor, label: str, wanted: Mapping[str, Iterable[int]]) -> Tag:
+def create(
+    actor: Actor, label: str | None, wanted: Mapping[str, Iterable[int]], problems: Problems | None = None
+) -> Tag:
     """Make a tag and put it on objects: `wanted` has their ids by kind (``compute``).
 
-    Everything or nothing. Raises `Denied` for restricted users, and `Invalid` on the label or on each field
-    (``computes``) that names an object which the account does not have.
+    Everything or nothing. Raises `Denied` for restricted users, and `Invalid` with every failing field: those in
+    `problems`, the label (None where it failed a check before) and each (``computes``) that names an object which
+    the account does not have.
     """
     check_may_tag(actor)
-    problems = Problems()
-    for _, reason in check_labels([label]):
-        problems.add("label", reason)
-    if Tag.objects.filter(account_id=actor.account_id, label=label).exists():
-        problems.add("label", EXISTS)
+    problems = problems or Problems()
+    if label is not None:
+        for _, reason in check_labels([label]):
+            problems.add("label", reason)
+    tag = Tag(account_id=actor.account_id, label=label or "")
     entities = {(kind, pk) for kind, keys in wanted.items() for pk in keys}
     locked = _lock_row(actor, entities)
     for kind in sorted({kind for kind, _ in entities - locked}):
         problems.add(f"{kind}s", f"{kind}s is not valid")
+    note_taken(tag, problems)
     problems.raise_any()
-    tag = Tag.objects.create(account_id=actor.account_id, label=label)
+    tag.save(force_insert=True)
     for kind, rows in _by_kind(locked):
-        rows.update(tags=_Labels(F("tags"), Value(label), function="array_append"), updated=Now())
+        rows.update(tags=_Labels(F("tags"), Value(tag.label), function="array_append"), updated=Now())
         Tagging.objects.bulk_create(
             Tagging(tag=tag, entity_type=kind, entity_id=pk) for pk in rows.values_list("pk", flat=True)
         )
