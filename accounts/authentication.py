@@ -28,10 +28,13 @@ _ACTIVE = """
   LEFT JOIN accounts_globalgrants g ON g.user_id = u.id AND u.restricted
 """
 _PERSONAL = f"""
-SELECT t.id, t.scopes, NULL, {_WHO}
+SELECT t.id, t.scopes, c.client_id, {_WHO}
   FROM accounts_personaltoken t
   JOIN accounts_user u ON u.id = t.user_id AND u.is_active {_ACTIVE}
+  LEFT JOIN accounts_oauthclient c ON c.id = t.client_id
+  LEFT JOIN accounts_account o ON o.id = c.account_id
  WHERE t.digest = %s AND (t.expiry IS NULL OR t.expiry > statement_timestamp())
+   AND (t.client_id IS NULL OR (c.status = 'active' AND o.is_active IS NOT FALSE))
 """  # noqa: S608 - made of the constants above
 _OAUTH = f"""
 SELECT t.id, t.scope, c.client_id, {_WHO}

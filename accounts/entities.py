@@ -4,15 +4,16 @@ Grants, tags and events name entities by kind and id, in apps to the left of the
 each owning app registers its kinds here at start-up, in ``AppConfig.ready()``.
 """
 
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
 from django.db.models import Model
 
 GRANTABLE = (
-    "compute", "database", "domain", "firewall", "image", "longview", "nodebalancer", "stackscript", "volume",
+    "compute", "nodebalancer", "domain", "stackscript", "longview", "image", "volume", "firewall", "database",
 )  # fmt: skip
-"""All kinds that the contract has grants for, including those not offered here yet."""
+"""All kinds that the contract has grants for, in its order, including those not offered here yet."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,16 +22,20 @@ class EntityKind:
 
     `url` is the path of an entity, with ``{id}`` in it. Restricted users need a grant on entities of `grantable`
     kinds. Models of these have an `account`, a `label` and an integer column `key`, by which grants and tags name
-    an entity; a VLAN is named by its label, a region by its id. `author` is the column with the creator's username,
-    where there is one; such models have `created` too.
+    an entity; a VLAN is named by its label, a region by its id. Of a `derived` kind restricted users see what the
+    model's `visible_to` lets them: a tag by what carries it. `author` is the column with the creator's username,
+    where there is one; such models have `created` too. `prefix` stands before the key in the id that clients know,
+    which is a slug then: ``private/12``.
     """
 
     name: str
     model: type[Model]
     url: str
     grantable: bool = False
+    derived: bool = False
     key: str = "pk"
     author: str = ""
+    prefix: str = ""
 
 
 _kinds: dict[str, EntityKind] = {}
@@ -49,9 +54,34 @@ def kind_of(name: str) -> EntityKind:
     return _kinds[name]
 
 
+def shown_id(name: str, key: int) -> int | str:
+    """The id by which clients know an entity of the kind `name`, registered or not: its key, or a slug."""
+    kind = _kinds.get(name)
+    return f"{kind.prefix}{key}" if kind is not None and kind.prefix else key
+
+
+def key_of_slug(slug: str) -> tuple[str, int] | None:
+    """The kind and the key of the entity that clients know by `slug`; None where no kind has such slugs."""
+    for kind in _kinds.values():
+        key = slug.removeprefix(kind.prefix)
+        if key != slug and re.fullmatch("[1-9][0-9]{0,18}", key):
+            return kind.name, int(key)
+    return None
+
+
+def with_slugs() -> tuple[str, ...]:
+    """The names of the kinds whose entities clients know by a slug."""
+    return tuple(kind.name for kind in _kinds.values() if kind.prefix)
+
+
 def kinds() -> Iterator[EntityKind]:
     """All kinds, in order of registration."""
     return iter(_kinds.values())
+
+
+def derived() -> Iterator[EntityKind]:
+    """The kinds that restricted users see without a grant of their own, by other entities."""
+    return (kind for kind in kinds() if kind.derived)
 
 
 def grantable() -> Iterator[EntityKind]:

@@ -79,7 +79,8 @@ def document(result: dict[str, Any], **of_the_generator: Any) -> dict[str, Any]:
     """Name the scopes that clients can ask for in the OpenAPI document, the `result` of the generator."""
     named = {ALL: "Everything"}
     for level, verb in ((READ_ONLY, "Read"), (READ_WRITE, "Read and change")):
-        named |= {f"{family}:{level}": f"{verb} {family}" for family in FAMILIES}
+        named |= {f"{family}:{level}": f"{verb} {what}" for family, what in FAMILIES.items()}
+    named["ips:read"] = "Another name of ips:read_only, in the list of one operation; ask for ips:read_only"
     flow = result["components"]["securitySchemes"]["oauth"]["flows"]["authorizationCode"]
     flow["scopes"] = named
     return result

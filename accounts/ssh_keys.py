@@ -36,17 +36,21 @@ class PublicKey:
         return "SHA256:" + base64.b64encode(digest).decode().rstrip("=")
 
 
+class UnsupportedKey(ValueError):
+    """A key of another algorithm than those in `ALGORITHMS`."""
+
+
 def parse_public_key(text: str) -> PublicKey:
     """Parse one line of an ``authorized_keys`` file without options.
 
-    Raises `ValueError` with a sentence when it is not one key of a known algorithm.
+    Raises `ValueError` with a sentence when it is not one key, `UnsupportedKey` where its algorithm is unknown.
     """
     parts = text.strip().split(None, 2)
     if len(text) > MAX_KEY_LENGTH or len(parts) < 2 or "\n" in text.strip() or "\r" in text.strip():
         raise ValueError("SSH key is not valid")
     algorithm, body = parts[0], parts[1]
     if algorithm not in ALGORITHMS:
-        raise ValueError("SSH key type is not supported")
+        raise UnsupportedKey("SSH key type is not supported")
     try:
         blob = base64.b64decode(body, validate=True)
     except (binascii.Error, ValueError):

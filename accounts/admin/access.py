@@ -138,7 +138,7 @@ class AuthorizationPage(ReadOnlyPage):
     verbs = (
         Verb(
             "revoke", "Revoke", revoke, danger=True, permission="delete",
-            confirm="The app's tokens for this user end at once. It can ask again.",
+            confirm="The app's tokens for this user end at once, with those that it made. It can ask again.",
         ),
     )  # fmt: skip
 
@@ -159,4 +159,4 @@ class AuthorizationPage(ReadOnlyPage):
 
     @admin.display(description="Ends by itself")
     def ends(self, authorization: Authorization) -> str:
-        return moment(authorization.expiry) if authorization.expiry else "never: it can refresh its tokens"
+        return moment(authorization.expiry) if authorization.expiry else "not known until its next token"

@@ -9,7 +9,7 @@ from django.db.models.functions import Coalesce
 from django.http import HttpRequest
 from django.utils.safestring import SafeString
 
-from accounts.admin.panels import ROWS_SHOWN, account_panels, events_panel, staff
+from accounts.admin.panels import ROWS_SHOWN, account_panels, account_verb, account_verbs, events_panel, staff
 from accounts.admin.tokens import token_rows
 from accounts.models import Account, Grant, PersonalToken, User
 from accounts.services import account as services
@@ -35,12 +35,25 @@ def activate(request: HttpRequest, account: Account) -> str:
     return "active."
 
 
+account_verb(
+    Verb(
+        "suspend",
+        "Suspend",
+        suspend,
+        danger=True,
+        offered=lambda account: account.is_active,
+        confirm="Its users and tokens will be answered 401. Its instances run on.",
+    )
+)
+account_verb(Verb("activate", "Activate", activate, offered=lambda account: not account.is_active))
+
+
 class AccountForm(forms.ModelForm):
     class Meta:
         model = Account
         fields = (
             "company", "email", "first_name", "last_name", "address_1", "address_2", "city", "state", "zip",
-            "country", "phone", "tax_id", "extra_ipv4", "network_helper", "backups_enabled",
+            "country", "phone", "tax_id", "total_payments", "extra_ipv4", "network_helper", "backups_enabled",
         )  # fmt: skip
 
     def clean_country(self) -> str:
@@ -71,19 +84,13 @@ class AccountPage(Page):
         (None, {"fields": (("id", "status"), "company", "email")}),
         ("Customer", {"fields": (
             ("first_name", "last_name"), ("phone", "tax_id"), ("address_1", "address_2"), ("zip", "city"),
-            ("state", "country"),
+            ("state", "country"), "total_payments",
         )}),
         ("What is created from now on", {"fields": ("extra_ipv4", "network_helper", "backups_enabled")}),
         ("More", {"fields": ("managed", "euuid", ("opened", "updated_at"))}),
     )  # fmt: skip
     readonly_fields = ("id", "status", "managed", "euuid", "opened", "updated_at")
-    verbs = (
-        Verb(
-            "suspend", "Suspend", suspend, danger=True, offered=lambda account: account.is_active,
-            confirm="Its users and tokens will be answered 401. Its instances run on.",
-        ),
-        Verb("activate", "Activate", activate, offered=lambda account: not account.is_active),
-    )  # fmt: skip
+    verbs = account_verbs
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[Account]:
         users = User.objects.filter(account=OuterRef("pk")).order_by().values("account")

@@ -1,4 +1,5 @@
-"""Panels that other apps add to an account's page. Each app registers its own at import; accounts knows none."""
+"""Panels and verbs that other apps add to an account's page. Each app registers its own at import; accounts knows
+none."""
 
 from collections.abc import Callable
 
@@ -14,10 +15,12 @@ from accounts.entities import kind_of
 from accounts.models import Account, Event
 from config.admin.display import BAD, BUSY, GOOD, QUIET, link, list_of, moment, pill
 from config.admin.pages import Panel
+from config.admin.verbs import Verb
 
 AccountPanel = Callable[[Account], Panel]
 
 account_panels: list[AccountPanel] = []
+account_verbs: list[Verb] = []
 ROWS_SHOWN = 50
 """Rows of a panel; the whole list is a link away."""
 
@@ -34,6 +37,12 @@ def account_panel(build: AccountPanel) -> AccountPanel:
     """Register a panel for the page of an account."""
     account_panels.append(build)
     return build
+
+
+def account_verb(verb: Verb) -> Verb:
+    """Register a verb for accounts."""
+    account_verbs.append(verb)
+    return verb
 
 
 def staff(request: HttpRequest, account_id: int) -> Actor:

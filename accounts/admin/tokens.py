@@ -4,6 +4,7 @@ from collections.abc import Iterable, Iterator
 from typing import Any
 
 from django.contrib import admin
+from django.db.models import QuerySet
 from django.http import HttpRequest
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
@@ -41,8 +42,8 @@ def token_rows(tokens: Iterable[PersonalToken], *, with_user: bool = False) -> I
 
 @admin.register(PersonalToken)
 class PersonalTokenPage(ReadOnlyPage):
-    list_display = ("beginning", "label", "user", "scopes", "created", "expires")
-    list_select_related = ("user",)
+    list_display = ("beginning", "label", "user", "app", "scopes", "created", "expires")
+    list_select_related = ("user", "client")
     list_filter = (("expiry", admin.EmptyFieldListFilter),)
     search_fields = ("=pk", "prefix", "user__username")
     search_help_text = "The token's first 16 characters, or a username."
@@ -50,7 +51,7 @@ class PersonalTokenPage(ReadOnlyPage):
     secret = ("digest",)
     ordering = ("-id",)
     sortable_by = ()
-    fields = ("id", "beginning", "label", "user", "scopes", "created", "expires")
+    fields = ("id", "beginning", "label", "user", "app", "scopes", "created", "expires")
     verbs = (
         Verb(
             "revoke", "Revoke", revoke, danger=True, permission="delete",
@@ -61,6 +62,13 @@ class PersonalTokenPage(ReadOnlyPage):
     @admin.display(description="Token")
     def beginning(self, token: PersonalToken) -> str:
         return f"{token.prefix}…"
+
+    def get_queryset(self, request: HttpRequest) -> QuerySet[PersonalToken]:
+        return super().get_queryset(request).defer("client__client_secret", "client__thumbnail")
+
+    @admin.display(description="Made by")
+    def app(self, token: PersonalToken) -> SafeString | str:
+        return link(token.client, token.client.name or token.client.client_id) if token.client else "its user"
 
     @admin.display(description="Expires")
     def expires(self, token: PersonalToken) -> str:

@@ -91,7 +91,7 @@ class AnswerForm(forms.Form):
 
 
 def check_answer(request: HttpRequest, user: User, given: dict[str, Any]) -> str:
-    attempts.check("second_factor", f"answers:{user.pk}", "response")
+    attempts.check("second_factor", f"answers:{user.pk}")
     if not is_right(user, given["question"], given["response"]):
         raise Invalid("That is not the answer.", "response")
     return f"right. ({QUESTIONS[given['question']]})"

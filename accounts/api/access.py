@@ -3,14 +3,23 @@
 from django.conf import settings
 from django.db.models import QuerySet
 from rest_framework.request import Request
-from rest_framework.serializers import BooleanField, CharField, DateTimeField, IntegerField, URLField
+from rest_framework.serializers import (
+    BooleanField,
+    CharField,
+    ChoiceField,
+    DateTimeField,
+    IntegerField,
+    IPAddressField,
+    URLField,
+)
 
 from accounts.actors import Actor
 from accounts.api.scopes import READ, WRITE
 from accounts.models import Authorization, Login, TrustedDevice
 from accounts.services.access import revoke_app, revoke_device
 from config.api.access import ANYONE, UNRESTRICTED
-from config.api.fields import Computed
+from config.api.fields import Computed, Constant
+from config.api.meanings import Meanings
 from config.api.paths import PathParameters
 from config.api.responses import JSONResponse
 from config.api.serializers import Resource
@@ -18,14 +27,23 @@ from config.api.views import ResourceViewSet
 
 
 class LoginResource(Resource):
+    """A user who signed in."""
+
     id = IntegerField()
-    datetime = DateTimeField(source="created")
-    ip = CharField()
-    restricted = BooleanField(help_text="Whether the user was restricted then.")
-    username = CharField()
+    datetime = DateTimeField(source="created", help_text="When the login was begun, in UTC.")
+    ip = CharField(help_text="The address that it came from.")
+    restricted = BooleanField(help_text="Whether the user was restricted at the time.")
+    username = CharField(help_text="The user who signed in.")
+    status = Constant(
+        ChoiceField(["successful", "failed"]),
+        "successful",
+        help_text=Meanings("How it ended.", {"successful": "The user is signed in.", "failed": "Not listed here."}),
+    )
+    successful = Constant(BooleanField(), True, help_text="Always true: others are not listed.")
 
     class Meta:
         read_only = True
+        filterable = ("id",)
 
 
 class LoginViewSet(ResourceViewSet[Actor, Login]):
@@ -53,15 +71,18 @@ class AccountLoginViewSet(LoginViewSet):
 
 
 class TrustedDeviceResource(Resource):
+    """A browser that was told to remember the user."""
+
     id = IntegerField()
-    created = DateTimeField()
-    expiry = DateTimeField()
-    user_agent = CharField()
-    last_authenticated = DateTimeField()
-    last_remote_addr = CharField()
+    created = DateTimeField(help_text="When the browser was told to remember the user, in UTC.")
+    expiry = DateTimeField(help_text="When it is forgotten, in UTC; as a rule 30 days later.")
+    user_agent = CharField(help_text="How the browser named itself.")
+    last_authenticated = DateTimeField(help_text="When it was last used to sign in, in UTC.")
+    last_remote_addr = IPAddressField(help_text="The address it was last used from.")
 
     class Meta:
         read_only = True
+        filterable = ("id", "expiry", "last_remote_addr")
 
 
 class DeviceViewSet(ResourceViewSet[Actor, TrustedDevice]):
@@ -77,7 +98,10 @@ class DeviceViewSet(ResourceViewSet[Actor, TrustedDevice]):
         return TrustedDevice.objects.active().filter(user_id=actor.person)
 
     def destroy(self, request: Request, id: int) -> JSONResponse:
-        """Forget a browser: it is logged out."""
+        """Forget a browser: it is logged out.
+
+        It needs the second factor at its next sign-in.
+        """
         revoke_device(self.actor, self.get_entity())
         return JSONResponse()
 
@@ -93,17 +117,32 @@ def site_of(redirect_uris: str) -> str:
 
 
 class AppResource(Resource):
-    id = IntegerField()
-    label = CharField(source="client.name")
-    thumbnail_url = Computed(URLField(allow_null=True), thumbnail_url, "client__client_id", "has_thumbnail")
-    scopes = CharField()
-    created = DateTimeField()
-    expiry = DateTimeField(allow_null=True, help_text="Null: until it is revoked.")
-    website = Computed(URLField(), site_of, "client__redirect_uris")
+    """An app that a user has given access."""
+
+    id = IntegerField(help_text="The number of the authorization, by which it is revoked.")
+    label = CharField(source="client.name", help_text="The name of the app.")
+    thumbnail_url = Computed(
+        URLField(allow_null=True),
+        thumbnail_url,
+        "client__client_id",
+        "has_thumbnail",
+        help_text="Where its picture is; null where it has none.",
+    )
+    scopes = CharField(help_text="What the app may do: scopes separated by spaces, `*` for all.")
+    created = DateTimeField(help_text="When the user authorized it, in UTC.")
+    expiry = DateTimeField(
+        allow_null=True, help_text="When the last of its tokens ends, in UTC; null where one never does."
+    )
+    website = Computed(
+        URLField(),
+        site_of,
+        "client__redirect_uris",
+        help_text="Where to learn more about it: the origin of its redirect address.",
+    )
 
     class Meta:
         read_only = True
-        filterable = ("created", "expiry")
+        filterable = ("id", "created", "expiry")
 
 
 class AppViewSet(ResourceViewSet[Actor, Authorization]):
@@ -119,6 +158,9 @@ class AppViewSet(ResourceViewSet[Actor, Authorization]):
         return Authorization.objects.active().for_api().filter(user_id=actor.person)
 
     def destroy(self, request: Request, id: int) -> JSONResponse:
-        """End all access of an app, at once."""
+        """End all access of an app, at once.
+
+        Its tokens and refresh tokens end, and with them the personal tokens that it made.
+        """
         revoke_app(self.actor, self.get_entity())
         return JSONResponse()

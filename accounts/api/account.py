@@ -22,77 +22,120 @@ from accounts.models import Account
 from accounts.services import account as services
 from config.api.access import ACCOUNT_READ, ACCOUNT_WRITE
 from config.api.fields import Computed, Constant
+from config.api.meanings import Meanings
 from config.api.paths import PathParameters
 from config.api.responses import JSONResponse
 from config.api.serializers import Resource
 from config.api.views import ResourceViewSet
 
-SERVICES = (
-    "all", "backup", "blockstorage", "db_mysql", "ip_v4", "compute", "compute_disk", "compute_memory", "longview",
-    "managed", "nodebalancer", "objectstorage", "transfer_tx",
-)  # fmt: skip
+SERVICES = {
+    "all": "Everything.",
+    "backup": "Backups.",
+    "blockstorage": "Volumes.",
+    "db_mysql": "Databases, which this platform does not have.",
+    "ip_v4": "IPv4 addresses.",
+    "compute": "Instances.",
+    "compute_disk": "Disks of instances.",
+    "compute_memory": "Memory of instances.",
+    "longview": "Monitoring clients, which this platform does not have.",
+    "managed": "Managed monitoring.",
+    "nodebalancer": "Load balancers.",
+    "objectstorage": "Object storage, which this platform does not have.",
+    "transfer_tx": "Outbound transfer.",
+}
 """What promotions are for."""
 
 
 class CreditCard(Resource):
     """There are no payments here, and so no card."""
 
-    last_four = CharField(allow_null=True)
-    expiry = CharField(allow_null=True)
+    last_four = CharField(allow_null=True, help_text="The last four digits; always null.")
+    expiry = CharField(allow_null=True, help_text="Month and year; always null.")
 
 
 class Promotion(Resource):
-    credit_monthly_cap = CharField()
-    credit_remaining = CharField()
-    description = CharField()
-    expire_dt = CharField()
-    image_url = CharField()
-    summary = CharField()
-    this_month_credit_remaining = CharField()
-    service_type = ChoiceField(SERVICES)
+    """A credit that was given to the account; there are none."""
+
+    credit_monthly_cap = CharField(help_text="USD that may be used in a month.")
+    credit_remaining = CharField(help_text="USD that are left.")
+    description = CharField(help_text="What it is, at length.")
+    expire_dt = CharField(help_text="When it ends, in UTC.")
+    image_url = CharField(help_text="The address of a picture.")
+    summary = CharField(help_text="What it is, in a few words.")
+    this_month_credit_remaining = CharField(help_text="USD that are left in this month.")
+    service_type = ChoiceField(list(SERVICES), help_text=Meanings("What it may be used for.", SERVICES))
 
 
 def capabilities() -> list[str]:
     return list(settings.ACCOUNT_CAPABILITIES)
 
 
-def text(longest: int) -> CharField:
-    return CharField(max_length=longest, allow_blank=True)
+def text(longest: int, help_text: str) -> CharField:
+    return CharField(max_length=longest, allow_blank=True, help_text=help_text)
 
 
 class AccountResource(Resource):
     """The customer."""
 
-    first_name = text(50)
-    last_name = text(50)
-    company = text(128)
-    email = EmailField(max_length=128)
-    phone = text(32)
-    address_1 = text(64)
-    address_2 = text(64)
-    city = text(24)
-    state = text(24)
-    zip = text(16)
-    country = CharField(max_length=2, allow_blank=True, help_text="The country's two letters.")
-    tax_id = text(25)
-    active_since = DateTimeField(source="created", read_only=True)
-    active_promotions = Constant(Promotion(many=True), [])
-    balance = Constant(FloatField(), 0.0)
-    balance_uninvoiced = Constant(FloatField(), 0.0)
-    billing_source = Constant(ChoiceField(["akamai", "compute"]), "compute")
-    capabilities = Computed(ListField(child=CharField()), capabilities)
-    credit_card = Constant(CreditCard(), {"last_four": None, "expiry": None})
-    euuid = UUIDField(read_only=True)
+    first_name = text(50, "The first name of the person in charge; up to 50 characters.")
+    last_name = text(50, "The last name of the person in charge; up to 50 characters.")
+    company = text(128, "The company's name; up to 128 characters.")
+    email = EmailField(max_length=128, help_text="The address that mails about the account go to.")
+    phone = text(32, "A telephone number; up to 32 characters.")
+    address_1 = text(64, "The first line of the postal address.")
+    address_2 = text(64, "Its second line.")
+    city = text(24, "The city of the postal address.")
+    state = text(24, "The state or province of the postal address.")
+    zip = text(16, "The postal code.")
+    country = CharField(max_length=2, allow_blank=True, help_text="The country, as the two letters of ISO 3166.")
+    tax_id = text(25, "The number for taxes; up to 25 characters.")
+    active_since = DateTimeField(source="created", read_only=True, help_text="When the account was opened, in UTC.")
+    active_promotions = Constant(
+        Promotion(many=True), [], help_text="Promotions; always empty, for nothing is charged."
+    )
+    balance = Constant(FloatField(), 0.0, help_text="USD that are owed; always 0, for nothing is charged.")
+    balance_uninvoiced = Constant(FloatField(), 0.0, help_text="USD that are not invoiced yet; always 0.")
+    billing_source = Constant(
+        ChoiceField(["compute"]),
+        "compute",
+        help_text=Meanings("Who would charge the account.", {"compute": "This platform."}),
+    )
+    capabilities = Computed(
+        ListField(child=CharField()), capabilities, help_text="What the account can use, by name."
+    )
+    credit_card = Constant(
+        CreditCard(), {"last_four": None, "expiry": None}, help_text="The card on file; there is none."
+    )
+    euuid = UUIDField(read_only=True, help_text="An identifier of the account for other systems; never changes.")
 
 
 class SettingsResource(Resource):
     """What holds for the whole account."""
 
-    managed = BooleanField(read_only=True, help_text="Enabled with /account/settings/managed-enable.")
-    longview_subscription = Constant(CharField(allow_null=True), None)
-    network_helper = BooleanField(help_text="For configuration profiles that say nothing of it.")
-    backups_enabled = BooleanField(help_text="For computes that are created from now on.")
-    object_storage = Constant(ChoiceField(["disabled", "suspended", "active"]), "disabled")
+    managed = BooleanField(
+        read_only=True, help_text="Whether managed monitoring is on; see `POST /account/settings/managed-enable`."
+    )
+    longview_subscription = Constant(
+        CharField(allow_null=True), None, help_text="Always null: this platform has no such service."
+    )
+    network_helper = BooleanField(
+        help_text="What the helper `network` is in new configuration profiles that do not name it."
+    )
+    backups_enabled = BooleanField(
+        help_text="Whether instances that are created from now on have backups, whatever their body says."
+    )
+    object_storage = Constant(
+        ChoiceField(["disabled", "suspended", "active"]),
+        "disabled",
+        help_text=Meanings(
+            "Whether the account uses object storage.",
+            {
+                "disabled": "It does not; always so here.",
+                "suspended": "Not shown by this platform.",
+                "active": "Not shown by this platform.",
+            },
+        ),
+    )
 
 
 class _OwnViewSet(ResourceViewSet[Actor, Account]):
@@ -117,9 +160,12 @@ class AccountViewSet(_OwnViewSet):
     grants = {"retrieve": ACCOUNT_READ, "update": ACCOUNT_WRITE}
 
     def update(self, request: Request) -> JSONResponse:
-        """Change what is given of the customer's name and address."""
-        account = self.own()
-        services.update(self.actor, account, self.validated(partial=True))
+        """Change what is given of the customer's name and address.
+
+        What is not named stays. Leaves the event `account_update`.
+        """
+        account, given = self.own(), self.body(partial=True)
+        services.update(self.actor, account, given, given.problems)
         return self.answer(account)
 
 
@@ -137,6 +183,9 @@ class SettingsViewSet(_OwnViewSet):
         return self.answer(account)
 
     def enable_managed(self, request: Request) -> JSONResponse:
-        """Turn managed monitoring on for the account."""
+        """Turn managed monitoring on for the account.
+
+        Where it is on already, nothing happens. Leaves the event `managed_enabled`.
+        """
         services.enable_managed(self.actor, self.own())
         return JSONResponse()

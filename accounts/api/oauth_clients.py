@@ -16,10 +16,10 @@ from accounts.redirects import MAX_URI_LENGTH
 from accounts.services import oauth_clients
 from accounts.services.oauth_clients import ClientSpec
 from config.api.access import ACCOUNT_READ, ACCOUNT_WRITE, ANYONE, PUBLIC
-from config.api.fields import Computed, Constant
+from config.api.fields import Computed
+from config.api.meanings import Meanings
 from config.api.paths import PathParameters
 from config.api.responses import JSONResponse
-from config.api.schema import ErrorResource
 from config.api.serializers import Resource
 from config.api.views import ResourceViewSet
 from config.errors import Invalid, Missing
@@ -30,19 +30,62 @@ LARGEST_PICTURE = 1024 * 1024
 """Bytes of a thumbnail as it is uploaded."""
 
 
+def hidden_secret(public: bool) -> str:
+    """What is shown in place of a client's secret."""
+    return "" if public else HIDDEN
+
+
 class OAuthClientResource(Resource):
     """An app that may ask users for access."""
 
-    id = CharField(source="client_id", read_only=True)
-    label = CharField(source="name", min_length=1, max_length=512)
-    redirect_uri = CharField(source="redirect_uris", max_length=MAX_URI_LENGTH)
-    status = ChoiceField(OAuthClient.Status.choices, read_only=True)
-    secret = Constant(CharField(), HIDDEN, help_text="Shown when it is made, and never again.")
-    thumbnail_url = Computed(URLField(allow_null=True), thumbnail_url, "client_id", "has_thumbnail")
-    public = BooleanField(required=False, help_text="Whether it cannot keep a secret, as apps on phones cannot.")
+    id = CharField(
+        source="client_id", read_only=True, help_text="20 hex digits: the `client_id` of the OAuth flow."
+    )
+    label = CharField(
+        source="name",
+        min_length=1,
+        max_length=512,
+        help_text="The app's name, which users see when it asks for access.",
+    )
+    redirect_uri = CharField(
+        source="redirect_uris",
+        max_length=MAX_URI_LENGTH,
+        help_text="Where users are sent back to, with a code. Compared exactly, but for a query that is added.",
+    )
+    status = ChoiceField(
+        OAuthClient.Status.choices,
+        read_only=True,
+        help_text=Meanings(
+            "Whether it may be used.",
+            {
+                "active": "It may.",
+                "disabled": "Staff have turned it off.",
+                "suspended": "Staff have suspended it.",
+            },
+        ),
+    )
+    secret = Computed(
+        CharField(),
+        hidden_secret,
+        "public",
+        help_text="The client's secret, 64 hex digits: whole in the answer that makes it, `<REDACTED>` afterwards. "
+        "Empty for a public client, which has none.",
+    )
+    thumbnail_url = Computed(
+        URLField(allow_null=True),
+        thumbnail_url,
+        "client_id",
+        "has_thumbnail",
+        help_text="Where its picture is; null where it has none.",
+    )
+    public = BooleanField(
+        required=False,
+        help_text="Whether it cannot keep a secret, as apps on phones and in browsers cannot: then it "
+        "needs PKCE. By default false.",
+    )
 
     class Meta:
-        filterable = ("label", "public")
+        filterable = ("id", "label", "public")
 
 
 class OAuthClientViewSet(ResourceViewSet[Actor, OAuthClient]):
@@ -50,6 +93,7 @@ class OAuthClientViewSet(ResourceViewSet[Actor, OAuthClient]):
 
     resource = OAuthClientResource
     lookup = "client_id"
+    ordering = ("client_id",)
     responses = {"reset_secret": OAuthClientResource}
     scopes = {
         "list": READ, "retrieve": READ, "create": WRITE, "update": WRITE, "destroy": WRITE, "reset_secret": WRITE,
@@ -68,25 +112,34 @@ class OAuthClientViewSet(ResourceViewSet[Actor, OAuthClient]):
         return JSONResponse({**self.resource.shape().of_instance(fresh), **more})
 
     def create(self, request: Request) -> JSONResponse:
-        """Register a client. This answer alone shows its secret."""
-        given = self.validated()
-        spec = ClientSpec(given["name"], given["redirect_uris"], given.get("public", False))
-        client, secret = oauth_clients.create(self.actor, spec)
+        """Register a client. This answer alone shows its secret; a public client has none."""
+        given = self.body()
+        spec = ClientSpec(given.get("name"), given.get("redirect_uris"), given.get("public", False))
+        client, secret = oauth_clients.create(self.actor, spec, given.problems)
         return self.shown(client, secret=secret)
 
     def update(self, request: Request, id: str) -> JSONResponse:
-        """Change label or address of a client, or whether it is public."""
-        client = self.get_entity()
-        oauth_clients.update(self.actor, client, self.validated(partial=True))
+        """Change label or address of a client, or whether it is public.
+
+        What is not named stays.
+        """
+        client, given = self.get_entity(), self.body(partial=True)
+        oauth_clients.update(self.actor, client, given, given.problems)
         return self.shown(client)
 
     def destroy(self, request: Request, id: str) -> JSONResponse:
-        """Delete a client with all access that users gave it, at once."""
+        """Delete a client with all access that users gave it, at once.
+
+        Its tokens and refresh tokens end. Cannot be undone.
+        """
         oauth_clients.delete(self.actor, self.get_entity())
         return JSONResponse()
 
     def reset_secret(self, request: Request, id: str) -> JSONResponse:
-        """Give a client another secret. This answer alone shows it; the old one ends at once."""
+        """Give a client another secret. This answer alone shows it; the old one ends at once.
+
+        Refused for a public client, which has no secret.
+        """
         client = self.get_entity()
         return self.shown(client, secret=oauth_clients.reset_secret(self.actor, client))
 
@@ -105,7 +158,7 @@ class ThumbnailViewSet(ResourceViewSet[Actor, OAuthClient]):
             OAuthClient.objects.all() if actor is None else OAuthClient.objects.filter(account_id=actor.account_id)
         )
 
-    @extend_schema(responses={(200, "image/png"): OpenApiTypes.BINARY, "default": ErrorResource})
+    @extend_schema(responses={(200, "image/png"): OpenApiTypes.BINARY})
     def show(self, request: Request, id: str) -> HttpResponse:
         """The picture of a client. Anybody may see it."""
         picture = OAuthClient.objects.filter(client_id=id).values_list("thumbnail", flat=True).first()

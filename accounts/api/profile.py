@@ -1,12 +1,15 @@
 """The acting user: who it is, and what it may do."""
 
+import hashlib
+from collections.abc import Callable
+from decimal import Decimal
 from typing import Any
+from uuid import UUID
 
 from django.conf import settings
 from django.db.models import QuerySet
 from django.http import HttpResponse
 from drf_spectacular.utils import OpenApiResponse, extend_schema
-from rest_framework.exceptions import ValidationError
 from rest_framework.request import Request
 from rest_framework.serializers import (
     BooleanField,
@@ -20,16 +23,16 @@ from rest_framework.serializers import (
 
 from accounts.actors import Actor
 from accounts.api.scopes import WRITE
-from accounts.models import Level, User
+from accounts.api.ssh_keys import PublicKeyField
+from accounts.models import GlobalGrants, Level, User
 from accounts.services import profile
 from accounts.services.grants import granted_entities
 from accounts.ssh_keys import MAX_KEY_LENGTH
 from config.api.access import ANY_TOKEN, ANYONE
-from config.api.fields import Absent
+from config.api.fields import Sometimes
+from config.api.meanings import Meanings
 from config.api.paths import BIGGEST, PathParameters
-from config.api.reasons import required
 from config.api.responses import JSONResponse, NoContent
-from config.api.schema import ErrorResource
 from config.api.serializers import Resource
 from config.api.views import ResourceViewSet
 
@@ -37,82 +40,168 @@ AUTHENTICATION_TYPES = list(
     dict.fromkeys(["password", "github", *([settings.OPENID.authentication_type] if settings.OPENID else [])])
 )
 """Those that clients know, and the identifier of the provider there is."""
+AUTHENTICATION_MEANS = {
+    **dict.fromkeys(AUTHENTICATION_TYPES, "With the provider of that name."),
+    "password": "With name and password.",
+    "github": "Not used by this platform.",
+}
+
+REFERRALS_FROM = Decimal(25)
+"""USD that an account has paid before referrals are shown."""
 
 
 class Referrals(Resource):
-    """USD and counts. Only for accounts that have paid at least 25.00 USD, and there are no payments yet."""
+    """What came of others whom the user recommended the service to. There once the account has paid 25.00 USD.
 
-    code = CharField()
-    url = URLField()
-    total = IntegerField()
-    completed = IntegerField()
-    pending = IntegerField()
-    credit = IntegerField()
+    People are not charged and accounts are opened by staff, so that nobody was referred yet.
+    """
+
+    code = CharField(help_text="The code to hand on, the user's own.")
+    url = URLField(help_text="The address with the code in it.")
+    total = IntegerField(help_text="How many people used it.")
+    completed = IntegerField(help_text="How many of them have stayed.")
+    pending = IntegerField(help_text="Those of whom it is not known yet.")
+    credit = IntegerField(help_text="USD that were earned.")
+
+
+def referrals(paid: Decimal | None, account: UUID, user: int) -> dict[str, Any] | None:
+    """A user's referrals, from the account's total payments in USD and its `euuid`.
+
+    None where too little was paid, and for staff, who have no account.
+    """
+    if paid is None or paid < REFERRALS_FROM:
+        return None
+    code = hashlib.sha256(f"referrals of {account} {user}".encode()).hexdigest()[:40]
+    counts = dict.fromkeys(("total", "completed", "pending", "credit"), 0)
+    return {"code": code, "url": f"{settings.SITE_URL}/?r={code}", **counts}
 
 
 class ProfileResource(Resource):
-    uid = IntegerField(source="id", read_only=True, help_text="Never changes.")
-    username = CharField(read_only=True)
-    email = EmailField(max_length=128)
-    verified_phone_number = CharField(allow_null=True, read_only=True)
-    timezone = CharField(max_length=64, help_text="For clients to show times in; the API itself speaks UTC.")
-    email_notifications = BooleanField()
-    referrals = Absent(Referrals())
-    ip_whitelist_enabled = BooleanField(help_text="Cannot be enabled any more.")
-    lish_auth_method = ChoiceField(User.LishAuthMethod.choices)
-    authorized_keys = ListField(
-        child=CharField(max_length=MAX_KEY_LENGTH), max_length=100, source="lish_authorized_keys", allow_null=True
+    """The acting user."""
+
+    uid = IntegerField(source="id", read_only=True, help_text="The user's number; never changes.")
+    username = CharField(read_only=True, help_text="The name that the user signs in with.")
+    email = EmailField(max_length=128, help_text="Where mails to the user go.")
+    verified_phone_number = CharField(
+        allow_null=True,
+        read_only=True,
+        help_text="The telephone number that codes are sent to, with its country; null without.",
     )
-    two_factor_auth = BooleanField(help_text="Here it can only be turned off.")
-    restricted = BooleanField(help_text="A user may restrict itself, and never lift that.")
-    authentication_type = ChoiceField(AUTHENTICATION_TYPES, read_only=True)
+    timezone = CharField(
+        max_length=64,
+        help_text="The user's time zone, a name of the tz database such as `Europe/Oslo`, for clients "
+        "to show times in. The API itself speaks UTC.",
+    )
+    email_notifications = BooleanField(help_text="Whether mails about events are sent. Some are sent in any case.")
+    referrals = Sometimes(
+        Referrals(),
+        referrals,
+        "account__total_payments",
+        "account__euuid",
+        "id",
+        help_text="Only of accounts whose payments come to 25 USD or more; left out of others.",
+    )
+    ip_whitelist_enabled = BooleanField(help_text="An older safeguard that can be turned off, and not on again.")
+    lish_auth_method = ChoiceField(
+        User.LishAuthMethod.choices,
+        help_text=Meanings(
+            "How the user may sign in to consoles.",
+            {
+                "password_keys": "With password or key.",
+                "keys_only": "With a key.",
+                "disabled": "Not at all.",
+            },
+        ),
+    )
+    authorized_keys = ListField(
+        child=PublicKeyField(max_length=MAX_KEY_LENGTH),
+        max_length=100,
+        source="lish_authorized_keys",
+        allow_null=True,
+        help_text="Public keys for consoles, at most 100; null for none.",
+    )
+    two_factor_auth = BooleanField(
+        help_text="Whether signing in takes a second factor. Here it can only be turned off; `POST "
+        "/profile/tfa-enable` turns it on."
+    )
+    restricted = BooleanField(
+        help_text="Whether the user may only do what it is granted. A user may restrict itself, and "
+        "never lift that."
+    )
+    authentication_type = ChoiceField(
+        AUTHENTICATION_TYPES, read_only=True, help_text=Meanings("How the user signs in.", AUTHENTICATION_MEANS)
+    )
+
+
+LEVELS_MEAN = {
+    Level.READ_ONLY.value: "See it.",
+    Level.READ_WRITE.value: "See and change it.",
+    "null": "Nothing: it is not shown.",
+}
 
 
 class GlobalGrantsResource(Resource):
-    account_access = ChoiceField(Level.choices, allow_null=True)
-    add_computes = BooleanField()
-    add_databases = BooleanField()
-    add_domains = BooleanField()
-    add_firewalls = BooleanField()
-    add_images = BooleanField()
-    add_longview = BooleanField()
-    add_nodebalancers = BooleanField()
-    add_stackscripts = BooleanField()
-    add_volumes = BooleanField()
-    cancel_account = BooleanField()
-    longview_subscription = BooleanField()
+    """What a restricted user may do on the account as a whole."""
+
+    account_access = ChoiceField(
+        Level.choices,
+        allow_null=True,
+        required=False,
+        help_text=Meanings("What the user may do with the account itself.", LEVELS_MEAN),
+    )
+    add_computes = BooleanField(required=False, help_text="Whether the user may create instances.")
+    add_databases = BooleanField(
+        required=False, help_text="Whether the user may create databases, which this platform does not have."
+    )
+    add_domains = BooleanField(required=False, help_text="Whether the user may add domains.")
+    add_firewalls = BooleanField(required=False, help_text="Whether the user may create firewalls.")
+    add_images = BooleanField(required=False, help_text="Whether the user may create images.")
+    add_longview = BooleanField(
+        required=False,
+        help_text="Whether the user may create monitoring clients, which this platform does not have.",
+    )
+    add_nodebalancers = BooleanField(required=False, help_text="Whether the user may create load balancers.")
+    add_stackscripts = BooleanField(required=False, help_text="Whether the user may create StackScripts.")
+    add_volumes = BooleanField(required=False, help_text="Whether the user may create volumes.")
+    cancel_account = BooleanField(required=False, help_text="Whether the user may close the account.")
+    longview_subscription = BooleanField(
+        required=False, help_text="Whether the user may change a subscription that this platform does not have."
+    )
 
 
 class GrantResource(Resource):
-    id = IntegerField(min_value=1, max_value=BIGGEST)
-    label = CharField(read_only=True)
-    permissions = ChoiceField(Level.choices, allow_null=True)
+    """What a restricted user may do with one entity."""
 
-    def validate(self, attrs: dict[str, Any]) -> dict[str, Any]:
-        """An entry is whole, in a PUT too, which may leave out entries and kinds."""
-        missing = {name: [required(name)] for name in ("id", "permissions") if name not in attrs}
-        if missing:
-            raise ValidationError(missing)
-        return attrs
+    id = IntegerField(min_value=1, max_value=BIGGEST, help_text="The entity's number.")
+    label = CharField(read_only=True, help_text="The entity's name.")
+    permissions = ChoiceField(
+        Level.choices, allow_null=True, help_text=Meanings("What the user may do with it.", LEVELS_MEAN)
+    )
 
 
-def _grants() -> GrantResource:
-    return GrantResource(many=True, required=False)
+def _grants(many: str) -> GrantResource:
+    return GrantResource(many=True, required=False, help_text=f"{many}, each with what the user may do with it.")
 
 
 class GrantsResource(Resource):
     """Kinds of entity the user has no grant on are left out."""
 
-    global_ = GlobalGrantsResource()
-    compute = _grants()
-    database = _grants()
-    domain = _grants()
-    firewall = _grants()
-    image = _grants()
-    longview = _grants()
-    nodebalancer = _grants()
-    stackscript = _grants()
-    volume = _grants()
+    global_ = GlobalGrantsResource(help_text="What holds for the whole account.")
+    compute = _grants("Instances")
+    database = _grants("Databases, of which this platform has none")
+    domain = _grants("Domains")
+    firewall = _grants("Firewalls")
+    image = _grants("Images")
+    longview = _grants("Monitoring clients, of which this platform has none")
+    nodebalancer = _grants("Load balancers")
+    stackscript = _grants("StackScripts")
+    volume = _grants("Volumes")
+
+    class Meta:
+        sometimes = (
+            "compute", "database", "domain", "firewall", "image", "longview", "nodebalancer", "stackscript",
+            "volume",
+        )  # fmt: skip
 
 
 class ProfileViewSet(ResourceViewSet[Actor, User]):
@@ -130,16 +219,23 @@ class ProfileViewSet(ResourceViewSet[Actor, User]):
         return super().retrieve(request, id=self.actor.user_id)
 
     def update(self, request: Request) -> JSONResponse:
-        """Change what is given of the acting user's own profile."""
-        return self.answer(profile.update(self.actor, self.validated(partial=True)))
+        """Change what is given of the acting user's own profile.
+
+        What is not named stays. Leaves the event `profile_update`.
+        """
+        given = self.body(partial=True)
+        return self.answer(profile.update(self.actor, given, given.problems))
 
 
-def shown_grants(user: Actor) -> HttpResponse:
-    """The grants of a user, as its own actor: 204 without a body for an unrestricted one, which has none."""
+def shown_grants(user: Actor, entities: Callable[[Actor], dict[str, list[dict[str, Any]]]]) -> HttpResponse:
+    """The grants of a user, as its own actor: 204 without a body for an unrestricted one, which has none.
+
+    `entities` finds those that are listed, by kind, and is not called where there are none.
+    """
     if not user.restricted:
         return NoContent()
-    on_account = {name: user.may(name) for name in GlobalGrantsResource.names() - {"account_access"}}
-    return JSONResponse({"global": {"account_access": user.account_access, **on_account}, **granted_entities(user)})
+    on_account = {name: user.may(name) for name in GlobalGrants.names()}
+    return JSONResponse({"global": {"account_access": user.account_access, **on_account}, **entities(user)})
 
 
 class GrantsViewSet(ResourceViewSet[Actor, User]):
@@ -153,7 +249,6 @@ class GrantsViewSet(ResourceViewSet[Actor, User]):
         responses={
             200: GrantsResource,
             204: OpenApiResponse(description="The user is unrestricted and needs no grants."),
-            "default": ErrorResource,
         }
     )
     def show(self, request: Request) -> HttpResponse:
@@ -161,4 +256,4 @@ class GrantsViewSet(ResourceViewSet[Actor, User]):
 
         Any valid token may ask. An unrestricted user may do everything and has none: 204 without a body.
         """
-        return shown_grants(self.actor)
+        return shown_grants(self.actor, granted_entities)

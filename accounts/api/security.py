@@ -3,6 +3,7 @@
 import orjson
 from django.db.models import QuerySet
 from drf_spectacular.utils import extend_schema
+from rest_framework.exceptions import ValidationError
 from rest_framework.request import Request
 from rest_framework.serializers import CharField, DateTimeField, IntegerField
 
@@ -12,11 +13,12 @@ from accounts.models import User
 from accounts.services import phone, preferences, second_factor
 from accounts.services import security_questions as questions
 from config.api.access import ANYONE
+from config.api.parsers import object_as_sent
 from config.api.paths import PathParameters
+from config.api.reasons import not_valid
 from config.api.responses import JSONResponse
 from config.api.serializers import Resource
 from config.api.views import ResourceViewSet
-from config.errors import Invalid
 
 LONGEST_PREFERENCES = 65_535
 """Characters of a body with preferences."""
@@ -35,16 +37,24 @@ class OwnViewSet(ResourceViewSet[Actor, User]):
 
 
 class Secret(Resource):
-    secret = CharField(help_text="In base32, for the app.")
-    expiry = DateTimeField()
+    """The secret of a second factor."""
+
+    secret = CharField(help_text="The secret in base32, to be typed into an app or shown to it as a QR code.")
+    expiry = DateTimeField(help_text="Until when it can be confirmed, in UTC.")
 
 
 class Code(Resource):
-    tfa_code = CharField(max_length=16, help_text="What the app shows.")
+    """A code of a second factor."""
+
+    tfa_code = CharField(max_length=16, help_text="The six digits that the app shows now, or a scratch code.")
 
 
 class Scratch(Resource):
-    scratch = CharField(help_text="Works once in place of a code, should the app be lost.")
+    """The code for when the app is lost."""
+
+    scratch = CharField(
+        help_text="A code that works once in place of one of the app, should that be lost. It is not shown again."
+    )
 
 
 class SecondFactorViewSet(OwnViewSet):
@@ -62,20 +72,31 @@ class SecondFactorViewSet(OwnViewSet):
         return JSONResponse({"secret": secret, "expiry": expiry.replace(tzinfo=None)})
 
     def confirm(self, request: Request) -> JSONResponse:
-        """Turn two-factor authentication on, with a code of the app."""
+        """Turn two-factor authentication on, with a code of the app.
+
+        The answer alone shows the scratch code. A code works once.
+        """
         return JSONResponse({"scratch": second_factor.confirm(self.actor, self.validated()["tfa_code"])})
 
     def disable(self, request: Request) -> JSONResponse:
-        """Turn two-factor authentication off."""
+        """Turn two-factor authentication off.
+
+        The secret is dropped.
+        """
         second_factor.disable(self.actor, self.own())
         return JSONResponse()
 
 
 class Question(Resource):
-    id = IntegerField()
-    question = CharField()
+    """A security question."""
+
+    id = IntegerField(help_text="The number of the question.")
+    question = CharField(help_text="The question itself.")
     response = CharField(
-        min_length=3, max_length=17, allow_null=True, help_text="Null: not answered. Answers are never shown."
+        min_length=3,
+        max_length=17,
+        allow_null=True,
+        help_text="Always null in place of the answer: answers are never shown.",
     )
 
     class Meta:
@@ -83,17 +104,34 @@ class Question(Resource):
 
 
 class Questions(Resource):
-    security_questions = Question(many=True, read_only=True)
+    """The security questions."""
+
+    security_questions = Question(many=True, read_only=True, help_text="All questions there are.")
 
 
 class AnswerResource(Resource):
-    question_id = IntegerField()
-    response = CharField(min_length=3, max_length=17)
-    security_question = CharField(read_only=True)
+    """An answer to a security question."""
+
+    question_id = IntegerField(help_text="The question's number.")
+    response = CharField(min_length=3, max_length=17, help_text="The answer, 3 to 17 characters.")
+    security_question = CharField(read_only=True, help_text="The question itself.")
+
+    def validate_question_id(self, value: int) -> int:
+        """Looked at along with the shapes of all items: of a list with a failing one the service sees nothing."""
+        if value not in questions.QUESTIONS:
+            raise ValidationError([not_valid("question_id")])
+        return value
+
+    def validate_response(self, value: str) -> str:
+        if not questions.is_answer(value):
+            raise ValidationError([not_valid("response")])
+        return value
 
 
 class Answers(Resource):
-    security_questions = AnswerResource(many=True)
+    """Answers to three security questions."""
+
+    security_questions = AnswerResource(many=True, help_text="Three questions with their answers, all different.")
 
 
 class SecurityQuestionViewSet(OwnViewSet):
@@ -102,11 +140,15 @@ class SecurityQuestionViewSet(OwnViewSet):
     resource = Questions
     requests = {"answer_all": Answers}
     responses = {"show": Questions, "answer_all": Answers}
+    operations = {"answer_all": "answer"}
     scopes = {"show": READ, "answer_all": WRITE}
     grants = dict.fromkeys(scopes, ANYONE)
 
     def show(self, request: Request) -> JSONResponse:
-        """List the questions, and which of them are answered."""
+        """List the questions, and which of them are answered.
+
+        Answers are never shown.
+        """
         answered = questions.answered(self.actor)
         rows = [
             {"id": key, "question": question, "response": questions.HIDDEN if key in answered else None}
@@ -116,8 +158,9 @@ class SecurityQuestionViewSet(OwnViewSet):
 
     def answer_all(self, request: Request) -> JSONResponse:
         """Answer three questions. What was answered before is forgotten."""
-        given = self.validated()["security_questions"]
-        questions.answer(self.actor, [questions.Answer(**each) for each in given])
+        body = self.body()
+        given = body.get("security_questions", ())
+        questions.answer(self.actor, [questions.Answer(**each) for each in given], body.problems)
         rows = [
             {**each, "security_question": questions.QUESTIONS[each["question_id"]], "response": questions.HIDDEN}
             for each in given
@@ -126,12 +169,20 @@ class SecurityQuestionViewSet(OwnViewSet):
 
 
 class PhoneNumber(Resource):
-    iso_code = CharField(min_length=2, max_length=2, help_text="The country's two letters.")
-    phone_number = CharField(max_length=32)
+    """A telephone number."""
+
+    iso_code = CharField(
+        min_length=2,
+        max_length=2,
+        help_text="The country that the number belongs to, as the two letters of ISO 3166.",
+    )
+    phone_number = CharField(max_length=32, help_text="The number, with or without the country's code.")
 
 
 class OneTimeCode(Resource):
-    otp_code = CharField(max_length=16)
+    """A code that was sent to a phone."""
+
+    otp_code = CharField(max_length=16, help_text="The six digits that were sent.")
 
 
 class PhoneViewSet(OwnViewSet):
@@ -139,52 +190,57 @@ class PhoneViewSet(OwnViewSet):
 
     resource = PhoneNumber
     requests = {"send": PhoneNumber, "verify": OneTimeCode}
+    operations = {"send": "send"}
     scopes = {"send": WRITE, "verify": WRITE, "remove": WRITE}
     grants = dict.fromkeys(scopes, ANYONE)
 
     def send(self, request: Request) -> JSONResponse:
         """Send a code to a number. It is valid for 10 minutes, and sent again unchanged while it is."""
-        given = self.validated()
-        phone.send_code(self.actor, given["iso_code"], given["phone_number"])
+        given = self.body()
+        phone.send_code(self.actor, given.get("iso_code"), given.get("phone_number"), given.problems)
         return JSONResponse()
 
     def verify(self, request: Request) -> JSONResponse:
-        """Verify the number that a code was sent to."""
+        """Verify the number that a code was sent to.
+
+        Too many wrong codes are a 429.
+        """
         phone.verify(self.actor, self.validated()["otp_code"])
         return JSONResponse()
 
     def remove(self, request: Request) -> JSONResponse:
-        """Give the verified number up."""
+        """Give the verified number up.
+
+        Where there is none, nothing happens.
+        """
         phone.forget(self.actor)
         return JSONResponse()
 
 
-OBJECT = {"application/json": {"type": "object"}}
+OBJECT = {"type": "object", "description": "Any JSON object.", "additionalProperties": {}}
 
 
 class PreferencesViewSet(OwnViewSet):
     """A JSON object that each OAuth client keeps for each user; personal access tokens share one."""
 
     resource = Resource
+    responses = {"show": OBJECT, "replace": OBJECT}
     scopes = {"show": READ, "replace": WRITE}
     grants = dict.fromkeys(scopes, ANYONE)
 
     def show(self, request: Request) -> JSONResponse:
-        """The preferences that the calling client keeps for the acting user."""
+        """The preferences that the calling client keeps for the acting user.
+
+        An object of the client's own making; empty at first. Personal access tokens share one.
+        """
         return JSONResponse(orjson.Fragment(preferences.read(self.actor)))
 
-    @extend_schema(request=OBJECT)
+    @extend_schema(request={"application/json": OBJECT})
     def replace(self, request: Request) -> JSONResponse:
-        """Replace all preferences of the calling client for the acting user."""
-        # read before the parser does, so that it is still there to be measured
-        body = request.body
-        given = request.data
-        if len(body.decode("utf-8", "replace")) > LONGEST_PREFERENCES:
-            raise Invalid(f"Preferences must be at most {LONGEST_PREFERENCES} characters")
-        try:
-            stored = orjson.dumps(given)
-        except TypeError as error:
-            # it reads what is nested a thousand levels deep, and writes a quarter of that
-            raise Invalid("Preferences are nested too deeply") from error
-        preferences.write(self.actor, stored.decode())
-        return JSONResponse(orjson.Fragment(stored))
+        """Replace all preferences of the calling client for the acting user.
+
+        Any JSON object of up to 65,535 characters; the order of its keys is kept.
+        """
+        sent = object_as_sent(request, LONGEST_PREFERENCES)
+        preferences.write(self.actor, sent)
+        return JSONResponse(orjson.Fragment(sent))

@@ -1,6 +1,9 @@
 """The SSH keys on the acting user's profile."""
 
+from typing import Any
+
 from django.db.models import QuerySet
+from rest_framework.exceptions import ValidationError
 from rest_framework.request import Request
 from rest_framework.serializers import CharField, DateTimeField, IntegerField
 
@@ -8,6 +11,7 @@ from accounts.actors import Actor
 from accounts.api.scopes import READ, WRITE
 from accounts.models import SSHKey
 from accounts.services import ssh_keys
+from accounts.ssh_keys import UnsupportedKey, parse_public_key
 from config.api.access import ANYONE
 from config.api.paths import PathParameters
 from config.api.responses import JSONResponse
@@ -15,15 +19,51 @@ from config.api.serializers import Resource
 from config.api.views import ResourceViewSet
 
 
+class PublicKeyField(CharField):
+    """A line of an ``authorized_keys`` file, without options."""
+
+    def to_internal_value(self, data: Any) -> Any:
+        line, invalid = super().to_internal_value(data), self.error_messages["invalid"]
+        try:
+            parse_public_key(line)
+        except UnsupportedKey as error:
+            raise ValidationError([f"{invalid}: {error}"]) from error
+        except ValueError as error:
+            raise ValidationError([invalid]) from error
+        return line
+
+
 class SSHKeyResource(Resource):
+    """A public key of a user."""
+
     id = IntegerField(read_only=True)
-    label = CharField(min_length=0, max_length=64, allow_blank=True, required=False)
-    ssh_key = CharField(help_text="A line of an authorized_keys file.")
+    label = CharField(
+        min_length=0,
+        max_length=64,
+        allow_blank=True,
+        required=False,
+        help_text="A name for the key; up to 64 characters.",
+    )
+    ssh_key = PublicKeyField(
+        help_text="The public key, as a line of an `authorized_keys` file: ssh-rsa, ssh-dss, "
+        "ecdsa-sha2-nistp, ssh-ed25519 or sk-ecdsa-sha2-nistp256."
+    )
     created = DateTimeField(read_only=True)
+
+    class Meta:
+        filterable = ("id",)
 
 
 class SSHKeyLabel(Resource):
-    label = CharField(min_length=0, max_length=64, allow_blank=True, required=False)
+    """The body of another label of a key."""
+
+    label = CharField(
+        min_length=0,
+        max_length=64,
+        allow_blank=True,
+        required=False,
+        help_text="A name for the key; up to 64 characters.",
+    )
 
 
 class SSHKeyViewSet(ResourceViewSet[Actor, SSHKey]):
@@ -39,12 +79,18 @@ class SSHKeyViewSet(ResourceViewSet[Actor, SSHKey]):
         return SSHKey.objects.filter(user_id=actor.person)
 
     def create(self, request: Request) -> JSONResponse:
-        """Add a public key."""
+        """Add a public key.
+
+        The key has to parse.
+        """
         given = self.validated()
         return self.answer(ssh_keys.add(self.actor, given["ssh_key"], given.get("label", "")))
 
     def update(self, request: Request, id: int) -> JSONResponse:
-        """Change the label of a key."""
+        """Change the label of a key.
+
+        The key itself stays.
+        """
         key = self.get_entity()
         ssh_keys.rename(self.actor, key, self.validated(partial=True).get("label", key.label))
         return self.answer(key)

@@ -1,7 +1,5 @@
 """Support tickets."""
 
-from typing import Any
-
 from django.conf import settings
 from django.contrib.postgres.expressions import ArraySubquery
 from django.db.models import OuterRef, QuerySet
@@ -19,6 +17,7 @@ from accounts.services import tickets
 from accounts.services.tickets import ABOUT, TicketSpec
 from config.api.access import ACCOUNT_READ, ACCOUNT_WRITE
 from config.api.fields import Annotated, Computed
+from config.api.meanings import Meanings
 from config.api.paths import BIGGEST, PathParameters
 from config.api.responses import JSONResponse
 from config.api.serializers import Resource
@@ -33,9 +32,16 @@ FORM = 64 * 1024
 
 
 class TicketEntity(Resource):
-    id = Computed(NumberOrSlug(), number_or_slug, "entity_id")
-    label = CharField(source="entity_label")
-    type = CharField(source="entity_type")
+    """What a ticket is about."""
+
+    id = Computed(
+        NumberOrSlug(),
+        number_or_slug,
+        "entity_id",
+        help_text="The entity's number, or for VLANs and the like its label.",
+    )
+    label = CharField(source="entity_label", help_text="Its name when the ticket was opened.")
+    type = CharField(source="entity_type", help_text="What kind of thing it is.")
     url = CharField(source="entity_url")
 
 
@@ -43,53 +49,83 @@ class TicketResource(Resource):
     """A question or problem, and who looks after it."""
 
     id = IntegerField()
-    summary = CharField(min_length=1, max_length=64)
-    description = CharField(min_length=1, max_length=65000)
-    status = ChoiceField(Ticket.Status.choices)
-    opened = DateTimeField()
-    opened_by = CharField()
-    updated = DateTimeField()
-    updated_by = CharField(allow_null=True)
-    closed = DateTimeField(allow_null=True)
+    summary = CharField(min_length=1, max_length=64, help_text="What it is about, in a line.")
+    description = CharField(min_length=1, max_length=65000, help_text="What the matter is.")
+    status = ChoiceField(
+        Ticket.Status.choices,
+        help_text=Meanings(
+            "How far it is.",
+            {
+                "new": "Nobody has looked at it yet.",
+                "open": "It is worked on.",
+                "closed": "It is settled.",
+            },
+        ),
+    )
+    opened = DateTimeField(help_text="When it was opened, in UTC.")
+    opened_by = CharField(help_text="The user who opened it.")
+    updated = DateTimeField(help_text="When it was last changed or replied to, in UTC.")
+    updated_by = CharField(allow_null=True, help_text="Who changed it last; null where nobody has.")
+    closed = DateTimeField(allow_null=True, help_text="When it was closed, in UTC; null while it is open.")
     closable = BooleanField(help_text="Whether you may close it.")
-    attachments = Annotated(ListField(child=CharField()), FILES, help_text="The names of the files sent along.")
-    entity = TicketEntity(source="*", allow_null=True, help_text="What it is about.")
-    gravatar_id = CharField()
+    attachments = Annotated(
+        ListField(child=CharField()), FILES, help_text="The names of the files that were sent along."
+    )
+    entity = TicketEntity(source="*", allow_null=True, help_text="What it is about; null where nothing was named.")
+    gravatar_id = CharField(help_text="The MD5 of the author's mail address, for a picture from Gravatar.")
 
     class Meta:
         read_only = True
-        filterable = ("closed", "opened", "updated")
+        filterable = ("id", "status", "closed", "opened", "updated")
 
 
-def key() -> IntegerField:
-    return IntegerField(min_value=1, max_value=BIGGEST, required=False)
+def key(help_text: str) -> IntegerField:
+    return IntegerField(min_value=1, max_value=BIGGEST, required=False, help_text=help_text)
 
 
 class SupportTicketRequest(Resource):
-    summary = CharField(min_length=1, max_length=64)
-    description = CharField(min_length=1, max_length=65000)
-    managed_issue = BooleanField(required=False)
-    compute_id = key()
-    database_id = key()
-    domain_id = key()
-    firewall_id = key()
-    lkecluster_id = key()
-    longviewclient_id = key()
-    nodebalancer_id = key()
-    volume_id = key()
-    vlan = CharField(max_length=64, required=False, help_text="The label of a VLAN; `region` goes with it.")
-    region = CharField(max_length=64, required=False)
+    """The body of a new ticket."""
+
+    summary = CharField(
+        min_length=1, max_length=64, help_text="What it is about, in a line of up to 64 characters."
+    )
+    description = CharField(
+        min_length=1, max_length=65000, help_text="What the matter is; up to 65,000 characters."
+    )
+    managed_issue = BooleanField(
+        required=False, help_text="Whether it is about what managed monitoring watches. By default false."
+    )
+    compute_id = key("The instance that it is about. A ticket is about one thing at most.")
+    database_id = key("Refused: this platform has no databases.")
+    domain_id = key("The domain that it is about.")
+    firewall_id = key("The firewall that it is about.")
+    lkecluster_id = key("Refused: this platform has no clusters.")
+    longviewclient_id = key("Refused: this platform has no such clients.")
+    nodebalancer_id = key("The load balancer that it is about.")
+    volume_id = key("The volume that it is about.")
+    vlan = CharField(
+        max_length=64, required=False, help_text="The label of the VLAN that it is about; `region` goes with it."
+    )
+    region = CharField(max_length=64, required=False, help_text="The region of the VLAN.")
 
 
 class ReplyResource(Resource):
     """What was written later."""
 
     id = IntegerField(read_only=True)
-    description = CharField(min_length=1, max_length=65535)
-    created = DateTimeField(read_only=True)
-    created_by = CharField(read_only=True)
+    description = CharField(min_length=1, max_length=65535, help_text="What was written; up to 65,535 characters.")
+    created = DateTimeField(read_only=True, help_text="When it was written, in UTC.")
+    created_by = CharField(read_only=True, help_text="Who wrote it.")
+    friendly_name = Computed(
+        CharField(), lambda username: username or "Skerry", "created_by", help_text="Who wrote it, to be shown."
+    )
     from_compute = BooleanField(source="from_staff", read_only=True, help_text="Whether support wrote it.")
-    gravatar_id = CharField(read_only=True)
+    gravatar_id = CharField(
+        read_only=True, help_text="The MD5 of the author's mail address, for a picture from Gravatar."
+    )
+
+    class Meta:
+        filterable = ("id",)
 
 
 class TicketViewSet(ResourceViewSet[Actor, Ticket]):
@@ -109,14 +145,21 @@ class TicketViewSet(ResourceViewSet[Actor, Ticket]):
         return Ticket.objects.visible_to(actor)
 
     def create(self, request: Request) -> JSONResponse:
-        """Open a ticket."""
-        given: dict[str, Any] = self.validated()
+        """Open a ticket.
+
+        It may be about one thing of the account, which the body names.
+        """
+        given = self.body()
         about = {field: given.pop(field) for field in ABOUT if field in given}
-        ticket = tickets.open_ticket(self.actor, TicketSpec(about=about, **given))
+        spec = TicketSpec(given.pop("summary", None), given.pop("description", None), about, **given)
+        ticket = tickets.open_ticket(self.actor, spec, given.problems)
         return self.answer(self.resource.shape().select(Ticket.objects.filter(pk=ticket.pk)).get())
 
     def close(self, request: Request, id: int) -> JSONResponse:
-        """Close a ticket."""
+        """Close a ticket.
+
+        Only a ticket that is `closable`.
+        """
         tickets.close(self.actor, self.get_entity())
         return JSONResponse()
 
@@ -125,29 +168,29 @@ class TicketViewSet(ResourceViewSet[Actor, Ticket]):
             "multipart/form-data": {
                 "type": "object",
                 "required": ["file"],
-                "properties": {"file": {"type": "string", "format": "binary"}},
+                "properties": {"file": {"type": "string", "format": "binary", "description": "The file."}},
             }
         }
     )
     def attach(self, request: Request, id: int) -> JSONResponse:
-        """Send a file along with a ticket: a picture, a PDF or a text."""
+        """Send a file along with a ticket: a picture, a PDF or a text.
+
+        As the field `file` of a form. How large it may be is the operator's choice.
+        """
         ticket = self.get_entity()
         if request.content_type.partition(";")[0].strip().lower() != "multipart/form-data":
             raise UnsupportedMediaType(request.content_type)
         tickets.attach(self.actor, ticket, self._file())
         return JSONResponse()
 
-    def _file(self) -> tickets.Upload:
-        """The file in the form, which is not read where it is too large anyway."""
+    def _file(self) -> tickets.Upload | None:
+        """The file in the form, if there is one. The form is not read where it is too large anyway."""
         if int(self.request.META.get("CONTENT_LENGTH") or 0) > settings.ATTACHMENT_LIMIT + FORM:
             raise Invalid(tickets.too_large(), "file")
         try:
-            upload = self.request._request.FILES.get("file")
+            return self.request._request.FILES.get("file")
         except MultiPartParserError as error:
             raise Invalid("The form could not be read.") from error
-        if upload is None:
-            raise Invalid("file is required", "file")
-        return upload
 
 
 class ReplyViewSet(ResourceViewSet[Actor, TicketReply]):
@@ -166,6 +209,9 @@ class ReplyViewSet(ResourceViewSet[Actor, TicketReply]):
         return TicketReply.objects.filter(ticket__in=ReplyViewSet.parent(actor, path).values("pk"))
 
     def create(self, request: Request, ticket_id: int) -> JSONResponse:
-        """Reply to a ticket."""
-        ticket = self.get_parent()
-        return self.answer(tickets.reply(self.actor, ticket, self.validated()["description"]))
+        """Reply to a ticket.
+
+        Those who look after the ticket are told.
+        """
+        ticket, given = self.get_parent(), self.body()
+        return self.answer(tickets.reply(self.actor, ticket, given.get("description"), given.problems))

@@ -1,5 +1,6 @@
 """Personal access tokens of the acting user."""
 
+from datetime import UTC, datetime
 from typing import Any
 
 from django.db.models import QuerySet
@@ -13,6 +14,7 @@ from accounts.models import PersonalToken, User
 from accounts.scopes import parse_scopes
 from accounts.services import tokens
 from config.api.access import ANYONE
+from config.api.fields import Computed
 from config.api.paths import PathParameters
 from config.api.responses import JSONResponse
 from config.api.serializers import Resource
@@ -22,18 +24,38 @@ READ = "account:read_only"
 WRITE = "account:read_write"
 
 
+NEVER = datetime(2999, 12, 12, 5)
+"""The expiry that clients are shown of a token without one, in UTC: their field is never null."""
+
+
+def shown_expiry(expiry: datetime | None) -> datetime:
+    """The expiry of a token as it is shown: naive, in UTC."""
+    if expiry is None:
+        return NEVER
+    return expiry.astimezone(UTC).replace(tzinfo=None) if expiry.tzinfo else expiry
+
+
 class PersonalTokenResource(Resource):
+    """A personal access token."""
+
     id = IntegerField(read_only=True)
-    label = CharField(min_length=1, max_length=100)
-    scopes = CharField(read_only=True, help_text="Separated by spaces; * is all.")
+    label = CharField(min_length=1, max_length=100, help_text="A name for the token; up to 100 characters.")
+    scopes = CharField(read_only=True, help_text="What it may do: scopes separated by spaces, `*` for all.")
     token = CharField(
-        source="prefix", read_only=True, help_text="Whole when it is created, later its first 16 characters."
+        source="prefix",
+        read_only=True,
+        help_text="The token: whole in the answer that creates it, its first 16 characters afterwards.",
     )
-    created = DateTimeField(read_only=True)
-    expiry = DateTimeField(read_only=True, allow_null=True, help_text="Null: it does not expire.")
+    created = DateTimeField(read_only=True, help_text="When it was created, in UTC.")
+    expiry = Computed(
+        DateTimeField(),
+        shown_expiry,
+        "expiry",
+        help_text=f"When it ends, in UTC; `{NEVER:%Y-%m-%dT%H:%M:%S}` where it never does.",
+    )
 
     class Meta:
-        filterable = ("label", "created")
+        filterable = ("id", "label", "created")
 
 
 class ScopesField(CharField):
@@ -57,11 +79,22 @@ class FutureField(DateTimeField):
 
 
 class PersonalTokenRequest(Resource):
-    label = CharField(min_length=1, max_length=100, default="Personal access token")
-    scopes = ScopesField(
-        required=False, help_text="Separated by spaces or commas; by default those of the token that asks."
+    """The body of a new token."""
+
+    label = CharField(
+        min_length=1,
+        max_length=100,
+        default="Personal access token",
+        help_text="A name for the token; up to 100 characters.",
     )
-    expiry = FutureField(required=False, allow_null=True, help_text="By default it does not expire.")
+    scopes = ScopesField(
+        required=False,
+        help_text="What it may do: scopes separated by spaces or commas, by default those of the "
+        "token that asks, and never more.",
+    )
+    expiry = FutureField(
+        required=False, allow_null=True, help_text="When it ends, in UTC. By default, and with null, never."
+    )
 
 
 class PersonalTokenViewSet(ResourceViewSet[Actor, PersonalToken]):
@@ -79,11 +112,12 @@ class PersonalTokenViewSet(ResourceViewSet[Actor, PersonalToken]):
     def create(self, request: Request) -> JSONResponse:
         """Create a personal access token. This answer alone shows it whole."""
         given = self.validated()
+        expiry = given.get("expiry")
         token, readable = tokens.create_token(
             User.objects.get(pk=self.actor.person),
             given["label"],
             given.get("scopes", " ".join(self.actor.scopes)),
-            given.get("expiry"),
+            None if expiry is None or shown_expiry(expiry) == NEVER else expiry,
             self.actor,
         )
         return JSONResponse({**self.resource.shape().of_instance(token), "token": readable})
@@ -96,6 +130,9 @@ class PersonalTokenViewSet(ResourceViewSet[Actor, PersonalToken]):
         return self.answer(token)
 
     def destroy(self, request: Request, id: int) -> JSONResponse:
-        """Revoke a personal access token, at once."""
+        """Revoke a personal access token, at once.
+
+        Whoever uses it is answered 401 from then on. Cannot be undone.
+        """
         tokens.revoke_token(self.actor, self.get_entity())
         return JSONResponse()

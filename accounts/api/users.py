@@ -1,7 +1,5 @@
 """The users of the account. For unrestricted users alone."""
 
-from typing import Any
-
 from django.contrib.postgres.expressions import ArraySubquery
 from django.core.validators import RegexValidator
 from django.db.models import OuterRef, QuerySet
@@ -11,17 +9,16 @@ from rest_framework.request import Request
 from rest_framework.serializers import BooleanField, CharField, EmailField, ListField
 
 from accounts.actors import Actor
-from accounts.api.profile import GlobalGrantsResource, GrantsResource, shown_grants
+from accounts.api.profile import GrantsResource, shown_grants
 from accounts.api.scopes import READ, WRITE
 from accounts.models import GlobalGrants, SSHKey, User
 from accounts.models.users import NAME
 from accounts.services import users
-from accounts.services.grants import set_grants
+from accounts.services.grants import all_entities, set_grants
 from config.api.access import UNRESTRICTED
 from config.api.fields import Annotated
 from config.api.paths import PathParameters
 from config.api.responses import JSONResponse
-from config.api.schema import ErrorResource
 from config.api.serializers import Resource
 from config.api.views import ResourceViewSet
 
@@ -31,12 +28,23 @@ LABELS = ArraySubquery(SSHKey.objects.filter(user=OuterRef("pk")).order_by("pk")
 class UserResource(Resource):
     """A user of the account."""
 
-    username = CharField(min_length=3, max_length=32, validators=[RegexValidator(NAME, "username is not valid")])
-    email = EmailField(max_length=128)
-    restricted = BooleanField(required=False, help_text="Whether it may only do what it is granted.")
+    username = CharField(
+        min_length=3,
+        max_length=32,
+        validators=[RegexValidator(NAME, "username is not valid")],
+        help_text="The name that the user signs in with: 3 to 32 letters, digits, dashes and underscores.",
+    )
+    email = EmailField(max_length=128, help_text="Where mails to the user go.")
+    restricted = BooleanField(
+        required=False, help_text="Whether the user may only do what it is granted. By default true."
+    )
     ssh_keys = Annotated(ListField(child=CharField()), LABELS, help_text="The labels of its SSH keys.")
-    tfa_enabled = BooleanField(source="two_factor_auth", read_only=True)
-    verified_phone_number = CharField(allow_null=True, read_only=True)
+    tfa_enabled = BooleanField(
+        source="two_factor_auth", read_only=True, help_text="Whether signing in takes a second factor."
+    )
+    verified_phone_number = CharField(
+        allow_null=True, read_only=True, help_text="The telephone number that codes are sent to; null without."
+    )
 
     class Meta:
         filterable = ("username",)
@@ -58,22 +66,29 @@ class UserViewSet(ResourceViewSet[Actor, User]):
         return self.answer(self.resource.shape().select(User.objects.filter(pk=user.pk)).get())
 
     def create(self, request: Request) -> JSONResponse:
-        """Invite a user, who is sent a mail with an address at which to choose a password."""
-        given = self.validated()
+        """Invite a user, who is sent a mail with an address at which to choose a password.
+
+        The name is unique on the platform. The user has to choose a password before it can sign in.
+        """
+        given = self.body()
+        restricted = given.get("restricted", True)
         return self.shown(
-            users.invite(self.actor, given["username"], given["email"], given.get("restricted", True))
+            users.invite(self.actor, given.get("username"), given.get("email"), restricted, given.problems)
         )
 
     def update(self, request: Request, id: str) -> JSONResponse:
-        """Change name, address or restriction of a user."""
-        user = self.get_entity()
-        given = self.validated(partial=True)
+        """Change name, address or restriction of a user.
+
+        A user that becomes restricted has no grants at first; one that no longer is loses them.
+        """
+        user, given = self.get_entity(), self.body(partial=True)
         users.update(
             self.actor,
             user,
             username=given.get("username"),
             email=given.get("email"),
             restricted=given.get("restricted"),
+            problems=given.problems,
         )
         return self.shown(user)
 
@@ -81,6 +96,10 @@ class UserViewSet(ResourceViewSet[Actor, User]):
         """Remove a user with its tokens, at once. The last unrestricted one stays."""
         users.remove(self.actor, self.get_entity())
         return JSONResponse()
+
+
+class AllGrantsResource(GrantsResource):
+    """Every entity of the account, of every kind; `permissions` is null where the user has no grant on it."""
 
 
 class UserGrantsViewSet(ResourceViewSet[Actor, User]):
@@ -98,34 +117,34 @@ class UserGrantsViewSet(ResourceViewSet[Actor, User]):
 
     @extend_schema(
         responses={
-            200: GrantsResource,
+            200: AllGrantsResource,
             204: OpenApiResponse(description="The user is unrestricted and needs no grants."),
-            "default": ErrorResource,
         }
     )
     def show(self, request: Request, id: str) -> HttpResponse:
-        """List the grants of a user. An unrestricted one has none: 204 without a body."""
-        return shown_grants(acting(self.get_entity()))
+        """List what a user may do, with every entity of the account: `permissions` is null where it has no grant.
 
-    @extend_schema(responses={200: GrantsResource, "default": ErrorResource})
+        An unrestricted user has no grants: 204 without a body.
+        """
+        return shown_grants(acting(self.get_entity()), all_entities)
+
+    @extend_schema(responses={200: AllGrantsResource})
     def change(self, request: Request, id: str) -> HttpResponse:
         """Change what is given of a user's grants. `permissions` null takes one away."""
-        user = self.get_entity()
-        given: dict[str, Any] = self.validated(partial=True)
+        user, given = self.get_entity(), self.body(partial=True)
         on_account = given.pop("global", {})
-        set_grants(self.actor, user, on_account, given)
-        return shown_grants(acting(user))
+        set_grants(self.actor, user, on_account, given, given.problems)
+        return shown_grants(acting(user), all_entities)
 
 
 def acting(user: User) -> Actor:
     """The actor that a user is, as far as its grants go."""
     row = GlobalGrants.objects.filter(user=user).first() if user.restricted else None
-    names = GlobalGrantsResource.names() - {"account_access"}
     return Actor(
         account_id=user.account_id or 0,
         user_id=user.pk,
         username=user.username,
         restricted=user.restricted,
         account_access=row.account_access if row else None,
-        grants=frozenset(name for name in names if row and getattr(row, name)),
+        grants=frozenset(name for name in GlobalGrants.names() if row and getattr(row, name)),
     )

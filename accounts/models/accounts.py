@@ -1,7 +1,9 @@
 """The account: the customer that owns everything and has users."""
 
 import uuid
+from decimal import Decimal
 
+from django.core.validators import MinValueValidator
 from django.db import models
 
 
@@ -33,6 +35,19 @@ class Account(models.Model):  # type: ignore[django-manager-missing]
         "extra IPv4 addresses",
         default=0,
         help_text="Public IPv4 addresses the account may hold beyond the one included with each compute.",
+    )
+    mail_ports_open = models.BooleanField(
+        null=True,
+        editable=False,
+        help_text="Whether computes may connect out to mail ports, as staff decided; null: by the account's age.",
+    )
+    total_payments = models.DecimalField(
+        max_digits=12,
+        decimal_places=2,
+        default=Decimal(0),
+        db_default=Decimal(0),
+        validators=[MinValueValidator(0)],
+        help_text="All that the account ever paid, in USD. From 25.00 on its users' profiles show referrals.",
     )
     created = models.DateTimeField(auto_now_add=True)
     updated = models.DateTimeField(auto_now=True)

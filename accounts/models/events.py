@@ -5,9 +5,11 @@ from typing import Self
 
 from django.db import models
 from django.db.models import Exists, OuterRef, Q, Subquery
-from django.db.models.functions import Now
+from django.db.models.functions import Cast, Now
 
 from accounts.actors import Actor
+from accounts.entities import derived
+from accounts.event_names import DELETIONS
 from accounts.models.accounts import Account
 from accounts.models.grants import GlobalGrants, Grant, Level
 from accounts.models.users import User
@@ -15,6 +17,10 @@ from accounts.models.users import User
 SHOWN_FOR = timedelta(days=90)
 ACCOUNT_LEVEL = ("", "account", "entity_transfer", "oauth_client", "ticket")
 """Kinds of entity of the account as a whole: restricted users need `account_access` to see their events."""
+PERSONAL = ("token", "user_ssh_key")
+"""Kinds of entity that a user has for itself."""
+MANAGED = "/v4/managed/"
+"""Where managed things are, of whatever kind an event names them by: the contract has a name for services alone."""
 
 
 class EventQuerySet(models.QuerySet["Event"]):
@@ -27,8 +33,10 @@ class EventQuerySet(models.QuerySet["Event"]):
     def visible_to(self, actor: Actor) -> Self:
         """The account's events of the last 90 days.
 
-        Of these a restricted user sees its own changes, those of entities that it has a grant on and, with
-        `account_access`, those of the account as a whole.
+        Of these a restricted user sees those whose entity it may see: entities that it has a grant on and tags that
+        these carry, with `account_access` the account as a whole, its own profile, tokens and keys. Nobody sees
+        what was deleted, so it also sees its own deletions, which clients follow to their end. Of managed it sees
+        nothing.
         """
         return self._within(actor, (Level.READ_ONLY, Level.READ_WRITE))
 
@@ -40,20 +48,40 @@ class EventQuerySet(models.QuerySet["Event"]):
         recent = self.filter(account_id=actor.account_id, created__gte=Now() - SHOWN_FOR)
         if not actor.restricted:
             return recent
-        granted = Grant.objects.filter(
-            user_id=actor.person,
-            entity_type=OuterRef("entity_type"),
-            entity_id=OuterRef("entity_id"),
-            permissions__in=levels,
-        )
-        access = GlobalGrants.objects.filter(
-            user_id=actor.person,
-            account_access__in=levels,
-        )
-        # An earlier user may have had the same name: that user's events are not this one's to see.
-        joined = User.objects.filter(pk=actor.person).values("date_joined")
-        own = Q(username=actor.username, created__gte=Subquery(joined))
-        return recent.filter(own | Exists(granted) | (Q(entity_type__in=ACCOUNT_LEVEL) & Exists(access)))
+        managed = Q(entity_url__startswith=MANAGED) | Q(secondary_url__startswith=MANAGED)
+        return recent.filter(_of_entities(actor, levels) | _of_the_user(actor)).exclude(managed)
+
+
+def _of_entities(actor: Actor, levels: tuple[Level, ...]) -> Q:
+    """Events of what the restricted actor may see or, with read_write alone among `levels`, may change."""
+    granted = Grant.objects.filter(
+        user_id=actor.person,
+        entity_type=OuterRef("entity_type"),
+        entity_id=OuterRef("entity_id"),
+        permissions__in=levels,
+    )
+    access = GlobalGrants.objects.filter(user_id=actor.person, account_access__in=levels)
+    found = Q(Exists(granted)) | Q(Exists(access), entity_type__in=ACCOUNT_LEVEL)
+    if Level.READ_ONLY in levels:
+        for kind in derived():
+            # every registered model's manager has `visible_to`
+            shown = kind.model._default_manager.visible_to(actor)  # type: ignore[attr-defined]
+            found |= Q(Exists(shown.filter(pk=OuterRef("entity_id"))), entity_type=kind.name)
+    return found
+
+
+def _of_the_user(actor: Actor) -> Q:
+    """Events of the actor itself: of its profile, of its tokens and keys, and its deletions."""
+    # An earlier user may have had the same name: that user's events are not this one's to see.
+    joined = User.objects.filter(pk=actor.person).values("date_joined")
+    own = Q(username=actor.username, created__gte=Subquery(joined))
+    person = Cast(actor.person, models.TextField())  # type: ignore[arg-type] # values are taken as well
+    return (
+        Q(entity_type="profile", entity_id=actor.person)
+        # what staff did to a token names the profile that the token is of
+        | Q(secondary_type="profile", secondary_id=person)
+        | own & (Q(entity_type__in=PERSONAL) | Q(action__in=DELETIONS))
+    )
 
 
 class Event(models.Model):

@@ -147,10 +147,11 @@ class AuthorizationQuerySet(models.QuerySet["Authorization"]):
 
 
 class Authorization(models.Model):
-    """A user's consent that a client may act: one row for each user and client, however many tokens came of it.
+    """A client's access to a user: one row for each two, from the first token on and until the last one has ended.
 
-    `expiry` is when the access ends by itself, null for clients that can refresh their tokens. The service that
-    deletes the row ends all tokens of the client for this user.
+    `expiry` is when that will be. `accounts.services.access` writes it with each token that is made or ended, and
+    deletes the row with the last one; it is null only in rows that the release before wrote. The row is locked
+    before tokens of the user and client are written.
     """
 
     user = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.CASCADE, related_name="authorizations")

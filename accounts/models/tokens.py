@@ -6,6 +6,7 @@ from django.db import models
 from django.db.models import Q
 from django.db.models.functions import Now
 
+from accounts.models.oauth import OAuthClient
 from accounts.models.users import User
 
 
@@ -20,6 +21,9 @@ class PersonalToken(models.Model):
 
     Only its SHA-256 `digest` is kept (the token carries 256 random bits, so a slow hash would add nothing)
     and, to tell tokens apart in lists, its first 16 characters.
+
+    One that an app's token made belongs to the app, `client`: it ends with the app's access, at the latest when
+    that ends by itself. `accounts.services.access` sees to that.
     """
 
     user = models.ForeignKey(User, on_delete=models.CASCADE, related_name="personal_tokens")
@@ -29,6 +33,11 @@ class PersonalToken(models.Model):
     prefix = models.CharField(max_length=16, editable=False)
     created = models.DateTimeField(auto_now_add=True)
     expiry = models.DateTimeField(null=True, blank=True, help_text="Empty: it does not expire.")
+    # without an index: it is looked for among the tokens of a user, or when a client is deleted
+    client = models.ForeignKey(
+        OAuthClient, null=True, blank=True, on_delete=models.CASCADE, related_name="+", db_index=False,
+        help_text="The app whose token made it. Empty: the user's own.",
+    )  # fmt: skip
 
     objects = PersonalTokenQuerySet.as_manager()
 

@@ -7,12 +7,39 @@ from typing import Any
 from django.conf import settings
 from oauthlib.common import Request as OAuthRequest
 from oauthlib.oauth2 import WebApplicationServer
-from oauthlib.oauth2.rfc6749.errors import InvalidClientError, InvalidRequestError
-from oauthlib.oauth2.rfc6749.grant_types import ImplicitGrant
+from oauthlib.oauth2.rfc6749.errors import InvalidClientError, InvalidGrantError, InvalidRequestError
+from oauthlib.oauth2.rfc6749.grant_types import AuthorizationCodeGrant, ImplicitGrant
 
 from accounts.oauth.validator import Validator
+from accounts.redirects import with_answer
 
 S256_CHALLENGE = re.compile(r"[A-Za-z0-9_-]{43}")
+
+
+class KeepingTheAddress:
+    """A grant whose answers leave the redirect address as it was sent: oauthlib would write its query anew."""
+
+    default_response_mode: str
+
+    def prepare_authorization_response(
+        self, request: OAuthRequest, token: dict[str, str], headers: dict[str, str], body: str | None, status: int
+    ) -> tuple[dict[str, str], str | None, int]:
+        fragment = self.default_response_mode == "fragment"
+        headers["Location"] = with_answer(request.redirect_uri, token.items(), fragment)
+        return headers, body, status
+
+
+class CodeGrant(KeepingTheAddress, AuthorizationCodeGrant):
+    """The authorization code grant."""
+
+    def validate_code_challenge(self, challenge: str, challenge_method: str, verifier: str) -> bool:
+        if not super().validate_code_challenge(challenge, challenge_method, verifier):
+            raise InvalidGrantError("code_verifier does not fit the code_challenge of the authorization request.")
+        return True
+
+
+class TokenGrant(KeepingTheAddress, ImplicitGrant):
+    """The implicit grant."""
 
 
 class Server(WebApplicationServer):
@@ -20,8 +47,10 @@ class Server(WebApplicationServer):
 
     def __init__(self, request_validator: Validator, *args: Any, **kwargs: Any):
         super().__init__(request_validator, *args, **kwargs)
+        self.auth_grant = CodeGrant(request_validator)
         self.auth_grant.custom_validators.post_auth.append(require_s256)
-        self.implicit_grant = ImplicitGrant(request_validator)
+        self._response_types["code"] = self._grant_types["authorization_code"] = self.auth_grant
+        self.implicit_grant = TokenGrant(request_validator)
 
     @property
     def response_types(self) -> dict:

@@ -16,8 +16,13 @@ from oauthlib.oauth2.rfc6749.errors import InvalidGrantError
 from accounts.models import OAuthAccessToken, OAuthClient, OAuthGrant, OAuthRefreshToken, User
 from accounts.redirects import is_registered
 from accounts.scopes import includes, parse_scopes, split_scopes
+from accounts.services import access
 
 AUTHORIZATION_CODE, REFRESH_TOKEN, TOKEN = "authorization_code", "refresh_token", "token"
+BAD_CODE = "The code is unknown, used, older than a minute, or of another client, or its user was suspended."
+BAD_REFRESH_TOKEN = (
+    "The refresh token is unknown, used, revoked, expired, or of another client, or its user was suspended."
+)
 
 
 def may_authorize(user: User | AnonymousUser) -> bool:
@@ -33,20 +38,35 @@ def _takes_codes(client: OAuthClient) -> bool:
     return client.allows_grant_type(OAuthClient.GRANT_AUTHORIZATION_CODE)
 
 
+def _checksum(token: str) -> str:
+    """The value by which the row of an access or refresh token is found."""
+    return hashlib.sha256(token.encode("utf-8", "surrogateescape")).hexdigest()
+
+
 def _given(token: dict) -> dict[str, Any]:
     """The values by which a spent code's row names the tokens that were saved for the code."""
-    checksum = hashlib.sha256(token["access_token"].encode()).hexdigest()
-    access = OAuthAccessToken.objects.get(token_checksum=checksum)
-    family = OAuthRefreshToken.objects.filter(access_token=access).values_list("token_family", flat=True).first()
-    return {"access_token": access, "token_family": family}
+    given = OAuthAccessToken.objects.get(token_checksum=_checksum(token["access_token"]))
+    family = OAuthRefreshToken.objects.filter(access_token=given).values_list("token_family", flat=True).first()
+    return {"access_token": given, "token_family": family}
 
 
-def _end_all_of(code: int) -> None:
+@transaction.atomic
+def _end_all_of(code: OAuthGrant) -> None:
     """End all tokens of a code that was used a second time (RFC 6749, 4.1.2), refreshed ones included."""
-    spent = OAuthGrant.objects.filter(pk=code, spent=True).values("access_token_id", "token_family").first()
+    held = access.holding(user=code.user_id, client=code.application_id)
+    spent = OAuthGrant.objects.filter(pk=code.pk, spent=True).first()
     if spent is not None:
-        OAuthRefreshToken.revoke_family(spent["token_family"])
-        OAuthAccessToken.objects.filter(pk=spent["access_token_id"]).delete()
+        OAuthRefreshToken.revoke_family(spent.token_family)
+        OAuthAccessToken.objects.filter(pk=spent.access_token_id).delete()
+    access.settle(held)
+
+
+@transaction.atomic
+def _end_family_of(token: OAuthRefreshToken) -> None:
+    """End all tokens that came of the same code as a refresh token that was used a second time."""
+    held = access.holding(user=token.user_id, client=token.application_id)
+    OAuthRefreshToken.revoke_family(token.token_family)
+    access.settle(held)
 
 
 class Validator(OAuth2Validator):
@@ -79,7 +99,7 @@ class Validator(OAuth2Validator):
     def validate_redirect_uri(
         self, client_id: str, redirect_uri: str, request: OAuthRequest, *args: Any, **kwargs: Any
     ) -> bool:
-        """Exactly a registered address: the toolkit would let a request add parameters to its query."""
+        """A registered address, to whose query the request may have added (`is_registered`)."""
         return is_registered(redirect_uri, request.client.redirect_uris)
 
     def validate_response_type(
@@ -142,12 +162,17 @@ class Validator(OAuth2Validator):
     ) -> OAuthGrant:
         # OpenID Connect's parameters, which nothing here reads: a client's values for them are not kept.
         request.nonce, request.claims, request.resource = "", {}, []
-        return super()._create_authorization_code(request, code, expires)
+        grant = super()._create_authorization_code(request, code, expires)
+        if request.using_default_redirect_uri:
+            # the token endpoint asks for the address only where this request named it
+            OAuthGrant.objects.filter(pk=grant.pk).update(redirect_uri="")
+        return grant
 
     def validate_code(
         self, client_id: str, code: str, client: OAuthClient, request: OAuthRequest, *args: Any, **kwargs: Any
     ) -> bool:
-        """Whether the code is the client's, has time left, and its user can still act.
+        """Whether the code is the client's, has time left, and its user can still act. Raises `InvalidGrantError`
+        where it is not.
 
         A verifier for a code without a challenge is refused: an attacker may have removed the challenge from the
         authorization request. The code's row is kept on `request`, so that later checks read the same state,
@@ -155,12 +180,13 @@ class Validator(OAuth2Validator):
         """
         grant = OAuthGrant.objects.filter(code=code, application=client).select_related("user__account").first()
         if grant is None or grant.is_expired() or not may_authorize(grant.user):
-            return False
+            raise InvalidGrantError(BAD_CODE, request=request)
         if grant.spent:
-            _end_all_of(grant.pk)
-            return False
+            _end_all_of(grant)
+            raise InvalidGrantError(BAD_CODE, request=request)
         if request.code_verifier and not grant.code_challenge:
-            return False
+            reason = "code_verifier was sent, and no code_challenge with the authorization request."
+            raise InvalidGrantError(reason, request=request)
         request.grant, request.user, request.scopes = grant, grant.user, grant.scope.split()
         return True
 
@@ -180,17 +206,37 @@ class Validator(OAuth2Validator):
         *args: Any,
         **kwargs: Any,
     ) -> bool:
-        return request.grant.redirect_uri_allowed(redirect_uri)
+        """Whether the address is the one that the authorization request named, additions included; if that named
+        none, the client's own, or none again (RFC 6749, 4.1.3). Raises `InvalidGrantError` where it is not."""
+        named = request.grant.redirect_uri
+        if request.using_default_redirect_uri and named:
+            raise InvalidGrantError("redirect_uri is required, as in the authorization request.", request=request)
+        if not request.using_default_redirect_uri and redirect_uri != (named or request.client.redirect_uris):
+            raise InvalidGrantError("redirect_uri is not that of the authorization request.", request=request)
+        return True
+
+    def get_default_redirect_uri(self, client_id: str, request: OAuthRequest, *args: Any, **kwargs: Any) -> str:
+        """The client's only address, for requests that name none. At the token endpoint `confirm_redirect_uri`
+        decides what that means, whatever the number of addresses."""
+        if request.grant_type == AUTHORIZATION_CODE:
+            return request.client.redirect_uris
+        return super().get_default_redirect_uri(client_id, request, *args, **kwargs)
 
     def validate_refresh_token(
         self, refresh_token: str, client: OAuthClient, request: OAuthRequest, *args: Any, **kwargs: Any
     ) -> bool:
-        """As the toolkit's, and whether the user can still act."""
+        """As the toolkit's, and whether the user can still act. Raises `InvalidGrantError` where not."""
         found = super().validate_refresh_token(refresh_token, client, request, *args, **kwargs)
-        return found and may_authorize(request.user)
+        if found and may_authorize(request.user):
+            return True
+        used = OAuthRefreshToken.objects.filter(token_checksum=_checksum(refresh_token), revoked__isnull=False)
+        for token in used:
+            _end_family_of(token)  # as the toolkit has, which knows nothing of authorizations
+        raise InvalidGrantError(BAD_REFRESH_TOKEN, request=request)
 
     def save_bearer_token(self, token: dict[str, Any], request: OAuthRequest, *args: Any, **kwargs: Any) -> None:
-        """Save the tokens and spend the code or refresh token that they are given for, all or nothing.
+        """Save the tokens and spend the code or refresh token that they are given for, all or nothing, and write
+        when the client's access to the user ends now.
 
         Of several requests with one code or one refresh token, the first to lock its row wins. The toolkit would
         save tokens for all of them, and answer the losers with the winner's tokens, which is impossible here: only
@@ -200,24 +246,41 @@ class Validator(OAuth2Validator):
         """
         if is_public(request.client):
             token.pop("refresh_token", None)
-        if request.response_type == TOKEN:
-            # the implicit grant spends no code or token
-            super().save_bearer_token(token, request, *args, **kwargs)
-            return
+        refresh_token = getattr(request, "refresh_token_instance", None)  # which saving takes away
         with transaction.atomic():
-            unspent = self._unspent(request)
-            won = unspent.select_for_update().first() is not None
+            held = access.hold(request.user, request.client)
+            # the implicit grant spends no code or token
+            unspent = None if request.response_type == TOKEN else self._unspent(request)
+            won = unspent is None or unspent.select_for_update().first() is not None
             if won:
                 super().save_bearer_token(token, request, *args, **kwargs)
-                if request.grant_type == AUTHORIZATION_CODE:
+                if request.grant_type != REFRESH_TOKEN:
+                    access.add_scopes(held, token["scope"])
+                if unspent is not None and request.grant_type == AUTHORIZATION_CODE:
                     unspent.update(spent=True, **_given(token))
+            access.settle([held])
         if won:
             return
-        if request.grant_type == REFRESH_TOKEN:
-            OAuthRefreshToken.revoke_family(request.refresh_token_instance.token_family)
-        else:
-            _end_all_of(request.grant.pk)
-        raise InvalidGrantError(request=request)
+        if refresh_token is not None:
+            _end_family_of(refresh_token)
+            raise InvalidGrantError(BAD_REFRESH_TOKEN, request=request)
+        _end_all_of(request.grant)
+        raise InvalidGrantError(BAD_CODE, request=request)
+
+    def revoke_token(
+        self, token: str, token_type_hint: str | None, request: OAuthRequest, *args: Any, **kwargs: Any
+    ) -> None:
+        """As the toolkit's, and write when the client's access to the user ends now."""
+        mine = {"token_checksum": _checksum(token), "application": request.client}
+        users = {
+            user
+            for rows in (OAuthAccessToken.objects, OAuthRefreshToken.objects)
+            for user in rows.filter(**mine).values_list("user_id", flat=True)
+        }
+        with transaction.atomic():
+            held = access.holding(user__in=users, client=request.client)
+            super().revoke_token(token, token_type_hint, request, *args, **kwargs)
+            access.settle(held)
 
     def introspect_token(
         self, token: str, token_type_hint: str | None, request: OAuthRequest, *args: Any, **kwargs: Any
@@ -235,7 +298,7 @@ class Validator(OAuth2Validator):
         found = (
             OAuthAccessToken.objects.filter(
                 theirs,
-                token_checksum=hashlib.sha256(token.encode("utf-8", "surrogateescape")).hexdigest(),
+                token_checksum=_checksum(token),
                 expires__gt=Now(),
                 application__status=OAuthClient.Status.ACTIVE,
                 user__is_active=True,

@@ -2,10 +2,12 @@
 
 import base64
 import binascii
+import json
 import logging
 import math
 import re
 from collections.abc import Callable
+from typing import Any
 from urllib.parse import urlencode, urlsplit
 
 from django.conf import settings
@@ -22,7 +24,6 @@ from django.views.decorators.debug import sensitive_post_parameters
 from django.views.generic import View
 from django.views.generic.base import TemplateResponseMixin
 from oauth2_provider.views.mixins import OAuthLibMixin
-from oauthlib.common import add_params_to_uri
 from oauthlib.oauth2.rfc6749.errors import (
     AccessDeniedError,
     FatalClientError,
@@ -34,12 +35,12 @@ from oauthlib.oauth2.rfc6749.errors import (
     OAuth2Error,
 )
 
-from accounts.models import OAuthClient, User
+from accounts.models import OAuthClient
 from accounts.oauth.validator import TOKEN, may_authorize
 from accounts.pages.base import POLICY, Page
+from accounts.redirects import with_answer
 from accounts.scopes import describe_all
 from accounts.services import attempts
-from accounts.services.access import note_authorization
 from config.client_address import network_of
 
 log = logging.getLogger(__name__)
@@ -79,8 +80,9 @@ class AuthorizeView(Page, LoginRequiredMixin, OAuthLibMixin, TemplateResponseMix
             return self._refuse(_reason(error), 400, error.description or error.error)
         except OAuth2Error as error:
             # a client that asks for a token reads it, and errors too, behind the # of the address
-            back = add_params_to_uri(error.redirect_uri, error.twotuples, fragment=error.response_type == TOKEN)
-            return HttpResponseRedirect(back)
+            return HttpResponseRedirect(
+                with_answer(error.redirect_uri, error.twotuples, fragment=error.response_type == TOKEN)
+            )
 
     def _ask(self, uri: str, scopes: list[str], wish: dict) -> HttpResponse:
         client = wish["request"].client
@@ -101,8 +103,6 @@ class AuthorizeView(Page, LoginRequiredMixin, OAuthLibMixin, TemplateResponseMix
         headers, _, _ = self.get_oauthlib_core().server.create_authorization_response(
             uri, scopes=scopes, credentials={"user": self.request.user}
         )
-        assert isinstance(self.request.user, User)  # noqa: S101 - may_authorize has seen to it
-        note_authorization(self.request.user, wish["request"].client, " ".join(scopes))
         return HttpResponseRedirect(headers["Location"])
 
     def _refuse(self, reason: str, status: int, detail: str = "") -> HttpResponse:
@@ -169,6 +169,16 @@ def _origin_of(referer: str) -> str:
 
 
 CLIENT_ID = re.compile("[0-9a-f]{20}")
+FORMS = ("application/x-www-form-urlencoded", "multipart/form-data")
+REFUSED = "The request was refused."
+DESCRIPTIONS = {
+    "invalid_client": "The client is unknown or not active, or its secret is missing or not right.",
+    "invalid_grant": "The code or refresh token is not valid.",
+    "invalid_scope": "A scope is unknown, or goes beyond what the user gave.",
+    "unauthorized_client": "The client may not use this grant_type.",
+    "unsupported_grant_type": "grant_type must be authorization_code or refresh_token.",
+}
+"""What errors mean of which oauthlib says nothing but their names (RFC 6749, 5.2)."""
 
 
 @method_decorator((csrf_exempt, sensitive_post_parameters()), name="dispatch")
@@ -182,7 +192,14 @@ class Endpoint(OAuthLibMixin, View):
 
     http_method_names = ["post", "options"]
 
+    def http_method_not_allowed(self, request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponse:
+        answer = self._refuse("The method is not allowed here: use POST.", 405)
+        answer["Allow"] = ", ".join(self._allowed_methods())
+        return answer
+
     def post(self, request: HttpRequest) -> HttpResponse:
+        if request.content_type not in FORMS and (request.content_type or _has_body(request)):
+            return self._refuse(f"Content-Type must be {' or '.join(FORMS)}.")
         try:
             repeated = [name for name, values in request.POST.lists() if len(values) > 1]
         except (BadRequest, SuspiciousOperation, MultiPartParserError):
@@ -198,17 +215,19 @@ class Endpoint(OAuthLibMixin, View):
             return self._slow_down(seconds)
         _, headers, body, status = self.respond(request)
         if status >= 400:
+            body = _described(body)
             for what, subject in counted.items():
                 attempts.count(what, subject)
         kept = {"Content-Type": "application/json", "Cache-Control": "no-store"}
         return HttpResponse(body, status=status, headers={**headers, **kept})
 
-    def _refuse(self, description: str) -> JsonResponse:
-        return JsonResponse({"error": "invalid_request", "error_description": description}, status=400)
+    def _refuse(self, description: str, status: int = 400) -> JsonResponse:
+        body = {"error": "invalid_request", "error_description": description}
+        return JsonResponse(body, status=status, headers={"Cache-Control": "no-store"})
 
     def _slow_down(self, seconds: float) -> JsonResponse:
         return JsonResponse(
-            {"error": "temporarily_unavailable", "error_description": attempts.TOO_MANY},
+            {"error": "temporarily_unavailable", "error_description": attempts.advice(seconds)},
             status=429,
             headers={"Retry-After": str(math.ceil(seconds)), "Cache-Control": "no-store"},
         )
@@ -230,10 +249,23 @@ def _claimed_id(request: HttpRequest) -> str:
     return claimed if CLIENT_ID.fullmatch(claimed) else ""
 
 
+def _has_body(request: HttpRequest) -> bool:
+    return (request.META.get("CONTENT_LENGTH") or "0") != "0"
+
+
+def _described(body: str) -> str:
+    """An error of oauthlib's with an ``error_description``, which it leaves out of some."""
+    error = json.loads(body)
+    return json.dumps({"error_description": DESCRIPTIONS.get(error["error"], REFUSED), **error})
+
+
 class TokenView(Endpoint):
     """``/oauth/token``: a code or a refresh token for an access token."""
 
     def respond(self, request: HttpRequest) -> tuple:
+        if not request.POST.get("grant_type"):
+            error = {"error": "invalid_request", "error_description": "grant_type is required."}
+            return None, {}, json.dumps(error), 400
         return self.create_token_response(request)
 
 

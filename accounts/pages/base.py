@@ -9,10 +9,9 @@ from django.views.generic import View
 
 from accounts.actors import Actor
 from accounts.models import User
+from config.pages import POLICY, POLICY_WITH_SCRIPTS
 
-# No form-action: browsers apply it to redirects too, and consent ends with a redirect to the client.
-POLICY = "default-src 'none'; style-src 'self'; img-src 'self'; base-uri 'none'; frame-ancestors 'none'"
-POLICY_WITH_SCRIPTS = f"{POLICY}; script-src 'self'"
+__all__ = ["POLICY", "CopyPage", "Page", "actor_of", "signed_in"]
 
 
 class Page(View):

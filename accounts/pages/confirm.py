@@ -16,7 +16,8 @@ from django.views.generic import FormView
 
 from accounts.models import User
 from accounts.pages.base import Page, signed_in
-from accounts.pages.forms import TOO_MANY_CODE, ChangePasswordForm, OwnPasswordForm
+from accounts.pages.forms import ChangePasswordForm, Limited, OwnPasswordForm
+from config.headers import too_many
 
 SESSION_KEY = "confirmed"
 """Session key: when the user last gave the password or came from the provider, in seconds since 1970."""
@@ -31,10 +32,15 @@ def note_confirmed(request: HttpRequest) -> None:
     request.session[SESSION_KEY] = time.time()
 
 
+def confirmed_since(request: HttpRequest) -> float:
+    """Seconds since the session's user confirmed the password, or signed in."""
+    return float(time.time() - request.session.get(SESSION_KEY, 0))
+
+
 def is_confirmed(request: HttpRequest) -> bool:
     """Whether the session's user has confirmed the password, or signed in, recently enough for the request."""
     good_for = CONFIRMED_FOR if request.method in ("GET", "HEAD") else CONFIRMED_FOR + FORM_OPEN_FOR
-    return time.time() - request.session.get(SESSION_KEY, 0) < good_for
+    return confirmed_since(request) < good_for
 
 
 class Confirmed(AccessMixin):
@@ -68,8 +74,9 @@ class OwnPasswordMixin:
 
     def form_invalid(self, form: OwnPasswordForm | ChangePasswordForm) -> HttpResponse:
         response: HttpResponse = super().form_invalid(form)  # type: ignore[misc] # FormView's
-        if form.has_error("password", TOO_MANY_CODE):
-            response.status_code = 429
+        for problem in form.errors.as_data().get("password", ()):
+            if isinstance(problem, Limited):
+                return too_many(response, problem.refusal.seconds)
         return response
 
 

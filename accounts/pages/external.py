@@ -26,7 +26,8 @@ from accounts.pages.forms import OwnPasswordForm
 from accounts.pages.login import let_in
 from accounts.services import attempts, external
 from config.client_address import network_of
-from config.errors import Invalid
+from config.errors import Invalid, TooMany
+from config.headers import too_many
 from config.openid import OpenID
 
 log = logging.getLogger(__name__)
@@ -42,11 +43,12 @@ SIGN_IN, TIE, INVITED = "sign in", "tie", "invited"
 
 
 class Refusal(Exception):
-    """The refusal of a sign-in: a status, a heading and a sentence for people, and the reason for the log."""
+    """The refusal of a sign-in: a status, a heading and a sentence for people, the reason for the log, and the
+    limit that was reached, if any."""
 
-    def __init__(self, status: int, title: str, words: str, reason: str):
+    def __init__(self, status: int, title: str, words: str, reason: str, limit: TooMany | None = None):
         super().__init__(reason)
-        self.status, self.title, self.words, self.reason = status, title, words, reason
+        self.status, self.title, self.words, self.reason, self.limit = status, title, words, reason, limit
 
 
 class ExternalPage(Page):
@@ -108,8 +110,10 @@ class PasswordInsteadView(ExternalPage, LoginRequiredMixin, View):
 
     def post(self, request: HttpRequest) -> HttpResponse:
         user = signed_in(request)
-        if not attempts.count("password_mail", network_of(request)):
-            return refused(request, too_many())
+        try:
+            attempts.check("password_mail", network_of(request))
+        except TooMany as error:
+            return refused(request, _limited(error))
         if user.authentication_type != User.PASSWORD:
             external.ask_for_password(user)
             request.session["password_instead"] = True
@@ -127,9 +131,10 @@ def begin(request: HttpRequest, wish: dict[str, Any]) -> HttpResponse:
     """Send the browser to the provider. `wish` holds the purpose, which is kept in the session until `finish`."""
     config = provider()
     try:
-        if not attempts.count("login_address", network_of(request)):
-            raise too_many()
+        attempts.check("login_address", network_of(request))
         question = _asked(config, lambda: openid.ask(config, redirect_uri()))
+    except TooMany as error:
+        return refused(request, _limited(error))
     except Refusal as refusal:
         return refused(request, refusal)
     request.session[ASKED] = {
@@ -234,14 +239,15 @@ def _stale(reason: str) -> Refusal:
     return Refusal(400, "Begin again", words, f"no sign-in waits for this answer: {reason}")
 
 
-def too_many() -> Refusal:
-    return Refusal(429, "Not now", attempts.TOO_MANY, "too many attempts")
+def _limited(error: TooMany) -> Refusal:
+    return Refusal(429, "Not now", str(error), "too many attempts", error)
 
 
 def refused(request: HttpRequest, refusal: Refusal) -> HttpResponse:
     """The page for a refusal. The reason goes to the log and not to people: it may be an attacker's words."""
     log.warning("external sign-in refused, %s: %s", refusal.status, refusal.reason)
-    return render(request, "external_refused.html", {"refusal": refusal}, status=refusal.status)
+    page = render(request, "external_refused.html", {"refusal": refusal}, status=refusal.status)
+    return page if refusal.limit is None else too_many(page, refusal.limit.seconds)
 
 
 def redirect_uri() -> str:

@@ -9,9 +9,15 @@ from django.core.exceptions import ValidationError
 
 from accounts.models import User
 from accounts.services import attempts
-from config.errors import DomainError
+from config.errors import DomainError, TooMany
 
-TOO_MANY_CODE = "too_many"
+
+class Limited(ValidationError):
+    """Too many attempts: `refusal` says when to try again."""
+
+    def __init__(self, refusal: TooMany):
+        super().__init__(str(refusal))
+        self.refusal = refusal
 
 
 class LoginForm(AuthenticationForm):
@@ -60,10 +66,12 @@ class ChangePasswordForm(SetPasswordForm):
 
 
 def check_own_password(user: User, given: str) -> str:
-    """Return `given` where it is the user's password. Raises `ValidationError` where it is not, and after too many
-    attempts: they count with those on the login page, and before the password is checked."""
-    if not attempts.count_all(("login_pause", "login"), user.username.casefold()):
-        raise ValidationError(attempts.TOO_MANY, code=TOO_MANY_CODE)
+    """Return `given` where it is the user's password. Raises `ValidationError` where it is not, and `Limited` after
+    too many attempts: they count with those on the login page, and before the password is checked."""
+    try:
+        attempts.check_all(("login_pause", "login"), user.username.casefold())
+    except TooMany as error:
+        raise Limited(error) from error
     if user.authentication_type != User.PASSWORD or not user.check_password(given):
         raise ValidationError("The password is not right.")
     return given

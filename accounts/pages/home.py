@@ -32,7 +32,8 @@ def devices_of(user: User) -> QuerySet[TrustedDevice]:
 
 
 def tokens_of(user: User) -> QuerySet[PersonalToken]:
-    return PersonalToken.objects.unexpired().filter(user=user).select_related("user")
+    rows = PersonalToken.objects.unexpired().filter(user=user).select_related("user", "client")
+    return rows.defer("client__client_secret", "client__thumbnail")
 
 
 def keys_of(user: User) -> QuerySet[SSHKey]:

@@ -15,11 +15,13 @@ from django.views.generic import FormView, TemplateView
 from accounts.models import TrustedDevice, User
 from accounts.pages.base import Page
 from accounts.pages.confirm import note_confirmed
-from accounts.pages.forms import CodeForm, LoginForm
+from accounts.pages.forms import CodeForm, LoginForm, add_problems
 from accounts.pages.remember import REMEMBERED_FOR, SESSION_KEY, note_use, remember, remembered
 from accounts.pages.sessions import Backend
 from accounts.services import attempts, logins, second_factor
 from config.client_address import address_of, network_of
+from config.errors import TooMany
+from config.headers import too_many
 
 HALF = "second_factor"
 """Session key: the user that passed the password or the provider, and still owes a code."""
@@ -41,11 +43,14 @@ class LoginView(Page, auth.LoginView):
         written = request.POST.get("username", "")
         given = self.authentication_form.base_fields["username"].to_python(written) or ""
         network, name = network_of(request), given.casefold()[:64]
-        if not (attempts.count("login_address", network) and attempts.count_all(("login_pause", "login"), name)):
+        try:
+            attempts.check("login_address", network)
+            attempts.check_all(("login_pause", "login"), name)
+        except TooMany as error:
             form = self.get_form()
             form.cleaned_data = {}
-            form.add_error(None, attempts.TOO_MANY)
-            return self.render_to_response(self.get_context_data(form=form), status=429)
+            add_problems(form, error)
+            return too_many(self.render_to_response(self.get_context_data(form=form)), error.seconds)
         return super().post(request, *args, **kwargs)
 
     def form_valid(self, form: AuthenticationForm) -> HttpResponse:
@@ -76,13 +81,15 @@ class CodeView(Page, FormView):
 
     def form_valid(self, form: CodeForm) -> HttpResponse:
         assert self.user is not None  # noqa: S101 - or dispatch had sent the browser away
-        if not attempts.count("second_factor", f"user:{self.user.pk}"):
-            form.add_error("code", attempts.TOO_MANY)
-        elif not second_factor.accept(self.user, form.cleaned_data["code"]):
+        try:
+            attempts.check("second_factor", f"user:{self.user.pk}")
+        except TooMany as error:
+            form.add_error("code", str(error))
+            return too_many(self.form_invalid(form), error.seconds)
+        if not second_factor.accept(self.user, form.cleaned_data["code"]):
             form.add_error("code", "The code is not right, or was used already.")
-        else:
-            return enter(self.request, self.user, self.half["next"], None, self.half["remember"])
-        return self.form_invalid(form)
+            return self.form_invalid(form)
+        return enter(self.request, self.user, self.half["next"], None, self.half["remember"])
 
 
 class LogoutView(Page, auth.LogoutView):

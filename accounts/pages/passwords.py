@@ -26,7 +26,8 @@ from accounts.pages.sessions import Backend
 from accounts.services import attempts, outbox, passwords
 from accounts.services.users import password_path
 from config.client_address import network_of
-from config.errors import Invalid
+from config.errors import Invalid, TooMany
+from config.headers import too_many
 
 MAX_MAILS = 5
 """The most users of one email address that are mailed at once."""
@@ -93,9 +94,11 @@ class ForgottenView(Page, FormView):
     form_class = ForgottenForm
 
     def form_valid(self, form: ForgottenForm) -> HttpResponse:
-        if not attempts.count("password_mail", network_of(self.request)):
-            form.add_error(None, attempts.TOO_MANY)
-            return self.render_to_response(self.get_context_data(form=form), status=429)
+        try:
+            attempts.check("password_mail", network_of(self.request))
+        except TooMany as error:
+            add_problems(form, error)
+            return too_many(self.render_to_response(self.get_context_data(form=form)), error.seconds)
         name = form.cleaned_data["name"].strip()
         with transaction.atomic():
             known = User.objects.filter(

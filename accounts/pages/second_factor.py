@@ -16,8 +16,9 @@ from accounts.pages.base import CopyPage, Page, actor_of, signed_in
 from accounts.pages.confirm import Confirmed
 from accounts.pages.forms import CodeForm, add_problems
 from accounts.pages.remember import SESSION_KEY
-from accounts.services import attempts, second_factor, security_questions
-from config.errors import Invalid
+from accounts.services import second_factor, security_questions
+from config.errors import Invalid, TooMany
+from config.headers import too_many
 
 ISSUER = "Skerry"
 """The name under which apps file the secret."""
@@ -35,6 +36,9 @@ class SecondFactorView(CopyPage, Confirmed, FormView):
         user = signed_in(self.request)
         try:
             scratch = second_factor.confirm(actor_of(user), form.cleaned_data["code"])
+        except TooMany as error:
+            form.add_error("code", str(error))
+            return too_many(self.form_invalid(form), error.seconds)
         except Invalid as error:
             return self._refused(form, error)
         if self.request.session.pop(SESSION_KEY, None) is not None:
@@ -52,9 +56,7 @@ class SecondFactorView(CopyPage, Confirmed, FormView):
             form.add_error("code", WRONG)
             return self.form_invalid(form)
         add_problems(form, error, {"tfa_code": "code"})
-        response = self.form_invalid(form)
-        response.status_code = 429 if problem.reason == attempts.TOO_MANY else 200
-        return response
+        return self.form_invalid(form)
 
     def get_context_data(self, **kwargs: Any) -> dict[str, Any]:
         user = signed_in(self.request)

@@ -9,6 +9,7 @@ from accounts.pages import (
     home,
     login,
     passwords,
+    reference,
     second_factor,
     security_questions,
     ssh_keys,
@@ -36,5 +37,6 @@ urlpatterns = [
     path("home/security-questions", security_questions.SecurityQuestionsView.as_view(), name="security-questions"),
     path("home/external", external.TieView.as_view(), name="external-tie"),
     path("home/external/password", external.PasswordInsteadView.as_view(), name="external-untie"),
+    path("docs/token", reference.TokenView.as_view(), name="docs-token"),
     path("home/<str:kind>/<int:pk>/revoke", home.RevokeView.as_view(), name="revoke"),
 ]

@@ -1,8 +1,13 @@
 """A user's authorized apps, their tokens, and remembered browsers: recording and revoking them."""
 
-from datetime import datetime, timedelta
+from collections.abc import Sequence
+from datetime import timedelta
+from typing import Any
 
 from django.db import transaction
+from django.db.models import DateTimeField, Exists, ExpressionWrapper, F, OuterRef, Q, Subquery
+from django.db.models.expressions import Combinable
+from django.db.models.functions import Greatest, Now
 from django.utils.timezone import now
 from oauth2_provider.settings import oauth2_settings
 
@@ -13,6 +18,7 @@ from accounts.models import (
     OAuthClient,
     OAuthGrant,
     OAuthRefreshToken,
+    PersonalToken,
     TrustedDevice,
     User,
 )
@@ -22,40 +28,90 @@ from accounts.services.refs import client_ref, profile_ref
 from config.errors import Missing
 
 
-def note_authorization(user: User, client: OAuthClient, scopes: str) -> None:
-    """Record that the user authorized the client for `scopes` (space-separated). In the caller's transaction.
+def hold(user: User, client: OAuthClient) -> Authorization:
+    """Lock the row of a client's access to a user, for a transaction that makes tokens and then calls `settle`.
 
-    The scopes add up until the user revokes the app: a later consent to fewer scopes does not end the tokens of an
-    earlier one.
+    The row is made where there is none; then it has ended already. The user's row is locked first, as by the user's
+    deletion.
     """
-    given = {"scopes": scopes, "expiry": _end_of_access(client)}
-    rows = Authorization.objects.select_for_update()
-    known, created = rows.get_or_create(user=user, client=client, defaults=given)
-    if created:
-        return
-    if known.expiry is None or known.expiry > now():
-        given["scopes"] = " ".join(parse_scopes(f"{known.scopes} {scopes}"))
-    Authorization.objects.filter(pk=known.pk).update(**given)
+    User.objects.select_for_update(no_key=True, of=("self",)).get(pk=user.pk)
+    rows = Authorization.objects.select_for_update(no_key=True)
+    return rows.get_or_create(user=user, client=client, defaults={"scopes": "", "expiry": now()})[0]
 
 
-def _end_of_access(client: OAuthClient) -> datetime | None:
-    """The time at which access given to a client now ends by itself; None where it may refresh its tokens."""
-    if client.client_type != OAuthClient.CLIENT_PUBLIC:
-        return None
-    code, token = oauth2_settings.AUTHORIZATION_CODE_EXPIRE_SECONDS, oauth2_settings.ACCESS_TOKEN_EXPIRE_SECONDS
-    return now() + timedelta(seconds=code + token)
+def holding(**whose: Any) -> list[Authorization]:
+    """Lock rows of access, in the order of their keys, for a transaction that ends tokens and then calls `settle`.
+    `whose` are conditions on `Authorization`."""
+    rows = Authorization.objects.filter(**whose).select_for_update(no_key=True, of=("self",))
+    return list(rows.order_by("pk"))
+
+
+def add_scopes(held: Authorization, scopes: str) -> None:
+    """Note the space-separated scopes that the user has agreed to, of tokens that were made while `held`.
+
+    They add up as long as there is access: a later consent to fewer scopes does not end the tokens of an earlier
+    one. After that the client begins anew.
+    """
+    values: dict[str, Any] = {"scopes": " ".join(parse_scopes(f"{held.scopes} {scopes}"))}
+    if held.expiry is not None and held.expiry <= now():
+        values = {"scopes": scopes, "created": now()}
+    Authorization.objects.filter(pk=held.pk).update(**values)
+
+
+def settle(held: Sequence[Authorization]) -> None:
+    """Write when the access of each row ends: with the last living token. To be called after tokens were made or
+    ended, in the transaction that holds the rows.
+
+    Rows without a living token are deleted. Personal tokens that the clients made end with the access, and never
+    live longer: an end that comes nearer is theirs too, one that moves away is not.
+    """
+    rows = Authorization.objects.filter(pk__in=[each.pk for each in held])
+    rows.update(expiry=_end_of_access())
+    over = rows.filter(expiry=None)
+    mine = {"user": OuterRef("user"), "client": OuterRef("client")}
+    theirs = PersonalToken.objects.filter(
+        user__in={each.user_id for each in held}, client__in={each.client_id for each in held}
+    )
+    theirs.filter(Exists(over.filter(**mine))).delete()
+    over.delete()
+    end = Subquery(rows.filter(**mine).values("expiry"))
+    theirs.annotate(end=end).filter(Q(expiry=None) | Q(expiry__gt=F("end"))).update(expiry=end)
+
+
+def _end_of_access() -> Combinable:
+    """When the last living token of an authorization's user and client ends, null where none lives.
+
+    A refresh token ends some time after the access token that was given with it. Those of a client that was made
+    public are of no use.
+    """
+    theirs = {"user": OuterRef("user"), "application": OuterRef("client")}
+    idle = timedelta(seconds=oauth2_settings.REFRESH_TOKEN_EXPIRE_SECONDS)
+    access = OAuthAccessToken.objects.filter(**theirs, expires__gt=Now()).order_by("-expires")
+    refresh = OAuthRefreshToken.objects.filter(
+        **theirs,
+        revoked=None,
+        access_token__expires__gt=Now() - idle,
+        application__client_type=OAuthClient.CLIENT_CONFIDENTIAL,
+    ).order_by("-access_token__expires")
+    return Greatest(
+        Subquery(access.values("expires")[:1]),
+        ExpressionWrapper(
+            Subquery(refresh.values("access_token__expires")[:1]) + idle, output_field=DateTimeField()
+        ),
+    )
 
 
 @transaction.atomic
 def revoke_app(actor: Actor, app: Authorization) -> None:
-    """End all access of a client to this user: codes, access tokens and refresh tokens, from the next request on.
+    """End all access of a client to this user, from the next request on: codes, access tokens, refresh tokens, and
+    the personal tokens that the client made.
 
     Raises `Missing` where another request was first.
     """
     deleted, _ = Authorization.objects.filter(pk=app.pk).delete()
     if not deleted:
         raise Missing
-    end_tokens(user=app.user, application=app.client)
+    end_tokens(app.client, app.user)
     message = f"{app.client.name} has no access any more."
     record_event(actor, "profile_update", profile_ref(app.user), client_ref(app.client), message=message)
 
@@ -64,31 +120,35 @@ def revoke_app(actor: Actor, app: Authorization) -> None:
 def revoke_token(actor: Actor, token: OAuthAccessToken | OAuthRefreshToken) -> None:
     """End one token of a client, and the access or refresh token that was given with it.
 
-    Locks the refresh token first, as its exchange does. Raises `Missing` where the token has ended, or was
-    exchanged for another.
+    Locks the refresh token before the other, as its exchange does. Raises `Missing` where the token has ended, or
+    was exchanged for another.
     """
+    held = holding(user=token.user, client=token.application)
     tied = {"pk": token.pk} if isinstance(token, OAuthRefreshToken) else {"access_token_id": token.pk}
     refresh = OAuthRefreshToken.objects.select_for_update().filter(revoked=None, **tied).first()
     if refresh is not None:
         refresh.revoke()
     elif isinstance(token, OAuthRefreshToken) or not OAuthAccessToken.objects.filter(pk=token.pk).delete()[0]:
         raise Missing
+    settle(held)
     message = f"A token of {token.application.name} was revoked."
     record_event(actor, "profile_update", profile_ref(token.user), client_ref(token.application), message=message)
 
 
-def end_tokens(**whose: User | OAuthClient) -> int:
-    """Delete all codes and tokens of a user, a client or both, in the caller's transaction. Returns the number of
-    access and refresh tokens deleted.
+def end_tokens(client: OAuthClient, user: User | None = None) -> int:
+    """Delete all codes and tokens of a client, or those for one user, in the caller's transaction. Returns the
+    number of tokens deleted.
 
     A request that exchanges a code or refresh token holds a lock on its row. So codes are deleted and refresh
     tokens locked first: the tokens that such requests wrote meanwhile are there to be deleted next.
     """
-    OAuthGrant.objects.filter(**whose).delete()
-    refresh = OAuthRefreshToken.objects.filter(**whose)
+    whose = {} if user is None else {"user": user}
+    OAuthGrant.objects.filter(application=client, **whose).delete()
+    refresh = OAuthRefreshToken.objects.filter(application=client, **whose)
     list(refresh.select_for_update().order_by("pk").values_list("pk"))
-    rows = (refresh, OAuthAccessToken.objects.filter(**whose))
-    return sum(found.delete()[1].get(found.model._meta.label, 0) for found in rows)
+    access = OAuthAccessToken.objects.filter(application=client, **whose)
+    personal = PersonalToken.objects.filter(client=client, **whose)
+    return sum(found.delete()[1].get(found.model._meta.label, 0) for found in (refresh, access, personal))
 
 
 @transaction.atomic

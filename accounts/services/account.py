@@ -12,8 +12,6 @@ from accounts.services.refs import account_ref, settings_ref
 from config.db.rows import add_failing_fields, differing, write
 from config.errors import Invalid, Problems
 
-MANAGED_ALREADY = "Managed is enabled on this account already."
-
 
 def lock_account(account_id: int) -> Account:
     """Lock the account until the end of the caller's transaction: changes that exclude each other run one by one.
@@ -34,24 +32,33 @@ def create(values: dict[str, Any]) -> Account:
     for name in ("company", "email"):
         if not values.get(name, "").strip():
             problems.add(name, f"{name} is required")
-    try:
-        values = {**values, "country": country_of(values.get("country", ""))}
-    except Invalid as error:
-        problems.add("country", str(error))
-    account = Account(**values)
-    add_failing_fields(problems, account, but=[name for name, value in values.items() if not value])
+    account = Account(**{**values, **_stored_country(values, problems)})
+    add_failing_fields(problems, account, but=["country", *(name for name, value in values.items() if not value)])
     problems.raise_any()
     account.save()
     return account
 
 
 @transaction.atomic
-def update(actor: Actor, account: Account, changes: dict[str, Any]) -> None:
-    """Write those column values in `changes` that differ from the account's. Raises `Invalid` on ``country``."""
-    if "country" in changes:
-        changes["country"] = country_of(changes["country"])
-    if _write(account, changes):
+def update(actor: Actor, account: Account, changes: dict[str, Any], problems: Problems | None = None) -> None:
+    """Write those column values in `changes` that differ from the account's.
+
+    Raises `Invalid` with every failing field, those in `problems` before ``country``.
+    """
+    problems = problems or Problems()
+    wanted = {**changes, **_stored_country(changes, problems)}
+    problems.raise_any()
+    if _write(account, wanted):
         record_event(actor, "account_update", account_ref(account))
+
+
+def _stored_country(values: dict[str, Any], problems: Problems) -> dict[str, str]:
+    """The country of `values` as it is stored, if there is one; one that does not exist is added to `problems`."""
+    try:
+        return {"country": country_of(values["country"])} if "country" in values else {}
+    except Invalid as error:
+        problems.add("country", str(error))
+        return {}
 
 
 def country_of(letters: str) -> str:
@@ -71,11 +78,10 @@ def update_settings(actor: Actor, account: Account, changes: dict[str, Any]) -> 
 
 @transaction.atomic
 def enable_managed(actor: Actor, account: Account) -> None:
-    """Turn managed monitoring on for the account. Raises `Invalid` where it is on."""
-    if not Account.objects.filter(pk=account.pk, managed=False).update(managed=True):
-        raise Invalid(MANAGED_ALREADY)
-    account.managed = True
-    record_event(actor, "managed_enabled", settings_ref(account))
+    """Turn managed monitoring on for the account. Does nothing where it is on."""
+    if Account.objects.filter(pk=account.pk, managed=False).update(managed=True):
+        account.managed = True
+        record_event(actor, "managed_enabled", settings_ref(account))
 
 
 def _write(account: Account, changes: dict[str, Any]) -> bool:

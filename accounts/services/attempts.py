@@ -1,23 +1,34 @@
 """Limits on attempts: guesses at codes and passwords, and messages that cost money."""
 
-from config.errors import Invalid
-from config.limits import limits
+import math
+from datetime import timedelta
 
-TOO_MANY = "Too many attempts. Try again later."
+from django.utils.timezone import now
+
+from config.errors import TooMany
+from config.limits import Verdict, limits
+
+MINUTE, HOUR = 60, 3600
+
+
+def check(what: str, subject: str) -> None:
+    """Count an attempt of `subject` (``user:7``) under the limit named `what` in the setting RATE_LIMITS.
+
+    Raises `TooMany`, and counts nothing, where the limit was reached before. Exact across processes.
+    """
+    check_all((what,), subject)
+
+
+def check_all(names: tuple[str, ...], subject: str) -> None:
+    """As `check`, under several limits at once: the attempt counts under all of them or under none."""
+    verdict = _take(names, subject)
+    if not verdict.allowed:
+        raise too_many(verdict.limit, verdict.reset)
 
 
 def count(what: str, subject: str) -> bool:
-    """Count an attempt of `subject` (``user:7``) under the limit named `what` in the setting RATE_LIMITS.
-
-    Returns False, and counts nothing, where the limit was reached before. Exact across processes.
-    """
-    return count_all((what,), subject)
-
-
-def count_all(names: tuple[str, ...], subject: str) -> bool:
-    """As `count`, under several limits at once: the attempt counts under all of them or under none."""
-    kept = limits()
-    return kept.limiter.take(f"{names[0]}:{subject}", names[0], [kept.extra[name] for name in names]).allowed
+    """As `check`, for callers that tell nobody: returns False where the limit was reached before."""
+    return _take((what,), subject).allowed
 
 
 def wait(what: str, subject: str) -> float:
@@ -27,7 +38,33 @@ def wait(what: str, subject: str) -> float:
     return kept.limiter.wait(f"{what}:{subject}", what, [kept.extra[what]])
 
 
-def check(what: str, subject: str, field: str | None = None) -> None:
-    """As `count`, but raises `Invalid` on `field` where the limit was reached before."""
-    if not count(what, subject):
-        raise Invalid(TOO_MANY, field)
+def too_many(count: int, seconds: float) -> TooMany:
+    """The refusal of an attempt beyond `count`, of which the next is allowed in `seconds`."""
+    return TooMany(advice(seconds), count, seconds)
+
+
+def advice(seconds: float) -> str:
+    """When to try again, for people: ``Too many attempts. Try again in 12 minutes, at 14:05 UTC.``
+
+    Never too early: what is left of a minute or an hour counts as a whole one.
+    """
+    seconds = max(1, math.ceil(seconds))
+    moment = now()
+    if seconds <= MINUTE:
+        span, ends = _numbered(seconds, "second"), moment + timedelta(seconds=seconds + 1)
+        return f"Too many attempts. Try again in {span}, at {ends:%H:%M:%S} UTC."
+    span = _numbered(math.ceil(seconds / MINUTE), "minute")
+    if seconds > 2 * HOUR:
+        span = _numbered(math.ceil(seconds / HOUR), "hour")
+    ends = moment + timedelta(seconds=seconds + MINUTE)  # shown without its seconds
+    day = "" if ends.date() == moment.date() else f"{ends:%Y-%m-%d} "
+    return f"Too many attempts. Try again in {span}, at {day}{ends:%H:%M} UTC."
+
+
+def _numbered(number: int, unit: str) -> str:
+    return f"{number} {unit}" if number == 1 else f"{number} {unit}s"
+
+
+def _take(names: tuple[str, ...], subject: str) -> Verdict:
+    kept = limits()
+    return kept.limiter.take(f"{names[0]}:{subject}", names[0], [kept.extra[name] for name in names])

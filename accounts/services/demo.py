@@ -10,6 +10,8 @@ from accounts.services.tokens import create_token
 
 OWNER, RESTRICTED, STAFF = "owner", "restricted", "staff"
 TOKEN_LABEL = "make serve"
+EXTRA = 6
+"""Public addresses beyond one for each compute, so that all that needs a second one can be tried."""
 
 
 @transaction.atomic
@@ -18,7 +20,9 @@ def ensure_demo(staff_password: str, owner_password: str, restricted_password: s
 
     Existing rows stay as they are, except that passwords which do not match are set.
     """
-    account, _ = Account.objects.get_or_create(company="Demo", defaults={"email": "demo@example.com"})
+    account, _ = Account.objects.get_or_create(
+        company="Demo", defaults={"email": "demo@example.com", "extra_ipv4": EXTRA}
+    )
     owner = _user(OWNER, account=account)
     restricted = _user(RESTRICTED, account=account, restricted=True)
     GlobalGrants.objects.get_or_create(user=restricted, defaults={"account_access": Level.READ_ONLY})

@@ -67,10 +67,11 @@ def open_event(
     entity: EntityRef,
     secondary: EntityRef | None = None,
     started: bool = False,
+    message: str = "",
 ) -> Event:
     """Open the event of a job: ``scheduled``, or at once ``started``, at 0 percent.
 
-    The jobs engine advances the event and ends it.
+    The jobs engine advances the event and ends it. `message` is why there is such a job, where nobody asked for it.
     """
     event = draft_event(
         username=username,
@@ -79,6 +80,7 @@ def open_event(
         entity=entity,
         secondary=secondary,
         started=started,
+        message=message,
     )
     insert(event)
     return event
@@ -92,6 +94,7 @@ def draft_event(
     entity: EntityRef,
     secondary: EntityRef | None = None,
     started: bool = False,
+    message: str = "",
     key: int | None = None,
 ) -> Event:
     """As `open_event`, unsaved: the caller inserts the event with other rows. `key` is an id drawn beforehand."""
@@ -103,6 +106,7 @@ def draft_event(
         status=Event.Status.STARTED if started else Event.Status.SCHEDULED,
         started=now() if started else None,
         percent_complete=0,
+        message=message,
         **_entity(entity),
         **_secondary(secondary),
     )

@@ -1,17 +1,20 @@
 """Keeping grants in step with the entities they are on."""
 
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from operator import itemgetter
 from typing import Any
 
 from django.db import transaction
 from django.db.models import OuterRef, QuerySet, Subquery, Value
 
 from accounts.actors import Actor
-from accounts.entities import EntityKind, grantable
+from accounts.entities import GRANTABLE, EntityKind, grantable
 from accounts.models import GlobalGrants, Grant, Level, User
 from accounts.services.events import record_event
 from accounts.services.refs import user_ref
-from config.errors import Invalid, Problems
+from config.db.rows import differing
+from config.errors import Problems
 
 
 def grant_creator(actor: Actor, entity_type: str, entity_id: int) -> None:
@@ -33,11 +36,14 @@ def granted_entities(actor: Actor) -> dict[str, list[dict[str, Any]]]:
     Ids are those that grants store: an image's is its number. Kinds without a visible entity are left out.
     One query, however many grants and kinds there are.
     """
-    rows = [_of_kind(actor, kind) for kind in grantable()]
-    found: dict[str, list[dict[str, Any]]] = {}
-    for name, key, label, level in sorted(rows[0].union(*rows[1:], all=True)) if rows else ():
-        found.setdefault(name, []).append({"id": key, "label": label, "permissions": level})
-    return found
+    return _by_kind(_of_kind(actor, kind).filter(level__isnull=False) for kind in grantable())
+
+
+def all_entities(actor: Actor) -> dict[str, list[dict[str, Any]]]:
+    """As `granted_entities`, with all entities of the account: ``permissions`` is None where the user has no grant.
+    Every kind that there are grants for is there, in the contract's order."""
+    found = _by_kind(_of_kind(actor, kind) for kind in grantable())
+    return {name: found.get(name, []) for name in GRANTABLE}
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,58 +74,94 @@ def named_grants(user: User) -> list[NamedGrant]:
 
 
 def _of_kind(actor: Actor, kind: EntityKind) -> QuerySet:
-    """Kind, id, label and level of each granted entity of one kind."""
+    """Kind, id, label and level of each entity of one kind; the level is None where there is no grant."""
     mine = Grant.objects.filter(user_id=actor.person)
     grant = mine.filter(entity_type=kind.name, entity_id=OuterRef(kind.key))
     return (
         kind.model._default_manager.filter(account_id=actor.account_id)
         .annotate(kind=Value(kind.name), level=Subquery(grant.values("permissions")))
-        .filter(level__isnull=False)
         .order_by()
         .values_list("kind", kind.key, "label", "level")
     )
 
 
+def _by_kind(rows: Iterable[QuerySet]) -> dict[str, list[dict[str, Any]]]:
+    """What `_of_kind` finds of all kinds, in the order of the ids. One query."""
+    first, *others = rows
+    found: dict[str, list[dict[str, Any]]] = {}
+    for name, key, label, level in sorted(first.union(*others, all=True), key=itemgetter(0, 1)):
+        found.setdefault(name, []).append({"id": key, "label": label, "permissions": level})
+    return found
+
+
 @transaction.atomic
 def set_grants(
-    actor: Actor, user: User, on_account: dict[str, Any], on_entities: dict[str, list[dict[str, Any]]]
+    actor: Actor,
+    user: User,
+    on_account: Mapping[str, Any],
+    on_entities: Mapping[str, Sequence[Mapping[str, Any]]],
+    problems: Problems | None = None,
 ) -> None:
-    """Write those grants of a restricted user that are given; the others stay as they are.
+    """Write those grants of a restricted user that are given and differ; the others stay as they are.
 
     `on_account` holds columns of `GlobalGrants`, `on_entities` lists of ``{"id": …, "permissions": …}`` by kind;
     permissions None take a grant away. Raises `Invalid` where the user is unrestricted, and naming each id that is
-    no entity of the account (``compute[0].id``).
+    no entity of the account (``compute[0].id``), both after what is in `problems`.
     """
+    problems = problems or Problems()
     if not User.objects.select_for_update(no_key=True).filter(pk=user.pk, restricted=True).exists():
-        raise Invalid("An unrestricted user has no grants.")
-    _check_ids(user, on_entities)
-    if on_account:
-        GlobalGrants.objects.update_or_create(user=user, defaults=on_account)
-    for kind, entries in on_entities.items():
-        taken = [entry["id"] for entry in entries if entry["permissions"] is None]
-        Grant.objects.filter(user=user, entity_type=kind, entity_id__in=taken).delete()
-        given = {entry["id"]: entry["permissions"] for entry in entries if entry["permissions"] is not None}
-        Grant.objects.bulk_create(
-            [Grant(user=user, entity_type=kind, entity_id=key, permissions=level) for key, level in given.items()],
-            update_conflicts=True,
-            unique_fields=["user", "entity_type", "entity_id"],
-            update_fields=["permissions"],
-        )
-    if on_account or any(on_entities.values()):
+        problems.add(None, "An unrestricted user has no grants.")
+    _check_ids(user, on_entities, problems)
+    problems.raise_any()
+    # both are written, whichever of them differs
+    changed = [_write_on_account(user, on_account), _write_on_entities(user, on_entities)]
+    if any(changed):
         record_event(actor, "user_update", user_ref(user), message="Grants were changed.")
 
 
-def _check_ids(user: User, on_entities: dict[str, list[dict[str, Any]]]) -> None:
-    problems = Problems()
+def _write_on_account(user: User, wanted: Mapping[str, Any]) -> bool:
+    """Write the account-level grants that differ. Returns whether any did."""
+    row = GlobalGrants.objects.filter(user=user).first() or GlobalGrants(user=user)
+    changes = differing(row, wanted)
+    for name, value in changes.items():
+        setattr(row, name, value)
+    if changes:
+        row.save()
+    return bool(changes)
+
+
+def _write_on_entities(user: User, wanted: Mapping[str, Sequence[Mapping[str, Any]]]) -> bool:
+    """Write the grants on entities that differ. Returns whether any did."""
+    mine = Grant.objects.filter(user=user, entity_type__in=wanted)
+    held = {(kind, key): level for kind, key, level in mine.values_list("entity_type", "entity_id", "permissions")}
+    given = {(kind, entry["id"]): entry["permissions"] for kind, entries in wanted.items() for entry in entries}
+    changes = {entity: level for entity, level in given.items() if held.get(entity) != level}
+    for kind in wanted:
+        taken = [key for (name, key), level in changes.items() if name == kind and level is None]
+        if taken:
+            mine.filter(entity_type=kind, entity_id__in=taken).delete()
+    Grant.objects.bulk_create(
+        [
+            Grant(user=user, entity_type=kind, entity_id=key, permissions=level)
+            for (kind, key), level in changes.items()
+            if level is not None
+        ],
+        update_conflicts=True,
+        unique_fields=["user", "entity_type", "entity_id"],
+        update_fields=["permissions"],
+    )
+    return bool(changes)
+
+
+def _check_ids(user: User, on_entities: Mapping[str, Sequence[Mapping[str, Any]]], problems: Problems) -> None:
     models = {kind.name: kind for kind in grantable()}
     for name, entries in on_entities.items():
         kind = models.get(name)
         known: set[int] = set()
-        if kind is not None:
+        if kind is not None and entries:
             asked = {f"{kind.key}__in": [entry["id"] for entry in entries]}
             mine = kind.model._default_manager.filter(account_id=user.account_id, **asked)
             known = set(mine.values_list(kind.key, flat=True))
         for index, entry in enumerate(entries):
             if entry["id"] not in known:
                 problems.add(f"{name}[{index}].id", "id is not valid")
-    problems.raise_any()

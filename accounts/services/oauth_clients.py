@@ -6,18 +6,20 @@ import zlib
 from dataclasses import dataclass
 from typing import Any
 
+from django.contrib.auth.hashers import make_password
 from django.db import transaction
 from oauth2_provider.generators import generate_client_id, generate_client_secret
+from oauth2_provider.settings import oauth2_settings
 from PIL import Image, ImageOps
 
 from accounts.actors import Actor
-from accounts.models import Authorization, OAuthClient
+from accounts.models import Authorization, OAuthClient, OAuthRefreshToken
 from accounts.redirects import check_redirect_uri
-from accounts.services.access import end_tokens
+from accounts.services import access
 from accounts.services.events import record_event
 from accounts.services.refs import client_ref
 from config.db.rows import differing, lock
-from config.errors import Invalid, Missing
+from config.errors import Invalid, Missing, Problems
 
 THUMBNAIL = 128
 """Pixels, at most, of a thumbnail's sides."""
@@ -34,21 +36,29 @@ TOO_LARGE = f"The picture's sides must be at most {LARGEST} pixels."
 
 @dataclass(frozen=True, slots=True)
 class ClientSpec:
-    """The values of a new client. `public` clients, such as apps in browsers or on phones, can keep no secret."""
+    """The values of a new client. `public` clients, such as apps in browsers or on phones, can keep no secret.
 
-    label: str
-    redirect_uri: str
+    Without label or address it is refused: they failed a check before.
+    """
+
+    label: str | None
+    redirect_uri: str | None
     public: bool = False
 
 
 @transaction.atomic
-def create(actor: Actor, spec: ClientSpec) -> tuple[OAuthClient, str]:
-    """Register a client of the actor's account, and return it with its secret, which nobody can read again.
+def create(actor: Actor, spec: ClientSpec, problems: Problems | None = None) -> tuple[OAuthClient, str]:
+    """Register a client of the actor's account, and return it with its secret, which nobody can read again. That of
+    a public one is empty.
 
-    Raises `Invalid` on ``redirect_uri``.
+    Raises `Invalid` with every failing field, those in `problems` before ``redirect_uri``.
     """
-    _check(spec.redirect_uri)
-    secret = generate_client_secret()
+    problems = problems or Problems()
+    _check(spec.redirect_uri, problems)
+    problems.raise_any()
+    assert spec.label is not None  # noqa: S101 - or else there were problems
+    assert spec.redirect_uri is not None  # noqa: S101
+    secret = "" if spec.public else generate_client_secret()
     client = OAuthClient.objects.create(
         account_id=actor.account_id,
         name=spec.label,
@@ -63,23 +73,36 @@ def create(actor: Actor, spec: ClientSpec) -> tuple[OAuthClient, str]:
 
 
 @transaction.atomic
-def update(actor: Actor, client: OAuthClient, changes: dict[str, Any]) -> None:
+def update(actor: Actor, client: OAuthClient, changes: dict[str, Any], problems: Problems | None = None) -> None:
     """Write `changes` where they differ: values of the columns ``name`` and ``redirect_uris``, and ``public``.
 
-    Raises `Invalid` on ``redirect_uri``, and `Missing` where another request deleted the client.
+    A client that becomes public loses its secret and its refresh tokens, and with them all access that lasts longer
+    than an access token. One that becomes confidential has no secret that anybody knows until it is reset.
+
+    Raises `Invalid` with every failing field, those in `problems` before ``redirect_uri``, and `Missing` where
+    another request deleted the client.
     """
-    columns = dict(changes)
-    if "redirect_uris" in columns:
-        _check(columns["redirect_uris"])
+    problems, columns = problems or Problems(), dict(changes)
+    _check(columns.get("redirect_uris"), problems)
+    problems.raise_any()
     if "public" in columns:
         columns["client_type"] = _type(columns.pop("public"))
+    public = columns.get("client_type") == OAuthClient.CLIENT_PUBLIC
+    held = access.holding(client=client) if public else []
     wanted = differing(lock(OAuthClient.objects.filter(pk=client.pk)), columns)
     for name, value in columns.items():
         setattr(client, name, value)
     if not wanted:
         return
+    if "client_type" in wanted:
+        # not the empty one of a public client for a confidential one, which anybody could prove
+        secret = "" if public else generate_client_secret()
+        wanted["client_secret"] = make_password(secret, hasher=oauth2_settings.CLIENT_SECRET_HASHER)
     # not by `save`, which would hash the hash of the secret once more
     OAuthClient.objects.filter(pk=client.pk).update(**wanted)
+    if public and "client_type" in wanted:
+        OAuthRefreshToken.objects.filter(application=client).delete()
+        access.settle(held)
     record_event(actor, "oauth_client_update", client_ref(client))
 
 
@@ -100,6 +123,8 @@ def set_status(actor: Actor | None, client: OAuthClient, status: str) -> Ended:
     ``suspended`` is for abuse: all its codes, tokens and authorizations end, and users are asked anew.
     Raises `Invalid` where the client has that status already, or is suspended and would become disabled.
     """
+    if status == OAuthClient.Status.SUSPENDED:
+        access.holding(client=client)  # they are locked before their client, and deleted in the end
     locked = lock(OAuthClient.objects.filter(pk=client.pk))
     if locked.status == status:
         raise Invalid(f"The client is {status} already.")
@@ -114,7 +139,7 @@ def set_status(actor: Actor | None, client: OAuthClient, status: str) -> Ended:
 
 
 def _end_all(client: OAuthClient) -> Ended:
-    tokens = end_tokens(application=client)
+    tokens = access.end_tokens(client)
     return Ended(Authorization.objects.filter(client=client).delete()[0], tokens)
 
 
@@ -130,8 +155,10 @@ def delete(actor: Actor, client: OAuthClient) -> None:
 @transaction.atomic
 def reset_secret(actor: Actor, client: OAuthClient) -> str:
     """Give the client a new secret and return it; it cannot be read again. The old secret ends at once, the
-    client's tokens go on. Raises `Missing` where another request deleted the client."""
-    lock(OAuthClient.objects.filter(pk=client.pk))
+    client's tokens go on. Raises `Invalid` where the client is public, and so has no secret, and `Missing` where
+    another request deleted it."""
+    if lock(OAuthClient.objects.filter(pk=client.pk)).client_type == OAuthClient.CLIENT_PUBLIC:
+        raise Invalid("A public client has no secret.")
     secret = generate_client_secret()
     client.client_secret = secret
     client.save(update_fields=["client_secret"])
@@ -176,6 +203,6 @@ def _type(public: bool) -> str:
     return OAuthClient.CLIENT_PUBLIC if public else OAuthClient.CLIENT_CONFIDENTIAL
 
 
-def _check(redirect_uri: str) -> None:
-    if reason := check_redirect_uri(redirect_uri):
-        raise Invalid(reason, "redirect_uri")
+def _check(redirect_uri: str | None, problems: Problems) -> None:
+    if redirect_uri is not None and (reason := check_redirect_uri(redirect_uri)):
+        problems.add("redirect_uri", reason)

@@ -16,7 +16,7 @@ from accounts.services import attempts, outbox
 from accounts.services.events import record_event
 from accounts.services.refs import profile_ref
 from config.encryption import decrypt_json, encrypt_json
-from config.errors import Invalid
+from config.errors import Invalid, Problems
 
 VALID_FOR = timedelta(minutes=10)
 GUESSES = 5
@@ -25,32 +25,41 @@ WRONG = "The code is not valid, or has expired."
 VERIFIED_ALREADY = "Delete the verified phone number first."
 
 
-def send_code(actor: Actor, iso_code: str, phone_number: str) -> None:
+def send_code(
+    actor: Actor, iso_code: str | None, phone_number: str | None, problems: Problems | None = None
+) -> None:
     """Send a code of six digits to a number of the country `iso_code` (two letters).
 
-    While a code for that number is valid, the same code is sent again. Raises `Invalid` on ``iso_code`` and
-    ``phone_number``, where the actor has a verified number already, and after too many messages.
+    While a code for that number is valid, the same code is sent again, with the time that it has left. Raises
+    `Invalid` on ``iso_code`` and ``phone_number`` and where the actor has a verified number already, and `TooMany`
+    after too many messages.
     """
-    number = _parse(iso_code, phone_number)
-    if User.objects.filter(pk=actor.person, verified_phone_number__isnull=False).exists():
-        raise Invalid(VERIFIED_ALREADY, "phone_number")
+    problems = problems or Problems()
+    number = _parse(iso_code, phone_number, problems)
+    has_one = User.objects.filter(pk=actor.person, verified_phone_number__isnull=False).exists()
+    if has_one and "phone_number" not in problems:
+        problems.add("phone_number", VERIFIED_ALREADY)
+    problems.raise_any()
+    assert number is not None  # noqa: S101 - or else there were problems
     attempts.check("sms", f"user:{actor.person}")
     with transaction.atomic():
         user = User.objects.select_for_update(no_key=True).get(pk=actor.person)
-        code = _code_for(user, number)
-        minutes = VALID_FOR.seconds // 60
-        outbox.text(number, f"{code} is your Skerry verification code. It is valid for {minutes} minutes.")
+        code, left = _code_for(user, number)
+        outbox.text(number, f"{code} is your Skerry verification code. It is valid for {_in_words(left)}.")
 
 
 def verify(actor: Actor, code: str) -> None:
     """Make the phone number to which `code` was sent the actor's verified number.
 
-    Raises `Invalid` on ``otp_code`` where the code is wrong, expired, tried too often, or another user's.
+    Raises `Invalid` on ``otp_code`` where the code is wrong, expired, or another user's, and `TooMany` after too
+    many guesses: until the code expires, or another one is sent.
     """
     mine = PhoneVerification.objects.filter(user_id=actor.person, expiry__gt=Now())
     # counted before the code is compared, so that concurrent guesses do not get around the limit
     counted = mine.filter(attempts__lt=GUESSES).update(attempts=F("attempts") + 1)
-    found = mine.first() if counted else None
+    found = mine.first()
+    if found is not None and not counted:
+        raise attempts.too_many(GUESSES, (found.expiry - now()).total_seconds())
     if found is None or not constant_time_compare(decrypt_json(found.encrypted)["code"], code.strip()):
         raise Invalid(WRONG, "otp_code")
     with transaction.atomic():
@@ -77,13 +86,13 @@ def _set(actor: Actor, user: User, number: str | None, message: str) -> None:
     record_event(actor, "profile_update", profile_ref(user), message=message)
 
 
-def _code_for(user: User, number: str) -> str:
-    """The code that is valid for this number, a new one where there is none."""
+def _code_for(user: User, number: str) -> tuple[str, timedelta]:
+    """The code that is valid for this number, a new one where there is none, and for how long it is."""
     valid = PhoneVerification.objects.filter(
         user=user, number=number, expiry__gt=Now(), attempts__lt=GUESSES
     ).first()
     if valid is not None:
-        return decrypt_json(valid.encrypted)["code"]
+        return decrypt_json(valid.encrypted)["code"], valid.expiry - now()
     code = f"{secrets.randbelow(10**6):06}"
     values = {
         "number": number,
@@ -92,18 +101,34 @@ def _code_for(user: User, number: str) -> str:
         "expiry": now() + VALID_FOR,
     }
     PhoneVerification.objects.update_or_create(user=user, defaults=values)
-    return code
+    return code, VALID_FOR
 
 
-def _parse(iso_code: str, phone_number: str) -> str:
-    """The number in its international form (E.164). Raises `Invalid` on ``iso_code`` or ``phone_number``."""
+def _in_words(left: timedelta) -> str:
+    """``9 minutes``: in whole minutes, and in the last two minutes in seconds; never more than is left."""
+    seconds = max(0, int(left.total_seconds()))
+    return f"{seconds // 60} minutes" if seconds >= 120 else f"{seconds} seconds"
+
+
+def _parse(iso_code: str | None, phone_number: str | None, problems: Problems) -> str | None:
+    """The number in its international form (E.164).
+
+    None with a problem of ``iso_code`` or ``phone_number``, or where one of them failed a check before: no number
+    can be judged without its country.
+    """
+    if iso_code is None:
+        return None
     country = iso_code.upper()
     if country not in phonenumbers.SUPPORTED_REGIONS:
-        raise Invalid("iso_code is not valid", "iso_code")
+        problems.add("iso_code", "iso_code is not valid")
+        return None
+    if phone_number is None:
+        return None
     try:
         parsed = phonenumbers.parse(phone_number, country)
-    except phonenumbers.NumberParseException as error:
-        raise Invalid("phone_number is not valid", "phone_number") from error
-    if not phonenumbers.is_valid_number_for_region(parsed, country):
-        raise Invalid("phone_number is not valid", "phone_number")
+    except phonenumbers.NumberParseException:
+        parsed = None
+    if parsed is None or not phonenumbers.is_valid_number_for_region(parsed, country):
+        problems.add("phone_number", "phone_number is not valid")
+        return None
     return phonenumbers.format_number(parsed, phonenumbers.PhoneNumberFormat.E164)

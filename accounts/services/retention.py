@@ -5,7 +5,7 @@ from importlib import import_module
 
 from django.conf import settings
 from django.db import transaction
-from django.db.models import Exists, Manager, OuterRef, Q, QuerySet
+from django.db.models import Q, QuerySet
 from django.db.models.functions import Now
 from oauth2_provider.models import clear_expired
 
@@ -13,13 +13,12 @@ from accounts.models import (
     Authorization,
     Event,
     Login,
-    OAuthAccessToken,
-    OAuthGrant,
-    OAuthRefreshToken,
+    PersonalToken,
     PhoneVerification,
     SecondFactor,
     TrustedDevice,
 )
+from accounts.services.access import settle
 
 BATCH = 1000
 
@@ -29,6 +28,7 @@ def delete_old() -> None:
     delete_in_batches(Event.objects.filter(created__lt=Now() - settings.EVENTS_KEPT))
     delete_in_batches(Login.objects.filter(created__lt=Now() - settings.LOGINS_KEPT))
     delete_in_batches(TrustedDevice.objects.filter(expiry__lt=Now()))
+    delete_in_batches(PersonalToken.objects.filter(expiry__lt=Now()))
     delete_in_batches(PhoneVerification.objects.filter(expiry__lt=Now()))
     _end_set_ups()
     clear_expired()
@@ -53,19 +53,11 @@ def _end_set_ups() -> None:
 
 @transaction.atomic
 def _end_authorizations() -> None:
-    """Delete authorizations that have no code, access token or refresh token left.
+    """Delete authorizations whose access has ended, and write the end of access where the release before this one
+    left it out.
 
-    The rows are locked first and checked afterwards: a user who authorizes the client again at this moment updates
-    the locked row in the transaction that writes the code. So either the check sees the code, or that transaction
-    inserts a new row.
+    The rows are locked first: of one that gets a token at this moment the end is read when that is there.
     """
-    day_old = Authorization.objects.filter(created__lt=Now() - timedelta(days=1))
-    refresh_tokens = OAuthRefreshToken.objects.filter(revoked=None)
-    unused = day_old.exclude(_any(OAuthGrant.objects) | _any(OAuthAccessToken.objects) | _any(refresh_tokens))
-    locked = list(unused.select_for_update(skip_locked=True).values_list("pk", flat=True)[:BATCH])
-    unused.filter(pk__in=locked).delete()
-
-
-def _any(rows: QuerySet | Manager) -> Q:
-    """Whether there are such rows of the authorization's user and client."""
-    return Q(Exists(rows.filter(user=OuterRef("user"), application=OuterRef("client"))))
+    unended = Q(expiry=None, created__lt=Now() - timedelta(days=1))
+    due = Authorization.objects.filter(Q(expiry__lte=Now()) | unended)
+    settle(list(due.select_for_update(skip_locked=True).order_by("pk")[:BATCH]))

@@ -58,9 +58,9 @@ def confirm(actor: Actor, code: str) -> str:
     """Turn the second factor on, with the secret that `begin` made and a code of the app that has it.
 
     Returns the scratch code; a mail tells the user. Raises `Invalid` on ``tfa_code`` where the code is wrong, and
-    after too many attempts.
+    `TooMany` after too many attempts.
     """
-    attempts.check("second_factor", f"user:{actor.person}", "tfa_code")
+    attempts.check("second_factor", f"user:{actor.person}")
     with transaction.atomic():
         # the user's row is locked before the rows that belong to it, as by the user's deletion
         user = User.objects.select_for_update(no_key=True).get(pk=actor.person)

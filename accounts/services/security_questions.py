@@ -50,13 +50,17 @@ def are_answered(actor: Actor) -> bool:
     return SecurityAnswer.objects.filter(user_id=actor.person).count() >= ANSWERED_AT_A_TIME
 
 
-def answer(actor: Actor, answers: Sequence[Answer]) -> None:
+def answer(actor: Actor, answers: Sequence[Answer], problems: Problems | None = None) -> None:
     """Store these three answers, in place of all earlier ones.
 
     Raises `Invalid` naming each empty answer and each unknown or repeated question
-    (``security_questions[0].question_id``), and where there are not three.
+    (``security_questions[0].question_id``), and where there are not three. With `problems` there are no answers, as
+    they failed a check before.
     """
-    _check(answers)
+    problems = problems or Problems()
+    if not problems:
+        _check(answers, problems)
+    problems.raise_any()
     # hashed before the transaction, since argon2 is slow
     hashed = {each.question_id: make_password(_plain(each.response)) for each in answers}
     with transaction.atomic():
@@ -81,8 +85,12 @@ def _plain(response: str) -> str:
     return " ".join(response.casefold().split())
 
 
-def _check(answers: Sequence[Answer]) -> None:
-    problems = Problems()
+def is_answer(response: str) -> bool:
+    """Whether `response` is more than blanks and the stars that stand for an answer."""
+    return bool(response.strip("* "))
+
+
+def _check(answers: Sequence[Answer], problems: Problems) -> None:
     if len(answers) != ANSWERED_AT_A_TIME:
         problems.add("security_questions", f"Exactly {ANSWERED_AT_A_TIME} questions are answered at a time.")
     seen: set[int] = set()
@@ -93,6 +101,5 @@ def _check(answers: Sequence[Answer]) -> None:
         elif each.question_id in seen:
             problems.add(f"{path}.question_id", "Each question can be answered once.")
         seen.add(each.question_id)
-        if not each.response.strip("* "):
+        if not is_answer(each.response):
             problems.add(f"{path}.response", "response is not valid")
-    problems.raise_any()

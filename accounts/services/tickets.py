@@ -62,10 +62,13 @@ class Upload(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class TicketSpec:
-    """A new ticket as a customer writes it. `about` holds the field that names an entity, and the entity's id."""
+    """A new ticket as a customer writes it. `about` holds the field that names an entity, and the entity's id.
 
-    summary: str
-    description: str
+    Without summary or description it is refused: they failed a check before.
+    """
+
+    summary: str | None
+    description: str | None
     about: dict[str, int]
     vlan: str | None = None
     region: str | None = None
@@ -73,9 +76,14 @@ class TicketSpec:
 
 
 @transaction.atomic
-def open_ticket(actor: Actor, spec: TicketSpec) -> Ticket:
-    """Open a ticket. Raises `Invalid` on each field that names no entity visible to the actor, and where the ticket
-    would be about several entities."""
+def open_ticket(actor: Actor, spec: TicketSpec, problems: Problems | None = None) -> Ticket:
+    """Open a ticket. Raises `Invalid` with every failing field: those in `problems`, those that name no entity
+    visible to the actor, and none in particular where the ticket would be about several entities."""
+    problems = problems or Problems()
+    entity = _entity(actor, spec, problems)
+    problems.raise_any()
+    assert spec.summary is not None  # noqa: S101 - or else there were problems
+    assert spec.description is not None  # noqa: S101
     ticket = Ticket(
         account_id=actor.account_id,
         summary=spec.summary,
@@ -84,7 +92,6 @@ def open_ticket(actor: Actor, spec: TicketSpec) -> Ticket:
         opened_by=actor.username,
         gravatar_id=gravatar(actor),
     )
-    entity = _entity(actor, spec)
     if entity is not None:
         ticket.entity_type, ticket.entity_id = entity.type, str(entity.id)
         ticket.entity_label, ticket.entity_url = entity.label, entity.url
@@ -94,12 +101,17 @@ def open_ticket(actor: Actor, spec: TicketSpec) -> Ticket:
 
 
 @transaction.atomic
-def reply(actor: Actor, ticket: Ticket, description: str) -> TicketReply:
+def reply(actor: Actor, ticket: Ticket, description: str | None, problems: Problems | None = None) -> TicketReply:
     """Add a reply of the customer or, with a staff actor, of support. Support's reply sets the ticket ``open``, and
-    is mailed to the user who opened it. Raises `Invalid` where the ticket is closed."""
+    is mailed to the user who opened it.
+
+    Raises `Invalid` where the ticket is closed, along with what is in `problems`, and `description` is None then.
+    """
+    problems = problems or Problems()
     ticket = _lock_row(ticket)
-    if ticket.status == Ticket.Status.CLOSED:
-        raise Invalid(CLOSED)
+    _check_open(ticket, problems)
+    problems.raise_any()
+    assert description is not None  # noqa: S101 - or else there were problems
     added = TicketReply.objects.create(
         ticket=ticket,
         description=description,
@@ -119,10 +131,11 @@ def reply(actor: Actor, ticket: Ticket, description: str) -> TicketReply:
 
 @transaction.atomic
 def close(actor: Actor, ticket: Ticket) -> None:
-    """Close a ticket. Raises `Invalid` where it is closed, or the actor is a customer and may not close it."""
+    """Close a ticket. Does nothing where it is closed. Raises `Invalid` where the actor is a customer and may not
+    close it."""
     ticket = _lock_row(ticket)
     if ticket.status == Ticket.Status.CLOSED:
-        raise Invalid(CLOSED)
+        return
     if not ticket.closable and not actor.is_staff and actor.user_id is not None:
         raise Invalid(NOT_CLOSABLE)
     ticket.status, ticket.closed, ticket.updated_by = Ticket.Status.CLOSED, now(), actor.username
@@ -151,16 +164,23 @@ def mail_recipient(ticket: Ticket) -> User | None:
     return opener.filter(is_active=True, email_notifications=True).first()
 
 
-def attach(actor: Actor, ticket: Ticket, upload: Upload) -> TicketAttachment:
+def attach(actor: Actor, ticket: Ticket, upload: Upload | None) -> TicketAttachment:
     """Attach a file to a ticket.
 
-    Raises `Invalid` on ``file`` where the file is too large or of a type not in `TYPES`, or the ticket has
-    `MOST_FILES`, and where the ticket is closed.
+    Raises `Invalid` on ``file`` where there is none, the file is too large or of a type not in `TYPES`, or the
+    ticket has `MOST_FILES`, and where the ticket is closed.
 
     The file is whole on the disk before its row is written; where that fails, the file is removed again.
     """
-    name = PurePath((upload.name or "").replace("\\", "/")).name[-255:]
-    _check_file(name, upload.size or 0)
+    problems = Problems()
+    name = PurePath((upload.name or "" if upload else "").replace("\\", "/")).name[-255:]
+    if upload is None:
+        problems.add("file", "file is required")
+    else:
+        _check_file(name, upload.size or 0, problems)
+    _check_open(ticket, problems)
+    problems.raise_any()
+    assert upload is not None  # noqa: S101 - or else there were problems
     kept = TicketAttachment(
         ticket=ticket,
         name=name,
@@ -173,8 +193,8 @@ def attach(actor: Actor, ticket: Ticket, upload: Upload) -> TicketAttachment:
     try:
         with transaction.atomic():
             ticket = _lock_row(ticket)
-            if ticket.status == Ticket.Status.CLOSED:
-                raise Invalid(CLOSED)
+            _check_open(ticket, problems)
+            problems.raise_any()
             if ticket.attachments.count() >= MOST_FILES:
                 raise Invalid(f"A ticket has at most {MOST_FILES} files.", "file")
             kept.save()
@@ -207,8 +227,13 @@ def _lock_row(ticket: Ticket) -> Ticket:
     return lock(Ticket.objects.filter(pk=ticket.pk))
 
 
-def _entity(actor: Actor, spec: TicketSpec) -> EntityRef | None:
-    problems = Problems()
+def _check_open(ticket: Ticket, problems: Problems) -> None:
+    if ticket.status == Ticket.Status.CLOSED:
+        problems.add(None, CLOSED)
+
+
+def _entity(actor: Actor, spec: TicketSpec, problems: Problems) -> EntityRef | None:
+    """The entity that the ticket is about, if any; adds the fields that name none to `problems`."""
     found: list[EntityRef] = []
     for field, key in spec.about.items():
         ref = _find(actor, ABOUT[field], key)
@@ -217,7 +242,7 @@ def _entity(actor: Actor, spec: TicketSpec) -> EntityRef | None:
         else:
             found.append(ref)
     if spec.region is None:
-        if spec.vlan is not None:
+        if spec.vlan is not None and "region" not in problems:
             problems.add("region", "region is required")
     elif not kind_of("region").model._default_manager.filter(pk=spec.region).exists():
         problems.add("region", "region is not valid")
@@ -227,9 +252,8 @@ def _entity(actor: Actor, spec: TicketSpec) -> EntityRef | None:
             problems.add("vlan", "vlan is not valid")
         else:
             found.append(ref)
-    problems.raise_any()
     if len(found) > 1:
-        raise Invalid("A ticket can be about one entity only.")
+        problems.add(None, "A ticket can be about one entity only.")
     return found[0] if found else None
 
 
@@ -244,13 +268,11 @@ def _find(actor: Actor, name: str, key: int | str, **where: str) -> EntityRef | 
     return None if row is None else EntityRef(name, key, row.label, kind.url.format(id=key))
 
 
-def _check_file(name: str, size: int) -> None:
-    problems = Problems()
+def _check_file(name: str, size: int, problems: Problems) -> None:
     if PurePath(name).suffix.lower() not in TYPES:
         problems.add("file", f"Files must be one of {', '.join(sorted(ending[1:] for ending in TYPES))}.")
     if not 0 < size <= settings.ATTACHMENT_LIMIT:
         problems.add("file", too_large())
-    problems.raise_any()
 
 
 def _write(path: Path, upload: Upload) -> None:

@@ -8,15 +8,16 @@ from django.db import transaction
 from django.utils.timezone import now
 
 from accounts.actors import Actor
-from accounts.models import PersonalToken, User
+from accounts.models import Authorization, PersonalToken, User
 from accounts.scopes import includes, parse_scopes
 from accounts.services.events import EntityRef, record_event
-from config.errors import Denied, Missing, Problems
+from accounts.services.refs import profile_ref
+from config.errors import Denied, Missing, Problems, wrong_length
 
 BYTES = 32
 PREFIX_LENGTH = 16
 MAX_LABEL_LENGTH = 100
-WRONG_LABEL = f"Label must be 1-{MAX_LABEL_LENGTH} characters"
+WRONG_LABEL = wrong_length(1, MAX_LABEL_LENGTH)
 
 
 @transaction.atomic
@@ -25,8 +26,12 @@ def create_token(
 ) -> tuple[PersonalToken, str]:
     """Make a token of `user` and return it with its 64 hex digits, which nobody can read again.
 
-    `actor` is the caller, by default the user itself with all scopes. Raises `Invalid` on ``label``, ``scopes`` and
-    ``expiry``, all at once, and `Denied` where the scopes go beyond those of the caller's token.
+    `actor` is the caller, by default the user itself with all scopes. Where that is an app, the token belongs to
+    the app: it ends with its access, at the latest when that would end by itself now. A later `expiry`, or none, is
+    brought forward to then.
+
+    Raises `Invalid` on ``label``, ``scopes`` and ``expiry``, all at once, and `Denied` where the scopes go beyond
+    those of the caller's token, or the app's access has just ended.
     """
     problems = Problems()
     _check_label(problems, label)
@@ -40,6 +45,9 @@ def create_token(
     problems.raise_any()
     if actor is not None and not includes(actor.scopes, granted):
         raise Denied("A token can only create tokens within its own scopes.", "scopes")
+    app = None if actor is None or actor.client_id is None else _access_of(actor)
+    if app is not None and app.expiry is not None:
+        expiry = min(app.expiry, expiry or app.expiry)
     readable = secrets.token_hex(BYTES)
     token = PersonalToken.objects.create(
         user=user,
@@ -48,6 +56,7 @@ def create_token(
         digest=hashlib.sha256(readable.encode()).hexdigest(),
         prefix=readable[:PREFIX_LENGTH],
         expiry=expiry,
+        client_id=None if app is None else app.client_id,
     )
     _record(actor, user, "token_create", token_ref(token))
     return token, readable
@@ -83,6 +92,17 @@ def token_ref(token: PersonalToken) -> EntityRef:
     return EntityRef("token", token.pk, token.label, f"/v4/profile/tokens/{token.pk}")
 
 
+def _access_of(actor: Actor) -> Authorization:
+    """The access of the app that acts, locked: it cannot end before the token is there to end with it. The user's
+    row is locked first, as everywhere."""
+    User.objects.select_for_update(no_key=True, of=("self",)).get(pk=actor.person)
+    rows = Authorization.objects.active().select_for_update(no_key=True, of=("self",))
+    found = rows.filter(user_id=actor.person, client__client_id=actor.client_id).first()
+    if found is None:
+        raise Denied
+    return found
+
+
 def _check_label(problems: Problems, label: str) -> None:
     if not 1 <= len(label) <= MAX_LABEL_LENGTH:
         problems.add("label", WRONG_LABEL)
@@ -91,4 +111,7 @@ def _check_label(problems: Problems, label: str) -> None:
 def _record(actor: Actor | None, user: User, action: str, token: EntityRef) -> None:
     if user.account_id is None:
         return  # staff are on no account, so they have no events
-    record_event(actor or Actor(user.account_id, user.pk, user.username), action, token)
+    actor = actor or Actor(user.account_id, user.pk, user.username)
+    # so that the event is the user's to see, whoever did it
+    of = None if actor.user_id == user.pk else profile_ref(user)
+    record_event(actor, action, token, of)

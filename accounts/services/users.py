@@ -27,7 +27,7 @@ from accounts.models.users import NAME, TAKEN
 from accounts.services import outbox
 from accounts.services.events import record_event
 from accounts.services.refs import user_ref
-from config.db.rows import add_failing_fields, lock
+from config.db.rows import add_failing_fields, differing, lock, write
 from config.errors import Invalid, Problems
 
 NAME_RULE = "A username has 3 to 32 letters and digits, and between them single dashes and underscores."
@@ -36,13 +36,25 @@ LAST = "An account needs at least one unrestricted user."
 
 
 @transaction.atomic
-def invite(actor: Actor, username: str, email: str, restricted: bool = True) -> User:
+def invite(
+    actor: Actor,
+    username: str | None,
+    email: str | None,
+    restricted: bool = True,
+    problems: Problems | None = None,
+) -> User:
     """Create a user of the actor's account, and mail the user an address at which to choose a password.
 
-    A restricted user may do nothing until it has grants. Raises `Invalid` on ``username`` where a user of any
+    A restricted user may do nothing until it has grants. Name and address are None where they failed a check
+    before. Raises `Invalid` with every failing field, those in `problems` before ``username``, where a user of any
     account has the name.
     """
-    _check_name(username)
+    problems = problems or Problems()
+    if username is not None:
+        _note_taken_name(username, problems)
+    problems.raise_any()
+    assert username is not None  # noqa: S101 - or else there were problems
+    assert email is not None  # noqa: S101
     user = User.objects.create_user(username, email, account_id=actor.account_id, restricted=restricted)
     if restricted:
         GlobalGrants.objects.create(user=user)
@@ -126,26 +138,36 @@ def password_path(user: User) -> str:
 
 
 @transaction.atomic
-def update(actor: Actor, user: User, *, username: str | None, email: str | None, restricted: bool | None) -> None:
-    """Write the given values that differ; None is not given. Raises `Invalid` on ``username`` where it is taken,
-    and on ``restricted`` where no unrestricted user would be left; `Missing` where the user is gone."""
-    user, changed = _lock_row(user), []
-    if email is not None and email != user.email:
-        user.email = email
-        changed.append("email")
-    if restricted is not None and restricted != user.restricted:
-        restrict(user) if restricted else _free(user)
-        user.restricted = restricted
-        changed.append("restricted")
-    before = user.username
-    if username is not None and username != before:
-        _check_name(username, user)
-        user.username = username
-        changed.append("username")
-    if not changed:
+def update(
+    actor: Actor,
+    user: User,
+    *,
+    username: str | None,
+    email: str | None,
+    restricted: bool | None,
+    problems: Problems | None = None,
+) -> None:
+    """Write the given values that differ; None is not given.
+
+    Raises `Invalid` with every failing field, those in `problems` before ``username``, where it is taken, and
+    ``restricted``, where no unrestricted user would be left; `Missing` where the user is gone.
+    """
+    problems = problems or Problems()
+    user = _lock_row(user)
+    given = {"email": email, "restricted": restricted, "username": username}
+    wanted = differing(user, {name: value for name, value in given.items() if value is not None})
+    if wanted.get("restricted"):
+        note_last(user, problems)
+    if "username" in wanted:
+        _note_taken_name(wanted["username"], problems, user)
+    problems.raise_any()
+    if not wanted:
         return
-    user.save(update_fields=changed)
-    if "username" in changed:
+    if "restricted" in wanted:
+        restrict(user) if wanted["restricted"] else _free(user)
+    before = user.username
+    write(user, wanted)
+    if "username" in wanted:
         _rename(user, before)
     record_event(actor, "user_update", user_ref(user))
 
@@ -156,18 +178,18 @@ def remove(actor: Actor, user: User) -> None:
 
     Raises `Invalid` where no unrestricted user would be left, `Missing` where another request was first.
     """
-    user = _lock_row(user)
+    user, problems = _lock_row(user), Problems()
     if not user.restricted:
-        _check_not_last(user)
+        note_last(user, problems)
+    problems.raise_any()
     ref = user_ref(user)
     User.objects.filter(pk=user.pk).delete()
     record_event(actor, "user_delete", ref)
 
 
 def restrict(user: User) -> None:
-    """Prepare the restriction of a user, which starts with no grants, in the caller's transaction. Raises `Invalid`
-    for the last unrestricted user."""
-    _check_not_last(user)
+    """Prepare the restriction of a user, which starts with no grants, in the caller's transaction. For the last
+    unrestricted user see `note_last`."""
     GlobalGrants.objects.get_or_create(user=user)
 
 
@@ -184,19 +206,20 @@ def _free(user: User) -> None:
     Grant.objects.filter(user=user).delete()
 
 
-def _check_not_last(user: User) -> None:
-    """Raise `Invalid` where `user` is the only unrestricted one. Concurrent checks wait for the account's row."""
+def note_last(user: User, problems: Problems) -> None:
+    """Add a problem with ``restricted`` where `user` is the only unrestricted one. Concurrent checks wait for the
+    account's row."""
     account = Account.objects.select_for_update(no_key=True, of=("self",)).get(users=user)
     others = account.users.filter(restricted=False, is_active=True).exclude(pk=user.pk)
     if not others.exists():
-        raise Invalid(LAST, "restricted")
+        problems.add("restricted", LAST)
 
 
-def _check_name(username: str, user: User | None = None) -> None:
-    """Raise `Invalid` where another user has the name, in whatever case of its letters."""
+def _note_taken_name(username: str, problems: Problems, user: User | None = None) -> None:
+    """Add a problem with ``username`` where another user has the name, in whatever case of its letters."""
     others = User.objects.filter(username__iexact=username)
     if (others if user is None else others.exclude(pk=user.pk)).exists():
-        raise Invalid(TAKEN, "username")
+        problems.add("username", TAKEN)
 
 
 def _rename(user: User, before: str) -> None:

@@ -1,0 +1,66 @@
+"""Tokens of the API reference: its page makes a short one for whoever is signed in, to try calls with."""
+
+from datetime import timedelta
+from urllib.parse import urlencode
+
+from django import forms
+from django.conf import settings
+from django.http import HttpRequest, JsonResponse
+from django.urls import reverse
+from django.utils.timezone import now
+
+from accounts.models import User
+from accounts.pages.base import Page, actor_of, signed_in
+from accounts.pages.confirm import CONFIRMED_FOR, confirmed_since
+from accounts.scopes import ALL, FAMILIES, READ_ONLY
+from accounts.services import tokens
+
+FULL = "full"
+SCOPES = {READ_ONLY: " ".join(f"{family}:{READ_ONLY}" for family in FAMILIES), FULL: ALL}
+LABELS = {READ_ONLY: "API reference page, read only", FULL: "API reference page, full access"}
+
+
+class AccessForm(forms.Form):
+    """What the token may do, and the page to come back to where the password is asked for first."""
+
+    access = forms.ChoiceField(choices=[(access, access) for access in SCOPES])
+    back = forms.CharField(max_length=2000)
+
+
+class TokenView(Page):
+    """``/docs/token``: answers the page's script with a new token, as JSON.
+
+    A token that may change things could make one that never ends: as on the page that makes those, the password
+    must have been given lately. One that may only read needs no more than the session.
+    """
+
+    http_method_names = ["post"]
+
+    def post(self, request: HttpRequest) -> JsonResponse:
+        if not request.user.is_authenticated:
+            return _refuse(401, "You are signed out.", _help("login", "Sign in", request.POST.get("back", "")))
+        user = signed_in(request)
+        if user.account_id is None:
+            return _refuse(403, "You are staff without an account: there is no token for you.")
+        form = AccessForm(request.POST)
+        if not form.is_valid():
+            return _refuse(400, "The access is not valid.")
+        access, back = form.cleaned_data["access"], form.cleaned_data["back"]
+        if access == FULL and confirmed_since(request) >= CONFIRMED_FOR:
+            return _refuse(403, "You signed in a while ago.", _help("confirm", "Give your password first", back))
+        return JsonResponse({"token": _token(user, access), "seconds": settings.REFERENCE_TOKEN_LIFETIME})
+
+
+def _token(user: User, access: str) -> str:
+    expiry = now() + timedelta(seconds=settings.REFERENCE_TOKEN_LIFETIME)
+    _, readable = tokens.create_token(user, LABELS[access], SCOPES[access], expiry, actor_of(user))
+    return readable
+
+
+def _refuse(status: int, reason: str, help: dict[str, str] | None = None) -> JsonResponse:
+    return JsonResponse({"reason": reason, "help": help}, status=status)
+
+
+def _help(page: str, words: str, back: str) -> dict[str, str]:
+    """A link to a page that helps, from where one comes back."""
+    return {"address": f"{reverse(page)}?{urlencode({'next': back})}", "words": words}
