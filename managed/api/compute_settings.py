@@ -1,7 +1,6 @@
 """How staff get into each compute by SSH."""
 
 import ipaddress
-from typing import Any
 
 from django.db.models import QuerySet
 from rest_framework.request import Request
@@ -44,34 +43,74 @@ def any_or_address(ip: str) -> None:
 
 
 class SSHResource(Resource):
-    access = Computed(BooleanField(default=True), access, "managed_settings__access", help_text="May staff log in?")
-    user = CharField(source="managed_settings.user", read_only=True, allow_null=True)
-    ip = Computed(CharField(default="any"), ip, "managed_settings__ip", help_text='An address, or "any".')
-    port = IntegerField(source="managed_settings.port", read_only=True, allow_null=True)
+    """How staff log in to an instance."""
+
+    access = Computed(
+        BooleanField(default=True),
+        access,
+        "managed_settings__access",
+        help_text="Whether staff may log in. By default true.",
+    )
+    user = CharField(
+        source="managed_settings.user",
+        read_only=True,
+        allow_null=True,
+        help_text="The user that staff log in as; null, the default, is root.",
+    )
+    ip = Computed(
+        CharField(default="any"),
+        ip,
+        "managed_settings__ip",
+        help_text="The address that staff log in at; `any`, the default, is each of them.",
+    )
+    port = IntegerField(
+        source="managed_settings.port",
+        read_only=True,
+        allow_null=True,
+        help_text="The port of SSH; null, the default, is 22.",
+    )
 
 
 class ComputeSettingsResource(Resource):
     """The settings of one compute."""
 
-    id = IntegerField(read_only=True)
-    label = CharField(read_only=True)
-    group = CharField(read_only=True)
-    ssh = SSHResource(source="*", read_only=True)
+    id = IntegerField(read_only=True, help_text="The instance's id.")
+    label = CharField(read_only=True, help_text="The instance's label.")
+    group = CharField(read_only=True, help_text="The instance's group.")
+    ssh = SSHResource(source="*", read_only=True, help_text="How staff log in.")
+
+    class Meta:
+        filterable = ("id",)
 
 
 class SSHWish(Resource):
-    access = BooleanField(required=False)
+    """What is to change of how staff log in."""
+
+    access = BooleanField(required=False, help_text="Whether staff may log in.")
     user = CharField(
-        min_length=0, max_length=32, required=False, allow_blank=True, allow_null=True, validators=[printable]
+        min_length=0,
+        max_length=32,
+        required=False,
+        allow_blank=True,
+        allow_null=True,
+        validators=[printable],
+        help_text="The user that staff log in as; null is root.",
     )
     ip = CharField(
-        max_length=45, required=False, validators=[any_or_address], help_text='An address of the compute, or "any".'
+        max_length=45,
+        required=False,
+        validators=[any_or_address],
+        help_text="An address of the instance, or `any`.",
     )
-    port = IntegerField(min_value=1, max_value=65535, required=False, allow_null=True)
+    port = IntegerField(
+        min_value=1, max_value=65535, required=False, allow_null=True, help_text="The port of SSH; null is 22."
+    )
 
 
 class ComputeSettingsWish(Resource):
-    ssh = SSHWish(required=False)
+    """The body of a change of managed settings."""
+
+    ssh = SSHWish(required=False, help_text="What is to change of how staff log in.")
 
 
 class ComputeSettingsViewSet(ManagedViewSet[Instance]):
@@ -87,8 +126,10 @@ class ComputeSettingsViewSet(ManagedViewSet[Instance]):
         return Instance.objects.visible_to(actor)
 
     def update(self, request: Request, id: int) -> JSONResponse:
-        """Change what is given of the SSH settings of a compute."""
-        instance = self.get_entity()
-        changes: dict[str, Any] = self.validated(partial=True).get("ssh", {})
-        compute_settings.update(self.actor, instance, changes)
+        """Change what is given of the SSH settings of a compute.
+
+        What is not named stays.
+        """
+        instance, given = self.get_entity(), self.body(partial=True)
+        compute_settings.update(self.actor, instance, given.get("ssh", {}), given.problems)
         return self.retrieve(request, id=id)

@@ -19,29 +19,42 @@ from managed.services import contacts
 NAME = r"\A[a-zA-Z0-9\-_ ]*\Z"
 
 
-def phone(source: str) -> CharField:
-    return CharField(source=source, max_length=32, required=False, allow_blank=True, allow_null=True)
+def phone(source: str, help_text: str) -> CharField:
+    return CharField(
+        source=source, max_length=32, required=False, allow_blank=True, allow_null=True, help_text=help_text
+    )
 
 
 class Phone(Resource):
-    primary = phone("phone_primary")
-    secondary = phone("phone_secondary")
+    """The telephone numbers of a contact."""
+
+    primary = phone("phone_primary", "The number to ring first; null or up to 32 characters.")
+    secondary = phone("phone_secondary", "The number to ring next; null or up to 32 characters.")
 
 
 class ContactResource(Resource):
     """Somebody whom the account wants told."""
 
     id = IntegerField(read_only=True)
-    name = CharField(min_length=2, max_length=64, validators=[RegexValidator(NAME, "name is not valid")])
-    email = EmailField(max_length=128)
-    phone = Phone(source="*", required=False)
+    name = CharField(
+        min_length=2,
+        max_length=64,
+        validators=[RegexValidator(NAME, "name is not valid")],
+        help_text="Who it is: 2 to 64 letters, digits, blanks, `-` and `_`.",
+    )
+    email = EmailField(max_length=128, help_text="Where mails about problems go.")
+    phone = Phone(source="*", required=False, help_text="The telephone numbers.")
     group = CharField(
-        min_length=2, max_length=50, required=False, allow_null=True, help_text="What services consult."
+        min_length=2,
+        max_length=50,
+        required=False,
+        allow_null=True,
+        help_text="The group that services consult; null for none.",
     )
     updated = DateTimeField(read_only=True)
 
     class Meta:
-        filterable = ("group",)
+        filterable = ("id", "group")
 
 
 class ContactViewSet(ManagedViewSet[Contact]):
@@ -57,16 +70,25 @@ class ContactViewSet(ManagedViewSet[Contact]):
         return Contact.objects.visible_to(actor)
 
     def create(self, request: Request) -> JSONResponse:
-        """Add a contact."""
+        """Add a contact.
+
+        Contacts of a group are told of problems of the services that consult it.
+        """
         return self.answer(contacts.create(self.actor, self.validated()))
 
     def update(self, request: Request, id: int) -> JSONResponse:
-        """Change what is given of a contact."""
+        """Change what is given of a contact.
+
+        What is not named stays.
+        """
         contact = self.get_entity()
         changes: dict[str, Any] = self.validated(partial=True)
         return self.answer(contacts.update(self.actor, contact, changes))
 
     def destroy(self, request: Request, id: int) -> JSONResponse:
-        """Delete a contact."""
+        """Delete a contact.
+
+        The contact is told of no more problems.
+        """
         contacts.delete(self.actor, self.get_entity())
         return JSONResponse()

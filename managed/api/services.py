@@ -1,7 +1,5 @@
 """Services: what is checked, and whether it is up."""
 
-from typing import Any
-
 from django.contrib.postgres.expressions import ArraySubquery
 from django.core.validators import RegexValidator
 from django.db.models import OuterRef, QuerySet
@@ -11,9 +9,10 @@ from rest_framework.serializers import CharField, ChoiceField, DateTimeField, Fi
 from accounts.actors import Actor
 from config.api.access import UNRESTRICTED
 from config.api.fields import Annotated
+from config.api.meanings import Meanings
 from config.api.paths import PathParameters
 from config.api.responses import JSONResponse
-from config.api.serializers import Resource
+from config.api.serializers import Body, Resource
 from managed.api.base import READ, WRITE, ManagedViewSet
 from managed.models import Service
 from managed.services import services
@@ -32,27 +31,89 @@ class ServiceResource(Resource):
     """A service that is watched."""
 
     id = IntegerField(read_only=True)
-    status = ChoiceField(Service.Status.choices, read_only=True)
-    service_type = ChoiceField(Service.Type.choices)
-    label = CharField(min_length=3, max_length=64, validators=[RegexValidator(LABEL, "label is not valid")])
-    address = CharField(min_length=3, max_length=100, help_text="A URL; host:port for tcp.")
-    timeout = IntegerField(min_value=1, max_value=LONGEST_TIMEOUT, help_text="Seconds, of the whole exchange.")
+    status = ChoiceField(
+        Service.Status.choices,
+        read_only=True,
+        help_text=Meanings(
+            "What the checks found.",
+            {
+                "disabled": "It is not checked.",
+                "pending": "It was not checked yet.",
+                "ok": "It works.",
+                "problem": "Two checks in a row failed.",
+            },
+        ),
+    )
+    service_type = ChoiceField(
+        Service.Type.choices,
+        help_text=Meanings(
+            "How it is checked.",
+            {
+                "url": "Its address is fetched; the answer has a status below 400, and `body` in it where "
+                "that is set.",
+                "tcp": "A connection to its address is made.",
+            },
+        ),
+    )
+    label = CharField(
+        min_length=3,
+        max_length=64,
+        validators=[RegexValidator(LABEL, "label is not valid")],
+        help_text="A name for it; letters, digits, blanks and `-_.`.",
+    )
+    address = CharField(
+        min_length=3, max_length=100, help_text="What is checked: a URL, or for `tcp` a host and port."
+    )
+    timeout = IntegerField(
+        min_value=1, max_value=LONGEST_TIMEOUT, help_text="Seconds that the whole exchange may take, 1 to 255."
+    )
     body = CharField(
         min_length=0, max_length=100, required=False, allow_blank=True, allow_null=True, trim_whitespace=False,
-        help_text="Text that the answer has to contain.",
+        help_text="Text that the answer has to contain; null for any.",
     )  # fmt: skip
-    consultation_group = CharField(min_length=0, max_length=50, required=False, allow_blank=True)
-    notes = CharField(max_length=65535, required=False, allow_blank=True, allow_null=True)
-    region = CharField(
-        source="region_id", required=False, allow_null=True, help_text="Of private addresses, and of no others."
+    consultation_group = CharField(
+        min_length=0,
+        max_length=50,
+        required=False,
+        allow_blank=True,
+        help_text="The group of contacts who are told of problems.",
     )
-    credentials: Field = Annotated(ListField(child=IntegerField()), CREDENTIALS)
+    notes = CharField(
+        max_length=65535,
+        required=False,
+        allow_blank=True,
+        allow_null=True,
+        help_text="What staff should know; null or up to 65,535 characters.",
+    )
+    region = CharField(
+        source="region_id",
+        required=False,
+        allow_null=True,
+        help_text="The region of a private address; null for public ones, which must not have it.",
+    )
+    credentials: Field = Annotated(
+        ListField(child=IntegerField()),
+        CREDENTIALS,
+        help_text="The ids of the credentials that staff use to mend it.",
+    )
     created = DateTimeField(read_only=True)
     updated = DateTimeField(read_only=True)
 
+    class Meta:
+        filterable = ("id",)
+
 
 class ServiceWish(ServiceResource):
-    credentials = ListField(child=IntegerField(), required=False)
+    """The body of a service that is to be watched."""
+
+    credentials = ListField(
+        child=IntegerField(), required=False, help_text="The ids of the credentials that staff may use to mend it."
+    )
+
+
+def spec_of(given: Body) -> ServiceSpec:
+    """What the service takes, from a body."""
+    return ServiceSpec(credentials=given.pop("credentials", None), values=dict(given))
 
 
 class ServiceViewSet(ManagedViewSet[Service]):
@@ -71,30 +132,43 @@ class ServiceViewSet(ManagedViewSet[Service]):
     def objects(actor: Actor, path: PathParameters) -> QuerySet[Service]:
         return Service.objects.visible_to(actor)
 
-    def wish(self, partial: bool = False) -> ServiceSpec:
-        values: dict[str, Any] = self.validated(partial)
-        return ServiceSpec(credentials=values.pop("credentials", None), values=values)
-
     def create(self, request: Request) -> JSONResponse:
-        """Add a service and begin to check it."""
-        return self.retrieve(request, id=services.create(self.actor, self.wish()).pk)
+        """Add a service and begin to check it.
+
+        It is `pending` until the first check.
+        """
+        given = self.body()
+        return self.retrieve(request, id=services.create(self.actor, spec_of(given), given.problems).pk)
 
     def update(self, request: Request, id: int) -> JSONResponse:
-        """Change what is given of a service."""
-        services.update(self.actor, self.get_entity(), self.wish(partial=True))
+        """Change what is given of a service.
+
+        What is not named stays.
+        """
+        service, given = self.get_entity(), self.body(partial=True)
+        services.update(self.actor, service, spec_of(given), given.problems)
         return self.retrieve(request, id=id)
 
     def destroy(self, request: Request, id: int) -> JSONResponse:
-        """Delete a service: it is checked no more."""
+        """Delete a service: it is checked no more.
+
+        Its issues stay. Cannot be undone.
+        """
         services.delete(self.actor, self.get_entity())
         return JSONResponse()
 
     def disable(self, request: Request, id: int) -> JSONResponse:
-        """Stop checking a service."""
+        """Stop checking a service.
+
+        It is `disabled`. Where it is so already, nothing happens.
+        """
         services.disable(self.actor, self.get_entity())
         return self.retrieve(request, id=id)
 
     def enable(self, request: Request, id: int) -> JSONResponse:
-        """Check a service again that was disabled."""
+        """Check a service again that was disabled.
+
+        It is `pending` until the next check.
+        """
         services.enable(self.actor, self.get_entity())
         return self.retrieve(request, id=id)

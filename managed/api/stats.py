@@ -16,22 +16,26 @@ from managed.services import stats
 
 
 class Point(Resource):
+    """One value of a chart."""
+
     x = IntegerField(help_text="Milliseconds since 1970.")
-    y = IntegerField()
+    y = IntegerField(help_text="What was measured.")
 
 
 class StatsData(Resource):
-    cpu = Point(many=True)
-    disk = Point(many=True)
-    swap = Point(many=True)
-    net_in = Point(many=True)
-    net_out = Point(many=True)
+    """Charts of all instances of the account together."""
+
+    cpu = Point(many=True, help_text="Percent, 100 for each core.")
+    disk = Point(many=True, help_text="Blocks a second on disks.")
+    swap = Point(many=True, help_text="Blocks a second on swap disks.")
+    net_in = Point(many=True, help_text="Bits a second to the computes.")
+    net_out = Point(many=True, help_text="Bits a second from the computes.")
 
 
 class StatsResource(Resource):
     """Five-minute sums of the last 24 hours; empty lists where there are no samples yet."""
 
-    data = StatsData()
+    data = StatsData(help_text="The charts.")
 
     class Meta:
         read_only = True
@@ -51,5 +55,8 @@ class StatsViewSet(ManagedViewSet[Account]):
         return Account.objects.filter(pk=actor.account_id)
 
     def day(self, request: Request) -> JSONResponse:
-        """The last 24 hours of all computes of the account together."""
+        """The last 24 hours of all computes of the account together.
+
+        Sums of five minutes each; empty lists where nothing was measured.
+        """
         return JSONResponse({"data": stats.of_last_day(self.actor, now())})

@@ -10,7 +10,7 @@ from accounts.actors import Actor
 from accounts.services.events import record_event
 from compute.models import Instance
 from config.db.rows import differing, lock
-from config.errors import Invalid
+from config.errors import Problems
 from managed.models import ComputeSettings
 from managed.services.refs import settings_ref
 
@@ -18,15 +18,18 @@ ANY = ComputeSettings.ANY
 
 
 @transaction.atomic
-def update(actor: Actor, instance: Instance, changes: dict[str, Any]) -> None:
+def update(actor: Actor, instance: Instance, changes: dict[str, Any], problems: Problems | None = None) -> None:
     """Change those of ``access``, ``user``, ``ip`` and ``port`` that are in `changes`.
 
-    Raises `Invalid` on ``ssh.ip`` where that is neither "any" nor an address of the compute. The compute is locked,
-    as by all changes of its addresses, so that it keeps the address until the settings are written.
+    Raises `Invalid` with every failing field: ``ssh.ip`` where that is neither "any" nor an address of the
+    compute. That is locked, as by all changes of its addresses, so that it keeps the address until the settings are
+    written.
     """
     locked = lock(Instance.objects.filter(pk=instance.pk))
+    problems = problems or Problems()
     if "ip" in changes:
-        changes["ip"] = _address(locked, changes["ip"])
+        changes["ip"] = _address(locked, changes["ip"], problems)
+    problems.raise_any()
     settings = ComputeSettings.objects.filter(pk=locked.pk).first() or ComputeSettings(instance=locked)
     wanted = differing(settings, changes)
     if not wanted:
@@ -59,15 +62,16 @@ def forget_lost(instance_ids: Sequence[int]) -> None:
         cursor.execute(_FORGET, {"any": ANY, "ids": list(instance_ids)})
 
 
-def _address(instance: Instance, wished: str) -> str:
-    """The address `wished` as the compute's row spells it. Raises `Invalid` on ``ssh.ip`` where that has none."""
+def _address(instance: Instance, wished: str, problems: Problems) -> str:
+    """The address `wished` as the compute's row spells it. Notes a problem on ``ssh.ip`` where that has none."""
     if wished == ANY:
         return ANY
     own = [*instance.ipv4, *([instance.ipv6.partition("/")[0]] if instance.ipv6 else [])]
     try:
         wished = str(ipaddress.ip_address(wished))
     except ValueError:
-        raise Invalid("ssh.ip is not valid", "ssh.ip") from None
+        problems.add("ssh.ip", "ssh.ip is not valid")
+        return wished
     if wished not in own:
-        raise Invalid("ssh.ip must be any, or an address of this compute", "ssh.ip")
+        problems.add("ssh.ip", "ssh.ip must be any, or an address of this compute")
     return wished

@@ -9,8 +9,9 @@ from django.utils.timezone import now
 from accounts.actors import Actor
 from accounts.services.events import record_event
 from config.db.rows import lock, write
+from config.db.unique import note_taken
 from config.encryption import decrypt_json, encrypt_json
-from config.errors import Invalid, Missing
+from config.errors import Invalid, Missing, Problems
 from managed.models import Credential
 from managed.services import decryptions
 from managed.services.contacts import ACTION
@@ -30,10 +31,17 @@ class Secret:
 
 
 @transaction.atomic
-def create(actor: Actor, label: str, secret: Secret) -> Credential:
-    """Store a credential, encrypted. Labels are unique on the account. Raises `Invalid` as `check_quota` does."""
+def create(actor: Actor, label: str | None, secret: Secret, problems: Problems | None = None) -> Credential:
+    """Store a credential, encrypted. Labels are unique on the account.
+
+    Raises `Invalid` with every failing field, None where it failed before; without a field as `check_quota` does.
+    """
+    credential = Credential(account_id=actor.account_id, label=label or "", encrypted=_encrypt(secret))
+    if problems:
+        note_taken(credential, problems)
+        problems.raise_any()
     check_quota(actor, Credential)
-    credential = Credential.objects.create(account_id=actor.account_id, label=label, encrypted=_encrypt(secret))
+    credential.save(force_insert=True)
     record_event(actor, ACTION, credential_ref(credential), message=f"The credential {label} was added.")
     return credential
 

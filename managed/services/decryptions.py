@@ -21,7 +21,7 @@ def record(actor: Actor, secret: Credential | KeyPair, label: str, reason: str, 
         raise RuntimeError("only staff decrypt anything")
     reason = " ".join(reason.split())
     if not 0 < len(reason) <= LONGEST_REASON:
-        raise Invalid(f"reason must be 1-{LONGEST_REASON} characters", "reason")
+        raise Invalid(f"A reason of 1-{LONGEST_REASON} characters is needed", "reason")
     if seen is not None and newest(secret) != seen:
         raise Invalid(AGAIN)
     Decryption.objects.create(

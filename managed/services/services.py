@@ -34,14 +34,14 @@ class ServiceSpec:
     credentials: list[int] | None = None
 
 
-def create(actor: Actor, spec: ServiceSpec) -> Service:
+def create(actor: Actor, spec: ServiceSpec, problems: Problems | None = None) -> Service:
     """Add a service, which is pending until its first check, due at once.
 
-    Raises `Invalid` on ``address`` where the platform does not check that address, on ``region`` where region and
-    address do not fit, on ``credentials`` that the account does not have; without a field as `check_quota` does.
-    Names are looked up before the transaction.
+    Raises `Invalid` with every failing field: ``address`` where the platform does not check that address,
+    ``region`` where region and address do not fit, ``credentials`` that the account does not have; without a field
+    as `check_quota` does. Names are looked up before the transaction.
     """
-    service = Service(account_id=actor.account_id, **_checked(actor, {}, spec))
+    service = Service(account_id=actor.account_id, **_checked(actor, {}, spec, problems))
     with transaction.atomic():
         check_quota(actor, Service)
         service.save()
@@ -50,20 +50,20 @@ def create(actor: Actor, spec: ServiceSpec) -> Service:
     return service
 
 
-def update(actor: Actor, service: Service, spec: ServiceSpec) -> None:
+def update(actor: Actor, service: Service, spec: ServiceSpec, problems: Problems | None = None) -> None:
     """Change the values that differ. A change of a `WATCHED` column makes the service pending again.
 
     Names are looked up before the transaction, and again where another request changed the target meanwhile: the
     given columns of the target must fit the stored ones.
     """
-    while (meanwhile := _update(actor, service, spec)) is not None:
+    while (meanwhile := _update(actor, service, spec, problems)) is not None:
         service = meanwhile
 
 
-def _update(actor: Actor, service: Service, spec: ServiceSpec) -> Service | None:
+def _update(actor: Actor, service: Service, spec: ServiceSpec, problems: Problems | None) -> Service | None:
     """None where the change is done; else the service as it is now, with a target that was not checked."""
     seen = {name: getattr(service, name) for name in TARGET}
-    values = _checked(actor, seen, spec)
+    values = _checked(actor, seen, spec, problems)
     with transaction.atomic():
         locked = _lock_row(service)
         if differing(locked, seen):
@@ -160,28 +160,33 @@ def _set_credentials(service: Service, wanted: list[int] | None) -> bool:
     return True
 
 
-def _checked(actor: Actor, before: dict[str, Any], spec: ServiceSpec) -> dict[str, Any]:
+def _checked(actor: Actor, before: dict[str, Any], spec: ServiceSpec, problems: Problems | None) -> dict[str, Any]:
     """The values of `spec`, with the address normalised. Raises `Invalid` with all wrong fields at once."""
-    values, problems = dict(spec.values), Problems()
+    values, problems = dict(spec.values), problems or Problems()
     if spec.credentials is not None and not _own(actor, spec.credentials):
         problems.add("credentials", "credentials is not valid")
     target = {"region_id": None, **before, **{name: values[name] for name in TARGET if name in values}}
     if target != {"region_id": None, **before}:
-        _check_region(target["region_id"], problems)
-        try:
-            values["address"] = targets.normalised(target["service_type"], target["address"])
-            parsed = targets.parse(target["service_type"], target["address"])
-            _check_target(parsed, target["region_id"] is not None, problems)
-        except Invalid as error:
-            for problem in error.problems:
-                problems.add(problem.field, problem.reason)
+        region = target["region_id"]
+        if region is not None and not Region.objects.filter(pk=region).exists():
+            problems.add("region", "region is not valid")
+        if "service_type" not in problems and "address" not in problems:
+            values["address"] = _check_address(target, problems)
     problems.raise_any()
     return values
 
 
-def _check_region(region: str | None, problems: Problems) -> None:
-    if region is not None and not Region.objects.filter(pk=region).exists():
-        problems.add("region", "region is not valid")
+def _check_address(target: dict[str, Any], problems: Problems) -> str:
+    """The normalised address of the columns in `target`; valid only without problems."""
+    try:
+        parsed = targets.parse(target["service_type"], target["address"])
+        address = targets.normalised(target["service_type"], target["address"])
+    except Invalid as error:
+        for problem in error.problems:
+            problems.add(problem.field, problem.reason)
+        return ""
+    _check_target(parsed, target["region_id"] is not None, problems)
+    return address
 
 
 def _own(actor: Actor, wanted: list[int]) -> bool:
@@ -196,5 +201,7 @@ def _check_target(target: targets.Target, private: bool, problems: Problems) -> 
     except resolver.Unresolved:
         return
     refusal = guard.refusal(addresses, private)
-    if refusal is not None:
-        problems.add("address" if refusal == guard.FORBIDDEN else "region", refusal)
+    if refusal == guard.FORBIDDEN:
+        problems.add("address", refusal)
+    elif refusal is not None and "region" not in problems:
+        problems.add("region", refusal)

@@ -7,7 +7,7 @@ from urllib.parse import SplitResult, urlsplit, urlunsplit
 
 from compute.services.common.dns_names import is_alias
 from config.egress.guard import Address
-from config.errors import Invalid
+from config.errors import Invalid, wrong_length
 from managed.models import Service
 
 PORTS = {"http": 80, "https": 443}
@@ -38,7 +38,7 @@ def normalised(service_type: str, address: str) -> str:
     """An address as it is stored: without a fragment. Raises `Invalid` on ``address``."""
     kept = parse(service_type, address).url or address.strip()
     if len(kept) > MAX_ADDRESS_LENGTH:  # the canonical spelling of an IPv6 address may be longer than the given
-        raise Invalid(f"address must be at most {MAX_ADDRESS_LENGTH} characters", "address")
+        raise Invalid(wrong_length(None, MAX_ADDRESS_LENGTH), "address")
     return kept
 
 
