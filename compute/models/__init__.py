@@ -7,7 +7,7 @@ from compute.models.heartbeats import Heartbeat
 from compute.models.hosts import Host, HostMigration, Reservation
 from compute.models.instances import Config, ConfigDevice, Disk, Instance
 from compute.models.jobs import Job
-from compute.models.networks import VLAN, AddressShare, IPv6Range
+from compute.models.networks import VLAN, AddressShare, IPv6Range, RangeShare
 from compute.models.nodebalancers import (
     NodeBalancer,
     NodeBalancerConfig,
@@ -51,6 +51,7 @@ __all__ = [
     "NodeBalancerSample",
     "NodeBalancerTransfer",
     "PacketFilter",
+    "RangeShare",
     "Reservation",
     "Sample",
     "SeededRow",

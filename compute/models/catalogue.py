@@ -7,6 +7,7 @@ from django.db.models import Exists, Q
 
 from accounts.actors import Actor
 from accounts.models import Account, GrantedQuerySet
+from regions.models import position
 
 
 class InstanceType(models.Model):
@@ -35,6 +36,7 @@ class InstanceType(models.Model):
     backup_price_monthly = models.FloatField(null=True, blank=True)
     successor = models.ForeignKey("self", null=True, blank=True, on_delete=models.SET_NULL, related_name="+")
     deprecated = models.BooleanField(default=False, help_text="No longer sold; can be upgraded.")
+    position = position()
 
     class Meta:
         ordering = ("id",)
@@ -57,6 +59,7 @@ class Kernel(models.Model):
     pvops = models.BooleanField(default=True)
     deprecated = models.BooleanField(default=False)
     built = models.DateTimeField(null=True, blank=True)
+    position = position()
 
     class Meta:
         ordering = ("id",)
@@ -121,6 +124,7 @@ class Image(models.Model):
     created_by = models.CharField(max_length=32, null=True, blank=True)
     expiry = models.DateTimeField(null=True, blank=True)
     eol = models.DateTimeField("end of life", null=True, blank=True)
+    position = position()
 
     objects = ImageQuerySet.as_manager()
 
@@ -150,6 +154,7 @@ class SeededRow(models.Model):
         TYPE = "type"
         KERNEL = "kernel"
         IMAGE = "image"
+        SCRIPT = "script"
         HOST = "host"
         POOL = "pool"
 

@@ -14,8 +14,9 @@ class DomainQuerySet(GrantedQuerySet):
 class Domain(models.Model):
     """A zone that the platform's name servers serve: a master from its records, a slave from its masters.
 
-    `label` is the domain name in lower case, which no other account can have; a time of 0 seconds is the platform's
-    default. `serial` grows with each change of the zone that is served.
+    `label` is the domain name in lower case, which no other account can have, and `spelling` the name as its
+    customer wrote it, where that differs. A time of 0 seconds is the platform's default. `serial` grows with each
+    change of the zone that is served. `errors` says why something that the customer asked for is not done.
     """
 
     class Type(models.TextChoices):
@@ -28,6 +29,7 @@ class Domain(models.Model):
 
     account = models.ForeignKey(Account, on_delete=models.CASCADE, related_name="domains")
     label = models.CharField("domain", max_length=255)
+    spelling = models.CharField(max_length=255, blank=True, default="", db_default="")
     type = models.CharField(max_length=6, choices=Type)
     status = models.CharField(max_length=8, choices=Status, default=Status.ACTIVE)
     group = models.CharField(max_length=50, blank=True)
@@ -41,6 +43,7 @@ class Domain(models.Model):
     ttl_sec = models.PositiveIntegerField(default=0)
     tags = ArrayField(models.CharField(max_length=50), default=list, blank=True)
     serial = models.PositiveBigIntegerField(default=0)
+    errors = models.TextField(blank=True, default="", db_default="")
     created = models.DateTimeField(auto_now_add=True)
     updated = models.DateTimeField(auto_now=True)
 

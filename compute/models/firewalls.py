@@ -41,7 +41,7 @@ class Firewall(models.Model):
             models.UniqueConstraint(
                 fields=("account", "label"),
                 name="firewall_label",
-                violation_error_message="Label must be unique among your firewalls",
+                violation_error_message="Label must be unique among your Cloud Firewalls",
                 violation_error_code="label",
             ),
         ]
@@ -82,7 +82,10 @@ class PacketFilter(models.Model):
     Every change that concerns the instance increments `wanted` in its own transaction; the worker that delivers the
     packet filter writes the version that the host confirms to `applied`. A row with less applied than wanted is
     therefore due, whatever notification was lost. A worker holds a row as it holds a job: by a lease, every result
-    conditional on its `fence`. An instance that never had a firewall has no row.
+    conditional on its `fence`. An instance that never had anything to filter has no row.
+
+    `mail_ports_closed` is part of what is wanted: whether new connections out to mail ports are dropped, whatever
+    the firewall says (`compute.services.firewalls.mail_ports`).
     """
 
     instance = models.OneToOneField(
@@ -90,6 +93,7 @@ class PacketFilter(models.Model):
     )
     wanted = models.PositiveBigIntegerField(default=1)
     applied = models.PositiveBigIntegerField(db_default=0)
+    mail_ports_closed = models.BooleanField(db_default=False)
     changed = models.DateTimeField(db_default=Now(), help_text="The first change that its host does not have yet.")
     confirmed = models.DateTimeField(null=True, help_text="When its host last took one.")
     error = models.TextField(blank=True, db_default="")

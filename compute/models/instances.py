@@ -110,6 +110,7 @@ class Instance(models.Model):
         constraints = [
             models.UniqueConstraint(
                 fields=("account", "label"),
+                condition=~Q(status="deleting"),
                 name="instance_label",
                 violation_error_message="Label must be unique among your computes",
                 violation_error_code="label",

@@ -42,7 +42,7 @@ class Job(models.Model):
     )  # fmt: skip
     volume = models.ForeignKey(
         "compute.Volume", null=True, on_delete=models.SET_NULL, related_name="jobs",
-        help_text="The volume that is worked on; null once it is gone.",
+        help_text="The volume that is worked on; null once it is gone, and while the job waits for its turn.",
     )  # fmt: skip
     event = models.ForeignKey(
         Event, null=True, on_delete=models.SET_NULL, related_name="+",
@@ -90,7 +90,7 @@ class Job(models.Model):
                 fields=("volume",),
                 condition=Q(state__in=["active", "undoing"]),
                 name="one_live_volume_job",
-                violation_error_message="Volume busy.",
+                violation_error_message="Compute busy.",
                 violation_error_code=None,
             ),
             models.UniqueConstraint(

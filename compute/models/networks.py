@@ -114,3 +114,16 @@ class AddressShare(models.Model):
 
     def __str__(self) -> str:
         return f"{self.address} with {self.instance_id}"
+
+
+class RangeShare(models.Model):
+    """An instance that may take over an IPv6 range which is routed to another one."""
+
+    range = models.ForeignKey(IPv6Range, on_delete=models.CASCADE, related_name="shares")
+    instance = models.ForeignKey(Instance, on_delete=models.CASCADE, related_name="range_shares")
+
+    class Meta:
+        constraints = [models.UniqueConstraint(fields=("range", "instance"), name="one_range_share")]
+
+    def __str__(self) -> str:
+        return f"{self.range} with {self.instance_id}"

@@ -32,21 +32,27 @@ class StackScriptQuerySet(GrantedQuerySet):
         return self.annotate(
             mine=Value(False)
             if actor is None
-            else ExpressionWrapper(Q(account_id=actor.account_id), output_field=BooleanField()),
+            else ExpressionWrapper(
+                # of no account, it would be neither true nor false
+                Q(account_id=actor.account_id) & Q(account__isnull=False),
+                output_field=BooleanField(),
+            ),
             user_gravatar_id=MD5(Lower(Coalesce(Subquery(author.values("email")), Value("")))),
             deployments_active=Coalesce(Subquery(disks.annotate(number=Count("pk")).values("number")), Value(0)),
         )
 
 
 class StackScript(models.Model):
-    """A script that runs at the first boot of a disk deployed with it.
+    """A script that runs at the first boot of a disk deployed with it. The platform's own belong to no account.
 
     `user_defined_fields` is parsed from `script` on every write. `images` are the ids of images that the script can
     be deployed on, ``any/all`` for every one. `deployments_active` counts the existing disks that were deployed
     with the script.
     """
 
-    account = models.ForeignKey(Account, on_delete=models.CASCADE, related_name="stackscripts")
+    account = models.ForeignKey(
+        Account, null=True, blank=True, on_delete=models.CASCADE, related_name="stackscripts"
+    )
     username = models.CharField(max_length=32)
     label = models.CharField(max_length=128)
     description = models.TextField(blank=True)
