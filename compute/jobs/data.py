@@ -296,9 +296,21 @@ class ImageData(JobData):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ImagizeData(ImageData):
-    """`disk_id` is the disk that the image is made from."""
+    """`disk_id` is the disk that the image is made from.
+
+    A job that began on no instance, since another job is at work on the disk, has the `instance_id` that it waits
+    for.
+    """
+
+    VERSION: ClassVar[int] = 2
 
     disk_id: int
+    instance_id: int | None = None
+
+    @classmethod
+    def earlier(cls, version: int, values: JSON) -> JSON:
+        """Version 1 waited for no instance."""
+        return values if version == 1 else JobData.earlier(version, values)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -310,11 +322,54 @@ class ImportData(ImageData):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class VolumeData(JobData):
-    """The volume that the job works on; `copy_of` is the volume to copy. With `attach` it is also plugged in."""
+    """The volume that the job works on; `copy_of` is the volume to copy."""
 
     volume_id: int
     copy_of: int | None = None
     attach: bool = False
+    """Written by version 1 of `volume_create` alone: the job is one of the instance, and plugs the volume in."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LaterVolumeData(VolumeData):
+    """The base for kinds whose version 1 carried a `VolumeData`, and that have something more since version 2."""
+
+    VERSION: ClassVar[int] = 2
+
+    @classmethod
+    def earlier(cls, version: int, values: JSON) -> JSON:
+        return values if version == 1 else JobData.earlier(version, values)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class VolumeCreateData(LaterVolumeData):
+    """`instance_id` is the instance that the volume is made for."""
+
+    instance_id: int | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class VolumeAttachData(LaterVolumeData):
+    """With `waits` an earlier job of the volume has to end first."""
+
+    waits: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class VolumeDetachData(LaterVolumeData):
+    """`places` are the profiles, each with its slot, that the volume was taken out of when the job was enqueued.
+
+    Jobs of version 1 have None: their volume is shown as attached until they are done.
+    """
+
+    places: Sequence[tuple[int, str]] | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class VolumeDeleteData(LaterVolumeData):
+    """`instance_id` is the instance that the volume was being detached from when it was deleted."""
+
+    instance_id: int | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

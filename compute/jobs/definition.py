@@ -76,7 +76,9 @@ class Kind(Generic[R, D]):
     was undone, and `on_superseded` in place of `on_rollback` where a deletion ended the job. `supersedes` lets a
     kind end another live job of the instance in order to run. The superseded job is not rolled back, since all the
     instance has is about to be deleted, unless its kind `has_external_effects`: effects outside the instance's
-    machine, or on a disk that would be left half-made if the deletion failed.
+    machine, or on a disk that would be left half-made while the deletion is tried. A job of a kind that `outlives`
+    the instance is not superseded: it goes on from its first step as a job of no instance, with the data that
+    `outlives` makes of its own.
     """
 
     name: str
@@ -93,6 +95,7 @@ class Kind(Generic[R, D]):
     on_rollback: Callable[[R], None] | None = None
     on_superseded: Callable[[R], None] | None = None
     has_external_effects: bool = False
+    outlives: Callable[[D], D] | None = None
     deadline: timedelta = timedelta(hours=1)
 
     def read(self, stored: Mapping[str, Any]) -> D:

@@ -12,14 +12,14 @@ from django.utils.timezone import now
 from accounts.actors import Actor
 from accounts.models import Event
 from accounts.services.events import EntityRef, draft_event, open_event
-from compute.jobs.data import JobData
+from compute.jobs.data import JobData, UnreadableData
 from compute.jobs.definition import KINDS, Kind
 from compute.jobs.notify import notify
 from compute.models import Instance, Job, Volume
 from compute.refs import instance_ref
 from config.db.inserts import insert, insert_together
 from config.encryption import encrypt_json
-from config.errors import Busy, Invalid, Missing
+from config.errors import Busy, Invalid, Missing, Problems
 
 NO_DATA = JobData()
 
@@ -36,6 +36,7 @@ def enqueue(
     source: Instance | None = None,
     volume: Volume | None = None,
     about: EntityRef | None = None,
+    message: str = "",
 ) -> Job:
     """Flip the instance to the kind's status and insert the job with its event, in the caller's transaction.
 
@@ -44,8 +45,9 @@ def enqueue(
     encrypted, and deleted when the job ends. `action` replaces the kind's own action (the watchdog's boots are
     ``lassie_reboot``). `source` is the instance that a clone copies, and then the entity of the event. `volume` is
     the volume that the job works on, its row locked by the caller; `about` is the entity of the event where that is
-    not the instance.
+    not the instance. `message` is why the platform starts this by itself.
     """
+    _check_transaction()
     kind = KINDS[kind_name]
     displaced = kind.supersedes and _displace(instance.pk)
     _flip(kind, instance)
@@ -58,6 +60,7 @@ def enqueue(
         action=action or kind.event,
         entity=about or instance_ref(source or instance),
         secondary=secondary,
+        message=message,
     )
     job = _draft(kind, instance, actor, event, data or NO_DATA, secrets)
     job.source, job.volume = source, volume
@@ -121,7 +124,38 @@ def enqueue_alone(
 def _displace(instance_id: int) -> bool:
     """Cancel the instance's live job and make it due; False without one. Locks the job before the instance."""
     live = Job.objects.filter(instance_id=instance_id, state__in=Job.LIVE)
+    job = live.select_for_update(no_key=True).first()
+    if job is None or _let_go(job):
+        return False
     return bool(live.update(cancelled=True, run_at=Now(), notified_at=None))
+
+
+def _let_go(job: Job) -> bool:
+    """Take a locked job that outlives its instance off it, to go on from its first step; False for any other job.
+
+    The worker that is at it, if one is, loses the lease: whatever it still does to the instance's machine is undone
+    with the machine, and it writes nothing.
+    """
+    kind = KINDS.get(job.kind)
+    if kind is None or kind.outlives is None or job.state != Job.State.ACTIVE or job.cancelled:
+        return False  # another release's, or it is being undone
+    try:
+        data = kind.outlives(kind.read(job.data))
+    except UnreadableData:
+        return False
+    Job.objects.filter(pk=job.pk).update(
+        instance=None,
+        data=data.to_json(),
+        step=kind.plan(data)[0].name,
+        fence=F("fence") + 1,
+        lease_until=None,
+        attempt=0,
+        error="",
+        run_at=Now(),
+        notified_at=now(),
+    )
+    transaction.on_commit(partial(notify, job.pk), robust=True)
+    return True
 
 
 def _flip(kind: Kind, instance: Instance) -> None:
@@ -139,7 +173,26 @@ def _flip(kind: Kind, instance: Instance) -> None:
         raise Missing
     if status not in Instance.SETTLED and not kind.supersedes:
         raise Busy
-    raise Invalid(f"Cannot {kind.verb} a compute that is {status.replace('_', ' ')}.")
+    raise Invalid(_cannot(kind, status))
+
+
+def note_refusal(kind_name: str, instance: Instance, problems: Problems) -> None:
+    """Note, on no field, that the settled status of a locked instance lets no job of this kind start.
+
+    So that it is named along with failing fields. An instance that is not settled is busy, which `enqueue` says.
+    """
+    kind = KINDS[kind_name]
+    if instance.status in Instance.SETTLED and instance.status not in kind.starts_from:
+        problems.add(None, _cannot(kind, instance.status))
+
+
+def _cannot(kind: Kind, status: str) -> str:
+    return f"Cannot {kind.verb} a compute that is {status.replace('_', ' ')}."
+
+
+def _check_transaction() -> None:
+    if not connection.in_atomic_block:
+        raise RuntimeError("a job is enqueued in the transaction of the change that needs it")
 
 
 def _draft(
@@ -151,8 +204,7 @@ def _draft(
     secrets: dict[str, Any] | None,
 ) -> Job:
     """The row of a job that stands at its first step."""
-    if not connection.in_atomic_block:
-        raise RuntimeError("a job is enqueued in the transaction of the change that needs it")
+    _check_transaction()
     if type(data) is not kind.data:
         raise TypeError(f"a job of kind {kind.name} carries {kind.data.__name__}, not {type(data).__name__}")
     moment = now()

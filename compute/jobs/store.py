@@ -12,10 +12,11 @@ import json
 from typing import Any
 
 from django.conf import settings
-from django.db import connection
+from django.db import connection, transaction
 from psycopg.types.json import Jsonb
 
-from compute.models import Job
+from accounts.models import Event
+from compute.models import Instance, Job
 from config.db import leases
 from config.db.rows import columns_of
 
@@ -66,10 +67,14 @@ WITH finished AS (
  RETURNING {_JOB}
 ), updated_event AS (
     UPDATE accounts_event
-       SET status = %(event_status)s::text, message = %(message)s,
+       SET status = %(event_status)s::text,
+           message = CASE %(message)s::text
+               WHEN '' THEN message
+               WHEN %(superseded)s::text THEN %(message)s::text
+               ELSE concat_ws(' ', NULLIF(message, ''), %(message)s::text) END,
            percent_complete = CASE WHEN %(event_status)s::text = 'finished' THEN 100 ELSE percent_complete END,
            duration = EXTRACT(epoch FROM statement_timestamp() - COALESCE(started, statement_timestamp())),
-           time_remaining = NULL
+           time_remaining = CASE WHEN %(event_status)s::text = 'finished' THEN 0 END
       FROM finished WHERE accounts_event.id = finished.event_id
 ), confirmed AS (
     UPDATE compute_instance
@@ -85,11 +90,21 @@ SELECT * FROM finished
 _LOCK_JOB = "SELECT FROM compute_job WHERE id = %s FOR NO KEY UPDATE"
 _LOCK_INSTANCES = "SELECT FROM compute_instance WHERE id = ANY(%s) ORDER BY id FOR NO KEY UPDATE"
 
+_LOCK_MINE = f"SELECT FROM compute_job WHERE id = %(id)s AND {leases.MINE} FOR NO KEY UPDATE"
+_JOIN = """
+UPDATE compute_job SET instance_id = compute_instance.id
+  FROM compute_instance
+ WHERE compute_job.id = %(id)s AND compute_instance.id = %(instance)s AND compute_instance.status = ANY(%(settled)s)
+   AND NOT EXISTS (
+    SELECT FROM compute_job AS live
+     WHERE live.instance_id = compute_instance.id AND live.id <> %(id)s AND live.state IN ('active', 'undoing'))
+"""
+
 _FINISH_EVENT_SEGMENT = """
 UPDATE accounts_event
    SET status = 'finished', percent_complete = 100,
        duration = EXTRACT(epoch FROM statement_timestamp() - COALESCE(started, statement_timestamp())),
-       time_remaining = NULL
+       time_remaining = 0
  WHERE id = %s
 """
 
@@ -162,7 +177,8 @@ def finish(
 
     `status` None leaves the instance alone. `booted` is the profile that the instance runs now, None for no change;
     a rescue's profile is not recorded, so that the next boot is as the one before the rescue. A clone's source is
-    locked as well: its status is written in the same transaction, which has to be open.
+    locked as well: its status is written in the same transaction, which has to be open. `message`, why the job
+    failed, is put behind what the event has said so far; an empty one leaves that as it is.
     """
     if job.source_id is not None:
         _lock_both(job)
@@ -174,6 +190,7 @@ def finish(
             "state": state,
             "error": error,
             "message": message,
+            "superseded": Event.SUPERSEDED,
             "status": status,
             "during": during,
             "booted": booted,
@@ -187,6 +204,21 @@ def _lock_both(job: Job) -> None:
     with connection.cursor() as cursor:
         cursor.execute(_LOCK_JOB, [job.pk])
         cursor.execute(_LOCK_INSTANCES, [[job.instance_id, job.source_id]])
+
+
+def join_instance(job: Job, instance_id: int) -> bool:
+    """Make a claimed job on no instance the one job of this instance; False where that is busy, or the lease lost.
+
+    In a transaction of its own. Nobody else begins a job there meanwhile: `compute.jobs.queue` locks the instance.
+    """
+    with transaction.atomic(), connection.cursor() as cursor:
+        cursor.execute(_LOCK_MINE, {"id": job.pk, "fence": job.fence})
+        if cursor.fetchone() is None:
+            return False
+        # before the next statement, which then sees the job of a request that had the lock until now
+        cursor.execute(_LOCK_INSTANCES, [[instance_id]])
+        cursor.execute(_JOIN, {"id": job.pk, "instance": instance_id, "settled": list(Instance.SETTLED)})
+        return cursor.rowcount == 1
 
 
 def lock_instances(job: Job) -> None:

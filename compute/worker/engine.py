@@ -28,12 +28,14 @@ from compute.services.common.boot_profile import boot_config
 from compute.worker import reachability
 from compute.worker.drivers import driver as configured_driver
 from compute.worker.run import Run
+from config.errors import Busy
 
 log = logging.getLogger(__name__)
 
 INTERNAL = "The platform could not complete this. Staff can see why."
 UNEXPECTED = "Unexpected "
 UNKNOWN_SECONDS = 15.0
+BUSY_SECONDS = 1.0
 
 
 def run(job_id: int, driver: Driver | None = None) -> None:
@@ -113,6 +115,10 @@ class Runner:
             return self._do()
         except (Fail, Refused) as error:
             return self._give_up(str(error))
+        except Busy:
+            # the job begins another one, of an instance that something else has just begun on: it asks again
+            self._wait(Wait(BUSY_SECONDS))
+            return None
         except Exception as error:  # noqa: BLE001 - whatever it was, the job must stay due
             # whatever it was, the job stays due; soft time limits arrive here as well
             self._retry(error)
@@ -182,6 +188,7 @@ class Runner:
             entity=instance_ref(self.context.instance),
             secondary=config_ref(boot_config(self.context.instance, self.data.config_id)),
             started=True,
+            message=event.message,
         )
         job.event = event
         job.save(update_fields=["event"])

@@ -26,7 +26,11 @@ from compute.jobs.data import (
     RebuildData,
     RescueData,
     RestoreData,
+    VolumeAttachData,
+    VolumeCreateData,
     VolumeData,
+    VolumeDeleteData,
+    VolumeDetachData,
     VolumeResizeData,
 )
 from compute.jobs.definition import D, Step, nothing, register
@@ -108,6 +112,8 @@ SHUTDOWN = Kind[JobData](
     steps=(Step("stop", steps.stop, undo=None),),
 )
 
+# Its label is free from the beginning, so that the instance could not come back: a deletion that fails is not given
+# up but, as an undo, retried until the machine is gone. Meanwhile staff see the error.
 DELETE = Kind[JobData](
     name="delete",
     verb="delete",
@@ -117,7 +123,7 @@ DELETE = Kind[JobData](
     during=S.DELETING,
     goal=Power.ABSENT,
     data=JobData,
-    steps=(Step("undefine", steps.undefine, undo=None),),
+    steps=(Step("undefine", steps.undefine, undo=steps.undefine),),
     on_done=steps.remove_instance,
 )
 
@@ -179,6 +185,7 @@ MIGRATE = Kind[MoveData](
 
 MIGRATE_REGION = replace(MIGRATE, name="migrate_region", event="compute_migrate_datacenter")
 
+# On no instance at first where another job is at work on the disk: it waits, and is the instance's job then.
 IMAGIZE = Kind[ImagizeData](
     name="imagize",
     verb="make an image of",
@@ -186,12 +193,18 @@ IMAGIZE = Kind[ImagizeData](
     starts_from=SETTLED,
     during=None,
     data=ImagizeData,
-    steps=(Step("save", images.save_disk, undo=images.delete_archive, persist=images.mark_available),),
+    steps=(
+        Step(
+            "wait", images.await_instance, undo=nothing,
+            when=lambda data: data.instance_id is not None,
+        ),
+        Step("save", images.save_disk, undo=images.delete_archive, persist=images.mark_available),
+    ),
     on_rollback=images.remove_image_row,
     on_superseded=images.remove_image_row,
     has_external_effects=True,
     deadline=LONG,
-)
+)  # fmt: skip
 
 IMPORT_IMAGE = Kind[ImportData](
     name="import_image",
@@ -214,7 +227,7 @@ DELETE_IMAGE = Kind[ImageData](
     event="image_delete",
     during=None,
     data=ImageData,
-    steps=(Step("delete", images.delete_archive, undo=images.inspect_archive),),
+    steps=(Step("delete", images.delete_when_made, undo=images.inspect_archive),),
     on_done=images.remove_image_row,
     on_rollback=images.keep_image,
 )
@@ -411,23 +424,29 @@ HOST_STOP = Kind[JobData](
     steps=(Step("stop", steps.stop, undo=None),),
 )
 
-# For a volume that is attached, a job of its instance, else of no instance.
-VOLUME_CREATE = Kind[VolumeData](
+# On no instance, also where the volume is made for one: that may be busy, or wait to boot with the volume. A job of
+# the instance attaches it, when that is idle. Jobs of an earlier release are on the instance, and plug it in.
+VOLUME_CREATE = Kind[VolumeCreateData](
     name="volume_create",
     verb="make a volume for",
     event="volume_create",
-    starts_from=SETTLED,
     during=None,
-    data=VolumeData,
+    data=VolumeCreateData,
     steps=(
-        Step("make", volumes.create_volume, undo=volumes.delete_volume),
+        Step("make", volumes.create_volume, undo=volumes.delete_volume, persist=volumes.mark_active),
         Step("plug", volumes.plug, undo=volumes.unplug, when=lambda data: data.attach),
+        Step(
+            "hand_over", volumes.await_idle_instance, undo=None,
+            when=lambda data: data.instance_id is not None,
+        ),
     ),
-    on_done=volumes.mark_active,
+    on_done=volumes.begin_attachment,
     on_rollback=volumes.remove_volume,
     on_superseded=volumes.remove_volume,
     has_external_effects=True,
-)
+    outlives=lambda data: replace(data, attach=False),
+    deadline=LONG,
+)  # fmt: skip
 
 VOLUME_CLONE = Kind[VolumeData](
     name="volume_clone",
@@ -455,40 +474,50 @@ VOLUME_RESIZE = Kind[VolumeResizeData](
     has_external_effects=True,
 )
 
-VOLUME_ATTACH = Kind[VolumeData](
+VOLUME_ATTACH = Kind[VolumeAttachData](
     name="volume_attach",
     verb="attach a volume to",
     event="volume_attach",
     starts_from=SETTLED,
     during=None,
-    data=VolumeData,
-    steps=(Step("plug", volumes.plug, undo=volumes.unplug),),
+    data=VolumeAttachData,
+    steps=(
+        Step(
+            "turn", volumes.await_turn, undo=nothing, persist=volumes.take_turn,
+            when=lambda data: data.waits,
+        ),
+        Step("plug", volumes.plug, undo=volumes.unplug),
+    ),
     on_rollback=volumes.mark_detached,
     on_superseded=volumes.mark_detached,
     has_external_effects=True,
-)
+    deadline=LONG,
+)  # fmt: skip
 
-VOLUME_DETACH = Kind[VolumeData](
+VOLUME_DETACH = Kind[VolumeDetachData](
     name="volume_detach",
     verb="detach a volume from",
     event="volume_detach",
     starts_from=SETTLED,
     during=None,
-    data=VolumeData,
-    steps=(Step("unplug", volumes.unplug, undo=volumes.plug),),
-    on_done=volumes.mark_detached,
+    data=VolumeDetachData,
+    steps=(Step("unplug", volumes.unplug, undo=volumes.plug_again),),
+    on_done=volumes.mark_released,
+    on_rollback=volumes.mark_attached_again,
+    on_superseded=volumes.mark_attached_again,
     has_external_effects=True,
 )
 
 # As the deletion of backups: the volume's row is gone already, so the job is retried until it succeeds.
-VOLUME_DELETE = Kind[VolumeData](
+VOLUME_DELETE = Kind[VolumeDeleteData](
     name="volume_delete",
     verb="delete",
     event="volume_delete",
     during=None,
     goal=Power.ABSENT,
-    data=VolumeData,
-    steps=(Step("delete", volumes.delete_volume, undo=volumes.delete_volume),),
+    data=VolumeDeleteData,
+    steps=(Step("delete", volumes.delete_when_free, undo=volumes.delete_when_free),),
+    deadline=LONG,
 )
 
 register(each for each in tuple(globals().values()) if isinstance(each, definition.Kind))

@@ -6,6 +6,7 @@ from django.utils.timezone import now
 from compute.jobs.notify import TASK
 from compute.services import heartbeats, retention
 from compute.services.backups import schedule
+from compute.services.firewalls import mail_ports
 from compute.services.firewalls.delivery import TASK as APPLY_FIREWALL
 from compute.services.hosts import maintenance, moves
 from compute.services.images import images
@@ -79,6 +80,12 @@ def keep_maintenance() -> None:
 def take_backups() -> None:
     """Choose schedules that are left to the platform, and take the automatic backups that are due."""
     schedule.look()
+
+
+@shared_task(name="compute.jobs.keep_mail_ports", ignore_result=True, expires=120)
+def keep_mail_ports() -> None:
+    """Write the packet filters whose mail ports differ from what their account may, as after a new setting."""
+    mail_ports.keep()
 
 
 @shared_task(name="compute.jobs.delete_old", ignore_result=True, expires=3600)

@@ -13,7 +13,7 @@ from compute.jobs.data import BootData
 from compute.jobs.queue import enqueue
 from compute.machine_names import machine_name
 from compute.models import Host, Instance, Job
-from compute.refs import instance_ref
+from compute.refs import config_ref, instance_ref
 from compute.services.common.boot_profile import boot_config
 from compute.services.hosts import reachability
 from compute.services.hosts.maintenance import check_may_boot
@@ -25,6 +25,9 @@ log = logging.getLogger(__name__)
 
 MOST_BOOTS = 5
 WITHIN = timedelta(minutes=15)
+OFF = "The compute powered itself off."
+BOOTED = f"{OFF} Its watchdog boots it."
+TIRED = f"{OFF} Its watchdog leaves it off: it was booted more than {MOST_BOOTS} times within 15 minutes."
 
 
 def watch(driver: Driver | None = None) -> int:
@@ -81,9 +84,10 @@ def _write_off(instance: Instance, asked_at: datetime) -> bool:
     if not still.update(status=Instance.Status.OFFLINE, updated=Now()):
         return False
     platform = Actor.platform(instance.account_id)
-    if instance.watchdog_enabled and not _tired(instance) and _boot(instance, platform):
+    tired = instance.watchdog_enabled and _tired(instance)
+    if instance.watchdog_enabled and not tired and _boot(instance, platform):
         return True
-    record_event(platform, "compute_shutdown", instance_ref(instance), message="The compute powered itself off.")
+    record_event(platform, "compute_shutdown", instance_ref(instance), message=TIRED if tired else OFF)
     return True
 
 
@@ -99,5 +103,8 @@ def _boot(instance: Instance, platform: Actor) -> bool:
         config = boot_config(instance)
     except DomainError:
         return False  # nothing to boot from: its profiles were deleted while it ran, or its host is in maintenance
-    enqueue("boot", instance, platform, data=BootData(config_id=config.pk), action="lassie_reboot")
+    enqueue(
+        "boot", instance, platform,
+        data=BootData(config_id=config.pk), secondary=config_ref(config), action="lassie_reboot", message=BOOTED,
+    )  # fmt: skip
     return True

@@ -9,15 +9,18 @@ from django.db.models import QuerySet
 
 from compute.drivers.base import BootSpec, DiskSpec, FirewallSpec, MachineSpec
 from compute.jobs.data import JobData
-from compute.jobs.definition import Fail, Outcome
+from compute.jobs.definition import Fail, Outcome, Wait
 from compute.machine_names import disk_name
-from compute.models import Disk
+from compute.models import Disk, Image
 from compute.models.volumes import volume_name
 from compute.services.firewalls import delivery
 from compute.services.networking.addresses import mac_address
 from compute.services.removal import remove
 from compute.worker.run import Run, until
 from compute.worker.steps.one_by_one import one_by_one
+
+VOLUME_SECONDS = 1.0
+"""How long a boot waits before it looks again whether its volumes are there."""
 
 
 def define(run: Run[JobData]) -> None:
@@ -69,8 +72,9 @@ def start(run: Run[JobData]) -> Outcome:
 
 
 def start_profile(run: Run[JobData], config_id: int | None) -> Outcome:
-    """Boot the profile with `config_id`. Raises `Fail` where the instance does not have it."""
-    return until(run.driver.start(run.machine, _boot_spec(run, config_id)))
+    """Boot the profile with `config_id`, once its volumes are there. Raises `Fail` if the instance lacks it."""
+    spec = _boot_spec(run, config_id)
+    return Wait(VOLUME_SECONDS) if spec is None else until(run.driver.start(run.machine, spec))
 
 
 def stop(run: Run[JobData]) -> Outcome:
@@ -83,11 +87,18 @@ def remove_instance(run: Run[JobData]) -> None:
     remove(run.instance)
 
 
+def require_content(image: Image) -> None:
+    """Raise `Fail` for an image that was made of an empty file. Official ones are the hypervisor's to know."""
+    if image.number is not None and not image.size:
+        raise Fail("The image is empty: there is nothing to deploy.")
+
+
 def disk_spec(run: Run[JobData], disk: Disk) -> DiskSpec:
     """The spec of the disk to make, empty or from its image, with the job's secrets for the image."""
     name = disk_name(run.instance.pk, disk.pk)
     if disk.image is None:
         return DiskSpec(name, disk.size, disk.filesystem)
+    require_content(disk.image)
     secrets = run.secrets()
     return DiskSpec(
         name,
@@ -105,7 +116,12 @@ SELECT c.kernel_id, c.root_device, c.run_level, c.virt_mode, c.memory_limit, c.h
        i.ipv4, i.ipv6, t.memory,
        ARRAY(SELECT d.slot FROM compute_configdevice d WHERE d.config_id = c.id ORDER BY d.slot),
        ARRAY(SELECT d.disk_id FROM compute_configdevice d WHERE d.config_id = c.id ORDER BY d.slot),
-       (SELECT jsonb_agg(jsonb_build_array(d.slot, v.id, v.label, v.instance_id = i.id) ORDER BY d.slot)
+       (SELECT jsonb_agg(jsonb_build_array(
+                   d.slot, v.id, v.label, v.instance_id = i.id,
+                   v.status <> 'creating' AND NOT EXISTS (
+                       SELECT FROM compute_job j
+                        WHERE j.volume_id = v.id AND j.kind = 'volume_detach' AND j.finished_at IS NULL)
+               ) ORDER BY d.slot)
           FROM compute_volumedevice d JOIN compute_volume v ON v.id = d.volume_id WHERE d.config_id = c.id)
   FROM compute_config c
   JOIN compute_instance i ON i.id = c.instance_id
@@ -114,10 +130,11 @@ SELECT c.kernel_id, c.root_device, c.run_level, c.virt_mode, c.memory_limit, c.h
 """
 
 
-def _boot_spec(run: Run[JobData], config_id: int | None) -> BootSpec:
+def _boot_spec(run: Run[JobData], config_id: int | None) -> BootSpec | None:
     """The boot spec of the profile, which is read in one statement.
 
-    Raises `Fail` when the profile was deleted meanwhile, or names a volume that is not attached to the instance.
+    None while a volume of the profile is being made, or detached from another instance. Raises `Fail` when the
+    profile was deleted meanwhile, or names a volume that is not attached to the instance.
     """
     instance_id = run.job.instance_id
     with connection.cursor() as cursor:
@@ -129,9 +146,11 @@ def _boot_spec(run: Run[JobData], config_id: int | None) -> BootSpec:
     ipv4, ipv6, memory, slots, disks, volumes = rest
     devices = {slot: disk_name(instance_id, disk) for slot, disk in zip(slots, disks, strict=True)}
     labels = {}
-    for slot, volume, label, here in json.loads(volumes or "[]"):
+    for slot, volume, label, here, ready in json.loads(volumes or "[]"):
         if not here:
             raise Fail(f"The volume {label} in {slot} is not attached to the compute.")
+        if not ready:
+            return None
         devices[slot] = volume_name(volume)
         labels[devices[slot]] = label
     firewall = delivery.read(instance_id, run.machine)

@@ -1,18 +1,36 @@
 """The steps of images: archiving a disk, importing an upload, and deleting archives."""
 
 from compute.drivers.base import DriverError
+from compute.jobs import store
 from compute.jobs.data import ImageData, ImagizeData, ImportData
-from compute.jobs.definition import Outcome
+from compute.jobs.definition import Fail, Outcome, Wait
 from compute.machine_names import disk_name
-from compute.models import Image
+from compute.models import Disk, Image
 from compute.models.catalogue import image_archive
 from compute.services.images import files
+from compute.services.images.images import being_made
 from compute.services.removal import remove_image
 from compute.worker.run import Run, until
+
+LOOK_AGAIN = 2.0
+"""Seconds until a job that waits for another one looks again."""
+
+
+def await_instance(run: Run[ImagizeData]) -> Outcome:
+    """Wait until no job is at work on the disk and its instance, and make this the job of the instance then."""
+    _require_wanted(run)
+    if run.job.instance_id is not None:
+        return None
+    disk = Disk.objects.filter(pk=run.data.disk_id, instance=run.data.instance_id).first()
+    if disk is None or disk.status == Disk.Status.DELETING:
+        raise Fail("The disk was deleted.")
+    ready = disk.status == Disk.Status.READY
+    return None if ready and store.join_instance(run.job, disk.instance_id) else Wait(LOOK_AGAIN)
 
 
 def save_disk(run: Run[ImagizeData]) -> Outcome:
     """Save the disk as the image's archive."""
+    _require_wanted(run)
     disk = disk_name(run.job.instance_id, run.data.disk_id)
     progress = run.driver.save_disk(run.machine, disk, _archive(run))
     if progress.done:
@@ -20,13 +38,28 @@ def save_disk(run: Run[ImagizeData]) -> Outcome:
     return until(progress)
 
 
+def _require_wanted(run: Run[ImageData]) -> None:
+    """Raise `Fail` where the image was deleted while it is being made."""
+    if not Image.objects.filter(number=run.data.image_number, status=Image.Status.CREATING).exists():
+        raise Fail("The image was deleted.")
+
+
 def delete_archive(run: Run[ImageData]) -> None:
     """Delete the image's archive."""
     run.driver.delete_archive(_archive(run))
 
 
+def delete_when_made(run: Run[ImageData]) -> Outcome:
+    """Delete the image's archive, when the job that was making it has found that the image is not wanted."""
+    if being_made(run.data.image_number).exists():
+        return Wait(LOOK_AGAIN)
+    delete_archive(run)
+    return None
+
+
 def import_upload(run: Run[ImportData]) -> Outcome:
     """Make an archive of the uploaded file."""
+    _require_wanted(run)
     path = str(files.file_of(run.data.image_number))
     return until(run.driver.archive_upload(_archive(run), path, run.data.size))
 

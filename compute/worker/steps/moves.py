@@ -56,7 +56,7 @@ def restore_placement(run: Run[MoveData]) -> None:
 
 
 def release_target(run: Run[MoveData]) -> None:
-    """Release what was reserved for a move that is not undone: the deletion that waits may yet fail.
+    """Release what was reserved for a move that is not undone: the deletion that waits may take long.
 
     An instance that has arrived stays on its new host, and keeps its reservation there.
     """

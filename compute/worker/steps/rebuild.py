@@ -15,7 +15,7 @@ from compute.services.networking.vlans import record_vlan_changes, vlans_of
 from compute.services.stackscripts.stackscripts import Deployment
 from compute.services.volumes import attachments
 from compute.worker.run import Run
-from compute.worker.steps.basic import start_profile
+from compute.worker.steps.basic import require_content, start_profile
 from config.db.inserts import insert_together
 
 
@@ -31,9 +31,14 @@ def reboot_if_intact(run: Run[RebuildData]) -> Outcome:
 
 
 def delete_old_disks(run: Run[RebuildData]) -> Outcome:
-    """Delete the first old disk that is still there; repeated until none is. Raises `Fail` without the image."""
-    if not Image.objects.filter(pk=run.data.image_id, status=Image.Status.AVAILABLE).exists():
+    """Delete the first old disk that is still there; repeated until none is.
+
+    Raises `Fail` without the image, or where that is empty: before any disk is lost.
+    """
+    image = Image.objects.filter(pk=run.data.image_id, status=Image.Status.AVAILABLE).first()
+    if image is None:
         raise Fail("The image to rebuild from was deleted.")
+    require_content(image)
     old = run.data.previous_disk_statuses
     there = list(Disk.objects.filter(pk__in=old).order_by("pk").values_list("pk", flat=True))
     if not there:

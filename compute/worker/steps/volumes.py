@@ -1,26 +1,47 @@
 """The steps of volumes: making, growing and deleting one, and plugging it into the machine of its instance.
 
-A volume is plugged in by the boot of a profile that names it, and by its attachment where the machine is on.
+A volume is plugged in by the boot of a profile that names it, and by its attachment where the machine is on. One
+job at a time works on a volume: others wait for their turn.
 """
 
-from django.db.models import QuerySet
+from django.db.models import Q, QuerySet
 from django.db.models.functions import Now
 
 from accounts.actors import Actor
+from accounts.models import Event
 from accounts.services.events import record_event
 from compute.drivers.base import DriverError, VolumeSpec
-from compute.jobs.data import VolumeData, VolumeResizeData
-from compute.jobs.definition import Outcome
-from compute.models import Volume
+from compute.jobs.data import (
+    VolumeAttachData,
+    VolumeCreateData,
+    VolumeData,
+    VolumeDeleteData,
+    VolumeDetachData,
+    VolumeResizeData,
+)
+from compute.jobs.definition import Fail, Outcome, Wait
+from compute.jobs.queue import enqueue
+from compute.machine_names import machine_name
+from compute.models import Job, Volume
 from compute.models.volumes import volume_name
 from compute.refs import instance_ref, volume_ref
+from compute.services.common.locks import is_busy, lock_any
 from compute.services.volumes import attachments
 from compute.worker.run import Run, until
+from config.errors import Missing
+
+TURN_SECONDS = 1.0
+"""How long a job waits before it looks again whether it is its turn."""
+
+
+# --- making, growing, deleting --------------------------------------------------------------------------------
 
 
 def create_volume(run: Run[VolumeData]) -> Outcome:
-    """Make the volume: empty, or as a copy of another one."""
-    volume, original = _row(run).get(), run.data.copy_of
+    """Make the volume: empty, or as a copy of another one. Raises `Fail` where it was deleted meanwhile."""
+    volume, original = _row(run).first(), run.data.copy_of
+    if volume is None:
+        raise Fail("The volume was deleted.")
     copy_of = None if original is None else volume_name(original)
     spec = VolumeSpec(_name(run), volume.region_id, volume.size, volume.hardware_type, copy_of)
     return until(run.driver.create_volume(spec))
@@ -31,14 +52,17 @@ def delete_volume(run: Run[VolumeData]) -> None:
     run.driver.delete_volume(_name(run))
 
 
-def plug(run: Run[VolumeData]) -> None:
-    """Plug the volume into the machine, if the machine is on."""
-    run.driver.plug(run.machine, _name(run), _row(run).values_list("label", flat=True).get())
+def delete_when_free(run: Run[VolumeDeleteData]) -> Outcome:
+    """Delete the volume once nothing else works on it or copies it.
 
-
-def unplug(run: Run[VolumeData]) -> None:
-    """Unplug the volume from the machine."""
-    run.driver.unplug(run.machine, _name(run))
+    Where it was being detached and that failed, the machine still has it.
+    """
+    if _at_work(run, Q(data__volume=run.data.volume_id) | Q(data__copy_of=run.data.volume_id)):
+        return Wait(TURN_SECONDS)
+    if run.data.instance_id is not None:
+        run.driver.unplug(machine_name(run.data.instance_id), _name(run))
+    delete_volume(run)
+    return None
 
 
 def grow_volume(run: Run[VolumeResizeData]) -> Outcome:
@@ -57,12 +81,8 @@ def inspect_volume(run: Run[VolumeData]) -> None:
 
 
 def mark_active(run: Run[VolumeData]) -> None:
-    """Mark the volume as active, and record its attachment as an event where it was made for an instance."""
+    """Mark the volume as active."""
     _row(run).update(status=Volume.Status.ACTIVE, updated=Now())
-    if run.data.attach:
-        volume = _row(run).get()
-        actor = Actor(volume.account_id, username=run.job.created_by)
-        record_event(actor, "volume_attach", volume_ref(volume), instance_ref(run.instance))
 
 
 def mark_resized(run: Run[VolumeData]) -> None:
@@ -70,14 +90,129 @@ def mark_resized(run: Run[VolumeData]) -> None:
     _row(run).update(status=Volume.Status.ACTIVE, size=run.size, updated=Now())
 
 
+def remove_volume(run: Run[VolumeData]) -> None:
+    """Delete the row of a volume that is not there."""
+    attachments.remove_volume(run.data.volume_id)
+
+
+# --- attaching a new one --------------------------------------------------------------------------------------
+
+
+def await_idle_instance(run: Run[VolumeCreateData]) -> Outcome:
+    """Wait until the instance that the volume was made for is idle; not where it is no longer attached there."""
+    volume = _made_for(run).select_related("instance").first()
+    if volume is not None and volume.instance is not None and is_busy(volume.instance):
+        return Wait(TURN_SECONDS)
+    return None
+
+
+def begin_attachment(run: Run[VolumeCreateData]) -> None:
+    """Enqueue the job that attaches the new volume to the instance that it was made for, if there is one.
+
+    Raises `Busy` where another job of the instance was faster. Jobs of version 1 have attached it by themselves.
+    """
+    if run.data.attach:
+        mark_active(run)
+        volume = _row(run).get()
+        actor = Actor(volume.account_id, username=run.job.created_by)
+        record_event(actor, "volume_attach", volume_ref(volume), instance_ref(run.instance))
+        return
+    found = _made_for(run).select_related("instance").first()
+    if found is None or found.instance is None:
+        return
+    try:
+        instance = lock_any(found.instance)
+    except Missing:  # it was deleted just now, and the volume detached with that
+        return
+    locked = _made_for(run).select_for_update(no_key=True).first()
+    if locked is None:
+        return
+    actor = Actor(locked.account_id, username=run.job.created_by)
+    enqueue(
+        "volume_attach",
+        instance,
+        actor,
+        data=VolumeAttachData(volume_id=locked.pk),
+        volume=locked,
+        about=volume_ref(locked),
+        secondary=instance_ref(instance),
+    )
+
+
+def _made_for(run: Run[VolumeCreateData]) -> QuerySet[Volume]:
+    """The volume, while it is attached to the instance that it was made for."""
+    return _row(run).filter(instance__isnull=False, instance=run.data.instance_id)
+
+
+# --- attaching and detaching ----------------------------------------------------------------------------------
+
+
+def await_turn(run: Run[VolumeAttachData]) -> Outcome:
+    """Wait until the jobs that worked on the volume before have ended.
+
+    Raises `Fail` where the volume could not be made, or could not be detached from where it was.
+    """
+    attached = _row(run).values_list("instance_id", flat=True).first()
+    if attached != run.job.instance_id:
+        gone = not _row(run).exists()
+        raise Fail("The volume was not made." if gone else "The volume is still attached to another compute.")
+    earlier = Q(data__volume=run.data.volume_id, pk__lt=run.job.pk)
+    return Wait(TURN_SECONDS) if _at_work(run, earlier) else None
+
+
+def take_turn(run: Run[VolumeAttachData]) -> None:
+    """Record that the job works on the volume from now on."""
+    Job.objects.filter(pk=run.job.pk).update(volume=run.data.volume_id)
+
+
+def plug(run: Run[VolumeData]) -> None:
+    """Plug the volume into the machine, if the machine is on."""
+    run.driver.plug(run.machine, _name(run), _row(run).values_list("label", flat=True).get())
+
+
+def unplug(run: Run[VolumeData]) -> None:
+    """Unplug the volume from the machine."""
+    run.driver.unplug(run.machine, _name(run))
+
+
+def plug_again(run: Run[VolumeDetachData]) -> None:
+    """Plug a volume in again that could not be unplugged, unless it is to stay detached."""
+    label = None if _stays_detached(run) else _row(run).values_list("label", flat=True).first()
+    if label is None:
+        unplug(run)
+    else:
+        run.driver.plug(run.machine, _name(run), label)
+
+
 def mark_detached(run: Run[VolumeData]) -> None:
     """Record that the volume is detached from the instance."""
     attachments.release(run.instance, [run.data.volume_id])
 
 
-def remove_volume(run: Run[VolumeData]) -> None:
-    """Delete the row of a volume that is not there."""
-    attachments.remove_volume(run.data.volume_id)
+def mark_released(run: Run[VolumeDetachData]) -> None:
+    """Record that the machine has let go of the volume, where the request of version 1 did not do so already."""
+    if run.data.places is None:
+        mark_detached(run)
+
+
+def mark_attached_again(run: Run[VolumeDetachData]) -> None:
+    """Record that the machine still has the volume, wherever it was to be attached next."""
+    if run.data.places is not None and not _stays_detached(run):
+        attachments.put_back(run.instance, run.data.volume_id, run.data.places)
+
+
+def _stays_detached(run: Run[VolumeDetachData]) -> bool:
+    """Whether the detachment was given up because the instance is being deleted, with its machine."""
+    return run.data.places is not None and run.data.undo_reason == Event.SUPERSEDED
+
+
+# --- all of these ---------------------------------------------------------------------------------------------
+
+
+def _at_work(run: Run[VolumeData], jobs: Q) -> bool:
+    """Whether another job of volumes, one of `jobs`, has not ended. Its volume's row may be gone already."""
+    unfinished = Job.objects.filter(jobs, kind__startswith="volume_", finished_at=None)
+    return unfinished.exclude(pk=run.job.pk).exists()
 
 
 def _row(run: Run[VolumeData]) -> QuerySet[Volume]:
