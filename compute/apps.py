@@ -22,7 +22,15 @@ class ComputeConfig(AppConfig):
             )
         )
         register(
-            EntityKind("image", Image, "/v4/images/private/{id}", grantable=True, key="number", author="created_by")
+            EntityKind(
+                "image",
+                Image,
+                "/v4/images/private/{id}",
+                grantable=True,
+                key="number",
+                author="created_by",
+                prefix="private/",
+            )
         )
 
         show_with("compute", "compute.api.resources.InstanceResource")

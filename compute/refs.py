@@ -65,7 +65,7 @@ def address_ref(address: str) -> EntityRef:
 
 
 def domain_ref(domain: Domain) -> EntityRef:
-    return EntityRef("domain", domain.pk, domain.label, f"/v4/domains/{domain.pk}")
+    return EntityRef("domain", domain.pk, domain.spelling or domain.label, f"/v4/domains/{domain.pk}")
 
 
 def record_ref(record: DomainRecord) -> EntityRef:

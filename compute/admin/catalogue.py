@@ -22,7 +22,7 @@ class InstanceTypePage(Page):
     ordering = ("type_class", "memory", "id")
     fixed = ("id", "type_class", "memory", "disk", "vcpus", "gpus")
     fieldsets = (
-        (None, {"fields": ("id", "label", "type_class", "deprecated", "successor")}),
+        (None, {"fields": ("id", "label", "type_class", "deprecated", "successor", "position")}),
         ("What it gives", {
             "fields": (("memory", "disk"), ("vcpus", "gpus"), ("transfer", "network_out")),
             "description": "Memory and disk in MB, transfer in GB a month, outgoing bandwidth in Mbit/s.",
@@ -62,10 +62,14 @@ class ImagePage(Kept):
     search_help_text = "An image's id, or how its label begins."
     fixed = ("id", "size", "created")
     fieldsets = (
-        (None, {"fields": ("id", "label", "vendor", "description", "size", "deprecated", "is_public", "account")}),
+        (None, {
+            "fields": (
+                "id", "label", "vendor", "description", "size", "position", "deprecated", "is_public", "account",
+            ),
+        }),
         ("State", {"fields": ("status", "type", "created_by", "expiry")}),
         ("Dates", {"fields": ("created", "updated", "eol")}),
-    )
+    )  # fmt: skip
     readonly_fields = ("account", "is_public", "status", "type", "created_by", "expiry", "updated")
 
     def has_change_permission(self, request: HttpRequest, obj: Image | None = None) -> bool:

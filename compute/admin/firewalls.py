@@ -39,7 +39,7 @@ def enable(request: HttpRequest, firewall: Firewall) -> str:
 
 def disable(request: HttpRequest, firewall: Firewall) -> str:
     firewalls.update(staff(request, firewall.account_id), firewall, FirewallChanges(status="disabled"))
-    return "its hosts are being told to let everything through."
+    return "its hosts are being told to forget its rules."
 
 
 def deliver_again(request: HttpRequest, row: PacketFilter) -> str:
@@ -99,7 +99,7 @@ class FirewallPage(ReadOnlyPage):
         Verb(
             "disable", "Disable", disable, danger=True,
             offered=lambda firewall: firewall.status == Firewall.Status.ENABLED,
-            confirm="Everything will reach the instances they are on.",
+            confirm="Everything will reach the instances they are on, which may send all but to closed mail ports.",
         ),
     )  # fmt: skip
 

@@ -211,6 +211,8 @@ def addresses_panel(instance: Instance) -> Panel:
     for shared in Address.objects.filter(shares__instance=instance).select_related("pool").order_by("pk"):
         address = addresses([f"{shared.address}/{shared.prefix}"])
         found.append((address, "shared with it", shared.rdns, link(shared.pool)))
+    for range_ in IPv6Range.objects.filter(shares__instance=instance).select_related("pool").order_by("pk"):
+        found.append((link(range_), "shared with it", None, link(range_.pool)))
     return Panel.of("Addresses", ("Address", "Kind", "Reverse name set", "Pool"), found)
 
 

@@ -153,7 +153,7 @@ class JobPage(ReadOnlyPage):
         Verb(
             "cancel", "Cancel", cancel, danger=True, offered=lambda job: job.state == "active",
             confirm="It stops before its next step and undoes what it did, as after a failure. "
-            "A cancelled provisioning takes the instance away.",
+            "A cancelled provisioning takes the instance away, and a deletion goes on.",
         ),
     )  # fmt: skip
 

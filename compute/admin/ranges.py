@@ -10,7 +10,7 @@ from django.http import HttpRequest
 from django.utils.safestring import SafeString
 
 from accounts.admin.panels import staff
-from compute.models import AddressShare, IPv6Range
+from compute.models import AddressShare, IPv6Range, RangeShare
 from compute.services.networking import ranges
 from config.admin.display import NOTHING, link
 from config.admin.pages import Page, ReadOnlyPage, is_number
@@ -109,6 +109,30 @@ class AddressSharePage(ReadOnlyPage):
     @admin.display(description="Held by")
     def holder(self, share: AddressShare) -> SafeString:
         return link(share.address.instance)
+
+
+@admin.register(RangeShare)
+class RangeSharePage(ReadOnlyPage):
+    """Which instances may take over which IPv6 ranges."""
+
+    list_display = ("range", "holder", "instance")
+    list_select_related = ("range__instance", "instance")
+    link_filters = ("instance__id__exact",)
+    search_fields = ("=instance_id",)
+    search_help_text = "The first address of the range, or the id of an instance that shares it."
+    ordering = ("-id",)
+    sortable_by = ()
+    fields = ("range", "holder", "instance")
+
+    def get_queryset(self, request: HttpRequest) -> QuerySet[RangeShare]:
+        return super().get_queryset(request).select_related("range__instance", "instance")
+
+    def matches(self, term: str) -> Q:
+        return super().matches(term) if is_number(term) else found(term, "range__range")
+
+    @admin.display(description="Routed to")
+    def holder(self, share: RangeShare) -> SafeString:
+        return link(share.range.instance) if share.range.instance else NOTHING
 
 
 def found(term: str, column: str) -> Q:

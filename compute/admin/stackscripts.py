@@ -11,6 +11,9 @@ from compute.models import StackScript
 from compute.refs import script_ref
 from config.admin.pages import Page
 
+CHANGED = {True: "The platform's staff made the script public.", False: "The platform's staff made it private."}
+"""What the account is told, by whether the script is public from now on."""
+
 
 @admin.register(StackScript)
 class StackScriptPage(Page):
@@ -42,6 +45,8 @@ class StackScriptPage(Page):
         """Save the changed fields, and record an event for the account when the script turns public or private."""
         with transaction.atomic():
             obj.save(update_fields=[*form.changed_data, "updated"])
-            if "is_public" in form.changed_data:
+            # a script of the platform's own is nobody's to be told of
+            if "is_public" in form.changed_data and obj.account_id is not None:
                 action = "stackscript_publicize" if obj.is_public else "stackscript_update"
-                record_event(Actor.platform(obj.account_id), action, script_ref(obj))
+                platform, message = Actor.platform(obj.account_id), CHANGED[obj.is_public]
+                record_event(platform, action, script_ref(obj), message=message)

@@ -20,18 +20,18 @@ from compute.api.addresses import (
     route_target,
 )
 from compute.models import Address, IPv6Range
-from compute.services.common.locks import named_instances
+from compute.services.common.locks import named_instance
 from compute.services.networking import assign, ranges, reassign
 from config.api.access import READ_ONLY, READ_WRITE, Scope
 from config.api.paths import PathParameters
 from config.api.responses import JSONResponse
 from config.api.views import ResourceViewSet
-from config.errors import Invalid, Missing
+from config.errors import Missing
 
 READ = "ips:read_only"
 WRITE = "ips:read_write"
-ON_COMPUTES = (WRITE, "computes:read_write")
-"""The scopes of what changes instances as well."""
+ON_COMPUTES = Scope((WRITE,), also=("computes:read_write",))
+"""What changes instances as well needs no scope for these, though the contract's document names it."""
 
 
 class AddressViewSet(ResourceViewSet[Actor, Address]):
@@ -52,16 +52,20 @@ class AddressViewSet(ResourceViewSet[Actor, Address]):
         return Address.objects.visible_to(actor)
 
     def add(self, request: Request) -> JSONResponse:
-        """Add an IPv4 address to an instance, as `POST /compute/instances/{id}/ips` does."""
-        given = self.validated()
-        pk = given["compute_id"]
-        instance = named_instances(self.actor, [pk], "compute_id").get(pk)
-        if instance is None:
-            raise Invalid("compute_id is not valid", "compute_id")
-        return self.answer(assign.add(self.actor, instance, public=given["public"]))
+        """Add an IPv4 address to an instance, as `POST /compute/instances/{id}/ips` does.
+
+        The guest is told of it when it boots.
+        """
+        given = self.body()
+        pk = given.get("compute_id")
+        instance = None if pk is None else named_instance(self.actor, pk, "compute_id", given.problems)
+        return self.answer(assign.add(self.actor, instance, given.get("public"), given.problems))
 
     def rename(self, request: Request, id: str) -> JSONResponse:
-        """Set the reverse name of a public IPv4 address, or restore the platform's with null."""
+        """Set the reverse name of a public IPv4 address, or restore the platform's with null.
+
+        The name has to lead to the address already, where the platform can look that up.
+        """
         return self.answer(assign.rename(self.actor, self.get_entity(), self.validated()["rdns"]))
 
 
@@ -82,18 +86,19 @@ class MoveViewSet(ResourceViewSet[Actor, Address]):
 
         Instances may swap theirs. Each keeps at least one public IPv4 address, and has at most one private one.
         """
-        given = self.validated()
-        moves = [reassign.Assignment(each["address"], each["compute_id"]) for each in given["assignments"]]
-        reassign.assign(self.actor, given["region"], moves)
+        given = self.body()
+        wanted = given.get("assignments", ())
+        moves = [reassign.Assignment(each["address"], each["compute_id"]) for each in wanted]
+        reassign.assign(self.actor, given.get("region"), moves, given.problems)
         return JSONResponse()
 
     def share(self, request: Request) -> JSONResponse:
-        """Say which public IPv4 addresses of others an instance may take over (IP failover).
+        """Say which public IPv4 addresses and IPv6 ranges of others an instance may take over (IP failover).
 
         What is not named is shared with it no longer.
         """
-        given = self.validated()
-        reassign.share(self.actor, given["compute_id"], given["ips"])
+        given = self.body()
+        reassign.share(self.actor, given.get("compute_id"), given.get("ips", ()), given.problems)
         return JSONResponse()
 
 
@@ -126,15 +131,18 @@ class IPv6RangeViewSet(ResourceViewSet[Actor, IPv6Range]):
         return found
 
     def retrieve(self, request: Request, **path: Any) -> JSONResponse:
-        """One range, with the instances it is routed to."""
-        return JSONResponse(IPv6RangeDetail.shape().of_instance(self.get_entity()))
+        """One range, with the instance it is routed to and those that it is shared with."""
+        found = ranges.with_shares(self.actor, self.get_entity())
+        return JSONResponse(IPv6RangeDetail.shape().of_instance(found))
 
     def allocate(self, request: Request) -> JSONResponse:
         """Create a range that is routed to an instance.
 
         The instance is named by `compute_id`, or by its SLAAC address as `route_target`.
         """
-        made = ranges.create(self.actor, ranges.RangeSpec(**self.validated()))
+        given = self.body()
+        spec = ranges.RangeSpec(given.get("prefix_length"), given.get("compute_id"), given.get("route_target"))
+        made = ranges.create(self.actor, spec, given.problems)
         target = route_target(made.route_target, made.instance.ipv6 if made.instance else None)
         return JSONResponse({"range": str(made), "route_target": target})
 

@@ -4,13 +4,15 @@ import ipaddress
 from typing import Any
 
 from django.conf import settings
+from django.db.models import BigIntegerField
 from drf_spectacular.utils import extend_schema_field
 from rest_framework.serializers import BooleanField, CharField, ChoiceField, IntegerField, IPAddressField, ListField
 
 from compute.services.common.dns_names import MAX_NAME_LENGTH
 from compute.services.networking.addresses import default_rdns
 from compute.services.networking.ranges import SIZES
-from config.api.fields import Computed, Constant
+from config.api.fields import Computed
+from config.api.meanings import Meanings
 from config.api.serializers import Resource
 
 
@@ -43,99 +45,177 @@ def route_target(stored: str | None, slaac: str | None) -> str | None:
 class AddressResource(Resource):
     """An address of an instance. SLAAC and link-local addresses are shown like the others."""
 
-    address = IPAddressField(read_only=True)
-    gateway = Computed(CharField(allow_null=True), gateway, "address", "public", "gateway")
-    subnet_mask = Computed(CharField(), subnet_mask, "address", "prefix")
-    prefix = IntegerField(read_only=True, help_text="Bits of the mask.")
-    type = Computed(ChoiceField(["ipv4", "ipv6", "ipv6/pool", "ipv6/range"]), kind, "address")
-    public = BooleanField(read_only=True)
-    rdns = Computed(CharField(allow_null=True), reverse_name, "address", "public", "rdns")
-    compute_id = IntegerField(source="instance_id", read_only=True)
+    address = IPAddressField(read_only=True, help_text="The IP address.")
+    gateway = Computed(
+        CharField(allow_null=True),
+        gateway,
+        "address",
+        "public",
+        "gateway",
+        help_text="The gateway that it is reached by; null for private addresses.",
+    )
+    subnet_mask = Computed(CharField(), subnet_mask, "address", "prefix", help_text="The mask of its network.")
+    prefix = IntegerField(read_only=True, help_text="Length of the network's prefix, in bits.")
+    type = Computed(
+        ChoiceField(["ipv4", "ipv6", "ipv6/pool", "ipv6/range"]),
+        kind,
+        "address",
+        help_text=Meanings(
+            "What kind of address it is.",
+            {
+                "ipv4": "An IPv4 address.",
+                "ipv6": "An IPv6 address, SLAAC or link-local.",
+                "ipv6/pool": "Not shown by this platform.",
+                "ipv6/range": "Not shown by this platform.",
+            },
+        ),
+    )
+    public = BooleanField(read_only=True, help_text="Whether it is reached from the internet.")
+    rdns = Computed(
+        CharField(allow_null=True),
+        reverse_name,
+        "address",
+        "public",
+        "rdns",
+        help_text="The name that a reverse look-up gives; null for private addresses.",
+    )
+    compute_id = IntegerField(source="instance_id", read_only=True, help_text="The instance that has it.")
     region = CharField(source="region_id", read_only=True)
 
     class Meta:
-        filterable = ("region",)
+        filterable = ("address", "compute_id", "region")
 
 
 class IPv6RangeResource(Resource):
     """A network of IPv6 addresses, and the address that it is routed to."""
 
-    range = CharField(read_only=True, help_text="Its first address.")
+    range = IPAddressField(read_only=True, help_text="The first address of the range.")
     prefix = IntegerField(read_only=True)
     region = CharField(source="region_id", read_only=True)
-    route_target = Computed(CharField(allow_null=True), route_target, "route_target", "instance__ipv6")
+    route_target = Computed(
+        CharField(allow_null=True),
+        route_target,
+        "route_target",
+        "instance__ipv6",
+        help_text="The address that it is routed to; null where it leads nowhere.",
+    )
+
+    class Meta:
+        filterable = ("range", "region")
 
 
 class IPv6PoolResource(IPv6RangeResource):
     """A /116 of IPv6 addresses, which staff give out."""
 
-    class Meta:
-        filterable = ("region",)
-
 
 class IPv6RangeDetail(Resource):
-    """A range with the instances it is routed to."""
+    """A range with the instance it is routed to, and those that it is shared with."""
 
-    range = CharField(read_only=True)
-    prefix = IntegerField(read_only=True)
-    region = CharField(source="region_id", read_only=True)
-    is_bgp = Constant(BooleanField(), False)
-    computes = Computed(
-        ListField(child=IntegerField()), lambda pk: [] if pk is None else [pk], "instance_id"
-    )  # fmt: skip
+    range = CharField(source="range.range", read_only=True, help_text="The first address of the range.")
+    prefix = IntegerField(source="range.prefix", read_only=True)
+    region = CharField(source="range.region_id", read_only=True)
+    is_bgp = Computed(BooleanField(), bool, "shared_with", help_text="Whether it is shared.")
+    computes = ListField(
+        child=IntegerField(),
+        read_only=True,
+        help_text="The instance that it is routed to, and those that it is shared with.",
+    )
 
 
 class IPv4Networking(Resource):
-    public = AddressResource(many=True, read_only=True)
-    private = AddressResource(many=True, read_only=True)
-    shared = AddressResource(many=True, read_only=True)
-    reserved = AddressResource(many=True, read_only=True)
+    """The IPv4 addresses of an instance."""
+
+    public = AddressResource(many=True, read_only=True, help_text="Addresses that are reached from the internet.")
+    private = AddressResource(many=True, read_only=True, help_text="Addresses within the region.")
+    shared = AddressResource(
+        many=True, read_only=True, help_text="Addresses of other instances that it may take over."
+    )
+    reserved = AddressResource(many=True, read_only=True, help_text="Addresses that are kept for it; always empty.")
 
 
 class IPv6Networking(Resource):
-    slaac = AddressResource(read_only=True, allow_null=True)
-    link_local = AddressResource(read_only=True)
-    global_ = IPv6PoolResource(many=True, read_only=True)
+    """The IPv6 addresses of an instance."""
+
+    slaac = AddressResource(
+        read_only=True, allow_null=True, help_text="Its address in the region's network; null without."
+    )
+    link_local = AddressResource(read_only=True, help_text="Its address on its own link.")
+    global_ = IPv6PoolResource(many=True, read_only=True, help_text="Ranges and pools that are routed to it.")
 
 
 class NetworkingResource(Resource):
     """All addresses of an instance: `shared` are others' that it may take over."""
 
-    ipv4 = IPv4Networking(read_only=True)
-    ipv6 = IPv6Networking(read_only=True)
+    ipv4 = IPv4Networking(read_only=True, help_text="Its IPv4 addresses.")
+    ipv6 = IPv6Networking(read_only=True, help_text="Its IPv6 addresses and ranges.")
 
 
 # --- requests -----------------------------------------------------------------------------------------------
 
 
+def number(**kwargs: Any) -> IntegerField:
+    """The id of a compute. Whether there is one is for the service to say."""
+    return IntegerField(max_value=BigIntegerField.MAX_BIGINT, **kwargs)
+
+
 class AddressRequest(Resource):
-    type = ChoiceField(["ipv4"])
-    public = BooleanField()
+    """The body of a new address."""
+
+    type = ChoiceField(
+        ["ipv4"],
+        help_text=Meanings(
+            "What kind of address is wanted.",
+            {
+                "ipv4": "An IPv4 address.",
+            },
+        ),
+    )
+    public = BooleanField(
+        help_text="Whether it is to be reached from the internet. An instance has one private address at most."
+    )
 
 
 class AddressAllocation(AddressRequest):
-    compute_id = IntegerField(min_value=1)
+    """The body of a new address for an instance."""
+
+    compute_id = number(help_text="The instance that is to have it.")
 
 
 class RdnsRequest(Resource):
-    rdns = CharField(allow_null=True, max_length=MAX_NAME_LENGTH, help_text="Null restores the platform's.")
+    """The body of another reverse name."""
+
+    rdns = CharField(
+        allow_null=True,
+        max_length=MAX_NAME_LENGTH,
+        help_text="The name that a reverse look-up is to give, which has to lead to the address. Null "
+        "restores the platform's own.",
+    )
 
 
 class AssignmentRequest(Resource):
+    """One address, and the instance that is to have it."""
+
     address = CharField(
         max_length=64, help_text="An IPv4 address, or an IPv6 range with or without its prefix length."
     )
-    compute_id = IntegerField(min_value=1)
+    compute_id = number(help_text="The instance that is to have it.")
 
 
 class AssignRequest(Resource):
-    region = CharField()
-    assignments = AssignmentRequest(many=True)
+    """The body of an assignment of addresses."""
+
+    region = CharField(help_text="The region that addresses and instances are in.")
+    assignments = AssignmentRequest(many=True, help_text="Which instance is to have which address.")
 
 
 class ShareRequest(Resource):
-    compute_id = IntegerField(min_value=1)
-    ips = ListField(child=CharField(max_length=64), help_text="All that the compute is to share from then on.")
+    """The body of a sharing of addresses."""
+
+    compute_id = number(help_text="The instance that may take them over.")
+    ips = ListField(
+        child=CharField(max_length=64),
+        help_text="All that it is to share from then on: public IPv4 addresses and IPv6 ranges of other instances.",
+    )
 
 
 @extend_schema_field({"type": "integer", "enum": list(SIZES)})
@@ -150,13 +230,25 @@ class SizeField(IntegerField):
 
 
 class IPv6RangeRequest(Resource):
-    prefix_length = SizeField()
-    compute_id = IntegerField(min_value=1, required=False)
-    route_target = CharField(max_length=64, required=False, help_text="The SLAAC address of a compute.")
+    """The body of a new range."""
+
+    prefix_length = SizeField(
+        help_text=Meanings(
+            "How large the range is: the length of its prefix, in bits.",
+            {
+                "56": "256 networks of 64 bits.",
+                "64": "One network.",
+            },
+        )
+    )
+    compute_id = number(required=False, help_text="The instance that it is routed to; this or `route_target`.")
+    route_target = CharField(
+        max_length=64, required=False, help_text="The SLAAC address of the instance that it is routed to."
+    )
 
 
 class IPv6RangeMade(Resource):
     """The new range, with its prefix length."""
 
-    range = CharField(read_only=True)
-    route_target = CharField(read_only=True)
+    range = CharField(read_only=True, help_text="The new range, with its prefix length.")
+    route_target = CharField(read_only=True, help_text="The address that it is routed to.")

@@ -9,11 +9,13 @@ from rest_framework.serializers import BooleanField, CharField, ChoiceField, Dat
 from accounts.actors import Actor
 from compute.api.instances import READ, WRITE
 from compute.api.nested import its_instance
+from compute.api.resources import FILESYSTEMS_MEAN
 from compute.models import Backup, Disk, Instance
 from compute.services.backups import backups
 from compute.services.backups.restores import restore
 from config.api.access import READ_ONLY, READ_WRITE
 from config.api.fields import Computed
+from config.api.meanings import Meanings
 from config.api.paths import PathParameters
 from config.api.responses import JSONResponse
 from config.api.serializers import Resource
@@ -33,37 +35,78 @@ def disks_shown(disks: list[dict[str, Any]]) -> list[dict[str, Any]]:
 class BackupDisk(Resource):
     """A disk as it was when the backup was taken; `size` in MB."""
 
-    label = CharField()
-    size = IntegerField()
-    filesystem = ChoiceField(Disk.Filesystem.choices)
+    label = CharField(help_text="The disk's label.")
+    size = IntegerField(help_text="MB.")
+    filesystem = ChoiceField(Disk.Filesystem.choices, help_text=Meanings("What it holds.", FILESYSTEMS_MEAN))
 
 
 class BackupResource(Resource):
     """What the disks and profiles of an instance were at one time."""
 
     id = IntegerField(read_only=True)
-    type = ChoiceField(Backup.Type.choices, read_only=True)
-    status = ChoiceField(Backup.Status.choices, read_only=True)
-    available = Computed(BooleanField(), is_available, "status")
-    label = CharField(read_only=True, allow_null=True)
+    type = ChoiceField(
+        Backup.Type.choices,
+        read_only=True,
+        help_text=Meanings(
+            "How it came about.",
+            {
+                "automatic": "By the schedule.",
+                "snapshot": "By `POST …/backups`.",
+            },
+        ),
+    )
+    status = ChoiceField(
+        Backup.Status.choices,
+        read_only=True,
+        help_text=Meanings(
+            "How far it is.",
+            {
+                "paused": "Not shown by this platform.",
+                "pending": "It waits for its turn.",
+                "running": "It is being taken.",
+                "needsPostProcessing": "Its content is there and is being put away.",
+                "successful": "It is complete.",
+                "failed": "It could not be taken.",
+                "userAborted": "It was given up before it was complete.",
+            },
+        ),
+    )
+    available = Computed(BooleanField(), is_available, "status", help_text="Whether it can be restored.")
+    label = CharField(read_only=True, allow_null=True, help_text="A snapshot's name; null of automatic ones.")
     region = CharField(source="region_id", read_only=True)
-    configs = ListField(child=CharField(), read_only=True)
-    disks = Computed(BackupDisk(many=True), disks_shown, "disks")
-    created = DateTimeField(read_only=True)
+    configs = ListField(
+        child=CharField(), read_only=True, help_text="The labels of the configuration profiles in it."
+    )
+    disks = Computed(BackupDisk(many=True), disks_shown, "disks", help_text="The disks in it.")
+    created = DateTimeField(read_only=True, help_text="When it was begun, in UTC.")
     updated = DateTimeField(read_only=True)
-    finished = DateTimeField(read_only=True, allow_null=True)
+    finished = DateTimeField(
+        read_only=True, allow_null=True, help_text="When it was complete, in UTC; null before."
+    )
 
 
 class Snapshots(Resource):
-    current = BackupResource(read_only=True, allow_null=True)
-    in_progress = BackupResource(read_only=True, allow_null=True)
+    """The snapshots of an instance."""
+
+    current = BackupResource(
+        read_only=True, allow_null=True, help_text="The snapshot that is complete; null without."
+    )
+    in_progress = BackupResource(
+        read_only=True,
+        allow_null=True,
+        help_text="The one that is being taken, which will replace it; null without.",
+    )
 
 
 class BackupListing(Resource):
     """The automatic backups, and the snapshot that is there and that is being made."""
 
-    automatic = BackupResource(many=True, read_only=True)
-    snapshot = Snapshots(read_only=True)
+    automatic = BackupResource(
+        many=True,
+        read_only=True,
+        help_text="Those by the schedule, oldest first: the last daily, weekly and biweekly ones.",
+    )
+    snapshot = Snapshots(read_only=True, help_text="Those that users asked for.")
 
 
 def shown(backup: Backup | None) -> dict[str, Any] | None:
@@ -73,14 +116,20 @@ def shown(backup: Backup | None) -> dict[str, Any] | None:
 class SnapshotRequest(Resource):
     """The body of a snapshot."""
 
-    label = CharField(min_length=1, max_length=255)
+    label = CharField(min_length=1, max_length=255, help_text="A name for it; up to 255 characters.")
 
 
 class RestoreRequest(Resource):
     """The body of a restore. `compute_id` is where to; with `overwrite`, all that is there is deleted first."""
 
-    compute_id = IntegerField()
-    overwrite = BooleanField(default=False)
+    compute_id = IntegerField(
+        help_text="The instance to restore to, in the same region; the backup's own or another."
+    )
+    overwrite = BooleanField(
+        default=False,
+        help_text="Whether all disks and profiles there are deleted first. By default false: then it "
+        "needs room beside them.",
+    )
 
 
 class BackupListViewSet(ResourceViewSet[Actor, Instance]):
@@ -89,6 +138,7 @@ class BackupListViewSet(ResourceViewSet[Actor, Instance]):
     resource = BackupListing
     requests = {"snapshot": SnapshotRequest}
     responses = {"show": BackupListing, "snapshot": BackupResource}
+    operations = {"show": "list"}
     scopes = {"show": READ, "snapshot": WRITE, "enable": WRITE, "cancel": WRITE}
     grants = {"show": READ_ONLY, "snapshot": READ_WRITE, "enable": READ_WRITE, "cancel": READ_WRITE}
     parent = staticmethod(its_instance)
@@ -98,7 +148,10 @@ class BackupListViewSet(ResourceViewSet[Actor, Instance]):
         return its_instance(actor, path)
 
     def show(self, request: Request, compute_id: int) -> JSONResponse:
-        """The automatic backups of the instance, its snapshot, and the snapshot that is being made."""
+        """The automatic backups of the instance, its snapshot, and the snapshot that is being made.
+
+        All are in one answer, without pages.
+        """
         found = backups.listing(self.get_parent())
         return JSONResponse(
             {
@@ -112,8 +165,8 @@ class BackupListViewSet(ResourceViewSet[Actor, Instance]):
 
         Backups have to be enabled, and the instance keeps its status. Nothing else can be done with it meanwhile.
         """
-        made = backups.snapshot(self.actor, self.get_parent(), self.validated()["label"])
-        return JSONResponse(shown(made))
+        instance, given = self.get_parent(), self.body()
+        return JSONResponse(shown(backups.snapshot(self.actor, instance, given.get("label"), given.problems)))
 
     def enable(self, request: Request, compute_id: int) -> JSONResponse:
         """Let the instance be backed up each day, and have snapshots. The platform completes its schedule soon."""
@@ -148,6 +201,7 @@ class BackupViewSet(ResourceViewSet[Actor, Backup]):
 
         The instance shows `restoring`; follow its event `backups_restore`.
         """
-        given: dict[str, Any] = self.validated()
-        restore(self.actor, self.get_entity(), **given)
+        backup, given = self.get_entity(), self.body()
+        overwrite = given.get("overwrite", False)
+        restore(self.actor, backup, given.get("compute_id"), overwrite, given.problems)
         return JSONResponse()

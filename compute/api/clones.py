@@ -1,7 +1,5 @@
 """Cloning an instance."""
 
-from typing import Any
-
 from django.db.models import QuerySet
 from rest_framework.request import Request
 from rest_framework.serializers import BooleanField, CharField, IntegerField, ListField
@@ -20,14 +18,24 @@ from config.api.views import ResourceViewSet
 class CloneRequest(Resource):
     """The body of a clone. Without `compute_id` it makes a new instance, by default like the source."""
 
-    region = CharField(required=False)
-    type = CharField(required=False)
-    compute_id = IntegerField(required=False)
-    label = LabelField(required=False)
-    group = CharField(max_length=50, allow_blank=True, required=False)
-    backups_enabled = BooleanField(required=False)
-    disks = ListField(child=IntegerField(), required=False)
-    configs = ListField(child=IntegerField(), required=False)
+    region = CharField(required=False, help_text="The region of the new instance; by default the source's.")
+    type = CharField(required=False, help_text="The type of the new instance; by default the source's.")
+    compute_id = IntegerField(required=False, help_text="An instance to clone into, in place of a new one.")
+    label = LabelField(required=False, help_text="The new instance's label; by default one that is free.")
+    group = CharField(max_length=50, allow_blank=True, required=False, help_text="The new instance's group.")
+    backups_enabled = BooleanField(
+        required=False,
+        help_text="Whether the new instance has backups. By default false, unless the account's "
+        "setting says otherwise.",
+    )
+    disks = ListField(
+        child=IntegerField(), required=False, help_text="Disks to copy beside those that the profiles name."
+    )
+    configs = ListField(
+        child=IntegerField(),
+        required=False,
+        help_text="Profiles to copy, with the disks they name; by default all but a rescue's.",
+    )
 
 
 class CloneViewSet(ResourceViewSet[Actor, Instance]):
@@ -50,5 +58,5 @@ class CloneViewSet(ResourceViewSet[Actor, Instance]):
         further disks. The instance shows `cloning` and its target `provisioning` until that is done. Five clones of
         an instance may run at once.
         """
-        given: dict[str, Any] = self.validated()
-        return self.answer(clone(self.actor, self.get_entity(), CloneSpec(**given)))
+        source, given = self.get_entity(), self.body()
+        return self.answer(clone(self.actor, source, CloneSpec(**given), given.problems))

@@ -1,6 +1,7 @@
 """Configuration profiles of an instance."""
 
 import re
+from itertools import islice
 from typing import Any
 
 from django.db import models
@@ -17,14 +18,18 @@ from compute.api.resources import LARGEST, InterfacesField
 from compute.models import Config, ConfigDevice, Instance, VolumeDevice
 from compute.services.instances import configs
 from compute.services.instances.configs import ConfigChanges
+from config.api import reasons
 from config.api.access import READ_ONLY, READ_WRITE
 from config.api.fields import Annotated, Constant
+from config.api.meanings import Meanings
 from config.api.paths import PathParameters
 from config.api.responses import JSONResponse
 from config.api.serializers import Resource
 from config.api.views import ResourceViewSet
 from config.db import statements
 
+MOST_NAMED = 100
+"""Slots that there are not, of those that a body fills."""
 ROOT_DEVICE = r"[A-Za-z0-9/_-]+"
 MOST_COMMENTS = 65535
 
@@ -32,35 +37,47 @@ MOST_COMMENTS = 65535
 class Helpers(Resource):
     """What the platform does to the system on the root device before it boots."""
 
-    updatedb_disabled = BooleanField(required=False)
-    distro = BooleanField(required=False)
-    modules_dep = BooleanField(required=False)
-    network = BooleanField(required=False)
-    devtmpfs_automount = BooleanField(required=False)
+    updatedb_disabled = BooleanField(required=False, help_text="Keeps `updatedb` from running each night.")
+    distro = BooleanField(required=False, help_text="Adjusts the system to the platform: console, file systems.")
+    modules_dep = BooleanField(required=False, help_text="Writes the list of modules for the kernel anew.")
+    network = BooleanField(
+        required=False, help_text="Writes the configuration of the network for the instance's addresses."
+    )
+    devtmpfs_automount = BooleanField(required=False, help_text="Mounts `/dev` when the kernel starts.")
 
 
-def number() -> IntegerField:
-    return IntegerField(allow_null=True, required=False, max_value=models.BigIntegerField.MAX_BIGINT)
+def number(help_text: str) -> IntegerField:
+    return IntegerField(
+        allow_null=True, required=False, max_value=models.BigIntegerField.MAX_BIGINT, help_text=help_text
+    )
 
 
 class Device(Resource):
     """A disk or a volume: exactly one of the two."""
 
-    disk_id = number()
-    volume_id = number()
+    disk_id = number("A disk of the instance, or null.")
+    volume_id = number("A volume of the account in the same region, or null.")
 
 
 class Devices(Resource):
-    """What is in which slot; null where nothing is."""
+    """What is in which slot; null where nothing is. There are no other slots that something could be in."""
 
-    sda = Device(allow_null=True, required=False)
-    sdb = Device(allow_null=True, required=False)
-    sdc = Device(allow_null=True, required=False)
-    sdd = Device(allow_null=True, required=False)
-    sde = Device(allow_null=True, required=False)
-    sdf = Device(allow_null=True, required=False)
-    sdg = Device(allow_null=True, required=False)
-    sdh: Device | None = Device(allow_null=True, required=False)
+    sda = Device(allow_null=True, required=False, help_text="What is on `/dev/sda`; null for nothing.")
+    sdb = Device(allow_null=True, required=False, help_text="What is on `/dev/sdb`; null for nothing.")
+    sdc = Device(allow_null=True, required=False, help_text="What is on `/dev/sdc`; null for nothing.")
+    sdd = Device(allow_null=True, required=False, help_text="What is on `/dev/sdd`; null for nothing.")
+    sde = Device(allow_null=True, required=False, help_text="What is on `/dev/sde`; null for nothing.")
+    sdf = Device(allow_null=True, required=False, help_text="What is on `/dev/sdf`; null for nothing.")
+    sdg = Device(allow_null=True, required=False, help_text="What is on `/dev/sdg`; null for nothing.")
+    sdh: Device | None = Device(
+        allow_null=True, required=False, help_text="What is on `/dev/sdh`; null for nothing."
+    )
+
+    def examine(self, data: dict[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
+        values, wrong = super().examine(data)
+        others = (name for name, device in data.items() if device is not None and name not in self.fields)
+        wrong.update((name, [reasons.not_valid(name)]) for name in islice(others, MOST_NAMED))
+        return values, wrong
 
 
 class RootDeviceField(CharField):
@@ -101,7 +118,70 @@ def _all_slots() -> _Merge:
     )
 
 
+class ConfigRequest(Resource):
+    """What is written of a profile. A change replaces `devices` and `interfaces` as a whole, of `helpers` what it
+    names."""
+
+    label = CharField(min_length=1, max_length=48, help_text="A name for it; up to 48 characters.")
+    kernel = CharField(
+        source="kernel_id",
+        required=False,
+        help_text="The kernel that it boots (`GET /compute/kernels`); by default `compute/latest-64bit`.",
+    )
+    comments = CharField(
+        max_length=MOST_COMMENTS,
+        allow_null=True,
+        allow_blank=True,
+        trim_whitespace=False,
+        required=False,
+        help_text="Anything you wish to note; up to 65,535 characters.",
+    )
+    memory_limit = IntegerField(
+        min_value=0,
+        max_value=LARGEST,
+        required=False,
+        help_text="MB that the instance may use, up to its type's memory; 0, the default, is all of it.",
+    )
+    run_level = ChoiceField(
+        Config.RunLevel.choices,
+        required=False,
+        help_text=Meanings(
+            "What the system boots into.",
+            {
+                "default": "As it does by itself.",
+                "single": "Single-user mode.",
+                "binbash": "A root shell, without the system's own start.",
+            },
+        ),
+    )
+    virt_mode = ChoiceField(
+        Config.VirtMode.choices,
+        required=False,
+        help_text=Meanings(
+            "How devices are presented to the system.",
+            {
+                "paravirt": "By drivers made for virtual machines; the default.",
+                "fullvirt": "As a real machine would have them.",
+            },
+        ),
+    )
+    interfaces = InterfacesField(
+        required=False,
+        help_text="Its network interfaces, `eth0` first, three at most. Without any it has the public one.",
+    )
+    helpers = Helpers(
+        required=False,
+        help_text="What the platform prepares before it boots. On a new profile all are on that are not named.",
+    )
+    devices = Devices(help_text="What is on which device. A change replaces all of them.")
+    root_device = RootDeviceField(
+        max_length=64, required=False, help_text="The device that is mounted as root; by default `/dev/sda`."
+    )
+
+
 class ConfigResource(Resource):
+    """A configuration profile: how an instance boots."""
+
     id = IntegerField(read_only=True)
     label = CharField(min_length=1, max_length=48)
     kernel = CharField(source="kernel_id")
@@ -113,36 +193,17 @@ class ConfigResource(Resource):
     helpers = Annotated(Helpers(), F("helpers"))
     devices = Annotated(Devices(), _all_slots())
     root_device = CharField()
-    initrd = Constant(CharField(allow_null=True), None)
+    initrd = Constant(CharField(allow_null=True), None, help_text="Always null: kernels bring theirs along.")
     created = DateTimeField(read_only=True)
     updated = DateTimeField(read_only=True)
 
     class Meta:
-        filterable = ("label",)
-
-
-class ConfigRequest(Resource):
-    """What is written of a profile. A change replaces `devices` and `interfaces` as a whole, of `helpers` what it
-    names."""
-
-    label = CharField(min_length=1, max_length=48)
-    kernel = CharField(source="kernel_id", required=False)
-    comments = CharField(
-        max_length=MOST_COMMENTS, allow_null=True, allow_blank=True, trim_whitespace=False, required=False
-    )
-    memory_limit = IntegerField(
-        min_value=0, max_value=LARGEST, required=False, help_text="MB, at most the type's memory; 0 is all of it."
-    )
-    run_level = ChoiceField(Config.RunLevel.choices, required=False)
-    virt_mode = ChoiceField(Config.VirtMode.choices, required=False)
-    interfaces = InterfacesField(required=False)
-    helpers = Helpers(required=False)
-    devices = Devices()
-    root_device = RootDeviceField(max_length=64, required=False)
+        as_in = (ConfigRequest,)
+        filterable = ("id", "label", "interfaces")
 
 
 def changes_of(given: dict[str, Any]) -> ConfigChanges:
-    """What the service takes, from a validated body."""
+    """What the service takes, from what is good in a body."""
     apart = {name: given.pop(name, None) for name in ("helpers", "devices", "interfaces")}
     return ConfigChanges(given, **apart)
 
@@ -169,12 +230,13 @@ class ConfigViewSet(ResourceViewSet[Actor, Config]):
     def create(self, request: Request, compute_id: int) -> JSONResponse:
         """Add a profile. VLANs that its interfaces name for the first time come into being."""
         instance: Instance = self.get_parent()
-        return self.shown(configs.create(self.actor, instance, changes_of(self.validated())))
+        given = self.body()
+        return self.shown(configs.create(self.actor, instance, changes_of(given), given.problems))
 
     def update(self, request: Request, compute_id: int, id: int) -> JSONResponse:
         """Change a profile: what is given, from the next boot on. `devices` is the whole map of devices."""
-        config = self.get_entity()
-        return self.shown(configs.update(self.actor, config, changes_of(self.validated(partial=True))))
+        config, given = self.get_entity(), self.body(partial=True)
+        return self.shown(configs.update(self.actor, config, changes_of(given), given.problems))
 
     def destroy(self, request: Request, compute_id: int, id: int) -> JSONResponse:
         """Delete a profile. An instance that runs with it runs on. Cannot be undone."""

@@ -1,10 +1,16 @@
 """Domains and their records."""
 
-from typing import Any
-
 from django.db.models import QuerySet
 from rest_framework.request import Request
-from rest_framework.serializers import CharField, ChoiceField, DateTimeField, EmailField, IntegerField, ListField
+from rest_framework.serializers import (
+    CharField,
+    ChoiceField,
+    DateTimeField,
+    EmailField,
+    Field,
+    IntegerField,
+    ListField,
+)
 from rest_framework.serializers import IPAddressField as Address
 
 from accounts.actors import Actor
@@ -12,10 +18,11 @@ from compute.models import Domain, DomainRecord
 from compute.services.domains import domains, records, zone_files, zone_import
 from compute.services.domains.domains import DomainSpec
 from config.api.access import READ_ONLY, READ_WRITE
-from config.api.fields import Constant
+from config.api.fields import CaselessField, Computed
+from config.api.meanings import Meanings
 from config.api.paths import PathParameters
 from config.api.responses import JSONResponse
-from config.api.serializers import Resource
+from config.api.serializers import Body, Resource
 from config.api.views import ResourceViewSet
 
 READ = "domains:read_only"
@@ -35,67 +42,214 @@ class DomainResource(Resource):
     """A zone. Seconds are rounded up to those that zones may have; 0 is the platform's default."""
 
     id = IntegerField(read_only=True)
-    type = ChoiceField(Domain.Type.choices)
-    domain = CharField(source="label", min_length=1, max_length=255)
-    status = ChoiceField(Domain.Status.choices, required=False)
-    group = CharField(min_length=1, max_length=50, required=False, allow_blank=True)
-    description = CharField(min_length=1, max_length=255, required=False, allow_blank=True)
-    soa_email = EmailField(required=False, max_length=254, allow_blank=True, help_text="Required of a master.")
-    master_ips = addresses("Whom a slave asks for the zone. Required of a slave.")
-    axfr_ips = addresses("Who may transfer the zone.")
-    retry_sec = times("Between the tries of a secondary server that could not reach the primary.")
-    refresh_sec = times("After which a secondary server asks whether the zone has changed.")
-    expire_sec = times("After which a secondary server that cannot ask answers no more.")
-    ttl_sec = times("For how long answers may be kept.")
+    type = ChoiceField(
+        Domain.Type.choices,
+        help_text=Meanings(
+            "Who keeps the records.",
+            {
+                "master": "This platform.",
+                "slave": "The servers in `master_ips`, which are asked for them.",
+            },
+        ),
+    )
+    domain: Field = Computed(
+        CaselessField(),
+        lambda label, spelling: spelling or label,
+        "label",
+        "spelling",
+        help_text="The zone's name, without a dot at its end, as it was written.",
+    )
+    status = ChoiceField(
+        Domain.Status.choices,
+        required=False,
+        help_text=Meanings(
+            "Whether name servers answer for it.",
+            {
+                "disabled": "They do not.",
+                "active": "They do; the default.",
+            },
+        ),
+    )
+    group = CharField(
+        min_length=1,
+        max_length=50,
+        required=False,
+        allow_blank=True,
+        help_text="A word to sort domains by; up to 50 characters.",
+    )
+    description = CharField(
+        min_length=1,
+        max_length=255,
+        required=False,
+        allow_blank=True,
+        help_text="What it is for; up to 255 characters.",
+    )
+    soa_email = EmailField(
+        required=False,
+        max_length=254,
+        allow_blank=True,
+        help_text="The mail address of whoever looks after the zone. Required of a master.",
+    )
+    master_ips = addresses(
+        "The servers that a slave is asked from; at most 1000 characters together. Required of a slave."
+    )
+    axfr_ips = addresses(
+        "The addresses that may transfer the zone; at most 1000 characters together. By default none."
+    )
+    retry_sec = times(
+        "Seconds between the tries of a secondary server that could not reach the primary; "
+        "0, the default, is 14400."
+    )
+    refresh_sec = times(
+        "Seconds after which a secondary server asks whether the zone has changed; 0, the default, is 14400."
+    )
+    expire_sec = times(
+        "Seconds after which a secondary server that cannot ask answers no more; 0, the default, is 1209600."
+    )
+    ttl_sec = times("Seconds for which answers may be kept; 0, the default, is 86400.")
     tags = ListField(child=CharField(), required=False)
     created = DateTimeField(read_only=True)
     updated = DateTimeField(read_only=True)
-    errors = Constant(CharField(), "")
+    errors = CharField(read_only=True, help_text="Why something is not done that was asked for; else empty.")
 
     class Meta:
-        filterable = ("domain", "group", "tags")
+        filterable = ("id", "domain", "group", "tags")
+
+
+class DomainRequest(DomainResource):
+    """The body of a domain."""
+
+    domain = CharField(
+        source="label",
+        min_length=1,
+        max_length=255,
+        help_text="The zone's name. Each is there once on the whole platform, in whatever case it is written.",
+    )
 
 
 class DomainCloneRequest(Resource):
+    """The body of a clone."""
+
     domain = CharField(min_length=1, max_length=255, help_text="The name of the new domain.")
 
 
 class DomainImportRequest(Resource):
-    domain = CharField(min_length=1, max_length=255)
-    remote_nameserver = CharField(max_length=260, help_text="A name or an address, with :port where it is not 53.")
+    """The body of an import."""
+
+    domain = CharField(min_length=1, max_length=255, help_text="The zone's name.")
+    remote_nameserver = CharField(
+        max_length=260,
+        help_text="The server to ask for the zone: a name or an address, with `:port` where that is not 53.",
+    )
 
 
 class ZoneFile(Resource):
-    zone_file = ListField(child=CharField(), read_only=True, help_text="Its lines.")
+    """A zone as name servers have it."""
+
+    zone_file = ListField(
+        child=CharField(), read_only=True, help_text="The lines of the zone, in the format of BIND."
+    )
 
 
 class RecordResource(Resource):
     """A record. A target is written in full: a name in it is never below the domain unless it says so."""
 
     id = IntegerField(read_only=True)
-    type = ChoiceField(DomainRecord.Type.choices)
-    name = CharField(min_length=1, max_length=100, required=False, allow_blank=True)
+    type = ChoiceField(
+        DomainRecord.Type.choices,
+        help_text=Meanings(
+            "What the record says; cannot be changed.",
+            {
+                "A": "The IPv4 address of a name.",
+                "AAAA": "The IPv6 address of a name.",
+                "NS": "The name server of a name.",
+                "MX": "The mail server of a name.",
+                "CNAME": "Another name for a name.",
+                "TXT": "A text.",
+                "SRV": "Where a service is.",
+                "PTR": "The name of an address.",
+                "CAA": "Who may issue certificates.",
+            },
+        ),
+    )
+    name = CharField(
+        min_length=1,
+        max_length=100,
+        required=False,
+        allow_blank=True,
+        help_text="The name it is about, in full or below the domain; empty is the domain itself.",
+    )
     # the spaces around a text are part of it; around other targets, the service takes them off
-    target = CharField(required=False, allow_blank=True, max_length=4096, trim_whitespace=False)
-    priority = IntegerField(min_value=0, max_value=255, required=False)
-    weight = IntegerField(min_value=0, max_value=65535, required=False)
-    port = IntegerField(min_value=0, max_value=65535, required=False)
-    service = CharField(required=False, allow_null=True, max_length=64)
-    protocol = CharField(required=False, allow_null=True, max_length=64)
-    ttl_sec = times("For how long answers may be kept; 0 is as the domain has it.")
-    tag = ChoiceField(DomainRecord.Tag.choices, required=False, allow_null=True)
+    target = CharField(
+        required=False,
+        allow_blank=True,
+        max_length=4096,
+        trim_whitespace=False,
+        help_text="What the name leads to, in full; up to 4096 characters.",
+    )
+    priority = IntegerField(
+        min_value=0,
+        max_value=255,
+        required=False,
+        help_text="Which is asked first: the smallest. Of MX and SRV, 0 to 255.",
+    )
+    weight = IntegerField(
+        min_value=0,
+        max_value=65535,
+        required=False,
+        help_text="The share among SRV records of the same priority, 0 to 65535.",
+    )
+    port = IntegerField(
+        min_value=0, max_value=65535, required=False, help_text="The port of an SRV record, 0 to 65535."
+    )
+    service = CharField(
+        required=False,
+        allow_null=True,
+        max_length=64,
+        help_text="The service of an SRV record, such as `sip`; null of others.",
+    )
+    protocol = CharField(
+        required=False,
+        allow_null=True,
+        max_length=64,
+        help_text="The protocol of an SRV record, such as `tcp`; null of others. Without it the zone "
+        "serves `_tcp`.",
+    )
+    ttl_sec = times("Seconds for which answers may be kept; 0, the default, is as the domain has it.")
+    tag = ChoiceField(
+        DomainRecord.Tag.choices,
+        required=False,
+        allow_null=True,
+        help_text=Meanings(
+            "What a CAA record is about; null of others.",
+            {
+                "issue": "Who may issue certificates.",
+                "issuewild": "Who may issue certificates for all names below.",
+                "iodef": "Where to report misuse to.",
+                "null": "It is no CAA record.",
+            },
+        ),
+    )
     created = DateTimeField(read_only=True)
     updated = DateTimeField(read_only=True)
 
     class Meta:
-        filterable = ("type", "name", "target", "tag")
+        filterable = ("id", "type", "name", "target", "tag")
+
+
+def spec_of(given: Body) -> DomainSpec:
+    """What the service takes, from a body."""
+    return DomainSpec(tags=given.pop("tags", None), values=dict(given))
 
 
 class DomainViewSet(ResourceViewSet[Actor, Domain]):
     """Domains that the platform's name servers answer for."""
 
     resource = DomainResource
-    requests = {"clone": DomainCloneRequest, "import_zone": DomainImportRequest}
+    requests = {
+        "create": DomainRequest, "update": DomainRequest, "clone": DomainCloneRequest,
+        "import_zone": DomainImportRequest,
+    }  # fmt: skip
     responses = {"clone": DomainResource, "import_zone": DomainResource, "zone_file": ZoneFile}
     scopes = {
         "list": READ, "retrieve": READ, "create": WRITE, "update": WRITE, "destroy": WRITE, "clone": WRITE,
@@ -111,34 +265,51 @@ class DomainViewSet(ResourceViewSet[Actor, Domain]):
     def objects(actor: Actor, path: PathParameters) -> QuerySet[Domain]:
         return Domain.objects.visible_to(actor)
 
-    def spec(self, partial: bool = False) -> DomainSpec:
-        values: dict[str, Any] = self.validated(partial)
-        return DomainSpec(tags=values.pop("tags", None), values=values)
-
     def create(self, request: Request) -> JSONResponse:
-        """Add a domain: a master, whose records are kept here, or a slave, whose masters are asked for them."""
-        return self.answer(domains.create(self.actor, self.spec()))
+        """Add a domain: a master, whose records are kept here, or a slave, whose masters are asked for them.
+
+        Its name is unique on the whole platform.
+        """
+        given = self.body()
+        return self.answer(domains.create(self.actor, spec_of(given), given.problems))
 
     def update(self, request: Request, id: int) -> JSONResponse:
-        """Change what is given of a domain."""
-        return self.answer(domains.update(self.actor, self.get_entity(), self.spec(partial=True)))
+        """Change what is given of a domain.
+
+        What is not named stays.
+        """
+        domain, given = self.get_entity(), self.body(partial=True)
+        return self.answer(domains.update(self.actor, domain, spec_of(given), given.problems))
 
     def destroy(self, request: Request, id: int) -> JSONResponse:
-        """Delete a domain with its records."""
+        """Delete a domain with its records.
+
+        Name servers stop answering for it. Cannot be undone.
+        """
         domains.delete(self.actor, self.get_entity())
         return JSONResponse()
 
     def clone(self, request: Request, id: int) -> JSONResponse:
-        """Add a domain with all that another one has."""
+        """Add a domain with all that another one has.
+
+        Records, lists and times are copied; the name is new.
+        """
         return self.answer(domains.clone(self.actor, self.get_entity(), self.validated()["domain"]))
 
     def import_zone(self, request: Request) -> JSONResponse:
-        """Add a domain with the records that another name server transfers (AXFR)."""
-        given = self.validated()
-        return self.answer(zone_import.import_zone(self.actor, given["domain"], given["remote_nameserver"]))
+        """Add a domain with the records that another name server transfers (AXFR).
+
+        Records that cannot be written here are left out; the event says how many. The server has ten seconds.
+        """
+        given = self.body()
+        source = zone_import.Source(given.get("domain"), given.get("remote_nameserver"))
+        return self.answer(zone_import.import_zone(self.actor, source, given.problems))
 
     def zone_file(self, request: Request, id: int) -> JSONResponse:
-        """The zone as name servers have it, line by line."""
+        """The zone as name servers have it, line by line.
+
+        All lines are in one answer, without pages.
+        """
         return JSONResponse({"zone_file": zone_files.lines(self.get_entity())})
 
 
@@ -160,14 +331,25 @@ class RecordViewSet(ResourceViewSet[Actor, DomainRecord]):
         return Domain.objects.visible_to(actor).filter(pk=path["domain_id"])
 
     def create(self, request: Request, domain_id: int) -> JSONResponse:
-        """Add a record."""
-        return self.answer(records.create(self.actor, self.get_parent(), self.validated()))
+        """Add a record.
+
+        Which fields it needs follows from its type. Name servers have it within seconds.
+        """
+        domain, given = self.get_parent(), self.body()
+        return self.answer(records.create(self.actor, domain, given, given.problems))
 
     def update(self, request: Request, domain_id: int, id: int) -> JSONResponse:
-        """Change what is given of a record, but its type."""
-        return self.answer(records.update(self.actor, self.get_entity(), self.validated(partial=True)))
+        """Change what is given of a record, but its type.
+
+        Name servers have it within seconds.
+        """
+        record, given = self.get_entity(), self.body(partial=True)
+        return self.answer(records.update(self.actor, record, given, given.problems))
 
     def destroy(self, request: Request, domain_id: int, id: int) -> JSONResponse:
-        """Delete a record."""
+        """Delete a record.
+
+        Name servers drop it within seconds; others may keep it as long as its TTL says.
+        """
         records.delete(self.actor, self.get_entity())
         return JSONResponse()

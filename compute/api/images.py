@@ -11,6 +11,7 @@ from accounts.actors import Actor
 from compute.models import Image
 from compute.services.images import images, uploads
 from config.api.access import ANYONE, READ_ONLY, READ_WRITE, Scope, holds
+from config.api.meanings import Meanings
 from config.api.paths import PathParameters
 from config.api.responses import JSONResponse
 from config.api.serializers import Resource
@@ -24,20 +25,62 @@ STATUSES = [status for status in Image.Status if status != Image.Status.DELETING
 
 
 class ImageResource(Resource):
-    id = CharField(read_only=True)
-    label = CharField(max_length=50, required=False)
-    description = CharField(allow_null=True, min_length=1, max_length=65000, required=False)
-    vendor = CharField(read_only=True, allow_null=True)
-    size = IntegerField(read_only=True, help_text="MB.")
-    type = ChoiceField(Image.Type.choices, read_only=True)
-    status = ChoiceField(STATUSES, read_only=True)
-    is_public = BooleanField(read_only=True)
-    deprecated = BooleanField(read_only=True)
+    """A template of disks."""
+
+    id = CharField(
+        read_only=True,
+        help_text="Its name in requests: `compute/…` of the platform's, `private/` and a number of the account's.",
+    )
+    label = CharField(max_length=50, required=False, help_text="A name for it; up to 50 characters.")
+    description = CharField(
+        allow_null=True,
+        min_length=1,
+        max_length=65000,
+        required=False,
+        help_text="What it is; null or up to 65,000 characters.",
+    )
+    vendor = CharField(read_only=True, allow_null=True, help_text="Whose system it is; null of the account's own.")
+    size = IntegerField(read_only=True, help_text="MB that it takes on a disk at least.")
+    type = ChoiceField(
+        Image.Type.choices,
+        read_only=True,
+        help_text=Meanings(
+            "How it came about.",
+            {
+                "manual": "Made by the platform or a user.",
+                "automatic": "Made of a disk that was deleted.",
+            },
+        ),
+    )
+    status = ChoiceField(
+        STATUSES,
+        read_only=True,
+        help_text=Meanings(
+            "How far it is.",
+            {
+                "creating": "It is being made.",
+                "pending_upload": "Its file is awaited.",
+                "available": "It can be deployed.",
+            },
+        ),
+    )
+    is_public = BooleanField(read_only=True, help_text="Whether it is the platform's, for everybody.")
+    deprecated = BooleanField(read_only=True, help_text="Whether it should no longer be used.")
     created = DateTimeField(read_only=True)
-    updated = DateTimeField(read_only=True, allow_null=True)
-    created_by = CharField(read_only=True, allow_null=True)
-    expiry = DateTimeField(read_only=True, allow_null=True)
-    eol = DateTimeField(read_only=True, allow_null=True)
+    updated = DateTimeField(
+        read_only=True, allow_null=True, help_text="When it was last changed, in UTC; null where it never was."
+    )
+    created_by = CharField(
+        read_only=True, allow_null=True, help_text="The user who made it, or the platform; null where unknown."
+    )
+    expiry = DateTimeField(
+        read_only=True, allow_null=True, help_text="When it will be deleted, in UTC; null of those that stay."
+    )
+    eol = DateTimeField(
+        read_only=True,
+        allow_null=True,
+        help_text="When its system gets no more updates, in UTC; null where unknown.",
+    )
 
     class Meta:
         filterable = (
@@ -47,28 +90,42 @@ class ImageResource(Resource):
 
 
 class ImageCreate(Resource):
-    disk_id = IntegerField()
-    label = CharField(max_length=50, required=False, help_text="By default the disk's.")
-    description = CharField(allow_blank=True, max_length=65000, required=False)
+    """The body of a new image of a disk."""
+
+    disk_id = IntegerField(help_text="The disk to keep.")
+    label = CharField(max_length=50, required=False, help_text="A name for it; by default the disk's.")
+    description = CharField(
+        allow_blank=True, max_length=65000, required=False, help_text="What it is; up to 65,000 characters."
+    )
 
 
 class ImageUpload(Resource):
-    label = CharField(max_length=50)
-    region = CharField(help_text="Where the image is uploaded; it can be deployed everywhere.")
-    description = CharField(allow_blank=True, max_length=65000, required=False)
+    """The body of a new image of a file."""
+
+    label = CharField(max_length=50, help_text="A name for it; up to 50 characters.")
+    region = CharField(help_text="The region to upload to; it can be deployed everywhere.")
+    description = CharField(
+        allow_blank=True, max_length=65000, required=False, help_text="What it is; up to 65,000 characters."
+    )
 
 
 class UploadResource(Resource):
-    upload_to = CharField(read_only=True, help_text="Takes the gzip file by PUT, once and within 24 hours.")
-    image = ImageResource(read_only=True)
+    """A new image, and where to send its file."""
+
+    upload_to = CharField(
+        read_only=True, help_text="The address that takes the gzip file by PUT, once and within 24 hours."
+    )
+    image = ImageResource(read_only=True, help_text="The image, `pending_upload`.")
 
 
 class ImageViewSet(ResourceViewSet[Actor, Image]):
-    """Images that disks are deployed from: the public ones, and with a token those of its account."""
+    """Images that disks are deployed from: with a token those of its account, then the public ones."""
 
     resource = ImageResource
+    ordering = ("is_public", "number", "position", "id")
     requests = {"create": ImageCreate, "upload": ImageUpload}
     responses = {"upload": UploadResource}
+    refusals = {"create": (404,)}
     scopes = {
         "list": READ,
         "retrieve": READ,
@@ -102,10 +159,9 @@ class ImageViewSet(ResourceViewSet[Actor, Image]):
 
     def create(self, request: Request) -> JSONResponse:
         """Keep what is on a disk as an image. It shows `creating`; follow the event to its end."""
-        given = self.validated()
-        image = images.create_from_disk(
-            self.actor, given["disk_id"], label=given.get("label"), description=given.get("description")
-        )
+        given = self.body()
+        fields = {name: given.get(name) for name in ("label", "description")}
+        image = images.create_from_disk(self.actor, given.get("disk_id"), **fields, problems=given.problems)
         return self.answer(image)
 
     def upload(self, request: Request) -> JSONResponse:
@@ -113,17 +169,20 @@ class ImageViewSet(ResourceViewSet[Actor, Image]):
 
         Send it to `upload_to` by PUT, within 24 hours. The address needs no token, so keep it to yourself.
         """
-        given = self.validated()
-        image = images.begin_upload(
-            self.actor, label=given["label"], description=given.get("description"), region=given["region"]
-        )
+        given = self.body()
+        fields = {name: given.get(name) for name in ("label", "description", "region")}
+        image = images.begin_upload(self.actor, **fields, problems=given.problems)
         path = reverse("image-upload", kwargs={"signed": uploads.sign(image)})
         shown = self.resource.shape().of_instance(image)
         return JSONResponse({"upload_to": request.build_absolute_uri(path), "image": shown})
 
     def update(self, request: Request, id: str) -> JSONResponse:
-        """Change label and description of an image of the account."""
-        return self.answer(images.update(self.actor, self.get_entity(), self.validated(partial=True)))
+        """Change label and description of an image of the account.
+
+        What is not named stays. Public images cannot be changed.
+        """
+        image = self.get_entity()
+        return self.answer(images.update(self.actor, image, self.validated(partial=True)))
 
     def destroy(self, request: Request, id: str) -> JSONResponse:
         """Delete an image of the account. What was deployed from it stays as it is."""

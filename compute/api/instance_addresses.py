@@ -39,6 +39,7 @@ class NetworkingViewSet(ResourceViewSet[Actor, Instance]):
     resource = NetworkingResource
     requests = {"add": AddressRequest}
     responses = {"show": NetworkingResource, "add": AddressResource}
+    operations = {"show": "list"}
     scopes = {"show": READ, "add": WRITE}
     grants = {"show": READ_ONLY, "add": READ_WRITE}
     parent = staticmethod(its_instance)
@@ -48,7 +49,10 @@ class NetworkingViewSet(ResourceViewSet[Actor, Instance]):
         return its_instance(actor, path)
 
     def show(self, request: Request, compute_id: int) -> JSONResponse:
-        """All addresses of the instance, by protocol and visibility."""
+        """All addresses of the instance, by protocol and visibility.
+
+        All are in one answer, without pages.
+        """
         found = networking(self.get_parent())
         return JSONResponse(
             {
@@ -71,7 +75,8 @@ class NetworkingViewSet(ResourceViewSet[Actor, Instance]):
 
         The guest is told of it when it boots.
         """
-        made = assign.add(self.actor, self.get_parent(), public=self.validated()["public"])
+        instance, given = self.get_parent(), self.body()
+        made = assign.add(self.actor, instance, given.get("public"), given.problems)
         return JSONResponse(shown([made])[0])
 
 
@@ -101,10 +106,16 @@ class InstanceAddressViewSet(ResourceViewSet[Actor, Address]):
         return self.answer(self.get_entity())
 
     def rename(self, request: Request, compute_id: int, id: str) -> JSONResponse:
-        """Set the reverse name of a public IPv4 address, or restore the platform's with null."""
+        """Set the reverse name of a public IPv4 address, or restore the platform's with null.
+
+        The name has to lead to the address already, where the platform can look that up.
+        """
         return self.answer(assign.rename(self.actor, self.get_entity(), self.validated()["rdns"]))
 
     def destroy(self, request: Request, compute_id: int, id: str) -> JSONResponse:
-        """Delete an IPv4 address of the instance, but its last public one."""
+        """Delete an IPv4 address of the instance, but its last public one.
+
+        Private addresses can be deleted, SLAAC and link-local ones cannot.
+        """
         assign.delete(self.actor, self.get_entity())
         return JSONResponse()

@@ -19,8 +19,14 @@ from config.api.views import ResourceViewSet
 class MigrateRequest(Resource):
     """The body of a migration: with a `region` to there, without to another host."""
 
-    region = CharField(required=False)
-    upgrade = BooleanField(default=False)
+    region = CharField(
+        required=False,
+        help_text="The region to move to; without it, the host migration that is scheduled starts now.",
+    )
+    upgrade = BooleanField(
+        default=False,
+        help_text="Whether it also gets the newer type that replaces a deprecated one. By default false.",
+    )
 
 
 class MigrateViewSet(ResourceViewSet[Actor, Instance]):
@@ -42,6 +48,6 @@ class MigrateViewSet(ResourceViewSet[Actor, Instance]):
         ranges stay behind, and a scheduled host migration is cancelled. A running instance is shut down and booted
         again at the end. `upgrade` also gives it the newer type that replaces a deprecated one.
         """
-        given = self.validated()
-        migrate(self.actor, self.get_entity(), given.get("region"), given["upgrade"])
+        instance, given = self.get_entity(), self.body()
+        migrate(self.actor, instance, given.get("region"), given.get("upgrade", False), given.problems)
         return JSONResponse()

@@ -10,13 +10,21 @@ from rest_framework.request import Request
 from rest_framework.serializers import BooleanField, CharField, ChoiceField, IntegerField
 
 from accounts.actors import Actor
-from compute.api.nodebalancer_nodes import READ, WRITE, BalancerNodeResource, RebuiltNode, its_balancer, node_wish
+from compute.api.nodebalancer_nodes import (
+    READ,
+    WRITE,
+    NodeBalancerNodeResource,
+    RebuiltNode,
+    its_balancer,
+    node_wish,
+)
 from compute.models import NodeBalancer, NodeBalancerConfig, NodeBalancerNode
 from compute.services.nodebalancers import configs
 from compute.services.nodebalancers.certificates import MAX_PEM_LENGTH
 from compute.services.nodebalancers.configs import REDACTED, ConfigWish
 from config.api.access import READ_ONLY, READ_WRITE
 from config.api.fields import Annotated, Computed
+from config.api.meanings import Meanings
 from config.api.paths import PathParameters
 from config.api.responses import JSONResponse
 from config.api.serializers import Resource
@@ -42,65 +50,156 @@ def redacted(fingerprint: str) -> str | None:
 def pem(what: str) -> CharField:
     return CharField(
         max_length=MAX_PEM_LENGTH, allow_null=True, allow_blank=True, required=False,
-        help_text=f"{what}, as PEM. Needed with https; in answers `{REDACTED}`, which sent back changes nothing.",
+        help_text=f"{what}, as PEM. Needed with `https`; in answers `{REDACTED}`, which sent back changes nothing.",
     )  # fmt: skip
 
 
 class NodesStatus(Resource):
     """How many nodes are up and down. The others' status is not known."""
 
-    up = IntegerField(read_only=True)
-    down = IntegerField(read_only=True)
+    up = IntegerField(read_only=True, help_text="Nodes that are `UP`.")
+    down = IntegerField(read_only=True, help_text="Nodes that are `DOWN`.")
 
 
-class BalancerConfigRequest(Resource):
+class NodeBalancerConfigRequest(Resource):
     """What is written of a config."""
 
-    port = IntegerField(min_value=1, max_value=65535, required=False, help_text="By default 80.")
-    protocol = ChoiceField(Config.Protocol.choices, required=False)
-    algorithm = ChoiceField(Config.Algorithm.choices, required=False)
-    stickiness = ChoiceField(
-        Config.Stickiness.choices, required=False, help_text="http_cookie not with the protocol tcp."
+    port = IntegerField(
+        min_value=1, max_value=65535, required=False, help_text="The port it listens on; by default 80."
     )
-    check = ChoiceField(Config.Check.choices, source="check_type", required=False)
+    protocol = ChoiceField(
+        Config.Protocol.choices,
+        required=False,
+        help_text=Meanings(
+            "What it speaks.",
+            {
+                "http": "HTTP; the default.",
+                "https": "HTTPS, with `ssl_cert` and `ssl_key`.",
+                "tcp": "TCP, passed on as it is.",
+            },
+        ),
+    )
+    algorithm = ChoiceField(
+        Config.Algorithm.choices,
+        required=False,
+        help_text=Meanings(
+            "Which node gets the next connection.",
+            {
+                "roundrobin": "Each in turn, by weight; the default.",
+                "leastconn": "The one with the fewest connections.",
+                "source": "Always the same one for a client's address.",
+            },
+        ),
+    )
+    stickiness = ChoiceField(
+        Config.Stickiness.choices,
+        required=False,
+        help_text=Meanings(
+            "How a client stays with its node.",
+            {
+                "none": "It does not; the default.",
+                "table": "By its address, for 30 minutes.",
+                "http_cookie": "By a cookie; not with `tcp`.",
+            },
+        ),
+    )
+    check = ChoiceField(
+        Config.Check.choices,
+        source="check_type",
+        required=False,
+        help_text=Meanings(
+            "How nodes are checked.",
+            {
+                "none": "Not at all; the default.",
+                "connection": "By a connection.",
+                "http": "By a request for `check_path`, answered with 2xx or 3xx.",
+                "http_body": "By a request whose answer has `check_body` in it.",
+            },
+        ),
+    )
     check_interval = IntegerField(
-        min_value=1, max_value=LONGEST_INTERVAL, required=False, help_text="Seconds. By default 31."
+        min_value=1,
+        max_value=LONGEST_INTERVAL,
+        required=False,
+        help_text="Seconds between two checks of a node; by default 31.",
     )
     check_timeout = IntegerField(
-        min_value=1, max_value=30, required=False, help_text="Seconds. By default 30, at most the interval."
+        min_value=1,
+        max_value=30,
+        required=False,
+        help_text="Seconds a check may take; by default 30, and at most the interval.",
     )
     check_attempts = IntegerField(
-        min_value=1, max_value=30, required=False, help_text="Failures in a row until a node is DOWN. By default 3."
+        min_value=1,
+        max_value=30,
+        required=False,
+        help_text="Failures in a row until a node is `DOWN`; by default 3.",
     )
-    check_path = CharField(max_length=255, allow_blank=True, required=False, validators=[PATH])
+    check_path = CharField(
+        max_length=255,
+        allow_blank=True,
+        required=False,
+        validators=[PATH],
+        help_text="The path that checks ask for; by default empty, which is `/`.",
+    )
     check_body = CharField(
         max_length=255, allow_blank=True, trim_whitespace=False, required=False, validators=[PRINTABLE],
-        help_text="Text that the answer has to contain. Needed with http_body.",
+        help_text="Text that the answer to a check has to contain. Needed with `http_body`.",
     )  # fmt: skip
     check_passive = BooleanField(
         required=False,
-        help_text="Whether as many bad answers to clients as check_attempts make a node DOWN, also without check: "
-        "then it is UP again once it takes a connection, which is tried every check_interval.",
+        help_text="Whether as many bad answers to clients as `check_attempts` make a node `DOWN`, "
+"also without checks: then it is `UP` again once it takes a connection, which is "
+"tried every `check_interval`. By default true.",
     )  # fmt: skip
-    proxy_protocol = ChoiceField(Config.ProxyProtocol.choices, required=False)
-    cipher_suite = ChoiceField(Config.CipherSuite.choices, required=False)
+    proxy_protocol = ChoiceField(
+        Config.ProxyProtocol.choices,
+        required=False,
+        help_text=Meanings(
+            "Whether nodes are told the client's address by the PROXY protocol.",
+            {
+                "none": "They are not; the default.",
+                "v1": "By version 1.",
+                "v2": "By version 2.",
+            },
+        ),
+    )
+    cipher_suite = ChoiceField(
+        Config.CipherSuite.choices,
+        required=False,
+        help_text=Meanings(
+            "Which ciphers HTTPS takes.",
+            {
+                "recommended": "Those that are thought safe; the default.",
+                "legacy": "Older ones too.",
+            },
+        ),
+    )
     ssl_cert = pem("The certificate with its chain")
     ssl_key = pem("The private key, not encrypted")
 
 
-class NewBalancerConfig(BalancerConfigRequest):
-    nodes = BalancerNodeResource(many=True)
+class NewNodeBalancerConfig(NodeBalancerConfigRequest):
+    """A port of a new load balancer."""
+
+    nodes = NodeBalancerNodeResource(many=True, help_text="The nodes behind it.")
 
 
-class BalancerConfigCreate(BalancerConfigRequest):
-    nodes = BalancerNodeResource(many=True, required=False)
+class NodeBalancerConfigCreate(NodeBalancerConfigRequest):
+    """The body of a new config."""
+
+    nodes = NodeBalancerNodeResource(many=True, required=False, help_text="The nodes behind it.")
 
 
-class BalancerConfigRebuild(BalancerConfigRequest):
-    nodes = RebuiltNode(many=True)
+class NodeBalancerConfigRebuild(NodeBalancerConfigRequest):
+    """The body of a rebuild of a config."""
+
+    nodes = RebuiltNode(many=True, help_text="All nodes it is to have. Those named by `id` stay, others go.")
 
 
-class BalancerConfigResource(Resource):
+class NodeBalancerConfigResource(Resource):
+    """What a load balancer does on one port."""
+
     id = IntegerField(read_only=True)
     port = IntegerField(min_value=1, max_value=65535)
     protocol = ChoiceField(Config.Protocol.choices)
@@ -115,12 +214,28 @@ class BalancerConfigResource(Resource):
     check_passive = BooleanField()
     proxy_protocol = ChoiceField(Config.ProxyProtocol.choices)
     cipher_suite = ChoiceField(Config.CipherSuite.choices)
-    nodebalancer_id = IntegerField(read_only=True)
-    ssl_commonname = CharField(read_only=True)
-    ssl_fingerprint = CharField(read_only=True, help_text="SHA-256 of the certificate.")
-    ssl_cert = Computed(CharField(allow_null=True), redacted, "ssl_fingerprint", allow_null=True)
-    ssl_key = Computed(CharField(allow_null=True), redacted, "ssl_fingerprint", allow_null=True)
-    nodes_status = Annotated(NodesStatus(), JSONObject(up=_count("UP"), down=_count("DOWN")))
+    nodebalancer_id = IntegerField(read_only=True, help_text="The load balancer that it is of.")
+    ssl_commonname = CharField(read_only=True, help_text="The name in its certificate; empty without one.")
+    ssl_fingerprint = CharField(read_only=True, help_text="The SHA-256 of its certificate; empty without one.")
+    ssl_cert = Computed(
+        CharField(allow_null=True),
+        redacted,
+        "ssl_fingerprint",
+        help_text="`<REDACTED>` where it has a certificate, else null.",
+    )
+    ssl_key = Computed(
+        CharField(allow_null=True),
+        redacted,
+        "ssl_fingerprint",
+        help_text="`<REDACTED>` where it has a key, else null.",
+    )
+    nodes_status = Annotated(
+        NodesStatus(), JSONObject(up=_count("UP"), down=_count("DOWN")), help_text="How many nodes are up and down."
+    )
+
+    class Meta:
+        as_in = (NodeBalancerConfigRequest,)
+        filterable = ("id",)
 
 
 def wish_of(given: Mapping[str, Any]) -> ConfigWish:
@@ -136,14 +251,16 @@ def _new_text(text: str | None) -> str | None:
     return None if text in (None, "", REDACTED) else text
 
 
-class BalancerConfigViewSet(ResourceViewSet[Actor, NodeBalancerConfig]):
+class NodeBalancerConfigViewSet(ResourceViewSet[Actor, NodeBalancerConfig]):
     """Configs of a load balancer: what it does on each of its ports."""
 
-    resource = BalancerConfigResource
+    resource = NodeBalancerConfigResource
     requests = {
-        "create": BalancerConfigCreate, "update": BalancerConfigRequest, "rebuild": BalancerConfigRebuild,
-    }  # fmt: skip
-    responses = {"rebuild": BalancerConfigResource}
+        "create": NodeBalancerConfigCreate,
+        "update": NodeBalancerConfigRequest,
+        "rebuild": NodeBalancerConfigRebuild,
+    }
+    responses = {"rebuild": NodeBalancerConfigResource}
     scopes = {
         "list": READ, "retrieve": READ, "create": WRITE, "update": WRITE, "destroy": WRITE, "rebuild": WRITE,
     }  # fmt: skip
@@ -165,17 +282,28 @@ class BalancerConfigViewSet(ResourceViewSet[Actor, NodeBalancerConfig]):
             raise Denied
 
     def create(self, request: Request, nodebalancer_id: int) -> JSONResponse:
-        """Have a load balancer listen on one more port."""
-        config = configs.create(self.actor, self.get_parent(), wish_of(self.validated()))
+        """Have a load balancer listen on one more port.
+
+        A load balancer has one config for each port.
+        """
+        balancer, given = self.get_parent(), self.body()
+        config = configs.create(self.actor, balancer, wish_of(given), given.problems)
         return self.retrieve(request, nodebalancer_id=nodebalancer_id, id=config.pk)
 
     def update(self, request: Request, nodebalancer_id: int, id: int) -> JSONResponse:
-        """Change what is given of a config."""
-        configs.update(self.actor, self.get_entity(), wish_of(self.validated(partial=True)))
+        """Change what is given of a config.
+
+        What is not named stays. Nodes are changed by themselves, or by `rebuild`.
+        """
+        config, given = self.get_entity(), self.body(partial=True)
+        configs.update(self.actor, config, wish_of(given), given.problems)
         return self.retrieve(request, nodebalancer_id=nodebalancer_id, id=id)
 
     def destroy(self, request: Request, nodebalancer_id: int, id: int) -> JSONResponse:
-        """Close a port, and drop its nodes."""
+        """Close a port, and drop its nodes.
+
+        Cannot be undone.
+        """
         configs.delete(self.actor, self.get_entity())
         return JSONResponse()
 
@@ -184,5 +312,6 @@ class BalancerConfigViewSet(ResourceViewSet[Actor, NodeBalancerConfig]):
 
         Nodes named by their `id` stay. The certificate and its key stay too where none are given.
         """
-        configs.rebuild(self.actor, self.get_entity(), wish_of(self.validated()))
+        config, given = self.get_entity(), self.body()
+        configs.rebuild(self.actor, config, wish_of(given), given.problems)
         return self.retrieve(request, nodebalancer_id=nodebalancer_id, id=id)

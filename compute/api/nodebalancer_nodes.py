@@ -14,6 +14,7 @@ from compute.models import NodeBalancer, NodeBalancerConfig, NodeBalancerNode
 from compute.services.nodebalancers import nodes
 from compute.services.nodebalancers.nodes import NodeWish
 from config.api.access import READ_ONLY, READ_WRITE
+from config.api.meanings import Meanings
 from config.api.paths import PathParameters
 from config.api.responses import JSONResponse
 from config.api.serializers import Resource
@@ -24,34 +25,76 @@ WRITE = "nodebalancers:read_write"
 
 LABEL = RegexValidator(r"\A[a-zA-Z0-9\-_.]*\Z", "label is not valid")
 MOST_WEIGHT = 255
-STATUSES = [*NodeBalancerNode.Status.values, "unknown"]
-"""The contract's schema has the last for the first, which is what the published service answers."""
 
 
-class BalancerNodeResource(Resource):
+class NodeBalancerNodeResource(Resource):
+    """A place that the traffic of a config goes to."""
+
     id = IntegerField(read_only=True)
-    address = CharField(max_length=21, help_text="A private IPv4 address of a compute in the region, and a port.")
-    label = CharField(min_length=3, max_length=32, validators=[LABEL])
-    status = ChoiceField(STATUSES, read_only=True, help_text="Unknown where nobody looked yet, or nothing does.")
+    address = CharField(
+        max_length=21,
+        help_text="A private IPv4 address of a compute in the region, and a port: `192.168.128.7:80`.",
+    )
+    label = CharField(
+        min_length=3, max_length=32, validators=[LABEL], help_text="A name for it; letters, digits and `-_.`."
+    )
+    status = ChoiceField(
+        NodeBalancerNode.Status.choices,
+        read_only=True,
+        help_text=Meanings(
+            "Whether it gets traffic, as the last check found.",
+            {
+                "Unknown": "Nobody looked yet, or nothing checks it.",
+                "UP": "It does.",
+                "DOWN": "It does not.",
+            },
+        ),
+    )
     weight = IntegerField(
-        min_value=1, max_value=MOST_WEIGHT, required=False, help_text="By default 50: its share among the others."
+        min_value=1,
+        max_value=MOST_WEIGHT,
+        required=False,
+        help_text="Its share among the others, 1 to 255; by default 50.",
     )
     mode = ChoiceField(
-        NodeBalancerNode.Mode.choices, required=False,
-        help_text="reject sends it nothing, drain only clients that stick to it, backup all when no other is up.",
-    )  # fmt: skip
-    config_id = IntegerField(read_only=True)
-    nodebalancer_id = IntegerField(source="config.nodebalancer_id", read_only=True)
+        NodeBalancerNode.Mode.choices,
+        required=False,
+        help_text=Meanings(
+            "What it gets.",
+            {
+                "accept": "All that is its share; the default.",
+                "reject": "Nothing.",
+                "drain": "Clients only that stick to it.",
+                "backup": "Everything when no other is up.",
+            },
+        ),
+    )
+    config_id = IntegerField(read_only=True, help_text="The config that it is behind.")
+    nodebalancer_id = IntegerField(
+        source="config.nodebalancer_id", read_only=True, help_text="The load balancer that it is of."
+    )
+
+    class Meta:
+        filterable = ("id",)
 
 
 class RebuiltNode(Resource):
     """A node as a rebuild takes it: with an `id` one that is there, changed by what else is given."""
 
-    id = IntegerField(required=False, allow_null=True, min_value=1, max_value=models.BigIntegerField.MAX_BIGINT)
+    id = IntegerField(
+        required=False,
+        allow_null=True,
+        min_value=1,
+        max_value=models.BigIntegerField.MAX_BIGINT,
+        help_text="A node that is there and stays; without it the node is a new one.",
+    )
     address = CharField(max_length=21, required=False)
     label = CharField(min_length=3, max_length=32, required=False, validators=[LABEL])
     weight = IntegerField(min_value=1, max_value=MOST_WEIGHT, required=False)
     mode = ChoiceField(NodeBalancerNode.Mode.choices, required=False)
+
+    class Meta:
+        as_in = (NodeBalancerNodeResource,)
 
 
 def node_wish(given: Mapping[str, Any]) -> NodeWish:
@@ -70,10 +113,10 @@ def its_config(actor: Actor, path: PathParameters) -> QuerySet[NodeBalancerConfi
     return NodeBalancerConfig.objects.filter(nodebalancer__in=mine, pk=path["config_id"])
 
 
-class BalancerNodeViewSet(ResourceViewSet[Actor, NodeBalancerNode]):
+class NodeBalancerNodeViewSet(ResourceViewSet[Actor, NodeBalancerNode]):
     """Nodes of a config: where its traffic goes."""
 
-    resource = BalancerNodeResource
+    resource = NodeBalancerNodeResource
     # the contract asks for read_write to retrieve one
     scopes = {"list": READ, "retrieve": WRITE, "create": WRITE, "update": WRITE, "destroy": WRITE}
     grants = {
@@ -87,16 +130,25 @@ class BalancerNodeViewSet(ResourceViewSet[Actor, NodeBalancerNode]):
         return NodeBalancerNode.objects.filter(config__in=its_config(actor, path).values("pk"))
 
     def create(self, request: Request, nodebalancer_id: int, config_id: int) -> JSONResponse:
-        """Add a node to a config."""
-        config: NodeBalancerConfig = self.get_parent()
-        return self.answer(nodes.create(self.actor, config, node_wish(self.validated())))
+        """Add a node to a config.
+
+        Its address belongs to an instance of the account in the same region.
+        """
+        config, given = self.get_parent(), self.body()
+        return self.answer(nodes.create(self.actor, config, node_wish(given), given.problems))
 
     def update(self, request: Request, nodebalancer_id: int, config_id: int, id: int) -> JSONResponse:
-        """Change what is given of a node."""
-        node = self.get_entity()
-        return self.answer(nodes.update(self.actor, node, node_wish(self.validated(partial=True))))
+        """Change what is given of a node.
+
+        What is not named stays.
+        """
+        node, given = self.get_entity(), self.body(partial=True)
+        return self.answer(nodes.update(self.actor, node, node_wish(given), given.problems))
 
     def destroy(self, request: Request, nodebalancer_id: int, config_id: int, id: int) -> JSONResponse:
-        """Take a node out of a config."""
+        """Take a node out of a config.
+
+        It gets no more traffic.
+        """
         nodes.delete(self.actor, self.get_entity())
         return JSONResponse()

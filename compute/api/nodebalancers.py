@@ -20,7 +20,7 @@ from rest_framework.serializers import (
 
 from accounts.actors import Actor
 from compute.api.nested import its_instance
-from compute.api.nodebalancer_configs import READ, WRITE, NewBalancerConfig, wish_of
+from compute.api.nodebalancer_configs import READ, WRITE, NewNodeBalancerConfig, wish_of
 from compute.models import NodeBalancer, NodeBalancerNode, NodeBalancerTransfer
 from compute.services.nodebalancers import nodebalancers, stats
 from compute.services.nodebalancers.nodebalancers import NodeBalancerSpec
@@ -56,52 +56,78 @@ def _transfer() -> Coalesce:
     return Coalesce(Subquery(counted.values(sums=sums)), Value(unmeasured, models.JSONField()))
 
 
-class BalancerTransferResource(Resource):
+class NodeBalancerTransferResource(Resource):
     """MB in this month; null where it is not measured."""
 
-    total = FloatField(allow_null=True)
-    out = FloatField(allow_null=True)
-    in_ = FloatField(allow_null=True)
+    total = FloatField(
+        allow_null=True, help_text="MB in both directions this month; null where it is not measured."
+    )
+    out = FloatField(allow_null=True, help_text="MB out this month; null where it is not measured.")
+    in_ = FloatField(allow_null=True, help_text="MB in this month; null where it is not measured.")
 
     class Meta:
         read_only = True
 
 
 class NodeBalancerResource(Resource):
+    """A load balancer."""
+
     id = IntegerField(read_only=True)
-    label = CharField(min_length=3, max_length=32, required=False, validators=[LABEL])
+    label = CharField(
+        min_length=3,
+        max_length=32,
+        required=False,
+        validators=[LABEL],
+        help_text="A name for it, unique on the account: letters, digits, `-` and `_`. By default "
+        "`balancer` and its id.",
+    )
     region = CharField(source="region_id", read_only=True)
-    hostname = CharField(read_only=True)
-    ipv4 = IPAddressField(read_only=True)
-    ipv6 = IPAddressField(read_only=True, allow_null=True)
+    hostname = CharField(read_only=True, help_text="The name that leads to its address.")
+    ipv4 = IPAddressField(read_only=True, help_text="Its IPv4 address.")
+    ipv6 = IPAddressField(read_only=True, allow_null=True, help_text="Its IPv6 address; null without.")
     created = DateTimeField(read_only=True)
     updated = DateTimeField(read_only=True)
     client_conn_throttle = IntegerField(
         min_value=0, max_value=MOST_CONNECTIONS, required=False,
-        help_text="Connections a second that one client may open; 0 is as many as it likes.",
+        help_text="Connections a second that one client may open, 0 to 20; 0, the default, is as many as it likes.",
     )  # fmt: skip
-    transfer = Annotated(BalancerTransferResource(), _transfer())
+    transfer = Annotated(NodeBalancerTransferResource(), _transfer(), help_text="What went through it this month.")
     tags = ListField(child=CharField(), required=False)
 
     class Meta:
-        filterable = ("label", "region", "ipv4", "tags")
+        filterable = ("id", "label", "region", "ipv4", "tags")
 
 
 class NewNodeBalancer(Resource):
-    region = CharField()
+    """The body of a new load balancer."""
+
+    region = CharField(help_text="The region that it is for.")
     label = CharField(
-        min_length=3, max_length=32, required=False, validators=[LABEL], help_text="By default balancer and its id."
+        min_length=3,
+        max_length=32,
+        required=False,
+        validators=[LABEL],
+        help_text="A name for it, unique on the account; by default `balancer` and its id.",
     )
-    client_conn_throttle = IntegerField(min_value=0, max_value=MOST_CONNECTIONS, required=False)
-    configs = NewBalancerConfig(many=True, required=False)
+    client_conn_throttle = IntegerField(
+        min_value=0,
+        max_value=MOST_CONNECTIONS,
+        required=False,
+        help_text="Connections a second that one client may open, 0 to 20; 0, the default, is as many as it likes.",
+    )
+    configs = NewNodeBalancerConfig(
+        many=True, required=False, help_text="The ports it listens on from the beginning, with their nodes."
+    )
     tags = ListField(child=CharField(), required=False)
 
 
 @extend_schema_field(
     {
         "type": "array",
-        "items": {"oneOf": [{"type": "number"}, {"type": "array", "items": {"type": "number"}}]},
-        "description": "Pairs of a time, in milliseconds since 1970, and what was measured.",
+        "items": {
+            "oneOf": [{"type": "number"}, {"type": "array", "items": {"type": "number"}}],
+            "description": "Milliseconds since 1970, and what was measured.",
+        },
     }
 )
 class PointsField(JSONField):
@@ -109,21 +135,25 @@ class PointsField(JSONField):
     them, as in the stats of computes."""
 
 
-class BalancerTraffic(Resource):
+class NodeBalancerTraffic(Resource):
     """Bits a second."""
 
-    in_ = PointsField()
-    out = PointsField()
+    in_ = PointsField(help_text="Bits a second from clients.")
+    out = PointsField(help_text="Bits a second to clients.")
 
 
-class BalancerStatsData(Resource):
-    connections = PointsField(help_text="A second.")
-    traffic = BalancerTraffic()
+class NodeBalancerStatsData(Resource):
+    """Charts of a load balancer."""
+
+    connections = PointsField(help_text="Connections a second.")
+    traffic = NodeBalancerTraffic(help_text="What went through, in bits a second.")
 
 
 class NodeBalancerStats(Resource):
+    """What went through a load balancer in the last 24 hours."""
+
     title = CharField()
-    data = BalancerStatsData()
+    data = NodeBalancerStatsData(help_text="The charts.")
 
     class Meta:
         read_only = True
@@ -135,6 +165,7 @@ class NodeBalancerViewSet(ResourceViewSet[Actor, NodeBalancer]):
     resource = NodeBalancerResource
     requests = {"create": NewNodeBalancer}
     responses = {"stats": NodeBalancerStats}
+    refusals = {"stats": (400,)}
     scopes = {"list": READ, "retrieve": READ, "create": WRITE, "update": WRITE, "destroy": WRITE, "stats": READ}
     grants = {
         "list": READ_ONLY, "retrieve": READ_ONLY, "create": "add_nodebalancers", "update": READ_WRITE,
@@ -147,28 +178,38 @@ class NodeBalancerViewSet(ResourceViewSet[Actor, NodeBalancer]):
         return NodeBalancer.objects.visible_to(actor)
 
     def create(self, request: Request) -> JSONResponse:
-        """Create a load balancer, also with configs and their nodes."""
-        given: dict[str, Any] = self.validated()
+        """Create a load balancer, also with configs and their nodes.
+
+        It takes traffic within seconds.
+        """
+        given = self.body()
         configs = tuple(map(wish_of, given.pop("configs", ())))
-        return self.retrieve(
-            request, id=nodebalancers.create(self.actor, NodeBalancerSpec(**given, configs=configs)).pk
-        )
+        made = nodebalancers.create(self.actor, NodeBalancerSpec(**given, configs=configs), given.problems)
+        return self.retrieve(request, id=made.pk)
 
     def update(self, request: Request, id: int) -> JSONResponse:
-        """Change label, throttle or tags."""
-        balancer = self.get_entity()
-        given = self.validated(partial=True)
+        """Change label, throttle or tags.
+
+        What is not named stays.
+        """
+        balancer, given = self.get_entity(), self.body(partial=True)
         tags = given.pop("tags", None)
-        nodebalancers.update(self.actor, balancer, given, tags)
+        nodebalancers.update(self.actor, balancer, given, tags, given.problems)
         return self.retrieve(request, id=id)
 
     def destroy(self, request: Request, id: int) -> JSONResponse:
-        """Delete a load balancer with its configs and nodes, and give its address back."""
+        """Delete a load balancer with its configs and nodes, and give its address back.
+
+        Cannot be undone.
+        """
         nodebalancers.delete(self.actor, self.get_entity())
         return JSONResponse()
 
     def stats(self, request: Request, id: int) -> JSONResponse:
-        """What went through in the last 24 hours, in averages of five minutes."""
+        """What went through in the last 24 hours, in averages of five minutes.
+
+        Before there are samples the answer is a 400.
+        """
         return JSONResponse(stats.of_last_day(self.get_entity()))
 
 

@@ -3,12 +3,14 @@
 from dataclasses import dataclass
 from typing import Any
 
+from django.db.models import Case, TextField, Value, When
 from rest_framework.serializers import CharField, ChoiceField, DateTimeField, IntegerField
 
 from accounts.actors import Actor
 from compute.services import notices
 from config.api.access import READ_ONLY
-from config.api.fields import Computed, Constant
+from config.api.fields import Annotated, Computed, Constant
+from config.api.meanings import Meanings
 from config.api.serializers import Resource
 from config.api.views import UnionViewSet
 
@@ -26,18 +28,41 @@ class NoticeViewSet(UnionViewSet[Actor]):
 class NoticeEntity(Resource):
     """What a notice is about."""
 
-    label = CharField(source="notice_label")
-    id = IntegerField(source="notice_id")
-    type = Constant(CharField(), "compute")
+    label = CharField(source="notice_label", help_text="The instance's label.")
+    id = IntegerField(source="notice_id", help_text="The instance's id.")
+    type = Constant(CharField(), "compute", help_text="What kind of thing it is: always `compute`.")
     url = CharField(source="notice_url")
 
 
 class MaintenanceResource(Resource):
-    type = ChoiceField(["reboot", "cold_migration", "live_migration"], source="notice_type")
-    status = ChoiceField(["pending", "started"], source="notice_status")
+    """Work on a host that concerns an instance."""
+
+    type = ChoiceField(
+        ["reboot", "cold_migration", "live_migration"],
+        source="notice_type",
+        help_text=Meanings(
+            "What is done.",
+            {
+                "reboot": "The host is worked on; the compute is off meanwhile.",
+                "cold_migration": "The compute is moved to another host, shut down for that.",
+                "live_migration": "Not shown by this platform.",
+            },
+        ),
+    )
+    status = ChoiceField(
+        ["pending", "started"],
+        source="notice_status",
+        help_text=Meanings(
+            "How far it is.",
+            {
+                "pending": "It is due at `when`.",
+                "started": "It goes on.",
+            },
+        ),
+    )
     reason = CharField(source="notice_reason", help_text="Why; may be empty.")
-    when = DateTimeField(source="notice_when", help_text="When it is due, or since when it goes on.")
-    entity = NoticeEntity(source="*", help_text="The compute that it concerns.")
+    when = DateTimeField(source="notice_when", help_text="When it is due, or since when it goes on, in UTC.")
+    entity = NoticeEntity(source="*", help_text="The instance that it concerns.")
 
     class Meta:
         read_only = True
@@ -112,28 +137,93 @@ def entity_of(topic: str, key: int | None, label: str, url: str) -> dict[str, An
 
 
 class NotificationEntity(Resource):
-    id = IntegerField(required=False, help_text="Regions have none: their label is their id.")
-    label = CharField()
-    type = CharField()
+    """What a notification is about."""
+
+    id = IntegerField(required=False, help_text="The id of the instance; regions have none.")
+    label = CharField(help_text="Its label; of a region its id.")
+    type = CharField(help_text="What kind of thing it is: `compute` or `region`.")
     url = CharField()
+
+    class Meta:
+        sometimes = ("id",)
+
+
+def _label() -> Case:
+    """The label of a notification's topic, in SQL: the list can be ordered by it."""
+    labels = (When(notice_topic=name, then=Value(topic.label)) for name, topic in TOPICS.items())
+    return Case(*labels, output_field=TextField())
 
 
 class NotificationResource(Resource):
-    entity = Computed(NotificationEntity(), entity_of, "notice_topic", "notice_id", "notice_label", "notice_url")
-    label = Computed(CharField(), lambda topic: TOPICS[topic].label, "notice_topic")
+    """Something that the account should know now."""
+
+    entity = Computed(
+        NotificationEntity(),
+        entity_of,
+        "notice_topic",
+        "notice_id",
+        "notice_label",
+        "notice_url",
+        help_text="What it is about.",
+    )
+    label = Annotated(CharField(), _label(), help_text="What it is, in a few words.")
     message = Computed(
-        CharField(), lambda topic, label: TOPICS[topic].message.format(label), "notice_topic", "notice_label"
+        CharField(),
+        lambda topic, label: TOPICS[topic].message.format(label),
+        "notice_topic",
+        "notice_label",
+        help_text="What it is, in a sentence.",
     )
-    body = Computed(CharField(allow_null=True), lambda body: body or None, "notice_body")
-    type = Computed(ChoiceField(TYPES), lambda topic: TOPICS[topic].type, "notice_topic")
+    body = Computed(
+        CharField(allow_null=True),
+        lambda body: body or None,
+        "notice_body",
+        help_text="What else there is to say; null without.",
+    )
+    type = Computed(
+        ChoiceField(TYPES),
+        lambda topic: TOPICS[topic].type,
+        "notice_topic",
+        help_text=Meanings(
+            "What kind of notification it is.",
+            {
+                "migration_scheduled": "The instance will be moved to another host.",
+                "migration_imminent": "Not shown by this platform.",
+                "migration_pending": "The instance is about to be moved.",
+                "reboot_scheduled": "Not shown by this platform.",
+                "outage": "A region has an outage.",
+                "payment_due": "Not shown by this platform.",
+                "ticket_important": "Not shown by this platform.",
+                "ticket_abuse": "Not shown by this platform.",
+                "notice": "Not shown by this platform.",
+                "maintenance": "Work on the instance's host goes on.",
+                "promotion": "Not shown by this platform.",
+            },
+        ),
+    )
     severity = Computed(
-        ChoiceField(["minor", "major", "critical"]), lambda topic: TOPICS[topic].severity, "notice_topic"
+        ChoiceField(["minor", "major", "critical"]),
+        lambda topic: TOPICS[topic].severity,
+        "notice_topic",
+        help_text=Meanings(
+            "How much it matters.",
+            {
+                "minor": "For your information.",
+                "major": "Something is affected for a while.",
+                "critical": "Something may not work.",
+            },
+        ),
     )
-    when = DateTimeField(source="notice_when", allow_null=True, help_text="Null where no time is known.")
-    until = Constant(DateTimeField(allow_null=True), None)
+    when = DateTimeField(
+        source="notice_when",
+        allow_null=True,
+        help_text="When it is due, or since when it is so, in UTC; null where unknown.",
+    )
+    until = Constant(DateTimeField(allow_null=True), None, help_text="Always null: no end is known.")
 
     class Meta:
         read_only = True
+        filterable = ("label",)
 
 
 class NotificationViewSet(NoticeViewSet):

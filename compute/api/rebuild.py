@@ -20,15 +20,28 @@ from config.api.views import ResourceViewSet
 class RebuildRequest(DeployRequest):
     """The body of a rebuild."""
 
-    image = CharField()
-    root_pass = CharField(min_length=7, max_length=128, trim_whitespace=False, write_only=True)
-    booted = BooleanField(default=True, write_only=True)
+    image = CharField(
+        error_messages=dict.fromkeys(("required", "blank"), "You must specify an image"),
+        help_text="The image to deploy.",
+    )
+    root_pass = CharField(
+        min_length=7,
+        max_length=128,
+        trim_whitespace=False,
+        write_only=True,
+        help_text="The password of root, 7 to 128 characters, strong enough by an estimate.",
+    )
+    booted = BooleanField(
+        default=True, write_only=True, help_text="Whether it is booted afterwards. By default true."
+    )
 
 
 class PasswordRequest(Resource):
     """The body of a new root password."""
 
-    root_pass = CharField(trim_whitespace=False, write_only=True)
+    root_pass = CharField(
+        trim_whitespace=False, write_only=True, help_text="The new password of root, strong enough by an estimate."
+    )
 
 
 class RebuildViewSet(ResourceViewSet[Actor, Instance]):
@@ -50,12 +63,14 @@ class RebuildViewSet(ResourceViewSet[Actor, Instance]):
         It shows `rebuilding`, then `running`, or `offline` with `booted` false. It keeps its addresses, label, type
         and backups.
         """
-        return self.answer(rebuild(self.actor, self.get_entity(), RebuildSpec(**spec_fields(self.validated()))))
+        instance, given = self.get_entity(), self.body()
+        return self.answer(rebuild(self.actor, instance, RebuildSpec(**spec_fields(given)), given.problems))
 
     def password(self, request: Request, id: int) -> JSONResponse:
         """Set root's password on an instance that is off and has only one disk that is not swap.
 
         With several, use the `password` of the disk. The event `password_reset` tells when it is set.
         """
-        root_passwords.reset(self.actor, self.get_entity(), self.validated()["root_pass"])
+        instance, given = self.get_entity(), self.body()
+        root_passwords.reset(self.actor, instance, given.get("root_pass"), given.problems)
         return JSONResponse()

@@ -25,7 +25,10 @@ class RescueDevices(Devices):
 class RescueRequest(Resource):
     """The body of a rescue. Without `devices` it has the disks of the instance, in their order."""
 
-    devices = RescueDevices(required=False)
+    devices = RescueDevices(
+        required=False,
+        help_text="The disks and volumes at hand; by default all disks of the instance, in their order.",
+    )
 
 
 class RescueViewSet(ResourceViewSet[Actor, Instance]):
@@ -45,5 +48,6 @@ class RescueViewSet(ResourceViewSet[Actor, Instance]):
 
         It lasts until the next boot, which is from the profile booted before. The instance shows `rebooting`.
         """
-        rescue(self.actor, self.get_entity(), self.validated().get("devices"))
+        instance, given = self.get_entity(), self.body()
+        rescue(self.actor, instance, given.get("devices"), given.problems)
         return JSONResponse()

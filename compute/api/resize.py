@@ -15,18 +15,25 @@ from config.api.responses import JSONResponse
 from config.api.serializers import Resource
 from config.api.views import ResourceViewSet
 
+AUTO = "allow_auto_disk_resize"
+
 
 class MutateRequest(Resource):
     """The body of an upgrade."""
 
-    allow_auto_disk_resize = BooleanField(default=True)
+    allow_auto_disk_resize = BooleanField(
+        default=True, help_text="Whether the one disk there is, beside swap, grows with the type. By default true."
+    )
 
 
 class ResizeRequest(Resource):
     """The body of a resize."""
 
-    type = CharField()
-    allow_auto_disk_resize = BooleanField(default=True)
+    type = CharField(help_text="The type it is to have (`GET /compute/types`).")
+    allow_auto_disk_resize = BooleanField(
+        default=True,
+        help_text="Whether the one disk there is, beside swap, is resized to fill the type. By default true.",
+    )
 
 
 class ResizeViewSet(ResourceViewSet[Actor, Instance]):
@@ -47,11 +54,15 @@ class ResizeViewSet(ResourceViewSet[Actor, Instance]):
         Its disks must fit the type. With `allow_auto_disk_resize`, an instance that has just one ext3 or ext4 disk
         and one swap disk has the first resized so that both fill the type.
         """
-        given = self.validated()
-        resize(self.actor, self.get_entity(), given["type"], given["allow_auto_disk_resize"])
+        instance, given = self.get_entity(), self.body()
+        resize(self.actor, instance, given.get("type"), given.get(AUTO, True), given.problems)
         return JSONResponse()
 
     def mutate(self, request: Request, id: int) -> JSONResponse:
-        """Upgrade an instance of a deprecated type to the type that replaces it, as a resize does."""
-        mutate(self.actor, self.get_entity(), self.validated()["allow_auto_disk_resize"])
+        """Upgrade an instance of a deprecated type to the type that replaces it, as a resize does.
+
+        It shows `migrating`, and is booted again at the end if it ran. Follow the event `compute_mutate`.
+        """
+        instance, given = self.get_entity(), self.body()
+        mutate(self.actor, instance, given.get(AUTO, True), given.problems)
         return JSONResponse()

@@ -19,6 +19,8 @@ from rest_framework.serializers import (
 
 from compute.models import Disk, Instance
 from config.api.fields import Computed, Constant
+from config.api.filterable import ByLabel
+from config.api.meanings import Meanings
 from config.api.serializers import Resource
 
 LARGEST = 2**31 - 1
@@ -39,22 +41,78 @@ class LabelField(CharField):
         return value
 
 
-def threshold(column: str) -> IntegerField:
+def threshold(column: str, help_text: str) -> IntegerField:
     """An alert's limit, averaged over two hours; 0 turns it off."""
-    return IntegerField(source=column, min_value=0, max_value=LARGEST, required=False)
+    return IntegerField(source=column, min_value=0, max_value=LARGEST, required=False, help_text=help_text)
+
+
+FILESYSTEMS_MEAN = {
+    "raw": "Anything: the platform does not look at it.",
+    "swap": "Swap space.",
+    "ext3": "An older file system of Linux.",
+    "ext4": "The file system that images are deployed with.",
+    "initrd": "A first root file system, for kernels.",
+}
 
 
 class Alerts(Resource):
-    cpu = threshold("alert_cpu")
-    io = threshold("alert_io")
-    network_in = threshold("alert_network_in")
-    network_out = threshold("alert_network_out")
-    transfer_quota = threshold("alert_transfer_quota")
+    """Above which averages of two hours mails are sent."""
+
+    cpu = threshold("alert_cpu", "Percent, 100 for each core; by default 90 for each.")
+    io = threshold("alert_io", "Disk operations a second; by default 10000.")
+    network_in = threshold("alert_network_in", "Mbit/s; by default 10.")
+    network_out = threshold("alert_network_out", "Mbit/s; by default 10.")
+    transfer_quota = threshold("alert_transfer_quota", "Percent of the month's transfer; by default 80.")
 
 
 class Schedule(Resource):
-    day = ChoiceField(Instance.Day.choices, source="backups_day", allow_null=True, required=False)
-    window = ChoiceField(Instance.Window.choices, source="backups_window", allow_null=True, required=False)
+    """When backups of an instance are taken."""
+
+    day = ChoiceField(
+        Instance.Day.choices,
+        source="backups_day",
+        allow_null=True,
+        required=False,
+        help_text=Meanings(
+            "The day of the weekly backup, in UTC; null while there are no backups.",
+            {
+                "Scheduling": "The platform is about to choose.",
+                "Sunday": "Sunday.",
+                "Monday": "Monday.",
+                "Tuesday": "Tuesday.",
+                "Wednesday": "Wednesday.",
+                "Thursday": "Thursday.",
+                "Friday": "Friday.",
+                "Saturday": "Saturday.",
+                "null": "There are no backups yet.",
+            },
+        ),
+    )
+    window = ChoiceField(
+        Instance.Window.choices,
+        source="backups_window",
+        allow_null=True,
+        required=False,
+        help_text=Meanings(
+            "The two hours in which backups are taken, in UTC; null while there are no backups.",
+            {
+                "Scheduling": "The platform is about to choose.",
+                "W0": "00:00 to 02:00.",
+                "W2": "02:00 to 04:00.",
+                "W4": "04:00 to 06:00.",
+                "W6": "06:00 to 08:00.",
+                "W8": "08:00 to 10:00.",
+                "W10": "10:00 to 12:00.",
+                "W12": "12:00 to 14:00.",
+                "W14": "14:00 to 16:00.",
+                "W16": "16:00 to 18:00.",
+                "W18": "18:00 to 20:00.",
+                "W20": "20:00 to 22:00.",
+                "W22": "22:00 to 00:00.",
+                "null": "There are no backups yet.",
+            },
+        ),
+    )
 
 
 def is_available(there: bool, maintenance: datetime | None) -> bool:
@@ -63,48 +121,121 @@ def is_available(there: bool, maintenance: datetime | None) -> bool:
 
 
 class Backups(Resource):
-    enabled = BooleanField(source="backups_enabled", read_only=True)
-    available = Computed(BooleanField(), is_available, "backups_available", "host__maintenance")
-    schedule = Schedule(source="*", required=False)
-    last_successful = DateTimeField(source="backups_last_successful", read_only=True, allow_null=True)
+    """Whether and when an instance is backed up."""
+
+    enabled = BooleanField(
+        source="backups_enabled", read_only=True, help_text="Whether the instance is backed up each day."
+    )
+    available = Computed(
+        BooleanField(),
+        is_available,
+        "backups_available",
+        "host__maintenance",
+        help_text="Whether there is a backup to restore; false while the host is under maintenance.",
+    )
+    schedule = Schedule(
+        source="*", required=False, help_text="When backups are taken. What is not chosen, the platform chooses."
+    )
+    last_successful = DateTimeField(
+        source="backups_last_successful",
+        read_only=True,
+        allow_null=True,
+        help_text="When the last one was complete, in UTC; null without.",
+    )
 
 
 class Specs(Resource):
-    disk = IntegerField(source="type.disk", read_only=True)
-    memory = IntegerField(source="type.memory", read_only=True)
-    vcpus = IntegerField(source="type.vcpus", read_only=True)
-    gpus = IntegerField(source="type.gpus", read_only=True)
-    transfer = IntegerField(source="type.transfer", read_only=True)
+    """What an instance's type gives it."""
+
+    disk = IntegerField(source="type.disk", read_only=True, help_text="Room of all disks together, in MB.")
+    memory = IntegerField(source="type.memory", read_only=True, help_text="Memory, in MB.")
+    vcpus = IntegerField(source="type.vcpus", read_only=True, help_text="Number of virtual processors.")
+    gpus = IntegerField(source="type.gpus", read_only=True, help_text="Number of graphics processors.")
+    transfer = IntegerField(source="type.transfer", read_only=True, help_text="Outbound transfer, in GB a month.")
 
 
 class InstanceResource(Resource):
+    """A virtual machine."""
+
     id = IntegerField(read_only=True)
-    label = LabelField(required=False)
-    group = CharField(max_length=50, allow_blank=True, required=False)
-    status = ChoiceField(Instance.Status.choices, read_only=True)
+    label = LabelField(
+        required=False,
+        help_text="A name for it, unique on the account: 3 to 64 letters, digits and `-_.`, of which "
+        "none is at an end or twice in a row. By default `compute` and its id.",
+    )
+    group = CharField(
+        max_length=50,
+        allow_blank=True,
+        required=False,
+        help_text="A word to sort instances by; up to 50 characters. Tags do it better.",
+    )
+    status = ChoiceField(
+        Instance.Status.choices,
+        read_only=True,
+        help_text=Meanings(
+            "What it does now.",
+            {
+                "running": "It runs.",
+                "offline": "It is off.",
+                "booting": "It is being powered on.",
+                "rebooting": "It is being shut down and booted again.",
+                "shutting_down": "It is being powered off.",
+                "provisioning": "It is being made.",
+                "deleting": "It is being deleted.",
+                "migrating": "It moves to another host or region, or gets another type.",
+                "rebuilding": "Its disks are being replaced.",
+                "cloning": "It is being copied.",
+                "restoring": "A backup is being restored to it.",
+                "stopped": "Its host is under maintenance.",
+            },
+        ),
+    )
     created = DateTimeField(read_only=True)
     updated = DateTimeField(read_only=True)
-    type = CharField(source="type_id", read_only=True)
+    type = CharField(source="type_id", read_only=True, help_text="The id of its type (`GET /compute/types`).")
     region = CharField(source="region_id", read_only=True)
-    image = CharField(source="image_id", read_only=True, allow_null=True)
-    ipv4 = ListField(child=CharField(), read_only=True)
-    ipv6 = CharField(read_only=True, allow_null=True)
-    specs = Specs(source="*", read_only=True)
-    alerts = Alerts(source="*", required=False)
-    backups = Backups(source="*", required=False)
-    hypervisor = Constant(ChoiceField(["kvm"]), "kvm")
-    watchdog_enabled = BooleanField(required=False)
+    image = CharField(
+        source="image_id",
+        read_only=True,
+        allow_null=True,
+        help_text="The image that it was deployed from; null without.",
+    )
+    ipv4 = ListField(child=CharField(), read_only=True, help_text="Its IPv4 addresses, public ones first.")
+    ipv6 = CharField(read_only=True, allow_null=True, help_text="Its SLAAC address with `/128`; null without.")
+    specs = Specs(source="*", read_only=True, help_text="What its type gives it.")
+    alerts = Alerts(
+        source="*", required=False, help_text="Above which averages of two hours mails are sent; 0 is off."
+    )
+    backups = Backups(source="*", required=False, help_text="Whether and when it is backed up.")
+    hypervisor = Constant(
+        ChoiceField(["kvm"]),
+        "kvm",
+        help_text=Meanings(
+            "What it runs on.",
+            {
+                "kvm": "KVM.",
+            },
+        ),
+    )
+    watchdog_enabled = BooleanField(
+        required=False, help_text="Whether it is booted again when it goes off by itself. By default true."
+    )
     tags = ListField(child=CharField(), required=False)
-    host_uuid = UUIDField(source="host.uuid", read_only=True)
+    host_uuid = UUIDField(source="host.uuid", read_only=True, help_text="The host that it is on.")
 
     class Meta:
         filterable = ("id", "label", "group", "region", "image", "ipv4", "tags")
 
 
+PURPOSES = Meanings(
+    "What it leads to.", {"public": "The internet; at most one.", "vlan": "A VLAN of the account, in the region."}
+)
+
+
 class InterfaceResource(Resource):
     purpose = ChoiceField(["public", "vlan"])
-    label = CharField(min_length=1, max_length=64, allow_null=True, allow_blank=True, required=False)
-    ipam_address = CharField(allow_null=True, allow_blank=True, required=False)
+    label = CharField(min_length=1, max_length=64, allow_blank=True, required=False)
+    ipam_address = CharField(allow_blank=True, required=False)
 
 
 @extend_schema_field(
@@ -114,11 +245,26 @@ class InterfaceResource(Resource):
         "required": ["purpose"],
         "items": {
             "type": "object",
+            "description": "One network interface.",
             "required": ["purpose"],
             "properties": {
-                "purpose": {"type": "string", "enum": ["public", "vlan"]},
-                "label": {"type": "string", "minLength": 1, "maxLength": 64, "nullable": True},
-                "ipam_address": {"type": "string", "format": "ip/netmask", "nullable": True},
+                "purpose": {
+                    "type": "string",
+                    "enum": ["public", "vlan"],
+                    "description": PURPOSES.table,
+                    "x-enum-descriptions": dict(PURPOSES.values),
+                },
+                "label": {
+                    "type": ["string", "null"],
+                    "minLength": 1,
+                    "maxLength": 64,
+                    "description": "The VLAN's name: letters, digits and dashes. Of a public one empty.",
+                },
+                "ipam_address": {
+                    "type": ["string", "null"],
+                    "format": "ip/netmask",
+                    "description": "The instance's address in the VLAN, such as `10.0.0.1/24`; may be empty.",
+                },
             },
         },
     }
@@ -126,49 +272,116 @@ class InterfaceResource(Resource):
 class InterfacesField(JSONField):
     """The interfaces of a profile, in order. A column of JSON, checked as a list of `InterfaceResource`."""
 
+    filterable = ByLabel
+
     def to_internal_value(self, data: Any) -> Any:
+        if not isinstance(data, list):
+            self.fail("invalid")
         return InterfaceResource(many=True).run_validation(data)
 
 
 class DeployRequest(Resource):
     """What is to be put on a disk, in each body that deploys an image."""
 
-    image = CharField(required=False)
-    root_pass = CharField(min_length=7, max_length=128, trim_whitespace=False, required=False, write_only=True)
-    authorized_keys = ListField(child=CharField(), required=False, write_only=True)
-    authorized_users = ListField(child=CharField(), required=False, write_only=True)
-    stackscript_id = IntegerField(required=False)
-    stackscript_data = DictField(required=False, write_only=True)
+    image = CharField(
+        required=False, help_text="The image to deploy (`GET /images`). Without one the disk is empty."
+    )
+    root_pass = CharField(
+        min_length=7,
+        max_length=128,
+        trim_whitespace=False,
+        required=False,
+        write_only=True,
+        help_text="The password of root, 7 to 128 characters, strong enough by an estimate. Needed with `image`.",
+    )
+    authorized_keys = ListField(
+        child=CharField(), required=False, write_only=True, help_text="Public SSH keys that root is reached with."
+    )
+    authorized_users = ListField(
+        child=CharField(),
+        required=False,
+        write_only=True,
+        help_text="Users of the account whose SSH keys root is reached with.",
+    )
+    stackscript_id = IntegerField(
+        required=False, help_text="A StackScript that runs at the first boot; its images include `image`."
+    )
+    stackscript_data = DictField(
+        required=False, write_only=True, help_text="The values that the StackScript asks for, by name."
+    )
 
 
 class InstanceCreate(DeployRequest):
     """The body of a create. With `backup_id`, disks, profiles and root's password are as in that backup."""
 
-    region = CharField()
-    type = CharField()
+    region = CharField(help_text="The region it is to be in (`GET /regions`).")
+    type = CharField(help_text="The type it is to have (`GET /compute/types`).")
     label = LabelField(required=False)  # type: ignore[assignment] # mypy looks past `Resource`, which is no direct base
-    backup_id = IntegerField(required=False)
-    backups_enabled = BooleanField(required=False)
-    booted = BooleanField(default=True, write_only=True)
-    swap_size = IntegerField(min_value=0, max_value=LARGEST, default=512)
-    interfaces = InterfacesField(required=False)
-    private_ip = BooleanField(required=False)
+    backup_id = IntegerField(
+        required=False,
+        help_text="A backup to restore, in place of `image`; disks, profiles and root's password are as in it.",
+    )
+    backups_enabled = BooleanField(
+        required=False,
+        help_text="Whether it has backups. By default false, unless the account's setting says otherwise.",
+    )
+    booted = BooleanField(
+        default=True, write_only=True, help_text="Whether it is booted once it is deployed. By default true."
+    )
+    swap_size = IntegerField(
+        min_value=0,
+        max_value=LARGEST,
+        default=512,
+        help_text="MB of the swap disk; by default 512. Only with `image`.",
+    )
+    interfaces = InterfacesField(
+        required=False,
+        help_text="The network interfaces of its profile, `eth0` first, three at most. Without any it "
+        "has the public one.",
+    )
+    private_ip = BooleanField(
+        required=False, help_text="Whether it also gets a private IPv4 address. By default false."
+    )
     group = CharField(max_length=50, allow_blank=True, required=False)
     tags = ListField(child=CharField(), required=False)
 
+    class Meta:
+        as_in = (InstanceResource,)
+
 
 class BootRequest(Resource):
-    config_id = IntegerField(required=False, allow_null=True, min_value=1)
+    """The body of a boot or reboot."""
+
+    config_id = IntegerField(
+        required=False,
+        min_value=1,
+        help_text="The configuration profile to boot; by default the one booted last, else the only one.",
+    )
 
 
 class DiskResource(Resource):
+    """A disk of an instance."""
+
     id = IntegerField(read_only=True)
-    label = CharField(min_length=1, max_length=48)
-    status = ChoiceField(Disk.Status.choices, read_only=True)
-    size = IntegerField(min_value=1, max_value=LARGEST)
-    filesystem = ChoiceField(Disk.Filesystem.choices)
+    label = CharField(min_length=1, max_length=48, help_text="A name for it; up to 48 characters.")
+    status = ChoiceField(
+        Disk.Status.choices,
+        read_only=True,
+        help_text=Meanings(
+            "What is done with it.",
+            {
+                "ready": "Nothing: it can be used.",
+                "not ready": "A job works on it.",
+                "deleting": "It is being deleted.",
+            },
+        ),
+    )
+    size = IntegerField(min_value=1, max_value=LARGEST, help_text="MB.")
+    filesystem = ChoiceField(
+        Disk.Filesystem.choices, help_text=Meanings("What it is said to hold.", FILESYSTEMS_MEAN)
+    )
     created = DateTimeField(read_only=True)
     updated = DateTimeField(read_only=True)
 
     class Meta:
-        filterable = ("label", "size")
+        filterable = ("id", "label", "size")

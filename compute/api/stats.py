@@ -24,32 +24,35 @@ from config.errors import Problems
 READ = "computes:read_only"
 
 
-def points() -> ListField:
+def points(help_text: str) -> ListField:
     """A chart: times in milliseconds since 1970, each with its value."""
-    return ListField(child=ListField(child=FloatField()))
+    pair = ListField(child=FloatField(), help_text="Milliseconds since 1970, and what was measured.")
+    return ListField(child=pair, help_text=help_text)
 
 
 class Network(Resource):
     """Bits a second."""
 
-    in_ = points()
-    out = points()
-    private_in = points()
-    private_out = points()
+    in_ = points("Public traffic to the instance.")
+    out = points("Public traffic from the instance.")
+    private_in = points("Private traffic to the instance.")
+    private_out = points("Private traffic from the instance.")
 
 
 class DiskStats(Resource):
     """Blocks a second."""
 
-    io = points()
-    swap = points()
+    io = points("Blocks read and written.")
+    swap = points("Blocks swapped in and out.")
 
 
 class ComputeStatsData(Resource):
-    cpu = points()
-    io = DiskStats()
-    netv4 = Network()
-    netv6 = Network()
+    """Charts of an instance."""
+
+    cpu = points("Percent, 100 for each core.")
+    io = DiskStats(help_text="What disks did, in blocks a second.")
+    netv4 = Network(help_text="IPv4 traffic, in bits a second.")
+    netv6 = Network(help_text="IPv6 traffic, in bits a second.")
 
 
 class ComputeStats(Resource):
@@ -57,17 +60,19 @@ class ComputeStats(Resource):
     where clients look for them."""
 
     title = CharField()
-    data = ComputeStatsData()
-    cpu = Absent(points())
-    io = Absent(DiskStats())
-    netv4 = Absent(Network())
-    netv6 = Absent(Network())
+    data = ComputeStatsData(help_text="The charts.")
+    cpu = Absent(points(""), help_text="See `data`.")
+    io = Absent(DiskStats(), help_text="See `data`.")
+    netv4 = Absent(Network(), help_text="See `data`.")
+    netv6 = Absent(Network(), help_text="See `data`.")
 
     class Meta:
         read_only = True
 
 
 class InstanceTransfer(Resource):
+    """What an instance has used of its transfer this month."""
+
     used = IntegerField(help_text="Bytes that were sent this month.")
     quota = IntegerField(help_text="GB that the compute adds to the account's pool this month.")
     billable = IntegerField(help_text="GB beyond that.")
@@ -77,15 +82,19 @@ class InstanceTransfer(Resource):
 
 
 class MonthlyTransfer(Resource):
-    bytes_in = IntegerField()
-    bytes_out = IntegerField()
-    bytes_total = IntegerField()
+    """What an instance has received and sent in a month."""
+
+    bytes_in = IntegerField(help_text="Bytes that were received.")
+    bytes_out = IntegerField(help_text="Bytes that were sent.")
+    bytes_total = IntegerField(help_text="Both together.")
 
     class Meta:
         read_only = True
 
 
 class AccountTransfer(Resource):
+    """What the account has used of its transfer this month."""
+
     used = IntegerField(help_text="GB that all computes together have sent this month.")
     quota = IntegerField(help_text="GB that they may send together.")
     billable = IntegerField(help_text="GB beyond that.")
@@ -118,17 +127,25 @@ class StatsViewSet(_InstanceViewSet):
 
     resource = ComputeStats
     responses = {"day": ComputeStats, "month": ComputeStats}
+    operations = {"month": "month"}
+    refusals = dict.fromkeys(("day", "month"), (400,))
     scopes = {"day": READ, "month": READ}
     grants = dict.fromkeys(scopes, READ_ONLY)
     throttle = dict.fromkeys(scopes, "stats")
     cache_control = "private, max-age=180"
 
     def day(self, request: Request, id: int) -> JSONResponse:
-        """The last 24 hours, in averages of five minutes."""
+        """The last 24 hours, in averages of five minutes.
+
+        Before there are samples the answer is a 400.
+        """
         return JSONResponse(stats.of_last_day(self.get_entity(), now()))
 
     def month(self, request: Request, id: int, year: int, month: int) -> JSONResponse:
-        """A month, in averages of an hour, or of a day where it is long ago."""
+        """A month, in averages of an hour, or of a day where it is long ago.
+
+        Of a month without samples the answer is a 400.
+        """
         instance = self.get_entity()
         return JSONResponse(stats.of_month(instance, named(year, month)))
 
@@ -138,15 +155,23 @@ class TransferViewSet(_InstanceViewSet):
 
     resource = InstanceTransfer
     responses = {"current": InstanceTransfer, "month": MonthlyTransfer}
+    operations = {"month": "month"}
+    refusals = {"month": (400,)}
     scopes = {"current": READ, "month": READ}
     grants = dict.fromkeys(scopes, READ_ONLY)
 
     def current(self, request: Request, id: int) -> JSONResponse:
-        """What the compute has used of its transfer this month."""
+        """What the compute has used of its transfer this month.
+
+        Counted from the first of the month, in UTC.
+        """
         return JSONResponse(shown(transfer.of_instance(self.get_entity(), now())))
 
     def month(self, request: Request, id: int, year: int, month: int) -> JSONResponse:
-        """What a compute has received and sent in a month."""
+        """What a compute has received and sent in a month.
+
+        Counted in bytes, from the first of the month to its end, in UTC.
+        """
         instance = self.get_entity()
         received, sent = transfer.in_month(instance, named(year, month))
         return JSONResponse({"bytes_in": received, "bytes_out": sent, "bytes_total": received + sent})
@@ -165,7 +190,10 @@ class AccountTransferViewSet(ResourceViewSet[Actor, Account]):
         return Account.objects.filter(pk=actor.account_id)
 
     def current(self, request: Request) -> JSONResponse:
-        """What the account has used of its transfer this month."""
+        """What the account has used of its transfer this month.
+
+        What all computes have sent since the first of the month, in UTC, of what their types allow together.
+        """
         account = Account.objects.get(pk=self.actor.account_id)
         return JSONResponse(shown(transfer.of_account(account, now())))
 

@@ -19,8 +19,8 @@ from compute.api.images import ImageViewSet
 from compute.api.instance_addresses import InstanceAddressViewSet, NetworkingViewSet
 from compute.api.instances import InstanceViewSet
 from compute.api.moves import MigrateViewSet
-from compute.api.nodebalancer_configs import BalancerConfigViewSet
-from compute.api.nodebalancer_nodes import BalancerNodeViewSet
+from compute.api.nodebalancer_configs import NodeBalancerConfigViewSet
+from compute.api.nodebalancer_nodes import NodeBalancerNodeViewSet
 from compute.api.nodebalancers import InstanceNodeBalancerViewSet, NodeBalancerViewSet
 from compute.api.notices import MaintenanceViewSet, NotificationViewSet
 from compute.api.rebuild import RebuildViewSet
@@ -139,17 +139,18 @@ urlpatterns = [
         NodeBalancerViewSet.as_view({"get": "retrieve", "put": "update", "delete": "destroy"}),
     ),
     path("nodebalancers/<id:id>/stats", NodeBalancerViewSet.as_view({"get": "stats"})),
-    path(f"{BALANCER}/configs", BalancerConfigViewSet.as_view({"get": "list", "post": "create"})),
+    path(f"{BALANCER}/configs", NodeBalancerConfigViewSet.as_view({"get": "list", "post": "create"})),
     path(
         f"{BALANCER}/configs/<id:id>",
-        BalancerConfigViewSet.as_view({"get": "retrieve", "put": "update", "delete": "destroy"}),
+        NodeBalancerConfigViewSet.as_view({"get": "retrieve", "put": "update", "delete": "destroy"}),
     ),
-    path(f"{BALANCER}/configs/<id:id>/rebuild", BalancerConfigViewSet.as_view({"post": "rebuild"})),
+    path(f"{BALANCER}/configs/<id:id>/rebuild", NodeBalancerConfigViewSet.as_view({"post": "rebuild"})),
     path(
-        f"{BALANCER}/configs/<id:config_id>/nodes", BalancerNodeViewSet.as_view({"get": "list", "post": "create"})
+        f"{BALANCER}/configs/<id:config_id>/nodes",
+        NodeBalancerNodeViewSet.as_view({"get": "list", "post": "create"}),
     ),
     path(
         f"{BALANCER}/configs/<id:config_id>/nodes/<id:id>",
-        BalancerNodeViewSet.as_view({"get": "retrieve", "put": "update", "delete": "destroy"}),
+        NodeBalancerNodeViewSet.as_view({"get": "retrieve", "put": "update", "delete": "destroy"}),
     ),
 ]

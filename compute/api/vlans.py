@@ -14,13 +14,20 @@ from config.api.views import ResourceViewSet
 
 
 class VLANResource(Resource):
-    label = CharField(read_only=True)
+    """A private network between instances of a region."""
+
+    label = CharField(read_only=True, help_text="Its name, which profiles give it.")
     region = CharField(source="region_id", read_only=True)
-    computes = ListField(child=IntegerField(), source="on_it", read_only=True)
-    created = DateTimeField(read_only=True)
+    computes = ListField(
+        child=IntegerField(),
+        source="on_it",
+        read_only=True,
+        help_text="The instances on it, of those that the caller may see.",
+    )
+    created = DateTimeField(read_only=True, help_text="When a profile first named it, in UTC.")
 
     class Meta:
-        filterable = ("label", "region")
+        filterable = ("label", "region", "created")
 
 
 class VLANViewSet(ResourceViewSet[Actor, VLAN]):

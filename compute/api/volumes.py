@@ -4,6 +4,7 @@ import re
 from typing import Any
 
 from django.db.models import BigIntegerField, QuerySet
+from rest_framework.exceptions import ValidationError
 from rest_framework.request import Request
 from rest_framework.serializers import BooleanField, CharField, ChoiceField, DateTimeField, IntegerField, ListField
 
@@ -11,16 +12,17 @@ from accounts.actors import Actor
 from compute.api.nested import its_instance
 from compute.models import Volume
 from compute.services.volumes import volumes
-from compute.services.volumes.volumes import Place, VolumeSpec
+from compute.services.volumes.places import Place
+from compute.services.volumes.volumes import LARGEST, SMALLEST, WRONG_SIZE, VolumeSpec
 from config.api.access import READ_ONLY, READ_WRITE
 from config.api.fields import Computed
+from config.api.meanings import Meanings
 from config.api.paths import PathParameters
 from config.api.responses import JSONResponse
 from config.api.serializers import Resource
 from config.api.views import ResourceViewSet
 
-LARGEST = 10240
-LABEL = r"[a-zA-Z]((?!--|__)[a-zA-Z0-9-_])+"
+LETTER, LABEL = re.compile("[a-zA-Z]"), re.compile("((?!--|__)[a-zA-Z0-9_-])*")
 READ = "volumes:read_only"
 WRITE = "volumes:read_write"
 BOTH = (WRITE, "computes:read_write")
@@ -34,8 +36,10 @@ class LabelField(CharField):
 
     def to_internal_value(self, data: Any) -> Any:
         value = super().to_internal_value(data)
-        if not re.fullmatch(LABEL, value, re.ASCII):
-            self.fail("invalid")
+        if value and not LETTER.match(value):
+            raise ValidationError("Must begin with a letter")
+        if not LABEL.fullmatch(value):
+            raise ValidationError("Must have letters, digits, - and _ only, and neither - nor _ twice in a row")
         return value
 
 
@@ -45,35 +49,68 @@ def filesystem_path(label: str) -> str:
 
 
 class VolumeResource(Resource):
+    """Block storage that instances attach."""
+
     id = IntegerField(read_only=True)
-    label = LabelField()
-    filesystem_path = Computed(CharField(), filesystem_path, "label")
-    status = ChoiceField(Volume.Status.choices, read_only=True)
-    size = IntegerField(max_value=LARGEST, help_text="GB.")
+    label = LabelField(help_text="A name for it: up to 32 letters, digits, `-` and `_`, the first one a letter.")
+    filesystem_path = Computed(CharField(), filesystem_path, "label", help_text="Where the guest finds it.")
+    status = ChoiceField(
+        Volume.Status.choices,
+        read_only=True,
+        help_text=Meanings(
+            "What is done with it.",
+            {
+                "creating": "It is being made.",
+                "active": "Nothing: it can be used.",
+                "resizing": "It grows.",
+            },
+        ),
+    )
+    size = IntegerField(max_value=LARGEST, help_text="GB, up to 10240.")
     region = CharField(source="region_id")
-    compute_id = IntegerField(source="instance_id", allow_null=True)
-    compute_label = CharField(source="instance.label", read_only=True, allow_null=True)
+    compute_id = IntegerField(
+        source="instance_id", allow_null=True, help_text="The instance that it is attached to; null without."
+    )
+    compute_label = CharField(
+        source="instance.label", read_only=True, allow_null=True, help_text="That instance's label; null without."
+    )
     created = DateTimeField(read_only=True)
     updated = DateTimeField(read_only=True)
     tags = ListField(child=CharField())
-    hardware_type = ChoiceField(Volume.Hardware.choices, read_only=True)
+    hardware_type = ChoiceField(
+        Volume.Hardware.choices,
+        read_only=True,
+        help_text=Meanings(
+            "What it is kept on.",
+            {
+                "hdd": "Disks.",
+                "nvme": "Flash memory.",
+            },
+        ),
+    )
 
     class Meta:
-        filterable = ("label", "tags")
+        filterable = ("id", "label", "tags")
 
 
-def number() -> IntegerField:
-    return IntegerField(required=False, allow_null=True, max_value=BigIntegerField.MAX_BIGINT)
+def number(help_text: str) -> IntegerField:
+    return IntegerField(required=False, max_value=BigIntegerField.MAX_BIGINT, help_text=help_text)
 
 
 class VolumeCreate(Resource):
     """The body of a new volume. `region` is needed unless `compute_id` says where it is attached."""
 
-    label = LabelField()
-    size = IntegerField(min_value=1, max_value=LARGEST, default=20, help_text="GB.")
-    region = CharField(required=False, allow_null=True)
-    compute_id = number()
-    config_id = number()
+    label = LabelField(help_text="A name for it: up to 32 letters, digits, `-` and `_`, the first one a letter.")
+    size = IntegerField(
+        min_value=SMALLEST,
+        max_value=LARGEST,
+        default=20,
+        help_text="GB, 10 to 10240; by default 20.",
+        error_messages={"min_value": WRONG_SIZE, "max_value": WRONG_SIZE},
+    )
+    region = CharField(required=False, help_text="The region it is to be in; needed unless `compute_id` is given.")
+    compute_id = number("An instance to attach it to.")
+    config_id = number("The profile of the instance that is to have it; by default the one that boots next.")
     tags = ListField(child=CharField(), required=False)
 
 
@@ -93,25 +130,38 @@ class VolumeUpdate(Resource):
             data = {name: value for name, value in data.items() if name not in self.UNCHANGED}
         return super().to_internal_value(data)
 
+    class Meta:
+        as_in = (VolumeResource,)
+
 
 class VolumeClone(Resource):
     """The body of a clone."""
 
-    label = LabelField()
+    label = LabelField(help_text="A name for the copy.")
 
 
 class VolumeResize(Resource):
     """The body of a resize."""
 
-    size = IntegerField(min_value=1, max_value=LARGEST, help_text="GB, more than it has.")
+    size = IntegerField(
+        max_value=LARGEST,
+        help_text="GB: more than it has, up to 10240.",
+        error_messages={"max_value": f"Storage volumes cannot be resized larger than {LARGEST} gigabytes"},
+    )
 
 
 class VolumeAttach(Resource):
     """The body of an attachment. `config_id` is by default the profile that boots next."""
 
-    compute_id = IntegerField(max_value=BigIntegerField.MAX_BIGINT)
-    config_id = number()
-    persist_across_boots = BooleanField(required=False, default=True)
+    compute_id = IntegerField(
+        max_value=BigIntegerField.MAX_BIGINT, help_text="The instance to attach it to, in its region."
+    )
+    config_id = number("The profile that is to have it; by default the one that boots next.")
+    persist_across_boots = BooleanField(
+        required=False,
+        default=True,
+        help_text="Whether a profile has it, so that it is there after the next boot. By default true.",
+    )
 
 
 class VolumeViewSet(ResourceViewSet[Actor, Volume]):
@@ -156,53 +206,52 @@ class VolumeViewSet(ResourceViewSet[Actor, Volume]):
     def create(self, request: Request) -> JSONResponse:
         """Create a volume, in a region or attached to an instance of it. Follow the event `volume_create`.
 
-        Attached, it is also in the profile `config_id`, by default the one that the instance boots next; a running
-        one has it at once.
+        Attached, it is also in the profile `config_id`, by default the one that the instance boots next. That
+        may be busy: the volume is plugged in when it is not.
         """
-        given: dict[str, Any] = {name: value for name, value in self.validated().items() if value is not None}
-        spec = VolumeSpec(
-            label=given["label"],
-            size=given["size"],
-            region=given.get("region"),
-            compute_id=given.get("compute_id"),
-            config_id=given.get("config_id"),
-            tags=tuple(given.get("tags", ())),
-        )
-        return self.answer(volumes.create(self.actor, spec))
+        given = self.body()
+        fields = {**given, "label": given.get("label"), "tags": tuple(given.get("tags", ()))}
+        return self.answer(volumes.create(self.actor, VolumeSpec(**fields), given.problems))
 
     def update(self, request: Request, id: int) -> JSONResponse:
         """Change label and tags. A running instance finds it by its new path from its next boot on."""
-        given: dict[str, Any] = self.validated(partial=True)
+        volume, given = self.get_entity(), self.body(partial=True)
         tags = given.pop("tags", None)
-        changed = volumes.update(self.actor, self.get_entity(), given, None if tags is None else tuple(tags))
-        return self.answer(changed)
+        tags = None if tags is None else tuple(tags)
+        return self.answer(volumes.update(self.actor, volume, given, tags, given.problems))
 
     def destroy(self, request: Request, id: int) -> JSONResponse:
-        """Delete a volume that is attached nowhere. Cannot be undone."""
+        """Delete a volume, which is detached first where its compute is off. Cannot be undone."""
         volumes.delete(self.actor, self.get_entity())
         return JSONResponse()
 
     def clone(self, request: Request, id: int) -> JSONResponse:
-        """Copy an active volume, byte for byte, into a new one of the same size and region."""
-        return self.answer(volumes.clone(self.actor, self.get_entity(), self.validated()["label"]))
+        """Copy an active volume, byte for byte, into a new one of the same size and region.
+
+        Follow the event `volume_clone`; the copy is `creating` until then.
+        """
+        volume, given = self.get_entity(), self.body()
+        return self.answer(volumes.clone(self.actor, volume, given.get("label"), given.problems))
 
     def resize(self, request: Request, id: int) -> JSONResponse:
-        """Let an active volume grow, attached or not. It shows `resizing`, and its new size when that is true."""
-        return self.answer(volumes.resize(self.actor, self.get_entity(), self.validated()["size"]))
+        """Let an active volume grow, attached or not. It shows its new size at once, with `resizing`."""
+        volume, given = self.get_entity(), self.body()
+        return self.answer(volumes.resize(self.actor, volume, given.get("size"), given.problems))
 
     def attach(self, request: Request, id: int) -> JSONResponse:
         """Attach a volume to an instance of its region, running or not.
 
         It goes into a free slot of the profile `config_id`, by default the one that boots next; a running instance
-        has it at once. With `persist_across_boots` false it is in no profile, and the next boot is without it.
+        has it as soon as the volume is made, resized or detached from where it was. With `persist_across_boots`
+        false it is in no profile, and the next boot is without it.
         """
-        given: dict[str, Any] = {name: value for name, value in self.validated().items() if value is not None}
-        return self.answer(volumes.attach(self.actor, self.get_entity(), Place(**given)))
+        volume, given = self.get_entity(), self.body()
+        return self.answer(volumes.attach(self.actor, volume, Place(**given), given.problems))
 
     def detach(self, request: Request, id: int) -> JSONResponse:
         """Take a volume from its instance, running or not, and out of its profiles. Unmount it first.
 
-        Follow the event `volume_detach`: until it ends, the volume shows where it was.
+        Follow the event `volume_detach`: should that fail, the volume shows again where it is.
         """
         volumes.detach(self.actor, self.get_entity())
         return JSONResponse()

@@ -283,7 +283,10 @@ class Driver(Protocol):
         """Unplug a volume from a machine, whether the machine booted with it or not."""
 
     def archive_size(self, archive: str) -> int | None:
-        """The size of an archive in MB, at least 1; None where there is no complete archive of that name."""
+        """The size of an archive in MB; None where there is no complete archive of that name.
+
+        It is 0 for an upload that unpacks to nothing, and at least 1 for all others.
+        """
 
     def delete_archive(self, archive: str) -> None:
         """Delete an archive, complete or not."""

@@ -1,32 +1,46 @@
-"""The catalogue of a fresh installation, types, kernels and images, and demo regions to try things out."""
+"""The catalogue of a fresh installation, types, kernels, images and scripts, and demo regions to try things out."""
 
 import json
 from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from ipaddress import IPv4Network, IPv6Network, ip_network
 from pathlib import Path
 from typing import Any
 
+from django.conf import settings
 from django.db import connection, models, transaction
 
-from compute.models import AddressPool, Host, Image, InstanceType, Kernel, SeededRow
+from compute.models import AddressPool, Host, Image, InstanceType, Kernel, SeededRow, StackScript
 from compute.models.addresses import LINK_LOCAL_GATEWAY
 from compute.services.networking.pools import fill_pool
+from compute.services.stackscripts.fields import read_fields
+from config.errors import Problems
 from regions.models import Region
 
-CATALOGUE = Path(__file__).resolve().parent.parent / "data" / "catalogue.json"
+STEP = 10
+"""Between the positions of two rows of the file: staff may put one of theirs there."""
+DATA = Path(__file__).resolve().parent.parent / "data"
+CATALOGUE = DATA / "catalogue.json"
+SCRIPTS = DATA / "scripts.json"
+AUTHOR = "skerry"
+"""Who clients see as the author of the platform's own scripts."""
 
 # Nothing here is routed anywhere: the benchmark range, the documentation ranges and private space. The
 # documentation range 198.51.100.0/24 and 2001:db8:1::/48 to :b::/48 belong to the regions' resolvers.
-PUBLIC = list(IPv4Network("198.18.0.0/15").subnets(new_prefix=20))
+# Clients know public addresses by the prefix 24, and private ones by 192.168.
+PUBLIC, PUBLIC_PREFIX = list(IPv4Network("198.18.0.0/15").subnets(new_prefix=20)), 24
 EXTRA_PUBLIC = [IPv4Network("192.0.2.0/24"), IPv4Network("203.0.113.0/24")]
-PRIVATE, PRIVATE_PREFIX = IPv4Network("10.0.0.0/8"), 20
+PRIVATE_PREFIX = 21
+EARLIER_PRIVATE = list(IPv4Network("10.0.0.0/12").subnets(new_prefix=20))
+"""The private pools of regions by their place in the catalogue, as releases before seeded them."""
 SLAAC = IPv6Network("2001:db8:1000::/36")
 ROUTED, ROUTED_PREFIX = IPv6Network("2001:db8:2000::/36"), 44
 
 
 def seed(update: bool = False, demo: bool = False) -> dict[str, int]:
-    """Insert the types, kernels and images that are missing, in one transaction; returns the new rows by table.
+    """Insert the types, kernels, images and scripts that are missing, in one transaction; returns the new rows by
+    table.
 
     With `demo` also regions, each with two hosts and address pools that are routed nowhere. Existing rows stay as
     staff keep them; with `update` those of the file get its values again. A row that was seeded before and is gone
@@ -40,13 +54,14 @@ def seed(update: bool = False, demo: bool = False) -> dict[str, int]:
         _bring(SeededRow.Kind.TYPE, map(_type, data["types"]), update)
         _bring(SeededRow.Kind.KERNEL, map(_kernel, data["kernels"]), update)
         _bring(SeededRow.Kind.IMAGE, map(_image, data["images"]), update)
+        _bring_scripts(json.loads(SCRIPTS.read_text()), update)
         if demo:
             _bring_places([_region(item) for item in data["regions"]], update)
         return {name: count - before[name] for name, count in _counts().items()}
 
 
 def _counts() -> dict[str, int]:
-    tables = (Region, InstanceType, Kernel, Image, Host, AddressPool)
+    tables = (Region, InstanceType, Kernel, Image, StackScript, Host, AddressPool)
     return {str(table._meta.verbose_name_plural): table._default_manager.count() for table in tables}
 
 
@@ -57,8 +72,11 @@ def _unseeded(kind: str, keys: Iterable[str]) -> set[str]:
     return fresh
 
 
-def _bring(kind: str, rows: Iterable[models.Model], update: bool) -> None:
+def _bring(kind: str, rows: Iterable[Any], update: bool) -> None:
+    """Insert the rows that are missing, which have the order of the file; with `update`, reset the others."""
     rows = list(rows)
+    for number, row in enumerate(rows, 1):
+        row.position = number * STEP
     table = type(rows[0])
     there = set(table._default_manager.values_list("pk", flat=True))
     fresh = _unseeded(kind, (row.pk for row in rows)) - there
@@ -75,6 +93,34 @@ def _drop_successors(types: list[Any], there: set[str]) -> None:
     for each in types:
         if each.successor_id not in there:
             each.successor_id = None
+
+
+def _bring_scripts(items: list[dict[str, Any]], update: bool) -> None:
+    """Insert the platform's own scripts that are missing, by their labels; with `update`, reset the others."""
+    own = {script.label: script for script in StackScript.objects.filter(account=None)}
+    fresh = _unseeded(SeededRow.Kind.SCRIPT, (item["label"] for item in items)) - own.keys()
+    wanted = {item["label"]: _script(item) for item in items}
+    StackScript.objects.bulk_create(wanted[label] for label in wanted if label in fresh)
+    if update:
+        for label in wanted.keys() & own.keys():
+            wanted[label].pk = own[label].pk
+        known = [script for script in wanted.values() if script.label in own]
+        StackScript.objects.bulk_update(known, ["description", "images", "script", "user_defined_fields"])
+
+
+def _script(item: dict[str, Any]) -> StackScript:
+    script = StackScript(
+        username=AUTHOR,
+        label=item["label"],
+        description=item["description"],
+        images=item["images"],
+        is_public=True,
+        script=(DATA / "scripts" / item["file"]).read_text(),
+    )
+    problems = Problems()
+    script.user_defined_fields = read_fields(script.script, problems)
+    problems.raise_any()
+    return script
 
 
 def _moment(text: str) -> datetime:
@@ -124,10 +170,10 @@ def _image(item: dict[str, Any]) -> Image:
 
 
 _COLUMNS: dict[type[models.Model], list[str]] = {
-    Region: ["country", "capabilities", "status", "resolvers_ipv4", "resolvers_ipv6"],
+    Region: ["country", "capabilities", "status", "resolvers_ipv4", "resolvers_ipv6", "position"],
     InstanceType: [field.name for field in InstanceType._meta.concrete_fields if not field.primary_key],
     Kernel: [field.name for field in Kernel._meta.concrete_fields if not field.primary_key],
-    Image: ["label", "vendor", "size", "deprecated", "is_public", "created", "updated", "eol"],
+    Image: ["label", "vendor", "size", "deprecated", "is_public", "created", "updated", "eol", "position"],
 }
 """The columns that `update` sets to the file's values again. A region that was retired stays so."""
 
@@ -155,31 +201,50 @@ def _add_hosts(regions: list[Region]) -> None:
     )
 
 
-def _networks(
-    regions: list[Region],
-) -> Iterator[tuple[Region, AddressPool.Kind, IPv4Network | IPv6Network]]:
+@dataclass(frozen=True, slots=True)
+class _Wanted:
+    """A network that a region starts with; `earlier` is the one that releases before seeded in its place."""
+
+    region: Region
+    kind: AddressPool.Kind
+    network: IPv4Network | IPv6Network
+    earlier: IPv4Network | None = None
+
+
+def _networks(regions: list[Region]) -> Iterator[_Wanted]:
     """The networks that each region starts with; they follow from its place in the catalogue."""
-    private = PRIVATE.subnets(new_prefix=PRIVATE_PREFIX)
+    private = settings.PRIVATE_NETWORK.subnets(new_prefix=PRIVATE_PREFIX)
     slaac = SLAAC.subnets(new_prefix=64)
     routed = ROUTED.subnets(new_prefix=ROUTED_PREFIX)
-    for region, public in zip(regions, PUBLIC, strict=False):
-        yield region, AddressPool.Kind.PUBLIC, public
-        yield region, AddressPool.Kind.PRIVATE, next(private)
-        yield region, AddressPool.Kind.SLAAC, next(slaac)
-        yield region, AddressPool.Kind.ROUTED, next(routed)
+    for region, block, earlier in zip(regions, PUBLIC, EARLIER_PRIVATE, strict=False):
+        for public in block.subnets(new_prefix=PUBLIC_PREFIX):
+            yield _Wanted(region, AddressPool.Kind.PUBLIC, public, block)
+        yield _Wanted(region, AddressPool.Kind.PRIVATE, next(private), earlier)
+        yield _Wanted(region, AddressPool.Kind.SLAAC, next(slaac))
+        yield _Wanted(region, AddressPool.Kind.ROUTED, next(routed))
     for region, public in zip(regions, EXTRA_PUBLIC, strict=False):
-        yield region, AddressPool.Kind.PUBLIC, public
+        yield _Wanted(region, AddressPool.Kind.PUBLIC, public)
 
 
 def _add_pools(regions: list[Region], there: set[str]) -> None:
-    """Add the pools of the regions that exist, except where staff have one that overlaps."""
-    wanted = [each for each in _networks(regions) if each[0].pk in there]
-    fresh = _unseeded(SeededRow.Kind.POOL, (str(network) for _, _, network in wanted))
-    known = [ip_network(network) for network in AddressPool.objects.values_list("network", flat=True)]
-    for region, kind, network in wanted:
-        if str(network) in fresh and not any(_overlap(network, other) for other in known):
-            gateway = LINK_LOCAL_GATEWAY if kind == AddressPool.Kind.ROUTED else str(network[1])
-            pool = AddressPool.objects.create(region=region, kind=kind, network=str(network), gateway=gateway)
+    """Add the pools of the regions that exist, except where staff have one that overlaps.
+
+    What releases before seeded stays in place of what is seeded now, and is not seeded again where it was deleted;
+    a region with private addresses keeps those, whatever the setting PRIVATE_NETWORK says now.
+    """
+    noted = set(SeededRow.objects.filter(kind=SeededRow.Kind.POOL).values_list("key", flat=True))
+    wanted = [each for each in _networks(regions) if each.region.pk in there and str(each.earlier) not in noted]
+    fresh = _unseeded(SeededRow.Kind.POOL, (str(each.network) for each in wanted))
+    pools = list(AddressPool.objects.all())
+    known = [ip_network(pool.network) for pool in pools]
+    private = {pool.region_id for pool in pools if pool.kind == AddressPool.Kind.PRIVATE}
+    for each in wanted:
+        kept = each.kind == AddressPool.Kind.PRIVATE and each.region.pk in private
+        if str(each.network) in fresh and not kept and not any(_overlap(each.network, other) for other in known):
+            gateway = LINK_LOCAL_GATEWAY if each.kind == AddressPool.Kind.ROUTED else str(each.network[1])
+            pool = AddressPool.objects.create(
+                region=each.region, kind=each.kind, network=str(each.network), gateway=gateway
+            )
             fill_pool(pool)
 
 

@@ -1,4 +1,4 @@
-"""``manage.py seed``: bring in types, kernels and images; with ``--demo`` also regions, hosts and address pools."""
+"""``manage.py seed``: bring in the catalogue and scripts; with ``--demo`` also regions, hosts and address pools."""
 
 from argparse import ArgumentParser
 from typing import Any
@@ -10,8 +10,8 @@ from compute.services.seed import seed
 
 class Command(BaseCommand):
     help = (
-        "Add the types, kernels and images that are missing. What exists stays as it is, and what was deleted "
-        "stays deleted."
+        "Add the types, kernels, images and scripts that are missing. What exists stays as it is, and what was "
+        "deleted stays deleted."
     )
 
     def add_arguments(self, parser: ArgumentParser) -> None:

@@ -11,15 +11,16 @@ from accounts.actors import Actor
 from accounts.services.events import open_event, record_event
 from compute.jobs.data import BackupData
 from compute.jobs.queue import enqueue
-from compute.models import Backup, Host, Instance, Job
+from compute.models import Backup, Disk, Instance, Job
 from compute.refs import backup_ref, instance_ref
 from compute.services.backups.content import content_of
 from compute.services.backups.records import RESTORING, discard, refresh_available
 from compute.services.backups.settings import NOT_OFFERED, OFF, is_offered, switch_on
-from compute.services.common.locks import lock_any
+from compute.services.common.locks import is_busy, lock_any
+from compute.services.hosts.maintenance import note_maintenance
 from config.db.inserts import draw_keys
 from config.db.rows import lock
-from config.errors import Busy, Invalid
+from config.errors import Busy, Invalid, Problems
 
 S = Backup.Status
 Type = Backup.Type
@@ -68,14 +69,15 @@ def enable(actor: Actor, instance: Instance) -> None:
 
 @transaction.atomic
 def cancel(actor: Actor, instance: Instance) -> None:
-    """Disable backups of the instance, clear their schedule and delete all of its backups, failed ones too.
+    """Disable backups of the instance, clear their schedule and delete all of its backups, failed ones too; no
+    change where they are disabled.
 
     A backup in progress is given up by its job. Raises `Busy` while the instance, or another instance from one of
-    its backups, is being restored; `Invalid` where backups are not enabled.
+    its backups, is being restored.
     """
     locked = lock_any(instance)
     if not locked.backups_enabled:
-        raise Invalid(NOT_ENABLED)
+        return
     backups = list(Backup.objects.filter(instance=locked).select_for_update().order_by("pk"))
     if locked.status == Instance.Status.RESTORING or _is_read(backups):
         raise Busy
@@ -119,36 +121,41 @@ def _is_read(backups: list[Backup]) -> bool:
 
 
 @transaction.atomic
-def snapshot(actor: Actor, instance: Instance, label: str) -> Backup:
+def snapshot(actor: Actor, instance: Instance, label: str | None, problems: Problems | None = None) -> Backup:
     """Take a snapshot now, which replaces the previous snapshot when it is complete.
 
-    Raises `Invalid` where backups are not enabled, there are no disks to back up or the host is under maintenance;
-    `Busy` while another job of the instance lives.
+    Raises `Invalid` with all problems: backups are not enabled, there are no disks to back up, or the host is under
+    maintenance; `Busy` while another job of the instance lives. Without a label there are `problems`.
     """
+    problems = problems or Problems()
     locked = lock_any(instance)
     if not locked.backups_enabled:
-        raise Invalid(NOT_ENABLED)
-    return take(actor, locked, "snapshot", type=Type.SNAPSHOT, label=label)
+        problems.add(None, NOT_ENABLED)
+    return take(actor, locked, "snapshot", problems, type=Type.SNAPSHOT, label=label)
 
 
-def take(actor: Actor, locked: Instance, kind: str, **fields: Any) -> Backup:
+def take(actor: Actor, locked: Instance, kind: str, problems: Problems, message: str = "", **fields: Any) -> Backup:
     """Insert a backup of the locked instance as it is now, and enqueue the job of this `kind` that makes it.
 
-    `fields` are columns of the backup. Raises as `snapshot` does. In the caller's transaction.
+    `fields` are columns of the backup, `message` is what its event says. Raises as `snapshot` does, those of
+    `problems` too. In the caller's transaction.
     """
-    if Host.objects.filter(pk=locked.host_id, maintenance__isnull=False).exists():
-        raise Invalid("The compute's host is under maintenance. Try again when that is over.")
+    busy = is_busy(locked)
+    disks = list(locked.disks.order_by("pk"))
+    if not busy:
+        note_maintenance(locked, problems)
+        if all(disk.filesystem == Disk.Filesystem.SWAP for disk in disks):
+            problems.add(None, "This compute has no disks to back up.")
+    problems.raise_any()
+    if busy:
+        raise Busy
     (key,) = draw_keys(Backup)
     backup = Backup(pk=key, instance=locked, account_id=locked.account_id, region_id=locked.region_id, **fields)
-    disks = list(locked.disks.order_by("pk"))
     content = content_of(locked, disks, key)
     backup.disks, backup.profiles = content["disks"], content["profiles"]
     backup.configs = [profile["label"] for profile in backup.profiles]
-    # first, since `enqueue` refuses while another job lives, for instance one that makes a disk
     data = BackupData(backup_id=key, disk_ids=[disk.pk for disk in disks])
-    enqueue(kind, locked, actor, data=data, secondary=backup_ref(backup))
-    if not backup.archives:
-        raise Invalid("This compute has no disks to back up.")
+    enqueue(kind, locked, actor, data=data, secondary=backup_ref(backup), message=message)
     backup.save(force_insert=True)
     return backup
 
@@ -167,7 +174,9 @@ def take_automatic(instance: Instance, day: date, window: str) -> Backup | None:
     weekly = locked.backups_day == WEEKDAYS[day.weekday()]
     rotation = Backup.Rotation.WEEKLY if weekly else Backup.Rotation.DAILY
     platform = Actor.platform(locked.account_id)
-    return take(platform, locked, "backup", type=Type.AUTOMATIC, rotation=rotation, day=day)
+    message = f"The {rotation} backup of {day:%Y-%m-%d}, in the window {window}."
+    fields = {"type": Type.AUTOMATIC, "rotation": rotation, "day": day}
+    return take(platform, locked, "backup", Problems(), message, **fields)
 
 
 D = Instance.Day

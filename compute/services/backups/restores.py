@@ -13,34 +13,47 @@ from compute.models import Backup, Disk, Instance, Job
 from compute.refs import backup_ref
 from compute.services.backups.content import archives_of, draw_row_keys, insert_rows, vlans_kept
 from compute.services.common.disk_space import left
-from compute.services.common.locks import lock_idle, named_instance
+from compute.services.common.locks import is_busy, lock_any, named_instance
 from compute.services.networking.vlans import bring_vlans, check_vlans, record_vlan_changes, vlans_of
-from config.errors import Invalid, Problems
+from config.errors import Busy, Problems
 
 Status = Instance.Status
 NOT_AVAILABLE = "The backup is not available."
 
 
 @transaction.atomic
-def restore(actor: Actor, backup: Backup, compute_id: int, overwrite: bool = False) -> Job:
+def restore(
+    actor: Actor,
+    backup: Backup,
+    compute_id: int | None,
+    overwrite: bool = False,
+    problems: Problems | None = None,
+) -> Job:
     """Add the disks and profiles of a backup to an instance of the account; with `overwrite` in place of its own.
 
     A running instance goes on running; with `overwrite` it is shut down, and `offline` afterwards. Raises `Invalid`
-    on ``compute_id`` where there is no such instance, it is in another region than the backup, or lacks disk space
-    for it; `Denied` there if the actor may only read the instance; `Busy` while a job of the instance lives.
+    with every failing field: ``compute_id`` where there is no such instance, it is in another region than the
+    backup, or lacks disk space for it; `Denied` there if the actor may only read the instance; `Busy` while a job
+    of the instance lives. Without a `compute_id` there are `problems`.
     """
+    problems = problems or Problems()
     lock_account(actor.account_id)  # before the instance, for the VLANs that the profiles may bring
-    target = lock_idle(_target(actor, compute_id))
+    target = None if compute_id is None else named_instance(actor, compute_id, "compute_id", problems)
+    target = target and lock_any(target)
+    busy = target is not None and is_busy(target)
     kept = lock_backup(Backup.objects.filter(pk=backup.pk))
     if kept is None:
-        raise Invalid(NOT_AVAILABLE)
-    problems = Problems()
-    space = target.type.disk if overwrite else left(target)
-    if kept.size > space:
-        problems.add("compute_id", f"The backup needs {kept.size} MB, and the compute has {space} MB for it.")
-    check_place(kept, target.region_id, "compute_id", problems)
-    check_vlans(target.account_id, target.region, vlans_kept(kept.content), "compute_id", problems)
+        problems.add(None, NOT_AVAILABLE)
+    elif target:
+        if not busy and "overwrite" not in problems:
+            _check_space(kept, target, overwrite, problems)
+        check_place(kept, target.region_id, "compute_id", problems)
+        check_vlans(target.account_id, target.region, vlans_kept(kept.content), "compute_id", problems)
     problems.raise_any()
+    if busy:
+        raise Busy
+    assert kept is not None  # noqa: S101 - or else there were problems
+    assert target is not None  # noqa: S101
     # with `overwrite` the profiles come later, but their VLANs count from now on
     bring_vlans(target.account_id, target.region_id, vlans_kept(kept.content))
     keys = draw_row_keys(kept.content)
@@ -73,12 +86,10 @@ def restore(actor: Actor, backup: Backup, compute_id: int, overwrite: bool = Fal
     return job
 
 
-def _target(actor: Actor, compute_id: int) -> Instance:
-    problems = Problems()
-    target = named_instance(actor, compute_id, "compute_id", problems)
-    problems.raise_any()
-    assert target is not None  # noqa: S101 - or else there were problems
-    return target
+def _check_space(backup: Backup, target: Instance, overwrite: bool, problems: Problems) -> None:
+    space = target.type.disk if overwrite else left(target)
+    if backup.size > space:
+        problems.add("compute_id", f"The backup needs {backup.size} MB, and the compute has {space} MB for it.")
 
 
 def lock_backup(backups: QuerySet[Backup]) -> Backup | None:

@@ -73,7 +73,11 @@ def _choose(instance: Instance, window: str, day: str) -> bool:
     still = Instance.objects.filter(UNSCHEDULED, pk=instance.pk, **before)
     if not still.update(backups_window=instance.backups_window, backups_day=instance.backups_day):
         return False
-    record_event(Actor.platform(instance.account_id), "compute_update", instance_ref(instance))
+    when = f"{instance.backups_window}, and of the weekly one {instance.backups_day}"
+    record_event(
+        Actor.platform(instance.account_id), "compute_update", instance_ref(instance),
+        message=f"The platform chose when the compute is backed up: the window is {when}.",
+    )  # fmt: skip
     return True
 
 

@@ -5,12 +5,20 @@ until its job is in the table. So of two requests at once the second sees the sp
 """
 
 from compute.jobs.data import DiskResizeData, MoveData
-from compute.models import Instance, Job
+from compute.models import Instance, InstanceType, Job
 
 RESIZING: dict[str, type[DiskResizeData] | type[MoveData]] = {
     "disk_resize": DiskResizeData, "resize": MoveData, "mutate": MoveData,
 }  # fmt: skip
 """The kinds of job that may change the size of a disk, each with what it carries."""
+
+TOO_SMALL = "Compute has allocated more disk than the new service plan allows. Delete or resize disks smaller."
+"""The reason where a type is too small for the disks, which clients know; `too_small` adds advice."""
+
+
+def too_small(used: int, plan: InstanceType) -> str:
+    """Why disks that take `used` MB cannot be on an instance of this type, as a sentence."""
+    return f"{TOO_SMALL} They need {used} MB, and the type has {plan.disk} MB."
 
 
 def taken(instance: Instance) -> int:

@@ -25,7 +25,7 @@ def is_zone(name: str) -> bool:
     return (
         len(name) <= MAX_NAME_LENGTH
         and ZONE.fullmatch(name) is not None
-        and _all(_NAME_LABEL, name.removeprefix("*."))
+        and _all(_HOST_LABEL, name.removeprefix("*."))
     )
 
 

@@ -61,9 +61,23 @@ def lock_idle(instance: Instance) -> Instance:
     Raises `Busy` while a job of the instance lives or its status is not a settled one.
     """
     locked = lock_any(instance)
-    if locked.status not in Instance.SETTLED or Job.objects.filter(instance=locked, state__in=Job.LIVE).exists():
-        raise Busy
+    check_idle(locked)
     return locked
+
+
+def is_busy(locked: Instance) -> bool:
+    """Whether a job of the locked instance lives, or its status is not a settled one.
+
+    A service raises `Busy` when it has named all failing fields. While the instance is busy, it does not look at
+    what the job may be changing (disk space, the states of disks): clients try again when the job is over.
+    """
+    return locked.status not in Instance.SETTLED or Job.objects.filter(instance=locked, state__in=Job.LIVE).exists()
+
+
+def check_idle(locked: Instance) -> None:
+    """Raise `Busy` where the locked instance is busy. For after all other checks: it is answered alone."""
+    if is_busy(locked):
+        raise Busy
 
 
 def lock_alive(instance_id: int) -> Instance:

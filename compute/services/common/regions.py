@@ -5,6 +5,8 @@ from config.errors import Problems
 from regions.models import Region
 
 CAPABILITY = {"gpu": "GPU Computes", "metal": "Bare Metal"}
+NO_SUCH_TYPE = "A valid plan type by that ID was not found"
+"""The reason on ``type``, which clients know."""
 VLANS = "Vlans"
 """The capability of next-generation-network regions, the only ones with VLANs."""
 

@@ -17,6 +17,7 @@ from compute.models import Domain, DomainRecord
 from compute.refs import domain_ref
 from compute.services.common.dns_names import is_mailbox, is_name, is_suffix, is_zone, seconds
 from config.db.rows import lock
+from config.db.unique import note_taken
 from config.egress import guard
 from config.errors import Problems
 from tags.services import check_tags, differing_tags, set_tags, untag
@@ -38,30 +39,39 @@ class DomainSpec:
 
 
 @transaction.atomic
-def create(actor: Actor, spec: DomainSpec) -> Domain:
+def create(actor: Actor, spec: DomainSpec, problems: Problems | None = None) -> Domain:
     """Create a domain, which its creator may change. Raises `Invalid` with every field that is wrong."""
     domain = Domain(account_id=actor.account_id, serial=_now())
-    _apply(actor, domain, spec)
+    _apply(actor, domain, spec, problems)
     domain.save(force_insert=True)
     _tag(actor, domain, spec.tags)
     grant_creator(actor, "domain", domain.pk)
     record_event(actor, "dns_zone_create", domain_ref(domain))
+    _record_errors(actor, domain, "")
     return domain
 
 
 @transaction.atomic
-def update(actor: Actor, domain: Domain, spec: DomainSpec) -> Domain:
+def update(actor: Actor, domain: Domain, spec: DomainSpec, problems: Problems | None = None) -> Domain:
     """Write the values that differ, with one event if any do. Returns the domain as it is then."""
     locked = lock_domain(domain.pk)
     before = {field.attname: getattr(locked, field.attname) for field in Domain._meta.concrete_fields}
-    _apply(actor, locked, spec)
+    _apply(actor, locked, spec, problems)
     changed = [name for name, value in before.items() if getattr(locked, name) != value]
     if changed:
         locked.serial = next_serial(locked)
         locked.save(update_fields=[*changed, "serial", "updated"])
     if _tag(actor, locked, spec.tags) or changed:
         record_event(actor, "dns_zone_update", domain_ref(locked))
+        _record_errors(actor, locked, before["errors"])
     return locked
+
+
+def _record_errors(actor: Actor, domain: Domain, before: str) -> None:
+    """An event of what is not done for a domain, where that is news."""
+    if domain.errors not in ("", before):
+        platform = Actor.platform(actor.account_id)
+        record_event(platform, "dns_zone_update", domain_ref(domain), message=domain.errors)
 
 
 @transaction.atomic
@@ -79,7 +89,7 @@ def clone(actor: Actor, source: Domain, name: str) -> Domain:
     """Create a domain of another name with the settings, the times, the records and the tags of the source."""
     locked = lock_domain(source.pk)
     problems = Problems()
-    _check_names(locked, name.lower(), problems)
+    _check_names(locked, name, problems)
     problems.raise_any()
     copied = ("type", "status", "group", "description", "soa_email", *LISTS, *TIMES)
     tags = locked.tags if not actor.restricted else ()
@@ -119,26 +129,42 @@ def _now() -> int:
     return int(time.time())
 
 
-def _apply(actor: Actor, domain: Domain, spec: DomainSpec) -> None:
+def asked(addresses: Iterable[str]) -> list[str]:
+    """Those of a slave's masters that the platform asks: what is on the internet, or in PROBE_ALLOWED."""
+    return [address for address in addresses if guard.is_open(ipaddress.ip_address(address))]
+
+
+def _unasked(domain: Domain) -> str:
+    """Why masters of the domain are not asked; empty where all of them are."""
+    if domain.type != Domain.Type.SLAVE:
+        return ""
+    good = asked(domain.master_ips)
+    return " ".join(f"The platform does not ask {each}." for each in domain.master_ips if each not in good)
+
+
+def _apply(actor: Actor, domain: Domain, spec: DomainSpec, problems: Problems | None) -> None:
     """Set the given fields on the row, checked against each other and against the row's other fields."""
-    problems = Problems()
-    label, masters = domain.label, set(domain.master_ips)
+    problems = problems or Problems()
+    before = domain.label
     for name, value in spec.values.items():
         setattr(domain, name, value)
-    if domain.label.lower() != label:
-        _check_label(actor, domain, problems)
-    domain.label = domain.label.lower()
+    if "label" in spec.values:
+        written = domain.label.removesuffix(".")
+        domain.label = written.lower()
+        domain.spelling = written if written != domain.label else ""
+        # a letter such as the Kelvin sign, of which lower() makes ASCII, is none that a name may have
+        if domain.label != before or not written.isascii():
+            _check_label(actor, domain, written, problems)
     for name in TIMES:
         setattr(domain, name, seconds(getattr(domain, name)))
-    if domain.type == Domain.Type.MASTER and not domain.soa_email:
-        problems.add("soa_email", "soa_email is required of a master domain")
-    if domain.soa_email and not is_mailbox(domain.soa_email):
-        problems.add("soa_email", "soa_email is not valid")
-    if domain.type == Domain.Type.SLAVE and not domain.master_ips:
-        problems.add("master_ips", "master_ips is required of a slave domain")
-    for address in domain.master_ips:
-        if address not in masters and not guard.is_open(ipaddress.ip_address(address)):
-            problems.add("master_ips", f"The platform does not ask {address}.")
+    if "soa_email" not in problems:
+        if domain.type == Domain.Type.MASTER and not domain.soa_email:
+            problems.add("soa_email", "soa_email required when type=master")
+        elif domain.soa_email and not is_mailbox(domain.soa_email):
+            problems.add("soa_email", "soa_email is not valid")
+    if domain.type == Domain.Type.SLAVE and not domain.master_ips and "master_ips" not in problems:
+        problems.add("master_ips", "You need at least one master DNS server IP address for this zone.")
+    domain.errors = _unasked(domain)
     for name in LISTS:
         if sum(map(len, getattr(domain, name))) > LONGEST_LIST:
             problems.add(name, f"{name} must be at most {LONGEST_LIST} characters together")
@@ -147,23 +173,23 @@ def _apply(actor: Actor, domain: Domain, spec: DomainSpec) -> None:
         problems.add("type", "A domain with records cannot be a slave: delete them first.")
     if (tags := differing_tags(spec.tags, domain.tags)) is not None:
         check_tags(actor, tags, problems)
+    note_taken(domain, problems)
     problems.raise_any()
 
 
-def _check_label(actor: Actor, domain: Domain, problems: Problems) -> None:
+def _check_label(actor: Actor, domain: Domain, written: str, problems: Problems) -> None:
     """Check a new name of the domain: it must not be below a domain of another account."""
-    if not is_zone(domain.label):
+    if not is_zone(written):
         problems.add("domain", "domain is not valid")
         return
     if is_suffix(domain.label):
         problems.add("domain", "Everybody can register names below this one.")
-    label = domain.label.lower()
-    parts = label.split(".")
+    parts = domain.label.split(".")
     above = [".".join(parts[at:]) for at in range(1, len(parts))]
     if Domain.objects.filter(label__in=above).exclude(account_id=actor.account_id).exists():
         problems.add("domain", "This domain is below one of another account.")
     if domain.pk:
-        _check_names(domain, label, problems)
+        _check_names(domain, domain.label, problems)
 
 
 def _check_names(domain: Domain, label: str, problems: Problems) -> None:

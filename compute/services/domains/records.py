@@ -13,7 +13,7 @@ from compute.models import Domain, DomainRecord
 from compute.refs import domain_ref, record_ref
 from compute.services.common.dns_names import MAX_LABEL_LENGTH, is_alias, is_host, is_name, relative, seconds
 from compute.services.domains.domains import lock_domain, touch
-from config.errors import Invalid, Missing, Problems
+from config.errors import Missing, Problems, wrong_length
 
 Type = DomainRecord.Type
 LONGEST_TEXT = 4096
@@ -22,23 +22,28 @@ MAX_RECORDS = 12_000
 """Records of one domain."""
 LONGEST_NAME = 100
 """Characters of a name below its zone."""
-DATA = {Type.MX: ("priority",), Type.SRV: ("priority", "weight", "port"), Type.CAA: ("tag",)}
-"""The fields beside the target that tell records of one name and type apart: the DNS has each record once."""
-_SERVICE = re.compile(r"_?[A-Za-z0-9](?:[A-Za-z0-9-]{0,60}[A-Za-z0-9])?", re.ASCII)
+DEFAULT_PROTOCOL = "_tcp"
+"""What an SRV record without a protocol is served for."""
+_SERVICE = re.compile(r"[A-Za-z0-9_](?:[A-Za-z0-9_-]{0,61}[A-Za-z0-9_])?", re.ASCII)
+_SRV_TARGET = re.compile(r"(?=.{1,253}\Z)(?:[A-Za-z0-9_:-]{1,63}\.)*[A-Za-z0-9_:-]{1,63}\.?", re.ASCII)
+"""Labels of letters, digits, hyphens and underscores; colons, as some put an IPv6 address there."""
 _CA = re.compile(r"[!#-:<-~]*(?:\s*;\s*[\w-]+=[!#-:<-~]*)*\s*;?", re.ASCII)
 _REPORT = re.compile(r"(?:mailto:[^\s@]+@[^\s@]+|https?://[!-~]+)", re.ASCII)
 
 
 @transaction.atomic
-def create(actor: Actor, domain: Domain, values: Mapping[str, Any]) -> DomainRecord:
+def create(
+    actor: Actor, domain: Domain, values: Mapping[str, Any], problems: Problems | None = None
+) -> DomainRecord:
     """Add a record to a master domain. Raises `Invalid` with every field that is wrong."""
+    problems = problems or Problems()
     locked = lock_domain(domain.pk)
     if locked.type != Domain.Type.MASTER:
-        raise Invalid("A slave domain has the records of its masters, and none of its own.")
-    if locked.records.count() >= MAX_RECORDS:
-        raise Invalid(f"A domain has at most {MAX_RECORDS} records.")
+        problems.add(None, "A slave domain has the records of its masters, and none of its own.")
+    elif locked.records.count() >= MAX_RECORDS:
+        problems.add(None, f"A domain has at most {MAX_RECORDS} records.")
     record = DomainRecord(domain=locked)
-    _apply(record, locked, values)
+    _apply(record, locked, values, problems)
     record.save(force_insert=True)
     touch(locked)
     record_event(actor, "dns_record_create", domain_ref(locked), record_ref(record))
@@ -46,14 +51,17 @@ def create(actor: Actor, domain: Domain, values: Mapping[str, Any]) -> DomainRec
 
 
 @transaction.atomic
-def update(actor: Actor, record: DomainRecord, values: Mapping[str, Any]) -> DomainRecord:
+def update(
+    actor: Actor, record: DomainRecord, values: Mapping[str, Any], problems: Problems | None = None
+) -> DomainRecord:
     """Write the values that differ, but for the type, which a record keeps. Returns the record as it is then."""
     domain = lock_domain(record.domain_id)
     locked = DomainRecord.objects.filter(pk=record.pk).first()
     if locked is None:
         raise Missing
     before = {field.attname: getattr(locked, field.attname) for field in DomainRecord._meta.concrete_fields}
-    _apply(locked, domain, {name: value for name, value in values.items() if name != "type"})
+    given = {name: value for name, value in values.items() if name != "type"}
+    _apply(locked, domain, given, problems or Problems())
     changed = [name for name, value in before.items() if getattr(locked, name) != value]
     if changed:
         locked.save(update_fields=[*changed, "updated"])
@@ -72,29 +80,39 @@ def delete(actor: Actor, record: DomainRecord) -> None:
     record_event(actor, "dns_record_delete", domain_ref(domain), ref)
 
 
-def _apply(record: DomainRecord, domain: Domain, values: Mapping[str, Any]) -> None:
+def _apply(record: DomainRecord, domain: Domain, values: Mapping[str, Any], problems: Problems) -> None:
+    """Set the given fields on the row, checked by themselves and beside the domain's other records."""
     for name, value in values.items():
         setattr(record, name, value)
-    problems = check(record, domain.label)
-    if not problems:
+    own = check(record, domain.label)
+    for problem in own:
+        if problem.field not in problems:
+            problems.add(problem.field, problem.reason)
+    if record.type and not own:
         _beside(record, domain, problems)
     problems.raise_any()
 
 
 def check(record: DomainRecord, zone: str) -> Problems:
-    """Bring the record's fields to the form they are stored in; returns the problems of the record by itself."""
+    """Bring the record's fields to the form they are stored in; returns the problems of the record by itself.
+
+    Without a type, which failed then, nothing but the name is checked.
+    """
     problems = Problems()
     record.ttl_sec = seconds(record.ttl_sec)
     record.target = record.target.strip() if record.type != Type.TXT else record.target
     record.name = relative(record.name, zone)
-    CHECKS[Type(record.type)](record, problems)
+    if record.type:
+        CHECKS[Type(record.type)](record, problems)
+    if record.type == Type.SRV and "." not in record.target and ":" not in record.target:
+        record.target = f"{record.target}.{zone}"
     if record.name and not is_name(f"{record.name}.{zone}"):
         problems.add("name", "name is not valid")
     return problems
 
 
 def _beside(record: DomainRecord, domain: Domain, problems: Problems) -> None:
-    """Note where another record of the domain forbids this one."""
+    """Note where another record of the domain forbids this one. The same once more is served once, no harm."""
     others = domain.records.filter(name=record.name).exclude(pk=record.pk)
     if record.type == Type.CNAME:
         if not record.name:
@@ -103,9 +121,6 @@ def _beside(record: DomainRecord, domain: Domain, problems: Problems) -> None:
             problems.add("name", "There are records of this name, beside which a CNAME cannot be.")
     elif others.filter(type=Type.CNAME).exists():
         problems.add("name", "There is a CNAME of this name, beside which no other record can be.")
-    data = {field: getattr(record, field) for field in ("target", *DATA.get(Type(record.type), ()))}
-    if others.filter(type=record.type, **data).exists():
-        problems.add("target", "There is such a record already.")
 
 
 # --- types --------------------------------------------------------------------------------------------------
@@ -148,26 +163,32 @@ def _mail(record: DomainRecord, problems: Problems) -> None:
 
 def _text(record: DomainRecord, problems: Problems) -> None:
     if not 0 < len(record.target) <= LONGEST_TEXT:
-        problems.add("target", f"target must be 1-{LONGEST_TEXT} characters")
+        problems.add("target", wrong_length(1, LONGEST_TEXT))
     elif any(character < " " for character in record.target):
         problems.add("target", "target must not hold control characters")
 
 
 def _service(record: DomainRecord, problems: Problems) -> None:
-    """An SRV record's name is made of its service and its protocol. Further labels of an imported name stay."""
+    """An SRV record's name is made of its service and its protocol, ``_tcp`` without one.
+
+    Further labels of an imported name stay. A target may be any name, or an address, which is a name here.
+    """
     below = record.name.split(".")[2:] if record.name.startswith("_") else []
     for field in ("service", "protocol"):
         value = getattr(record, field) or ""
+        if not value and field == "protocol":
+            record.protocol = None
+            continue
         if not _SERVICE.fullmatch(value) or len(value.removeprefix("_")) > MAX_LABEL_LENGTH - 1:
             problems.add(field, f"{field} is not valid" if value else f"{field} is required")
         setattr(record, field, f"_{value.removeprefix('_').lower()}")
     if not problems:
-        record.name = ".".join((f"{record.service}.{record.protocol}", *below))
+        record.name = ".".join((f"{record.service}.{record.protocol or DEFAULT_PROTOCOL}", *below))
         if len(record.name) > LONGEST_NAME:
             problems.add("service", f"service and protocol make a name of more than {LONGEST_NAME} characters")
-    if record.target == ".":
-        return  # the service is not there (RFC 2782)
-    _host(record, problems)
+    if record.target != "." and not _SRV_TARGET.fullmatch(record.target):  # a dot: it is not there (RFC 2782)
+        problems.add("target", "target is required" if not record.target else "target is not valid")
+    record.target = record.target.lower()
 
 
 def _authority(record: DomainRecord, problems: Problems) -> None:

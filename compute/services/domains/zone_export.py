@@ -14,10 +14,10 @@ from pathlib import Path
 from typing import Any
 
 from django.conf import settings
-from django.db.models import QuerySet
 
 from compute.models import Domain
 from compute.services.domains import zone_files
+from compute.services.domains.domains import asked
 
 CONFIGURATION, MANIFEST, ZONES = "zones.conf", "manifest.json", "zones"
 BATCH = 500
@@ -45,7 +45,7 @@ def export(directory: Path) -> Exported:
     """Bring the directory up to date with the tables. May be interrupted anywhere, and run again."""
     (directory / ZONES).mkdir(parents=True, exist_ok=True)
     known, servers = _manifest(directory)
-    served = {str(pk): [serial, label, kind] for pk, serial, label, kind in _served()}
+    served = {str(pk): [serial, zone, kind] for pk, serial, zone, kind in _served()}
     turned = _turned(known, served)
     for pk in turned:
         del served[pk]
@@ -69,17 +69,20 @@ def _turned(known: Mapping[str, State], served: Mapping[str, State]) -> list[str
     The server would go on with the data it has under that name, or in that file, and ask masters only for a later
     serial. It forgets the zones that are not in its list.
     """
-    had = {label: (pk, kind) for pk, (_, label, kind) in known.items()}
+    had = {zone: (pk, kind) for pk, (_, zone, kind) in known.items()}
     return [
         pk
-        for pk, (_, label, kind) in served.items()
-        if had.get(label, (pk, kind)) != (pk, kind) or (pk in known and known[pk][1] != label)
+        for pk, (_, zone, kind) in served.items()
+        if had.get(zone, (pk, kind)) != (pk, kind) or (pk in known and known[pk][1] != zone)
     ]
 
 
-def _served() -> QuerySet[Domain, tuple[int, int, str, str]]:
-    active = Domain.objects.filter(status=Domain.Status.ACTIVE, account__is_active=True)
-    return active.order_by("pk").values_list("pk", "serial", "label", "type")
+def _served() -> Iterator[tuple[int, int, str, str]]:
+    """Key, serial, zone and type of each domain that is served. A slave needs a master that the platform asks."""
+    active = Domain.objects.filter(status=Domain.Status.ACTIVE, account__is_active=True).order_by("pk")
+    for pk, serial, label, kind, masters in active.values_list("pk", "serial", "label", "type", "master_ips"):
+        if kind == Domain.Type.MASTER or asked(masters):
+            yield pk, serial, label, kind
 
 
 def _domains(keys: list[int]) -> Iterator[Domain]:
@@ -104,7 +107,7 @@ def _configuration(directory: Path, served: Iterable[str]) -> Iterator[str]:
     for domain in zones:
         if domain.type == Domain.Type.SLAVE:
             yield f"  - id: masters-{domain.pk}"
-            yield f"    address: [{_list(domain.master_ips)}]"
+            yield f"    address: [{_list(asked(domain.master_ips))}]"
     yield "acl:"
     for domain in zones:
         if domain.axfr_ips:
@@ -113,7 +116,7 @@ def _configuration(directory: Path, served: Iterable[str]) -> Iterator[str]:
             yield "    action: transfer"
         if domain.type == Domain.Type.SLAVE:
             yield f"  - id: notify-{domain.pk}"
-            yield f"    address: [{_list(domain.master_ips)}]"
+            yield f"    address: [{_list(asked(domain.master_ips))}]"
             yield "    action: notify"
     yield "zone:"
     for domain in zones:

@@ -46,9 +46,13 @@ def _soa(domain: Domain) -> str:
 
 
 def _records(domain: Domain) -> Iterator[str]:
+    served = set()  # the DNS has each record once, however often a customer wrote it
     for record in sorted(domain.records.all(), key=lambda record: (record.name, record.type, record.pk)):
-        ttl = f"{record.ttl_sec} " if record.ttl_sec else ""
-        yield f"{record.name or '@'} {ttl}IN {record.type} {_data(record).to_text()}"
+        data = f"{record.type} {_data(record).to_text()}"
+        if (record.name, data) not in served:
+            served.add((record.name, data))
+            ttl = f"{record.ttl_sec} " if record.ttl_sec else ""
+            yield f"{record.name or '@'} {ttl}IN {data}"
 
 
 def _data(record: DomainRecord) -> Rdata:

@@ -2,7 +2,8 @@
 
 import ipaddress
 import time
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import dns.exception
@@ -24,7 +25,7 @@ from compute.services.domains import domains
 from compute.services.domains.domains import DomainSpec
 from compute.services.domains.records import LONGEST_NAME, LONGEST_TEXT, MAX_RECORDS, check
 from config.egress import guard, resolver
-from config.errors import Invalid
+from config.errors import Invalid, Problems
 
 FIELD = "remote_nameserver"
 PORT = 53
@@ -36,20 +37,40 @@ HIGHEST_PRIORITY = 255
 Type = DomainRecord.Type
 
 
-def import_zone(actor: Actor, name: str, server: str) -> Domain:
-    """Create a master domain from the zone that `server` (``ns1.example.com``, ``192.0.2.1:53``) transfers.
+@dataclass(frozen=True, slots=True)
+class Source:
+    """The zone `name` as `server` (``ns1.example.com``, ``192.0.2.1:53``) has it; None: that failed a check."""
+
+    name: str | None
+    server: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class _Place:
+    """The addresses and the port of a name server."""
+
+    addresses: Sequence[str]
+    port: int
+
+
+def import_zone(actor: Actor, source: Source, problems: Problems | None = None) -> Domain:
+    """Create a master domain from a zone that another name server transfers.
 
     Records that are not valid here are left out, and the event says how many. The zone's own name servers are left
     out too: the platform's take their place. The transfer ends before the transaction begins.
 
     Raises `Invalid` on ``domain``, and on ``remote_nameserver`` where the server is not reached or refuses.
     """
-    name = name.strip().lower().removesuffix(".")
-    if not is_zone(name):
-        raise Invalid("domain is not valid", "domain")
-    zone = _transfer(name, server)
+    problems = problems or Problems()
+    label = (source.name or "").strip().removesuffix(".")
+    if source.name is not None and not is_zone(label):
+        problems.add("domain", "domain is not valid")
+    place = _place(source.server, problems)
+    problems.raise_any()
+    name = label.lower()
+    zone = _transfer(name, place)
     records, left = _read(zone, name)
-    spec = DomainSpec({"label": name, "type": Domain.Type.MASTER, **_authority(zone, name)})
+    spec = DomainSpec({"label": label, "type": Domain.Type.MASTER, **_authority(zone, name)})
     with transaction.atomic():
         domain = domains.create(actor, spec)
         domains.add_records(domain, records)
@@ -58,17 +79,28 @@ def import_zone(actor: Actor, name: str, server: str) -> Domain:
     return domain
 
 
-def _transfer(name: str, server: str) -> dns.zone.Zone:
-    host, port = _place(server)
-    addresses = _addresses(host)
+def _place(server: str | None, problems: Problems) -> _Place:
+    """Where the server is; valid only without problems, and unknown where it failed a check before."""
+    if server is None:
+        return _Place((), PORT)
+    try:
+        host, port = _parse(server)
+        return _Place(_addresses(host), port)
+    except Invalid as error:
+        for problem in error.problems:
+            problems.add(problem.field, problem.reason)
+        return _Place((), PORT)
+
+
+def _transfer(name: str, place: _Place) -> dns.zone.Zone:
     deadline = time.monotonic() + TIMEOUT
     failure: Exception | None = None
-    for address in addresses:
+    for address in place.addresses:
         left = deadline - time.monotonic()
         if left <= 0:
             break
         try:
-            return _ask(name, address, port, left)
+            return _ask(name, address, place.port, left)
         except (dns.exception.DNSException, OSError, EOFError) as error:
             failure = error
     raise Invalid("The name server does not transfer this domain to us.", FIELD) from failure
@@ -90,7 +122,7 @@ def _bounded(messages: Iterable[dns.message.Message]) -> Iterator[dns.message.Me
         yield message
 
 
-def _place(server: str) -> tuple[str, int]:
+def _parse(server: str) -> tuple[str, int]:
     """The host and port of ``host``, ``host:port``, ``2001:db8::1`` or ``[2001:db8::1]:port``."""
     server = server.strip()
     host, colon, port = server.rpartition(":")

@@ -15,7 +15,7 @@ from django.conf import settings
 from django.db import connection, transaction
 from django.db.models import OuterRef, Subquery
 
-from compute.models import FirewallDevice, PacketFilter
+from compute.models import FirewallDevice, Instance, PacketFilter
 from compute.services.firewalls.nftables import interface_name, render
 from config.db import leases
 from config.notify import notify
@@ -38,10 +38,11 @@ class Claim:
 
 
 _CHANGED = """
-INSERT INTO compute_packetfilter AS f (instance_id, wanted)
-SELECT id, 1 FROM unnest(%s::bigint[]) AS id ORDER BY id
+INSERT INTO compute_packetfilter AS f (instance_id, wanted, mail_ports_closed)
+SELECT id, 1, COALESCE(%(closed)s::boolean, FALSE) FROM unnest(%(ids)s::bigint[]) AS id ORDER BY id
 ON CONFLICT (instance_id) DO UPDATE
-   SET wanted = f.wanted + 1, run_at = statement_timestamp(), notified_at = NULL, attempt = 0,
+   SET wanted = f.wanted + 1, mail_ports_closed = COALESCE(%(closed)s::boolean, f.mail_ports_closed),
+       run_at = statement_timestamp(), notified_at = NULL, attempt = 0,
        changed = CASE WHEN f.applied < f.wanted THEN f.changed ELSE statement_timestamp() END
 """
 
@@ -82,11 +83,21 @@ RETURNING instance_id
 """  # noqa: S608 - of constants
 
 
-def changed(instance_ids: Iterable[int]) -> None:
+def first_filters(instance: Instance, *, mail_ports_closed: bool) -> list[PacketFilter]:
+    """The packet filter, to be inserted, of an instance that is being created; none where nothing is filtered.
+
+    Nothing is to be delivered: the first boot brings it to the host.
+    """
+    return (
+        [PacketFilter(instance=instance, wanted=1, applied=1, mail_ports_closed=True)] if mail_ports_closed else []
+    )
+
+
+def changed(instance_ids: Iterable[int], mail_ports_closed: bool | None = None) -> None:
     """Note in a change's transaction that these instances have another filter; notify workers after the commit.
 
-    The caller has locked the instances, so that none is deleted meanwhile and all changes lock them in one order.
-    Raises `RuntimeError` outside a transaction.
+    `mail_ports_closed` None leaves these as they are. The caller has locked the instances, so that none is deleted
+    meanwhile and all changes lock them in one order. Raises `RuntimeError` outside a transaction.
     """
     ids = sorted(instance_ids)
     if not ids:
@@ -94,7 +105,7 @@ def changed(instance_ids: Iterable[int]) -> None:
     if not connection.in_atomic_block:
         raise RuntimeError("a filter changes in the transaction of what it follows from")
     with connection.cursor() as cursor:
-        cursor.execute(_CHANGED, [ids])
+        cursor.execute(_CHANGED, {"ids": ids, "closed": mail_ports_closed})
     transaction.on_commit(partial(notify_all, ids[:MAX_NOTIFIED_PER_REQUEST]), robust=True)
 
 
@@ -112,17 +123,17 @@ def claim(instance_id: int) -> Claim | None:
 
 
 def read(instance_id: int | None, machine: str) -> tuple[int, str] | None:
-    """The wanted number and the ruleset of an instance's filter; None for one that never had a firewall.
+    """The wanted number and the ruleset of an instance's filter; None for one that never had anything to filter.
 
     One statement: the number is that of these rules, whatever is committed meanwhile.
     """
     enabled = FirewallDevice.objects.filter(instance=OuterRef("pk"), enabled=True)
     rows = PacketFilter.objects.annotate(rules=Subquery(enabled.values("firewall__rules")))
-    found = rows.filter(pk=instance_id).values_list("pk", "wanted", "rules").first()
+    found = rows.filter(pk=instance_id).values_list("pk", "wanted", "rules", "mail_ports_closed").first()
     if found is None:
         return None
-    pk, wanted, rules = found
-    return wanted, render(machine, interface_name(pk), rules)
+    pk, wanted, rules, closed = found
+    return wanted, render(machine, interface_name(pk), rules, mail_ports_closed=closed)
 
 
 def settle(claimed: Claim, applied: int) -> bool:

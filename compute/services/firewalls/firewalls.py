@@ -21,7 +21,8 @@ from compute.services.common.locks import lock_present, named_instances
 from compute.services.firewalls import delivery
 from compute.services.firewalls.rules import checked
 from config.db.rows import lock
-from config.errors import Busy, Invalid, Missing, Problems
+from config.db.unique import note_taken
+from config.errors import Busy, Missing, Problems
 from tags.services import check_tags, differing_tags, set_tags, untag
 
 ENABLED = Firewall.Status.ENABLED
@@ -30,10 +31,10 @@ ANOTHER = "The compute has an enabled firewall already."
 
 @dataclass(frozen=True, slots=True)
 class FirewallSpec:
-    """A client's request for a new firewall."""
+    """A client's request for a new firewall. Without label or rules it is refused: they failed a check before."""
 
-    label: str
-    rules: Mapping[str, Any]
+    label: str | None
+    rules: Mapping[str, Any] | None
     computes: Sequence[int] = ()
     tags: Sequence[str] = ()
 
@@ -48,18 +49,22 @@ class FirewallChanges:
 
 
 @transaction.atomic
-def create(actor: Actor, spec: FirewallSpec) -> Firewall:
+def create(actor: Actor, spec: FirewallSpec, problems: Problems | None = None) -> Firewall:
     """Create an enabled firewall, and put it on the instances that are named.
 
-    Raises `Invalid` with every failing field, `Denied` on an instance that the actor may only read.
+    Raises `Invalid` with every failing field, those in `problems` before them; `Denied` on an instance that the
+    actor may only read.
     """
-    problems = Problems()
-    rules = checked(spec.rules, open_rules(), problems, within="rules.")
+    problems = problems or Problems()
+    rules = checked(spec.rules or {}, open_rules(), problems, within="rules.")
     if spec.tags:
         check_tags(actor, spec.tags, problems)
     locked = _named(actor, spec.computes, problems)
+    firewall = Firewall(account_id=actor.account_id, label=spec.label or "", rules=rules)
+    note_taken(firewall, problems)
     problems.raise_any()
-    firewall = Firewall(account_id=actor.account_id, label=spec.label, rules=rules)
+    for instance in locked:
+        _check_stays(instance)
     firewall.save(force_insert=True)
     if spec.tags:
         firewall.tags = set_tags(actor.account_id, "firewall", firewall.pk, list(spec.tags))
@@ -72,24 +77,25 @@ def create(actor: Actor, spec: FirewallSpec) -> Firewall:
 
 
 @transaction.atomic
-def update(actor: Actor, firewall: Firewall, given: FirewallChanges) -> Firewall:
+def update(actor: Actor, firewall: Firewall, given: FirewallChanges, problems: Problems | None = None) -> Firewall:
     """Write the values that differ, with one event for the status and one for the rest. Returns the firewall anew.
 
-    Raises `Invalid` on ``status`` where an instance of the firewall has another enabled firewall.
+    Raises `Invalid` with every failing field: ``status`` where an instance of the firewall has another enabled one.
     """
     locked = _lock_row(firewall)
     label = given.label if given.label != locked.label else None
     status = given.status if given.status != locked.status else None
     tags = differing_tags(given.tags, locked.tags)
-    problems = Problems()
+    problems = problems or Problems()
     if tags is not None:
         check_tags(actor, tags, problems)
     instances = lock_present(locked.devices.values("instance")).values() if status else []
     if status == ENABLED and _filtered(instances):
         problems.add("status", "A compute it is on has an enabled firewall already.")
+    locked.label = locked.label if label is None else label
+    note_taken(locked, problems)
     problems.raise_any()
     if label is not None or tags is not None:
-        locked.label = locked.label if label is None else label
         locked.tags = locked.tags if tags is None else set_tags(locked.account_id, "firewall", locked.pk, tags)
         locked.save(update_fields=["label", "tags", "updated"])
         record_event(actor, "firewall_update", firewall_ref(locked))
@@ -99,13 +105,15 @@ def update(actor: Actor, firewall: Firewall, given: FirewallChanges) -> Firewall
 
 
 @transaction.atomic
-def set_rules(actor: Actor, firewall: Firewall, given: Mapping[str, Any]) -> Firewall:
+def set_rules(
+    actor: Actor, firewall: Firewall, given: Mapping[str, Any], problems: Problems | None = None
+) -> Firewall:
     """Replace the lists and policies that are given. Returns the firewall anew.
 
     Raises `Invalid` with everything that is wrong with the rules.
     """
     locked = _lock_row(firewall)
-    problems = Problems()
+    problems = problems or Problems()
     rules = checked(given, locked.rules, problems)
     problems.raise_any()
     if rules != locked.rules:
@@ -128,21 +136,28 @@ def delete(actor: Actor, firewall: Firewall) -> None:
 
 
 @transaction.atomic
-def add_device(actor: Actor, firewall: Firewall, instance_id: int) -> FirewallDevice:
+def add_device(
+    actor: Actor, firewall: Firewall, instance_id: int | None, problems: Problems | None = None
+) -> FirewallDevice:
     """Put a firewall on an instance that the actor may change, whatever job runs there.
 
     Raises `Invalid` on ``id``: no such instance, the firewall is on it already, or both this firewall and another
     one there are enabled. `Denied` where the actor may only read the instance, `Busy` while it is being deleted.
     """
+    problems = problems or Problems()
     locked = _lock_row(firewall)
-    instance = next(iter(lock_present(named_instances(actor, [instance_id], "id")).values()), None)
+    wanted = () if instance_id is None else (instance_id,)
+    instance = next(iter(lock_present(named_instances(actor, wanted, "id")).values()), None)
     if instance is None:
-        raise Invalid("id is not valid", "id")
+        if "id" not in problems:
+            problems.add("id", "id is not valid")
+    elif locked.devices.filter(instance=instance).exists():
+        problems.add("id", "The firewall is on this compute already.")
+    elif locked.status == ENABLED and _filtered([instance]):
+        problems.add("id", ANOTHER)
+    problems.raise_any()
+    assert instance is not None  # noqa: S101 - or else there were problems
     _check_stays(instance)
-    if locked.devices.filter(instance=instance).exists():
-        raise Invalid("The firewall is on this compute already.", "id")
-    if locked.status == ENABLED and _filtered([instance]):
-        raise Invalid(ANOTHER, "id")
     (device,) = _put(actor, locked, [instance])
     if device.enabled:
         delivery.changed([instance.pk])
@@ -231,8 +246,6 @@ def _named(actor: Actor, computes: Sequence[int], problems: Problems) -> list[In
             problems.add(f"{field}[{index}]", f"{pk} is not valid")
         elif pk in filtered:
             problems.add(f"{field}[{index}]", ANOTHER)
-    for instance in locked.values():
-        _check_stays(instance)
     return list(locked.values())
 
 

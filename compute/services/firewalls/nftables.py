@@ -19,6 +19,8 @@ from compute.services.firewalls.rules import port_ranges
 
 ICMP, ICMP6, IPENCAP = "icmp", "ipv6-icmp", "4"
 LONGEST_COMMENT = 64
+MAIL_PORTS = (25, 465, 587)
+GOES_ON = "ct state established,related counter accept"
 
 _FAMILIES = (("ipv4", "ip", ICMP), ("ipv6", "ip6", ICMP6))
 _ASK = "nd-router-solicit, nd-neighbor-solicit, nd-neighbor-advert"
@@ -31,20 +33,30 @@ def interface_name(instance_id: int) -> str:
     return f"sk-{instance_id}"
 
 
-def render(machine: str, interface: str, rules: Mapping[str, Any] | None) -> str:
-    """The ruleset of a machine, for ``nft -f``. `rules` are those of its enabled firewall; None deletes the table.
+def render(
+    machine: str, interface: str, rules: Mapping[str, Any] | None, *, mail_ports_closed: bool = False
+) -> str:
+    """The ruleset of a machine, for ``nft -f``. `rules` are those of its enabled firewall, None without one.
 
     Established connections go on, and answers and errors that belong to them come through. Neighbour discovery,
-    joining multicast groups and DHCP work whatever the rules say, between host and machine alone.
+    joining multicast groups and DHCP work whatever the rules say, between host and machine alone. With
+    `mail_ports_closed` no rule lets a new connection out to a mail port. Where there is nothing to filter, the
+    ruleset deletes the table.
     """
     head = [f"table inet {machine}", f"delete table inet {machine}"]
-    return "\n".join(head if rules is None else [*head, *_table(machine, interface, rules)]) + "\n"
+    body: Iterable[str] = ()
+    if rules is not None:
+        body = _table(machine, interface, rules, mail_ports_closed)
+    elif mail_ports_closed:
+        body = _mail_table(machine, interface)
+    return "\n".join([*head, *body]) + "\n"
 
 
-def _table(machine: str, interface: str, rules: Mapping[str, Any]) -> Iterator[str]:
+def _table(machine: str, interface: str, rules: Mapping[str, Any], mail_ports_closed: bool) -> Iterator[str]:
     yield f"table inet {machine} {{"
-    yield from _chain("inbound", _direction(rules, "inbound", "saddr"))
-    yield from _chain("outbound", _direction(rules, "outbound", "daddr"))
+    yield from _chain("inbound", [GOES_ON, *_direction(rules, "inbound", "saddr")])
+    mail = _mail() if mail_ports_closed else ()
+    yield from _chain("outbound", [GOES_ON, *mail, *_direction(rules, "outbound", "daddr")])
     come, go = f'oifname "{interface}"', f'iifname "{interface}"'
     yield from _chain("forward", [*_hook("forward"), f"{go} jump outbound", f"{come} jump inbound"])
     questions = _housekeeping(go, _ASK, client=True)
@@ -52,6 +64,20 @@ def _table(machine: str, interface: str, rules: Mapping[str, Any]) -> Iterator[s
     answers = _housekeeping(come, _ANSWER, client=False)
     yield from _chain("output", [*_hook("output"), *answers, f"{come} jump inbound"])
     yield "}"
+
+
+def _mail_table(machine: str, interface: str) -> Iterator[str]:
+    """The table of a machine without a firewall whose mail ports are closed: most packets pass three rules."""
+    yield f"table inet {machine} {{"
+    yield from _chain("outbound", [GOES_ON, *_mail()])
+    for name in ("forward", "input"):
+        yield from _chain(name, [*_hook(name), f'iifname "{interface}" jump outbound'])
+    yield "}"
+
+
+def _mail() -> list[str]:
+    """Drop new connections to mail ports, IPv4 and IPv6; before all rules, since the first that fits decides."""
+    return [f"tcp dport {{ {', '.join(map(str, MAIL_PORTS))} }} counter drop"]
 
 
 def _chain(name: str, lines: Iterable[str]) -> Iterator[str]:
@@ -75,7 +101,6 @@ def _housekeeping(where: str, discovery: str, *, client: bool) -> Iterator[str]:
 
 def _direction(rules: Mapping[str, Any], direction: str, side: str) -> Iterator[str]:
     """The rules of one direction in their order, followed by its policy."""
-    yield "ct state established,related counter accept"
     for rule in rules.get(direction) or ():
         yield from _rule(rule, side)
     yield f"counter {_verdict(rules[f'{direction}_policy'])}"

@@ -41,7 +41,7 @@ def checked(
         return rules
     for direction in DIRECTIONS:
         if direction in given:
-            kept = [_kept(rule) for rule in given[direction]]
+            kept = [_kept(rule) for rule in given[direction] or ()]
             rules[direction] = kept
             for index, rule in enumerate(kept):
                 _check(rule, f"{within}{direction}[{index}]", problems)

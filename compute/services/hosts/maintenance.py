@@ -10,12 +10,18 @@ from accounts.actors import Actor
 from compute.jobs.data import BootData
 from compute.jobs.queue import enqueue
 from compute.models import Host, Instance
+from compute.refs import config_ref
 from compute.services.common.boot_profile import boot_config
-from config.errors import DomainError, Invalid
+from config.errors import DomainError, Invalid, Problems
 
 log = logging.getLogger(__name__)
 
 Status = Instance.Status
+MESSAGES = {
+    "host_stop": "The compute's host is under maintenance. The compute is booted again when that is over.",
+    "boot": "The compute was stopped for its host's maintenance, and may run again.",
+}
+"""Why the platform starts a job of each kind."""
 MOST_AT_ONCE = 200
 """Instances per kind of job that one run handles; the next run comes soon."""
 
@@ -56,8 +62,15 @@ def check_may_boot(instance: Instance) -> None:
 
     A boot that begins just before the maintenance is no harm: `keep_up` stops the instance again.
     """
+    problems = Problems()
+    note_maintenance(instance, problems)
+    problems.raise_any()
+
+
+def note_maintenance(instance: Instance, problems: Problems) -> None:
+    """The same, named along with other problems."""
     if Host.objects.filter(pk=instance.host_id, maintenance__isnull=False).exists():
-        raise Invalid("The compute's host is under maintenance. Try again when that is over.")
+        problems.add(None, "The compute's host is under maintenance. Try again when that is over.")
 
 
 def _each(kind: str, instances: QuerySet[Instance]) -> int:
@@ -69,8 +82,9 @@ def _try(kind: str, instance: Instance) -> bool:
     platform = Actor.platform(instance.account_id)
     try:
         with transaction.atomic():
-            data = BootData(config_id=boot_config(instance).pk) if kind == "boot" else None
-            enqueue(kind, instance, platform, data=data)
+            config = boot_config(instance) if kind == "boot" else None
+            data = BootData(config_id=config.pk) if config else None
+            enqueue(kind, instance, platform, data=data, secondary=config_ref(config), message=MESSAGES[kind])
     except DomainError as error:
         log.info("no %s of %s yet: %s", kind, instance.pk, error)
         return False

@@ -11,7 +11,17 @@ from django.db.models.functions import Now
 
 from compute import listeners
 from compute.jobs.data import MoveData
-from compute.models import Address, AddressShare, Disk, Host, HostMigration, Instance, InstanceType, IPv6Range
+from compute.models import (
+    Address,
+    AddressShare,
+    Disk,
+    Host,
+    HostMigration,
+    Instance,
+    InstanceType,
+    IPv6Range,
+    RangeShare,
+)
 from compute.services.hosts.placement import settle
 from compute.services.networking.addresses import release
 
@@ -51,6 +61,7 @@ def stay(instance: Instance, data: MoveData) -> None:
 def _leave(instance: Instance, region_id: str) -> None:
     """Release the addresses and ranges of the region that the instance has left, which no longer route to it."""
     AddressShare.objects.filter(instance=instance).delete()
+    RangeShare.objects.filter(instance=instance).delete()
     release(Address.objects.filter(instance=instance).exclude(region_id=region_id))
     IPv6Range.objects.filter(instance=instance).exclude(region_id=region_id).delete()
     listeners.addresses_changed([instance.pk])

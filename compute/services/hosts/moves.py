@@ -4,69 +4,86 @@ import logging
 from typing import Any
 
 from django.db import transaction
+from django.db.models import Q
 from django.db.models.functions import Now
 
 from accounts.actors import Actor
 from accounts.services.account import lock_account
 from compute.jobs.data import MoveData
 from compute.jobs.queue import enqueue
-from compute.models import AddressShare, HostMigration, Instance, InstanceType, IPv6Range, Job
+from compute.models import AddressShare, HostMigration, Instance, InstanceType, IPv6Range, Job, RangeShare
 from compute.services.common.boot_profile import boot_config
-from compute.services.common.disk_space import taken
-from compute.services.common.locks import lock_idle
+from compute.services.common.disk_space import taken, too_small
+from compute.services.common.locks import is_busy, lock_any
 from compute.services.common.regions import VLANS, capability_of, check_region
 from compute.services.hosts.placement import place
 from compute.services.networking import addresses
 from compute.services.networking.addresses import slaac_in
 from compute.services.networking.vlans import bring_vlans, check_vlans, vlans_of
-from config.errors import DomainError, Invalid, Problems
+from config.errors import Busy, DomainError, Invalid, Problems
 from regions.models import Region
 
 log = logging.getLogger(__name__)
 
 Status = HostMigration.Status
+SCHEDULED = "A migration to another host was scheduled for this time."
 MOST_AT_ONCE = 100
 """Due migrations that one run starts; the next run comes soon."""
 
 
 @transaction.atomic
-def migrate(actor: Actor, instance: Instance, region_id: str | None = None, upgrade: bool = False) -> Job:
+def migrate(
+    actor: Actor,
+    instance: Instance,
+    region_id: str | None = None,
+    upgrade: bool = False,
+    problems: Problems | None = None,
+    message: str = "",
+) -> Job:
     """Move the instance to another region, or without `region_id` start the host migration scheduled for it.
 
     A running instance is shut down for the move and booted again where it arrives. With `upgrade` it also gets the
     newer type that replaces its deprecated one. A move to a region cancels a scheduled migration. Raises `Invalid`
     with every failing field, and without a `region_id` where none is scheduled; `Busy` while another job lives.
+    `message` is why the platform moves it by itself.
     """
+    problems = problems or Problems()
     if region_id is not None:
         lock_account(actor.account_id)  # before the instance, for the VLANs that its profiles may bring
-    locked = lock_idle(instance)
+    locked = lock_any(instance)
+    busy = is_busy(locked)
+    plan = _plan(locked, upgrade, busy, problems)
     if region_id is None:
-        return _to_host(actor, locked, upgrade)
-    return _to_region(actor, locked, region_id, upgrade)
+        return _to_host(actor, locked, plan, busy, problems, message)
+    return _to_region(actor, locked, region_id, plan, busy, problems)
 
 
-def _to_host(actor: Actor, instance: Instance, upgrade: bool) -> Job:
+def _to_host(
+    actor: Actor, instance: Instance, plan: InstanceType, busy: bool, problems: Problems, message: str
+) -> Job:
     pending = HostMigration.objects.filter(instance=instance, status=Status.PENDING)
     migration = pending.select_for_update().first()
-    problems = Problems()
-    if migration is None:
+    if migration is None and not busy and "region" not in problems:
         problems.add("region", "No migration of this compute is scheduled: name the region to move it to.")
-    plan = _plan(instance, upgrade, problems)
     problems.raise_any()
-    assert migration is not None  # noqa: S101 - or else there were problems
+    if busy or migration is None:
+        raise Busy
     host = place(instance, plan, instance.region_id, avoid=instance.host)
     HostMigration.objects.filter(pk=migration.pk).update(status=Status.STARTED)
-    return enqueue("migrate", instance, actor, data=_data(instance, host.pk, plan, migration_id=migration.pk))
+    data = _data(instance, host.pk, plan, migration_id=migration.pk)
+    return enqueue("migrate", instance, actor, data=data, message=message)
 
 
-def _to_region(actor: Actor, instance: Instance, region_id: str, upgrade: bool) -> Job:
-    problems = Problems()
+def _to_region(
+    actor: Actor, instance: Instance, region_id: str, plan: InstanceType, busy: bool, problems: Problems
+) -> Job:
     region = Region.objects.filter(pk=region_id).first()
-    plan = _plan(instance, upgrade, problems)
     check_region(region, capability_of(plan), problems)
     if region:
         _check_may_leave(instance, region, problems)
     problems.raise_any()
+    if busy:
+        raise Busy
     HostMigration.objects.filter(instance=instance, status=Status.PENDING).update(status=Status.CANCELLED)
     bring_vlans(instance.account_id, region_id, vlans_of(instance.configs.all()))
     ipv4, ipv6 = _take_addresses(instance, region_id), slaac_in(region_id, instance.pk)
@@ -75,17 +92,17 @@ def _to_region(actor: Actor, instance: Instance, region_id: str, upgrade: bool) 
     return enqueue("migrate_region", instance, actor, data=data)
 
 
-def _plan(instance: Instance, upgrade: bool, problems: Problems) -> InstanceType:
-    """The type that the instance has after the move."""
+def _plan(instance: Instance, upgrade: bool, busy: bool, problems: Problems) -> InstanceType:
+    """The type that the instance has after the move. While it is `busy`, its disks are not looked at."""
     plan = instance.type
     if not upgrade:
         return plan
     if not plan.deprecated or plan.successor is None:
         problems.add("upgrade", "There is no free upgrade of this compute's type.")
         return plan
-    used = taken(instance)
+    used = 0 if busy else taken(instance)
     if used > plan.successor.disk:
-        problems.add("upgrade", f"Its disks need {used} MB, and the newer type has {plan.successor.disk} MB.")
+        problems.add("upgrade", too_small(used, plan.successor))
     return plan.successor
 
 
@@ -101,8 +118,9 @@ def _check_may_leave(instance: Instance, region: Region, problems: Problems) -> 
     advice = "Choose another region or contact support."
     if IPv6Range.objects.filter(instance=instance, kind=IPv6Range.Kind.POOL).exists():
         problems.add("region", f"The compute has IPv6 /116 pools, which this region does not have. {advice}")
-    shares = AddressShare.objects
-    if shares.filter(instance=instance).exists() or shares.filter(address__instance=instance).exists():
+    addresses_shared = AddressShare.objects.filter(Q(instance=instance) | Q(address__instance=instance))
+    ranges_shared = RangeShare.objects.filter(Q(instance=instance) | Q(range__instance=instance))
+    if addresses_shared.exists() or ranges_shared.exists():
         problems.add("region", f"The compute has IP failover enabled, which this region does not have. {advice}")
 
 
@@ -151,7 +169,7 @@ def start_due() -> int:
 def _start(migration: HostMigration) -> bool:
     instance = migration.instance
     try:
-        migrate(Actor.platform(instance.account_id), instance)
+        migrate(Actor.platform(instance.account_id), instance, message=SCHEDULED)
     except DomainError as error:
         # the next run comes soon; the other migrations must not wait for this one
         log.info("%s cannot start yet: %s", migration, error)

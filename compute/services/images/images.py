@@ -6,6 +6,7 @@ from functools import partial
 from typing import Any
 
 from django.db import transaction
+from django.db.models import QuerySet
 from django.utils.timezone import now
 
 from accounts.actors import Actor
@@ -13,9 +14,9 @@ from accounts.models import Event
 from accounts.services.events import open_event, record_event
 from accounts.services.grants import grant_creator
 from compute.jobs.data import ImageData, ImagizeData
-from compute.jobs.queue import enqueue, enqueue_alone
-from compute.models import Disk, Image, Instance
-from compute.refs import image_ref, own_image_ref
+from compute.jobs.queue import enqueue, enqueue_alone, run_now
+from compute.models import Disk, Image, Instance, Job
+from compute.refs import image_ref, instance_ref, own_image_ref
 from compute.services.common.regions import check_region
 from compute.services.images import files
 from compute.services.removal import remove_image
@@ -26,34 +27,80 @@ from regions.models import Region
 
 UPLOADED_WITHIN = timedelta(hours=24)
 UNFINISHED = "The image is still being made."
+MAKERS = ("imagize", "import_image")
+"""The kinds of job that make an image."""
 
 
 @transaction.atomic
-def create_from_disk(actor: Actor, disk_id: int, *, label: str | None, description: str | None) -> Image:
+def create_from_disk(
+    actor: Actor,
+    disk_id: int | None,
+    *,
+    label: str | None,
+    description: str | None,
+    problems: Problems | None = None,
+) -> Image:
     """Make an image of a disk that the actor may see; the image is `creating` until its job is done.
 
-    Raises `Missing` where there is no such disk or its instance is being deleted, `Invalid` while the disk is not
-    ready, `Busy` while another job of the instance lives.
+    The image of a disk that is not ready waits until the job that works on the disk is over. Raises `Invalid` on
+    ``disk_id`` where there is no such disk, or it or its instance is being deleted; `Busy` while another job of the
+    instance of a disk that is ready lives. Without a `disk_id` there are `problems`.
     """
-    seen = Instance.objects.visible_to(actor)
-    disk = Disk.objects.select_related("instance").filter(pk=disk_id, instance__in=seen).first()
-    if disk is None or disk.instance.status == Instance.Status.DELETING:
-        raise Missing
-    if disk.status != Disk.Status.READY:
-        raise Invalid("The disk is not ready.", "disk_id")
+    problems = problems or Problems()
+    disk = None if disk_id is None else _disk(actor, disk_id, problems)
+    problems.raise_any()
+    assert disk is not None  # noqa: S101 - or else there were problems
     image = _insert(actor, Image.Status.CREATING, label or disk.label, description)
     assert image.number is not None  # noqa: S101 - an account's own has one
-    data = ImagizeData(image_number=image.number, disk_id=disk.pk)
-    enqueue("imagize", disk.instance, actor, data=data, secondary=image_ref(image))
+    if disk.status == Disk.Status.READY:
+        data = ImagizeData(image_number=image.number, disk_id=disk.pk)
+        enqueue("imagize", disk.instance, actor, data=data, secondary=image_ref(image))
+        return image
+    data = ImagizeData(image_number=image.number, disk_id=disk.pk, instance_id=disk.instance_id)
+    event = open_event(
+        username=actor.username,
+        account_id=actor.account_id,
+        action="disk_imagize",
+        entity=instance_ref(disk.instance),
+        secondary=image_ref(image),
+    )
+    enqueue_alone("imagize", actor, event, data)
     return image
 
 
+def _disk(actor: Actor, disk_id: int, problems: Problems) -> Disk | None:
+    """The disk of this id that the actor sees; None with a problem."""
+    seen = Instance.objects.visible_to(actor)
+    disk = Disk.objects.select_related("instance").filter(pk=disk_id, instance__in=seen).first()
+    if disk is None:
+        problems.add("disk_id", "disk_id is not valid")
+        return None
+    if disk.instance.status == Instance.Status.DELETING:
+        problems.add("disk_id", "The compute of the disk is deleting.")
+        return None
+    if disk.status == Disk.Status.DELETING:
+        problems.add("disk_id", "The disk is being deleted.")
+    return disk
+
+
 @transaction.atomic
-def begin_upload(actor: Actor, *, label: str, description: str | None, region: str) -> Image:
-    """Create an image that waits for its upload (`compute.services.images.uploads`), with which its event ends."""
-    problems = Problems()
-    check_region(Region.objects.filter(pk=region).first(), None, problems)
+def begin_upload(
+    actor: Actor,
+    *,
+    label: str | None,
+    description: str | None,
+    region: str | None,
+    problems: Problems | None = None,
+) -> Image:
+    """Create an image that waits for its upload (`compute.services.images.uploads`), with which its event ends.
+
+    Without label or region there are `problems`. Raises `Invalid` with every failing field.
+    """
+    problems = problems or Problems()
+    if region is not None:
+        check_region(Region.objects.filter(pk=region).first(), None, problems)
     problems.raise_any()
+    assert label is not None  # noqa: S101 - or else there were problems
     image = _insert(actor, Image.Status.PENDING_UPLOAD, label, description)
     open_event(
         username=actor.username, account_id=actor.account_id, action="image_upload", entity=own_image_ref(image)
@@ -80,16 +127,16 @@ def delete(actor: Actor, image: Image) -> None:
     """Delete an image. Instances and disks deployed from it stay.
 
     An image that waits for its upload is gone at once, any other when the job has deleted its archive; nobody sees
-    it meanwhile. Raises `Invalid` while the image is being made, and while a disk is being made from it.
+    it meanwhile. The job that is making the image is stopped. Raises `Invalid` while a disk is being made from it.
     """
-    if image.status == Image.Status.PENDING_UPLOAD:
+    if Image.objects.select_for_update().filter(pk=image.pk, status=Image.Status.PENDING_UPLOAD).exists():
         give_up_upload(image, "The image was deleted.")
         record_event(actor, "image_delete", own_image_ref(image))
         return
     # of two deletions the second finds the image `deleting` already
-    kept = Image.objects.filter(pk=image.pk, status=Image.Status.AVAILABLE)
+    kept = Image.objects.filter(pk=image.pk, status__in=(Image.Status.AVAILABLE, Image.Status.CREATING))
     if not kept.update(status=Image.Status.DELETING):
-        raise Invalid(UNFINISHED)
+        raise Missing
     # checked only now: a deploy of the image held its row, and the UPDATE above waited for that
     making = Disk.objects.filter(image=image, status=Disk.Status.NOT_READY).exists()
     if making or Instance.objects.filter(image=image, status=Instance.Status.REBUILDING).exists():
@@ -98,13 +145,20 @@ def delete(actor: Actor, image: Image) -> None:
         username=actor.username, account_id=actor.account_id, action="image_delete", entity=own_image_ref(image)
     )
     assert image.number is not None  # noqa: S101 - an account's own has one
+    for maker in being_made(image.number):
+        run_now(maker)  # it finds that the image is not wanted any more, and undoes what it did
     enqueue_alone("delete_image", actor, event, ImageData(image_number=image.number))
+
+
+def being_made(number: int) -> QuerySet[Job]:
+    """The job that is making this image, if any."""
+    return Job.objects.filter(kind__in=MAKERS, finished_at=None, data__image_number=number)
 
 
 def give_up_upload(image: Image, reason: str) -> None:
     """Delete the row and files of an image that waits for its upload, and fail its event. In a transaction.
 
-    Raises `Invalid` where the upload came in meanwhile.
+    Raises `Invalid` where the upload is coming in at this moment.
     """
     waiting = Image.objects.select_for_update().filter(pk=image.pk, status=Image.Status.PENDING_UPLOAD)
     if waiting.first() is None or image.number is None:

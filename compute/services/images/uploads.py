@@ -166,13 +166,11 @@ class _GzipCheck:
                 data = self.member.unconsumed_tail
 
     def end(self) -> None:
-        """Check that the file is complete and not empty."""
+        """Check that the file is complete. What it unpacks to may be nothing."""
         while not self.between and self._decompress(b""):
             pass
         if not self.between and not self.member.eof:
             raise Invalid(SHORT)
-        if not self.size:
-            raise Invalid("The image is empty.")
 
     def _decompress(self, data: bytes) -> int:
         try:

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import TypeVar
 
 from django.db import transaction
@@ -9,7 +10,7 @@ from django.db.models import Model
 from django.db.models.functions import Now
 
 from accounts.actors import Actor
-from accounts.models import Event
+from accounts.models import Account, Event
 from accounts.services.account import lock_account
 from accounts.services.grants import grant_creator
 from compute.jobs.data import CloneData
@@ -19,20 +20,27 @@ from compute.refs import instance_ref
 from compute.services.backups.content import PROFILE
 from compute.services.backups.settings import NOT_OFFERED, is_offered, switch_on
 from compute.services.common.disk_space import left
-from compute.services.common.locks import lock_all, named_instance
-from compute.services.common.regions import capability_of, check_region
+from compute.services.common.labels import LabelOf, create_labelled
+from compute.services.common.locks import is_busy, lock_all, named_instance
+from compute.services.common.regions import NO_SUCH_TYPE, capability_of, check_region
+from compute.services.firewalls.delivery import first_filters
+from compute.services.firewalls.mail_ports import are_closed
 from compute.services.hosts.placement import place
 from compute.services.networking import addresses
 from compute.services.networking.addresses import slaac_in
 from compute.services.networking.vlans import bring_vlans, check_vlans, record_vlan_changes, vlans_of
 from config.db.inserts import draw_keys, insert_together
-from config.errors import Busy, Invalid, Problems
+from config.db.unique import note_taken
+from config.errors import Busy, Problems
 from regions.models import Region
 from tags.services import set_tags
 
 MOST_CLONES = 5
 """Clones of one instance that run at once."""
-KEPT = ("watchdog_enabled", "alert_io", "alert_network_in", "alert_network_out", "alert_transfer_quota")
+KEPT = (
+    "watchdog_enabled", "alert_cpu", "alert_io", "alert_network_in", "alert_network_out", "alert_transfer_quota",
+)  # fmt: skip
+"""The columns that a clone has as its source has them."""
 
 Owned = TypeVar("Owned", bound=Model)
 
@@ -57,10 +65,11 @@ class CloneSpec:
 
 @dataclass(frozen=True, slots=True)
 class _Chosen:
-    """The profiles and disks of the source that are to be cloned."""
+    """The profiles and disks of the source that are to be cloned. Not `certain` where the request fails to say."""
 
     configs: list[Config]
     disks: list[Disk]
+    certain: bool
 
     @property
     def size(self) -> int:
@@ -76,30 +85,40 @@ class _Copies:
     data: CloneData
 
 
-@transaction.atomic
-def clone(actor: Actor, source: Instance, spec: CloneSpec) -> Instance:
+def clone(actor: Actor, source: Instance, spec: CloneSpec, problems: Problems | None = None) -> Instance:
     """Copy disks and profiles of `source`, which shows ``cloning`` until the last clone of it has ended.
 
     Returns the target, which shows ``provisioning``. Volumes in the profiles' slots stay where they are. Raises
-    `Invalid` with every failing field (``disks[0]``), or with no field where five clones of the source run already;
-    `Denied` on ``compute_id`` where the actor may only read that instance; `Busy` where another job has the source
-    or the target. Everything is written, or nothing.
+    `Invalid` with every failing field (``disks[0]``), and with no field where five clones of the source run
+    already; `Denied` on ``compute_id`` where the actor may only read that instance; `Busy` where another job has
+    the source or the target. Everything is written, or nothing.
     """
-    lock_account(actor.account_id)  # before the instances, for the VLANs that the profiles may bring
-    problems = Problems()
+    return create_labelled(Instance, actor.account_id, spec.label, partial(_clone, actor, source, spec, problems))
+
+
+@transaction.atomic
+def _clone(
+    actor: Actor, source: Instance, spec: CloneSpec, problems: Problems | None, label_of: LabelOf
+) -> Instance:
+    account = lock_account(actor.account_id)  # before the instances, for the VLANs that the profiles may bring
+    problems = problems or Problems()
     source, target = _lock_row(source, _target(actor, source, spec, problems))
     chosen = _choose(source, spec, problems)
-    if spec.compute_id is None:
+    if spec.compute_id is None and "compute_id" not in problems:
         _check_new(source, spec, chosen, problems)
     elif target:
         _check_target(target, spec, chosen, problems)
+    cloning = source.status == Instance.Status.CLONING
+    if cloning and Job.objects.filter(source=source, state__in=Job.LIVE).count() >= MOST_CLONES:
+        problems.add(None, f"At most {MOST_CLONES} clones of a compute run at once.")
     problems.raise_any()
-    _check_free(source)
+    if not cloning and is_busy(source):
+        raise Busy
     source_off = _source_off(source)
     Instance.objects.filter(pk=source.pk).update(status=Instance.Status.CLONING, updated=Now())
     if target:
         return _fill(actor, source, target, chosen, source_off)
-    return _make(actor, source, spec, chosen, source_off)
+    return _make(actor, account, source, spec, label_of, chosen, source_off)
 
 
 # --- the two rows -------------------------------------------------------------------------------------
@@ -120,15 +139,6 @@ def _lock_row(source: Instance, target: Instance | None) -> tuple[Instance, Inst
     wanted = [source.pk] if target is None else [source.pk, target.pk]
     locked = lock_all(wanted, "type", "host", "region")
     return locked[source.pk], locked[target.pk] if target else None
-
-
-def _check_free(source: Instance) -> None:
-    """Raise unless another clone of the locked source may begin."""
-    if source.status == Instance.Status.CLONING:
-        if Job.objects.filter(source=source, state__in=Job.LIVE).count() >= MOST_CLONES:
-            raise Invalid(f"At most {MOST_CLONES} clones of a compute run at once.")
-    elif source.status not in Instance.SETTLED or Job.objects.filter(instance=source, finished_at=None).exists():
-        raise Busy
 
 
 def _off(instance: Instance) -> str:
@@ -158,7 +168,8 @@ def _choose(source: Instance, spec: CloneSpec, problems: Problems) -> _Chosen:
     disks = list(source.disks.order_by("pk"))
     wanted = {device.disk_id for config in configs for device in config.devices.all()}
     wanted |= {disk.pk for disk in _named(disks, spec.disks or (), "disks", problems)}
-    return _Chosen(configs, [disk for disk in disks if disk.pk in wanted])
+    certain = "configs" not in problems and "disks" not in problems
+    return _Chosen(configs, [disk for disk in disks if disk.pk in wanted], certain)
 
 
 def _named(rows: list[Owned], ids: Sequence[int], field: str, problems: Problems) -> list[Owned]:
@@ -172,16 +183,20 @@ def _named(rows: list[Owned], ids: Sequence[int], field: str, problems: Problems
 
 def _check_new(source: Instance, spec: CloneSpec, chosen: _Chosen, problems: Problems) -> None:
     """Check the request for a clone that makes a new instance."""
-    plan, region = _plan(source, spec), _region(source, spec)
+    plan, region = None if "type" in problems else _plan(source, spec), _region(source, spec)
     if plan is None:
-        problems.add("type", "type is not valid")
-    elif chosen.size > plan.disk:
+        if "type" not in problems:
+            problems.add("type", NO_SUCH_TYPE)
+    elif chosen.certain and chosen.size > plan.disk:
         problems.add("type", f"The disks to clone need {chosen.size} MB, which this type does not have.")
-    check_region(region, capability_of(plan), problems)
-    if region:
-        check_vlans(source.account_id, region, vlans_of(chosen.configs), "region", problems)
+    if "region" not in problems:
+        check_region(region, capability_of(plan), problems)
+        if region and chosen.certain:
+            check_vlans(source.account_id, region, vlans_of(chosen.configs), "region", problems)
     if spec.backups_enabled and plan and not is_offered(plan):
         problems.add("backups_enabled", NOT_OFFERED)
+    if spec.label:
+        note_taken(Instance(account_id=source.account_id, label=spec.label), problems)
 
 
 def _check_target(target: Instance, spec: CloneSpec, chosen: _Chosen, problems: Problems) -> None:
@@ -192,8 +207,10 @@ def _check_target(target: Instance, spec: CloneSpec, chosen: _Chosen, problems: 
     for name in ("label", "group", "backups_enabled"):
         if getattr(spec, name) is not None:
             problems.add(name, f"{name} is only for a clone that makes a new compute.")
+    if not chosen.certain:
+        return
     there = left(target)
-    if chosen.size > there:
+    if chosen.size > there and not is_busy(target):
         problems.add("compute_id", f"The disks to clone need {chosen.size} MB, and it has {there} MB left.")
     check_vlans(target.account_id, target.region, vlans_of(chosen.configs), "compute_id", problems)
 
@@ -209,22 +226,28 @@ def _region(source: Instance, spec: CloneSpec) -> Region | None:
 # --- writing ------------------------------------------------------------------------------------------
 
 
-def _make(actor: Actor, source: Instance, spec: CloneSpec, chosen: _Chosen, source_off: str) -> Instance:
+def _make(
+    actor: Actor,
+    account: Account,
+    source: Instance,
+    spec: CloneSpec,
+    label_of: LabelOf,
+    chosen: _Chosen,
+    source_off: str,
+) -> Instance:
     """Make the new instance with all its rows and the job that copies."""
     plan, region = _plan(source, spec), _region(source, spec)
     assert plan is not None  # noqa: S101 - or else there were problems
     assert region is not None  # noqa: S101
     key, *event_and_job = draw_keys(Instance, Event, Job)
     target = Instance(id=key, account_id=source.account_id, region=region, type=plan, image_id=source.image_id)
-    target.label = spec.label or f"compute{target.pk}"
+    target.label = label_of(target.pk)
     target.group = source.group if spec.group is None else spec.group
     for name in KEPT:
         setattr(target, name, getattr(source, name))
-    target.alert_cpu = source.alert_cpu if plan == source.type else 90 * plan.vcpus
     target.ipv4 = [addresses.take(region.pk, target.pk, public=True)]
     target.ipv6 = slaac_in(region.pk, target.pk)
-    wanted = source.account.backups_enabled if spec.backups_enabled is None else spec.backups_enabled
-    if wanted and is_offered(plan):
+    if (account.backups_enabled or spec.backups_enabled) and is_offered(plan):
         switch_on(target)
     if source.tags and not actor.restricted:  # restricted users cannot add tags
         target.tags = set_tags(source.account_id, "compute", target.pk, source.tags)
@@ -236,7 +259,7 @@ def _make(actor: Actor, source: Instance, spec: CloneSpec, chosen: _Chosen, sour
         target,
         actor,
         keys=(event_and_job[0], event_and_job[1]),
-        along=(target, *copies.rows),
+        along=(target, *first_filters(target, mail_ports_closed=are_closed(account)), *copies.rows),
         data=copies.data,
         secrets={},
         secondary=instance_ref(target),

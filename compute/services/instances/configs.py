@@ -18,10 +18,10 @@ from compute.models import Config, Instance, Job, Kernel
 from compute.models.instances import default_helpers
 from compute.refs import config_ref, instance_ref
 from compute.services.common.locks import lock_alive
-from compute.services.instances.devices import DeviceMap, check_devices, devices_of, write_devices
+from compute.services.instances.devices import DeviceMap, Devices, check_devices, devices_of, write_devices
 from compute.services.networking.interfaces import check_interfaces
 from compute.services.networking.vlans import bring_vlans, check_vlans, record_vlan_changes, vlans_in, vlans_of
-from config.db.rows import differing
+from config.db.rows import differing, lock
 from config.errors import Busy, Missing, Problems
 
 
@@ -39,23 +39,26 @@ class ConfigChanges:
 
 
 @transaction.atomic
-def create(actor: Actor, instance: Instance, given: ConfigChanges) -> Config:
-    """Create a profile; fields that are not given get defaults. Raises `Invalid` with every failing field."""
+def create(actor: Actor, instance: Instance, given: ConfigChanges, problems: Problems | None = None) -> Config:
+    """Create a profile; fields that are not given get defaults.
+
+    Raises `Invalid` with every failing field, `Busy` while the instance is being deleted.
+    """
     locked = _lock_row(actor, instance.pk, given)
     config = Config(instance=locked)
     before = vlans_of(locked.configs.all())
-    _apply(actor, config, given, before)
+    _apply(actor, config, given, before, problems or Problems())
     record_vlan_changes(actor, locked, before, before | vlans_of([config]))
     record_event(actor, "compute_config_create", instance_ref(locked), config_ref(config))
     return config
 
 
 @transaction.atomic
-def update(actor: Actor, config: Config, given: ConfigChanges) -> Config:
+def update(actor: Actor, config: Config, given: ConfigChanges, problems: Problems | None = None) -> Config:
     """Write the values that differ, with an event if any do. Returns the profile anew.
 
-    Raises `Invalid` with every failing field. Unchanged values are not checked again, so that a client can send
-    back a profile that it once read, whatever has changed around it.
+    Raises `Invalid` with every failing field, `Busy` while the instance is being deleted. Unchanged values are not
+    checked again, so that a client can send back a profile that it once read, whatever has changed around it.
     """
     locked = _lock_row(actor, config.instance_id, given)
     others = list(_profiles(locked))
@@ -63,7 +66,7 @@ def update(actor: Actor, config: Config, given: ConfigChanges) -> Config:
     if found is None:
         raise Missing
     before = vlans_of(others)
-    if _apply(actor, found, given, before):
+    if _apply(actor, found, given, before, problems or Problems()):
         record_vlan_changes(actor, locked, before, vlans_of(others))
         record_event(actor, "compute_config_update", instance_ref(locked), config_ref(found))
     return found
@@ -75,7 +78,7 @@ def delete(actor: Actor, config: Config) -> None:
 
     Raises `Busy` while a live job is to boot the profile.
     """
-    locked = _lock_row(actor, config.instance_id, ConfigChanges())
+    locked = lock_alive(config.instance_id)
     others = list(_profiles(locked))
     found = next((each for each in others if each.pk == config.pk), None)
     if found is None:
@@ -89,10 +92,10 @@ def delete(actor: Actor, config: Config) -> None:
 
 
 def _lock_row(actor: Actor, instance_id: int, given: ConfigChanges) -> Instance:
-    """As `lock_alive`, but lock the account before the instance where VLANs may be created."""
+    """Lock the instance, whatever its status, and before it the account where VLANs may be created."""
     if vlans_in(given.interfaces or ()):
         lock_account(actor.account_id)
-    return lock_alive(instance_id)
+    return lock(Instance.objects.filter(pk=instance_id).select_related("type", "region"))
 
 
 def _profiles(instance: Instance) -> QuerySet[Config]:
@@ -100,23 +103,24 @@ def _profiles(instance: Instance) -> QuerySet[Config]:
     return instance.configs.order_by("pk").select_for_update(no_key=True)
 
 
-def _apply(actor: Actor, config: Config, given: ConfigChanges, vlans: set[str]) -> bool:
+def _apply(actor: Actor, config: Config, given: ConfigChanges, vlans: set[str], problems: Problems) -> bool:
     """Check and write the values that differ; returns whether any did. `vlans` are those the instance is on."""
-    problems = Problems()
     new = config.pk is None
     present = None if new else devices_of(config)
-    wanted = dict(given.fields) if new else differing(config, given.fields)
+    fields = {name: value for name, value in given.fields.items() if value is not None or not new}
+    wanted = fields if new else differing(config, fields)
     _check_fields(config.instance, wanted, problems)
     if given.helpers is not None or new:
         helpers = {**(_first_helpers(config.instance) if new else config.helpers), **(given.helpers or {})}
         wanted |= {"helpers": helpers} if helpers != config.helpers else {}
     if given.interfaces is not None and given.interfaces != config.interfaces:
-        interfaces = _interfaces(config.instance, given.interfaces, vlans, problems)
+        interfaces = _interfaces(config.instance, given.interfaces, problems)
         wanted |= {"interfaces": interfaces} if interfaces != config.interfaces else {}
     devices = None
     if given.devices is not None:
         devices = check_devices(actor, config.instance, given.devices, problems, present)
     problems.raise_any()
+    _check_stays(config.instance, vlans_in(wanted.get("interfaces", ())) - vlans, devices)
     for name, value in wanted.items():
         setattr(config, name, value)
     if new:
@@ -138,23 +142,28 @@ def _first_helpers(instance: Instance) -> dict[str, bool]:
 
 
 def _check_fields(instance: Instance, wanted: dict[str, Any], problems: Problems) -> None:
-    if "kernel_id" in wanted and not Kernel.objects.filter(pk=wanted["kernel_id"]).exists():
-        problems.add("kernel", "kernel is not valid")
+    if "kernel_id" in wanted:
+        kvm = Kernel.objects.filter(pk=wanted["kernel_id"]).values_list("kvm", flat=True).first()
+        if not kvm:
+            problems.add("kernel", "kernel is not valid" if kvm is None else "kernel is not valid: it needs Xen.")
     if not 0 <= wanted.get("memory_limit", 0) <= instance.type.memory:
         problems.add("memory_limit", f"Memory limit must be 0-{instance.type.memory}")
 
 
-def _interfaces(
-    instance: Instance, given: list[dict[str, Any]], vlans: set[str], problems: Problems
-) -> list[dict[str, str]]:
+def _interfaces(instance: Instance, given: list[dict[str, Any]], problems: Problems) -> list[dict[str, str]]:
     """The interfaces as they are stored, checked together with the VLANs that they name."""
     found = Problems()
     kept = check_interfaces(given, instance.region, found)
     problems.extend(found)
-    labels = vlans_in(kept)
-    if labels - vlans and instance.status == Instance.Status.MIGRATING:
-        # it brought its VLANs to its destination when it left; one more could be one too many there
-        raise Busy
     if not found:
-        check_vlans(instance.account_id, instance.region, labels, "interfaces", problems)
+        check_vlans(instance.account_id, instance.region, vlans_in(kept), "interfaces", problems)
     return kept
+
+
+def _check_stays(instance: Instance, new_vlans: set[str], devices: Devices | None) -> None:
+    """Raise `Busy` while the instance goes away, or goes where it could not have what is new."""
+    status = Instance.Status
+    # it brought its VLANs to its destination when it left: one more could be too many there; volumes stay behind
+    leaves = instance.status == status.MIGRATING and (new_vlans or (devices and devices.unattached))
+    if leaves or instance.status == status.DELETING:
+        raise Busy

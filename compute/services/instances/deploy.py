@@ -45,14 +45,14 @@ class Deploy:
 def check_deploy(actor: Actor, spec: DeploySpec, image: Image | None, problems: Problems) -> Deploy:
     """Check the whole spec, whose `image` was looked up as one that the actor may use.
 
-    Adds problems under the names of the spec's fields; the result is valid only without problems. A caller that
-    deploys with a script calls `count_deployment`. The caller also checks whether the image fits, since that
-    depends on the disks that are made.
+    Adds problems under the names of the spec's fields, those aside that have one already; the result is valid only
+    without problems. A caller that deploys with a script calls `count_deployment`. The caller also checks whether
+    the image fits, since that depends on the disks that are made.
     """
     if spec.image:
         if not is_available(image):
             problems.add("image", "image is not valid")
-        if not spec.root_pass:
+        if not spec.root_pass and "root_pass" not in problems:
             problems.add("root_pass", "root_pass is required")
     if spec.root_pass is not None and not is_strong(spec.root_pass):
         problems.add("root_pass", WEAK)

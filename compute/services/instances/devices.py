@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from accounts.actors import Actor
 from compute.models import Config, ConfigDevice, Disk, Instance, Volume, VolumeDevice
 from compute.services.volumes.attachments import attach_named
-from config.errors import Busy, Denied, Problems
+from config.errors import Denied, Problems
 
 DeviceMap = Mapping[str, Mapping[str, int | None] | None]
 """Slot (``sda``) to ``disk_id`` or ``volume_id``; a slot with None, or left out, is empty."""
@@ -14,10 +14,11 @@ DeviceMap = Mapping[str, Mapping[str, int | None] | None]
 
 @dataclass(frozen=True, slots=True)
 class Devices:
-    """The keys of disks and of volumes, by slot."""
+    """The keys of disks and of volumes, by slot, and of the volumes among them that are attached nowhere."""
 
     disks: dict[str, int] = field(default_factory=dict)
     volumes: dict[str, int] = field(default_factory=dict)
+    unattached: frozenset[int] = field(default=frozenset(), compare=False)
 
 
 def devices_of(config: Config) -> Devices:
@@ -36,8 +37,8 @@ def check_devices(
     A disk must be of this instance. A volume must be one that the actor may change, in the instance's region and
     attached to no other instance; volumes already `present` in the profile are accepted unchecked. No device may be
     used twice. The instance's row is locked by the caller; disks and volumes are locked here, so that they still
-    exist when the slots are written. Raises `Denied` on a volume that the actor may only read, `Busy` where an
-    unattached one is named for an instance that moves.
+    exist when the slots are written. Raises `Denied` on a volume that the actor may only read. The caller does not
+    attach those that are `unattached` to an instance that moves.
     """
     filled = {slot: device for slot, device in wanted.items() if device is not None}
     named = {slot: (device.get("disk_id"), device.get("volume_id")) for slot, device in filled.items()}
@@ -48,8 +49,9 @@ def check_devices(
     volumes = {slot: volume for slot, (disk, volume) in named.items() if volume is not None and disk is None}
     kept = set(present.volumes.values()) if present else set()
     _check_each(disks, _disks(instance, disks), "disk_id", problems)
-    _check_each(volumes, _volumes(actor, instance, volumes, kept, problems), "volume_id", problems)
-    return Devices(disks, volumes)
+    known, unattached = _volumes(actor, instance, volumes, kept, problems)
+    _check_each(volumes, known, "volume_id", problems)
+    return Devices(disks, volumes, unattached)
 
 
 def write_devices(actor: Actor, config: Config, devices: Devices) -> None:
@@ -85,10 +87,11 @@ def _disks(instance: Instance, named: dict[str, int]) -> set[int]:
 
 def _volumes(
     actor: Actor, instance: Instance, named: dict[str, int], kept: set[int], problems: Problems
-) -> set[int]:
-    """Those of the volumes that the actor sees or that the profile has already, locked."""
+) -> tuple[set[int], frozenset[int]]:
+    """Those of the volumes that the actor sees or that the profile has already, locked; and of these the ones that
+    are attached nowhere."""
     if not named:
-        return set()
+        return set(), frozenset()
     wanted = set(named.values())
     rows = Volume.objects.filter(account=instance.account_id, pk__in=wanted)
     locked = {volume.pk: volume for volume in rows.order_by("pk").select_for_update(no_key=True)}
@@ -104,9 +107,5 @@ def _volumes(
             problems.add(where, "The volume is in another region.")
         elif locked[pk].instance_id not in (None, instance.pk):
             problems.add(where, "The volume is attached to another compute.")
-        elif locked[pk].status == Volume.Status.CREATING:
-            problems.add(where, "The volume is still being created.")
-        elif locked[pk].instance_id is None and instance.status == Instance.Status.MIGRATING:
-            # the instance may be on its way to another region, where it cannot have the volume
-            raise Busy
-    return (visible | kept) & locked.keys()
+    known = (visible | kept) & locked.keys()
+    return known, frozenset(pk for pk in known - kept if locked[pk].instance_id is None)

@@ -14,12 +14,12 @@ from compute.jobs.queue import enqueue
 from compute.models import Disk, Instance
 from compute.refs import disk_ref, instance_ref
 from compute.services.common.disk_space import shortage
-from compute.services.common.locks import lock_idle
+from compute.services.common.locks import is_busy, lock_any
 from compute.services.instances.deploy import DeploySpec, check_deploy, find_image, is_available
 from compute.services.stackscripts.stackscripts import count_deployment
 from config.db.inserts import draw_keys
 from config.db.rows import differing
-from config.errors import Invalid, Missing, Problems
+from config.errors import Busy, Invalid, Missing, Problems
 
 DEPLOYED = Disk.Filesystem.EXT4
 NOT_READY = "The disk is not ready."
@@ -28,32 +28,37 @@ IN_USE = "The compute runs with this disk: shut it down first, or reboot it with
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DiskSpec(DeploySpec):
-    """A client's request for a disk: an empty one, or one that an image is deployed to."""
+    """A client's request for a disk: an empty one, or one that an image is deployed to. Without a size it is
+    refused: that failed a check before."""
 
-    size: int
+    size: int | None = None
     label: str | None = None
     filesystem: str | None = None
 
 
 @transaction.atomic
-def create(actor: Actor, instance: Instance, spec: DiskSpec) -> Disk:
+def create(actor: Actor, instance: Instance, spec: DiskSpec, problems: Problems | None = None) -> Disk:
     """Add a disk, which is `not ready` until its job has made it. No profile names it yet.
 
     Raises `Invalid` with every failing field, `Busy` while another job lives. The sum of the disks never exceeds
     what the type has.
     """
-    locked = lock_idle(instance)
-    problems = Problems()
+    problems = problems or Problems()
+    locked = lock_any(instance)
+    busy = is_busy(locked)
     image = find_image(actor, spec.image) if spec.image else None
-    lacking = shortage(locked, spec.size)
-    if lacking:
-        problems.add("size", lacking)
-    if image and is_available(image) and spec.size < image.size:
-        problems.add("size", f"The image needs {image.size} MB.")
+    if spec.size is not None:
+        if not busy:
+            _note_shortage(locked, spec.size, problems)
+        if image and is_available(image) and spec.size < image.size:
+            problems.add("size", f"The image needs {image.size} MB.")
     if spec.image and spec.filesystem not in (None, DEPLOYED):
         problems.add("filesystem", f"A disk that is deployed from an image has {DEPLOYED}.")
     deploy = check_deploy(actor, spec, image, problems)
     problems.raise_any()
+    if busy:
+        raise Busy
+    assert spec.size is not None  # noqa: S101 - or else there were problems
     disk = Disk(
         instance=locked,
         label=spec.label or _default_label(spec, image.label if image else None),
@@ -83,10 +88,12 @@ def clone(actor: Actor, disk: Disk) -> Disk:
     Raises `Invalid` where the instance lacks space for it or the disk is not ready, `Busy` while another job lives.
     """
     locked, original = _lock_row(disk)
-    _check_ready(original)
-    lacking = shortage(locked, original.size)
-    if lacking:
-        raise Invalid(lacking)
+    if is_busy(locked):
+        raise Busy
+    problems = Problems()
+    _note_unready(original, problems)
+    _note_shortage(locked, original.size, problems, field=None)
+    problems.raise_any()
     copy = Disk(
         pk=draw_keys(Disk)[0],
         instance=locked,
@@ -102,39 +109,59 @@ def clone(actor: Actor, disk: Disk) -> Disk:
 
 
 @transaction.atomic
-def update(actor: Actor, disk: Disk, given: Mapping[str, Any]) -> Disk:
+def update(actor: Actor, disk: Disk, given: Mapping[str, Any], problems: Problems | None = None) -> Disk:
     """Write a label or filesystem that differs, and enqueue the job for a `size` that differs, as `resize` does.
 
     The filesystem only describes the disk's content: nothing is formatted. While a job lives on the instance only
-    the label may differ. Returns the disk as it is then.
+    the label may differ. Returns the disk as it is then. Raises `Invalid` with every failing field.
     """
+    problems = problems or Problems()
     wanted = differing(disk, given)
+    busy = False
     if "size" in wanted or "filesystem" in wanted:
-        _, disk = _lock_row(disk)
-        _check_ready(disk)
+        locked, disk = _lock_row(disk)
+        wanted = differing(disk, given)
+        busy = is_busy(locked)
+        if not busy:
+            _note_unready(disk, problems)
+            if "size" in wanted:
+                _note_shortage(locked, wanted["size"] - disk.size, problems)
+    problems.raise_any()
+    if busy:
+        raise Busy
     size = wanted.pop("size", None)
     if wanted:
         if not Disk.objects.filter(pk=disk.pk).update(**wanted, updated=Now()):
             raise Missing
         disk.refresh_from_db()
         record_event(actor, "disk_update", instance_ref(disk.instance), disk_ref(disk))
-    return disk if size is None else resize(actor, disk, size)
+    return disk if size is None else _resize(actor, disk, size)
 
 
 @transaction.atomic
-def resize(actor: Actor, disk: Disk, size: int) -> Disk:
+def resize(actor: Actor, disk: Disk, size: int | None, problems: Problems | None = None) -> Disk:
     """Enqueue the job that resizes the disk, which shows its new size when the job is done.
 
     If the disk is in use or its files need more space, the hypervisor refuses and the job fails. Raises `Invalid`
     on ``size`` where the type has no space for it, `Busy` while another job lives.
     """
+    problems = problems or Problems()
     locked, disk = _lock_row(disk)
-    _check_ready(disk)
-    lacking = shortage(locked, size - disk.size)
-    if lacking and size > disk.size:
-        raise Invalid(lacking, "size")
+    busy = is_busy(locked)
+    if not busy:
+        _note_unready(disk, problems)
+        if size is not None:
+            _note_shortage(locked, size - disk.size, problems)
+    problems.raise_any()
+    if busy:
+        raise Busy
+    assert size is not None  # noqa: S101 - or else there were problems
+    return _resize(actor, disk, size)
+
+
+def _resize(actor: Actor, disk: Disk, size: int) -> Disk:
     data = DiskResizeData(disk_id=disk.pk, disk_size=size, previous_disk_size=disk.size)
-    enqueue("disk_resize", locked, actor, data=data, secondary=disk_ref(disk))
+    enqueue("disk_resize", disk.instance, actor, data=data, secondary=disk_ref(disk))
     _show(disk, Disk.Status.NOT_READY)
     return disk
 
@@ -146,6 +173,8 @@ def delete(actor: Actor, disk: Disk) -> None:
     Raises `Invalid` where the instance runs with it, `Busy` while another job lives.
     """
     locked, disk = _lock_row(disk)
+    if is_busy(locked):
+        raise Busy
     running = locked.status == Instance.Status.RUNNING
     if running and disk.devices.filter(config=locked.booted_config_id).exists():
         raise Invalid(IN_USE)
@@ -156,17 +185,24 @@ def delete(actor: Actor, disk: Disk) -> None:
 
 def _lock_row(disk: Disk) -> tuple[Instance, Disk]:
     """Lock the instance and read its disk anew. Raises `Missing` when the disk is gone."""
-    locked = lock_idle(disk.instance)
+    locked = lock_any(disk.instance)
     found = locked.disks.filter(pk=disk.pk).first()
     if found is None:
         raise Missing
     return locked, found
 
 
-def _check_ready(disk: Disk) -> None:
-    """Raise for a disk that is half-made or half-deleted: it can only be deleted."""
+def _note_unready(disk: Disk, problems: Problems) -> None:
+    """Note a disk that is half-made or half-deleted: it can only be deleted."""
     if disk.status != Disk.Status.READY:
-        raise Invalid(NOT_READY)
+        problems.add(None, NOT_READY)
+
+
+def _note_shortage(instance: Instance, more: int, problems: Problems, field: str | None = "size") -> None:
+    """Note where the disks of a locked instance cannot take `more` MB, which may be negative."""
+    lacking = shortage(instance, more) if more > 0 else None
+    if lacking:
+        problems.add(field, lacking)
 
 
 def _show(disk: Disk, status: str) -> None:

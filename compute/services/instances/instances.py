@@ -1,6 +1,7 @@
 """Creating, changing and deleting instances."""
 
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any
 
 from django.db import transaction
@@ -18,7 +19,10 @@ from compute.refs import backup_ref, image_ref, instance_ref
 from compute.services.backups.content import archives_of, draw_row_keys, rows_of, vlans_kept
 from compute.services.backups.restores import check_place, lock_backup
 from compute.services.backups.settings import NOT_OFFERED, is_offered, scheduled, switch_on
-from compute.services.common.regions import capability_of, check_region
+from compute.services.common.labels import LabelOf, create_labelled
+from compute.services.common.locks import check_writable
+from compute.services.common.regions import NO_SUCH_TYPE, capability_of, check_region
+from compute.services.firewalls.delivery import first_filters
 from compute.services.hosts.placement import FULL, place
 from compute.services.instances.deploy import (
     DEFAULT_SWAP,
@@ -36,17 +40,21 @@ from compute.services.networking.vlans import bring_vlans, check_vlans, record_v
 from compute.services.stackscripts.stackscripts import count_deployment
 from config.db.inserts import draw_keys
 from config.db.rows import differing, lock, write
+from config.db.unique import note_taken
 from config.errors import Problems
 from regions.models import Region
-from tags.services import check_tags, retag, set_tags
+from tags.services import check_tags, differing_tags, set_tags
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class InstanceSpec(DeploySpec):
-    """A client's request for an instance. Sizes in MB. With `backup_id`, fields for image deploys are unused."""
+    """A client's request for an instance. Sizes in MB. With `backup_id`, fields for image deploys are unused.
 
-    region: str
-    type: str
+    Without region or type it is refused: they failed a check before.
+    """
+
+    region: str | None = None
+    type: str | None = None
     label: str | None = None
     booted: bool = True
     swap_size: int = DEFAULT_SWAP
@@ -56,7 +64,7 @@ class InstanceSpec(DeploySpec):
     tags: tuple[str, ...] = ()
     backup_id: int | None = None
     backups_enabled: bool | None = None
-    """None: the account's setting for new instances."""
+    """Where the account's setting for new instances is on, they have backups whatever is said here."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,22 +77,28 @@ class _Plan:
     deploy: Deploy
     backups: bool
     network_helper: bool
+    mail_ports_closed: bool
     interfaces: tuple[dict[str, str], ...]
     backup: Backup | None
 
 
-@transaction.atomic
-def create(actor: Actor, spec: InstanceSpec) -> Instance:
+def create(actor: Actor, spec: InstanceSpec, problems: Problems | None = None) -> Instance:
     """Make an instance of the actor's account and the job that provisions it.
 
-    Raises `Invalid` with every failing field; a label that another instance of the account has is refused by the
-    database's own constraint. Everything is written, or nothing.
+    Raises `Invalid` with every failing field, those in `problems` before them; a label that another instance of the
+    account has is, where nothing else is wrong, refused by the database's own constraint. `Denied` on ``backup_id``
+    where the actor may only read the backup's instance. Everything is written, or nothing.
     """
-    plan = _check(actor, spec)
+    return create_labelled(Instance, actor.account_id, spec.label, partial(_create, actor, spec, problems))
+
+
+@transaction.atomic
+def _create(actor: Actor, spec: InstanceSpec, problems: Problems | None, label_of: LabelOf) -> Instance:
+    plan = _check(actor, spec, problems or Problems())
     # all keys first: label, addresses and machine name derive from the instance's, and one statement inserts all
     key, *event_and_job = draw_keys(Instance, Event, Job)
     instance = Instance(id=key, account_id=actor.account_id, region=plan.region, type=plan.type)
-    instance.label = spec.label or f"compute{instance.pk}"
+    instance.label = label_of(instance.pk)
     instance.image = plan.deploy.image
     instance.group = spec.group
     instance.alert_cpu = 90 * plan.type.vcpus
@@ -110,7 +124,7 @@ def create(actor: Actor, spec: InstanceSpec) -> Instance:
         instance,
         actor,
         keys=(event_and_job[0], event_and_job[1]),
-        along=(instance, *first.rows),
+        along=(instance, *first_filters(instance, mail_ports_closed=plan.mail_ports_closed), *first.rows),
         data=first.data,
         secrets=plan.deploy.secrets,
         secondary=first.secondary,
@@ -161,17 +175,18 @@ def _from_backup(instance: Instance, backup: Backup, booted: bool) -> _First:
 # --- checks -------------------------------------------------------------------------------------------
 
 
-def _check(actor: Actor, spec: InstanceSpec) -> _Plan:
-    problems = Problems()
+def _check(actor: Actor, spec: InstanceSpec, problems: Problems) -> _Plan:
     choices = find_choices(actor, spec.type, spec.region, spec.image)
     plan_type, region, image = choices.type, choices.region, choices.image
     if image and not image.is_public:
         image = find_image(actor, image.pk)  # an account's own may be deleted meanwhile: locked
-    if plan_type is None:
-        problems.add("type", "type is not valid")
-    if check_region(region, capability_of(plan_type), problems) and plan_type and not choices.fits:
-        problems.add("region", FULL)
-    if plan_type and image and is_available(image):
+    if plan_type is None and spec.type is not None:
+        problems.add("type", NO_SUCH_TYPE)
+    if spec.region is not None:
+        fits = check_region(region, capability_of(plan_type), problems)
+        if fits and plan_type and not choices.fits:
+            problems.add("region", FULL)
+    if plan_type and image and is_available(image) and spec.backup_id is None and "swap_size" not in problems:
         _check_disk_space(spec, image, plan_type, problems)
     deploy = check_deploy(actor, _to_deploy(spec, problems), image, problems)
     interfaces = _check_interfaces(actor, spec, region, problems)
@@ -180,11 +195,16 @@ def _check(actor: Actor, spec: InstanceSpec) -> _Plan:
         problems.add("backups_enabled", NOT_OFFERED)
     if spec.tags:
         check_tags(actor, spec.tags, problems)
+    if spec.label:
+        note_taken(Instance(account_id=actor.account_id, label=spec.label), problems)
     problems.raise_any()
     assert plan_type is not None  # noqa: S101 - or else there were problems
     assert region is not None  # noqa: S101
-    backups = choices.backups and is_offered(plan_type) if spec.backups_enabled is None else spec.backups_enabled
-    return _Plan(plan_type, region, choices.network, deploy, backups, choices.network_helper, interfaces, backup)
+    backups = (choices.backups or bool(spec.backups_enabled)) and is_offered(plan_type)
+    return _Plan(
+        plan_type, region, choices.network, deploy, backups, choices.network_helper, choices.mail_ports_closed,
+        interfaces, backup,
+    )  # fmt: skip
 
 
 def _to_deploy(spec: InstanceSpec, problems: Problems) -> DeploySpec:
@@ -200,15 +220,16 @@ def _to_deploy(spec: InstanceSpec, problems: Problems) -> DeploySpec:
 def _check_backup(
     actor: Actor, spec: InstanceSpec, plan: InstanceType | None, region: Region | None, problems: Problems
 ) -> Backup | None:
-    """The named backup, locked: of an instance that the actor sees, of this region, and fitting the type."""
+    """The named backup, locked: of an instance that the actor may change, of this region, and fitting the type."""
     if spec.backup_id is None:
         return None
     lock_account(actor.account_id)  # before the backup, for the VLANs that its profiles may bring
     seen = Instance.objects.visible_to(actor).values("pk")
-    backup = lock_backup(Backup.objects.filter(pk=spec.backup_id, instance__in=seen))
+    backup = lock_backup(Backup.objects.filter(pk=spec.backup_id, instance__in=seen).select_related("instance"))
     if backup is None:
         problems.add("backup_id", "backup_id is not valid")
         return None
+    check_writable(actor, backup.instance, "backup_id")
     if plan and backup.size > plan.disk:
         problems.add("type", f"The backup needs {backup.size} MB, and this type has {plan.disk} MB.")
     if region:
@@ -252,15 +273,27 @@ class InstanceChanges:
 
 
 @transaction.atomic
-def update(actor: Actor, instance: Instance, changes: InstanceChanges) -> Instance:
+def update(
+    actor: Actor, instance: Instance, changes: InstanceChanges, problems: Problems | None = None
+) -> Instance:
     """Write the values that differ, with one ``compute_update`` event if any do. Works whatever job runs.
 
-    Returns the instance as it is then. Raises `Missing` when it is gone.
+    Returns the instance as it is then. Raises `Invalid` with every failing field, `Denied` where a restricted user
+    changes tags, `Missing` when the instance is gone.
     """
+    problems = problems or Problems()
     # locked, so that of two requests that change its tags the later one's are in both tables
     locked = lock(Instance.objects.filter(pk=instance.pk).select_related("type", "host"))
     wanted = differing(locked, scheduled(locked, changes.fields))
-    wanted |= retag(actor, "compute", locked, changes.tags)
+    tags = differing_tags(changes.tags, locked.tags)
+    if tags is not None:
+        check_tags(actor, tags, problems)
+    if "label" in wanted:
+        locked.label = wanted["label"]
+        note_taken(locked, problems)
+    problems.raise_any()
+    if tags is not None:
+        wanted["tags"] = set_tags(locked.account_id, "compute", locked.pk, tags)
     if wanted:
         write(locked, wanted, "updated")
         record_event(actor, "compute_update", instance_ref(locked))
@@ -269,6 +302,7 @@ def update(actor: Actor, instance: Instance, changes: InstanceChanges) -> Instan
 
 @transaction.atomic
 def delete(actor: Actor, instance: Instance) -> Job:
-    """Delete the instance with its disks, profiles and addresses. Ends another job that may be running,
-    except a clone's or a restore's, which refuse."""
+    """Delete the instance with its disks, profiles and addresses. Its label is free at once, so that the job goes
+    on until the instance is gone. Ends another job that may be running, except a clone's or a restore's, which
+    refuse."""
     return enqueue("delete", instance, actor)

@@ -11,6 +11,7 @@ from django.db import connection
 from accounts.actors import Actor
 from accounts.models import Account
 from compute.models import Host, Image, InstanceType
+from compute.services.firewalls.mail_ports import CLOSED_SQL, closed_after
 from compute.services.hosts.placement import FITS
 from config.db.rows import columns_of
 from config.db.statements import Param, Statement, SymbolicActor, bindings
@@ -22,7 +23,8 @@ class Choices:
     """The type, region and image of these ids, None where there is none that the actor may use.
 
     `fits` is whether a host of the region takes one more of the type, `network` the region's IPv6 /64, None
-    where it has no IPv6. `backups` and `network_helper` are the account's settings for new instances.
+    where it has no IPv6. `backups` and `network_helper` are the account's settings for new instances, which connect
+    out to mail ports unless `mail_ports_closed`.
     """
 
     type: InstanceType | None
@@ -32,12 +34,14 @@ class Choices:
     network: str | None
     backups: bool
     network_helper: bool
+    mail_ports_closed: bool
 
 
-def find_choices(actor: Actor, type_id: str, region_id: str, image_id: str | None) -> Choices:
-    """Look up the rows of these ids, by one statement in place of four: every create begins with it."""
+def find_choices(actor: Actor, type_id: str | None, region_id: str | None, image_id: str | None) -> Choices:
+    """Look up the rows of these ids, by one statement in place of four: every create begins with it. None finds
+    nothing."""
     _, constants = _visible_image(actor.restricted)
-    asked = {"type": type_id, "region": region_id, "image": image_id}
+    asked = {"type": type_id, "region": region_id, "image": image_id, "mail_ports_closed_after": closed_after()}
     with connection.cursor() as cursor:
         cursor.execute(_statement(actor.restricted), {**asked, **constants, **bindings(actor, {})})
         row = cursor.fetchone()
@@ -61,7 +65,7 @@ def _statement(restricted: bool) -> str:
                EXISTS (SELECT FROM {Host._meta.db_table} h WHERE h.region_id = r.id AND {fits}),
                (SELECT network FROM compute_addresspool p WHERE p.region_id = r.id AND p.kind = 'slaac'
                  ORDER BY p.id LIMIT 1),
-               a.backups_enabled, a.network_helper
+               a.backups_enabled, a.network_helper, {CLOSED_SQL}
           FROM (SELECT %(type)s::text AS type, %(region)s::text AS region) AS asked
           JOIN {Account._meta.db_table} a ON a.id = %(actor.account_id)s
           LEFT JOIN {InstanceType._meta.db_table} t ON t.id = asked.type

@@ -9,8 +9,8 @@ from compute.jobs.data import RebuildData
 from compute.jobs.queue import enqueue
 from compute.models import Disk, Instance
 from compute.refs import image_ref
-from compute.services.common.locks import lock_idle
-from compute.services.hosts.maintenance import check_may_boot
+from compute.services.common.locks import is_busy, lock_any
+from compute.services.hosts.maintenance import note_maintenance
 from compute.services.instances.deploy import (
     DEFAULT_SWAP,
     DeploySpec,
@@ -20,34 +20,38 @@ from compute.services.instances.deploy import (
     is_available,
 )
 from compute.services.stackscripts.stackscripts import count_deployment
-from config.errors import Problems
+from config.errors import Busy, Problems
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RebuildSpec(DeploySpec):
-    """A client's request for a rebuild; `image` and `root_pass` are needed."""
+    """A client's request for a rebuild, which is refused without `image` or `root_pass`: they failed a check
+    before."""
 
     booted: bool = True
 
 
 @transaction.atomic
-def rebuild(actor: Actor, instance: Instance, spec: RebuildSpec) -> Instance:
+def rebuild(actor: Actor, instance: Instance, spec: RebuildSpec, problems: Problems | None = None) -> Instance:
     """Deploy an image in place of all that is on the instance, which keeps its id, addresses and settings.
 
     Raises `Invalid` with every failing field, `Busy` while another job lives. A running instance is shut down
     before its disks are deleted. A failure before that leaves all as it was; a later one, no disks.
     """
-    locked = lock_idle(instance)
-    problems = Problems()
+    problems = problems or Problems()
+    locked = lock_any(instance)
+    busy = is_busy(locked)
     image = find_image(actor, spec.image)
     if image and is_available(image) and locked.type.disk - DEFAULT_SWAP < image.size:
         needs = f"The image needs {image.size} MB"
         problems.add("image", f"{needs}, which the type does not have beside {DEFAULT_SWAP} MB of swap.")
     deploy = check_deploy(actor, spec, image, problems)
+    if spec.booted and not busy and "booted" not in problems:
+        note_maintenance(locked, problems)
     problems.raise_any()
+    if busy:
+        raise Busy
     assert image is not None  # noqa: S101 - or else there were problems
-    if spec.booted:
-        check_may_boot(locked)
     if deploy.script:
         count_deployment(deploy.script.script)
     keys = draw_plan_keys()

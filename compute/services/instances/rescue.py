@@ -7,10 +7,10 @@ from compute.jobs.data import RescueData
 from compute.jobs.queue import enqueue
 from compute.models import Config, ConfigDevice, Disk, Instance, Job
 from compute.refs import config_ref
-from compute.services.common.locks import lock_idle
-from compute.services.hosts.maintenance import check_may_boot
+from compute.services.common.locks import is_busy, lock_any
+from compute.services.hosts.maintenance import note_maintenance
 from compute.services.instances.devices import DeviceMap, Devices, check_devices, write_devices
-from config.errors import Problems
+from config.errors import Busy, Problems
 
 SLOTS = ConfigDevice.SLOTS[:-1]
 ROOT = "/dev/sdh"
@@ -18,18 +18,24 @@ ROOT = "/dev/sdh"
 
 
 @transaction.atomic
-def rescue(actor: Actor, instance: Instance, devices: DeviceMap | None = None) -> Job:
+def rescue(
+    actor: Actor, instance: Instance, devices: DeviceMap | None = None, problems: Problems | None = None
+) -> Job:
     """Boot an instance in any settled status into rescue, which lasts until its next boot.
 
     `devices` None attaches all its disks in order, as far as there are slots; an empty map attaches none. The
     rescue's profile is one of the instance's, and replaces that of an earlier rescue when it has booted. Raises
     `Invalid` with every failing field (``devices.sda.disk_id``), `Busy` in other statuses.
     """
-    locked = lock_idle(instance)
-    check_may_boot(locked)
-    problems = Problems()
+    problems = problems or Problems()
+    locked = lock_any(instance)
+    busy = is_busy(locked)
+    if not busy:
+        note_maintenance(locked, problems)
     chosen = _all_disks(locked) if devices is None else check_devices(actor, locked, devices, problems)
     problems.raise_any()
+    if busy:
+        raise Busy
     config = Config.objects.create(instance=locked, label="Rescue", root_device=ROOT, rescue=True)
     write_devices(actor, config, chosen)
     status = Instance.Status

@@ -9,60 +9,89 @@ from compute.jobs.data import MoveData
 from compute.jobs.queue import enqueue
 from compute.models import Disk, Instance, InstanceType, Job
 from compute.services.common.boot_profile import boot_config
-from compute.services.common.disk_space import taken
-from compute.services.common.locks import lock_idle
-from compute.services.common.regions import capability_of
+from compute.services.common.disk_space import taken, too_small
+from compute.services.common.locks import is_busy, lock_any
+from compute.services.common.regions import NO_SUCH_TYPE, capability_of
 from compute.services.hosts.placement import grow, place
-from config.errors import Invalid, Problems
+from config.errors import Busy, Problems
 
 DATA = (Disk.Filesystem.EXT3, Disk.Filesystem.EXT4)
 
 
 @transaction.atomic
-def resize(actor: Actor, instance: Instance, type_id: str, auto_disk_resize: bool = True) -> Job:
+def resize(
+    actor: Actor,
+    instance: Instance,
+    type_id: str | None,
+    auto_disk_resize: bool = True,
+    problems: Problems | None = None,
+) -> Job:
     """Give the instance the type `type_id`; a running instance is shut down for that and booted again.
 
     With `auto_disk_resize` its disk is resized to fill the new type beside its swap disk, where it has just these
-    two. Raises `Invalid` on ``type`` where the type is not available or lacks space for the disks; `Busy` while
-    another job lives.
+    two. Raises `Invalid` with every failing field: ``type`` where the type is not available or lacks space for the
+    disks; `Busy` while another job lives.
     """
-    locked = lock_idle(instance)
-    plan = InstanceType.objects.filter(pk=type_id).first()
-    if plan is None:
-        raise Invalid("type is not valid", "type")
-    problems = Problems()
-    if plan.deprecated:
+    problems = problems or Problems()
+    locked = lock_any(instance)
+    plan = InstanceType.objects.filter(pk=type_id).first() if type_id is not None else None
+    if plan is not None:
+        _check_type(locked, plan, problems)
+    elif type_id is not None:
+        problems.add("type", NO_SUCH_TYPE)
+    return _change("resize", actor, locked, plan, auto_disk_resize, "type", problems)
+
+
+def _check_type(instance: Instance, plan: InstanceType, problems: Problems) -> None:
+    """Note on ``type`` why an instance cannot be given this type, whatever disks it has."""
+    if plan == instance.type:
+        problems.add("type", "Compute is already running this service plan.")
+    elif plan.deprecated:
         problems.add("type", "This type is no longer offered.")
-    if plan == locked.type:
-        problems.add("type", "The compute is of this type already.")
     needs = capability_of(plan)
-    if needs not in locked.region.capabilities:
+    if needs not in instance.region.capabilities:
         problems.add("type", f"The compute's region does not offer {needs}.")
-    problems.raise_any()
-    return _change("resize", actor, locked, plan, auto_disk_resize, "type")
 
 
 @transaction.atomic
-def mutate(actor: Actor, instance: Instance, auto_disk_resize: bool = True) -> Job:
+def mutate(
+    actor: Actor, instance: Instance, auto_disk_resize: bool = True, problems: Problems | None = None
+) -> Job:
     """Give an instance of a deprecated type that type's successor, as `resize` does.
 
     Raises `Invalid` where there is no successor, and as `resize` without naming a field.
     """
-    locked = lock_idle(instance)
-    if not locked.type.deprecated or locked.type.successor is None:
-        raise Invalid("There is no upgrade of this compute's type.")
-    return _change("mutate", actor, locked, locked.type.successor, auto_disk_resize, None)
+    problems = problems or Problems()
+    locked = lock_any(instance)
+    plan = locked.type.successor if locked.type.deprecated else None
+    if plan is None and locked.status in Instance.SETTLED:
+        problems.add(None, "There is no upgrade of this compute's type.")
+    return _change("mutate", actor, locked, plan, auto_disk_resize, None, problems)
 
 
 def _change(
-    kind: str, actor: Actor, instance: Instance, plan: InstanceType, auto_disk_resize: bool, field: str | None
+    kind: str,
+    actor: Actor,
+    instance: Instance,
+    plan: InstanceType | None,
+    auto_disk_resize: bool,
+    field: str | None,
+    problems: Problems,
 ) -> Job:
-    """Reserve the new type's capacity, on another host where the present one lacks it, and enqueue the job."""
-    disks = list(instance.disks.order_by("pk"))
-    auto = _automatic(disks, plan) if auto_disk_resize else None
-    used = taken(instance)
-    if auto is None and used > plan.disk:
-        raise Invalid(f"The compute's disks need {used} MB, and the new type has {plan.disk} MB.", field)
+    """Reserve the new type's capacity, on another host where the present one lacks it, and enqueue the job.
+
+    Before that, look at the disks, on which no job is at work then, and raise the `problems`.
+    """
+    busy = is_busy(instance)
+    auto = None
+    if plan and not busy and "allow_auto_disk_resize" not in problems:
+        auto = _automatic(list(instance.disks.order_by("pk")), plan) if auto_disk_resize else None
+        used = taken(instance)
+        if auto is None and used > plan.disk:
+            problems.add(field, too_small(used, plan))
+    problems.raise_any()
+    if busy or plan is None:
+        raise Busy
     running = instance.status == Instance.Status.RUNNING
     config_id = boot_config(instance).pk if running else None
     host = instance.host

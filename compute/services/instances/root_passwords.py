@@ -5,57 +5,73 @@ from django.db.models.functions import Now
 
 from accounts.actors import Actor
 from compute.jobs.data import DiskData
-from compute.jobs.queue import enqueue
+from compute.jobs.queue import enqueue, note_refusal
 from compute.models import Disk, Instance, Job
 from compute.refs import disk_ref
-from compute.services.common.locks import lock_idle
+from compute.services.common.locks import is_busy, lock_any
 from compute.services.common.password_strength import WEAK, is_strong
-from config.errors import Invalid, Missing
+from config.errors import Busy, Missing, Problems, wrong_length
 
 MAX_PASSWORD_LENGTH = 128
 """Characters."""
+SEVERAL = "This compute has several disks: reset the password of one, with disks/{diskId}/password."
+NONE = "This compute has no disk that a password could be set on."
 
 
 @transaction.atomic
-def reset(actor: Actor, instance: Instance, password: str) -> Job:
+def reset(actor: Actor, instance: Instance, password: str | None, problems: Problems | None = None) -> Job:
     """Set root's password on the only disk that is not swap.
 
-    Raises `Invalid` on ``root_pass`` where it is too weak, without a field where the instance runs or has several
-    such disks or none; `Busy` while another job lives.
+    Raises `Invalid` with every failing field: ``root_pass`` where it is too weak, none where the instance runs or
+    has several such disks or none; `Busy` while another job lives.
     """
-    locked = lock_idle(instance)
+    problems = problems or Problems()
+    locked = lock_any(instance)
     disks = list(locked.disks.exclude(filesystem=Disk.Filesystem.SWAP).order_by("pk")[:2])
-    _check(password, "root_pass")
-    if len(disks) > 1:
-        raise Invalid("This compute has several disks: reset the password of one, with disks/{diskId}/password.")
-    if not disks:
-        raise Invalid("This compute has no disk that a password could be set on.")
-    return _reset(actor, locked, disks[0], password)
+    disk = disks[0] if len(disks) == 1 else None
+    return _reset(actor, locked, disk, password, "root_pass", problems, otherwise=SEVERAL if disks else NONE)
 
 
 @transaction.atomic
-def reset_on(actor: Actor, disk: Disk, password: str) -> Job:
-    """Set root's password on this disk. Raises as `reset` does, on ``password``."""
-    locked = lock_idle(disk.instance)
+def reset_on(actor: Actor, disk: Disk, password: str | None, problems: Problems | None = None) -> Job:
+    """Set root's password on this disk. Raises as `reset` does, on ``password``; `Missing` where it is gone."""
+    locked = lock_any(disk.instance)
     found = locked.disks.filter(pk=disk.pk).first()
     if found is None:
         raise Missing
-    _check(password, "password")
-    return _reset(actor, locked, found, password)
+    return _reset(actor, locked, found, password, "password", problems or Problems())
 
 
-def _check(password: str, field: str) -> None:
+def _check(password: str, field: str, problems: Problems) -> None:
     if len(password) > MAX_PASSWORD_LENGTH:
-        raise Invalid(
-            f"{field.replace('_', ' ').capitalize()} must be at most {MAX_PASSWORD_LENGTH} characters", field
-        )
-    if not is_strong(password):
-        raise Invalid(WEAK, field)
+        problems.add(field, wrong_length(None, MAX_PASSWORD_LENGTH))
+    elif not is_strong(password):
+        problems.add(field, WEAK)
 
 
-def _reset(actor: Actor, instance: Instance, disk: Disk, password: str) -> Job:
-    if disk.status != Disk.Status.READY:
-        raise Invalid("The disk is not ready.")
+def _reset(
+    actor: Actor,
+    instance: Instance,
+    disk: Disk | None,
+    password: str | None,
+    field: str,
+    problems: Problems,
+    *,
+    otherwise: str = "",
+) -> Job:
+    """Enqueue the job for this disk, or where it is None raise the reason `otherwise` along with the problems."""
+    if password is not None:
+        _check(password, field, problems)
+    busy = is_busy(instance)
+    if not busy:
+        note_refusal("password_reset", instance, problems)
+        if disk is None:
+            problems.add(None, otherwise)
+        elif disk.status != Disk.Status.READY:
+            problems.add(None, "The disk is not ready.")
+    problems.raise_any()
+    if busy or disk is None:
+        raise Busy
     secrets = {"root_pass": password}
     job = enqueue(
         "password_reset", instance, actor, data=DiskData(disk_id=disk.pk), secrets=secrets, secondary=disk_ref(disk)

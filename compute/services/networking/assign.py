@@ -1,7 +1,8 @@
 """The addresses of one instance: adding, deleting and naming them."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 
+from django.conf import settings
 from django.db import transaction
 from django.db.models import Count, F
 
@@ -14,28 +15,38 @@ from compute.models import Address, Instance
 from compute.refs import address_ref, instance_ref
 from compute.services.common.locks import lock_all
 from compute.services.networking import rdns
-from compute.services.networking.addresses import list_addresses, release, take
-from config.errors import Busy, Invalid, Missing
+from compute.services.networking.addresses import default_rdns, list_addresses, release, take
+from config.errors import Busy, Invalid, Missing, Problems
 
 MOVING = (Instance.Status.MIGRATING, Instance.Status.DELETING)
 """Statuses of an instance during which its job decides about its addresses."""
+TOO_MANY = (
+    "Additional IPv4 addresses require technical justification.  "  # two blanks, as clients know it
+    "Please contact support describing your requirement"
+)
 
 
 @transaction.atomic
-def add(actor: Actor, instance: Instance, *, public: bool) -> Address:
+def add(actor: Actor, instance: Instance | None, public: bool | None, problems: Problems | None = None) -> Address:
     """Give the instance another IPv4 address, which the guest receives when it boots.
 
-    Raises `Invalid` without a field: for a second private address, for a public one beyond what the account may
-    have (one per instance, and `Account.extra_ipv4` more), and where the region has none left. `Busy` while the
-    instance moves or is being deleted.
+    Raises `Invalid` with the `problems` that the request has already, where instance or visibility are None, and
+    without a field: for a second private address, for a public one beyond what the account may have (one per
+    instance, and `Account.extra_ipv4` more), and where the region has none left. `Busy` while the instance moves or
+    is being deleted.
     """
+    problems = problems or Problems()
     # the account's row first: of two requests for its last extra address the second counts the first's
     account = lock_account(actor.account_id)
-    locked = lock_staying([instance.pk])[instance.pk]
+    instances = lock_all([] if instance is None else [instance.pk])
     if public:
-        _check_extra(account)
-    elif Address.objects.filter(instance=locked, public=False).exists():
-        raise Invalid("A compute has at most one private IPv4 address.")
+        _check_extra(account, problems)
+    elif public is not None and Address.objects.filter(instance__in=instances, public=False).exists():
+        problems.add(None, "A compute has at most one private IPv4 address.")
+    problems.raise_any()
+    assert public is not None  # noqa: S101 - or else there were problems
+    (locked,) = instances.values()
+    check_staying(instances)
     try:
         taken = take(locked.region_id, locked.pk, public=public)
     except Invalid as empty:
@@ -49,9 +60,12 @@ def add(actor: Actor, instance: Instance, *, public: bool) -> Address:
 def delete(actor: Actor, address: Address) -> None:
     """Release an address. Refused for IPv6, which comes with the region, and for the last public IPv4 address."""
     lock_account(actor.account_id)
-    locked, row = _lock_with(address, "IPv6 addresses cannot be deleted.")
+    if ":" in address.address:
+        raise Invalid("IPv6 addresses cannot be deleted.")
+    locked, row = _lock_with(address)
     if row.public and not Address.objects.filter(instance=locked, public=True).exclude(pk=row.pk).exists():
         raise Invalid("The last public IPv4 address of a compute cannot be deleted.")
+    check_staying({locked.pk: locked})
     release(Address.objects.filter(pk=row.pk))
     list_addresses([locked.pk])
     listeners.address_removed([locked.pk])
@@ -61,20 +75,29 @@ def delete(actor: Actor, address: Address) -> None:
 def rename(actor: Actor, address: Address, name: str | None) -> Address:
     """Set the reverse name of a public IPv4 address; None restores the platform's. Returns the address anew.
 
-    Raises `Invalid` on ``rdns``: where the name is no host name, or the setting RDNS_CHECK asks for a forward
-    record and none matches. The lookup precedes the transaction, which so waits for no name server.
+    The name may end with a dot, which is not kept. Raises `Invalid` on ``rdns``: where the name is no host name, or
+    the setting RDNS_CHECK asks for a forward record and none matches. The lookup precedes the transaction, which so
+    waits for no name server. What is so already needs neither: clients send back what they got.
     """
-    if name is not None:
+    name = None if name is None else name.removesuffix(".")
+    if name is not None and address.public and name == default_rdns(address.address, settings.PLATFORM_DOMAIN):
+        name = None
+    if ":" in address.address:
+        if name is not None:
+            raise Invalid("The rdns of IPv6 addresses cannot be set.", "rdns")
+        return address
+    if name is not None and name != address.rdns:
         name = rdns.checked(name, address.address)
     return _write_name(actor, address, name)
 
 
 @transaction.atomic
 def _write_name(actor: Actor, address: Address, name: str | None) -> Address:
-    locked, row = _lock_with(address, "The rdns of IPv6 addresses cannot be set.", "rdns")
+    locked, row = _lock_with(address)
     if not row.public and name is not None:
         raise Invalid("The rdns of private addresses cannot be set.", "rdns")
     if row.rdns != name:
+        check_staying({locked.pk: locked})
         row.rdns = name
         row.save(update_fields=["rdns"])
         record_event(actor, "ipaddress_update", instance_ref(locked), address_ref(row.address))
@@ -87,27 +110,30 @@ def _write_name(actor: Actor, address: Address, name: str | None) -> Address:
 def lock_staying(instance_ids: Iterable[int]) -> dict[int, Instance]:
     """As `lock_all`. Raises `Busy` where one of the instances moves or is being deleted."""
     locked = lock_all(instance_ids)
-    if any(row.status in MOVING for row in locked.values()):
-        raise Busy
+    check_staying(locked)
     return locked
 
 
-def _lock_with(address: Address, reason: str, field: str | None = None) -> tuple[Instance, Address]:
-    """Lock the instance of the address, and read the address anew. `reason` is the error for an IPv6 address."""
-    if ":" in address.address:
-        raise Invalid(reason, field)
+def check_staying(locked: Mapping[int, Instance]) -> None:
+    """Raise `Busy` where one of the locked instances moves or is being deleted. For after all other checks."""
+    if any(row.status in MOVING for row in locked.values()):
+        raise Busy
+
+
+def _lock_with(address: Address) -> tuple[Instance, Address]:
+    """Lock the instance of the IPv4 address, and read the address anew."""
     if address.instance_id is None:
         raise Missing
-    locked = lock_staying([address.instance_id])[address.instance_id]
+    locked = lock_all([address.instance_id])[address.instance_id]
     row = Address.objects.filter(pk=address.pk, instance=locked).first()
     if row is None:
         raise Missing
     return locked, row
 
 
-def _check_extra(account: Account) -> None:
-    """Raise `Invalid` where the account has as many public addresses as it may."""
+def _check_extra(account: Account, problems: Problems) -> None:
+    """Note where the account has as many public addresses as it may."""
     mine = Address.objects.filter(instance__account=account, public=True, region=F("instance__region"))
     counted = mine.aggregate(addresses=Count("pk"), instances=Count("instance", distinct=True))
     if counted["addresses"] - counted["instances"] >= account.extra_ipv4:
-        raise Invalid("Additional public IPv4 addresses are given on request: ask support by a ticket.")
+        problems.add(None, TOO_MANY)

@@ -9,10 +9,10 @@ from django.db import connection, transaction
 from accounts.actors import Actor
 from accounts.services.account import lock_account
 from accounts.services.events import record_event
-from compute.models import AddressPool, Instance, IPv6Range
+from compute.models import AddressPool, Instance, IPv6Range, RangeShare
 from compute.refs import address_ref, instance_ref
-from compute.services.common.locks import named_instances
-from compute.services.networking.assign import lock_staying
+from compute.services.common.locks import lock_all, named_instances
+from compute.services.networking.assign import check_staying, lock_staying
 from config.errors import Invalid, Missing, Problems
 
 SIZES = (56, 64)
@@ -46,28 +46,37 @@ SELECT host(start) FROM gaps
 
 @dataclass(frozen=True, slots=True)
 class RangeSpec:
-    """A client's request: one of `SIZES`, and either an instance or the SLAAC address of one."""
+    """A client's request: one of `SIZES`, and either an instance or the SLAAC address of one.
 
-    prefix_length: int
+    Without a length it is refused: that failed a check before.
+    """
+
+    prefix_length: int | None
     compute_id: int | None = None
     route_target: str | None = None
 
 
 @transaction.atomic
-def create(actor: Actor, spec: RangeSpec) -> IPv6Range:
+def create(actor: Actor, spec: RangeSpec, problems: Problems | None = None) -> IPv6Range:
     """Give the account a range that is routed to one of its instances.
 
-    Raises `Invalid` on the field that names no such instance, and without a field where the account has as many
-    ranges in the region as the setting IPV6_RANGES allows, or the region has none of that size left.
+    Raises `Invalid` with every problem: those in `problems`, the field that names no such instance, and without a
+    field where the account has as many ranges in the region as the setting IPV6_RANGES allows, or the region has
+    none of that size left. `Busy` while the instance moves or is being deleted.
     """
-    instance = _target(actor, spec)
+    problems = problems or Problems()
+    target = _target(actor, spec, problems)
     account = lock_account(actor.account_id)
-    instance = lock_staying([instance.pk])[instance.pk]
-    mine = IPv6Range.objects.filter(account=account, region=instance.region_id, kind=IPv6Range.Kind.RANGE)
-    if mine.count() >= settings.IPV6_RANGES:
-        raise Invalid(
-            f"An account has at most {settings.IPV6_RANGES} IPv6 ranges in a region: ask support for more."
-        )
+    instances = lock_all([] if target is None else [target.pk])
+    for instance in instances.values():
+        mine = IPv6Range.objects.filter(account=account, region=instance.region_id, kind=IPv6Range.Kind.RANGE)
+        if mine.count() >= settings.IPV6_RANGES:
+            most = f"An account has at most {settings.IPV6_RANGES} IPv6 ranges in a region"
+            problems.add(None, f"{most}: ask support for more.")
+    problems.raise_any()
+    assert spec.prefix_length is not None  # noqa: S101 - or else there were problems
+    (instance,) = instances.values()
+    check_staying(instances)
     made = cut(instance.region_id, spec.prefix_length)
     made.account, made.instance = account, instance
     made.save(force_insert=True)
@@ -75,19 +84,21 @@ def create(actor: Actor, spec: RangeSpec) -> IPv6Range:
     return made
 
 
-def _target(actor: Actor, spec: RangeSpec) -> Instance:
-    problems = Problems()
-    if spec.compute_id is None and spec.route_target is None:
-        problems.add("compute_id", "compute_id or route_target is required")
+def _target(actor: Actor, spec: RangeSpec, problems: Problems) -> Instance | None:
+    """The instance that a spec names; None, with a problem noted, where that is no good one."""
     if spec.compute_id is not None and spec.route_target is not None:
         problems.add("route_target", "Give either compute_id or route_target.")
-    problems.raise_any()
+        return None
+    if spec.compute_id is None and spec.route_target is None:
+        if "compute_id" not in problems and "route_target" not in problems:
+            problems.add("compute_id", "compute_id or route_target is required")
+        return None
     field = "compute_id" if spec.compute_id is not None else "route_target"
     found = _named(actor, spec, field)
     if found is None:
-        raise Invalid(f"{field} is not valid", field)
-    if found.ipv6 is None:
-        raise Invalid("This compute has no IPv6 address that a range could be routed to.", field)
+        problems.add(field, f"{field} is not valid")
+    elif found.ipv6 is None:
+        problems.add(field, "This compute has no IPv6 address that a range could be routed to.")
     return found
 
 
@@ -102,6 +113,27 @@ def _named(actor: Actor, spec: RangeSpec, field: str) -> Instance | None:
         holders = Instance.objects.filter(account_id=actor.account_id, ipv6=f"{address}/128")
         wanted = holders.values_list("pk", flat=True).first()
     return None if wanted is None else named_instances(actor, [wanted], field).get(wanted)
+
+
+@dataclass(frozen=True, slots=True)
+class SharedRange:
+    """A range, with the keys of the instances that it is shared with, in order."""
+
+    range: IPv6Range
+    shared_with: list[int]
+
+    @property
+    def computes(self) -> list[int]:
+        """The instance that the range is routed to, before those that it is shared with."""
+        routed = self.range.instance_id
+        return self.shared_with if routed is None else [routed, *self.shared_with]
+
+
+def with_shares(actor: Actor, ipv6_range: IPv6Range) -> SharedRange:
+    """The range with those instances that it is shared with and that the actor sees."""
+    seen = Instance.objects.visible_to(actor).values("pk")
+    shares = RangeShare.objects.filter(range=ipv6_range, instance__in=seen)
+    return SharedRange(ipv6_range, list(shares.order_by("instance").values_list("instance_id", flat=True)))
 
 
 def cut(region_id: str, prefix: int) -> IPv6Range:

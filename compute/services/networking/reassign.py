@@ -6,21 +6,22 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
 from django.db import transaction
-from django.db.models import F
+from django.db.models import F, QuerySet
 
 from accounts.actors import Actor
 from accounts.services.account import lock_account
 from accounts.services.events import record_event
-from compute.models import Address, AddressShare, Instance, IPv6Range, NodeBalancerNode
+from compute.models import Address, AddressShare, Instance, IPv6Range, NodeBalancerNode, RangeShare
 from compute.refs import address_ref, instance_ref
-from compute.services.common.locks import named_instances
+from compute.services.common.locks import lock_all, named_instances
 from compute.services.networking.addresses import list_addresses
-from compute.services.networking.assign import lock_staying
+from compute.services.networking.assign import check_staying
 from config.errors import Busy, Problems
 from regions.models import Region
 
 MAX_ADDRESSES_PER_REQUEST = 100
 """Addresses that one request moves or shares."""
+NO_ADDRESS = "IP Address not found."
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,20 +65,24 @@ class _Plan:
 
 
 @transaction.atomic
-def assign(actor: Actor, region_id: str, assignments: Sequence[Assignment]) -> None:
+def assign(
+    actor: Actor, region_id: str | None, assignments: Sequence[Assignment], problems: Problems | None = None
+) -> None:
     """Move addresses of the account between its instances, all or none; two instances may swap theirs.
 
-    All addresses and instances must be in the region. Afterwards each of the instances has a public address and at
-    most one private one. Raises `Invalid` with every failing field (``assignments[0].address``), `Denied` where the
-    actor may only read one of the instances, `Busy` while one of them moves or is being deleted.
+    All addresses and instances must be in the region; None is one that failed a check before. Afterwards each of
+    the instances has a public address and at most one private one. Raises `Invalid` with every failing field
+    (``assignments[0].address``), those in `problems` before them; `Denied` where the actor may only read one of the
+    instances, `Busy` while one of them moves or is being deleted.
     """
     # one request of the account at a time: the checks below still hold when the moves are written
     lock_account(actor.account_id)
-    plan = _read(actor, region_id, assignments)
-    locked = lock_staying(plan.instances)
-    _check_unmoved(plan)
+    plan = _read(actor, region_id, assignments, problems or Problems())
+    locked = lock_all(plan.instances)
+    _check_unmoved(move.row for move in plan.moves)
     changes = plan.changes
     _check_outcome(changes)
+    check_staying(locked)
     for move in changes:
         _carry_out(move)
     touched = {move.row.instance_id for move in changes if move.row.instance_id} | {m.target for m in changes}
@@ -90,27 +95,28 @@ def assign(actor: Actor, region_id: str, assignments: Sequence[Assignment]) -> N
         record_event(actor, "compute_addip", instance_ref(locked[move.target]), address_ref(move.name))
 
 
-def _read(actor: Actor, region_id: str, assignments: Sequence[Assignment]) -> _Plan:
-    problems = Problems()
-    if not Region.objects.filter(pk=region_id).exists():
+def _read(actor: Actor, region_id: str | None, assignments: Sequence[Assignment], problems: Problems) -> _Plan:
+    """The plan of a request. Where its region is none, addresses and instances may be in any."""
+    if region_id is not None and not Region.objects.filter(pk=region_id).exists():
         problems.add("region", "region is not valid")
+        region_id = None
     if len(assignments) > MAX_ADDRESSES_PER_REQUEST:
         problems.add("assignments", f"Assignments must be at most {MAX_ADDRESSES_PER_REQUEST} items")
-    problems.raise_any()
+        problems.raise_any()
     targets = named_instances(actor, (each.instance_id for each in assignments), "assignments")
     found = _find(actor, [each.address for each in assignments])
     plan, seen = _Plan(), set()
     for index, each in enumerate(assignments):
         where, row, target = f"assignments[{index}]", found.get(each.address), targets.get(each.instance_id)
         if row is None:
-            problems.add(f"{where}.address", "address is not valid")
-        elif row.region_id != region_id:
+            problems.add(f"{where}.address", NO_ADDRESS)
+        elif region_id is not None and row.region_id != region_id:
             problems.add(f"{where}.address", "This address is in another region.")
         elif str(row) in seen:
             problems.add(f"{where}.address", "This address is named twice.")
         if target is None:
-            problems.add(f"{where}.compute_id", "compute_id is not valid")
-        elif target.region_id != region_id:
+            problems.add(f"{where}.compute_id", f"Invalid Compute ID {each.instance_id}")
+        elif region_id is not None and target.region_id != region_id:
             problems.add(f"{where}.compute_id", "This compute is in another region.")
         if row is not None and target is not None:
             seen.add(str(row))
@@ -145,10 +151,11 @@ def _network(text: str) -> ipaddress.IPv4Network | ipaddress.IPv6Network | None:
         return None
 
 
-def _check_unmoved(plan: _Plan) -> None:
+def _check_unmoved(rows: Iterable[Address | IPv6Range]) -> None:
     """Raise `Busy` where a job took an address away between the read and the locks; the client tries again."""
+    rows = list(rows)
     for model in (Address, IPv6Range):
-        before = {move.row.pk: move.row.instance_id for move in plan.moves if isinstance(move.row, model)}
+        before = {row.pk: row.instance_id for row in rows if isinstance(row, model)}
         now = model._default_manager.filter(pk__in=before).values_list("pk", "instance_id")
         if dict(now) != before:
             raise Busy
@@ -176,6 +183,7 @@ def _check_outcome(changes: Iterable[_Move]) -> None:
 def _carry_out(move: _Move) -> None:
     if isinstance(move.row, IPv6Range):
         IPv6Range.objects.filter(pk=move.row.pk).update(instance=move.target, route_target=None)
+        RangeShare.objects.filter(range=move.row.pk, instance=move.target).delete()
         return
     Address.objects.filter(pk=move.row.pk).update(instance=move.target)
     # the target owns the address now, and no longer shares it
@@ -188,54 +196,74 @@ def _carry_out(move: _Move) -> None:
 
 
 @transaction.atomic
-def share(actor: Actor, instance_id: int, texts: Sequence[str]) -> None:
-    """Let an instance answer for exactly these public IPv4 addresses of other instances as well (IP failover).
+def share(actor: Actor, instance_id: int | None, texts: Sequence[str], problems: Problems | None = None) -> None:
+    """Let an instance answer for exactly these public IPv4 addresses and IPv6 ranges of others too (IP failover).
 
-    Raises `Invalid` with every failing field (``ips[0]``), `Denied` where the actor may only read one of the
-    instances, `Busy` while one of them moves or is being deleted.
+    What the instance has itself stays as it is. Raises `Invalid` with every failing field (``ips[0]``), those in
+    `problems` before them: an `instance_id` of None is one that failed. `Denied` where the actor may only read one
+    of the instances, `Busy` while one of them moves or is being deleted.
     """
     lock_account(actor.account_id)
-    rows = _read_shared(actor, instance_id, texts)
-    locked = lock_staying({instance_id, *(row.instance_id for row in rows if row.instance_id is not None)})
-    wanted = {row.pk for row in rows}
-    still = Address.objects.filter(pk__in=wanted).values_list("pk", "instance_id")
-    if dict(still) != {row.pk: row.instance_id for row in rows}:
-        raise Busy
-    shares = AddressShare.objects.filter(instance=instance_id)
-    before = set(shares.values_list("address_id", flat=True))
-    if wanted == before:
-        return
-    shares.exclude(address__in=wanted).delete()
-    AddressShare.objects.bulk_create(
-        AddressShare(address_id=pk, instance_id=instance_id) for pk in sorted(wanted - before)
-    )
-    changed = Address.objects.filter(pk__in=wanted ^ before).order_by("pk")
-    for row in changed:
-        record_event(actor, "ipaddress_update", instance_ref(locked[instance_id]), address_ref(row.address))
+    rows = _read_shared(actor, instance_id, texts, problems or Problems())
+    assert instance_id is not None  # noqa: S101 - or else there were problems
+    locked = lock_all({instance_id, *(row.instance_id for row in rows if row.instance_id is not None)})
+    _check_unmoved(rows)
+    check_staying(locked)
+    changed = [
+        *_write_shares(
+            AddressShare.objects.all(), "address", instance_id, [row for row in rows if isinstance(row, Address)]
+        ),
+        *_write_shares(
+            RangeShare.objects.all(), "range", instance_id, [row for row in rows if isinstance(row, IPv6Range)]
+        ),
+    ]
+    for name in changed:
+        record_event(actor, "ipaddress_update", instance_ref(locked[instance_id]), address_ref(name))
 
 
-def _read_shared(actor: Actor, instance_id: int, texts: Sequence[str]) -> list[Address]:
-    problems = Problems()
-    target = named_instances(actor, [instance_id], "compute_id").get(instance_id)
-    if target is None:
+def _write_shares(
+    shares: QuerySet[AddressShare] | QuerySet[RangeShare],
+    what: str,
+    instance_id: int,
+    rows: Sequence[Address | IPv6Range],
+) -> list[str]:
+    """Share exactly `rows` with the instance; returns the names of those that it shares now, or no longer.
+
+    `what` is the column of the shares that refers to such a row.
+    """
+    mine = shares.filter(instance=instance_id)
+    before = {getattr(share, what).pk: getattr(share, what) for share in mine.select_related(what)}
+    wanted = {row.pk: row for row in rows}
+    mine.filter(**{f"{what}__in": before.keys() - wanted.keys()}).delete()
+    for pk in sorted(wanted.keys() - before.keys()):
+        shares.create(**{what: wanted[pk], "instance_id": instance_id})
+    both = {**before, **wanted}
+    return [str(both[pk]) for pk in sorted(before.keys() ^ wanted.keys())]
+
+
+def _read_shared(
+    actor: Actor, instance_id: int | None, texts: Sequence[str], problems: Problems
+) -> list[Address | IPv6Range]:
+    """The addresses and ranges of others that are named. Without an instance they may be of any region."""
+    wanted = () if instance_id is None else (instance_id,)
+    target = next(iter(named_instances(actor, wanted, "compute_id").values()), None)
+    if target is None and "compute_id" not in problems:
         problems.add("compute_id", "compute_id is not valid")
     if len(texts) > MAX_ADDRESSES_PER_REQUEST:
         problems.add("ips", f"Ips must be at most {MAX_ADDRESSES_PER_REQUEST} items")
         problems.raise_any()
     found = _find(actor, texts)
-    rows: dict[int, Address] = {}
+    rows: dict[str, Address | IPv6Range] = {}
     for index, text in enumerate(texts):
         row = found.get(text)
-        if not isinstance(row, Address):
-            problems.add(f"ips[{index}]", "ips is not valid")
-        elif not row.public:
+        if row is None:
+            problems.add(f"ips[{index}]", NO_ADDRESS)
+        elif isinstance(row, Address) and not row.public:
             problems.add(f"ips[{index}]", "Only public addresses can be shared.")
-        elif row.instance_id == instance_id:
-            problems.add(f"ips[{index}]", "The compute has this address itself.")
         elif target is not None and row.region_id != target.region_id:
             problems.add(f"ips[{index}]", "This address is in another region.")
-        else:
-            rows[row.pk] = row
+        elif target is None or row.instance_id != target.pk:
+            rows[str(row)] = row
     problems.raise_any()
     named_instances(actor, (row.instance_id for row in rows.values() if row.instance_id is not None), "ips")
     return list(rows.values())

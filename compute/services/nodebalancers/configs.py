@@ -24,7 +24,7 @@ from compute.services.nodebalancers.nodes import (
 )
 from config.db.rows import lock
 from config.encryption import decrypt_json, encrypt_json
-from config.errors import Invalid, Problems
+from config.errors import Problems
 
 MOST_CONFIGS = 50
 """Configs of one load balancer."""
@@ -52,16 +52,16 @@ class ConfigWish:
 
 
 @transaction.atomic
-def create(actor: Actor, balancer: NodeBalancer, wish: ConfigWish) -> Config:
+def create(actor: Actor, balancer: NodeBalancer, wish: ConfigWish, problems: Problems | None = None) -> Config:
     """Add a config, with its nodes where some are given. Raises `Invalid` with every failing field."""
     owners = lock_instances(actor, balancer.region_id, wish.nodes)
     locked = lock(NodeBalancer.objects.filter(pk=balancer.pk))
     ports = list(locked.configs.values_list("port", flat=True))
+    problems = problems or Problems()
     if len(ports) >= MOST_CONFIGS:
-        raise Invalid(f"A nodebalancer has at most {MOST_CONFIGS} configs.")
-    problems = Problems()
+        problems.add(None, f"A nodebalancer has at most {MOST_CONFIGS} configs.")
     config, nodes = _draft(wish, owners, problems)
-    if config.port in ports:
+    if config.port in ports and "port" not in problems:
         problems.add("port", TAKEN)
     problems.raise_any()
     insert_config(locked, config, nodes)
@@ -71,10 +71,10 @@ def create(actor: Actor, balancer: NodeBalancer, wish: ConfigWish) -> Config:
 
 
 @transaction.atomic
-def update(actor: Actor, config: Config, wish: ConfigWish) -> Config:
+def update(actor: Actor, config: Config, wish: ConfigWish, problems: Problems | None = None) -> Config:
     """Write the values that differ, with an event if any do. Returns the config anew."""
     balancer, locked = lock_config(config)
-    problems = Problems()
+    problems = problems or Problems()
     changed = _apply(locked, wish, problems)
     _check_port(locked, problems)
     problems.raise_any()
@@ -86,7 +86,7 @@ def update(actor: Actor, config: Config, wish: ConfigWish) -> Config:
 
 
 @transaction.atomic
-def rebuild(actor: Actor, config: Config, wish: ConfigWish) -> Config:
+def rebuild(actor: Actor, config: Config, wish: ConfigWish, problems: Problems | None = None) -> Config:
     """Replace a config and its nodes; settings that are not given get their defaults.
 
     Nodes named by their `id` stay, with the changes given for them; the others are deleted. The certificate stays
@@ -94,7 +94,7 @@ def rebuild(actor: Actor, config: Config, wish: ConfigWish) -> Config:
     """
     owners = lock_instances(actor, config.nodebalancer.region_id, wish.nodes)
     balancer, locked = lock_config(config)
-    problems = Problems()
+    problems = problems or Problems()
     blank = Config()
     defaults = {name: getattr(blank, name) for name in SETTINGS}
     changed = _apply(locked, ConfigWish({**defaults, **wish.fields}, wish.cert, wish.key), problems)
@@ -184,7 +184,7 @@ def _apply(config: Config, wish: ConfigWish, problems: Problems, path: str = "")
         setattr(config, name, value)
     if config.protocol == Config.Protocol.TCP and config.stickiness == Config.Stickiness.HTTP_COOKIE:
         problems.add(f"{path}stickiness", "A cookie needs the protocol http or https.")
-    if config.check_type == Config.Check.HTTP_BODY and not config.check_body:
+    if config.check_type == Config.Check.HTTP_BODY and not config.check_body and "check_body" not in problems:
         problems.add(f"{path}check_body", "check_body is required")
     _apply_certificate(config, wish, problems, path)
     return [name for name, value in before.items() if getattr(config, name) != value]
@@ -201,7 +201,7 @@ def _apply_certificate(config: Config, wish: ConfigWish, problems: Problems, pat
     kept = key_of(config)
     cert, key = wish.cert or config.ssl_cert, wish.key or kept
     for name, value in (("ssl_cert", cert), ("ssl_key", key)):
-        if not value:
+        if not value and name not in problems:
             problems.add(path + name, f"{name} is required")
     if not cert or not key:
         return

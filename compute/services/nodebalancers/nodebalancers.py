@@ -6,6 +6,7 @@ Every write of a load balancer, its configs or its nodes locks the load balancer
 import ipaddress
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any
 
 from django.conf import settings
@@ -17,15 +18,17 @@ from accounts.services.events import record_event
 from accounts.services.grants import forget_entity, grant_creator
 from compute.models import Address, AddressPool, NodeBalancer
 from compute.refs import balancer_config_ref, balancer_ref
+from compute.services.common.labels import LabelOf, create_labelled
 from compute.services.common.regions import check_region
 from compute.services.networking.addresses import release, take_for_balancer
 from compute.services.nodebalancers.configs import MOST_CONFIGS, ConfigWish, check_configs, insert_config
 from compute.services.nodebalancers.nodes import lock_instances
 from config.db.inserts import draw_keys
 from config.db.rows import differing, lock, write
+from config.db.unique import note_taken
 from config.errors import Invalid, Problems
 from regions.models import Region
-from tags.services import check_tags, retag, set_tags, untag
+from tags.services import check_tags, differing_tags, set_tags, untag
 
 CAPABILITY = "NodeBalancers"
 IPV6_MARK = 0x6E62
@@ -34,37 +37,44 @@ IPV6_MARK = 0x6E62
 
 @dataclass(frozen=True, slots=True)
 class NodeBalancerSpec:
-    """A client's request for a load balancer; None for fields that are not given."""
+    """A client's request for a load balancer; None for fields that are not given, or failed a check before."""
 
-    region: str
+    region: str | None = None
     label: str | None = None
     client_conn_throttle: int | None = None
     tags: Sequence[str] | None = None
     configs: Sequence[ConfigWish] = field(default=())
 
 
-@transaction.atomic
-def create(actor: Actor, spec: NodeBalancerSpec) -> NodeBalancer:
+def create(actor: Actor, spec: NodeBalancerSpec, problems: Problems | None = None) -> NodeBalancer:
     """Make a load balancer, with its configs and their nodes, and an address of its own.
 
     Raises `Invalid` with every failing field (``configs[0].nodes[1].address``), without a field where the account
     has as many in the region as the setting NODEBALANCERS allows. Everything is written, or nothing.
     """
+    return create_labelled(NodeBalancer, actor.account_id, spec.label, partial(_create, actor, spec, problems))
+
+
+@transaction.atomic
+def _create(actor: Actor, spec: NodeBalancerSpec, problems: Problems | None, label_of: LabelOf) -> NodeBalancer:
     account = lock_account(actor.account_id)
     instances = lock_instances(actor, spec.region, [node for wish in spec.configs for node in wish.nodes])
-    problems = Problems()
-    check_region(Region.objects.filter(pk=spec.region).first(), CAPABILITY, problems)
+    problems = problems or Problems()
+    if spec.region is not None:
+        check_region(Region.objects.filter(pk=spec.region).first(), CAPABILITY, problems)
     if spec.tags:
         check_tags(actor, spec.tags, problems)
     if len(spec.configs) > MOST_CONFIGS:
         problems.add("configs", f"A nodebalancer has at most {MOST_CONFIGS} configs.")
     drafts = check_configs(spec.configs[:MOST_CONFIGS], instances, problems)
+    note_taken(NodeBalancer(account_id=actor.account_id, label=spec.label or ""), problems)
     problems.raise_any()
+    assert spec.region is not None  # noqa: S101 - or else there were problems
     if NodeBalancer.objects.filter(account=account, region=spec.region).count() >= settings.NODEBALANCERS:
         raise Invalid(
             f"An account has at most {settings.NODEBALANCERS} nodebalancers in a region: ask support for more."
         )
-    balancer = _make(actor, spec)
+    balancer = _make(actor, spec, spec.region, label_of)
     record_event(actor, "nodebalancer_create", balancer_ref(balancer))
     for config, nodes in drafts:
         insert_config(balancer, config, nodes)
@@ -74,11 +84,24 @@ def create(actor: Actor, spec: NodeBalancerSpec) -> NodeBalancer:
 
 @transaction.atomic
 def update(
-    actor: Actor, balancer: NodeBalancer, given: dict[str, Any], tags: Sequence[str] | None = None
+    actor: Actor,
+    balancer: NodeBalancer,
+    given: dict[str, Any],
+    tags: Sequence[str] | None = None,
+    problems: Problems | None = None,
 ) -> NodeBalancer:
     """Write the `given` columns and `tags` that differ, with an event if any do. Returns the row anew."""
     locked = lock(NodeBalancer.objects.filter(pk=balancer.pk))
-    wanted = differing(locked, given) | retag(actor, "nodebalancer", locked, tags)
+    problems = problems or Problems()
+    fresh = differing_tags(tags, locked.tags)
+    if fresh is not None:
+        check_tags(actor, fresh, problems)
+    if "label" in given:
+        note_taken(NodeBalancer(pk=locked.pk, account_id=locked.account_id, label=given["label"]), problems)
+    problems.raise_any()
+    wanted = differing(locked, given)
+    if fresh is not None:
+        wanted["tags"] = set_tags(locked.account_id, "nodebalancer", locked.pk, fresh)
     if wanted:
         write(locked, {**wanted, "version": locked.version + 1}, "updated")
         record_event(actor, "nodebalancer_update", balancer_ref(locked))
@@ -96,18 +119,18 @@ def delete(actor: Actor, balancer: NodeBalancer) -> None:
     locked.delete()
 
 
-def _make(actor: Actor, spec: NodeBalancerSpec) -> NodeBalancer:
+def _make(actor: Actor, spec: NodeBalancerSpec, region_id: str, label_of: LabelOf) -> NodeBalancer:
     """Insert the row with its address: the key is drawn first, since the label and the address need it."""
     (key,) = draw_keys(NodeBalancer)
-    ipv4 = take_for_balancer(spec.region, key)
+    ipv4 = take_for_balancer(region_id, key)
     balancer = NodeBalancer(
         pk=key,
         account_id=actor.account_id,
-        label=spec.label or f"balancer{key}",
-        region_id=spec.region,
-        hostname=f"{ipv4}.{settings.PLATFORM_DOMAIN}",
+        label=label_of(key),
+        region_id=region_id,
+        hostname=f"{ipv4.replace('.', '-')}.{settings.PLATFORM_DOMAIN}",
         ipv4=ipv4,
-        ipv6=_ipv6_in(spec.region, key),
+        ipv6=_ipv6_in(region_id, key),
         client_conn_throttle=spec.client_conn_throttle or 0,
     )
     if spec.tags:

@@ -2,26 +2,40 @@
 
 import ipaddress
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from django.db import transaction
 
 from accounts.actors import Actor
 from accounts.services.events import record_event
-from compute.models import Address, Instance, NodeBalancer, NodeBalancerConfig, NodeBalancerNode
+from compute.models import Address, AddressPool, Instance, NodeBalancer, NodeBalancerConfig, NodeBalancerNode
 from compute.refs import balancer_ref, node_ref
 from compute.services.common.locks import lock_unread
 from config.db.rows import lock
-from config.errors import Invalid, Missing, Problems
+from config.errors import Missing, Problems
 
 MOST_NODES = 255
 """Nodes of one config."""
 FIELDS = ("label", "address", "weight", "mode")
 ELSEWHERE = "The address has to be a private IPv4 address of a compute of the account in this region."
 
-AddressOwners = Mapping[str, int]
-"""The keys of instances, by their private addresses."""
+
+@dataclass(frozen=True, slots=True)
+class AddressOwners:
+    """The keys of a region's instances, by those of their private addresses that a request names."""
+
+    region_id: str | None
+    instances: Mapping[str, int] = field(default_factory=dict)
+
+    def refusal(self, address: str) -> str:
+        """The reason why no node can be at this address, which none of the instances has."""
+        pools = AddressPool.objects.filter(region=self.region_id, kind=AddressPool.Kind.PRIVATE).order_by("pk")
+        networks = [ipaddress.IPv4Network(network) for network in pools.values_list("network", flat=True)]
+        if not networks or any(ipaddress.IPv4Address(address) in network for network in networks):
+            return ELSEWHERE
+        whole = str(networks[0].network_address).split(".")[: max(networks[0].prefixlen // 8, 1)]
+        return f"Must begin with {'.'.join(whole)}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,14 +58,16 @@ class NodeWish:
 
 
 @transaction.atomic
-def create(actor: Actor, config: NodeBalancerConfig, wish: NodeWish) -> NodeBalancerNode:
+def create(
+    actor: Actor, config: NodeBalancerConfig, wish: NodeWish, problems: Problems | None = None
+) -> NodeBalancerNode:
     """Add a node. Raises `Invalid` on ``address`` where no compute has it, or a node of the config has already."""
     owners = lock_instances(actor, config.nodebalancer.region_id, [wish])
     balancer, config = lock_config(config)
     present = list(config.nodes.all())
+    problems = problems or Problems()
     if len(present) >= MOST_NODES:
-        raise Invalid(f"A config has at most {MOST_NODES} nodes.")
-    problems = Problems()
+        problems.add(None, f"A config has at most {MOST_NODES} nodes.")
     node = draft(NodeBalancerNode(config=config), wish, owners, problems)
     check_distinct([*present, node], problems)
     problems.raise_any()
@@ -62,7 +78,9 @@ def create(actor: Actor, config: NodeBalancerConfig, wish: NodeWish) -> NodeBala
 
 
 @transaction.atomic
-def update(actor: Actor, node: NodeBalancerNode, wish: NodeWish) -> NodeBalancerNode:
+def update(
+    actor: Actor, node: NodeBalancerNode, wish: NodeWish, problems: Problems | None = None
+) -> NodeBalancerNode:
     """Write the values that differ, with an event if any do. Returns the node anew.
 
     An unchanged address is not checked again. A node with a new address begins with an unknown status.
@@ -75,7 +93,7 @@ def update(actor: Actor, node: NodeBalancerNode, wish: NodeWish) -> NodeBalancer
         raise Missing
     locked.config = config
     before = {name: getattr(locked, name) for name in (*FIELDS, "instance_id", "status")}
-    problems = Problems()
+    problems = problems or Problems()
     draft(locked, wish, owners, problems)
     check_distinct(present, problems)
     problems.raise_any()
@@ -102,19 +120,19 @@ def delete(actor: Actor, node: NodeBalancerNode) -> None:
 # --- for the services of configs and balancers --------------------------------------------------------------
 
 
-def lock_instances(actor: Actor, region_id: str, wishes: Iterable[NodeWish]) -> AddressOwners:
+def lock_instances(actor: Actor, region_id: str | None, wishes: Iterable[NodeWish]) -> AddressOwners:
     """The owners of the private addresses that are named, among the region's instances that the actor sees.
 
     The instances are locked, before any load balancer is, so that none of the addresses is released meanwhile.
     """
     named = {spelled.partition(":")[0] for wish in wishes if (spelled := _spelled(wish.address))}
-    if not named:
-        return {}
+    if not named or region_id is None:
+        return AddressOwners(region_id)
     seen = Instance.objects.visible_to(actor).filter(region=region_id).values("pk")
     rows = Address.objects.filter(address__in=named, public=False, region=region_id, instance__in=seen)
     wanted = rows.order_by().values("instance")
     lock_unread(wanted)
-    return dict(rows.order_by().values_list("address", "instance_id"))
+    return AddressOwners(region_id, dict(rows.order_by().values_list("address", "instance_id")))
 
 
 def lock_config(config: NodeBalancerConfig) -> tuple[NodeBalancer, NodeBalancerConfig]:
@@ -139,17 +157,17 @@ def draft(
     """Set the given fields on a node, and note the invalid and the missing ones, with their names behind `path`."""
     given = wish.given
     for name in ("label", "address"):
-        if node.pk is None and name not in given:
+        if node.pk is None and name not in given and (path or name not in problems):
             problems.add(path + name, f"{name} is required")
     if given.get("address", node.address) != node.address:
         spelled = _spelled(wish.address)
-        owner = owners.get(spelled.partition(":")[0]) if spelled else None
+        owner = owners.instances.get(spelled.partition(":")[0]) if spelled else None
         if spelled is None:
             problems.add(f"{path}address", "address is not valid")
-        elif owner is None:
-            problems.add(f"{path}address", ELSEWHERE)
+        elif owner is None and owners.region_id is not None:
+            problems.add(f"{path}address", owners.refusal(spelled.partition(":")[0]))
         else:
-            node.instance_id = owner
+            node.instance_id = owner or 0  # without a region, which failed before, nobody's
             node.status = NodeBalancerNode.Status.UNKNOWN
     for name, value in given.items():
         setattr(node, name, value)

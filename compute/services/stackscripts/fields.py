@@ -10,7 +10,7 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from config.errors import Problems
+from config.errors import Problems, wrong_length
 
 KEYS = {key.lower(): key for key in ("name", "label", "example", "default", "oneOf", "manyOf")}
 """The known attributes, by their spelling in lower case. Others are ignored."""
@@ -112,7 +112,7 @@ def read_values(fields: Sequence[Field], data: Mapping[str, Any] | None, problem
         else:
             values[name] = value
     if sum(map(len, values.values())) > LONGEST_DATA:
-        problems.add("stackscript_data", f"stackscript_data must be at most {LONGEST_DATA} characters")
+        problems.add("stackscript_data", wrong_length(None, LONGEST_DATA))
     return values
 
 

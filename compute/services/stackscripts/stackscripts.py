@@ -15,8 +15,8 @@ from accounts.services.grants import forget_entity, grant_creator
 from compute.models import Image, StackScript
 from compute.refs import script_ref
 from compute.services.stackscripts.fields import read_fields, read_values
-from config.db.rows import lock
-from config.errors import Invalid, Problems
+from config.db.rows import differing, lock
+from config.errors import Invalid, Problems, wrong_length
 
 ANY = "any/all"
 """Stands among a script's images for every image."""
@@ -30,10 +30,10 @@ MOST_IMAGES = 100
 
 
 @transaction.atomic
-def create(actor: Actor, given: Mapping[str, Any]) -> StackScript:
+def create(actor: Actor, given: Mapping[str, Any], problems: Problems | None = None) -> StackScript:
     """Make a script of the actor's account from the fields of a request. Raises `Invalid`, with all problems."""
     script = StackScript(account_id=actor.account_id, username=actor.username)
-    _apply(actor, script, given)
+    _apply(actor, script, given, problems or Problems())
     script.save(force_insert=True)
     grant_creator(actor, "stackscript", script.pk)
     record_event(actor, "stackscript_create", script_ref(script))
@@ -41,15 +41,16 @@ def create(actor: Actor, given: Mapping[str, Any]) -> StackScript:
 
 
 @transaction.atomic
-def update(actor: Actor, script: StackScript, given: Mapping[str, Any]) -> None:
-    """Write the values that differ. A script that is made public stays public.
+def update(actor: Actor, script: StackScript, given: Mapping[str, Any], problems: Problems | None = None) -> None:
+    """Write the values that differ. A script that is made public stays public. Raises `Invalid`, with all problems.
 
     A new text (a revision), the publication, and all other changes together have an event each.
     """
     # locked, so that the checks below still hold at the write: revisions of one script take turns
     script.refresh_from_db(from_queryset=StackScript.objects.select_for_update())
+    given = differing(script, given)
     was = {name: getattr(script, name) for name in given}
-    _apply(actor, script, given)
+    _apply(actor, script, given, problems or Problems())
     changed = {name for name in given if getattr(script, name) != was[name]}
     if not changed:
         return
@@ -72,22 +73,21 @@ def delete(actor: Actor, script: StackScript) -> None:
     locked.delete()
 
 
-def _apply(actor: Actor, script: StackScript, given: Mapping[str, Any]) -> None:
+def _apply(actor: Actor, script: StackScript, given: Mapping[str, Any], problems: Problems) -> None:
     """Set the given fields on the row, checked against each other and against the row's other fields."""
-    problems = Problems()
     for name, most in MAX_LENGTHS.items():
         if len(given.get(name, "")) > most:
-            problems.add(name, f"{name.replace('_', ' ').capitalize()} must be at most {most} characters")
+            problems.add(name, wrong_length(None, most))
     if script.is_public and given.get("is_public") is False:
         problems.add("is_public", "A public script cannot be made private again.")
     for name, value in given.items():
         setattr(script, name, value)
     if "images" in given:
         script.images = list(dict.fromkeys(given["images"]))
-    if "images" in given or given.get("is_public"):
+    if ("images" in given or given.get("is_public")) and "images" not in problems:
         _check_images(actor, script.images, script.is_public, problems)
     # a text that is too long is not read
-    if "script" in given and not problems:
+    if "script" in given and "script" not in problems:
         script.user_defined_fields = read_fields(script.script, problems)
     problems.raise_any()
 
@@ -123,7 +123,7 @@ def resolve(
     image_id: str | None,
     problems: Problems,
 ) -> Deployment | None:
-    """The script that a deploy of `image_id` runs at first boot; None without a script, and where it has problems.
+    """The script that a deploy of `image_id` runs at first boot; None without one, and where there are problems.
 
     Adds problems on ``stackscript_id`` (none that the actor sees), ``image`` (none, or not one of the script's) and
     ``stackscript_data.<name>``. A caller that deploys it sets `Disk.stackscript`, calls `count_deployment`, and
@@ -135,14 +135,15 @@ def resolve(
     if script is None:
         problems.add("stackscript_id", "stackscript_id is not valid")
         return None
-    found = Problems()
-    if image_id is None:
-        found.add("image", "image is required")
-    elif ANY not in script.images and image_id not in script.images:
-        found.add("image", "The script does not support this image.")
-    values = read_values(script.user_defined_fields, data, found)
-    problems.extend(found)
-    return None if found else Deployment(script, _first_boot(script.script, values))
+    if "image" not in problems:
+        if image_id is None:
+            problems.add("image", "image is required")
+        elif ANY not in script.images and image_id not in script.images:
+            problems.add("image", "The script does not support this image.")
+    values = {}
+    if "stackscript_data" not in problems:
+        values = read_values(script.user_defined_fields, data, problems)
+    return None if problems else Deployment(script, _first_boot(script.script, values))
 
 
 def count_deployment(script: StackScript) -> None:

@@ -26,15 +26,30 @@ def of_last_day(instance: Instance, at: datetime) -> dict[str, Any]:
 
 
 def of_month(instance: Instance, month: date) -> dict[str, Any]:
-    """The samples of a month: hourly ones, else daily ones where those are gone, else those of its first minutes.
+    """The samples of a month: the hourly ones, the daily ones where the first of those are gone, or those of five
+    minutes before an hour is over.
 
-    Raises `Invalid` where there are none.
+    The title says which, of which month, and the days that they are of where these are not all. Raises `Invalid`
+    where there are none.
     """
     since, until = start_of(month), start_of(next_month(month))
-    for span in (Sample.Span.HOUR, Sample.Span.DAY, Sample.Span.FIVE_MINUTES):
-        if rows := _rows(instance, since, until, span):
-            return _charts(instance, f"{month:%Y-%m}", span, rows)
-    raise Invalid(NONE_YET)
+    found = {span: _rows(instance, since, until, span) for span in (Sample.Span.HOUR, Sample.Span.DAY)}
+    span = min((span for span in found if found[span]), key=lambda span: found[span][0][0].date(), default=None)
+    if span is None:
+        span = Sample.Span.FIVE_MINUTES
+        found[span] = _rows(instance, since, until, span)
+    rows = found[span]
+    if not rows:
+        raise Invalid(NONE_YET)
+    return _charts(instance, _when(month, rows[0][0].date(), rows[-1][0].date()), span, rows)
+
+
+def _when(month: date, first: date, last: date) -> str:
+    """The month, with the days of it that are charted where these are not all: ``2026-03, days 4 to 9``."""
+    if first == month and last + timedelta(days=1) == next_month(month):
+        return f"{month:%Y-%m}"
+    days = f"day {first.day}" if first == last else f"days {first.day} to {last.day}"
+    return f"{month:%Y-%m}, {days}"
 
 
 def _rows(instance: Instance, since: datetime, until: datetime, span: int) -> list[tuple]:

@@ -56,6 +56,36 @@ def release(instance: Instance, volume_ids: Sequence[int]) -> None:
     Volume.objects.filter(pk__in=volume_ids, instance=instance).update(instance=None, updated=Now())
 
 
+def take_out(volume: Volume) -> list[tuple[int, str]]:
+    """Detach a locked volume, whose instance is locked too, and take it out of its profiles.
+
+    Returns the profiles that it was in, each with the slot.
+    """
+    devices = VolumeDevice.objects.filter(volume=volume)
+    places = list(devices.order_by("config", "slot").values_list("config_id", "slot"))
+    devices.delete()
+    volume.instance = None
+    volume.save(update_fields=["instance", "updated"])
+    return places
+
+
+def put_back(instance: Instance, volume_id: int, places: Iterable[tuple[int, str]]) -> None:
+    """Attach a volume to the locked instance again that `take_out` detached, wherever it is attached by now.
+
+    It comes back into those of its `places` that are still free.
+    """
+    volume = Volume.objects.filter(pk=volume_id).select_for_update(no_key=True).first()
+    if volume is None:
+        return
+    VolumeDevice.objects.filter(volume=volume).exclude(config__instance=instance).delete()
+    Volume.objects.filter(pk=volume_id).update(instance=instance, updated=Now())
+    present = set(VolumeDevice.objects.filter(volume=volume).values_list("config_id", flat=True))
+    wanted = {config_id: slot for config_id, slot in places if config_id not in present}
+    for config in Config.objects.filter(instance=instance, pk__in=wanted):
+        if wanted[config.pk] in free_slots(config):
+            VolumeDevice.objects.create(config=config, slot=wanted[config.pk], volume=volume)
+
+
 def release_all(instance: Instance) -> None:
     """Detach all volumes of an instance that is being deleted, whose machine is gone."""
     locked = list(Volume.objects.filter(instance=instance).order_by("pk").select_for_update(no_key=True))

@@ -1,6 +1,7 @@
 """Volumes: making, attaching, growing, cloning and deleting them. Sizes in GB.
 
-A volume has one job at a time: while that lives, another job is refused as ``Volume busy.``
+One job at a time works on a volume. To attach and to delete it is taken meanwhile, and waits its turn; what cannot
+wait is refused as ``Compute busy.``, which clients know to try again.
 """
 
 from collections.abc import Mapping
@@ -10,46 +11,47 @@ from typing import Any
 from django.db import transaction
 
 from accounts.actors import Actor
-from accounts.services.events import open_event, record_event
+from accounts.services.events import EntityRef, open_event, record_event
 from accounts.services.grants import grant_creator
-from compute.jobs.data import VolumeData, VolumeResizeData
+from compute.jobs.data import (
+    VolumeAttachData,
+    VolumeCreateData,
+    VolumeData,
+    VolumeDeleteData,
+    VolumeDetachData,
+    VolumeResizeData,
+)
 from compute.jobs.queue import enqueue, enqueue_alone
-from compute.models import Config, ConfigDevice, Instance, Job, Volume, VolumeDevice
+from compute.models import Instance, Job, Volume, VolumeDevice
 from compute.refs import instance_ref, volume_ref
-from compute.services.common.boot_profile import boot_config
-from compute.services.common.locks import check_writable, lock_idle, named_instance
+from compute.services.common.locks import check_idle, check_writable, lock_any, lock_present
 from compute.services.volumes import attachments
+from compute.services.volumes.places import Place, check_stays, choose_profile, find_instance
 from config.db.inserts import draw_keys
 from config.db.rows import differing, lock, write
+from config.db.unique import note_taken
 from config.errors import Busy, Invalid, Missing, Problems
 from regions.models import Region
-from tags.services import check_tags, retag, set_tags
+from tags.services import check_tags, differing_tags, set_tags
 
 BLOCK_STORAGE = "Block Storage"
 NVME = "Block Storage Migrations"
 """The capability of regions that have moved to NVMe, where volumes are made on that; elsewhere on hard disks."""
-MOST_DEVICES = len(ConfigDevice.SLOTS)
+SMALLEST, LARGEST = 10, 10240
+WRONG_SIZE = f"Must be {SMALLEST}-{LARGEST}"
 NOT_ATTACHED = "The volume is not attached to a compute."
+ATTACHED = "This volume must be detached before it can be deleted."
 IN_USE = "The compute runs from this volume: shut it down first."
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Place:
-    """The place to attach a volume: an instance and, to stay attached, one of its profiles.
+class VolumeSpec:
+    """A client's request for a volume: with a `compute_id` it is attached there, and in that instance's region.
 
-    `config_id` None is the profile that boots next. Without `persist_across_boots` the volume is in no profile.
+    Without a label it is refused: that failed a check before.
     """
 
-    compute_id: int
-    config_id: int | None = None
-    persist_across_boots: bool = True
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class VolumeSpec:
-    """A client's request for a volume: with a `compute_id` it is attached there, and in that instance's region."""
-
-    label: str
+    label: str | None
     size: int = 20
     region: str | None = None
     compute_id: int | None = None
@@ -65,62 +67,64 @@ class VolumeSpec:
 
 
 @transaction.atomic
-def create(actor: Actor, spec: VolumeSpec) -> Volume:
-    """Create a volume, which is `creating` until its job is done; with a `compute_id` it is attached there at once.
+def create(actor: Actor, spec: VolumeSpec, problems: Problems | None = None) -> Volume:
+    """Create a volume, which is `creating` until it is made; with a `compute_id` it is attached there at once.
 
-    Raises `Invalid` with every failing field, `Denied` on ``compute_id`` where the actor may only read the
-    instance, `Busy` while a job of the instance lives.
+    That instance may be busy: it has the volume when it boots, or when it is idle. Raises `Invalid` with every
+    failing field, those in `problems` before them; `Denied` on ``compute_id`` where the actor may only read the
+    instance; `Busy` where that is being deleted or moves to another region.
     """
-    problems = Problems()
+    problems = problems or Problems()
     place = spec.place
-    instance = _instance(actor, place.compute_id, problems) if place else None
-    config = _profile(instance, place, problems) if instance and place else None
-    if spec.config_id is not None and place is None:
+    instance = find_instance(actor, place, problems) if place else None
+    config = choose_profile(instance, place, problems) if instance and place else None
+    if spec.config_id is not None and place is None and "compute_id" not in problems:
         problems.add("config_id", "config_id is for a volume that is attached: compute_id is missing.")
     region = _region(spec, instance, problems)
     if spec.tags:
         check_tags(actor, spec.tags, problems)
+    (key,) = draw_keys(Volume)
+    volume = Volume(pk=key, account_id=actor.account_id, label=spec.label or "", size=spec.size, instance=instance)
+    note_taken(volume, problems)
     problems.raise_any()
     assert region is not None  # noqa: S101 - or else there were problems
-    (key,) = draw_keys(Volume)
-    volume = Volume(
-        pk=key,
-        account_id=actor.account_id,
-        label=spec.label,
-        size=spec.size,
-        region=region,
-        hardware_type=hardware_in(region),
-        instance=instance,
-        tags=set_tags(actor.account_id, "volume", key, spec.tags) if spec.tags else [],
-    )
+    if instance:
+        check_stays(instance)
+    volume.region, volume.hardware_type = region, hardware_in(region)
+    volume.tags = set_tags(actor.account_id, "volume", key, spec.tags) if spec.tags else []
     volume.save(force_insert=True)
     grant_creator(actor, "volume", key)
     if config:
         attachments.fill_slots(config, [key])
-    _begin("volume_create", actor, volume, instance, VolumeData(volume_id=key, attach=instance is not None))
+    data = VolumeCreateData(volume_id=key, instance_id=instance.pk if instance else None)
+    _begin_alone("volume_create", actor, volume, data, instance_ref(instance) if instance else None)
     return volume
 
 
 @transaction.atomic
-def clone(actor: Actor, volume: Volume, label: str) -> Volume:
+def clone(actor: Actor, volume: Volume, label: str | None, problems: Problems | None = None) -> Volume:
     """Copy a volume, byte for byte, into a new one of the same size and region, which is attached nowhere.
 
-    The original may be in use: the copy is then as a power cut would have left it. Raises `Invalid` unless the
-    original is active, and where its region is retired; `Busy` while a job of it lives.
+    The original may be in use: the copy is then as a power cut would have left it. Raises `Invalid` with every
+    problem: the label, a volume that is not active, a region that is retired; `Busy` while a job of it lives.
     """
+    problems = problems or Problems()
     locked = _lock_row(volume)
-    _check_active(locked, "clone")
+    _note_unless_active(locked, "clone", problems)
     if refusal := locked.region.refusal():
-        raise Invalid(refusal)
+        problems.add(None, refusal)
     (key,) = draw_keys(Volume)
     copy = Volume(
         pk=key,
         account_id=locked.account_id,
-        label=label,
+        label=label or "",
         size=locked.size,
         region_id=locked.region_id,
         hardware_type=locked.hardware_type,
     )
+    note_taken(copy, problems)
+    problems.raise_any()
+    _check_free(locked)
     copy.save(force_insert=True)
     grant_creator(actor, "volume", key)
     event = open_event(
@@ -143,31 +147,39 @@ def hardware_in(region: Region) -> str:
 
 
 @transaction.atomic
-def attach(actor: Actor, volume: Volume, place: Place) -> Volume:
-    """Attach a volume to an instance of its region, running or not; its job plugs it into a machine that is on.
+def attach(actor: Actor, volume: Volume, place: Place, problems: Problems | None = None) -> Volume:
+    """Attach a volume to an idle instance of its region, running or not; a job plugs it into a machine that is on.
 
-    The volume is shown as attached at once, and as detached again should the job fail. Raises as `create`, and
-    `Invalid` where the volume is attached already.
+    The volume is shown as attached at once, and as detached again should the job fail. While it is being made,
+    resized or detached, the job waits for that. Raises as `create`, and `Invalid` where the volume is attached
+    already; `Busy` while a job of the instance lives.
     """
-    problems = Problems()
-    instance = _instance(actor, place.compute_id, problems)
-    if instance is None:
-        problems.raise_any()
-        raise Missing
+    problems = problems or Problems()
+    instance = find_instance(actor, place, problems)
     locked = _lock_row(volume)
     if locked.instance_id is not None:
-        which = "this" if locked.instance_id == instance.pk else "another"
-        raise Invalid(f"The volume is attached to {which} compute already.")
-    _check_active(locked, "attach")
-    if instance.region_id != locked.region_id:
+        which = "this" if instance and locked.instance_id == instance.pk else "another"
+        problems.add(None, f"The volume is attached to {which} compute already.")
+    elif instance and instance.region_id != locked.region_id:
         problems.add("compute_id", "The compute is in another region than the volume.")
-    config = _profile(instance, place, problems)
+    config = choose_profile(instance, place, problems) if instance else None
     problems.raise_any()
+    assert instance is not None  # noqa: S101 - or else there were problems
+    check_idle(instance)
+    waits = Job.objects.filter(volume=locked, finished_at=None).exists()
     locked.instance = instance
     locked.save(update_fields=["instance", "updated"])
     if config:
         attachments.fill_slots(config, [locked.pk])
-    _begin("volume_attach", actor, locked, instance, VolumeData(volume_id=locked.pk))
+    enqueue(
+        "volume_attach",
+        instance,
+        actor,
+        data=VolumeAttachData(volume_id=locked.pk, waits=waits),
+        volume=None if waits else locked,
+        about=volume_ref(locked),
+        secondary=instance_ref(instance),
+    )
     return locked
 
 
@@ -175,82 +187,37 @@ def attach(actor: Actor, volume: Volume, place: Place) -> Volume:
 def detach(actor: Actor, volume: Volume) -> Job:
     """Take a volume from its instance and out of its profiles; a machine that is on loses it while it runs.
 
-    The volume is shown as attached until the job is done. Raises `Invalid` where it is not attached, or the
-    instance runs from it; `Denied` if the actor may not change the instance; `Busy` while a job of either lives.
+    The volume is shown as detached at once, and as attached again should the job fail. Raises `Invalid` where it is
+    not attached or not active, or the instance runs from it; `Denied` if the actor may not change the instance;
+    `Busy` while a job of either lives.
     """
     instance = Instance.objects.filter(volumes=volume.pk).first()
     if instance is None:
         raise Invalid(NOT_ATTACHED)
     check_writable(actor, instance)
     try:
-        locked_instance = lock_idle(instance)
+        locked_instance = lock_any(instance)
     except Missing:  # the instance was deleted just now, and the volume detached with that
         raise Invalid(NOT_ATTACHED) from None
     locked = _lock_row(volume)
     if locked.instance_id != locked_instance.pk:
         raise Invalid(NOT_ATTACHED)
-    _check_active(locked, "detach")
+    problems = Problems()
+    _note_unless_active(locked, "detach", problems)
     if locked_instance.status == Instance.Status.RUNNING and _is_root(locked_instance, locked):
-        raise Invalid(IN_USE)
-    return _begin("volume_detach", actor, locked, locked_instance, VolumeData(volume_id=locked.pk))
-
-
-def _instance(actor: Actor, compute_id: int, problems: Problems) -> Instance | None:
-    """The instance of this id, locked; None, with a problem noted, where it does not exist for the actor.
-
-    Raises `Denied` where the actor may only read it, `Busy` while a job of it lives.
-    """
-    named = named_instance(actor, compute_id, "compute_id", problems)
-    try:
-        return lock_idle(named) if named else None
-    except Missing:  # the instance was deleted just now
-        problems.add("compute_id", "compute_id is not valid")
-        return None
-
-
-def _profile(instance: Instance, place: Place, problems: Problems) -> Config | None:
-    """The profile of the locked instance that the volume goes into; None for none, or where there are problems.
-
-    An instance has eight slots: the devices in the profile and the other attached volumes are at most eight. While
-    the instance runs, that holds for the profile that it has booted as well.
-    """
-    config = None
-    if place.persist_across_boots:
-        config = _choose(instance, place.config_id, problems)
-    elif place.config_id is not None:
-        problems.add("config_id", "config_id is for a volume that persists across boots.")
-    elif instance.status != Instance.Status.RUNNING:
-        problems.add("persist_across_boots", "The compute is off: a volume can only be attached to stay.")
-    profiles = {config}
-    if instance.status == Instance.Status.RUNNING:
-        profiles.add(instance.booted_config)
-    if max(_devices(instance, each) for each in profiles) >= MOST_DEVICES:
-        problems.add("compute_id", f"The compute has {MOST_DEVICES} devices, which is as many as it can have.")
-    return config
-
-
-def _devices(instance: Instance, config: Config | None) -> int:
-    """The number of devices the instance has with this profile: those in its slots, and volumes attached beside."""
-    attached = Volume.objects.filter(instance=instance)
-    if config is None:
-        return attached.count()
-    taken = MOST_DEVICES - len(attachments.free_slots(config))
-    return taken + attached.exclude(devices__config=config).count()
-
-
-def _choose(instance: Instance, config_id: int | None, problems: Problems) -> Config | None:
-    """The named profile, else the one that boots next; None where the instance has no profile."""
-    own = Config.objects.filter(instance=instance, rescue=False)
-    if config_id is None and not own.exists():
-        return None
-    if config_id is not None and not own.filter(pk=config_id).exists():
-        problems.add("config_id", "config_id is not valid")
-        return None
-    try:
-        return boot_config(instance, config_id)
-    except Invalid as error:
-        problems.add("config_id", str(error))
-        return None
+        problems.add(None, IN_USE)
+    problems.raise_any()
+    check_idle(locked_instance)
+    _check_free(locked)
+    return enqueue(
+        "volume_detach",
+        locked_instance,
+        actor,
+        data=VolumeDetachData(volume_id=locked.pk, places=attachments.take_out(locked)),
+        volume=locked,
+        about=volume_ref(locked),
+        secondary=instance_ref(locked_instance),
+    )
 
 
 def _is_root(instance: Instance, volume: Volume) -> bool:
@@ -263,14 +230,29 @@ def _is_root(instance: Instance, volume: Volume) -> bool:
 
 
 @transaction.atomic
-def update(actor: Actor, volume: Volume, fields: Mapping[str, Any], tags: tuple[str, ...] | None = None) -> Volume:
+def update(
+    actor: Actor,
+    volume: Volume,
+    fields: Mapping[str, Any],
+    tags: tuple[str, ...] | None = None,
+    problems: Problems | None = None,
+) -> Volume:
     """Write the label and, unless None, the tags that differ, with one ``volume_update`` event if any do.
 
     Works whatever job runs. A guest finds the volume by a new label from its next boot on. Returns the volume as it
-    is then; raises `Missing` when it is gone.
+    is then. Raises `Invalid` with every failing field, `Missing` when the volume is gone.
     """
+    problems = problems or Problems()
     locked = _lock_row(volume)
-    wanted = differing(locked, fields) | retag(actor, "volume", locked, tags)
+    wanted = differing(locked, fields)
+    fresh = differing_tags(tags, locked.tags)
+    if fresh is not None:
+        check_tags(actor, fresh, problems)
+    locked.label = wanted.get("label", locked.label)
+    note_taken(locked, problems)
+    problems.raise_any()
+    if fresh is not None:
+        wanted["tags"] = set_tags(locked.account_id, "volume", locked.pk, fresh)
     if wanted:
         write(locked, wanted, "updated")
         record_event(actor, "volume_update", volume_ref(locked))
@@ -278,39 +260,64 @@ def update(actor: Actor, volume: Volume, fields: Mapping[str, Any], tags: tuple[
 
 
 @transaction.atomic
-def resize(actor: Actor, volume: Volume, size: int) -> Volume:
-    """Enlarge a volume, attached or not; it shows the new size when the job is done.
+def resize(actor: Actor, volume: Volume, size: int | None, problems: Problems | None = None) -> Volume:
+    """Enlarge a volume, attached or not; it shows the new size at once, and `resizing` until the job is done.
 
     Raises `Invalid` on ``size`` where that is not larger, without a field unless the volume is active; `Busy` while
     a job of the volume, or of a clone of it, lives.
     """
+    problems = problems or Problems()
     locked = _lock_row(volume)
-    _check_active(locked, "resize")
-    _check_not_copied(locked)
-    if size <= locked.size:
-        raise Invalid(f"Volumes can only be made larger: it has {locked.size} GB.", "size")
-    locked.status = Volume.Status.RESIZING
-    locked.save(update_fields=["status", "updated"])
-    _begin("volume_resize", actor, locked, None, VolumeResizeData(volume_id=locked.pk, size=size))
+    _note_unless_active(locked, "resize", problems)
+    if size is not None and size <= locked.size:
+        problems.add("size", "Storage volumes can only be resized up")
+    elif size is not None and size < SMALLEST:
+        problems.add("size", WRONG_SIZE)
+    problems.raise_any()
+    assert size is not None  # noqa: S101 - or else there were problems
+    _check_free(locked)
+    # a copy that is being made keeps the size that the original had when it was begun
+    if Job.objects.filter(kind="volume_clone", finished_at=None, data__copy_of=locked.pk).exists():
+        raise Busy
+    locked.status, locked.size = Volume.Status.RESIZING, size
+    locked.save(update_fields=["status", "size", "updated"])
+    _begin_alone("volume_resize", actor, locked, VolumeResizeData(volume_id=locked.pk, size=size))
     return locked
 
 
 @transaction.atomic
 def delete(actor: Actor, volume: Volume) -> None:
-    """Delete a volume that is not attached: its row is gone at once, its data when the job is done.
+    """Delete a volume: its row is gone at once, its data when the job is done, which waits for earlier ones.
 
-    Raises `Invalid` where the volume is attached, `Busy` while a job of it, or of a clone of it, lives.
+    One that is attached to an instance which is off is detached first. Raises `Invalid` where the instance runs;
+    `Denied` if the actor may not change the instance; `Busy` while a job of that lives.
     """
+    instance = Instance.objects.filter(volumes=volume.pk).first()
+    if instance is not None:
+        check_writable(actor, instance)
+        instance = lock_present([instance.pk]).get(instance.pk)
     locked = _lock_row(volume)
-    _check_active(locked, "delete")  # first: a volume that is being detached is shown as attached until then
     if locked.instance_id is not None:
-        raise Invalid("The volume is attached to a compute: detach it first.")
-    _check_not_copied(locked)
+        if instance is None or instance.pk != locked.instance_id:
+            raise Busy  # it was attached just now
+        _release(actor, locked, instance)
+    # the machine that a volume is being detached from has it until that is done, and still if that fails
+    leaving = Job.objects.filter(kind="volume_detach", volume=locked, finished_at=None)
+    data = VolumeDeleteData(volume_id=locked.pk, instance_id=leaving.values_list("instance_id", flat=True).first())
     event = open_event(
         username=actor.username, account_id=locked.account_id, action="volume_delete", entity=volume_ref(locked)
     )
-    enqueue_alone("volume_delete", actor, event, VolumeData(volume_id=locked.pk))
+    enqueue_alone("volume_delete", actor, event, data)
     attachments.remove_volume(locked.pk)
+
+
+def _release(actor: Actor, locked: Volume, instance: Instance) -> None:
+    """Detach the locked volume from its locked instance, whose machine is off and so has not got it."""
+    if instance.status == Instance.Status.RUNNING:
+        raise Invalid(ATTACHED)
+    check_idle(instance)
+    attachments.take_out(locked)
+    record_event(actor, "volume_detach", volume_ref(locked), instance_ref(instance))
 
 
 # --- all of these -------------------------------------------------------------------------------------
@@ -321,30 +328,27 @@ def _lock_row(volume: Volume) -> Volume:
     return lock(Volume.objects.filter(pk=volume.pk).select_related("instance", "region"))
 
 
-def _check_active(locked: Volume, verb: str) -> None:
-    """Raise unless the locked volume is active and no job of it lives."""
+def _note_unless_active(locked: Volume, verb: str, problems: Problems) -> None:
     if locked.status != Volume.Status.ACTIVE:
-        raise Invalid(f"Cannot {verb} a volume that is {locked.status}.")
+        problems.add(None, f"Cannot {verb} a volume that is {locked.status}.")
+
+
+def _check_free(locked: Volume) -> None:
+    """Raise `Busy` while a job of the locked volume lives."""
     if Job.objects.filter(volume=locked, finished_at=None).exists():
-        raise Busy("Volume busy.")
+        raise Busy
 
 
-def _check_not_copied(locked: Volume) -> None:
-    """Raise while a clone of the locked volume is being made: the original must stay, and keep its size."""
-    copies = Job.objects.filter(kind="volume_clone", finished_at=None, data__copy_of=locked.pk)
-    if copies.exists():
-        raise Busy("Volume busy.")
-
-
-def _begin(kind: str, actor: Actor, volume: Volume, instance: Instance | None, data: VolumeData) -> Job:
-    """Enqueue a job of the volume: of the locked instance if there is one, else of no instance."""
-    if instance is not None:
-        secondary = instance_ref(instance)
-        return enqueue(
-            kind, instance, actor, data=data, volume=volume, about=volume_ref(volume), secondary=secondary
-        )
+def _begin_alone(
+    kind: str, actor: Actor, volume: Volume, data: VolumeData, secondary: EntityRef | None = None
+) -> Job:
+    """Enqueue a job of the volume, of no instance."""
     event = open_event(
-        username=actor.username, account_id=volume.account_id, action=kind, entity=volume_ref(volume)
+        username=actor.username,
+        account_id=volume.account_id,
+        action=kind,
+        entity=volume_ref(volume),
+        secondary=secondary,
     )
     return enqueue_alone(kind, actor, event, data, volume=volume)
 
@@ -352,8 +356,8 @@ def _begin(kind: str, actor: Actor, volume: Volume, instance: Instance | None, d
 def _region(spec: VolumeSpec, instance: Instance | None, problems: Problems) -> Region | None:
     """The named region, or the instance's; a problem is noted where the two differ."""
     if spec.region is None:
-        if spec.place is None:
-            problems.add("region", "region is required")
+        if spec.place is None and "region" not in problems and "compute_id" not in problems:
+            problems.add(None, "Must provide a region or a Compute ID")
         region = instance.region if instance else None
     else:
         region = Region.objects.filter(pk=spec.region).first()

@@ -1,0 +1,102 @@
+"""Where a volume is attached: an instance, and the profile whose slot it goes into."""
+
+from dataclasses import dataclass
+
+from accounts.actors import Actor
+from compute.models import Config, ConfigDevice, Instance, Job, Volume
+from compute.services.common.boot_profile import boot_config
+from compute.services.common.locks import lock_any, named_instance
+from compute.services.volumes import attachments
+from config.errors import Busy, Invalid, Missing, Problems
+
+MOST_DEVICES = len(ConfigDevice.SLOTS)
+OFF = (Instance.Status.OFFLINE, Instance.Status.STOPPED)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Place:
+    """The place to attach a volume: an instance and, to stay attached, one of its profiles.
+
+    `config_id` None is the profile that boots next. Without `persist_across_boots` the volume is in no profile.
+    Without a `compute_id` it is refused: that failed a check before.
+    """
+
+    compute_id: int | None = None
+    config_id: int | None = None
+    persist_across_boots: bool = True
+
+
+def find_instance(actor: Actor, place: Place, problems: Problems) -> Instance | None:
+    """The instance of the place, locked; None, with a problem noted, where it does not exist for the actor.
+
+    Raises `Denied` where the actor may only read it.
+    """
+    if place.compute_id is None:
+        return None
+    named = named_instance(actor, place.compute_id, "compute_id", problems)
+    try:
+        return lock_any(named) if named else None
+    except Missing:  # the instance was deleted just now
+        problems.add("compute_id", "compute_id is not valid")
+        return None
+
+
+def check_stays(locked: Instance) -> None:
+    """Raise `Busy` where the locked instance is about to go, or to be in another region than its volumes."""
+    moving = Job.objects.filter(instance=locked, state__in=Job.LIVE, kind="migrate_region")
+    if locked.status == Instance.Status.DELETING or moving.exists():
+        raise Busy
+
+
+def choose_profile(instance: Instance, place: Place, problems: Problems) -> Config | None:
+    """The profile of the locked instance that the volume goes into; None for none, or where there are problems.
+
+    An instance has eight slots: the devices in the profile and the other attached volumes are at most eight. Unless
+    the instance is off, that holds for the profile that it has booted as well, and for one that it is to boot.
+    """
+    config = None
+    if place.persist_across_boots:
+        config = _choose(instance, place.config_id, problems)
+    elif place.config_id is not None:
+        problems.add("config_id", "config_id is for a volume that persists across boots.")
+    elif instance.status in OFF:
+        problems.add("persist_across_boots", "The compute is off: a volume can only be attached to stay.")
+    profiles = {config, *_about_to_boot(instance)}
+    if instance.status not in OFF:
+        profiles.add(instance.booted_config)
+    # the machine has a volume that is being detached until that is done, and again if that fails
+    leaving = Job.objects.filter(instance=instance, state__in=Job.LIVE, kind="volume_detach").count()
+    if leaving + max(_devices(instance, each) for each in profiles) >= MOST_DEVICES:
+        problems.add("compute_id", f"The compute has {MOST_DEVICES} devices, which is as many as it can have.")
+    return config
+
+
+def _choose(instance: Instance, config_id: int | None, problems: Problems) -> Config | None:
+    """The named profile, else the one that boots next; None where the instance has no profile."""
+    own = Config.objects.filter(instance=instance, rescue=False)
+    if config_id is None and not own.exists():
+        return None
+    if config_id is not None and not own.filter(pk=config_id).exists():
+        problems.add("config_id", "config_id is not valid")
+        return None
+    try:
+        return boot_config(instance, config_id)
+    except Invalid as error:
+        problems.add("config_id", str(error))
+        return None
+
+
+def _about_to_boot(instance: Instance) -> list[Config]:
+    """The profile that the live job of the instance boots, if any."""
+    jobs = Job.objects.filter(instance=instance, state__in=Job.LIVE)
+    named = [pk for pk in jobs.values_list("data__config", flat=True) if pk is not None]
+    return list(Config.objects.filter(instance=instance, pk__in=named)) if named else []
+
+
+def _devices(instance: Instance, config: Config | None) -> int:
+    """The number of devices the instance has with this profile: those in its slots, and volumes attached beside."""
+    attached = Volume.objects.filter(instance=instance)
+    if config is None:
+        return attached.count()
+    taken = MOST_DEVICES - len(attachments.free_slots(config))
+    return taken + attached.exclude(devices__config=config).count()
