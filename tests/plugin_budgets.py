@@ -15,6 +15,7 @@ import pytest
 
 MARKS = {
     "browser": "has a browser open pages",
+    "clients": "has linters and generators of clients read the OpenAPI document, and uses such clients",
     "generated": "plays through many actions or inputs drawn at random",
     "guest": "has a program that the platform writes for (HAProxy, Knot, nftables) do its work",
     "system": "runs the platform as processes: web, workers, clock, what a laptop has in place of services",
@@ -23,9 +24,14 @@ MARKS = {
 """In the order of the alphabet."""
 
 STARTS = {
-    "celery": {"browser", "system", "tour"},
-    "granian": {"browser", "system", "tour"},
-    "serve": {"browser", "system", "tour"},
+    "celery": {"browser", "clients", "system", "tour"},
+    "granian": {"browser", "clients", "system", "tour"},
+    "serve": {"browser", "clients", "system", "tour"},
+    "openapi-python-client": {"clients"},
+    "redocly": {"clients"},
+    "spectral": {"clients"},
+    "openapi-ts": {"clients"},
+    "openapi-typescript": {"clients"},
     "chromium": {"browser"},
     "chromedriver": {"browser"},
     "nginx": {"system"},

@@ -245,8 +245,8 @@ def callers_of(account: Account, client: OAuthClient, entities: list[tuple[str, 
 
 
 def firewall_of(scene: Scene) -> Firewall:
-    """The one that is on the compute."""
-    return Firewall.objects.get(account=scene.account)
+    """The one that is on the compute, before any other was made."""
+    return Firewall.objects.filter(account=scene.account).earliest("pk")
 
 
 OBJECTS: dict[str, Callable[[Scene, Caller], Any]] = {
@@ -318,6 +318,12 @@ BODIES: dict[str, Callable[[Scene], dict[str, Any] | File]] = {
     "PUT /v4/account/users/{id}/grants": lambda scene: {"global": {"add_images": True}},
     "POST /v4/compute/instances": lambda scene: {"region": scene.world.region.pk, "type": scene.world.type.pk},
     "PUT /v4/compute/instances/{id}": lambda scene: {"label": "another-label"},
+    "POST /v4/compute/instances/{id}/boot": lambda scene: {},
+    "POST /v4/compute/instances/{id}/clone": lambda scene: {},
+    "POST /v4/compute/instances/{id}/migrate": lambda scene: {},
+    "POST /v4/compute/instances/{id}/mutate": lambda scene: {},
+    "POST /v4/compute/instances/{id}/reboot": lambda scene: {},
+    "POST /v4/compute/instances/{id}/rescue": lambda scene: {},
     "POST /v4/compute/instances/{id}/resize": lambda scene: {"type": InstanceTypeFactory(id="g6-other").pk},
     "POST /v4/compute/instances/{id}/rebuild": lambda scene: {
         "image": scene.world.image.pk,
@@ -517,7 +523,7 @@ www 3600 IN A 203.0.113.7
 def zone_transferred() -> Iterator[None]:
     """Name servers transfer a zone to us, without being asked."""
     zone = dns.zone.from_text(ZONE, relativize=False)
-    with patch.object(zone_import, "_transfer", lambda name, server: zone):
+    with patch.object(zone_import, "_transfer", lambda name, place: zone):
         yield
 
 
@@ -539,15 +545,49 @@ def address(route: Route, scene: Scene, caller: Caller) -> str:
     return route.fill(values)
 
 
-def status(route: Route, scene: Scene, caller: Caller) -> int:
-    """The status that the caller is answered. Nothing of the call remains."""
-    operation = f"{route.method.upper()} {route.documented}"
+def operation_of(route: Route) -> str:
+    """The name of the route in the tables here: ``PUT /v4/account``."""
+    return f"{route.method.upper()} {route.documented}"
+
+
+@contextmanager
+def prepared(route: Route, scene: Scene) -> Iterator[Callable[[Caller, Any], Any]]:
+    """A call of the route, by a caller and with a body, where all is so that the call is a good one.
+
+    Nothing of the calls remains.
+    """
+    operation = operation_of(route)
     with transaction.atomic(), AROUND.get(operation, nullcontext)():
         if operation in BEFORE:
             BEFORE[operation](scene)
-        path = address(route, scene, caller)
-        body = BODIES[operation](scene) if operation in BODIES else {}
-        call = getattr(caller.api, route.method)
-        answer = call(path, body) if route.method in ("post", "put") else call(path)
+
+        def call(caller: Caller, body: Any) -> Any:
+            path = address(route, scene, caller)
+            send = getattr(caller.api, route.method)
+            with transaction.atomic():
+                answer = send(path, body) if route.method in ("post", "put") else send(path)
+                transaction.set_rollback(True)
+            return answer
+
+        yield call
         transaction.set_rollback(True)
-    return answer.status_code
+
+
+def body_of(route: Route, scene: Scene) -> Any:
+    """A good body; an empty object where nothing is said."""
+    operation = operation_of(route)
+    return BODIES[operation](scene) if operation in BODIES else {}
+
+
+def status(route: Route, scene: Scene, caller: Caller) -> int:
+    """The status that the caller is answered."""
+    with prepared(route, scene) as call:
+        return call(caller, body_of(route, scene)).status_code
+
+
+def status_of_wrong_body(route: Route, scene: Scene, caller: Caller) -> int:
+    """The status that the caller is answered who sends what no operation takes: a list, or a broken file."""
+    good = body_of(route, scene)
+    wrong: Any = File(b"broken", good.media_type) if isinstance(good, File) else ["wrong"]
+    with prepared(route, scene) as call:
+        return call(caller, wrong).status_code

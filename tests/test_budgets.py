@@ -9,7 +9,7 @@ import pytest
 from tests import plugin_budgets as budgets
 
 TESTS = Path(__file__).parent
-ROOMS = {"browser": "browser", "system": "system", "tours": "tour"}
+ROOMS = {"browser": "browser", "clients": "clients", "system": "system", "tours": "tour"}
 
 
 def config(**given) -> SimpleNamespace:
@@ -60,7 +60,9 @@ def test_what_is_quick_needs_none():
 def test_a_test_without_its_mark_starts_nothing():
     import subprocess
 
-    with pytest.raises(RuntimeError, match="a test that starts granian is marked as one of: browser, system, tour"):
+    with pytest.raises(
+        RuntimeError, match="a test that starts granian is marked as one of: browser, clients, system, tour"
+    ):
         subprocess.run(["granian", "--version"])
 
 

@@ -10,7 +10,16 @@ from compute.models import Instance
 from config.api import access
 from tests.baselines import stale
 from tests.config.api.routes import Route, routes
-from tests.policy import CALLERS, OBJECTS, Scene, scene_of, status
+from tests.policy import (
+    BODIES,
+    CALLERS,
+    OBJECTS,
+    Scene,
+    operation_of,
+    scene_of,
+    status,
+    status_of_wrong_body,
+)
 
 TABLE = Path(__file__).resolve().parent.parent / "docs" / "policy.txt"
 ROUTES = routes()
@@ -18,7 +27,8 @@ WIDTH = max(len(str(route)) for route in ROUTES)
 
 LEGEND = """\
 Who may do what: the status that each operation of the API answers to each kind of caller, on a compute of the
-account, which is off. Written by `pytest tests/test_policy.py --write-baselines`, and held against it by the tests.
+account, which is off. After the stroke: what it answers where the body is wrong, which is looked at last. Written
+by `make baselines`, and held against it by the tests.
 
 """
 
@@ -28,27 +38,46 @@ def scene(world) -> Scene:
     return scene_of(world)
 
 
-def outcomes(route: Route, scene: Scene) -> dict[str, int]:
-    return {caller.name: status(route, scene, caller) for caller in scene.callers}
+Outcome = tuple[int, int | None]
+"""The status of a good call, and that with a wrong body where the operation takes one."""
 
 
-def line_of(route: Route, answered: dict[str, int]) -> str:
-    cells = "".join(f"{status:<7}" for status in answered.values())
-    return f"{route!s:{WIDTH}}  {cells}".rstrip()
+def outcomes(route: Route, scene: Scene) -> dict[str, Outcome]:
+    takes_body = operation_of(route) in BODIES
+    return {
+        caller.name: (
+            status(route, scene, caller),
+            status_of_wrong_body(route, scene, caller) if takes_body else None,
+        )
+        for caller in scene.callers
+    }
 
 
-def assert_works(route: Route, answered: dict[str, int]) -> None:
+def line_of(route: Route, answered: dict[str, Outcome]) -> str:
+    cells = (str(good) if wrong is None else f"{good}/{wrong}" for good, wrong in answered.values())
+    return f"{route!s:{WIDTH}}  {''.join(f'{cell:<9}' for cell in cells)}".rstrip()
+
+
+def assert_works(route: Route, answered: dict[str, Outcome]) -> None:
     """Hold that the call is a good one: what others are answered says something only then."""
-    key = f"{route.method.upper()} {route.documented}"
-    assert answered["owner"] in (200, 204), (
-        f'the owner is answered {answered["owner"]}: add BODIES["{key}"], with which it works, in tests/policy.py; '
+    key = operation_of(route)
+    good, wrong = answered["owner"]
+    assert good in (200, 204), (
+        f'the owner is answered {good}: add BODIES["{key}"], with which it works, in tests/policy.py; '
         f'or BEFORE["{key}"], if something has to be there first'
     )
+    if wrong is not None:
+        assert wrong == 400
+        # where the body names the entity, it is read before what the caller may do with that
+        in_body = route.grant == access.READ_WRITE and not route.parameters
+        unlike = {name: cell for name, cell in answered.items() if cell[0] != 200 and cell[0] != cell[1]}
+        unlike = {name: cell for name, cell in unlike.items() if not (in_body and cell == (403, 400))}
+        assert not unlike, f"{key}: the body is looked at before who asks and for what: {unlike}"
 
 
 def heading() -> str:
-    callers = "".join(f"{name:7}{about}\n" for name, about in CALLERS.items())
-    names = " " * (WIDTH + 2) + "".join(f"{name:<7}" for name in CALLERS)
+    callers = "".join(f"{name:9}{about}\n" for name, about in CALLERS.items())
+    names = " " * (WIDTH + 2) + "".join(f"{name:<9}" for name in CALLERS)
     return f"{LEGEND}{callers}\n{names.rstrip()}\n"
 
 
@@ -74,34 +103,35 @@ def test_the_table_has_every_operation_and_no_other(scene, write_baselines):
 @pytest.mark.parametrize("route", ROUTES, ids=str)
 def test_every_answer_follows_from_what_the_endpoint_declares(route: Route, scene, write_baselines):
     before = list(Instance.objects.values()), Event.objects.count()
-    answered = outcomes(route, scene)
+    found = outcomes(route, scene)
     assert (list(Instance.objects.values()), Event.objects.count()) == before, "the calls left something behind"
-    assert_works(route, answered)
-    assert write_baselines or written().get(str(route)) == line_of(route, answered), stale(TABLE.name)
+    assert_works(route, found)
+    assert write_baselines or written().get(str(route)) == line_of(route, found), stale(TABLE.name)
+    good = {name: answered for name, (answered, _) in found.items()}
     scope, grant = route.scope, route.grant
     if not scope.token:
         # what is public; one that the path names here is not, and only those with a grant find it
         owned = route.parameters and grant != access.ANYONE
-        assert {answered["none"], answered["bare"], answered["other"]} == {404 if owned else 200}
+        assert {good["none"], good["bare"], good["other"]} == {404 if owned else 200}
         return
-    assert answered["none"] == 401
-    assert answered["staff"] == 401
+    assert good["none"] == 401
+    assert good["staff"] == 401
     lacking = scope.enforced and bool(scope.names)
     writes = lacking and any(name.endswith(":read_write") for name in scope.names)
-    assert (answered["scope"] == 403) == lacking
-    assert (answered["reads"] == 403) == writes
+    assert (good["scope"] == 403) == lacking
+    assert (good["reads"] == 403) == writes
     if grant in (access.READ_ONLY, access.READ_WRITE) and route.parameters:
-        assert (answered["bare"], answered["other"]) == (404, 404)
-        assert (answered["r/o"] == 403) == (grant == access.READ_WRITE)
-        assert answered["r/w"] == 200
+        assert (good["bare"], good["other"]) == (404, 404)
+        assert (good["r/o"] == 403) == (grant == access.READ_WRITE)
+        assert good["r/w"] == 200
     elif grant == access.READ_WRITE:
         # the entity is named in the body: one that the caller may not see is not valid there
-        assert {answered["bare"], answered["other"]} <= {400, 404}
-        assert answered["r/o"] == 403
-        assert answered["r/w"] == 200
+        assert {good["bare"], good["other"]} <= {400, 404}
+        assert good["r/o"] == 403
+        assert good["r/w"] == 200
     elif grant not in (access.ANYONE, access.READ_ONLY):
-        assert answered["bare"] == 403
-        assert (answered["r/w"] == 403) == (grant == access.UNRESTRICTED)
+        assert good["bare"] == 403
+        assert (good["r/w"] == 403) == (grant == access.UNRESTRICTED)
 
 
 def test_nothing_is_named_that_no_path_has():

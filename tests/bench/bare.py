@@ -107,6 +107,9 @@ CREATE = f"""
     ), reserved AS (
         INSERT INTO compute_reservation (host_id, instance_id, memory, vcpus, disk)
         SELECT i.host_id, i.id, t.memory, t.vcpus, t.disk FROM i JOIN compute_instancetype AS t ON t.id = i.type_id
+    ), filter AS (
+        INSERT INTO compute_packetfilter (instance_id, wanted, applied, mail_ports_closed)
+        SELECT i.id, 1, 1, true FROM i
     ), disks AS (
         INSERT INTO compute_disk (id, instance_id, label, size, filesystem, status, image_id, created, updated)
         SELECT ids.disk, i.id, image.label || ' Disk', t.disk - 512, 'ext4', 'not ready', image.id, now(), now()

@@ -84,10 +84,15 @@ def _skip_foreign_key_checks(connection: psycopg.Connection) -> None:
         connection.execute("SET LOCAL session_replication_role = replica")
 
 
+def _database_knows(field: models.Field) -> bool:
+    """Whether the field's column has a default."""
+    return field.db_default is not models.NOT_PROVIDED
+
+
 def _insert(connection: psycopg.Connection, model: type[models.Model], source: str, **columns: str) -> None:
     """``INSERT INTO model SELECT columns FROM source``, each column an SQL expression.
 
-    Fields left out get what Django would give them, since Django's defaults are not the database's.
+    Fields left out get what Django would give them, where its defaults are not the database's.
     """
     expressions: dict[str, sql.Composable] = {}
     for field in model._meta.local_concrete_fields:
@@ -96,7 +101,9 @@ def _insert(connection: psycopg.Connection, model: type[models.Model], source: s
             expressions[column] = sql.SQL(columns.pop(field.attname))
         elif getattr(field, "auto_now", False) or getattr(field, "auto_now_add", False):
             expressions[column] = sql.SQL("now()")
-        elif not field.primary_key and not (field.null and not field.has_default()):
+        elif field.primary_key or (not field.has_default() and (field.null or _database_knows(field))):
+            continue  # the database's own
+        else:
             expressions[column] = sql.Literal(_default(field))
     assert not columns, f"{model.__name__} has no {', '.join(columns)}"
     statement = sql.SQL("INSERT INTO {} ({}) SELECT {} FROM {} ON CONFLICT DO NOTHING").format(

@@ -10,7 +10,7 @@ from django.forms.models import model_to_dict
 from django.test import Client
 
 from accounts.models import Event
-from compute.models import Address, Config, ConfigDevice, Disk, Instance, Job, Reservation
+from compute.models import Address, Config, ConfigDevice, Disk, Instance, Job, PacketFilter, Reservation
 from tests.bench import bare, check, data
 from tests.bench.data import Sizes
 from tests.bench.traffic import PATH, create_body, owner
@@ -87,6 +87,7 @@ def written_by(pk: int) -> dict[str, Any]:
     return {
         "instance": plain(instance, "label", "ipv4", "ipv6", "host"),
         "reservations": [plain(held, "host") for held in Reservation.objects.filter(instance=instance)],
+        "filters": [plain(held, "changed", "run_at") for held in PacketFilter.objects.filter(instance=instance)],
         "its host": [instance.host_id] == [held.host_id for held in instance.reservations.all()],
         "address": [instance.ipv4] == [[str(row.address)] for row in instance.addresses.all()],
         "ipv6": instance.ipv6.replace(f"{pk >> 16 & 255:02x}:{pk & 65535:x}/", "xx:x/"),

@@ -4,10 +4,8 @@ from collections.abc import Callable
 
 import pyotp
 import pytest
-from django.db import transaction
 
-from accounts.models import OAuthClient, SecondFactor, SecurityAnswer, SSHKey, TrustedDevice, User
-from accounts.services.access import note_authorization
+from accounts.models import Authorization, OAuthClient, SecondFactor, SecurityAnswer, SSHKey, TrustedDevice, User
 from accounts.services.users import password_path
 from config.encryption import encrypt_json
 from tests.browser.looks import check
@@ -66,8 +64,7 @@ def _used_address(visitor: Visitor, user: User, client: OAuthClient) -> None:
 
 
 def _home(visitor: Visitor, user: User, client: OAuthClient) -> None:
-    with transaction.atomic():
-        note_authorization(user, client, "computes:read_only account:read_write " * 4)
+    Authorization.objects.create(user=user, client=client, scopes="computes:read_only account:read_write " * 4)
     token_of(user, "computes:read_only events:read_only", label=LONG)
     TrustedDeviceFactory(user=user, user_agent=f"Mozilla/5.0 {LONG}")
     SSHKey.objects.create(user=user, ssh_key=KEY, label=LONG)
@@ -179,11 +176,16 @@ def _open_for_too_long(visitor: Visitor, user: User, client: OAuthClient) -> Non
     assert visitor.heading == "This page was open for too long"
 
 
+def _not_found(visitor: Visitor, user: User, client: OAuthClient) -> None:
+    visitor.visit(f"/{LONG}/{LONG}")
+    assert visitor.heading == "There is no such page"
+
+
 PAGES: list[Callable] = [
     _sign_in, _wrong_password, _second_factor, _forgotten, _mail_sent, _choosing_a_password, _used_address,
     _home, _empty_home, _new_token, _made_token, _new_ssh_key, _security_questions, _second_factor_off,
     _setting_up_the_second_factor, _scratch_code, _second_factor_on, _changing_the_password, _confirming,
-    _signed_out, _consent, _refused_consent, _open_for_too_long,
+    _signed_out, _consent, _refused_consent, _open_for_too_long, _not_found,
 ]  # fmt: skip
 
 

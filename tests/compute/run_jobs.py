@@ -27,6 +27,14 @@ def work(job: Job, driver: MemoryDriver | CountingDriver) -> Job:
     raise AssertionError(f"{job} does not end: {job.state} at {job.step}, {job.error}")
 
 
+def work_through(job: Job, driver: MemoryDriver | CountingDriver) -> Job:
+    """As `work`, and then the jobs that this one began."""
+    work(job, driver)
+    while begun := Job.objects.filter(pk__gt=job.pk, finished_at=None).first():
+        work(begun, driver)
+    return job
+
+
 def finish(instance: Instance, driver: MemoryDriver) -> Job:
     """Run the instance's live job to its end; the instance shows what became of it."""
     job = work(instance.jobs.get(finished_at=None), driver)

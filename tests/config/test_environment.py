@@ -74,7 +74,9 @@ BAD = [
     ("LOG_LEVEL", "LOUD"),
     *((name, value) for name in ("PROBE_FORBIDDEN", "PROBE_ALLOWED") for value in ("all", "192.0.2.1/24")),
     *(("PROBE_NAMESERVERS", value) for value in ("ns.example.com", "192.0.2.1@dns", "192.0.2.1@0")),
+    *(("MAIL_PORTS_CLOSED_AFTER", value) for value in ("tomorrow", "2019-02-30", "0", "20191105", "2019-W45")),
     ("DNS_NAMESERVERS", "ns1.example.com,two words"),
+    *(("PRIVATE_NETWORK", value) for value in ("private", "192.168.1.0/17", "198.18.0.0/15", "192.168.0.0/18")),
     ("PLATFORM_DOMAIN", "https://example.com"),
     *(
         (name, value)

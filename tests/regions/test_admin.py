@@ -18,7 +18,7 @@ from tests.world import STRONG, World
 pytestmark = pytest.mark.django_db
 GIVEN = {
     "id": "no-osl", "country": "NO", "status": "ok", "capabilities": ["Computes", "Block Storage"],
-    "resolvers_ipv4": "192.0.2.53, 192.0.2.54", "resolvers_ipv6": "2001:db8:0::53",
+    "resolvers_ipv4": "192.0.2.53, 192.0.2.54", "resolvers_ipv6": "2001:db8:0::53", "position": 1000,
 }  # fmt: skip
 
 

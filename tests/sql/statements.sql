@@ -12,7 +12,7 @@ SELECT t.id, t.scope, c.client_id,
  WHERE t.token_checksum = %s AND t.expires > statement_timestamp() AND o.is_active IS NOT FALSE
 
 -- accounts.authentication._PERSONAL
-SELECT t.id, t.scopes, NULL,
+SELECT t.id, t.scopes, c.client_id,
        u.id, u.username, u.restricted, u.account_id, g.account_access, g.add_computes, g.add_databases, g.add_domains, g.add_firewalls, g.add_images, g.add_longview, g.add_nodebalancers, g.add_stackscripts, g.add_volumes, g.cancel_account, g.longview_subscription
 
   FROM accounts_personaltoken t
@@ -20,7 +20,10 @@ SELECT t.id, t.scopes, NULL,
   JOIN accounts_account a ON a.id = u.account_id AND a.is_active
   LEFT JOIN accounts_globalgrants g ON g.user_id = u.id AND u.restricted
 
+  LEFT JOIN accounts_oauthclient c ON c.id = t.client_id
+  LEFT JOIN accounts_account o ON o.id = c.account_id
  WHERE t.digest = %s AND (t.expiry IS NULL OR t.expiry > statement_timestamp())
+   AND (t.client_id IS NULL OR (c.status = 'active' AND o.is_active IS NOT FALSE))
 
 -- accounts.services.outbox._CLAIM
 UPDATE accounts_message
@@ -206,10 +209,14 @@ WITH finished AS (
  RETURNING compute_job.id, compute_job.instance_id, compute_job.source_id, compute_job.volume_id, compute_job.event_id, compute_job.kind, compute_job.state, compute_job.step, compute_job.data, compute_job.encrypted, compute_job.error, compute_job.cancelled, compute_job.attempt, compute_job.fence, compute_job.created_by, compute_job.created, compute_job.run_at, compute_job.notified_at, compute_job.lease_until, compute_job.deadline_at, compute_job.finished_at
 ), updated_event AS (
     UPDATE accounts_event
-       SET status = %(event_status)s::text, message = %(message)s,
+       SET status = %(event_status)s::text,
+           message = CASE %(message)s::text
+               WHEN '' THEN message
+               WHEN %(superseded)s::text THEN %(message)s::text
+               ELSE concat_ws(' ', NULLIF(message, ''), %(message)s::text) END,
            percent_complete = CASE WHEN %(event_status)s::text = 'finished' THEN 100 ELSE percent_complete END,
            duration = EXTRACT(epoch FROM statement_timestamp() - COALESCE(started, statement_timestamp())),
-           time_remaining = NULL
+           time_remaining = CASE WHEN %(event_status)s::text = 'finished' THEN 0 END
       FROM finished WHERE accounts_event.id = finished.event_id
 ), confirmed AS (
     UPDATE compute_instance
@@ -225,14 +232,25 @@ SELECT * FROM finished
 UPDATE accounts_event
    SET status = 'finished', percent_complete = 100,
        duration = EXTRACT(epoch FROM statement_timestamp() - COALESCE(started, statement_timestamp())),
-       time_remaining = NULL
+       time_remaining = 0
  WHERE id = %s
+
+-- compute.jobs.store._JOIN
+UPDATE compute_job SET instance_id = compute_instance.id
+  FROM compute_instance
+ WHERE compute_job.id = %(id)s AND compute_instance.id = %(instance)s AND compute_instance.status = ANY(%(settled)s)
+   AND NOT EXISTS (
+    SELECT FROM compute_job AS live
+     WHERE live.instance_id = compute_instance.id AND live.id <> %(id)s AND live.state IN ('active', 'undoing'))
 
 -- compute.jobs.store._LOCK_INSTANCES
 SELECT FROM compute_instance WHERE id = ANY(%s) ORDER BY id FOR NO KEY UPDATE
 
 -- compute.jobs.store._LOCK_JOB
 SELECT FROM compute_job WHERE id = %s FOR NO KEY UPDATE
+
+-- compute.jobs.store._LOCK_MINE
+SELECT FROM compute_job WHERE id = %(id)s AND fence = %(fence)s FOR NO KEY UPDATE
 
 -- compute.jobs.store._PROMOTE
 UPDATE compute_job AS queued
@@ -269,10 +287,11 @@ SELECT id FROM compute_job
 SELECT statement_timestamp()
 
 -- compute.services.firewalls.delivery._CHANGED
-INSERT INTO compute_packetfilter AS f (instance_id, wanted)
-SELECT id, 1 FROM unnest(%s::bigint[]) AS id ORDER BY id
+INSERT INTO compute_packetfilter AS f (instance_id, wanted, mail_ports_closed)
+SELECT id, 1, COALESCE(%(closed)s::boolean, FALSE) FROM unnest(%(ids)s::bigint[]) AS id ORDER BY id
 ON CONFLICT (instance_id) DO UPDATE
-   SET wanted = f.wanted + 1, run_at = statement_timestamp(), notified_at = NULL, attempt = 0,
+   SET wanted = f.wanted + 1, mail_ports_closed = COALESCE(%(closed)s::boolean, f.mail_ports_closed),
+       run_at = statement_timestamp(), notified_at = NULL, attempt = 0,
        changed = CASE WHEN f.applied < f.wanted THEN f.changed ELSE statement_timestamp() END
 
 -- compute.services.firewalls.delivery._CLAIM
@@ -429,28 +448,28 @@ UPDATE compute_host AS host
 RETURNING host.label, before.unreachable_since IS NULL AS begins, host.maintenance IS NOT NULL AS maintained
 
 -- compute.services.instances.lookups._statement for the restricted
-SELECT t.id, t.label, t.type_class, t.memory, t.disk, t.vcpus, t.gpus, t.transfer, t.network_out, t.price_hourly, t.price_monthly, t.backup_price_hourly, t.backup_price_monthly, t.successor_id, t.deprecated, r.id, r.country, r.capabilities, r.status, r.retired, r.resolvers_ipv4, r.resolvers_ipv6, i.id, i.number, i.account_id, i.label, i.vendor, i.description, i.size, i.is_public, i.deprecated, i.type, i.status, i.created, i.updated, i.created_by, i.expiry, i.eol,
+SELECT t.id, t.label, t.type_class, t.memory, t.disk, t.vcpus, t.gpus, t.transfer, t.network_out, t.price_hourly, t.price_monthly, t.backup_price_hourly, t.backup_price_monthly, t.successor_id, t.deprecated, t.position, r.id, r.country, r.capabilities, r.status, r.retired, r.resolvers_ipv4, r.resolvers_ipv6, r.position, i.id, i.number, i.account_id, i.label, i.vendor, i.description, i.size, i.is_public, i.deprecated, i.type, i.status, i.created, i.updated, i.created_by, i.expiry, i.eol, i.position,
        EXISTS (SELECT FROM compute_host h WHERE h.region_id = r.id AND enabled AND maintenance IS NULL AND memory_used + t.memory <= memory AND vcpus_used + t.vcpus <= vcpus AND disk_used + t.disk <= disk),
        (SELECT network FROM compute_addresspool p WHERE p.region_id = r.id AND p.kind = 'slaac'
          ORDER BY p.id LIMIT 1),
-       a.backups_enabled, a.network_helper
+       a.backups_enabled, a.network_helper, NOT COALESCE(a.mail_ports_open, a.created <= %(mail_ports_closed_after)s)
   FROM (SELECT %(type)s::text AS type, %(region)s::text AS region) AS asked
   JOIN accounts_account a ON a.id = %(actor.account_id)s
   LEFT JOIN compute_instancetype t ON t.id = asked.type
   LEFT JOIN regions_region r ON r.id = asked.region
-  LEFT JOIN (SELECT "compute_image"."id" AS "id", "compute_image"."number" AS "number", "compute_image"."account_id" AS "account_id", "compute_image"."label" AS "label", "compute_image"."vendor" AS "vendor", "compute_image"."description" AS "description", "compute_image"."size" AS "size", "compute_image"."is_public" AS "is_public", "compute_image"."deprecated" AS "deprecated", "compute_image"."type" AS "type", "compute_image"."status" AS "status", "compute_image"."created" AS "created", "compute_image"."updated" AS "updated", "compute_image"."created_by" AS "created_by", "compute_image"."expiry" AS "expiry", "compute_image"."eol" AS "eol" FROM "compute_image" WHERE (NOT ("compute_image"."status" = %(constant0)s) AND ("compute_image"."is_public" OR ("compute_image"."account_id" = (%(actor.account_id)s) AND EXISTS(SELECT %(constant2)s AS "a" FROM "accounts_grant" U0 WHERE (U0."user_id" = (%(actor.user_id)s) AND U0."entity_id" = ("compute_image"."number") AND U0."entity_type" = %(constant4)s) LIMIT 1))) AND "compute_image"."id" = (%(image)s))) i ON TRUE
+  LEFT JOIN (SELECT "compute_image"."id" AS "id", "compute_image"."number" AS "number", "compute_image"."account_id" AS "account_id", "compute_image"."label" AS "label", "compute_image"."vendor" AS "vendor", "compute_image"."description" AS "description", "compute_image"."size" AS "size", "compute_image"."is_public" AS "is_public", "compute_image"."deprecated" AS "deprecated", "compute_image"."type" AS "type", "compute_image"."status" AS "status", "compute_image"."created" AS "created", "compute_image"."updated" AS "updated", "compute_image"."created_by" AS "created_by", "compute_image"."expiry" AS "expiry", "compute_image"."eol" AS "eol", "compute_image"."position" AS "position" FROM "compute_image" WHERE (NOT ("compute_image"."status" = %(constant0)s) AND ("compute_image"."is_public" OR ("compute_image"."account_id" = (%(actor.account_id)s) AND EXISTS(SELECT %(constant2)s AS "a" FROM "accounts_grant" U0 WHERE (U0."user_id" = (%(actor.user_id)s) AND U0."entity_id" = ("compute_image"."number") AND U0."entity_type" = %(constant4)s) LIMIT 1))) AND "compute_image"."id" = (%(image)s))) i ON TRUE
 
 -- compute.services.instances.lookups._statement for the unrestricted
-SELECT t.id, t.label, t.type_class, t.memory, t.disk, t.vcpus, t.gpus, t.transfer, t.network_out, t.price_hourly, t.price_monthly, t.backup_price_hourly, t.backup_price_monthly, t.successor_id, t.deprecated, r.id, r.country, r.capabilities, r.status, r.retired, r.resolvers_ipv4, r.resolvers_ipv6, i.id, i.number, i.account_id, i.label, i.vendor, i.description, i.size, i.is_public, i.deprecated, i.type, i.status, i.created, i.updated, i.created_by, i.expiry, i.eol,
+SELECT t.id, t.label, t.type_class, t.memory, t.disk, t.vcpus, t.gpus, t.transfer, t.network_out, t.price_hourly, t.price_monthly, t.backup_price_hourly, t.backup_price_monthly, t.successor_id, t.deprecated, t.position, r.id, r.country, r.capabilities, r.status, r.retired, r.resolvers_ipv4, r.resolvers_ipv6, r.position, i.id, i.number, i.account_id, i.label, i.vendor, i.description, i.size, i.is_public, i.deprecated, i.type, i.status, i.created, i.updated, i.created_by, i.expiry, i.eol, i.position,
        EXISTS (SELECT FROM compute_host h WHERE h.region_id = r.id AND enabled AND maintenance IS NULL AND memory_used + t.memory <= memory AND vcpus_used + t.vcpus <= vcpus AND disk_used + t.disk <= disk),
        (SELECT network FROM compute_addresspool p WHERE p.region_id = r.id AND p.kind = 'slaac'
          ORDER BY p.id LIMIT 1),
-       a.backups_enabled, a.network_helper
+       a.backups_enabled, a.network_helper, NOT COALESCE(a.mail_ports_open, a.created <= %(mail_ports_closed_after)s)
   FROM (SELECT %(type)s::text AS type, %(region)s::text AS region) AS asked
   JOIN accounts_account a ON a.id = %(actor.account_id)s
   LEFT JOIN compute_instancetype t ON t.id = asked.type
   LEFT JOIN regions_region r ON r.id = asked.region
-  LEFT JOIN (SELECT "compute_image"."id" AS "id", "compute_image"."number" AS "number", "compute_image"."account_id" AS "account_id", "compute_image"."label" AS "label", "compute_image"."vendor" AS "vendor", "compute_image"."description" AS "description", "compute_image"."size" AS "size", "compute_image"."is_public" AS "is_public", "compute_image"."deprecated" AS "deprecated", "compute_image"."type" AS "type", "compute_image"."status" AS "status", "compute_image"."created" AS "created", "compute_image"."updated" AS "updated", "compute_image"."created_by" AS "created_by", "compute_image"."expiry" AS "expiry", "compute_image"."eol" AS "eol" FROM "compute_image" WHERE (NOT ("compute_image"."status" = %(constant0)s) AND ("compute_image"."is_public" OR "compute_image"."account_id" = (%(actor.account_id)s)) AND "compute_image"."id" = (%(image)s))) i ON TRUE
+  LEFT JOIN (SELECT "compute_image"."id" AS "id", "compute_image"."number" AS "number", "compute_image"."account_id" AS "account_id", "compute_image"."label" AS "label", "compute_image"."vendor" AS "vendor", "compute_image"."description" AS "description", "compute_image"."size" AS "size", "compute_image"."is_public" AS "is_public", "compute_image"."deprecated" AS "deprecated", "compute_image"."type" AS "type", "compute_image"."status" AS "status", "compute_image"."created" AS "created", "compute_image"."updated" AS "updated", "compute_image"."created_by" AS "created_by", "compute_image"."expiry" AS "expiry", "compute_image"."eol" AS "eol", "compute_image"."position" AS "position" FROM "compute_image" WHERE (NOT ("compute_image"."status" = %(constant0)s) AND ("compute_image"."is_public" OR "compute_image"."account_id" = (%(actor.account_id)s)) AND "compute_image"."id" = (%(image)s))) i ON TRUE
 
 -- compute.services.networking.addresses._FOR_INSTANCE
 UPDATE compute_address SET instance_id = %(holder)s
@@ -563,7 +582,12 @@ SELECT c.kernel_id, c.root_device, c.run_level, c.virt_mode, c.memory_limit, c.h
        i.ipv4, i.ipv6, t.memory,
        ARRAY(SELECT d.slot FROM compute_configdevice d WHERE d.config_id = c.id ORDER BY d.slot),
        ARRAY(SELECT d.disk_id FROM compute_configdevice d WHERE d.config_id = c.id ORDER BY d.slot),
-       (SELECT jsonb_agg(jsonb_build_array(d.slot, v.id, v.label, v.instance_id = i.id) ORDER BY d.slot)
+       (SELECT jsonb_agg(jsonb_build_array(
+                   d.slot, v.id, v.label, v.instance_id = i.id,
+                   v.status <> 'creating' AND NOT EXISTS (
+                       SELECT FROM compute_job j
+                        WHERE j.volume_id = v.id AND j.kind = 'volume_detach' AND j.finished_at IS NULL)
+               ) ORDER BY d.slot)
           FROM compute_volumedevice d JOIN compute_volume v ON v.id = d.volume_id WHERE d.config_id = c.id)
   FROM compute_config c
   JOIN compute_instance i ON i.id = c.instance_id
@@ -597,14 +621,14 @@ SET LOCAL idle_in_transaction_session_timeout = 0
 -- config.laptop.serving.lock.database_locked (2)
 SELECT pg_try_advisory_xact_lock(%s)
 
--- config.management.commands.migrate.one_at_a_time
+-- config.management.commands.migrate._took
+SELECT pg_try_advisory_xact_lock(%s)
+
+-- config.management.commands.migrate._took (2)
 SET LOCAL idle_in_transaction_session_timeout = 0
 
--- config.management.commands.migrate.one_at_a_time (2)
-SET LOCAL statement_timeout = 0
-
--- config.management.commands.migrate.one_at_a_time (3)
-SELECT pg_advisory_xact_lock(%s)
+-- config.management.commands.migrate.one_at_a_time
+SET LOCAL idle_in_transaction_session_timeout = 0
 
 -- managed.services.compute_settings._FORGET
 UPDATE managed_computesettings s SET ip = %(any)s, "user" = NULL, port = NULL

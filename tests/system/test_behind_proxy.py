@@ -252,6 +252,13 @@ def test_what_the_readme_says_works_behind_tls(installation: Installation, dns):
     long_filter = f'{{"label": "{"x" * 60_000}"}}'
     found = api.get(f"{installation.url}/v4/images", headers={"X-Filter": long_filter})
     assert (found.status_code, found.json()["results"]) == (200, 0), found.text
+    # the web process would take it for an empty one
+    accented = '{"label": "café"}'.encode()
+    refused = api.get(f"{installation.url}/v4/images", headers={"X-Filter": accented})
+    assert (refused.status_code, refused.headers["Content-Type"]) == (400, "application/json"), refused.text
+    assert refused.json()["errors"][0]["field"] == "X-Filter"
+    everything = api.get(f"{installation.url}/v4/images", headers={"X-Filter": ""}).json()
+    assert everything["results"] > 0
     json_ = {"Content-Type": "application/json"}
     in_chunks = api.post(
         f"{installation.url}/v4/profile/tokens", data=iter([b'{"label": ', b'"chunked"}']), headers=json_

@@ -14,7 +14,7 @@ from django.db.models import F
 from accounts.models import Event
 from compute.machine_names import disk_name, machine_name
 from compute.models import Address, AddressPool, Instance, Job, PacketFilter
-from compute.services.firewalls import firewalls
+from compute.services.firewalls import firewalls, mail_ports
 from compute.services.instances import instances, power
 from compute.worker.drivers import driver as configured_driver
 from tests.system.conftest import Fleet
@@ -82,6 +82,28 @@ def test_a_worker_that_dies_while_it_tells_a_host_loses_no_firewall(fleet: Fleet
     held = hypervisor.firewall(machine_name(instance.pk))
     assert "tcp dport { 5 } counter accept" in held.ruleset
     assert held.version == PacketFilter.objects.get().wanted
+    assert {fault.hits > 0 for fault in hypervisor.faults()} == {True}
+
+
+def test_a_worker_that_dies_while_it_tells_hosts_of_mail_ports_leaves_none_closed(
+    fleet: Fleet, world: World, hypervisor
+):
+    """Each instance had them closed since it runs; staff then open them for the account."""
+    made = [world.create() for _ in range(2)]
+    fleet.worker()
+    fleet.beat()
+    wait_for(settled)
+    held = [hypervisor.firewall(machine_name(instance.pk)) for instance in made]
+    assert ["tcp dport { 25, 465, 587 } counter drop" in each.ruleset for each in held] == [True, True]
+    hypervisor.script("crash", call="set_firewall")
+    hypervisor.script("crash_after", call="set_firewall")
+
+    assert mail_ports.set_open(world.actor, world.account, True) == 2
+
+    wait_for(lambda: not PacketFilter.objects.filter(applied__lt=F("wanted")).exists())
+    for instance in made:
+        machine = machine_name(instance.pk)
+        assert hypervisor.firewall(machine).ruleset == f"table inet {machine}\ndelete table inet {machine}\n"
     assert {fault.hits > 0 for fault in hypervisor.faults()} == {True}
 
 

@@ -14,10 +14,11 @@ from compute.services.domains import domains
 from compute.services.domains.domains import DomainSpec
 from config.errors import Busy, Missing
 from tags.models import Tag, Tagging
-from tags.services import labels
-from tests.client import wrong_fields
+from tags.services import labels, set_tags
+from tests.client import errors, wrong_fields
 from tests.factories import (
     DomainFactory,
+    FirewallFactory,
     GrantFactory,
     InstanceFactory,
     NodeBalancerFactory,
@@ -189,6 +190,63 @@ def test_restricted_users_see_what_they_were_granted_and_change_nothing(api, cli
     assert theirs.get(PATH).json()["data"] == [{"label": "prod"}]
     assert theirs.post(PATH, {"label": "fresh"}).status_code == 403
     assert theirs.delete(f"{PATH}/prod").status_code == 403
+
+
+def test_restricted_users_see_the_tags_of_what_they_see_and_no_others(
+    api, client_for, account, restricted, objects
+):
+    make(api, {"domain": objects["domain"], "volume": objects["volume"]}, "shared")
+    make(api, {"compute": objects["compute"]}, "hidden")
+    make(api, {}, "of-nothing")
+    FirewallFactory(account=account, tags=set_tags(account.pk, "firewall", 7, ["of-a-wall"]))
+    theirs = client_for(restricted)
+    assert theirs.get(PATH).json()["data"] == []
+    assert theirs.get(f"{PATH}/shared").status_code == 404
+    GrantFactory(user=restricted, entity_type="domain", entity_id=objects["domain"])
+    assert theirs.get(PATH).json() == {"data": [{"label": "shared"}], "page": 1, "pages": 1, "results": 1}
+    assert [each["type"] for each in theirs.get(f"{PATH}/shared").json()["data"]] == ["domain"]
+    assert theirs.get(PATH, x_filter={"label": "hidden"}).json()["results"] == 0
+    for label in ("hidden", "of-nothing", "none"):
+        assert theirs.get(f"{PATH}/{label}").status_code == 404
+    GrantFactory(user=restricted, entity_type="firewall", entity_id=7)
+    assert [each["label"] for each in theirs.get(PATH).json()["data"]] == ["shared", "of-a-wall"]
+    assert len(api.get(PATH).json()["data"]) == 4
+
+
+def test_listing_tags_is_one_query_for_restricted_users_too(api, client_for, restricted, objects):
+    make(api, objects)
+    GrantFactory(user=restricted, entity_type="domain", entity_id=objects["domain"])
+    theirs = client_for(restricted)
+    theirs.get(PATH)
+    with CaptureQueriesContext(connection) as queries:
+        assert theirs.get(PATH).json()["results"] == 1
+    assert len(queries) == 2  # who calls, the page
+
+
+def test_full_objects_are_shown_to_a_token_that_may_read_the_account(api, client_for, owner, objects):
+    make(api, objects)
+    answer = client_for(owner, "account:read_only").get(f"{PATH}/prod")
+    assert answer.json() == api.get(f"{PATH}/prod").json()
+    assert client_for(owner, "computes:read_only").get(f"{PATH}/prod").status_code == 403
+
+
+def test_all_that_is_wrong_is_named_at_once(api, objects):
+    make(api, objects)
+    body = {"label": "prod", "computes": [0], "domains": [DomainFactory().pk], "volumes": "all"}
+    assert errors(api.post(PATH, body)) == {
+        "label": "This tag exists already.",
+        "computes[0]": "computes is not valid",
+        "domains": "domains is not valid",
+        "volumes": "volumes is not valid",
+    }
+    answer = api.post(PATH, {**body, "label": " ab "})
+    assert errors(answer)["label"] == "Length must be 3-50 characters"
+
+
+def test_blanks_around_a_label_are_not_kept_and_null_is_not_given(api):
+    nulls = dict.fromkeys(("computes", "domains", "volumes", "nodebalancers"))
+    assert api.post(PATH, {"label": "  two words ", **nulls}).json() == {"label": "two words"}
+    assert errors(api.post(PATH, {"label": None})) == {"label": "label is required"}
 
 
 def test_pages_hold_all_kinds_in_one_order(api, account):

@@ -24,7 +24,7 @@ def on(entity_id: int) -> set[str]:
 def test_labels_are_three_to_fifty_characters_long():
     assert not list(check_labels(["abc", "x" * 50, "ünï"]))
     reasons = dict(check_labels(["ab", "fine", "x" * 51, ""]))
-    assert reasons == dict.fromkeys((0, 2, 3), "Tag must be 3-50 characters")
+    assert reasons == dict.fromkeys((0, 2, 3), "Length must be 3-50 characters")
 
 
 def test_tags_are_for_unrestricted_users():

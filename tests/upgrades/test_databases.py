@@ -9,7 +9,7 @@ from django.core.management import call_command
 from django.db import connection
 from django.db.models.functions import Now
 
-from accounts.models import User
+from accounts.models import OAuthAccessToken, User
 from compute.drivers.simulated import SimulatedDriver
 from compute.models import Instance, Job
 from compute.worker import engine
@@ -60,7 +60,9 @@ def test_nothing_is_left_to_migrate(upgraded):
 def test_every_list_can_be_read(upgraded, keys):
     client = APIClient(token_of(owner()))
     empty = [route.path for route in LISTS if not rows_of(client, route, {})]
-    assert empty == [], "lists whose rows the upgrade lost"
+    # apps are listed as long as a token of theirs lives, and a database may have apps without one
+    ended = [] if OAuthAccessToken.objects.exists() else ["/v4/profile/apps"]
+    assert empty == ended, "lists whose rows the upgrade lost"
 
 
 def test_every_list_of_parts_can_be_read(upgraded, keys):

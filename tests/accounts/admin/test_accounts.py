@@ -8,6 +8,7 @@ from django.urls import reverse
 
 from accounts.models import Account, Event, GlobalGrants, Grant, PersonalToken, SSHKey, User
 from tests.config.admin.pages import do, list_address, messages_of, page_address
+from tests.factories import UserFactory
 
 pytestmark = pytest.mark.django_db
 
@@ -58,6 +59,15 @@ def test_the_customer_is_changed_by_the_service(admin, world):
     assert '<span class="pill good">active</span>' in text
 
 
+def test_what_was_paid_is_entered_by_staff(admin, client_for, world):
+    api = client_for(UserFactory(account=world.account))
+    assert "referrals" not in api.get("/v4/profile").json()
+    assert save(admin, world.account, total_payments="25.00").status_code == 302
+    assert api.get("/v4/profile").json()["referrals"]["total"] == 0
+    assert api.get("/v4/account").json()["balance"] == 0
+    assert Event.objects.get().username == "staff"
+
+
 def test_settings_of_the_account_are_told_as_such(admin, world):
     save(admin, world.account, backups_enabled="on")
     world.account.refresh_from_db()
@@ -72,7 +82,15 @@ def test_saving_an_account_unchanged_tells_nothing(admin, world):
 
 @pytest.mark.parametrize(
     ("field", "value"),
-    [("country", "XX"), ("country", "N"), ("tax_id", "9" * 26), ("email", "nobody"), ("city", "x" * 25)],
+    [
+        ("country", "XX"),
+        ("country", "N"),
+        ("tax_id", "9" * 26),
+        ("email", "nobody"),
+        ("city", "x" * 25),
+        ("total_payments", "-1"),
+        ("total_payments", "0.001"),
+    ],
 )
 def test_what_is_wrong_with_a_customer_is_said_beside_its_field(field, value, admin, world):
     errors = save(admin, world.account, **{field: value}).context["adminform"].form.errors
@@ -81,7 +99,7 @@ def test_what_is_wrong_with_a_customer_is_said_beside_its_field(field, value, ad
 
 
 def test_an_account_is_added_with_its_country(admin):
-    data = {"email": "new@example.com", "country": "se", "extra_ipv4": "0"}
+    data = {"email": "new@example.com", "country": "se", "extra_ipv4": "0", "total_payments": "0"}
     assert admin.post(reverse("admin:accounts_account_add"), {**data, "country": "XX"}).context["errors"]
     admin.post(reverse("admin:accounts_account_add"), data)
     assert Account.objects.get(email="new@example.com").country == "SE"

@@ -1,7 +1,7 @@
 """Apps, trusted devices and logins: what has been let in as a user, and how it is put out."""
 
 import threading
-from datetime import timedelta
+from datetime import datetime, timedelta
 
 import pytest
 from django.db import connection, transaction
@@ -16,13 +16,17 @@ from tests.racing import held_up
 APPS, DEVICES = "/v4/profile/apps", "/v4/profile/devices"
 
 
+def written(moment: datetime) -> str:
+    return moment.strftime("%Y-%m-%dT%H:%M:%S")
+
+
 class TestApps:
     def test_each_app_is_one_entry_whatever_its_tokens(self, api, owner, web):
         web.tokens(owner, "computes:read_only")
         web.tokens(owner, "computes:read_only events:read_only")
         [app] = api.get(APPS).json()["data"]
         assert (app["label"], app["scopes"]) == ("Dashboard", "computes:read_only events:read_only")
-        assert (app["website"], app["thumbnail_url"], app["expiry"]) == ("https://app.example", None, None)
+        assert (app["website"], app["thumbnail_url"]) == ("https://app.example", None)
         assert api.get(f"{APPS}/{app['id']}").json() == app
 
     def test_what_was_agreed_to_before_is_said_as_long_as_its_tokens_work(self, api, owner, web):
@@ -41,13 +45,44 @@ class TestApps:
         spa.tokens(owner, "domains:read_only")
         assert api.get(APPS).json()["data"][0]["scopes"] == "domains:read_only"
 
-    def test_a_public_apps_access_ends_by_itself(self, api, owner, spa):
+    def test_a_public_apps_access_ends_with_its_last_token(self, api, owner, spa):
+        spa.tokens(owner)
+        first = OAuthAccessToken.objects.get()
+        OAuthAccessToken.objects.update(expires=first.expires - timedelta(hours=1))
         spa.tokens(owner)
         [app] = api.get(APPS).json()["data"]
-        assert app["expiry"] > now().strftime("%Y-%m-%dT%H:%M:%S")
+        assert app["expiry"] == written(OAuthAccessToken.objects.latest("expires").expires)
         Authorization.objects.update(expiry=now() - timedelta(seconds=1))
         assert api.get(APPS).json()["results"] == 0
         assert api.get(f"{APPS}/{app['id']}").status_code == 404
+
+    def test_a_confidential_apps_ends_with_its_last_refresh_token(self, api, owner, web):
+        tokens = web.tokens(owner)
+        [app] = api.get(APPS).json()["data"]
+        assert app["expiry"] == written(OAuthAccessToken.objects.get().expires + timedelta(days=90))
+        OAuthAccessToken.objects.update(expires=now() - timedelta(days=1))
+        web.refresh(tokens["refresh_token"])
+        [later] = api.get(APPS).json()["data"]
+        assert later["expiry"] == written(OAuthAccessToken.objects.get().expires + timedelta(days=90))
+        assert later["id"] == app["id"]
+
+    def test_one_is_listed_from_its_first_token_on(self, api, owner, app):
+        code = app.code(owner)
+        assert api.get(APPS).json()["results"] == 0
+        app.exchange(code)
+        assert api.get(APPS).json()["results"] == 1
+
+    def test_one_whose_last_token_was_revoked_is_listed_no_more(self, api, owner, app):
+        first, second = app.tokens(owner), app.tokens(owner)
+        app.revoke(first["access_token"])
+        [shown] = api.get(APPS).json()["data"]
+        app.revoke(second.get("refresh_token", second["access_token"]))
+        assert api.get(APPS).json()["results"] == 0
+        assert api.get(f"{APPS}/{shown['id']}").status_code == 404
+        app.tokens(owner, "domains:read_only")
+        [again] = api.get(APPS).json()["data"]
+        assert again["id"] != shown["id"]
+        assert again["scopes"] == "domains:read_only"
 
     def test_its_picture_is_where_the_entry_says(self, api, owner, web):
         type(web.client).objects.filter(pk=web.client.pk).update(thumbnail=PICTURE)
@@ -85,7 +120,8 @@ class TestApps:
     def test_they_can_be_filtered_by_time(self, api, owner, web):
         web.tokens(owner)
         assert api.get(APPS, {"created": {"+lt": "2020-01-01T00:00:00"}}).json()["results"] == 0
-        assert api.get(APPS, {"expiry": None}).json()["results"] == 1
+        assert api.get(APPS, {"expiry": None}).json()["results"] == 0
+        assert api.get(APPS, {"expiry": {"+gt": written(now())}}).json()["results"] == 1
 
 
 class TestDevices:
@@ -103,6 +139,20 @@ class TestDevices:
         assert TrustedDevice.objects.count() == 2
         assert Event.objects.get().action == "profile_update"
 
+    def test_they_can_be_ordered_by_address_and_by_expiry(self, api, owner):
+        made = [
+            TrustedDeviceFactory(user=owner, expiry=now() + timedelta(days=days), last_remote_addr=address).pk
+            for days, address in ((9, "198.51.100.70"), (3, "198.51.100.9"), (5, "2001:db8::1"))
+        ]
+
+        def listed(x_filter: dict) -> list[int]:
+            return [device["id"] for device in api.get(DEVICES, x_filter).json()["data"]]
+
+        assert listed({}) == made
+        assert listed({"+order_by": "expiry", "+order": "desc"}) == [made[0], made[2], made[1]]
+        assert listed({"+order_by": "last_remote_addr"}) == [made[1], made[0], made[2]]
+        assert listed({"last_remote_addr": "198.51.100.9"}) == [made[1]]
+
 
 class TestLogins:
     def test_a_user_sees_its_own_of_the_last_90_days_newest_first(self, api, owner, restricted):
@@ -112,6 +162,7 @@ class TestLogins:
         listed = api.get("/v4/profile/logins").json()["data"]
         assert [each["id"] for each in listed] == [second.pk, first.pk]
         assert (listed[0]["ip"], listed[0]["username"], listed[0]["restricted"]) == ("2001:db8::1", "owner", False)
+        assert all((each["status"], each["successful"]) == ("successful", True) for each in listed)
         assert api.get(f"/v4/profile/logins/{old.pk}").status_code == 404
 
     def test_the_account_has_those_of_all_its_users(self, api, client_for, owner, restricted, stranger):
@@ -136,7 +187,7 @@ def test_what_an_app_gets_for_a_refresh_token_that_is_being_ended_ends_with_it(o
     def end() -> None:
         try:
             with transaction.atomic():
-                ended.append(access.end_tokens(**mine))
+                ended.append(access.end_tokens(mine["application"], owner))
         finally:
             connection.close()
 

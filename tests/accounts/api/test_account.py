@@ -3,6 +3,7 @@
 import pytest
 
 from accounts.models import Account, Event, GlobalGrants
+from tests.client import errors
 
 
 def test_the_account_is_the_acting_users(api, account):
@@ -59,10 +60,26 @@ def test_settings_change_and_are_told(api):
     assert Event.objects.get().action == "account_settings_update"
 
 
+def test_all_that_is_wrong_is_named_at_once(api):
+    answer = api.put("/v4/account", {"email": "nobody", "country": "XX", "city": "x" * 25, "zip": 5003})
+    assert errors(answer) == {
+        "email": "email is not valid",
+        "country": "country is not valid",
+        "city": "Length must be at most 24 characters",
+        "zip": "zip is not valid",
+    }
+
+
+def test_null_is_not_given_and_blanks_around_are_not_kept(api):
+    api.put("/v4/account", {"first_name": "  Kari ", "city": "Bergen"})
+    changed = api.put("/v4/account", {"first_name": None, "city": None}).json()
+    assert (changed["first_name"], changed["city"]) == ("Kari", "Bergen")
+
+
 def test_managed_is_enabled_once(api, account):
     assert api.post("/v4/account/settings/managed-enable").json() == {}
     assert api.get("/v4/account/settings").json()["managed"] is True
-    assert api.post("/v4/account/settings/managed-enable").status_code == 400
+    assert api.post("/v4/account/settings/managed-enable").json() == {}
     assert Event.objects.get().action == "managed_enabled"
     assert Account.objects.get(pk=account.pk).managed
 

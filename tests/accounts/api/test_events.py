@@ -12,10 +12,12 @@ from accounts.entities import EntityKind, grantable, register
 from accounts.event_names import ACTIONS, ENTITY_TYPES
 from accounts.models import Event, GlobalGrants, User
 from accounts.services.events import EntityRef, record_event
+from accounts.services.refs import profile_ref
+from accounts.services.tokens import revoke_token
 from compute.jobs.definition import KINDS, Kind
 from compute.models import Instance
-from tests.client import APIClient
-from tests.factories import EventFactory, GrantFactory, InstanceFactory
+from tests.client import APIClient, errors
+from tests.factories import EventFactory, GrantFactory, InstanceFactory, PersonalTokenFactory
 
 
 def ids(answer) -> list[int]:
@@ -120,6 +122,51 @@ class TestTheList:
         later = (now() + timedelta(days=1)).strftime("%Y-%m-%dT%H:%M:%S")
         assert found(api, created={"+gte": later}) == [first.pk]
 
+    def test_shows_images_by_the_id_that_clients_know(self, api, account):
+        image = EventFactory(account=account, of=True, entity_type="image", entity_id=12, action="image_update")
+        volume = EventFactory(account=account, of=True, entity_type="volume", entity_id=12, action="volume_update")
+        plain = EventFactory(account=account)
+        shown = {each["id"]: each["entity"] for each in api.get("/v4/account/events").json()["data"]}
+        assert shown[image.pk]["id"] == "private/12"
+        assert shown[volume.pk]["id"] == 12
+        assert shown[plain.pk] is None
+        assert api.get(f"/v4/account/events/{image.pk}").json()["entity"] == shown[image.pk]
+
+        assert found(api, **{"entity.id": "private/12"}) == [image.pk]
+        assert found(api, entity={"id": "private/12", "type": "image"}) == [image.pk]
+        assert ids(api.get("/v4/account/events?entity.id=private/12")) == [image.pk]
+        assert ids(api.get("/v4/account/events?entity.id=12")) == [volume.pk]
+        assert found(api, **{"entity.id": 12}) == [volume.pk]
+        assert found(api, **{"entity.id": {"+or": [12, "private/12", "private/13", 13]}}) == [volume.pk, image.pk]
+        assert found(api, **{"entity.id": {"+neq": "private/12"}}) == [plain.pk, volume.pk]
+        assert found(api, **{"entity.id": {"+neq": 12}}) == [plain.pk, image.pk]
+        assert found(api, **{"entity.id": {"+gte": 12}}) == [volume.pk]
+        assert found(api, **{"entity.id": None}) == [plain.pk]
+        assert found(api, **{"entity.id": f"private/{10**18}"}) == []
+        for several in ([2**63, 12], ["private/9999999999999999999", 12]):
+            assert found(api, **{"entity.id": {"+or": several}}) == [volume.pk]
+
+    @pytest.mark.parametrize(
+        "wanted",
+        [
+            "12",
+            "private/",
+            "private/x",
+            "private/012",
+            "compute/debian11",
+            True,
+            1.5,
+            ["private/12"],
+            {"+gt": "private/1"},
+        ],
+    )
+    def test_refuses_what_is_the_id_of_nothing(self, api, account, wanted):
+        answer = api.get("/v4/account/events", x_filter={"entity.id": wanted})
+        assert errors(answer) == {"X-Filter": "entity.id is not valid"}
+        assert errors(api.get("/v4/account/events", x_filter={"entity.id": {"+contains": "1"}})) == {
+            "X-Filter": "Cannot use +contains on entity.id"
+        }
+
     @pytest.mark.parametrize("field", ["username", "status", "seen", "entity.label", "nonsense"])
     def test_refuses_to_filter_by_what_the_contract_does_not_have(self, api, field):
         answer = api.get("/v4/account/events", x_filter={field: "x"})
@@ -162,11 +209,56 @@ class TestARestrictedUser:
         GrantFactory(user=restricted, entity_id=instance.pk)
         assert ids(api.get("/v4/account/events")) == [of_instance.pk]
 
-    def test_sees_what_it_did_itself(self, api, restricted, account):
-        event = EventFactory(
-            account=account, action="token_create", entity_type="token", entity_id=1, username="restricted"
-        )
-        assert ids(api.get("/v4/account/events")) == [event.pk]
+    @pytest.mark.parametrize("kind", ["token", "user_ssh_key"])
+    def test_sees_what_becomes_of_its_tokens_and_keys_and_not_of_those_of_others(self, api, account, kind):
+        mine = EventFactory(account=account, entity_type=kind, entity_id=1, username="restricted")
+        EventFactory(account=account, entity_type=kind, entity_id=2, username="owner")
+        assert ids(api.get("/v4/account/events")) == [mine.pk]
+
+    def test_sees_what_support_does_to_its_tokens(self, api, restricted, owner):
+        support = Actor(restricted.account_id, username="support", is_staff=True)
+        for user in (restricted, owner):
+            revoke_token(support, PersonalTokenFactory(user=user, label=f"of {user}"))
+        (event,) = api.get("/v4/account/events").json()["data"]
+        assert (event["username"], event["entity"]["label"]) == ("support", "of restricted")
+
+    def test_sees_its_own_profile_change_whoever_changes_it(self, api, restricted, owner):
+        support = Actor(restricted.account_id, username="support", is_staff=True)
+        for user in (restricted, owner):
+            record_event(support, "profile_update", profile_ref(user))
+        (event,) = api.get("/v4/account/events").json()["data"]
+        assert event["entity"]["label"] == "restricted"
+
+    def test_sees_nothing_of_what_it_may_see_no_more_though_it_changed_it(self, api, restricted, of_instance):
+        Event.objects.update(username="restricted")
+        assert found(api) == []
+        GrantFactory(user=restricted, entity_id=of_instance.entity_id)
+        assert found(api) == [of_instance.pk]
+
+    def test_follows_what_it_deletes_to_the_end(self, api, account):
+        """The grant is gone before the event is over."""
+        mine = EventFactory(account=account, of=True, action="compute_delete", entity_id=7, username="restricted")
+        EventFactory(account=account, of=True, action="compute_delete", entity_id=8, username="owner")
+        assert found(api) == [mine.pk]
+        assert api.get(f"/v4/account/events/{mine.pk}").status_code == 200
+
+    def test_sees_what_becomes_of_tags_that_it_sees(self, api, client_for, owner, restricted, instance):
+        for label, carrying in (("web", [instance.pk]), ("other", [])):
+            client_for(owner).post("/v4/tags", {"label": label, "computes": carrying})
+        assert found(api) == []
+        GrantFactory(user=restricted, entity_id=instance.pk, permissions="read_write")
+        (event,) = api.get("/v4/account/events").json()["data"]
+        assert event["entity"]["label"] == "web"
+        assert api.post(f"/v4/account/events/{event['id']}/read").status_code == 200
+        assert api.post(f"/v4/account/events/{event['id']}/seen").status_code == 403, "it may not change tags"
+
+    @pytest.mark.parametrize("access", ["read_only", "read_write", None])
+    def test_marks_nothing_that_it_does_not_see(self, api, account, access):
+        GlobalGrants.objects.update(account_access=access)
+        hidden = EventFactory(account=account, entity_type="user", entity_id=1, action="user_create")
+        for mark in ("seen", "read"):
+            assert api.post(f"/v4/account/events/{hidden.pk}/{mark}").status_code == 404
+        assert not Event.objects.filter(seen=True).exists()
 
     def test_sees_nothing_of_who_had_its_name_before(self, api, restricted, account):
         EventFactory(

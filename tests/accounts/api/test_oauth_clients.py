@@ -1,20 +1,22 @@
 """The OAuth clients that an account registers."""
 
 import array
+import base64
 import io
 import re
 import struct
 import zlib
 
 import pytest
+from django.test import Client
 from PIL import ExifTags, Image, PngImagePlugin
 
 from accounts.actors import Actor
 from accounts.models import Event, OAuthClient
 from accounts.services import oauth_clients
 from config.errors import Missing
-from tests.accounts.apps import App, call
-from tests.client import APIClient, File
+from tests.accounts.apps import REDIRECT, App, call
+from tests.client import APIClient, File, errors, wrong_fields
 from tests.factories import PICTURE, OAuthClientFactory, picture
 
 PATH = "/v4/account/oauth-clients"
@@ -66,6 +68,36 @@ def test_changing_one_leaves_its_secret_alone(api, owner):
     assert api.put(f"{PATH}/{made['id']}", {"public": True}).json()["public"] is True
 
 
+def test_a_public_one_has_no_secret(api, owner):
+    made = api.post(PATH, {**BODY, "public": True}).json()
+    assert (made["public"], made["secret"]) == (True, "")
+    path = f"{PATH}/{made['id']}"
+    assert api.get(path).json() == made
+    assert errors(api.post(f"{path}/reset-secret")) == {None: "A public client has no secret."}
+    assert not Event.objects.filter(action="oauth_client_secret_reset").exists()
+    app = developed(made)
+    app.secret, app.pkce, app.verifier = None, True, "v" * 43
+    assert call(app.tokens(owner)["access_token"]).status_code == 200
+    assert app.exchange(app.code(owner), client_secret="0" * 64).status_code == 401
+    assert app.exchange(app.code(owner), code_verifier=None).status_code == 400
+
+
+def test_one_that_becomes_public_loses_its_secret_and_gets_another_when_it_is_reset(api, owner):
+    made = api.post(PATH, BODY).json()
+    path = f"{PATH}/{made['id']}"
+    public = api.put(path, {"public": True}).json()
+    assert (public["public"], public["secret"]) == (True, "")
+    assert api.put(path, {"public": False}).json()["secret"] == "<REDACTED>"
+    for secret in (made["secret"], "", None):
+        app = developed({**made, "secret": secret})
+        refused = app.exchange(app.code(owner))
+        assert (refused.status_code, refused.json()["error"]) == (401, "invalid_client")
+        basic = base64.b64encode(f"{app.id}:{secret or ''}".encode()).decode()
+        wish = {"grant_type": "authorization_code", "code": app.code(owner), "redirect_uri": REDIRECT}
+        assert Client().post("/oauth/token", wish, HTTP_AUTHORIZATION=f"Basic {basic}").status_code == 401
+    assert developed(api.post(f"{path}/reset-secret").json()).tokens(owner)["access_token"]
+
+
 def test_deleting_one_ends_the_access_it_was_given(api, owner):
     made = api.post(PATH, BODY).json()
     tokens = developed(made).tokens(owner)
@@ -109,14 +141,28 @@ def test_bad_values_are_refused_by_name(api, body, field):
     assert not OAuthClient.objects.exists()
 
 
+def test_all_that_is_wrong_is_named_at_once(api):
+    wrong = {"label": "", "redirect_uri": "https://app.example/#x", "public": "yes"}
+    assert wrong_fields(api.post(PATH, wrong)) == ["label", "public", "redirect_uri"]
+    made = api.post(PATH, BODY).json()
+    assert wrong_fields(api.put(f"{PATH}/{made['id']}", wrong)) == ["label", "public", "redirect_uri"]
+
+
 def test_they_can_be_filtered(api, account):
     OAuthClientFactory(account=account, name="web")
     OAuthClientFactory(account=account, name="phone", client_type=OAuthClient.CLIENT_PUBLIC)
     assert [each["label"] for each in api.get(PATH, {"public": True}).json()["data"]] == ["phone"]
-    assert [each["label"] for each in api.get(PATH, {"label": {"+contains": "e"}}).json()["data"]] == [
+    assert {each["label"] for each in api.get(PATH, {"label": {"+contains": "e"}}).json()["data"]} == {
         "web",
         "phone",
-    ]
+    }
+
+
+def test_they_are_listed_by_their_id(api, account):
+    for client_id in ("bb" * 10, "aa" * 10, "cc" * 10):
+        OAuthClientFactory(account=account, client_id=client_id)
+    assert [each["id"][0] for each in api.get(PATH).json()["data"]] == ["a", "b", "c"]
+    assert [each["id"][0] for each in api.get(PATH, {"+order": "desc"}).json()["data"]] == ["c", "b", "a"]
 
 
 def test_those_of_other_accounts_are_not_there(api):

@@ -17,6 +17,7 @@ from accounts.models import Event, Message, PhoneVerification
 from accounts.services import outbox, phone
 from config import limits
 from config.encryption import decrypt_json
+from tests.client import errors
 
 SEND, VERIFY = "/v4/profile/phone-number", "/v4/profile/phone-number/verify"
 NUMBER = {"iso_code": "NO", "phone_number": "406 12 345"}
@@ -57,6 +58,22 @@ def test_the_same_code_is_sent_again_while_it_is_valid(api):
     assert len(set(sent())) == 2
 
 
+@pytest.mark.parametrize(
+    ("left", "said"),
+    [(600, "10 minutes"), (599, "9 minutes"), (130, "2 minutes"), (119, "119 seconds"), (20, "20 seconds")],
+)
+def test_each_message_says_how_long_its_code_is_still_valid(api, monkeypatch, left, said):
+    api.post(SEND, NUMBER)
+    at = now() + timedelta(hours=1)
+    PhoneVerification.objects.update(expiry=at + timedelta(seconds=left))
+    monkeypatch.setattr(phone, "now", lambda: at)
+    api.post(SEND, NUMBER)
+    first, again = (decrypt_json(each.encrypted)["text"] for each in Message.objects.order_by("pk"))
+    assert first.endswith("It is valid for 10 minutes.")
+    assert again.endswith(f"It is valid for {said}.")
+    assert first[:6] == again[:6]
+
+
 def test_another_number_gets_another_code(api):
     api.post(SEND, NUMBER)
     api.post(SEND, {"iso_code": "DE", "phone_number": "0151 23456789"})
@@ -83,14 +100,29 @@ def test_guesses_are_limited(api):
     code = sent()[0][1]
     for _ in range(5):
         assert api.post(VERIFY, {"otp_code": "000000"}).status_code == 400
-    assert api.post(VERIFY, {"otp_code": code}).status_code == 400
+    answer = api.post(VERIFY, {"otp_code": code})
+    assert errors(answer, 429) == {None: "Too many requests"}
+    assert 0 < int(answer["Retry-After"]) <= 600
     assert api.get("/v4/profile").json()["verified_phone_number"] is None
+
+
+def test_who_has_guessed_too_often_can_have_another_code(api):
+    api.post(SEND, NUMBER)
+    for _ in range(6):
+        api.post(VERIFY, {"otp_code": "000000"})
+    api.post(SEND, NUMBER)
+    (_, first), (_, second) = sent()
+    assert first != second
+    assert api.post(VERIFY, {"otp_code": second}).status_code == 200
 
 
 def test_messages_are_limited(api, settings):
     settings.RATE_LIMITS = {**settings.RATE_LIMITS, "sms": "2/3600"}
     limits.forget()
-    assert [api.post(SEND, NUMBER).status_code for _ in range(3)] == [200, 200, 400]
+    answers = [api.post(SEND, NUMBER) for _ in range(3)]
+    assert [answer.status_code for answer in answers] == [200, 200, 429]
+    assert errors(answers[-1], 429) == {None: "Too many requests"}
+    assert 0 < int(answers[-1]["Retry-After"]) <= 3600
     assert len(sent()) == 2
     limits.forget()
 
@@ -108,6 +140,8 @@ def test_a_verified_number_has_to_go_before_another_comes(api):
     ("body", "fields"),
     [
         ({}, ["iso_code", "phone_number"]),
+        ({"iso_code": "NORWAY", "phone_number": 40612345}, ["iso_code", "phone_number"]),
+        ({"iso_code": "XX", "phone_number": 40612345}, ["phone_number", "iso_code"]),
         ({"iso_code": "XX", "phone_number": "40612345"}, ["iso_code"]),
         ({"iso_code": "NO", "phone_number": "12"}, ["phone_number"]),
         ({"iso_code": "NO", "phone_number": "not a number"}, ["phone_number"]),
@@ -119,6 +153,11 @@ def test_numbers_are_checked_against_their_country(api, body, fields):
     answer = api.post(SEND, body)
     assert [each["field"] for each in answer.json()["errors"]] == fields
     assert not Message.objects.exists()
+
+
+def test_where_there_is_no_number_nothing_is_given_up(api):
+    assert api.delete(SEND).json() == {}
+    assert not Event.objects.exists()
 
 
 def test_no_code_is_kept_readable(api):

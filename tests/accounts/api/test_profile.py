@@ -4,7 +4,7 @@ import pytest
 from django.db import connection
 from django.test.utils import CaptureQueriesContext
 
-from accounts.models import GlobalGrants
+from accounts.models import Account, GlobalGrants
 from tests.factories import GrantFactory, ImageFactory, InstanceFactory
 
 OFF = {
@@ -38,6 +38,26 @@ def test_the_profile_is_the_acting_users(client_for, owner):
         "restricted": False,
         "authentication_type": "password",
     }
+
+
+class TestReferrals:
+    @pytest.mark.parametrize(("paid", "shown"), [("0", False), ("24.99", False), ("25.00", True), ("9000", True)])
+    def test_are_shown_once_the_account_has_paid_25_dollars(self, api, account, paid, shown):
+        Account.objects.filter(pk=account.pk).update(total_payments=paid)
+        got = api.get("/v4/profile").json()
+        assert ("referrals" in got) is shown
+        assert api.put("/v4/profile", got).json() == got, "the answer to a change shows the same"
+
+    def test_are_none_yet_and_have_a_code_of_the_users_own(self, api, client_for, account, restricted, settings):
+        Account.objects.filter(pk=account.pk).update(total_payments=25)
+        mine, others = (client.get("/v4/profile").json()["referrals"] for client in (api, client_for(restricted)))
+        counts = dict.fromkeys(("total", "completed", "pending", "credit"), 0)
+        assert mine == {**counts, "code": mine["code"], "url": f"{settings.SITE_URL}/?r={mine['code']}"}
+        assert api.get("/v4/profile").json()["referrals"] == mine
+        assert mine["code"] != others["code"]
+
+    def test_are_not_shown_to_staff_who_have_no_account(self, client_for, staff):
+        assert "referrals" not in client_for(staff).get("/v4/profile").json()
 
 
 def test_profile_and_grants_need_a_token_but_no_scope(client_for, owner, restricted, anonymous):

@@ -3,6 +3,7 @@
 import pytest
 
 from accounts.models import Event, User
+from tests.client import errors
 from tests.factories import UserFactory
 
 KEY = "ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIJ1Vn5m3fM0Jz8Q3p1l3o3zXH0m0pY3lN8m7k2bq4t6S me@laptop"
@@ -56,6 +57,40 @@ def test_bad_values_are_refused_by_name_and_change_nothing(api, body, field):
     assert answer.status_code == 400
     assert [each["field"] for each in answer.json()["errors"]] == [field]
     assert api.get(PATH).json() == before
+
+
+def test_all_that_is_wrong_is_named_at_once(api):
+    """Shape, value and state, in lists too."""
+    answer = api.put(
+        PATH,
+        {
+            "email": "nobody",
+            "timezone": "Middle/Earth",
+            "email_notifications": "yes",
+            "lish_auth_method": "telnet",
+            "authorized_keys": [7, KEY, "no key at all"],
+            "two_factor_auth": True,
+            "ip_whitelist_enabled": True,
+            "restricted": True,
+        },
+    )
+    assert errors(answer) == {
+        "email": "email is not valid",
+        "timezone": "timezone is not valid",
+        "email_notifications": "email_notifications is not valid",
+        "lish_auth_method": "lish_auth_method is not valid",
+        "authorized_keys[0]": "authorized_keys is not valid",
+        "authorized_keys[2]": "authorized_keys is not valid: SSH key type is not supported",
+        "two_factor_auth": "Two-factor authentication is enabled with /profile/tfa-enable.",
+        "ip_whitelist_enabled": "The IP whitelist cannot be enabled any more.",
+        "restricted": "An account needs at least one unrestricted user.",
+    }
+
+
+def test_null_clears_the_keys_and_is_else_not_given(api):
+    before = api.put(PATH, {"authorized_keys": [KEY], "timezone": "Europe/Oslo"}).json()
+    nulls = dict.fromkeys(("email", "timezone", "email_notifications", "lish_auth_method", "two_factor_auth"))
+    assert api.put(PATH, {**nulls, "authorized_keys": None}).json() == {**before, "authorized_keys": None}
 
 
 def test_the_ip_whitelist_goes_and_does_not_come_back(api, owner):

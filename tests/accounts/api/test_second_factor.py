@@ -11,6 +11,7 @@ from accounts.models import Event, SecondFactor, SecurityAnswer, TrustedDevice
 from accounts.services import second_factor
 from config import limits
 from tests.accounts.signing_in import SECRET, code
+from tests.client import errors
 from tests.factories import TrustedDeviceFactory
 
 ENABLE, CONFIRM, DISABLE = (f"/v4/profile/tfa-{name}" for name in ("enable", "enable-confirm", "disable"))
@@ -84,11 +85,12 @@ def test_guessing_at_codes_is_limited(api, settings):
     limits.forget()
     api.post(ENABLE)
     for _ in range(3):
-        api.post(CONFIRM, {"tfa_code": "000000"})
+        assert api.post(CONFIRM, {"tfa_code": "000000"}).status_code == 400
     answer = api.post(CONFIRM, {"tfa_code": code()})
-    assert answer.json()["errors"] == [
-        {"field": "tfa_code", "reason": "Too many attempts. Try again later."},
-    ]
+    assert errors(answer, 429) == {None: "Too many requests"}
+    assert 0 < int(answer["Retry-After"]) <= 600
+    assert (answer["X-RateLimit-Limit"], answer["X-RateLimit-Remaining"]) == ("3", "0")
+    assert api.get("/v4/profile").json()["two_factor_auth"] is False
     limits.forget()
 
 

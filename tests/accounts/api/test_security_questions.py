@@ -48,6 +48,15 @@ def test_the_next_three_take_the_place_of_all_before(api):
         (answers(1, 2, 3, 4), ["security_questions"]),
         (answers(1, 2, 2), ["security_questions[2].question_id"]),
         (answers(1, 2, 99), ["security_questions[2].question_id"]),
+        (
+            {
+                "security_questions": [
+                    {"question_id": 99, "response": "ab"},
+                    {"question_id": "x", "response": "***"},
+                ]
+            },
+            [f"security_questions[{index}].{name}" for index in range(2) for name in ("question_id", "response")],
+        ),
         (answers(1, 2, 3, response="ab"), [f"security_questions[{index}].response" for index in range(3)]),
         (answers(1, 2, 3, response="x" * 18), [f"security_questions[{index}].response" for index in range(3)]),
         (answers(1, 2, 3, response="*****"), [f"security_questions[{index}].response" for index in range(3)]),

@@ -6,6 +6,7 @@ from accounts.actors import Actor
 from accounts.models import Event, SSHKey
 from accounts.services import ssh_keys
 from config.errors import Missing
+from tests.client import errors
 
 POINT = "AAAAE2VjZHNhLXNoYTItbmlzdHAyNTYAAAAIbmlzdHAyNTYAAAAhAgEBAQEBAQEBAQEBAQEBAQEBAQEBAQEBAQEBAQEBAQEB"
 COMPRESSED = f"ecdsa-sha2-nistp256 {POINT}"
@@ -51,6 +52,19 @@ def test_what_is_no_key_is_refused_by_name(api, body, field):
     assert answer.status_code == 400
     assert [each["field"] for each in answer.json()["errors"]] == [field]
     assert not SSHKey.objects.exists()
+
+
+@pytest.mark.parametrize(
+    ("key", "reason"),
+    [
+        ("", "ssh_key is required"),
+        ("ssh-ed25519 AAAA", "ssh_key is not valid"),
+        ("ssh-new AAAA", "ssh_key is not valid: SSH key type is not supported"),
+    ],
+)
+def test_all_that_is_wrong_is_named_at_once(api, key, reason):
+    answer = api.post(PATH, {"ssh_key": key, "label": "x" * 65})
+    assert errors(answer) == {"ssh_key": reason, "label": "Length must be 0-64 characters"}
 
 
 def test_nobody_reaches_the_keys_of_another_user_of_the_account(api, client_for, restricted):

@@ -4,6 +4,7 @@ from pathlib import Path
 
 import pytest
 from django.core import mail
+from django.utils.timezone import now
 
 from accounts.actors import Actor
 from accounts.models import Account, Event, Message, Ticket, TicketAttachment, TicketReply
@@ -12,10 +13,11 @@ from accounts.services.tickets import path_of
 from compute.models import VLAN, Instance
 from config import limits
 from regions.models import Region
-from tests.client import File
+from tests.client import File, errors
 from tests.factories import (
     AccountFactory,
     ConfigFactory,
+    DomainFactory,
     GrantFactory,
     InstanceFactory,
     RegionFactory,
@@ -57,7 +59,7 @@ def test_a_ticket_goes_from_new_over_open_to_closed(api, owner, support):
     ticket = Ticket.objects.get()
     path = f"{PATH}/{ticket.pk}"
     mine = api.post(f"{path}/replies", {"description": "Still dark."}).json()
-    assert (mine["created_by"], mine["from_compute"]) == ("owner", False)
+    assert (mine["created_by"], mine["friendly_name"], mine["from_compute"]) == ("owner", "owner", False)
     assert api.get(path).json()["status"] == "new"
     tickets.reply(support, ticket, "Is the lamp on?")
     assert api.get(path).json()["status"] == "open"
@@ -77,7 +79,10 @@ def test_a_ticket_goes_from_new_over_open_to_closed(api, owner, support):
 def test_what_is_closed_stays_as_it_is(api, account):
     ticket = TicketFactory(account=account)
     api.post(f"{PATH}/{ticket.pk}/close")
-    assert api.post(f"{PATH}/{ticket.pk}/close").status_code == 400
+    closed = api.get(f"{PATH}/{ticket.pk}").json()
+    assert api.post(f"{PATH}/{ticket.pk}/close").json() == {}
+    assert api.get(f"{PATH}/{ticket.pk}").json() == closed
+    assert Event.objects.count() == 1
     assert api.post(f"{PATH}/{ticket.pk}/replies", {"description": "More"}).status_code == 400
     assert api.post(f"{PATH}/{ticket.pk}/attachments", File.form("a.txt", b"a")).status_code == 400
     assert (TicketReply.objects.count(), TicketAttachment.objects.count()) == (0, 0)
@@ -89,7 +94,36 @@ def test_one_that_support_keeps_open_is_not_closed(api, account):
     assert api.get(f"{PATH}/{ticket.pk}").json()["closable"] is False
 
 
+def test_a_closed_one_is_told_along_with_what_else_is_wrong(api, account):
+    ticket = TicketFactory(account=account)
+    api.post(f"{PATH}/{ticket.pk}/close")
+    answer = api.post(f"{PATH}/{ticket.pk}/replies", {})
+    assert errors(answer) == {"description": "description is required", None: "This ticket is closed."}
+    for file in (File.form("a.exe", b"a"), File.form("a.txt", b"a", field="other")):
+        assert set(errors(api.post(f"{PATH}/{ticket.pk}/attachments", file))) == {"file", None}
+
+
+def test_what_the_platform_wrote_is_of_its_name(api, account):
+    ticket = TicketFactory(account=account)
+    tickets.reply(Actor.platform(account.pk), ticket, "The service is up again.")
+    (reply,) = api.get(f"{PATH}/{ticket.pk}/replies").json()["data"]
+    assert (reply["created_by"], reply["friendly_name"]) == ("", "Skerry")
+
+
 class TestWhatItIsAbout:
+    def test_all_that_is_wrong_is_named_at_once(self, api, account):
+        """Whether of shape, of existence, or of being about too much."""
+        about = {"compute_id": InstanceFactory(account=account).pk, "domain_id": DomainFactory(account=account).pk}
+        answer = api.post(PATH, {"summary": "x" * 65, **about, "volume_id": 0, "vlan": "back"})
+        assert errors(answer) == {
+            "summary": "Length must be 1-64 characters",
+            "description": "description is required",
+            "volume_id": "volume_id is not valid",
+            "region": "region is required",
+            None: "A ticket can be about one entity only.",
+        }
+        assert not Ticket.objects.exists()
+
     def test_an_entity_is_named_by_its_field(self, api, account):
         instance = InstanceFactory(account=account)
         made = api.post(PATH, {**BODY, "compute_id": instance.pk}).json()
@@ -248,6 +282,19 @@ def test_they_can_be_filtered_by_time(api, account):
     TicketFactory(account=account)
     assert api.get(PATH, {"closed": None}).json()["results"] == 1
     assert api.get(PATH, {"opened": {"+lt": "2020-01-01T00:00:00"}}).json()["results"] == 0
+
+
+def test_they_can_be_filtered_by_status(api, account):
+    moments = {"new": None, "open": None, "closed": now()}
+    made = {status: TicketFactory(account=account, status=status, closed=at).pk for status, at in moments.items()}
+
+    def listed(x_filter: dict | None = None, query: str = "") -> list[int]:
+        return [ticket["id"] for ticket in api.get(f"{PATH}{query}", x_filter).json()["data"]]
+
+    for status, pk in made.items():
+        assert listed({"status": status}) == listed(query=f"?status={status}") == [pk]
+    assert listed({"+or": [{"status": "new"}, {"status": "open"}]}) == [made["new"], made["open"]]
+    assert listed({"status": {"+neq": "closed"}}) == [made["new"], made["open"]]
 
 
 def test_a_reply_to_a_ticket_whose_summary_breaks_the_line_can_be_sent(api, owner, support):

@@ -20,7 +20,7 @@ class TestCreating:
     def test_shows_the_token_once_and_then_its_beginning(self, api):
         created = api.post("/v4/profile/tokens", {"label": "ci", "scopes": "computes:read_only"}).json()
         assert re.fullmatch("[0-9a-f]{64}", created["token"])
-        assert created["expiry"] is None
+        assert created["expiry"] == "2999-12-12T05:00:00"
         read = api.get(f"/v4/profile/tokens/{created['id']}").json()
         assert read == {**created, "token": created["token"][:16]}
 
@@ -48,10 +48,25 @@ class TestCreating:
         asked = {"label": "ci", "scopes": "events:read_only,ips:read_write"}
         assert api.post("/v4/profile/tokens", asked).json()["scopes"] == "events:read_only ips:read_write"
 
+    def test_takes_null_for_not_given(self, api):
+        created = api.post("/v4/profile/tokens", {"label": None, "scopes": None, "expiry": None}).json()
+        assert (created["label"], created["scopes"]) == ("Personal access token", "*")
+
     def test_works_without_a_label_and_with_an_expiry(self, api):
         created = api.post("/v4/profile/tokens", {"expiry": "2099-01-31T12:00:00"}).json()
         assert created["label"]
         assert created["expiry"] == "2099-01-31T12:00:00"
+
+    @pytest.mark.parametrize("expiry", [{}, {"expiry": None}, {"expiry": "2999-12-12T05:00:00"}], ids=str)
+    def test_that_never_ends_shows_a_time_far_off(self, api, expiry):
+        created = api.post("/v4/profile/tokens", {"label": "ci", **expiry}).json()
+        assert created["expiry"] == "2999-12-12T05:00:00"
+        assert PersonalToken.objects.get(pk=created["id"]).expiry is None
+        path = f"/v4/profile/tokens/{created['id']}"
+        assert api.get(path).json()["expiry"] == created["expiry"]
+        assert api.put(path, {**created, "label": "ci 2"}).json()["expiry"] == created["expiry"]
+        listed = api.get("/v4/profile/tokens").json()["data"]
+        assert [each["expiry"] for each in listed if each["id"] == created["id"]] == [created["expiry"]]
 
     def test_is_told_of_without_any_part_of_the_token(self, api, owner):
         created = api.post("/v4/profile/tokens", {"label": "ci"}).json()
@@ -80,7 +95,6 @@ class TestCreating:
         ("body", "field"),
         [
             ({"label": "x" * 101}, "label"),
-            ({"label": None}, "label"),
             ({"scopes": ""}, "scopes"),
             ({"scopes": "computes:write"}, "scopes"),
             ({"scopes": ["*"]}, "scopes"),

@@ -9,6 +9,7 @@ import pytest
 from django.core import mail
 from django.db import connection, transaction
 from django.test import Client
+from django.test.utils import CaptureQueriesContext
 from django.utils.timezone import now
 
 from accounts.actors import Actor
@@ -17,6 +18,7 @@ from accounts.services import outbox, users
 from accounts.services.grants import set_grants
 from config.encryption import decrypt_json
 from config.errors import Invalid, Missing
+from tests.client import errors
 from tests.factories import (
     EventFactory,
     GrantFactory,
@@ -24,6 +26,7 @@ from tests.factories import (
     InstanceFactory,
     StackScriptFactory,
     UserFactory,
+    VolumeFactory,
     token_of,
 )
 from tests.racing import held_up
@@ -98,6 +101,13 @@ class TestInviting:
         answer = api.post(PATH, {"username": name, "email": "x@example.com"})
         assert {each["field"] for each in answer.json()["errors"]} == {"username"}
 
+    def test_all_that_is_wrong_is_named_at_once(self, api):
+        answer = api.post(PATH, {"username": "OWNER", "email": "nobody", "restricted": "yes"})
+        assert errors(answer) == {
+            "username": "Username is taken", "email": "email is not valid", "restricted": "restricted is not valid",
+        }  # fmt: skip
+        assert not Message.objects.exists()
+
     def test_name_and_address_are_needed(self, api):
         assert [each["field"] for each in api.post(PATH, {}).json()["errors"]] == ["username", "email"]
 
@@ -138,6 +148,20 @@ class TestChanging:
         answer = api.put(f"{PATH}/restricted", {"username": "Owner", "email": "kari@example.com"})
         assert answer.json()["errors"][0]["field"] == "username"
         assert api.get(f"{PATH}/restricted").json()["email"] == "restricted@example.com"
+
+    def test_all_that_is_wrong_is_named_at_once(self, api, restricted):
+        answer = api.put(f"{PATH}/owner", {"username": "Restricted", "email": "nobody", "restricted": True})
+        assert errors(answer) == {
+            "username": "Username is taken",
+            "email": "email is not valid",
+            "restricted": "An account needs at least one unrestricted user.",
+        }
+
+    def test_null_is_not_given(self, api, restricted):
+        before = api.get(f"{PATH}/restricted").json()
+        nulls = dict.fromkeys(("username", "email", "restricted"))
+        assert api.put(f"{PATH}/restricted", nulls).json() == before
+        assert not Event.objects.exists()
 
     def test_a_name_may_change_the_case_of_its_letters(self, api, restricted):
         assert api.put(f"{PATH}/restricted", {"username": "Restricted"}).json()["username"] == "Restricted"
@@ -247,7 +271,10 @@ class TestGrants:
         assert answer["global"] == {**answer["global"], "add_computes": True, "account_access": "read_write"}
         assert answer["global"]["add_volumes"] is False
         assert {each["id"]: each["permissions"] for each in answer["compute"]} == {
-            first.pk: "read_write", third.pk: "read_only",
+            first.pk: "read_write", second.pk: None, third.pk: "read_only",
+        }  # fmt: skip
+        assert set(Grant.objects.values_list("entity_id", "permissions")) == {
+            (first.pk, "read_write"), (third.pk, "read_only"),
         }  # fmt: skip
         assert api.get(f"{PATH}/restricted/grants").json() == answer
         assert Event.objects.get().action == "user_update"
@@ -264,10 +291,60 @@ class TestGrants:
         answer = api.put(f"{PATH}/restricted/grants", {"global": {"account_access": None}})
         assert answer.json()["global"]["account_access"] is None
 
-    def test_what_was_got_can_be_put(self, api, account, restricted):
+    def test_they_list_every_entity_of_the_account_and_every_kind(self, api, client_for, account, restricted):
+        granted, other = InstanceFactory.create_batch(2, account=account)
+        volume, image = VolumeFactory(account=account), ImageFactory(id="private/7", number=7, account=account)
+        InstanceFactory()
+        GrantFactory(user=restricted, entity_id=granted.pk)
+        listed = api.get(f"{PATH}/restricted/grants").json()
+        del listed["global"]
+        assert listed == {
+            **{kind: [] for kind in ("nodebalancer", "domain", "stackscript", "longview", "firewall", "database")},
+            "compute": [
+                {"id": granted.pk, "label": granted.label, "permissions": "read_only"},
+                {"id": other.pk, "label": other.label, "permissions": None},
+            ],
+            "volume": [{"id": volume.pk, "label": volume.label, "permissions": None}],
+            "image": [{"id": 7, "label": image.label, "permissions": None}],
+        }
+        assert set(client_for(restricted).get("/v4/profile/grants").json()) == {"global", "compute"}
+
+    def test_listing_them_takes_a_fixed_number_of_queries(self, api, account, restricted):
+        numbers = []
+        for more in (1, 5):
+            InstanceFactory.create_batch(more, account=account)
+            with CaptureQueriesContext(connection) as queries:
+                api.get(f"{PATH}/restricted/grants")
+            numbers.append(len(queries))
+        assert numbers == [4, 4]  # who calls, the user, its account-level grants, the entities
+
+    def test_what_was_got_can_be_put_and_edited(self, api, account, restricted):
         GrantFactory(user=restricted, entity_id=InstanceFactory(account=account).pk)
+        VolumeFactory(account=account)
         before = api.get(f"{PATH}/restricted/grants").json()
         assert api.put(f"{PATH}/restricted/grants", before).json() == before
+        assert not Event.objects.exists(), "nothing was changed"
+        before["compute"][0]["permissions"], before["volume"][0]["permissions"] = None, "read_write"
+        assert api.put(f"{PATH}/restricted/grants", before).json() == before
+        assert Grant.objects.get().entity_type == "volume"
+        assert Event.objects.get().message == "Grants were changed."
+
+    def test_all_that_is_wrong_is_named_at_once(self, api, account, restricted):
+        foreign = {"id": InstanceFactory().pk, "permissions": "read_only"}
+        body = {
+            "global": {"account_access": "root", "add_images": True}, "compute": [foreign], "volume": "all",
+            "image": [{"id": 0, "permissions": "all"}],
+        }  # fmt: skip
+        assert errors(api.put(f"{PATH}/restricted/grants", body)) == {
+            "global.account_access": "account_access is not valid",
+            "compute[0].id": "id is not valid",
+            "volume": "volume is not valid",
+            "image[0].id": "id is not valid",
+            "image[0].permissions": "permissions is not valid",
+        }
+        assert set(errors(api.put(f"{PATH}/owner/grants", body))) == {
+            None, "global.account_access", "compute[0].id", "volume", "image[0].id", "image[0].permissions",
+        }  # fmt: skip
 
     def test_only_entities_of_the_account_can_be_granted(self, api, account, restricted):
         mine, foreign = InstanceFactory(account=account), InstanceFactory()

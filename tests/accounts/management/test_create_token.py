@@ -51,7 +51,7 @@ def test_the_account_reads_of_it(owner):
         (["owner", "--expiry", "soon"], "is not a time"),
         (["owner", "--expiry", "2030-13-01T00:00:00"], "is not a time"),
         (["owner", "--expiry", "2001-01-01T00:00:00"], "expiry must be in the future"),
-        (["owner", "--label", "x" * 101], "Label must be 1-100 characters"),
+        (["owner", "--label", "x" * 101], "Length must be 1-100 characters"),
     ],
     ids=lambda value: str(value)[:40],
 )

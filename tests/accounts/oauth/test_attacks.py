@@ -186,9 +186,12 @@ class TestRaces:
                 "/oauth/authorize", {**fields, "csrfmiddlewaretoken": browser.cookies["csrftoken"].value}
             )
 
-        assert [answer.status_code for answer in at_once(answer)] == [302] * 6
-        assert Authorization.objects.count() == 1
+        codes = [redirected(response)["code"] for response in at_once(answer)]
         assert OAuthGrant.objects.count() == 6
+        assert not Authorization.objects.exists(), "before the first token"
+        answers = at_once(lambda: web.exchange(codes.pop()))
+        assert [answer.status_code for answer in answers] == [200] * 6
+        assert Authorization.objects.count() == 1
 
 
 def test_scripts_of_other_origins_may_trade_codes_but_not_ask_for_consent(spa, owner):

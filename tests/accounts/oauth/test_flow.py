@@ -157,7 +157,14 @@ class TestACode:
     def test_is_for_its_own_client_and_address(self, web, app, owner):
         code = web.code(owner)
         assert error_of(app.exchange(code)) == "invalid_grant"
-        assert error_of(web.exchange(code, redirect_uri="https://app.example/other")) == "invalid_request"
+        for other in ("https://app.example/other", f"{REDIRECT}&x=1", "", None):
+            assert error_of(web.exchange(code, redirect_uri=other)) == "invalid_grant"
+        assert web.exchange(code).status_code == 200
+
+    def test_that_was_asked_for_without_an_address_needs_none(self, app, owner):
+        for address, status in ((None, 200), (REDIRECT, 200), ("https://app.example/other", 400)):
+            code = app.code(owner, redirect_uri=None)
+            assert app.exchange(code, redirect_uri=address).status_code == status
 
     def test_needs_the_clients_secret(self, web, owner):
         code = web.code(owner)
@@ -349,9 +356,83 @@ class TestWhatIsNotOffered:
 
     @pytest.mark.parametrize("path", ["/oauth/token", "/oauth/revoke"])
     def test_anything_but_a_post_with_a_body(self, web, path):
-        assert Client().get(path).status_code == 405
         assert error_of(Client().post(f"{path}?token=%zz&x=1")) == "invalid_request"
-        assert Client().post(path, "{}", content_type="application/json").status_code in (400, 401)
+
+
+class TestWhatErrorsSay:
+    @pytest.mark.parametrize("path", ["/oauth/token", "/oauth/revoke", "/oauth/introspect"])
+    @pytest.mark.parametrize("method", ["GET", "PUT", "DELETE", "PATCH"])
+    def test_of_another_method(self, path, method):
+        answer = Client().generic(method, path)
+        assert error_of(answer, 405) == "invalid_request"
+        assert answer.json()["error_description"] == "The method is not allowed here: use POST."
+        assert answer["Allow"] == "POST, OPTIONS"
+        assert answer["Cache-Control"] == "no-store"
+
+    @pytest.mark.parametrize("path", ["/oauth/token", "/oauth/revoke", "/oauth/introspect"])
+    @pytest.mark.parametrize("kind", ["application/json", "text/plain", "", "application/xml; charset=utf-8"])
+    def test_of_another_media_type(self, path, kind):
+        answer = Client().generic("POST", path, b'{"grant_type": "refresh_token"}', content_type=kind)
+        assert error_of(answer) == "invalid_request"
+        assert answer.json()["error_description"] == (
+            "Content-Type must be application/x-www-form-urlencoded or multipart/form-data."
+        )
+
+    @pytest.mark.parametrize(
+        ("changed", "status", "error", "words"),
+        [
+            ({"grant_type": None}, 400, "invalid_request", "grant_type is required"),
+            ({"grant_type": ""}, 400, "invalid_request", "grant_type is required"),
+            ({"grant_type": "password"}, 400, "unsupported_grant_type", "authorization_code or refresh_token"),
+            ({"client_secret": "x"}, 401, "invalid_client", "secret"),
+            ({"client_secret": None}, 401, "invalid_client", "secret"),
+            ({"client_id": "0" * 20}, 401, "invalid_client", "unknown"),
+            ({"client_id": None}, 401, "invalid_client", "unknown"),
+            ({"code": None}, 400, "invalid_request", "code"),
+            ({"code": "x"}, 400, "invalid_grant", "code is unknown"),
+            ({"redirect_uri": None}, 400, "invalid_grant", "redirect_uri is required"),
+            ({"redirect_uri": "https://x"}, 400, "invalid_grant", "redirect_uri is not"),
+            ({"code_verifier": "x" * 43}, 400, "invalid_grant", "code_verifier"),
+            ({"grant_type": "refresh_token"}, 400, "invalid_request", "refresh token"),
+            (
+                {"grant_type": "refresh_token", "refresh_token": "x"},
+                400,
+                "invalid_grant",
+                "refresh token is unknown",
+            ),
+        ],
+        ids=str,
+    )
+    def test_of_the_token_endpoint(self, web, owner, changed, status, error, words):
+        wish = {"grant_type": "authorization_code", "code": web.code(owner), "redirect_uri": REDIRECT}
+        answer = web.post("/oauth/token", {**wish, **changed})
+        assert error_of(answer, status) == error
+        assert words in answer.json()["error_description"]
+        # RFC 6749, 5.2
+        assert re.fullmatch(r"[\x20\x21\x23-\x5b\x5d-\x7e]+", answer.json()["error_description"])
+
+    def test_of_what_a_refresh_may_not_have(self, web, spa, owner):
+        refresh = web.tokens(owner)["refresh_token"]
+        wide = web.refresh(refresh, scope="*")
+        assert (error_of(wide), bool(wide.json()["error_description"])) == ("invalid_scope", True)
+        public = spa.refresh(refresh)
+        assert (error_of(public), bool(public.json()["error_description"])) == ("unauthorized_client", True)
+
+    def test_of_a_verifier(self, spa, owner):
+        code = spa.code(owner)
+        wrong = spa.exchange(code, code_verifier="x" * 43)
+        assert error_of(wrong) == "invalid_grant"
+        assert "code_verifier does not fit" in wrong.json()["error_description"]
+        missing = spa.exchange(code, code_verifier=None)
+        assert error_of(missing) == "invalid_request"
+        assert missing.json()["error_description"] == "Code verifier required."
+
+    def test_of_the_other_endpoints(self, web):
+        for path in ("/oauth/revoke", "/oauth/introspect"):
+            answer = web.post(path, {"token": "x", "client_secret": "x"})
+            assert error_of(answer, 401) == "invalid_client"
+            assert answer.json()["error_description"]
+            assert web.post(path, {}).json()["error_description"] == "Missing token parameter."
 
 
 @pytest.mark.parametrize("field", ["client_id", "client_secret", "code", "redirect_uri", "grant_type", "scope"])

@@ -1,7 +1,7 @@
 """Signing in and out, and the page on which users decide."""
 
 from html import unescape
-from urllib.parse import urlencode
+from urllib.parse import parse_qs, urlencode
 
 import pytest
 from django.test import Client
@@ -140,7 +140,12 @@ class TestTheConsentPage:
     @pytest.mark.parametrize(
         "uri",
         [
-            "https://app.example/done?from=skerry&more=1", "https://app.example/done", "https://app.example/done/",
+            "https://app.example/done", "https://app.example/done/", "https://app.example/done?more=1",
+            "https://app.example/done?more=1&from=skerry", "https://app.example/done?from=skerry2",
+            "https://app.example/done/?from=skerry&more=1", "https://app.example:443/done?from=skerry&more=1",
+            "https://app.example/done?from=skerry&more=1#x", "https://app.example/done?from=skerry&more=a b",
+            "https://app.example/done?from=skerry&more=\x00", "https://app.example/done?from=skerry&more=é",
+            "https://app.example/done?from=skerry;more=1", "https://app.example/done?from=skerry&" + "x" * 2000,
             "https://app.example/done?from=skerry#x", "https://app.example/done?from=skerry%23",
             "https://app.example/./done?from=skerry", "https://app.example/done;x?from=skerry",
             "https://APP.example/done?from=skerry", "https://app.example:443/done?from=skerry",
@@ -154,11 +159,50 @@ class TestTheConsentPage:
         assert app.ask(browser_of(owner), redirect_uri=uri).status_code == 400
 
     @pytest.mark.parametrize(
+        ("registered", "added"),
+        [
+            ("https://app.example/done", "?next=/a/b%20c&x"),
+            ("https://app.example/done", "?q=%ff+%2F"),
+            ("https://app.example/done?", "x=1"),
+            ("https://app.example/done?from=skerry", "&more=1&more=2"),
+            ("https://app.example/done?from=skerry", "&"),
+            ("https://app.example", "?x=1"),
+            ("http://127.0.0.1:80/back?a=1", "&x=1"),
+        ],
+    )
+    def test_lets_requests_add_to_the_query_and_keeps_that_to_the_letter(self, app, owner, registered, added):
+        app.client.redirect_uris = registered
+        app.client.save(update_fields=["redirect_uris"])
+        uri, browser = registered + added, browser_of(owner)
+        refused = app.consent(browser, allow=False, redirect_uri=uri)["Location"]
+        assert refused.startswith(uri)
+        assert parse_qs(refused.removeprefix(uri).lstrip("?&")) == {"error": ["access_denied"], "state": ["s&1"]}
+        given = app.consent(browser, redirect_uri=uri)["Location"]
+        assert given.startswith(uri)
+        answer = parse_qs(given.removeprefix(uri).lstrip("?&"))
+        assert answer["state"] == ["s&1"]
+        code = answer["code"][0]
+        for other in (registered, f"{uri}1", uri.replace(":80/", ":81/") if ":80/" in uri else f"{uri}&"):
+            assert app.exchange(code, redirect_uri=other).json()["error"] == "invalid_grant"
+        assert app.exchange(code, redirect_uri=uri).status_code == 200
+
+    @pytest.mark.parametrize(
+        "added", ["code=x", "state=x", "error=x", "iss=x", "a=1&code=x", "%63ode=x", "code", "from=x", "fr%6Fm=x"]
+    )
+    def test_lets_nobody_add_what_the_app_would_take_for_something_else(self, app, owner, added):
+        uri = f"https://app.example/done?from=skerry&{added}"
+        assert app.ask(browser_of(owner), redirect_uri=uri).status_code == 400
+
+    @pytest.mark.parametrize(
         ("registered", "uri", "status"),
         [
             ("http://127.0.0.1/back", "http://127.0.0.1:51004/back", 200),
             ("http://[::1]:80/back?x=1", "http://[::1]:51004/back?x=1", 200),
             ("http://127.0.0.1:80", "http://127.0.0.1:81", 200),
+            ("http://127.0.0.1/back?a=1&b=2", "http://127.0.0.1:51004/back?a=1&b=2", 200),
+            ("http://127.0.0.1/back?a=1&b=2", "http://127.0.0.1:51004/back?a=1&b=2&b=3", 400),
+            ("http://127.0.0.1/back", "http://127.0.0.1:51004/back?x=1", 200),
+            ("http://127.0.0.1/back", "http://127.0.0.1:51004/back?code=1", 400),
             ("http://127.0.0.1/back", "http://127.0.0.1:51004/other", 400),
             ("http://127.0.0.1/back", "http://127.0.0.1:51004@evil.example/back", 400),
             ("http://127.0.0.1/back", "http://127.0.0.1.evil.example/back", 400),

@@ -52,7 +52,9 @@ class TestChoosingIt:
     def test_tries_at_it_are_limited(self, browser, provider, limit):
         limit(login="1/60")
         browser.post("/home/external", {"password": "wrong"})
-        assert "Too many attempts" in words(browser.post("/home/external", {"password": PASSWORD}))
+        answer = browser.post("/home/external", {"password": PASSWORD})
+        assert (answer.status_code, int(answer["Retry-After"]) > 0) == (429, True)
+        assert "Too many attempts. Try again in " in words(answer)
 
     def test_not_as_somebody_else_who_signed_in_meanwhile(self, browser, provider, account):
         UserFactory(account=account, username="other", password=PASSWORD)

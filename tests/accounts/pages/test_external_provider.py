@@ -146,5 +146,8 @@ class TestAProviderInTrouble:
     def test_tries_are_counted_by_address(self, forger, limit):
         limit(login_address="2/60")
         here, there = Client(REMOTE_ADDR="198.51.100.7"), Client(REMOTE_ADDR="198.51.100.8")
-        assert [here.post("/login/external").status_code for _ in range(3)] == [302, 302, 429]
+        answers = [here.post("/login/external") for _ in range(3)]
+        assert [answer.status_code for answer in answers] == [302, 302, 429]
+        assert 0 < int(answers[-1]["Retry-After"]) <= 60
+        assert "Too many attempts. Try again in " in answers[-1].content.decode()
         assert there.post("/login/external").status_code == 302

@@ -66,7 +66,9 @@ class TestPasswords:
         limit(login="3/60")
         answers = [sign_in(Client(REMOTE_ADDR=f"198.51.100.{n}"), name, "wrong") for n in range(4)]
         assert [each.status_code for each in answers] == [200, 200, 200, 429]
-        assert "Too many attempts" in answers[-1].content.decode()
+        page = answers[-1].content.decode()
+        assert re.search(r"Too many attempts. Try again in \d+ seconds?, at [\d:]{8} UTC.", page)
+        assert 0 < int(answers[-1]["Retry-After"]) <= 60
 
     def test_the_right_one_is_refused_while_the_name_is_locked(self, limit):
         limit(login="2/60")
@@ -139,7 +141,9 @@ class TestTheSecondFactor:
         sign_in(browser)
         for _ in range(2):
             browser.post("/login/code", {"code": "000000"})
-        assert "Too many attempts" in browser.post("/login/code", {"code": code()}).content.decode()
+        answer = browser.post("/login/code", {"code": code()})
+        assert (answer.status_code, 0 < int(answer["Retry-After"]) <= 60) == (429, True)
+        assert "Too many attempts. Try again in " in answer.content.decode()
         assert not is_in(browser)
 
     def test_the_password_is_good_for_ten_minutes(self, factor):

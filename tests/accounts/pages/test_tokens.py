@@ -13,6 +13,7 @@ from accounts.models import Event, PersonalToken, User
 from accounts.scopes import KNOWN
 from tests.accounts.pages.browsers import careful, kept_in_sessions, problems, sign_in, signed_in_ago
 from tests.client import APIClient
+from tests.factories import PersonalTokenFactory
 
 pytestmark = pytest.mark.django_db
 PAGE = "/home/tokens/new"
@@ -36,6 +37,13 @@ class TestMakingOne:
         assert (token.user, token.label, token.scopes) == (owner, "ci", "computes:read_only")
         assert timedelta(days=29) < token.expiry - now() <= timedelta(days=30)
         assert [(event.action, event.username) for event in Event.objects.all()] == [("token_create", "owner")]
+
+    def test_home_says_which_app_made_one(self, browser, owner, web):
+        PersonalTokenFactory(user=owner, label="ci", client=web.client)
+        PersonalTokenFactory(user=owner, label="laptop")
+        page = " ".join(browser.get("/home").content.decode().split())
+        assert '>ci <span class="quiet">made by Dashboard</span></th>' in page
+        assert ">laptop</th>" in page
 
     def test_it_is_shown_once_and_kept_nowhere_readable(self, browser):
         answer = browser.post(PAGE, GOOD)
@@ -98,9 +106,9 @@ class TestMakingOne:
 @pytest.mark.parametrize(
     ("wrong", "field", "reason"),
     [
-        ({"label": ""}, "label", "Label must be 1-100 characters"),
-        ({"label": "   "}, "label", "Label must be 1-100 characters"),
-        ({"label": "x" * 101}, "label", "Label must be 1-100 characters"),
+        ({"label": ""}, "label", "Length must be 1-100 characters"),
+        ({"label": "   "}, "label", "Length must be 1-100 characters"),
+        ({"label": "x" * 101}, "label", "Length must be 1-100 characters"),
         ({"label": "a\x00b"}, "label", "Null characters are not allowed."),
         ({"scopes": []}, "scopes", "At least one scope is required"),
         ({"scopes": ["computes:admin"]}, "scopes", "Select a valid choice."),

@@ -1,7 +1,7 @@
 """What is kept for how long, and that nothing else is deleted."""
 
 from concurrent.futures import ThreadPoolExecutor
-from datetime import timedelta
+from datetime import datetime, timedelta
 
 import pytest
 from django.contrib.sessions.models import Session
@@ -13,8 +13,8 @@ from accounts.models import (
     Event,
     Login,
     OAuthAccessToken,
-    OAuthGrant,
     OAuthRefreshToken,
+    PersonalToken,
     PhoneVerification,
     SecondFactor,
     TrustedDevice,
@@ -24,7 +24,7 @@ from accounts.tasks import delete_old
 from compute.models import Job
 from compute.worker import tasks
 from config.encryption import encrypt_json
-from tests.factories import EventFactory, OAuthClientFactory, TrustedDeviceFactory
+from tests.factories import EventFactory, OAuthClientFactory, PersonalTokenFactory, TrustedDeviceFactory
 
 pytestmark = pytest.mark.django_db
 
@@ -71,6 +71,14 @@ def test_forgotten_browsers_and_codes_that_ran_out_go(owner, stranger):
     assert not Session.objects.exists()
 
 
+def test_personal_tokens_that_ran_out_go(owner):
+    late, soon = now() - timedelta(minutes=1), now() + timedelta(minutes=1)
+    kept = {PersonalTokenFactory(user=owner, expiry=expiry).pk for expiry in (soon, None)}
+    PersonalTokenFactory(user=owner, expiry=late)
+    delete_old()
+    assert left(PersonalToken) == kept
+
+
 def test_set_ups_that_were_not_confirmed_go_but_what_is_on_stays_on(owner, stranger, restricted):
     late, soon = now() - timedelta(minutes=1), now() + timedelta(minutes=1)
     secret = encrypt_json({"secret": "S"})
@@ -100,6 +108,10 @@ def authorize(user, client, *, token: timedelta | None = None, refresh: bool = F
     return age(found, 2)
 
 
+def end_of(authorization: Authorization) -> datetime | None:
+    return Authorization.objects.get(pk=authorization.pk).expiry
+
+
 def test_apps_whose_access_is_over_are_apps_no_more(owner):
     over = authorize(owner, OAuthClientFactory(), token=timedelta(hours=-1))
     never = authorize(owner, OAuthClientFactory())
@@ -107,17 +119,22 @@ def test_apps_whose_access_is_over_are_apps_no_more(owner):
     refreshing = authorize(owner, OAuthClientFactory(), token=timedelta(hours=-1), refresh=True)
     idle = authorize(owner, OAuthClientFactory(), token=timedelta(days=-100), refresh=True)
     fresh = Authorization.objects.create(user=owner, client=OAuthClientFactory(), scopes="*")
+    ended = authorize(owner, OAuthClientFactory())
+    Authorization.objects.filter(pk=ended.pk).update(expiry=now() - timedelta(minutes=1))
     delete_old()
     assert left(Authorization) == {live.pk, refreshing.pk, fresh.pk}
+    assert end_of(live) == OAuthAccessToken.objects.get(application=live.client).expires
+    assert end_of(refreshing) == OAuthAccessToken.objects.get(application=refreshing.client).expires + timedelta(90)
     assert not OAuthAccessToken.objects.filter(application__in=[over.client, never.client, idle.client]).exists()
     assert OAuthRefreshToken.objects.get().application == refreshing.client
 
 
 @pytest.mark.django_db(transaction=True)
 def test_an_app_that_is_authorized_again_at_that_moment_stays(owner):
-    """The consent has written its row and not yet committed when the old one is looked at."""
+    """The old row is looked at while the app's new token is written and not yet committed."""
     client = OAuthClientFactory()
-    authorize(owner, client)
+    over = authorize(owner, client)
+    Authorization.objects.update(expiry=now() - timedelta(hours=1))
 
     def delete():
         try:
@@ -127,17 +144,14 @@ def test_an_app_that_is_authorized_again_at_that_moment_stays(owner):
 
     with ThreadPoolExecutor(1) as pool:
         with transaction.atomic():
-            access.note_authorization(owner, client, "*")
+            held = access.hold(owner, client)
             pool.submit(delete).result(timeout=120)
-            grant = {
-                "code": "c",
-                "redirect_uri": "https://a.example",
-                "scope": "*",
-                "expires": now() + timedelta(60),
-            }
-            OAuthGrant.objects.create(user=owner, application=client, **grant)
+            end = now() + timedelta(hours=2)
+            OAuthAccessToken.objects.create(user=owner, application=client, token="t", expires=end)
+            access.settle([held])
         pool.submit(delete).result(timeout=120)
-    assert Authorization.objects.filter(user=owner, client=client).exists()
+    kept = Authorization.objects.get(user=owner, client=client)
+    assert (kept.pk, kept.expiry) == (over.pk, end)
 
 
 def test_jobs_that_finished_long_ago_go_and_live_ones_never():

@@ -21,9 +21,9 @@ def actions() -> list[str]:
 
 @pytest.mark.parametrize("label", ["", "x" * 101])
 def test_a_label_that_does_not_fit_is_refused_before_the_database_does(owner, label):
-    with pytest.raises(Invalid, match="Label must be 1-100 characters"):
+    with pytest.raises(Invalid, match="Length must be 1-100 characters"):
         create_token(owner, label)
-    with pytest.raises(Invalid, match="Label must be 1-100 characters"):
+    with pytest.raises(Invalid, match="Length must be 1-100 characters"):
         rename_token(acting(owner), PersonalTokenFactory(user=owner), label)
     assert actions() == []
 

@@ -45,7 +45,7 @@ def test_a_packet_filter_shows_what_the_host_reads(admin, firewall, running, dri
 
 
 def test_staff_turn_one_off_and_on(admin, firewall, running):
-    assert "let everything through" in messages_of(do(admin, firewall, "disable"))
+    assert "forget its rules" in messages_of(do(admin, firewall, "disable"))
     firewall.refresh_from_db()
     assert firewall.status == "disabled"
     event = Event.objects.latest("pk")

@@ -7,7 +7,7 @@ from django.test.utils import CaptureQueriesContext
 from django.urls import reverse
 
 from accounts.models import Event
-from compute.models import AddressPool, AddressShare, Instance, IPv6Range
+from compute.models import AddressPool, AddressShare, Instance, IPv6Range, RangeShare
 from tests.compute.admin.pools import add
 from tests.config.admin.pages import do, list_address, messages_of, page_address
 from tests.factories import AccountFactory
@@ -96,6 +96,17 @@ def test_shares_are_shown_and_found(admin, world, running):
     assert page_address(other) in admin.get(page_address(share)).content.decode()
 
 
+def test_shared_ranges_are_shown_and_found(admin, world, running, routed):
+    other = world.create(label="other")
+    give(admin, world, instance=other.pk)
+    held = IPv6Range.objects.get()
+    share = RangeShare.objects.create(range=held, instance=running)
+    for term in (held.range, str(running.pk)):
+        assert list(admin.get(list_address(RangeShare), {"q": term}).context["cl"].result_list) == [share]
+    assert page_address(other) in admin.get(page_address(share)).content.decode()
+    assert page_address(held) in admin.get(page_address(running)).content.decode()
+
+
 def test_lists_cost_the_same_however_long(admin, world, running, routed):
     def cost(model) -> int:
         with CaptureQueriesContext(connection) as queries:
@@ -106,17 +117,19 @@ def test_lists_cost_the_same_however_long(admin, world, running, routed):
         other = world.create()
         AddressShare.objects.create(address=other.addresses.get(), instance=running)
         give(admin, world, instance=other.pk)
+        RangeShare.objects.create(range=IPv6Range.objects.latest("pk"), instance=running)
         admin.get(list_address(Instance))  # shows the messages
 
     more()
-    few = [[cost(model) for _ in range(2)][1] for model in (IPv6Range, AddressShare)]
+    few = [[cost(model) for _ in range(2)][1] for model in (IPv6Range, AddressShare, RangeShare)]
     more()
-    assert [cost(model) for model in (IPv6Range, AddressShare)] == few
+    assert [cost(model) for model in (IPv6Range, AddressShare, RangeShare)] == few
 
 
 def test_staff_let_an_account_have_more_addresses(admin, world):
     page = page_address(world.account)
-    admin.post(page, {"company": world.account.company, "email": world.account.email, "extra_ipv4": 3})
+    form = {"company": world.account.company, "email": world.account.email, "total_payments": 0, "extra_ipv4": 3}
+    admin.post(page, form)
     world.account.refresh_from_db()
     assert world.account.extra_ipv4 == 3
     assert Event.objects.latest("pk").action == "account_settings_update"

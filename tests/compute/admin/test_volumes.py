@@ -27,8 +27,9 @@ def test_its_page_tells_where_it_is_and_what_happened(admin, attached, running):
     text = admin.get(page_address(attached)).content.decode()
     for part in ("data", "20 GB", "NVMe", f"skerry-volume-{attached.pk}", "web-1", "archive", "sdc"):
         assert part in text
-    assert "volume_create" in text
-    assert f"job {attached.jobs.get().pk}" in text
+    for kind in ("volume_create", "volume_attach"):
+        assert kind in text
+        assert f"job {attached.jobs.get(kind=kind).pk}" in text
 
 
 def test_the_pages_of_its_instance_and_account_link_to_it(admin, attached, running, world):
@@ -51,7 +52,7 @@ def test_it_is_found_by_its_id_and_how_its_label_begins(admin, attached, world, 
 
 def test_staff_detach_and_delete_it_as_customers_do(admin, attached, driver):
     refused = use(admin, attached, "delete")
-    assert "detach it first" in messages_of(refused)
+    assert "must be detached before it can be deleted" in messages_of(refused)
     answer = use(admin, attached, "detach")
     assert "is on its way" in messages_of(answer)
     assert work(Job.objects.get(finished_at=None), driver).state == "done"

@@ -5,7 +5,8 @@ from django.db import connection
 from django.test.utils import CaptureQueriesContext
 
 from accounts.models import Event
-from compute.models import Address, AddressPool, AddressShare, Instance, IPv6Range, NodeBalancerNode
+from compute.models import Address, AddressPool, AddressShare, Instance, IPv6Range, NodeBalancerNode, RangeShare
+from compute.services.networking import assign as assign_service
 from tests.client import errors
 from tests.compute.api.addresses import allow, slaac
 from tests.factories import AddressPoolFactory, GrantFactory, InstanceFactory, NodeBalancerFactory, RegionFactory
@@ -64,13 +65,18 @@ class TestTheList:
         assert theirs.get(f"{IPS}/198.18.0.2").status_code == 404
         assert api.get(f"{IPS}/198.18.0.40").status_code == 404
 
-    def test_filters_on_the_region_and_on_nothing_else(self, api, first, elsewhere):
+    def test_filters_on_region_instance_and_address(self, api, first, elsewhere):
         assert listed(api, x_filter={"region": "us-other"}) == ["198.19.0.2"]
         assert listed(api, x_filter={"region": {"+neq": "us-other"}, "+order_by": "region"}) == listed(
             api, x_filter={"+or": [{"region": "us-test"}, {"region": "us-none"}]}
         )
         assert [each["address"] for each in api.get(f"{IPS}?region=us-other").json()["data"]] == ["198.19.0.2"]
-        assert errors(api.get(IPS, x_filter={"address": "198.19.0.2"})) == {"X-Filter": "Cannot filter on address"}
+        assert listed(api, x_filter={"address": "198.19.0.2"}) == ["198.19.0.2"]
+        assert listed(api, x_filter={"compute_id": first.pk}) == [
+            each["address"] for each in api.get(IPS).json()["data"] if each["compute_id"] == first.pk
+        ]
+        assert errors(api.get(IPS, x_filter={"address": "here"})) == {"X-Filter": "address is not valid"}
+        assert errors(api.get(IPS, x_filter={"gateway": "198.19.0.1"})) == {"X-Filter": "Cannot filter on gateway"}
 
     def test_pages_over_both_kinds_in_two_queries(self, api, world):
         for number in range(13):
@@ -124,6 +130,17 @@ class TestOneAddress:
         assert errors(api.put(f"{IPS}/{slaac(first)}", {"rdns": "web.example.com"})).keys() == {"rdns"}
         assert client_for(owner, "ips:read_only").put(f"{IPS}/198.18.0.2", {"rdns": None}).status_code == 403
 
+    def test_takes_back_what_it_showed_and_changes_nothing(self, api, first, settings):
+        settings.RDNS_CHECK = True  # nobody needs to know the platform's own names
+        api.get(IPS)
+        for address in ("198.18.0.2", "10.0.0.2", slaac(first)):
+            shown = api.get(f"{IPS}/{address}").json()
+            assert api.put(f"{IPS}/{address}", shown).json() == shown
+        Address.objects.filter(address="198.18.0.2").update(rdns="web.example.com")
+        shown = api.get(f"{IPS}/198.18.0.2").json()
+        assert api.put(f"{IPS}/198.18.0.2", shown).json() == shown
+        assert not Event.objects.filter(action="ipaddress_update").exists()
+
     def test_of_what_may_only_be_read_keeps_its_name(self, client_for, restricted, first):
         api = client_for(restricted)
         grant = GrantFactory(user=restricted, entity_id=first.pk)
@@ -142,20 +159,33 @@ class TestAdding:
         second.refresh_from_db()
         assert second.ipv4 == ["198.18.0.3", "10.0.0.3"]
         refused = api.post(IPS, {"type": "ipv4", "public": True, "compute_id": second.pk})
-        assert "ask support" in errors(refused)[None]
+        assert errors(refused) == {None: assign_service.TOO_MANY}
 
     def test_needs_an_instance_that_there_is(self, api, first, stranger):
         theirs = InstanceFactory(account=stranger.account)
-        for pk in (theirs.pk, 10**9, 2**63, 10**30):
+        for pk in (theirs.pk, 10**9, 0, -1):
             refused = api.post(IPS, {"type": "ipv4", "public": False, "compute_id": pk})
             assert (refused.status_code, errors(refused)) == (400, {"compute_id": "compute_id is not valid"})
+        for pk in (2**63, 10**30):
+            refused = api.post(IPS, {"type": "ipv4", "public": False, "compute_id": pk})
+            assert (refused.status_code, set(errors(refused))) == (400, {"compute_id"})
         assert set(errors(api.post(IPS, {}))) == {"type", "public", "compute_id"}
 
-    def test_needs_to_write_both(self, client_for, owner, restricted, first):
+    def test_what_is_wrong_is_named_at_once_and_before_the_instance_is_said_to_be_busy(self, api, first):
+        Instance.objects.filter(pk=first.pk).update(status="migrating")
+        body = {"type": "ipv6", "public": False, "compute_id": first.pk}
+        assert errors(api.post(IPS, body)) == {
+            "type": "type is not valid",
+            None: "A compute has at most one private IPv4 address.",
+        }
+        assert set(errors(api.post(IPS, {**body, "compute_id": 0}))) == {"type", "compute_id"}
+
+    def test_needs_to_write_addresses_alone(self, client_for, owner, restricted, first):
         body = {"type": "ipv4", "public": True, "compute_id": first.pk}
-        for scopes in ("ips:read_write", "computes:read_write", "ips:read_only computes:read_write"):
+        for scopes in ("computes:read_write", "ips:read_only computes:read_write"):
             assert client_for(owner, scopes).post(IPS, body).status_code == 403
-        assert client_for(owner, "ips:read_write computes:read_write").post(IPS, body).status_code == 400
+        answer = client_for(owner, "ips:read_write").post(IPS, body)
+        assert (answer.status_code, answer["X-Accepted-OAuth-Scopes"]) == (400, "ips:read_write")
         assert client_for(restricted).post(IPS, body).status_code == 400
         GrantFactory(user=restricted, entity_id=first.pk)
         assert client_for(restricted).post(IPS, body).status_code == 403
@@ -233,15 +263,15 @@ class TestAssigning:
         assert refused.status_code == 400
         assert errors(refused) == {
             "assignments[1].address": "This address is named twice.",
-            "assignments[2].address": "address is not valid",
-            "assignments[3].address": "address is not valid",
-            "assignments[4].address": "address is not valid",
-            "assignments[4].compute_id": "compute_id is not valid",
+            "assignments[2].address": "IP Address not found.",
+            "assignments[3].address": "IP Address not found.",
+            "assignments[4].address": "IP Address not found.",
+            "assignments[4].compute_id": f"Invalid Compute ID {theirs.pk}",
             "assignments[5].address": "This address is in another region.",
             "assignments[6].compute_id": "This compute is in another region.",
-            "assignments[7].address": "address is not valid",
-            "assignments[8].address": "address is not valid",
-            "assignments[8].compute_id": "compute_id is not valid",
+            "assignments[7].address": "IP Address not found.",
+            "assignments[8].address": "IP Address not found.",
+            "assignments[8].compute_id": f"Invalid Compute ID {10**18}",
         }
         assert held(first, second) == [["198.18.0.2", "198.18.0.4", "10.0.0.2"], ["198.18.0.3"]]
         assert not Event.objects.exists()
@@ -265,6 +295,22 @@ class TestAssigning:
         assert Event.objects.filter(action="compute_addip", secondary_id="2001:db8:5000::/64").exists()
         refused = assign(api, ("2001:db8:5000::/56", first.pk), ("2001:db8:5000::1/64", first.pk))
         assert set(errors(refused)) == {"assignments[0].address", "assignments[1].address"}
+
+    def test_a_region_that_there_is_not_is_named_along_with_what_is_not_of_any(self, api, first):
+        refused = assign(api, ("198.18.0.2", first.pk), ("198.18.0.99", 99999), region="us-none")
+        assert errors(refused) == {
+            "region": "region is not valid",
+            "assignments[1].address": "IP Address not found.",
+            "assignments[1].compute_id": "Invalid Compute ID 99999",
+        }
+
+    def test_what_cannot_be_is_told_before_an_instance_is_said_to_be_busy(self, api, first, second):
+        Instance.objects.filter(pk=first.pk).update(status="migrating")
+        assert set(errors(assign(api, ("198.18.0.2", second.pk)))) == {"assignments"}
+
+    def test_needs_to_write_addresses_alone(self, client_for, owner, first):
+        assert assign(client_for(owner, "ips:read_write"), ("198.18.0.2", first.pk)).status_code == 200
+        assert assign(client_for(owner, "computes:read_write"), ("198.18.0.2", first.pk)).status_code == 403
 
     def test_ends_the_share_that_the_new_holder_had_and_no_other(self, api, first, second, world):
         third = world.offline(label="third")
@@ -329,16 +375,79 @@ class TestSharing:
         theirs = InstanceFactory(account=stranger.account)
         Address.objects.filter(address="198.18.0.50").update(instance=theirs)
         range_of(first, routed)
-        wrong = ["10.0.0.2", "198.18.0.3", "198.19.0.2", "198.18.0.50", "x", "2001:db8:5000::/64", slaac(first)]
+        wrong = ["10.0.0.2", "198.19.0.2", "198.18.0.50", "x", "2001:db8:5000::/56", "2001:db8::", slaac(first)]
         refused = share(api, second, "198.18.0.2", *wrong)
         assert refused.status_code == 400
         assert errors(refused) == {
             "ips[1]": "Only public addresses can be shared.",
-            "ips[2]": "The compute has this address itself.",
-            "ips[3]": "This address is in another region.",
-            **{f"ips[{n}]": "ips is not valid" for n in (4, 5, 6, 7)},
+            "ips[2]": "This address is in another region.",
+            **{f"ips[{n}]": "IP Address not found." for n in (3, 4, 5, 6, 7)},
         }
         assert not AddressShare.objects.exists()
+
+    def test_an_address_of_the_instances_own_is_shared_with_it_already(self, api, first, second, routed):
+        range_of(second, routed)
+        assert share(api, second, "198.18.0.3", "198.18.0.2", "2001:db8:5000::").json() == {}
+        assert [share.address.address for share in AddressShare.objects.all()] == ["198.18.0.2"]
+        assert not RangeShare.objects.exists()
+        assert Event.objects.count() == 1
+        assert share(api, second, "198.18.0.2", "198.18.0.3").json() == {}
+        assert Event.objects.count() == 1
+
+    def test_ranges_are_shared_with_and_without_their_length(self, api, first, second, routed, world):
+        """Beside addresses; the range then shows all whom it may lead to."""
+        third = world.offline(label="third")
+        Event.objects.all().delete()
+        one, other = range_of(first, routed), range_of(first, routed, "2001:db8:5000:1::")
+        assert share(api, second, "198.18.0.2", "2001:db8:5000::/64", "2001:DB8:5000:1::").json() == {}
+        assert {share.range for share in RangeShare.objects.filter(instance=second)} == {one, other}
+        assert [event.secondary_id for event in Event.objects.order_by("pk")] == [
+            "198.18.0.2",
+            "2001:db8:5000::/64",
+            "2001:db8:5000:1::/64",
+        ]
+        assert share(api, third, "2001:db8:5000::").json() == {}
+        shown = api.get("/v4/networking/ipv6/ranges/2001:db8:5000::/64").json()
+        assert (shown["computes"], shown["is_bgp"]) == ([first.pk, second.pk, third.pk], True)
+        assert share(api, second, "2001:db8:5000:1::").status_code == 200
+        assert not AddressShare.objects.exists()
+        shown = api.get("/v4/networking/ipv6/ranges/2001:db8:5000::").json()
+        assert shown["computes"] == [first.pk, third.pk]
+        assert share(api, third).status_code == share(api, second).status_code == 200
+        assert not RangeShare.objects.exists()
+        assert api.get("/v4/networking/ipv6/ranges/2001:db8:5000::").json()["is_bgp"] is False
+
+    def test_a_range_that_is_given_to_one_who_shares_it_is_shared_with_him_no_longer(
+        self, api, first, second, routed
+    ):
+        range_of(first, routed)
+        share(api, second, "2001:db8:5000::")
+        assert assign(api, ("2001:db8:5000::", second.pk)).status_code == 200
+        assert not RangeShare.objects.exists()
+
+    def test_of_a_shared_range_a_restricted_user_sees_the_instances_that_he_may(
+        self, api, client_for, restricted, first, second, routed
+    ):
+        range_of(first, routed)
+        share(api, second, "2001:db8:5000::")
+        GrantFactory(user=restricted, entity_id=first.pk)
+        shown = client_for(restricted).get("/v4/networking/ipv6/ranges/2001:db8:5000::").json()
+        assert shown["computes"] == [first.pk]
+        assert share(client_for(restricted), first, "2001:db8:5000::").status_code == 403
+
+    def test_an_instance_with_shared_ranges_leaves_for_no_region_of_the_next_generation(
+        self, api, first, second, routed
+    ):
+        RegionFactory(id="us-next", capabilities=["Computes", "Vlans"])
+        range_of(first, routed)
+        share(api, second, "2001:db8:5000::")
+        for instance in (first, second):
+            refused = api.post(f"/v4/compute/instances/{instance.pk}/migrate", {"region": "us-next"})
+            assert "IP failover" in errors(refused)["region"]
+
+    def test_needs_to_write_addresses_alone(self, client_for, owner, first, second):
+        assert share(client_for(owner, "ips:read_write"), second, "198.18.0.2").status_code == 200
+        assert share(client_for(owner, "computes:read_write"), second, "198.18.0.2").status_code == 403
 
     def test_the_body(self, api, first):
         assert set(errors(api.post(f"{IPS}/share", {}))) == {"compute_id", "ips"}

@@ -37,10 +37,12 @@ class TestBackups:
 
     @pytest.mark.parametrize(
         ("setting", "asked", "has"),
-        [(False, {}, False), (True, {}, True), (True, {"backups_enabled": False}, False),
+        [(False, {}, False), (True, {}, True), (True, {"backups_enabled": False}, True),
          (False, {"backups_enabled": True}, True)],
     )  # fmt: skip
-    def test_a_new_instance_has_them_as_it_asks_or_as_the_account_says(self, create, settle, setting, asked, has):
+    def test_a_new_instance_has_them_where_it_asks_or_the_account_says_so(
+        self, create, settle, setting, asked, has
+    ):
         settle(backups_enabled=setting)
         assert create(**asked).backups_enabled is has
 

@@ -5,7 +5,8 @@ import pytest
 from accounts.models import Event, GlobalGrants, Grant, User
 from compute.models import Image, Instance, Job
 from compute.services.images.images import delete
-from config.errors import Invalid
+from compute.worker import engine
+from config.errors import Missing
 from tests.client import errors
 from tests.compute.memory_driver import failing_at
 from tests.compute.run_jobs import work
@@ -82,25 +83,25 @@ def test_label_and_description_may_be_given(api, disk):
     assert (made["label"], made["description"]) == ("golden", "As of today")
 
 
-def test_a_disk_that_is_not_there_or_not_ours_or_about_to_go_is_missing(api, instance, disk):
+def test_a_disk_that_is_not_there_or_not_ours_or_about_to_go_is_not_valid(api, instance, disk):
     stranger = DiskFactory()
     for disk_id in (stranger.pk, 999_999, 2**64 - 1, -1):
-        assert api.post(IMAGES, {"disk_id": disk_id}).status_code == 404
+        assert set(errors(api.post(IMAGES, {"disk_id": disk_id}))) == {"disk_id"}
     Instance.objects.filter(pk=instance.pk).update(status="deleting")
-    assert api.post(IMAGES, {"disk_id": disk.pk}).status_code == 404
+    assert set(errors(api.post(IMAGES, {"disk_id": disk.pk}))) == {"disk_id"}
     instance.delete()
-    assert api.post(IMAGES, {"disk_id": disk.pk}).status_code == 404
+    assert set(errors(api.post(IMAGES, {"disk_id": disk.pk}))) == {"disk_id"}
     assert not Image.objects.filter(number__isnull=False).exists()
 
 
 def test_what_is_wrong_is_named(api, disk):
     assert errors(api.post(IMAGES, {})) == {"disk_id": "disk_id is required"}
     assert errors(api.post(IMAGES, {"disk_id": "x", "label": "x" * 51})) == {
-        "disk_id": "disk_id is not valid", "label": "Label must be at most 50 characters",
+        "disk_id": "disk_id is not valid", "label": "Length must be at most 50 characters",
     }  # fmt: skip
-    disk.status = "not ready"
+    disk.status = "deleting"
     disk.save()
-    assert errors(api.post(IMAGES, {"disk_id": disk.pk})) == {"disk_id": "The disk is not ready."}
+    assert errors(api.post(IMAGES, {"disk_id": disk.pk})) == {"disk_id": "The disk is being deleted."}
 
 
 def test_an_instance_at_work_is_busy_and_nothing_is_made(api, disk):
@@ -141,7 +142,7 @@ def test_deleting_the_instance_meanwhile_leaves_no_half_image(api, instance, dis
 
 def test_adding_needs_the_grant_both_scopes_and_the_instance(client_for, helper, instance, disk):
     api = client_for(helper)
-    assert api.post(IMAGES, {"disk_id": disk.pk}).status_code == 404
+    assert set(errors(api.post(IMAGES, {"disk_id": disk.pk}))) == {"disk_id"}
     GrantFactory(user=helper, entity_id=instance.pk)
     assert client_for(helper, "images:read_write").post(IMAGES, {"disk_id": disk.pk}).status_code == 403
     GlobalGrants.objects.update(add_images=False)
@@ -205,14 +206,53 @@ def test_an_image_that_cannot_be_deleted_comes_back(api, image, driver):
 
 def test_two_deletions_of_one_image_make_one_job(image, world):
     delete(world.actor, image)
-    with pytest.raises(Invalid):
+    with pytest.raises(Missing):
         delete(world.actor, image)
     assert Job.objects.filter(kind="delete_image").count() == 1
 
 
-def test_an_image_that_is_being_made_is_not_deleted(api, image):
-    Image.objects.filter(pk=image.pk).update(status="creating")
-    assert errors(api.delete(f"{IMAGES}/{image.pk}")) == {None: "The image is still being made."}
+def test_an_image_that_is_being_made_is_deleted_and_its_job_undoes_what_it_did(api, disk, driver):
+    made = api.post(IMAGES, {"disk_id": disk.pk}).json()
+    maker = newest_job()
+    assert api.delete(f"{IMAGES}/{made['id']}").status_code == 200
+    assert api.get(f"{IMAGES}/{made['id']}").status_code == 404
+    deletion = newest_job()
+
+    assert work(maker, driver).state == "failed"
+    assert work(deletion, driver).state == "done"
+
+    assert Event.objects.get(action="disk_imagize").message == "The image was deleted."
+    assert Event.objects.get(action="image_delete").status == "finished"
+    assert not Image.objects.filter(pk=made["id"]).exists()
+    assert not driver.archives
+
+
+def test_the_image_of_a_disk_at_work_waits_for_it(api, world, driver):
+    instance = world.create(label="fresh")
+    disk = instance.disks.earliest("pk")
+    made = api.post(IMAGES, {"disk_id": disk.pk})
+    assert made.json()["status"] == "creating"
+    waiting = newest_job()
+    engine.run(waiting.pk, driver)
+    waiting.refresh_from_db()
+    assert (waiting.step, waiting.instance) == ("wait", None)
+
+    work(instance.jobs.get(), driver)
+    work(waiting, driver)
+
+    assert waiting.state == "done", waiting.error
+    assert waiting.instance == instance
+    assert api.get(f"{IMAGES}/{made.json()['id']}").json()["status"] == "available"
+
+
+def test_the_image_of_a_disk_that_goes_while_it_waits_is_not_made(api, world, driver):
+    disk = world.create(label="fresh").disks.earliest("pk")
+    made = api.post(IMAGES, {"disk_id": disk.pk}).json()
+    waiting = newest_job()
+    disk.delete()
+    assert work(waiting, driver).state == "failed"
+    assert Event.objects.get(action="disk_imagize").message == "The disk was deleted."
+    assert api.get(f"{IMAGES}/{made['id']}").status_code == 404
 
 
 def test_an_image_that_a_disk_is_deployed_from_is_deleted_afterwards(api, image, world, driver):
@@ -239,12 +279,22 @@ def test_official_images_are_changed_by_nobody(api, world, anonymous):
 
 
 def test_an_accounts_own_are_seen_by_itself_alone(api, image, world, anonymous, client_for, stranger):
-    assert ids(api.get(IMAGES)) == [world.image.pk, image.pk]
+    assert ids(api.get(IMAGES)) == [image.pk, world.image.pk]
     for other in (anonymous, client_for(stranger)):
         assert ids(other.get(IMAGES)) == [world.image.pk]
         assert other.get(f"{IMAGES}/{image.pk}").status_code == 404
     assert client_for(stranger).delete(f"{IMAGES}/{image.pk}").status_code == 404
     assert ids(api.get(IMAGES, x_filter={"is_public": False, "label": "golden"})) == [image.pk]
+
+
+def test_its_own_come_first_the_oldest_of_them_before_the_others(api, image, world):
+    for number in (9, 100):
+        ImageFactory(id=f"private/{number}", number=number, account=world.account, is_public=False)
+    ImageFactory(id="compute/zz-first", position=5)
+    expected = ["private/9", image.pk, "private/100", "compute/zz-first", world.image.pk]
+    assert ids(api.get(IMAGES)) == expected
+    assert ids(api.get(IMAGES, x_filter={"type": "manual"})) == expected
+    assert ids(api.get(IMAGES, x_filter={"+order_by": "id"})) == sorted(expected)
 
 
 def test_a_restricted_user_sees_and_changes_by_its_grants(client_for, helper, image, world):
@@ -253,7 +303,7 @@ def test_a_restricted_user_sees_and_changes_by_its_grants(client_for, helper, im
     assert ids(api.get(IMAGES)) == [world.image.pk]
     assert [api.get(path).status_code, api.delete(path).status_code] == [404, 404]
     grant = GrantFactory(user=helper, entity_type="image", entity_id=70)
-    assert ids(api.get(IMAGES)) == [world.image.pk, image.pk]
+    assert ids(api.get(IMAGES)) == [image.pk, world.image.pk]
     assert api.get(path).status_code == 200
     assert [api.put(path, {}).status_code, api.delete(path).status_code] == [403, 403]
     grant.permissions = "read_write"

@@ -383,7 +383,7 @@ def test_a_put_changes_what_is_given_and_tells(api, running):
         ({"alerts": {"cpu": 2**31}}, "alerts.cpu"),
         ({"backups": {"schedule": {"day": "Someday"}}}, "backups.schedule.day"),
         ({"label": "x"}, "label"),
-        ({"watchdog_enabled": None}, "watchdog_enabled"),
+        ({"watchdog_enabled": 0}, "watchdog_enabled"),
         ({"alerts": []}, "alerts"),
     ],
 )

@@ -73,6 +73,29 @@ def test_interfaces_are_kept_in_their_order_with_all_their_keys(ask):
     assert set(VLAN.objects.values_list("label", "region")) == {("a", "us-test"), ("B-2", "us-test")}
 
 
+def test_profiles_are_found_by_the_label_of_any_interface(api, instance, config):
+    public = {"purpose": "public", "label": None, "ipam_address": None}
+    both = ConfigFactory(instance=instance, interfaces=[public, vlan("front"), vlan("backend")])
+    back = ConfigFactory(instance=instance, interfaces=[vlan("backend")])
+    path = f"/v4/compute/instances/{instance.pk}/configs"
+
+    def found(x_filter: dict | None = None, query: str = "") -> list[int]:
+        answer = api.get(f"{path}{query}", x_filter)
+        assert answer.status_code == 200, answer.content
+        return [each["id"] for each in answer.json()["data"]]
+
+    for name in ("interfaces", "interfaces.label"):
+        assert found({name: "backend"}) == found(query=f"?{name}=backend") == [both.pk, back.pk]
+        assert found({name: "front"}) == [both.pk]
+        assert found({name: {"+neq": "front"}}) == [config.pk, back.pk]
+        assert found({name: {"+contains": "on"}}) == [both.pk]
+        assert found({name: {"+or": ["front", "nowhere"]}}) == [both.pk]
+        assert found({"+or": [{name: "backend"}, {"id": config.pk}]}) == [config.pk, both.pk, back.pk]
+        assert found({name: "vlan"}) == []
+        for wrong in (None, 7, ["backend"], {"label": "x"}, {"+gt": "a"}, {}):
+            assert set(errors(api.get(path, {name: wrong}))) == {"X-Filter"}
+
+
 def test_an_empty_array_is_the_default_public_one(ask):
     answer, config = ask([])
     assert answer.status_code == 200

@@ -41,7 +41,9 @@ class TestCreating:
     @pytest.mark.parametrize(
         ("body", "fields"),
         [
-            ({}, {"prefix_length"}),
+            ({}, {"prefix_length", "compute_id"}),
+            ({"prefix_length": 60, "route_target": 5}, {"prefix_length", "route_target"}),
+            ({"prefix_length": 60, "route_target": "x"}, {"prefix_length", "route_target"}),
             ({"prefix_length": 64}, {"compute_id"}),
             ({"prefix_length": 60, "compute_id": 0}, {"prefix_length", "compute_id"}),
             ({"prefix_length": "64", "compute_id": "1"}, {"prefix_length", "compute_id"}),
@@ -166,6 +168,12 @@ class TestReading:
             {"range": first, "prefix": length, "region": "us-test", "route_target": slaac(instance)}
             for first, length in (("2001:db8:5000::", 64), ("2001:db8:5000:100::", 56))
         ]
+        assert api.get(RANGES, {"region": "us-test"}).json()["results"] == 2
+        assert api.get(RANGES, {"region": "us-other"}).json()["results"] == 0
+        (found,) = api.get(RANGES, {"range": "2001:DB8:5000:100:0::"}).json()["data"]
+        assert found["prefix"] == 56
+        assert errors(api.get(RANGES, {"range": "2001:db8:5000::/64"})) == {"X-Filter": "range is not valid"}
+        assert errors(api.get(RANGES, {"prefix": 64})) == {"X-Filter": "Cannot filter on prefix"}
         theirs = client_for(stranger)
         assert theirs.get(RANGES).json()["data"] == []
         assert theirs.get(f"{RANGES}/2001:db8:5000::").status_code == 404
@@ -190,7 +198,8 @@ class TestReading:
         reads = client_for(owner, "ips:read_only")
         assert reads.get(RANGES).status_code == reads.get(POOLS).status_code == 200
         assert reads.get(f"{RANGES}/2001:db8::").status_code == 404
-        assert allocate(client_for(owner, "ips:read_write"), instance).status_code == 403
+        assert allocate(client_for(owner, "ips:read_write"), instance).status_code == 200
+        assert allocate(client_for(owner, "ips:read_only computes:read_write"), instance).status_code == 403
         assert client_for(owner, "computes:read_write").get(RANGES).status_code == 403
 
 

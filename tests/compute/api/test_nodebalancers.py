@@ -91,7 +91,7 @@ class TestABalancer:
             "id": shown["id"],
             "label": f"balancer{shown['id']}",
             "region": "us-test",
-            "hostname": "198.18.0.2.ip.cloud.example",
+            "hostname": "198-18-0-2.ip.cloud.example",
             "ipv4": "198.18.0.2",
             "ipv6": f"2001:db8:77:0:6e62::{shown['id']:x}",
             "client_conn_throttle": 0,
@@ -125,7 +125,7 @@ class TestABalancer:
 
     @pytest.mark.parametrize(
         ("field", "value"),
-        [("label", "ab"), ("label", "x" * 33), ("label", "a b c"), ("label", "ab\nc"), ("label", None),
+        [("label", "ab"), ("label", "x" * 33), ("label", "a b c"), ("label", "ab\nc"),
          ("client_conn_throttle", 21), ("client_conn_throttle", -1), ("client_conn_throttle", "5"),
          ("configs", [7]), ("tags", [1])],
     )  # fmt: skip
@@ -437,6 +437,13 @@ class TestANode:
         for call, path in ((api.put, at(node)), (api.post, at(node).rpartition("/")[0])):
             assert set(errors(call(path, {**NODE, "address": "10.0.0.2:81", field: value}))) == {field}
         assert set(errors(api.post(at(node).rpartition("/")[0], {}))) == {"label", "address"}
+
+    def test_is_at_an_address_of_the_regions_private_network(self, api, node):
+        """The world's is 10.0.0.0/24. Within it, the address has to be a compute's."""
+        path = at(node)
+        assert errors(api.put(path, {"address": "192.168.128.9:80"})) == {"address": "Must begin with 10.0.0"}
+        (reason,) = errors(api.put(path, {"address": "10.0.0.250:80"})).values()
+        assert "of a compute of the account" in reason
 
     def test_is_there_once(self, api, node):
         path, expected = at(node).rpartition("/")[0], "Address must be unique among the nodes of a config"

@@ -1,5 +1,7 @@
 """Records: what each type has to be, and what may stand beside what."""
 
+from typing import Any
+
 import pytest
 
 from accounts.models import Event
@@ -92,7 +94,8 @@ def test_a_record_of_each_type_is_kept(api, records, domain, wish, kept):
         ({"type": "TXT", "target": "x" * 4097}, "target"),
         ({"type": "TXT", "target": "a\nb"}, "target"),
         ({"type": "SRV", "protocol": "_tcp", "target": HOST}, "service"),
-        ({"type": "SRV", "service": "_sip", "target": HOST}, "protocol"),
+        ({"type": "SRV", "service": "_sip", "target": "a b"}, "target"),
+        ({"type": "SRV", "service": "_sip"}, "target"),
         ({"type": "SRV", "service": "_si p", "protocol": "_tcp", "target": HOST}, "service"),
         ({"type": "SRV", "service": "_sip", "protocol": "_tcp", "target": HOST, "port": 65536}, "port"),
         ({"type": "SRV", "service": "_sip", "protocol": "_tcp", "target": HOST, "weight": -1}, "weight"),
@@ -123,12 +126,16 @@ def test_beside_a_cname_stands_nothing(api, records):
     assert api.put(f"{records}/{blog['id']}", {"name": "news"}).json()["name"] == "news"
 
 
-def test_a_record_is_there_once(api, records):
+def zone_of(api: Any, domain: Domain) -> list[str]:
+    return api.get(f"/v4/domains/{domain.pk}/zone-file").json()["zone_file"]
+
+
+@pytest.mark.parametrize("other", [{}, {"port": 1}, {"priority": 1}, {"ttl_sec": 300}], ids=str)
+def test_a_record_may_be_there_twice_and_is_served_once(api, records, domain, other):
     wish = {"type": "A", "name": "www", "target": "203.0.113.7"}
-    first = api.post(records, wish).json()
-    assert wrong_fields(api.post(records, wish)) == ["target"]
-    api.post(records, {**wish, "target": "203.0.113.8"})
-    assert wrong_fields(api.put(f"{records}/{first['id']}", {"target": "203.0.113.8"})) == ["target"]
+    first, second = (api.post(records, body).json() for body in (wish, wish | other))
+    assert first["id"] != second["id"]
+    assert len([line for line in zone_of(api, domain) if line.endswith("IN A 203.0.113.7")]) == 1
 
 
 @pytest.mark.parametrize(
@@ -142,22 +149,31 @@ def test_a_record_is_there_once(api, records):
     ],
     ids=str,
 )
-def test_records_that_differ_where_their_type_does_are_two(api, records, wish, other):
+def test_records_that_differ_where_their_type_does_are_two(api, records, domain, wish, other):
     """As in the zones that are imported: what is read of one can be written again."""
-    first = api.post(records, wish).json()
-    second = api.post(records, wish | other)
-    assert second.status_code == 200, second.content
-    assert wrong_fields(api.post(records, wish)) == ["target"]
-    assert wrong_fields(api.put(f"{records}/{second.json()['id']}", first)) == ["target"]
+    first, second = (api.post(records, body).json() for body in (wish, wish | other))
+    assert len([line for line in zone_of(api, domain) if f" IN {wish['type']} " in line]) == 2
     assert api.put(f"{records}/{first['id']}", first).json() == first
+    assert api.put(f"{records}/{second['id']}", second).json() == second
     assert [event.action for event in Event.objects.all()] == ["dns_record_create"] * 2
 
 
-@pytest.mark.parametrize("other", [{"port": 1}, {"priority": 1}, {"tag": "issue"}, {"ttl_sec": 300}], ids=str)
-def test_records_that_differ_in_what_their_type_has_not_are_one(api, records, other):
-    wish = {"type": "A", "name": "www", "target": "203.0.113.7"}
-    api.post(records, wish)
-    assert wrong_fields(api.post(records, wish | other)) == ["target"]
+@pytest.mark.parametrize(
+    ("given", "kept"),
+    [
+        ("web", "web.example.com"),
+        ("web.example.net", "web.example.net"),
+        ("web.example.net.", "web.example.net."),
+        ("_web.example.net", "_web.example.net"),
+        ("203.0.113.7", "203.0.113.7"),
+        ("2001:db8::7", "2001:db8::7"),
+        (".", "."),
+    ],
+)
+def test_the_domain_is_put_behind_a_single_label_that_a_service_is_at(api, records, domain, given, kept):
+    made = api.post(records, {"type": "SRV", "service": "sip", "target": given}).json()
+    assert (made["target"], made["protocol"], made["name"]) == (kept, None, "_sip._tcp")
+    assert f"_sip._tcp IN SRV 0 0 0 {kept.removesuffix('.')}." in zone_of(api, domain)
 
 
 def test_a_record_is_changed_but_not_its_type(api, records, domain):

@@ -154,7 +154,10 @@ def test_the_event_tells_rate_and_time_left_of_the_copy(api, world, running, dri
 
 
 def test_disks_that_do_not_fit_are_refused_unless_one_may_be_resized(api, running, smaller):
-    reason = "The compute's disks need 25600 MB, and the new type has 10240 MB."
+    reason = (
+        "Compute has allocated more disk than the new service plan allows. Delete or resize disks smaller. "
+        "They need 25600 MB, and the type has 10240 MB."
+    )
     assert refused(api, running, type=smaller.pk, allow_auto_disk_resize=False) == {"type": reason}
 
 
@@ -182,8 +185,8 @@ def test_without_leave_the_disk_keeps_its_size(api, running, driver, larger):
 def test_a_type_that_cannot_be_had_is_refused(api, running, world):
     InstanceTypeFactory(id="g5-old", deprecated=True)
     InstanceTypeFactory(id="g1-gpu", type_class="gpu")
-    assert refused(api, running, type="nope") == {"type": "type is not valid"}
-    assert refused(api, running, type=world.type.pk) == {"type": "The compute is of this type already."}
+    assert refused(api, running, type="nope") == {"type": "A valid plan type by that ID was not found"}
+    assert refused(api, running, type=world.type.pk) == {"type": "Compute is already running this service plan."}
     assert refused(api, running, type="g5-old") == {"type": "This type is no longer offered."}
     assert refused(api, running, type="g1-gpu") == {"type": "The compute's region does not offer GPU Computes."}
     assert "type" in refused(api, running)

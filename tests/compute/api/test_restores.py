@@ -2,7 +2,7 @@
 
 import pytest
 
-from accounts.models import Event, GlobalGrants
+from accounts.models import Event, GlobalGrants, Grant
 from compute.drivers.base import Refused
 from compute.machine_names import disk_name, machine_name
 from compute.models import Backup, Config, Disk, Instance, InstanceType, Job
@@ -384,6 +384,8 @@ def test_only_a_complete_backup_of_an_instance_that_the_caller_sees_is_valid(cli
     assert errors(create(client_for(helper), world, backup_id=kept.pk)) == wrong
 
     GrantFactory(user=helper, entity_id=source.pk, permissions="read_only")
+    assert errors(create(client_for(helper), world, backup_id=kept.pk), 403) == {"backup_id": "Unauthorized"}
+    Grant.objects.filter(user=helper).update(permissions="read_write")
     assert create(client_for(helper), world, backup_id=kept.pk).status_code == 200
 
     Backup.objects.filter(pk=kept.pk).update(status="failed")

@@ -100,7 +100,7 @@ def test_a_weak_password_is_refused(given, api, instance):
 def test_a_password_of_more_than_128_characters_is_refused(api, instance):
     long = NEW * 6
     assert errors(api.post(of(instance), {"root_pass": long})) == {
-        "root_pass": "Root pass must be at most 128 characters"
+        "root_pass": "Length must be at most 128 characters"
     }
     disk = instance.disks.get(filesystem="ext4")
     assert set(errors(api.post(of_disk(disk), {"password": long}))) == {"password"}

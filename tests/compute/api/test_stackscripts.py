@@ -90,14 +90,15 @@ def test_all_that_is_wrong_is_said_at_once_and_nothing_is_made(api, image):
     ) == {
         "images[1]": "nope is not valid",
         "images[2]": "private/9 is not valid",
-        "rev_note": "Rev note must be at most 512 characters",
-        "description": "Description must be at most 65535 characters",
+        "rev_note": "Length must be at most 512 characters",
+        "description": "Length must be at most 65535 characters",
+        "script": "The UDF tag on line 1 has no name.",
     }
     assert errors(api.post(SCRIPTS, {"label": "fine", "images": ["any/all"], "script": "\n<UDF/>"})) == {
         "script": "The UDF tag on line 2 has no name."
     }
     assert errors(api.post(SCRIPTS, {"label": "fine", "images": ["any/all"], "script": "x" * 65_536})) == {
-        "script": "Script must be at most 65535 characters"
+        "script": "Length must be at most 65535 characters"
     }
     assert StackScript.objects.count() == 1
     assert not Event.objects.exists()
@@ -215,7 +216,7 @@ def test_a_client_may_put_what_it_got_and_nothing_happens(api, body):
 def test_what_is_public_stays_so(api, account):
     script = StackScriptFactory(account=account, is_public=True)
     path = f"{SCRIPTS}/{script.pk}"
-    assert errors(api.put(path, {"is_public": False, "script": "<UDF"})) == {
+    assert errors(api.put(path, {"is_public": False, "label": "another"})) == {
         "is_public": "A public script cannot be made private again."
     }
     script.refresh_from_db()

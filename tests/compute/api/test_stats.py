@@ -74,9 +74,25 @@ def test_a_month_is_charted_in_hours_or_else_in_days(api, instance, path):
     taken(instance, datetime(2026, 4, 1, tzinfo=UTC), Sample.Span.HOUR)
     taken(instance, datetime(2026, 2, 3, tzinfo=UTC), Sample.Span.DAY)
     march, february = api.get(f"{path}/2026/3").json(), api.get(f"{path}/2026/2").json()
-    assert (len(march["data"]["cpu"]), march["title"][-15:]) == (2, "hourly averages")
-    assert (len(february["data"]["cpu"]), february["title"][-14:]) == (1, "daily averages")
+    named = f"web-1 ({instance.pk})"
+    assert (len(march["data"]["cpu"]), march["title"]) == (2, f"{named}, 2026-03, hourly averages")
+    assert (len(february["data"]["cpu"]), february["title"]) == (1, f"{named}, 2026-02, day 3, daily averages")
     assert api.get(f"{path}/2026/1").status_code == 400
+
+
+def test_a_month_whose_first_hours_are_gone_is_charted_in_days(api, instance, path):
+    for day in (1, 2, 3):
+        taken(instance, datetime(2026, 3, day, tzinfo=UTC), Sample.Span.DAY)
+    taken(instance, datetime(2026, 3, 3, 23, tzinfo=UTC), Sample.Span.HOUR)
+    march = api.get(f"{path}/2026/3").json()
+    assert len(march["data"]["cpu"]) == 3
+    assert march["title"] == f"web-1 ({instance.pk}), 2026-03, days 1 to 3, daily averages"
+
+
+def test_before_an_hour_is_over_the_month_has_what_there_is(api, instance, path):
+    taken(instance, datetime(2026, 3, 1, 0, 5, tzinfo=UTC))
+    march = api.get(f"{path}/2026/3").json()
+    assert march["title"] == f"web-1 ({instance.pk}), 2026-03, day 1, 5 minute averages"
 
 
 @pytest.mark.parametrize(

@@ -96,6 +96,16 @@ def test_they_are_filtered_by_label_and_region(api, instance):
     assert api.get(VLANS, {"computes": instance.pk}).status_code == 400
 
 
+def test_they_are_filtered_and_ordered_by_the_time_they_were_made(api, instance):
+    profile(api, instance, "front", "back")
+    VLAN.objects.filter(label="front").update(created="2024-05-06T07:08:09.5Z")
+    assert list(shown(api, created="2024-05-06T07:08:09")) == ["front"]
+    assert list(shown(api, created={"+gt": "2024-05-06T07:08:09"})) == ["back"]
+    assert list(shown(api, **{"+order_by": "created"})) == ["front", "back"]
+    assert list(shown(api, **{"+order_by": "created", "+order": "desc"})) == ["back", "front"]
+    assert list(shown(api, **{"+order": "asc"})) == ["back", "front"]
+
+
 def test_the_same_label_in_two_regions_is_two_vlans(api, world, instance, elsewhere):
     there = InstanceFactory(account=world.account, region=elsewhere, type=world.type)
     profile(api, instance, "back")

@@ -96,17 +96,20 @@ def test_a_volume_made_for_a_running_instance_is_in_its_profile_and_plugged_in(a
     assert slots(running) == {"sdc": made["id"]}
     assert not plugged(driver, running)
 
+    made_by = finish(driver)
+    assert (made_by.state, made_by.instance) == ("done", None)
     assert finish(driver).state == "done"
 
     assert plugged(driver, running) == {volume_name(made["id"])}
     event = event_of("volume_attach")
-    assert (event.status, event.entity_id, event.secondary_id) == ("notification", made["id"], str(running.pk))
+    assert (event.status, event.entity_id, event.secondary_id) == ("finished", made["id"], str(running.pk))
+    assert event.username == "worldowner"
     assert event_of("volume_create").secondary_label == "runner"
 
 
 def test_a_volume_whose_making_fails_is_gone_with_all_that_was_written_of_it(api, running, driver):
     made = api.post(VOLUMES, {"label": "data", "compute_id": running.pk, "tags": ["blue"]}).json()
-    driver.before = failing_at(len(driver.calls) + 1)
+    driver.before = failing_at(len(driver.calls))
 
     assert finish(driver).state == "failed"
 
@@ -117,9 +120,27 @@ def test_a_volume_whose_making_fails_is_gone_with_all_that_was_written_of_it(api
     assert (event.status, event.message) == ("failed", "The host does not answer.")
 
 
-@pytest.mark.parametrize("label", ["a", "1ab", "-ab", "a--b", "a__b", "a b", "ä1", "x" * 33, "", "ab\ncd"])
-def test_a_label_begins_with_a_letter_and_has_no_two_dashes_or_underscores_in_a_row(api, world, label):
-    assert set(errors(api.post(VOLUMES, {"label": label, "region": "us-test"}))) == {"label"}
+@pytest.mark.parametrize("label", ["x" * 33, "", " "])
+def test_a_label_has_1_to_32_characters(api, world, label):
+    assert "1-32 characters" in errors(api.post(VOLUMES, {"label": label, "region": "us-test"}))["label"]
+
+
+@pytest.mark.parametrize("label", ["1ab", "-ab", "_", "ä1", "\U0001d44e1", "7"])
+def test_a_label_begins_with_a_letter(api, world, label):
+    refused = api.post(VOLUMES, {"label": label, "region": "us-test"})
+    assert errors(refused) == {"label": "Must begin with a letter"}
+
+
+@pytest.mark.parametrize("label", ["a--b", "a__b", "a b", "aä", "ab\ncd", "a.b"])
+def test_a_label_that_is_refused_is_told_which_characters_it_may_have(api, world, label):
+    reason = "Must have letters, digits, - and _ only, and neither - nor _ twice in a row"
+    assert errors(api.post(VOLUMES, {"label": label, "region": "us-test"})) == {"label": reason}
+
+
+@pytest.mark.parametrize("label", ["a", "x" * 32, "a-_b", "Z9-", " blank "])
+def test_any_other_label_is_taken_without_the_blanks_around_it(api, world, label):
+    made = api.post(VOLUMES, {"label": label, "region": "us-test"})
+    assert made.json()["label"] == label.strip()
 
 
 def test_labels_are_unique_on_the_account_and_nowhere_else(api, client_for, volume, stranger):
@@ -128,19 +149,34 @@ def test_labels_are_unique_on_the_account_and_nowhere_else(api, client_for, volu
     assert client_for(stranger).post(VOLUMES, body).status_code == 200
 
 
-@pytest.mark.parametrize("size", [0, -1, 10241, "20", 2.5, True])
-def test_a_size_is_a_number_of_gb_up_to_10240(api, world, size):
-    assert set(errors(api.post(VOLUMES, {"label": "data", "region": "us-test", "size": size}))) == {"size"}
+@pytest.mark.parametrize("size", ["20", 2.5, True])
+def test_a_size_is_a_whole_number(api, world, size):
+    refused = api.post(VOLUMES, {"label": "data", "region": "us-test", "size": size})
+    assert errors(refused) == {"size": "size is not valid"}
+
+
+@pytest.mark.parametrize("size", [0, -1, 9, 10241])
+def test_a_size_is_10_to_10240_gb(api, world, size):
+    refused = api.post(VOLUMES, {"label": "data", "region": "us-test", "size": size})
+    assert errors(refused) == {"size": "Must be 10-10240"}
+
+
+def test_a_size_that_is_null_is_the_default_as_all_that_is_null_is_not_given(api, world):
+    body = {"label": "data", "region": "us-test"}
+    made = api.post(VOLUMES, {**body, "size": None, "compute_id": None, "config_id": None, "tags": None}).json()
+    assert (made["size"], made["compute_id"], made["tags"], made["hardware_type"]) == (20, None, [], "nvme")
+    assert errors(api.post(VOLUMES, {**body, "label": None})) == {"label": "label is required"}
 
 
 def test_all_that_is_wrong_is_told_at_once(api, world):
-    refused = api.post(VOLUMES, {"label": "data", "config_id": 5, "tags": ["x"]})
-    assert errors(refused) == {
-        "config_id": "config_id is for a volume that is attached: compute_id is missing.",
-        "region": "region is required",
-        "tags[0]": "Tag must be 3-50 characters",
-    }
-    assert errors(api.post(VOLUMES, {})) == {"label": "label is required"}
+    refused = errors(api.post(VOLUMES, {"label": "data", "config_id": 5, "tags": ["x"]}))
+    assert refused.pop("config_id") == "config_id is for a volume that is attached: compute_id is missing."
+    assert refused.pop(None) == "Must provide a region or a Compute ID"
+    assert set(refused) == {"tags[0]"}
+    wanted = {"label": "label is required", None: "Must provide a region or a Compute ID"}
+    assert errors(api.post(VOLUMES, {})) == wanted
+    assert set(errors(api.post(VOLUMES, {"label": "data", "region": 7}))) == {"region"}
+    assert set(errors(api.post(VOLUMES, {"label": "data", "compute_id": "x"}))) == {"compute_id"}
     refused = api.post(VOLUMES, {"label": "data", "region": "no-such", "compute_id": 5})
     assert errors(refused) == {"region": "region is not valid", "compute_id": "compute_id is not valid"}
     assert not Volume.objects.exists()
@@ -285,12 +321,18 @@ def test_the_instance_has_to_be_there_and_in_the_region_of_the_volume(api, volum
     assert errors(api.post(at(volume, "attach"), {})) == {"compute_id": "compute_id is required"}
 
 
-def test_it_waits_for_nobody_while_a_job_of_the_instance_lives(api, volume, world, running):
+def test_attaching_and_detaching_wait_for_no_job_of_the_instance(api, volume, world, running):
     power.reboot(world.actor, running)
     assert errors(api.post(at(volume, "attach"), {"compute_id": running.pk})) == BUSY
-    assert errors(api.post(VOLUMES, {"label": "more", "compute_id": running.pk})) == BUSY
     Volume.objects.filter(pk=volume.pk).update(instance=running)
     assert errors(api.post(at(volume, "detach"))) == BUSY
+
+
+def test_what_is_wrong_is_told_before_the_instance_is_said_to_be_busy(api, volume, world, running):
+    power.reboot(world.actor, running)
+    refused = api.post(at(volume, "attach"), {"compute_id": running.pk, "config_id": 10**12})
+    assert errors(refused) == {"config_id": "config_id is not valid"}
+    assert errors(api.post(at(volume, "attach"), {"compute_id": running.pk})) == BUSY
 
 
 def test_an_attachment_that_fails_leaves_it_as_it_was(api, volume, running, driver):
@@ -305,28 +347,45 @@ def test_an_attachment_that_fails_leaves_it_as_it_was(api, volume, running, driv
 # --- detaching -------------------------------------------------------------------------------------------
 
 
-def test_a_detached_volume_leaves_the_guest_and_the_profiles_when_the_job_is_done(api, world, running, driver):
+def test_a_detached_volume_is_shown_so_at_once_and_leaves_the_guest_with_the_job(api, world, running, driver):
     mine = volume_of(world, driver, instance=running)
     second = ConfigFactory(instance=running)
     VolumeDevice.objects.create(config=second, slot="sda", volume=mine)
 
     assert api.post(at(mine, "detach")).json() == {}
 
-    assert api.get(at(mine)).json()["compute_id"] == running.pk
+    shown = api.get(at(mine)).json()
+    assert (shown["compute_id"], shown["compute_label"], slots(running)) == (None, None, {})
+    assert api.get(f"/v4/compute/instances/{running.pk}/volumes").json()["data"] == []
+    assert plugged(driver, running) == {volume_name(mine.pk)}
     assert finish(driver).state == "done"
-    assert api.get(at(mine)).json()["compute_id"] is None
-    assert (slots(running), plugged(driver, running)) == ({}, set())
+    assert plugged(driver, running) == set()
     event = event_of("volume_detach")
     assert (event.status, event.entity_id, event.secondary_id) == ("finished", mine.pk, str(running.pk))
 
 
-def test_a_detachment_that_fails_leaves_it_plugged_in(api, world, running, driver):
+def test_a_detachment_that_fails_shows_the_volume_again_where_it_was(api, world, running, driver):
     mine = volume_of(world, driver, instance=running)
+    second = ConfigFactory(instance=running)
+    VolumeDevice.objects.create(config=second, slot="sda", volume=mine)
     api.post(at(mine, "detach"))
     driver.after = failing_at(len(driver.calls))
     assert finish(driver).state == "failed"
-    assert slots(running) == {"sdc": mine.pk}
+    assert api.get(at(mine)).json()["compute_id"] == running.pk
+    places = VolumeDevice.objects.filter(volume=mine).values_list("config", "slot")
+    assert set(places) == {(running.configs.earliest("pk").pk, "sdc"), (second.pk, "sda")}
     assert plugged(driver, running) == {volume_name(mine.pk)}
+
+
+def test_a_detachment_that_fails_takes_no_slot_from_what_is_there_by_then(api, world, running, driver):
+    mine = volume_of(world, driver, instance=running)
+    config, disk = running.configs.get(), DiskFactory(instance=running)
+    api.post(at(mine, "detach"))
+    path = f"/v4/compute/instances/{running.pk}/configs/{config.pk}"
+    assert api.put(path, {"devices": {"sdc": {"disk_id": disk.pk}}}).status_code == 200
+    driver.after = failing_at(len(driver.calls))
+    assert finish(driver).state == "failed"
+    assert (api.get(at(mine)).json()["compute_id"], slots(running)) == (running.pk, {})
 
 
 def test_what_is_attached_nowhere_is_not_detached(api, volume):
@@ -352,7 +411,9 @@ def test_a_volume_grows_while_it_is_in_use(api, world, running, driver):
 
     response = api.post(at(mine, "resize"), {"size": 30})
 
-    assert (response.json()["status"], response.json()["size"]) == ("resizing", 20)
+    assert (response.json()["status"], response.json()["size"]) == ("resizing", 30)
+    assert api.get(at(mine)).json()["size"] == 30
+    assert driver.volume_size(volume_name(mine.pk)) == 20
     assert finish(driver).state == "done"
     shown = api.get(at(mine)).json()
     assert (shown["status"], shown["size"]) == ("active", 30)
@@ -360,15 +421,22 @@ def test_a_volume_grows_while_it_is_in_use(api, world, running, driver):
     assert event_of("volume_resize").entity_id == mine.pk
 
 
-@pytest.mark.parametrize("size", [20, 19, 1])
+@pytest.mark.parametrize("size", [20, 19, 1, 0, -1])
 def test_a_volume_never_shrinks(api, volume, size):
-    reason = {"size": "Volumes can only be made larger: it has 20 GB."}
+    reason = {"size": "Storage volumes can only be resized up"}
     assert errors(api.post(at(volume, "resize"), {"size": size})) == reason
 
 
-@pytest.mark.parametrize("body", [{}, {"size": 10241}, {"size": 0}, {"size": "30"}])
-def test_a_resize_needs_a_size_that_volumes_have(api, volume, body):
-    assert set(errors(api.post(at(volume, "resize"), body))) == {"size"}
+def test_a_resize_needs_a_size_that_volumes_have(api, volume):
+    def refused(body: dict) -> dict:
+        return errors(api.post(at(volume, "resize"), body))
+
+    assert refused({}) == refused({"size": None}) == {"size": "size is required"}
+    assert refused({"size": "30"}) == {"size": "size is not valid"}
+    assert refused({"size": 10241}) == {"size": "Storage volumes cannot be resized larger than 10240 gigabytes"}
+    Volume.objects.filter(pk=volume.pk).update(size=5)  # as releases before made them
+    assert refused({"size": 9}) == {"size": "Must be 10-10240"}
+    assert api.post(at(volume, "resize"), {"size": 10}).status_code == 200
 
 
 def test_a_resize_that_fails_shows_how_large_it_is(api, volume, driver):
@@ -410,40 +478,39 @@ def test_a_clone_needs_a_label_of_its_own(api, volume):
     assert not Job.objects.filter(finished_at=None).exists()
 
 
-def test_what_is_being_copied_stays_and_as_large_as_it_is(api, volume):
+def test_what_is_being_copied_stays_as_large_as_it_is(api, volume):
     api.post(at(volume, "clone"), {"label": "copy"})
-    assert errors(api.delete(at(volume))) == {None: "Volume busy."}
-    assert errors(api.post(at(volume, "resize"), {"size": 30})) == {None: "Volume busy."}
+    assert errors(api.post(at(volume, "resize"), {"size": 30})) == BUSY
     assert api.post(at(volume, "clone"), {"label": "second"}).status_code == 200
 
 
 # --- one thing at a time ---------------------------------------------------------------------------------
 
-WRITES = {"resize": {"size": 30}, "clone": {"label": "copy"}, "attach": {"compute_id": 0}, "delete": None}
-
-
-def write(api, volume: Volume, verb: str, instance: Instance):
-    if verb == "delete":
-        return api.delete(at(volume))
-    body = {"compute_id": instance.pk} if verb == "attach" else WRITES[verb]
-    return api.post(at(volume, verb), body)
+WRITES = {"resize": {"size": 30}, "clone": {"label": "copy"}, "detach": None}
 
 
 @pytest.mark.parametrize("verb", WRITES)
 @pytest.mark.parametrize("status", ["creating", "resizing"])
-def test_only_an_active_volume_is_worked_on(api, volume, off, verb, status):
-    Volume.objects.filter(pk=volume.pk).update(status=status)
+def test_only_an_active_volume_is_resized_cloned_and_detached(api, volume, off, verb, status):
+    Volume.objects.filter(pk=volume.pk).update(status=status, instance=off)
     reason = f"Cannot {verb} a volume that is {status}."
-    assert errors(write(api, volume, verb, off)) == {None: reason}
+    assert errors(api.post(at(volume, verb), WRITES[verb])) == {None: reason}
 
 
-def test_a_volume_that_is_detached_is_busy_until_then(api, world, off, driver):
+def test_the_state_is_named_along_with_the_fields_that_fail(api, volume):
+    Volume.objects.filter(pk=volume.pk).update(status="resizing")
+    assert set(errors(api.post(at(volume, "clone"), {"label": "1"}))) == {None, "label"}
+    assert set(errors(api.post(at(volume, "clone"), {"label": "data"}))) == {None, "label"}
+    assert set(errors(api.post(at(volume, "resize"), {"size": 10241}))) == {None, "size"}
+    assert set(errors(api.post(at(volume, "resize"), {"size": 5}))) == {None, "size"}
+
+
+def test_a_volume_that_is_being_detached_is_neither_resized_nor_cloned(api, world, off, driver):
     mine = volume_of(world, driver, instance=off)
     api.post(at(mine, "detach"))
-    Job.objects.filter(finished_at=None).update(instance=None)  # so that the instance is not busy itself
     for verb in ("resize", "clone"):
-        assert errors(write(api, mine, verb, off)) == {None: "Volume busy."}
-    assert errors(api.post(at(mine, "detach"))) == {None: "Volume busy."}
+        assert errors(api.post(at(mine, verb), WRITES[verb])) == BUSY
+    assert errors(api.post(at(mine, "detach"))) == {None: "The volume is not attached to a compute."}
     assert api.put(at(mine), {"label": "renamed"}).status_code == 200
 
 
@@ -492,18 +559,26 @@ def test_a_deleted_volume_is_gone_at_once_and_its_contents_when_the_job_is_done(
     assert (event.status, event.entity_id, event.entity_label) == ("finished", volume.pk, "data")
 
 
-def test_a_volume_that_is_attached_is_not_deleted(api, world, off, driver):
-    mine = volume_of(world, driver, instance=off)
-    reason = {None: "The volume is attached to a compute: detach it first."}
-    assert errors(api.delete(at(mine))) == reason
-
-
-def test_a_volume_that_is_being_detached_is_busy_and_can_be_deleted_afterwards(api, world, running, driver):
+def test_a_volume_that_a_running_instance_has_is_not_deleted(api, world, running, driver):
     mine = volume_of(world, driver, instance=running)
-    api.post(at(mine, "detach"))
-    assert errors(api.delete(at(mine))) == {None: "Volume busy."}
-    work(Job.objects.get(kind="volume_detach"), driver)
+    reason = {None: "This volume must be detached before it can be deleted."}
+    assert errors(api.delete(at(mine))) == reason
+    power.reboot(world.actor, running)
+    assert errors(api.delete(at(mine))) == BUSY
+
+
+@pytest.mark.parametrize("status", ["offline", "stopped"])
+def test_a_volume_of_an_instance_that_is_off_is_detached_and_deleted(api, world, off, driver, status):
+    mine = volume_of(world, driver, instance=off)
+    Instance.objects.filter(pk=off.pk).update(status=status)
+    assert slots(off)
     assert api.delete(at(mine)).json() == {}
+    assert api.get(at(mine)).status_code == 404
+    assert slots(off) == {}
+    event = event_of("volume_detach")
+    assert (event.status, event.entity_id, event.secondary_label) == ("notification", mine.pk, "sleeper")
+    assert finish(driver).state == "done"
+    assert not driver.volumes
 
 
 # --- what becomes of it when something happens to its instance -------------------------------------------

@@ -26,7 +26,11 @@ from compute.jobs.data import (
     RescueData,
     RestoreData,
     UnreadableData,
+    VolumeAttachData,
+    VolumeCreateData,
     VolumeData,
+    VolumeDeleteData,
+    VolumeDetachData,
     VolumeResizeData,
 )
 from compute.jobs.definition import KINDS
@@ -187,12 +191,12 @@ VERSION_0: dict[str, list[tuple[dict[str, Any], JobData]]] = {
             ),
         ),
     ],
-    "volume_create": [({"volume": 7, "attach": True}, VolumeData(volume_id=7, attach=True))],
+    "volume_create": [({"volume": 7, "attach": True}, VolumeCreateData(volume_id=7, attach=True))],
     "volume_clone": [({"volume": 8, "copy_of": 7}, VolumeData(volume_id=8, copy_of=7))],
     "volume_resize": [({"volume": 7, "size": 30}, VolumeResizeData(volume_id=7, size=30))],
-    "volume_attach": [({"volume": 7}, VolumeData(volume_id=7))],
-    "volume_detach": [({"volume": 7}, VolumeData(volume_id=7))],
-    "volume_delete": [({"volume": 7}, VolumeData(volume_id=7))],
+    "volume_attach": [({"volume": 7}, VolumeAttachData(volume_id=7))],
+    "volume_detach": [({"volume": 7}, VolumeDetachData(volume_id=7))],
+    "volume_delete": [({"volume": 7}, VolumeDeleteData(volume_id=7))],
 }  # fmt: skip
 READ = [(kind, stored, read) for kind, cases in VERSION_0.items() for stored, read in cases]
 
@@ -214,9 +218,31 @@ def test_what_an_earlier_release_wrote_is_read(kind, stored, read):
 def test_what_is_written_is_read_again(kind, data):
     stored = json.loads(json.dumps(data.to_json()))
 
-    assert stored["version"] == 1
+    assert stored["version"] == data.VERSION
     assert KINDS[kind].read(stored) == data
     assert KINDS[kind].plan(KINDS[kind].read(stored))
+
+
+# what version 1 wrote of kinds that have another version now, and the same as it is read
+VERSION_1: dict[str, tuple[dict[str, Any], JobData]] = {
+    "imagize": ({"image_number": 12, "disk": 31}, ImagizeData(image_number=12, disk_id=31)),
+    "volume_create": ({"volume": 7, "attach": True}, VolumeCreateData(volume_id=7, attach=True)),
+    "volume_attach": ({"volume": 7}, VolumeAttachData(volume_id=7)),
+    "volume_detach": ({"volume": 7}, VolumeDetachData(volume_id=7, places=None)),
+    "volume_delete": ({"volume": 7}, VolumeDeleteData(volume_id=7)),
+}
+
+
+def test_each_kind_with_another_version_has_a_record_of_the_first():
+    assert VERSION_1.keys() == {name for name, kind in KINDS.items() if kind.data.VERSION != 1}
+
+
+@pytest.mark.parametrize("kind", VERSION_1)
+def test_what_version_1_wrote_is_read(kind):
+    stored, read = VERSION_1[kind]
+    assert KINDS[kind].read({"version": 1, **stored}) == read
+    with pytest.raises(UnreadableData, match="cannot read version 3"):
+        KINDS[kind].read({"version": 3, **stored})
 
 
 def test_what_queries_ask_for_is_where_it_was():

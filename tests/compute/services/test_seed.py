@@ -2,6 +2,7 @@
 
 import io
 import json
+import subprocess
 from importlib import import_module
 from ipaddress import ip_address, ip_network
 
@@ -9,10 +10,11 @@ import pytest
 from django.apps import apps
 from django.core.management import call_command
 
-from compute.models import Address, AddressPool, Host, Image, InstanceType, Kernel, SeededRow
+from compute.models import Address, AddressPool, Host, Image, InstanceType, Kernel, SeededRow, StackScript
 from compute.services.networking.pools import fill_pool
-from compute.services.seed import CATALOGUE, _networks, seed
+from compute.services.seed import CATALOGUE, SCRIPTS, _networks, seed
 from regions.models import Region
+from tests.factories import InstanceTypeFactory, RegionFactory, StackScriptFactory
 
 DATA = json.loads(CATALOGUE.read_text())
 
@@ -20,7 +22,8 @@ DATA = json.loads(CATALOGUE.read_text())
 @pytest.fixture
 def small(monkeypatch):
     """The whole catalogue with pools that are quick to fill."""
-    monkeypatch.setattr("compute.services.seed.PUBLIC", list(ip_network("198.18.0.0/23").subnets(new_prefix=28)))
+    monkeypatch.setattr("compute.services.seed.PUBLIC", list(ip_network("198.18.0.0/23").subnets(new_prefix=27)))
+    monkeypatch.setattr("compute.services.seed.PUBLIC_PREFIX", 28)
     monkeypatch.setattr("compute.services.seed.PRIVATE_PREFIX", 28)
 
 
@@ -37,7 +40,40 @@ def test_everything_of_the_catalogue_is_there(seeded, client):
         ("/v4/images", "images"),
     ):
         listed = client.get(f"{path}?page_size=500").json()["data"]
-        assert {item["id"] for item in listed} == {item["id"] for item in DATA[name]}
+        assert [item["id"] for item in listed] == [item["id"] for item in DATA[name]]
+
+
+def test_what_staff_add_comes_after_the_catalogue_unless_they_say_where(seeded, client):
+    def first_and_last(path: str) -> tuple[str, str]:
+        listed = client.get(f"{path}?page_size=500").json()["data"]
+        return listed[0]["id"], listed[-1]["id"]
+
+    RegionFactory(id="aa-new")
+    InstanceTypeFactory(id="a-new")
+    assert first_and_last("/v4/regions") == ("ap-west", "aa-new")
+    assert first_and_last("/v4/compute/types") == ("g6-nanode-1", "a-new")
+    InstanceType.objects.filter(pk="a-new").update(position=5)
+    seed()
+    assert first_and_last("/v4/compute/types") == ("a-new", "g5-standard-6")
+
+
+def test_an_update_restores_the_order(seeded, client):
+    tables = (Region, InstanceType, Kernel, Image)
+    for table in tables:
+        table.objects.update(position=7)
+    seed(demo=True)
+    assert all(table.objects.filter(position=7).exists() for table in tables)
+    seed(update=True, demo=True)
+    assert not any(table.objects.filter(position=7).exists() for table in tables)
+    test_everything_of_the_catalogue_is_there(seeded, client)
+
+
+def test_what_was_seeded_before_there_were_positions_is_in_order_too(seeded, client):
+    for table in (Region, InstanceType, Kernel, Image):
+        table.objects.update(position=1000)
+    for module in ("regions.migrations.0003_position", "compute.migrations.0009_position"):
+        import_module(module).order(apps, None)
+    test_everything_of_the_catalogue_is_there(seeded, client)
 
 
 def test_a_type_has_prices_and_what_its_backups_cost(seeded, client):
@@ -83,6 +119,38 @@ def test_an_image_shows_all_its_fields(seeded, client):
     }
 
 
+def test_there_are_public_scripts_that_belong_to_no_account(seeded, client, api):
+    listed = client.get("/v4/compute/stackscripts").json()["data"]
+    assert {script["label"] for script in listed} == {"Secure login", "Docker", "Web server", "PostgreSQL"}
+    images = {item["id"] for item in DATA["images"]}
+    for script in listed:
+        assert (script["username"], script["is_public"], script["mine"]) == ("skerry", True, False)
+        assert script["script"].startswith("#!/bin/bash\n")
+        assert script["user_defined_fields"]
+        assert set(script["images"]) <= images
+        path = f"/v4/compute/stackscripts/{script['id']}"
+        assert api.get(path).json()["mine"] is False
+        assert api.put(path, {"label": "stolen"}).status_code == 403
+        assert api.delete(path).status_code == 403
+
+
+@pytest.mark.parametrize("script", sorted(SCRIPTS.parent.glob("scripts/*")), ids=lambda path: path.name)
+def test_a_script_is_one_that_its_shell_reads(script):
+    checked = subprocess.run(["bash", "-n", script], capture_output=True, text=True, check=False)
+    assert (checked.returncode, checked.stderr) == (0, "")
+
+
+def test_an_update_resets_scripts_and_leaves_those_of_accounts(seeded, account):
+    own = StackScriptFactory(account=account, label="Docker", script="#!/bin/sh\n# mine\n")
+    StackScript.objects.filter(account=None, label="Docker").update(script="#!/bin/sh\n", user_defined_fields=[])
+    seed(update=True)
+    reset = StackScript.objects.get(account=None, label="Docker")
+    assert "apt-get install -qy docker.io" in reset.script
+    assert [field["name"] for field in reset.user_defined_fields] == ["compose", "image", "ports"]
+    own.refresh_from_db()
+    assert own.script == "#!/bin/sh\n# mine\n"
+
+
 def test_seeding_again_adds_nothing_and_keeps_what_staff_changed(seeded):
     Region.objects.filter(pk="us-east").update(status="outage")
     addresses = Address.objects.count()
@@ -93,7 +161,7 @@ def test_seeding_again_adds_nothing_and_keeps_what_staff_changed(seeded):
 
 def test_without_demo_there_are_no_places(db):
     added = {name for name, count in seed().items() if count}
-    assert added == {"instance types", "kernels", "images"}
+    assert added == {"instance types", "kernels", "images", "stack scripts"}
     assert not Region.objects.exists()
 
 
@@ -110,6 +178,7 @@ def test_what_was_deleted_stays_deleted(seeded, update):
         InstanceType.objects.filter(pk__in=("g6-nanode-1", "g6-standard-6")),
         Image.objects.filter(pk="compute/debian11"),
         Kernel.objects.filter(pk="compute/latest-64bit"),
+        StackScript.objects.filter(label="Docker"),
     ]
     for rows in gone:
         assert rows.delete()[0]
@@ -152,7 +221,7 @@ def test_a_label_that_staff_gave_a_host_elsewhere_is_left_to_it(small, db):
 def test_a_database_seeded_by_an_earlier_release_keeps_what_was_deleted_deleted(seeded):
     """It has the rows, and no notes of them, until the migration writes those."""
     remember = import_module("compute.migrations.0003_seeded_rows").remember
-    noted = set(SeededRow.objects.exclude(kind="pool").values_list("kind", "key"))
+    noted = set(SeededRow.objects.exclude(kind__in=("pool", "script")).values_list("kind", "key"))
     SeededRow.objects.all().delete()
     Host.objects.filter(region="us-east").delete()
     Image.objects.filter(pk="compute/debian11").delete()
@@ -166,7 +235,39 @@ def test_a_database_seeded_by_an_earlier_release_keeps_what_was_deleted_deleted(
 def test_the_pools_of_an_earlier_release_are_those_that_the_migration_notes():
     networks = import_module("compute.migrations.0003_seeded_rows").networks
     regions = [Region(id=item["id"]) for item in DATA["regions"]]
-    assert set(networks(len(regions))) == {network for _, _, network in _networks(regions)}
+    assert set(networks(len(regions))) == {each.earlier or each.network for each in _networks(regions)}
+
+
+def test_private_addresses_begin_with_192_168_in_a_21_for_each_region_and_public_pools_are_24s(db):
+    pools = list(_networks([Region(id=item["id"]) for item in DATA["regions"]]))
+    private = [each.network for each in pools if each.kind == "private"]
+    assert len(private) == len(DATA["regions"]) == 11
+    assert {network.prefixlen for network in private} == {21}
+    assert all(network.subnet_of(ip_network("192.168.128.0/17")) for network in private)
+    assert {each.network.prefixlen for each in pools if each.kind == "public"} == {24}
+
+
+def test_the_private_network_is_a_setting(small, db, settings):
+    settings.PRIVATE_NETWORK = ip_network("10.64.0.0/12")
+    seed(demo=True)
+    networks = AddressPool.objects.filter(kind="private").values_list("network", flat=True)
+    assert all(ip_network(network).subnet_of(ip_network("10.64.0.0/12")) for network in networks)
+
+
+def test_a_region_keeps_its_private_pool_whatever_the_setting_says(seeded, settings):
+    before = set(AddressPool.objects.values_list("network", flat=True))
+    settings.PRIVATE_NETWORK = ip_network("10.64.0.0/12")
+    assert not any(seed(demo=True).values())
+    assert set(AddressPool.objects.values_list("network", flat=True)) == before
+
+
+def test_the_pools_that_an_earlier_release_seeded_stay_and_no_others_come(small, db):
+    """Not even where staff have deleted them since."""
+    regions = [Region(id=item["id"]) for item in DATA["regions"]]
+    earlier = {str(each.earlier or each.network) for each in _networks(regions)}
+    SeededRow.objects.bulk_create(SeededRow(kind="pool", key=network) for network in earlier)
+    seed(demo=True)
+    assert not AddressPool.objects.exists()
 
 
 def test_a_fresh_database_has_nothing_noted(db):
@@ -180,8 +281,8 @@ def test_the_command_says_what_it_added(small, db):
         call_command("seed", *arguments, stdout=out)
         return out.getvalue().splitlines()
 
-    assert said() == ["37 instance types", "40 kernels", "40 images"]
-    assert said("--demo") == ["11 regions", "22 hosts", "46 address pools"]
+    assert said() == ["37 instance types", "40 kernels", "40 images", "4 stack scripts"]
+    assert said("--demo") == ["11 regions", "22 hosts", "57 address pools"]
     assert said("--demo", "--update") == ["nothing to add"]
 
 

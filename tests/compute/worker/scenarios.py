@@ -24,8 +24,9 @@ from compute.services.instances.rebuild import RebuildSpec, rebuild
 from compute.services.instances.rescue import rescue
 from compute.services.instances.resize import mutate, resize
 from compute.services.volumes import volumes
+from compute.services.volumes.places import Place
 from tests.compute.memory_driver import MemoryDriver
-from tests.compute.run_jobs import work
+from tests.compute.run_jobs import work, work_through
 from tests.factories import (
     AddressPoolFactory,
     HostFactory,
@@ -224,7 +225,7 @@ def volume_of(world: World, driver: MemoryDriver, *, instance: Instance | None =
     fields = {"label": "data", "region": world.region.pk, **fields}
     compute_id = None if instance is None else instance.pk
     volume = volumes.create(world.actor, volumes.VolumeSpec(**fields, compute_id=compute_id))
-    work(volume.jobs.get(), driver)
+    work_through(volume.jobs.get(), driver)
     volume.refresh_from_db()
     return volume
 
@@ -260,7 +261,7 @@ def _volume_attach(world: World, driver: MemoryDriver) -> Job:
     """To a running instance."""
     _forget_volumes()
     volume, instance = volume_of(world, driver), deployed(world, driver)
-    return volumes.attach(world.actor, volume, volumes.Place(compute_id=instance.pk)).jobs.get(finished_at=None)
+    return volumes.attach(world.actor, volume, Place(compute_id=instance.pk)).jobs.get(finished_at=None)
 
 
 def _volume_detach(world: World, driver: MemoryDriver) -> Job:

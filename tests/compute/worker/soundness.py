@@ -59,13 +59,24 @@ def assert_volumes_sound(driver: MemoryDriver) -> None:
 
 
 def assert_volumes_in_place(driver: MemoryDriver) -> None:
-    """What holds in the middle of jobs too: no profile or machine has a volume that is not its instance's."""
+    """What holds in the middle of jobs too: no profile or machine has a volume that is not its instance's.
+
+    A machine may still have one that is on its way from it.
+    """
     for device in VolumeDevice.objects.select_related("volume", "config"):
         assert device.volume.instance_id == device.config.instance_id
-    owners = {volume_name(volume.pk): volume.instance_id for volume in Volume.objects.all()}
+    fitting = {(volume.instance_id, volume.pk) for volume in Volume.objects.all()} | volumes_leaving()
+    fitting_names = {(machine_name(instance), volume_name(volume)) for instance, volume in fitting if instance}
     for name in driver.machines:
         for plugged in driver.plugged(name):
-            assert machine_name(owners[plugged]) == name
+            assert (name, plugged) in fitting_names
+
+
+def volumes_leaving() -> set[tuple[int | None, int]]:
+    """The instances that jobs are about to detach volumes from, or to take them from since they were deleted."""
+    jobs = Job.objects.filter(finished_at=None)
+    detached = jobs.filter(kind="volume_detach").values_list("instance_id", "data__volume")
+    return {*detached, *jobs.filter(kind="volume_delete").values_list("data__instance", "data__volume")}
 
 
 def volumes_going() -> set[str]:

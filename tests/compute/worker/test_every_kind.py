@@ -16,7 +16,7 @@ from compute.models import Instance, Job
 from compute.services.removal import remove
 from compute.worker import steps
 from tests.compute.memory_driver import CountingDriver, MemoryDriver, dying_once_at, failing_at
-from tests.compute.run_jobs import work
+from tests.compute.run_jobs import work, work_through
 from tests.compute.worker.scenarios import staged
 from tests.compute.worker.soundness import assert_sound
 from tests.world import STRONG, World
@@ -53,7 +53,7 @@ def test_ends_well(kind, world, driver):
     instance_id = job.instance_id
     assert json.loads(json.dumps(KINDS[kind].read(job.data).to_json())) == Job.objects.get(pk=job.pk).data
 
-    work(job, driver)
+    work_through(job, driver)
 
     assert job.state == "done", job.error
     assert Event.objects.filter(action=KINDS[kind].event, status="finished", percent_complete=100).exists()
@@ -67,7 +67,7 @@ def test_a_death_at_any_call_changes_nothing_in_the_end(kind, moment, world):
         instance_id = job.instance_id
         setattr(driver, moment, dying_once_at(call))
 
-        work(job, CountingDriver(driver))
+        work_through(job, CountingDriver(driver))
 
         assert job.state == "done", job.error
         assert_sound(job, driver, instance_id)
@@ -86,7 +86,7 @@ def test_a_lasting_failure_at_any_call_leaves_nothing_behind(kind, moment, error
         instance_id = job.instance_id
         setattr(driver, moment, failing_at(call, error, times=settings.JOB_ATTEMPTS + 1))
 
-        work(job, CountingDriver(driver))
+        work_through(job, CountingDriver(driver))
 
         assert_sound(job, driver, instance_id)
         if KINDS[kind].goal == driver.power(machine_name(instance_id)):
@@ -136,6 +136,6 @@ def test_no_secret_is_readable_while_it_lives_or_kept_when_it_ends(kind, world, 
     live = Job.objects.filter(pk=job.pk).values().get()
     assert STRONG not in str({**live, "encrypted": bytes(live["encrypted"] or b"")})
 
-    work(job, driver)
+    work_through(job, driver)
 
     assert Job.objects.get(pk=job.pk).encrypted is None

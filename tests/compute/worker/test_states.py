@@ -139,7 +139,6 @@ NOT_IN_THE_TABLE = {
     "backup": "begun by the schedule of backups",
     "host_stop": "begun by maintenance of its host",
     "clone_into": "the line of clone, with another target",
-    "volume_create": "on an instance only where it is to be attached, which has a line",
 }
 """Kinds that start from a status and have no line of their own, and why."""
 

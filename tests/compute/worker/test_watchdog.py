@@ -48,7 +48,13 @@ def test_it_boots_six_times_in_fifteen_minutes_and_then_leaves_it_off(instance, 
     assert not Job.objects.filter(finished_at=None).exists()
     instance.refresh_from_db()
     assert instance.status == "offline"
-    assert Event.objects.get(action="compute_shutdown").message == "The compute powered itself off."
+    assert {event.message for event in Event.objects.filter(action="lassie_reboot")} == {
+        "The compute powered itself off. Its watchdog boots it."
+    }
+    assert Event.objects.get(action="compute_shutdown").message == (
+        "The compute powered itself off. "
+        "Its watchdog leaves it off: it was booted more than 5 times within 15 minutes."
+    )
 
 
 def test_boots_that_are_longer_ago_do_not_count(instance, driver):

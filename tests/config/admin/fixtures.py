@@ -26,6 +26,7 @@ from compute.models import (
     IPv6Range,
     Job,
     PacketFilter,
+    RangeShare,
 )
 from compute.services import heartbeats
 from compute.services.firewalls import delivery
@@ -149,14 +150,15 @@ def everything(world: World, running: Instance, staff: User) -> Instance:
     RecordFactory(domain__account=account)
     NodeBalancerNodeFactory(config__nodebalancer__account=account, instance=running)
     FirewallFactory(account=account, on=running)
-    PacketFilter.objects.create(instance=running)
+    PacketFilter.objects.get_or_create(instance=running)  # one whose mail ports are closed has one
     StackScriptFactory(account=account)
     VLAN.objects.create(account=account, region=world.region, label="back")
     AddressShare.objects.create(address=Address.objects.filter(instance=running).first(), instance=running)
     pool = AddressPool.objects.create(
         region=world.region, kind="routed", network="2001:db8:5000::/48", gateway="fe80::1"
     )
-    IPv6Range.objects.create(
+    held = IPv6Range.objects.create(
         account=account, region=world.region, pool=pool, range="2001:db8:5000::", prefix=64, instance=running
     )
+    RangeShare.objects.create(range=held, instance=running)
     return running

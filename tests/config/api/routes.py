@@ -67,3 +67,13 @@ def routes() -> list[Route]:
         actions = pattern.callback.actions.items()
         found += [Route(method, f"/{path}", action, view) for method, action in actions if method != "head"]
     return sorted(found, key=str)
+
+
+def lists() -> list[Route]:
+    """The routes that answer a page of a collection."""
+    return [route for route in routes() if route.action == "list"]
+
+
+def reachable(route: Route, values: dict) -> bool:
+    """Whether these values of path parameters name an object that the route is about."""
+    return set(route.parameters) <= set(values)

@@ -5,8 +5,10 @@ from django.db import OperationalError
 from django.test import Client
 
 from compute.models import Image
+from config import limits
 from config.api.responses import JSONResponse
 from config.api.views import ResourceViewSet
+from tests.factories import token_of
 
 ERROR_KEYS = {"field", "reason"}
 
@@ -27,7 +29,7 @@ def image(account) -> Image:
     return Image.objects.create(id="compute/test11", label="Test 11", is_public=True, created=now())
 
 
-@pytest.mark.parametrize("path", ["/v4/nowhere", "/v4beta/nowhere", "/v4", "/v4/regions/nowhere/x", "/nowhere"])
+@pytest.mark.parametrize("path", ["/v4/nowhere", "/v4beta/nowhere", "/v4/regions/nowhere/x", "/nowhere"])
 def test_an_unknown_path_answers_404_in_the_error_body(anonymous, db, path):
     response = anonymous.get(path)
     assert response.status_code == 404
@@ -117,7 +119,7 @@ def test_private_images_show_only_to_their_account(anonymous, client_of, owner, 
         return [each["id"] for each in client.get("/v4/images").json()["data"]]
 
     assert ids(anonymous) == ["compute/test11"]
-    assert ids(client_of(owner)) == ["compute/test11", "private/1"]
+    assert ids(client_of(owner)) == ["private/1", "compute/test11"]
     assert ids(client_of(owner, "computes:read_only")) == ["compute/test11"]
     assert anonymous.get("/v4/images/private/1").status_code == 404
     assert client_of(owner).get("/v4/images/private/1").status_code == 200
@@ -138,13 +140,58 @@ def test_browsers_may_call_from_any_origin(anonymous, db):
     assert preflight.status_code == 200
     assert preflight["Access-Control-Allow-Origin"] == "*"
     assert preflight["Access-Control-Allow-Methods"] == "HEAD, GET, OPTIONS, POST, PUT, DELETE"
-    assert "x-filter" in preflight["Access-Control-Allow-Headers"]
+    assert (
+        preflight["Access-Control-Allow-Headers"]
+        == "Authorization, Origin, X-Requested-With, Content-Type, Accept, X-Filter"
+    )
+    assert preflight["Access-Control-Max-Age"] == "86400"
     assert "Access-Control-Allow-Credentials" not in preflight
-    answer = anonymous.get("/v4/regions", headers={"Origin": "https://console.example"})
-    assert answer["Access-Control-Allow-Origin"] == "*"
-    assert "X-OAuth-Scopes" in answer["Access-Control-Expose-Headers"]
     assert anonymous.options("/v4/compute/instances").status_code == 200
     assert "Access-Control-Allow-Origin" not in anonymous.get("/healthz", headers={"Origin": "https://x.example"})
+
+
+@pytest.mark.parametrize("headers", [{}, {"Origin": "https://console.example"}], ids=["plain", "across origins"])
+@pytest.mark.parametrize(
+    ("method", "path", "status"),
+    [
+        ("GET", "/v4/regions", 200),
+        ("GET", "/v4beta/regions/", 200),
+        ("GET", "/v4/account", 401),
+        ("GET", "/v4/nothing", 404),
+        ("DELETE", "/v4/regions", 405),
+        ("POST", "/oauth/token", 400),
+        ("GET", "/oauth/token", 405),
+        ("POST", "/oauth/revoke", 400),
+        ("OPTIONS", "/v4/account", 200),
+        ("OPTIONS", "/oauth/token", 200),
+        ("GET", "/openapi.json", 200),
+    ],
+)
+def test_every_answer_is_open_to_browsers(anonymous, db, method, path, status, headers):
+    answer = anonymous.generic(method, path, headers=headers)
+    assert answer.status_code == status
+    assert answer["Access-Control-Allow-Origin"] == "*"
+    assert {"X-OAuth-Scopes", "X-Accepted-OAuth-Scopes", "X-RateLimit-Reset", "Retry-After"} <= set(
+        answer["Access-Control-Expose-Headers"].split(", ")
+    )
+    assert "X-Filter" in answer["Access-Control-Allow-Headers"]
+    assert "DELETE" in answer["Access-Control-Allow-Methods"]
+    assert "origin" not in answer.get("Vary", "").lower()
+
+
+@pytest.mark.parametrize("asked", [{}, {"Access-Control-Request-Method": "GET", "Origin": "https://x.example"}])
+@pytest.mark.parametrize("token", ["none", "good", "bad"])
+def test_no_preflight_counts_against_a_limit(anonymous, owner, settings, asked, token):
+    settings.RATE_LIMITS = {**settings.RATE_LIMITS, "overall": "1/60"}
+    limits.forget()
+    tokens = {"good": token_of(owner), "bad": "0" * 64}
+    headers = {"Authorization": f"Bearer {tokens[token]}"} if token in tokens else {}
+    for _ in range(3):
+        preflight = anonymous.options("/v4/regions", headers={**headers, **asked})
+        assert preflight.status_code == 200
+        assert not [name for name in preflight.headers if name.startswith("X-RateLimit")]
+        assert "Retry-After" not in preflight
+    assert anonymous.get("/v4/regions", headers=headers if token == "good" else {}).status_code == 200
 
 
 def test_head_is_get_without_a_body(anonymous, db):

@@ -4,6 +4,7 @@ import linecache
 import traceback
 from datetime import UTC, datetime
 from types import SimpleNamespace
+from typing import Any
 
 import orjson
 import pytest
@@ -46,11 +47,18 @@ def problems(data, partial=False) -> dict[str | None, str]:
     return {problem["field"]: problem["reason"] for problem in flatten(refused.value.detail)}
 
 
+def test_each_failing_item_of_a_list_is_named():
+    assert problems({"label": "box", "tags": [7, "good", "toolong"]}) == {
+        "tags[0]": "tags is not valid",
+        "tags[2]": "Length must be at most 5 characters",
+    }
+
+
 def test_all_failing_fields_are_reported_at_once():
     assert problems({"active": "yes", "tags": ["toolong"], "ports": [{"number": 1}, {"number": 0}]}) == {
         "label": "label is required",
         "active": "active is not valid",
-        "tags[0]": "Tags must be at most 5 characters",
+        "tags[0]": "Length must be at most 5 characters",
         "ports[1].number": "Number must be 1-65535",
     }
 
@@ -71,8 +79,8 @@ def test_a_list_that_is_much_too_long_has_one_problem(item):
     [
         ({"label": 123}, "label", "label is not valid"),
         ({"label": None}, "label", "label is required"),
-        ({"label": ""}, "label", "Label must be 3-64 characters"),
-        ({"label": "x" * 65}, "label", "Label must be 3-64 characters"),
+        ({"label": ""}, "label", "Length must be 3-64 characters"),
+        ({"label": "x" * 65}, "label", "Length must be 3-64 characters"),
         ({"label": ["web"]}, "label", "label is not valid"),
         ({"label": "web", "active": 1}, "active", "active is not valid"),
         ({"label": "web", "main": []}, "main", "main is not valid"),
@@ -94,12 +102,61 @@ def test_reasons_follow_the_contracts_patterns(data, field, reason):
     assert problems(data) == {field: reason}
 
 
+class Letter(Resource):
+    country = serializers.CharField(min_length=2, max_length=2, required=False)
+    code = serializers.CharField(min_length=6, required=False)
+    pages = serializers.IntegerField(min_value=1, max_value=1, required=False)
+    stamps = serializers.ListField(child=serializers.CharField(), min_length=3, max_length=3, required=False)
+
+
+@pytest.mark.parametrize(
+    ("data", "reason"),
+    [
+        ({"country": "NOR"}, "Length must be 2 characters"),
+        ({"country": ""}, "Length must be 2 characters"),
+        ({"code": "123"}, "Length must be at least 6 characters"),
+        ({"pages": 2}, "Pages must be 1"),
+        ({"stamps": ["a"]}, "Stamps must be 3 items"),
+    ],
+    ids=str,
+)
+def test_bounds_that_are_the_same_are_said_once(data, reason):
+    with pytest.raises(ValidationError) as refused:
+        Letter.validated(data)
+    assert [problem["reason"] for problem in flatten(refused.value.detail)] == [reason]
+
+
 def test_unknown_and_read_only_fields_are_ignored():
     assert Box.validated({"label": "web", "id": 7, "created": "never", "colour": "red"}) == {"label": "web"}
 
 
-def test_null_for_arrays_and_objects_is_taken_as_not_given():
-    assert Box.validated({"label": "web", "tags": None, "ports": None, "main": None}) == {"label": "web"}
+def test_null_is_taken_as_not_given_where_a_field_does_not_say_otherwise():
+    nulls: dict[str, Any] = {"tags": None, "ports": None, "main": None, "active": None}
+    assert Box.validated({"label": "web", **nulls}) == {"label": "web"}
+    assert Box.validated({"label": None, **nulls}, partial=True) == {}
+    assert problems({"label": None}) == {"label": "label is required"}
+
+
+def test_what_is_good_is_read_beside_what_fails():
+    body = Box.read_body({"comment": "x", "active": "yes", "main": {"number": 80, "protocol": "x"}, "ports": [{}]})
+    assert dict(body) == {"comment": "x", "main": {"number": 80}}
+    assert [(problem.field, problem.reason) for problem in body.problems] == [
+        ("label", "label is required"),
+        ("active", "active is not valid"),
+        ("ports[0].number", "number is required"),
+        ("main.protocol", "protocol is not valid"),
+    ]
+
+
+def test_an_object_that_lacks_what_it_needs_is_not_read_in_part():
+    body = Box.read_body({"label": "web", "main": {"number": 0, "protocol": "tcp"}})
+    assert dict(body) == {"label": "web"}
+    assert [problem.field for problem in body.problems] == ["main.number"]
+
+
+def test_what_is_no_object_is_refused_at_once():
+    with pytest.raises(ValidationError):
+        Box.read_body(["label"])
 
 
 def test_put_takes_any_part_of_an_object():
@@ -166,7 +223,7 @@ class Rack(Resource):
 
 
 def test_a_list_may_be_null_where_nothing_in_it_may():
-    assert Rack.validated({"ports": None}) == {}
+    assert Rack.validated({"ports": None}) == {"ports": None}
     with pytest.raises(ValidationError) as refused:
         Rack.validated({"ports": [None]})
     (problem,) = flatten(refused.value.detail)

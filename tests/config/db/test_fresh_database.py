@@ -6,7 +6,14 @@ from concurrent.futures import ThreadPoolExecutor
 import pytest
 from django.core.management import CommandError, call_command
 from django.db import connection
-from django.db.migrations import Migration, RunPython, RunSQL
+from django.db.migrations import (
+    AlterModelOptions,
+    Migration,
+    RenameField,
+    RunPython,
+    RunSQL,
+    SeparateDatabaseAndState,
+)
 from django.db.migrations.loader import MigrationLoader
 from django.db.migrations.recorder import MigrationRecorder
 
@@ -120,6 +127,21 @@ def test_functions_that_rewrite_rows_are_left_out_where_they_say_so():
     assert {region, host} <= set(at_once(loader))
     loader.graph.nodes[region].operations.append(RunPython(RunPython.noop))
     assert not {region, host} & set(at_once(loader))
+
+
+def test_sql_for_tables_in_use_is_left_out_where_the_state_says_what_it_ends_with():
+    loader = MigrationLoader(None)
+    region, host = ("regions", "0001_initial"), ("compute", "0001_initial")
+    renamed = RenameField("region", "id", "slug")
+    for sql, state, left_out in (
+        (RunSQL("SELECT", elidable=True), AlterModelOptions("region", {}), True),
+        (RunSQL("SELECT"), AlterModelOptions("region", {}), False),
+        (RunSQL("SELECT", elidable=True), renamed, False),
+    ):
+        apart = SeparateDatabaseAndState(database_operations=[sql], state_operations=[state])
+        loader.graph.nodes[region].operations.append(apart)
+        assert ({region, host} <= set(at_once(loader))) == left_out
+        loader.graph.nodes[region].operations.pop()
 
 
 def test_the_state_is_that_of_all_of_them():

@@ -258,6 +258,24 @@ def test_a_name_server_that_does_not_take_it_is_told_of(tmp_path, account):
             call_command("export_zones", str(tmp_path), reload="false")
 
 
+def test_masters_that_are_not_asked_are_left_out(account, tmp_path):
+    DomainFactory(account=account, label="some.example", type="slave", master_ips=["10.0.0.1", "192.0.2.1"])
+    DomainFactory(account=account, label="none.example", type="slave", master_ips=["10.0.0.1"])
+    export(tmp_path)
+    configuration = (tmp_path / "zones.conf").read_text()
+    assert "some.example." in configuration
+    assert "192.0.2.1" in configuration
+    assert "10.0.0.1" not in configuration
+    assert "none.example" not in configuration
+
+
+def test_a_zone_is_served_whatever_its_case(account, tmp_path):
+    domain = DomainFactory(account=account, label="mixed.example", spelling="Mixed.Example")
+    export(tmp_path)
+    assert "$ORIGIN mixed.example." in (tmp_path / "zones" / f"{domain.pk}.zone").read_text()
+    assert 'domain: "mixed.example."' in (tmp_path / "zones.conf").read_text()
+
+
 # --- import -------------------------------------------------------------------------------------------------
 
 IMPORT = "/v4/domains/import"
@@ -270,7 +288,7 @@ def test_a_zone_is_imported_whole(knot, account, client_for, owner, reachable):
     source.delete()
     wish = {"domain": "Example.com", "remote_nameserver": f"127.0.0.1:{knot.port}"}
     made = client_for(owner).post(IMPORT, wish).json()
-    assert (made["domain"], made["type"], made["soa_email"]) == ("example.com", "master", "dns@example.com")
+    assert (made["domain"], made["type"], made["soa_email"]) == ("Example.com", "master", "dns@example.com")
     assert (made["retry_sec"], made["ttl_sec"]) == (7200, 3600)
     domain = Domain.objects.get(pk=made["id"])
     assert set(domain.records.values_list("type", "name", "target", "priority", "port", "tag")) == knot_has

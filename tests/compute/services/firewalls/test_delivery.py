@@ -29,6 +29,12 @@ pytestmark = pytest.mark.django_db
 ENABLED, DISABLED = FirewallChanges(status="enabled"), FirewallChanges(status="disabled")
 
 
+@pytest.fixture(autouse=True)
+def without_mail_ports(settings) -> None:
+    """What is told of mail ports has tests of its own (test_mail_ports.py)."""
+    settings.MAIL_PORTS_CLOSED_AFTER = None
+
+
 @pytest.fixture
 def notified(monkeypatch) -> list[int]:
     """The instances that workers were notified of, which none receives."""

@@ -114,6 +114,29 @@ def test_without_an_enabled_firewall_there_is_nothing_but_its_end():
     assert render(MACHINE, INTERFACE, None) == "table inet skerry-7\ndelete table inet skerry-7\n"
 
 
+def test_closed_mail_ports_stand_before_every_rule():
+    every = rule(addresses=EVERYWHERE)
+    text = render(MACHINE, INTERFACE, rules(outbound=(every,)), mail_ports_closed=True)
+    assert chain(text, "outbound")[:3] == [
+        "ct state established,related counter accept",
+        "tcp dport { 25, 465, 587 } counter drop",
+        "meta nfproto ipv4 meta l4proto tcp counter accept",
+    ]
+    assert chain(text, "inbound") == chain(text_of(), "inbound")
+
+
+def test_without_a_firewall_closed_mail_ports_are_all_there_is():
+    text = render(MACHINE, INTERFACE, None, mail_ports_closed=True)
+    assert chain(text, "outbound") == [
+        "ct state established,related counter accept",
+        "tcp dport { 25, 465, 587 } counter drop",
+    ]
+    for name in ("forward", "input"):
+        hook = f"type filter hook {name} priority filter; policy accept;"
+        assert chain(text, name) == [hook, f'iifname "{INTERFACE}" jump outbound']
+    assert text.count("chain") == 3
+
+
 def test_the_interface_of_any_instance_has_a_name_that_a_host_takes():
     assert len(interface_name(10**12 - 1)) == 15
 
@@ -291,6 +314,7 @@ if mode == "hear":
 else:
     # on one processor, whose packets overtake none of each other
     os.sched_setaffinity(0, {min(os.sched_getaffinity(0))})
+    kept = []
     for port in ports:
         own = socket.socket(family, type)
         own.bind(("", source))
@@ -305,6 +329,7 @@ else:
             # its first packet is sent at once; what is dropped is not waited for
             own.setblocking(False)
             own.connect_ex((address, port))
+            kept.append(own)  # closed at once it would make no connection, though it were let through
 """
 
 
@@ -455,6 +480,32 @@ def test_a_new_ruleset_replaces_the_old_one_and_connections_go_on(net):
     assert bare[0] == bare[1]
 
 
+LETTING_ALL_OUT = rules(policies=("ACCEPT", "ACCEPT"), outbound=(rule(ports="25, 465, 587"), rule()))
+
+
+@pytest.mark.guest
+@pytest.mark.parametrize("firewall", [None, LETTING_ALL_OUT], ids=["no firewall", "one that lets all out"])
+@pytest.mark.parametrize(("world", "host"), [(WORLD4, "198.18.7.1"), (WORLD6, "fd00:7::1")], ids=["IPv4", "IPv6"])
+def test_closed_mail_ports_let_no_new_connection_out(net, firewall, world, host):
+    net.load(render(MACHINE, INTERFACE, firewall, mail_ports_closed=True))
+    assert net.talk("guest", "world", world, 25, 465, 587, 24, 26, 466, 2525, kind="tcp") == [24, 26, 466, 2525]
+    assert net.talk("guest", "host", host, 25, 465, 587, 26, kind="tcp") == [26], "the host is no way around"
+    assert net.talk("guest", "world", world, 25, 465, 587) == [25, 465, 587], "UDP is no mail"
+    net.load(render(MACHINE, INTERFACE, firewall))
+    assert net.talk("guest", "world", world, 25, 465, 587, kind="tcp") == [25, 465, 587]
+
+
+@pytest.mark.guest
+@pytest.mark.parametrize("firewall", [None, LETTING_ALL_OUT], ids=["no firewall", "one that lets all in"])
+@pytest.mark.parametrize("address", [GUEST4, GUEST6])
+def test_a_mail_server_behind_closed_mail_ports_is_answered_by(net, firewall, address):
+    """What it answers goes to mail ports as well, where the other server sends from one."""
+    net.load(render(MACHINE, INTERFACE, firewall, mail_ports_closed=True))
+    assert net.talk("world", "guest", address, 25, 465, 587, kind="tcp") == [25, 465, 587]
+    assert net.talk("world", "guest", address, 587, kind="tcp", source=25) == [587]
+    assert net.talk("world", "guest", address, 8025, kind="tcp", source=465) == [8025]
+
+
 @dataclass(frozen=True)
 class Standing:
     """A connection from the world to the guest, which sends back all that is said to it."""
@@ -518,6 +569,8 @@ def test_a_connection_that_stands_is_cut_by_no_firewall_not_even_the_first(net, 
     assert standing.echo("another") == "another"
     net.load(render(MACHINE, INTERFACE, None))
     assert standing.echo("none again") == "none again"
+    net.load(render(MACHINE, INTERFACE, None, mail_ports_closed=True))
+    assert standing.echo("mail ports") == "mail ports"
     net.load(text_of(rule(protocol="UDP", ports="9"), policies=("DROP", "DROP")))
     assert standing.echo("the last") == "the last"
     assert net.talk("world", "guest", GUEST4, 7000, 9) == [9], "one that begins now comes not in"

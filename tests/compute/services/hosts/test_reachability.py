@@ -136,7 +136,7 @@ def test_a_host_that_nobody_knows_is_no_reason_to_say_nothing(world, host, drive
 
 
 def test_a_firewall_that_finds_out_records_the_host(host, driver, instance, said):
-    PacketFilter.objects.create(instance=instance, wanted=1)
+    PacketFilter.objects.filter(instance=instance).update(wanted=2)
     silence(driver, None)
     packet_filters.apply(instance.pk, driver)
     host.refresh_from_db()

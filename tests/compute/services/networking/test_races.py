@@ -33,7 +33,7 @@ def test_of_racing_additions_as_many_get_through_as_the_account_may_have(world):
     results = race(lambda number: assign.add(world.actor, instances[number % 3], public=True))
 
     assert len(done(results)) == 4
-    assert all("ask support" in str(each) for each in results if isinstance(each, DomainError))
+    assert all(str(each) == assign.TOO_MANY for each in results if isinstance(each, DomainError))
     assert Address.objects.filter(instance__in=instances).count() == 3 + 4
     assert Event.objects.filter(action="compute_addip").count() == 4
     sound()

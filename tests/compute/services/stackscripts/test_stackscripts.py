@@ -131,7 +131,7 @@ def test_numbers_and_truths_become_texts_and_what_is_not_asked_for_is_ignored():
                 "stackscript_data.many": "many is not valid",
             },
         ),
-        ({"must": "x" * 65_536}, {"stackscript_data": "stackscript_data must be at most 65535 characters"}),
+        ({"must": "x" * 65_536}, {"stackscript_data": "Length must be at most 65535 characters"}),
     ],
 )
 def test_what_does_not_do_is_refused_by_name(data, problems):

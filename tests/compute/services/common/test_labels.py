@@ -1,0 +1,164 @@
+"""Default labels: they never collide with those that a customer chose, and cost nothing where none does."""
+
+from collections.abc import Callable
+
+import pytest
+from django.db import IntegrityError, connection
+from django.test.utils import CaptureQueriesContext
+
+from accounts.models import Event
+from compute.models import Address, Instance, Job, NodeBalancer, PacketFilter, Reservation
+from compute.services.common import labels
+from compute.services.instances.clones import CloneSpec, clone
+from compute.services.nodebalancers import nodebalancers
+from compute.services.nodebalancers.nodebalancers import NodeBalancerSpec
+from config.api.exceptions import violated
+from regions.models import Region
+from tests.compute.worker.scenarios import backed_up, deployed
+from tests.factories import AccountFactory, InstanceFactory, NodeBalancerFactory
+from tests.world import CAPABILITIES
+
+pytestmark = pytest.mark.django_db
+
+Make = Callable[..., Instance | NodeBalancer]
+
+
+@pytest.fixture(params=["create", "from a backup", "clone", "balancer"])
+def make(request, world, driver) -> Make:
+    """Make one, with a label or without: each way in which something has a label by default."""
+    match request.param:
+        case "create":
+            return world.create
+        case "from a backup":
+            backup = backed_up(world, driver).backups.get()
+            return lambda **label: world.create(image=None, root_pass=None, backup_id=backup.pk, **label)
+        case "clone":
+            source = deployed(world, driver)
+            return lambda **label: clone(world.actor, source, CloneSpec(**label))
+        case _:
+            region = world.region.pk
+            Region.objects.update(capabilities=[*CAPABILITIES, "NodeBalancers"])
+            return lambda **label: nodebalancers.create(world.actor, NodeBalancerSpec(region=region, **label))
+
+
+def default_of(row: Instance | NodeBalancer, further: int = 0) -> str:
+    return f"{'compute' if isinstance(row, Instance) else 'balancer'}{row.pk + further}"
+
+
+def take(row: Instance | NodeBalancer, *taken: str) -> None:
+    """Have the customer give these labels to other rows of the account, none of them with a new key."""
+    others = list(type(row).objects.filter(account_id=row.account_id))
+    assert len(taken) <= len(others)
+    for other, label in zip(others, taken, strict=False):
+        type(row).objects.filter(pk=other.pk).update(label=label)
+
+
+def filled(make: Make, number: int) -> Instance | NodeBalancer:
+    """The last of so many rows that are there to have labels."""
+    made = [make() for _ in range(number)]
+    Instance.objects.filter(status="cloning").update(status="offline")
+    Job.objects.all().delete()
+    return made[-1]
+
+
+def test_it_follows_from_the_key(make):
+    made = make()
+    assert made.label == default_of(made)
+
+
+def test_one_that_is_taken_is_passed_by(make):
+    last = filled(make, 2)
+    take(last, default_of(last, 1))
+
+    made = make()
+
+    made.refresh_from_db()
+    assert made.label == default_of(made)
+    assert made.pk == last.pk + 2
+
+
+def test_where_the_next_is_taken_too_a_number_tells_them_apart(make):
+    last = filled(make, 4)
+    take(last, default_of(last, 1), default_of(last, 2), f"{default_of(last, 2)}-2", f"{default_of(last, 2)}-4")
+    assert make().label == f"{default_of(last, 2)}-3"
+
+
+def test_nothing_is_left_of_the_create_that_was_refused(make):
+    """Addresses, capacity, events and jobs are those of what was made."""
+    last = filled(make, 2)
+
+    def added(**label: str) -> list[int]:
+        rows = (Address.objects.exclude(instance=None, nodebalancer=None), Event.objects.all(), Job.objects.all())
+        everything = (*rows, Reservation.objects.all(), PacketFilter.objects.all(), type(last).objects.all())
+        before = [each.count() for each in everything]
+        make(**label)
+        Instance.objects.filter(status="cloning").update(status="offline")
+        return [each.count() - number for each, number in zip(everything, before, strict=True)]
+
+    chosen = added(label="chosen")
+    take(last, default_of(last, 2))
+    assert added() == chosen
+
+
+def test_it_costs_no_query(make):
+    def queries(**label: str) -> int:
+        with CaptureQueriesContext(connection) as captured:
+            make(**label)
+        Instance.objects.filter(status="cloning").update(status="offline")
+        return len(captured)
+
+    queries()
+    assert queries() == queries(label="chosen")
+
+
+def test_one_that_was_asked_for_is_refused_where_it_is_taken(make):
+    last = filled(make, 2)
+    take(last, default_of(last, 1))
+    number = type(last).objects.count()
+    with pytest.raises(IntegrityError) as refused:
+        make(label=default_of(last, 1))
+    assert "Label must be unique among your" in violated(refused.value)["reason"]
+    assert type(last).objects.count() == number
+
+
+def test_other_accounts_may_have_it(make):
+    last = filled(make, 1)
+    factory = InstanceFactory if isinstance(last, Instance) else NodeBalancerFactory
+    made = factory(account=AccountFactory())
+    type(last).objects.filter(pk=made.pk).update(label=default_of(made, 1))
+    assert make().label == default_of(made, 1)
+
+
+def test_those_that_are_taken_meanwhile_are_looked_for_again(make, monkeypatch):
+    """Another request takes the free label before this one has it."""
+    last = filled(make, 2)
+    taken = default_of(last, 1)
+    take(last, taken)
+    found = iter([taken, taken, "free-at-last"])
+    monkeypatch.setattr(labels, "_free", lambda *given: next(found))
+    assert make().label == "free-at-last"
+
+
+def test_but_not_for_ever(make, monkeypatch):
+    last = filled(make, 2)
+    taken = default_of(last, 1)
+    take(last, taken)
+    asked = []
+    monkeypatch.setattr(labels, "_free", lambda *given: asked.append(given) or taken)
+    with pytest.raises(IntegrityError):
+        make()
+    assert len(asked) == labels.TRIES - 1
+
+
+def test_what_another_constraint_refuses_is_not_tried_again(make, monkeypatch):
+    refused = IntegrityError("refused")
+    tried = []
+
+    def create(label_of: labels.LabelOf) -> Instance:
+        tried.append(label_of(7))
+        raise refused
+
+    with pytest.raises(IntegrityError) as raised:
+        labels.create_labelled(Instance, 1, None, create)
+    assert raised.value is refused
+    assert tried == ["compute7"]

@@ -1,0 +1,75 @@
+"""Each example of the OpenAPI document is sent, and answered in the shape that its answer has."""
+
+import re
+
+import pytest
+
+from tests.baselines import stale
+from tests.client import answer_of, document
+from tests.config.api.routes import Route, routes
+from tests.examples import (
+    FILE,
+    example_of,
+    exchange,
+    operation_of,
+    restart_sequences,
+    shape,
+    steady,
+    write,
+    written,
+)
+from tests.policy import Caller, Scene, scene_of
+
+ROUTES = routes()
+BINARY = {
+    "GET /v4/account/oauth-clients/{id}/thumbnail": "a picture is answered",
+    "PUT /v4/account/oauth-clients/{id}/thumbnail": "a picture is sent",
+    "POST /v4/support/tickets/{id}/attachments": "a form with a file is sent",
+}
+"""Operations of which one side is no JSON, and so has no example."""
+
+
+@pytest.fixture
+def scene(db, request) -> Scene:
+    restart_sequences()
+    return scene_of(request.getfixturevalue("world"))
+
+
+def caller_of(route: Route, scene: Scene) -> Caller:
+    """The owner; of grants, which an unrestricted user has none of, one who has all."""
+    name = "r/w" if route.documented == "/v4/profile/grants" else "owner"
+    return next(caller for caller in scene.callers if caller.name == name)
+
+
+def test_every_operation_has_its_examples(scene, write_baselines):
+    if write_baselines:
+        write({operation_of(route): example_of(route, scene, caller_of(route, scene)) for route in ROUTES})
+    found = written()
+    assert list(found) == [operation_of(route) for route in ROUTES], stale(FILE.name)
+    for route in ROUTES:
+        operation = document()["paths"][route.documented][route.method]
+        example = found[operation_of(route)]
+        if operation_of(route) not in BINARY:
+            assert "response" in example, operation_of(route)
+            assert ("request" in example) == ("requestBody" in operation), operation_of(route)
+
+
+@pytest.mark.parametrize("route", ROUTES, ids=str)
+def test_an_example_is_taken_and_answered(route: Route, scene, write_baselines):
+    example = written()[operation_of(route)]
+    own, answer = exchange(route, scene, caller_of(route, scene), example.get("request"))
+    if "request" in example:
+        assert write_baselines or steady(own, most=None) == example["request"], stale(FILE.name)
+    if "response" in example:
+        answer_of(route.method, re.sub(r"\{\w+\}", "1", route.documented)).validate(example["response"])
+        assert write_baselines or shape(answer.json()) == shape(example["response"]), stale(FILE.name)
+
+
+def test_the_document_shows_the_examples():
+    for name, example in written().items():
+        method, path = name.split()
+        operation = document()["paths"][path][method.lower()]
+        if "request" in example:
+            assert operation["requestBody"]["content"]["application/json"]["example"] == example["request"]
+        if "response" in example:
+            assert operation["responses"]["200"]["content"]["application/json"]["example"] == example["response"]

@@ -1,0 +1,48 @@
+"""The reasons of refusals: the contract's words, and none of the framework's own."""
+
+from collections.abc import Iterator
+
+import pytest
+from rest_framework import serializers
+
+from config.api.serializers import Resource
+from tests.config.api.routes import routes
+
+OF_THE_FRAMEWORK = (
+    "A valid", "Ensure", "Enter a", "Expected", "Incorrect", "Invalid", "Must be a valid", "Not a valid", "Null",
+    "Surrogate", "This ", "Value must", '"{', "Date", "The ",
+)  # fmt: skip
+"""How sentences begin that Django and DRF have for a field."""
+RESOURCES = sorted(
+    {route.view.requests.get(route.action, route.view.resource) for route in routes() if route.method != "get"},
+    key=lambda resource: resource.__qualname__,
+)
+
+
+def reasons_of(field: serializers.Field) -> Iterator[str]:
+    """What a field of a body, and all in it, can be refused with."""
+    if isinstance(field, serializers.Serializer):
+        for child in field.fields.values():
+            if not child.read_only:
+                yield from reasons_of(child)
+        return
+    yield from map(str, field.error_messages.values())
+    yield from (str(check.message) for check in field.validators if hasattr(check, "message"))
+    if child := getattr(field, "child", None):
+        yield from reasons_of(child)
+
+
+@pytest.mark.parametrize("resource", RESOURCES, ids=lambda resource: resource.__qualname__)
+def test_no_field_has_a_sentence_of_the_frameworks(resource: type[Resource]):
+    assert not [reason for reason in reasons_of(resource()) if reason.startswith(OF_THE_FRAMEWORK)]
+
+
+def test_no_length_is_said_twice():
+    found = {reason for resource in RESOURCES for reason in reasons_of(resource())}
+    assert "Length must be 2 characters" in found
+    assert not [reason for reason in found if any(f" {number}-{number} " in reason for number in range(100))]
+
+
+def test_no_bound_is_that_of_a_column():
+    found = {reason for resource in RESOURCES for reason in reasons_of(resource())}
+    assert not [reason for reason in found if str(2**63 - 1) in reason]

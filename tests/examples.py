@@ -1,0 +1,201 @@
+"""Examples of requests and answers for the OpenAPI document: what is really sent and answered, with steady values.
+
+They are kept in config/api/examples.json, from which the document takes them; `test_examples.py` writes that file,
+and holds it against what is answered.
+"""
+
+import json
+import re
+from collections.abc import Callable
+from contextlib import nullcontext
+from typing import Any
+
+from django.db import connection, transaction
+
+from config.api.examples import FILE
+from tests import factories
+from tests.client import File, document
+from tests.config.api.routes import Route
+from tests.policy import AROUND, BEFORE, BODIES, Caller, Scene, address, due_to_move
+from tests.world import STRONG
+
+FIRST_ID = 1001
+MOST_ITEMS = 2
+"""Of a list, however long: an example shows how it goes on."""
+
+RICHER: dict[str, Callable[[Scene], dict[str, Any]]] = {
+    "POST /v4/compute/instances": lambda scene: {
+        "region": scene.world.region.pk,
+        "type": scene.world.type.pk,
+        "image": scene.world.image.pk,
+        "root_pass": STRONG,
+        "label": "web-1",
+        "tags": ["web"],
+    },
+    "PUT /v4/compute/instances/{id}": lambda scene: {"label": "web-2", "alerts": {"cpu": 0}, "tags": ["web"]},
+    "POST /v4/compute/instances/{compute_id}/configs": lambda scene: {
+        "label": "web",
+        "devices": {"sda": {"disk_id": scene.disk.pk}},
+        "interfaces": [{"purpose": "public"}],
+    },
+    "POST /v4/compute/instances/{id}/rescue": lambda scene: {"devices": {"sda": {"disk_id": scene.disk.pk}}},
+    "POST /v4/compute/instances/{id}/boot": lambda scene: {"config_id": scene.config.pk},
+    "POST /v4/compute/instances/{id}/reboot": lambda scene: {"config_id": scene.config.pk},
+    "POST /v4/compute/instances/{id}/clone": lambda scene: {
+        "region": scene.world.region.pk,
+        "type": scene.world.type.pk,
+        "label": "web-copy",
+    },
+    "POST /v4/compute/instances/{id}/mutate": lambda scene: {"allow_auto_disk_resize": False},
+    "POST /v4/compute/instances/{id}/migrate": lambda scene: {"upgrade": False},
+    "POST /v4/networking/firewalls": lambda scene: {
+        "label": "web",
+        "rules": {
+            "inbound_policy": "DROP",
+            "outbound_policy": "ACCEPT",
+            "inbound": [
+                {
+                    "label": "https",
+                    "protocol": "TCP",
+                    "ports": "443",
+                    "action": "ACCEPT",
+                    "addresses": {"ipv4": ["0.0.0.0/0"], "ipv6": ["::/0"]},
+                }
+            ],
+        },
+    },
+    "POST /v4/volumes": lambda scene: {"label": "data", "region": scene.world.region.pk, "size": 20},
+}
+"""Bodies that show more than those by which the table of who may do what is made."""
+
+MORE_BEFORE: dict[str, Callable[[Scene], None]] = {
+    "GET /v4/account/maintenance": due_to_move,
+    "GET /v4/account/notifications": due_to_move,
+}
+"""What has to be there for a list to have something in it."""
+
+# What differs from run to run, and what stands for it. The order matters: the first that fits is taken.
+STEADY: tuple[tuple[re.Pattern[str], str], ...] = (
+    (re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d"), "2026-01-02T03:04:05"),
+    (re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}"), "0f8fad5b-d9cb-469f-a165-70867728950e"),
+    (re.compile(r"\b[0-9a-f]{64}\b"), "0123456789abcdef" * 4),
+    (re.compile(r"\b[0-9a-f]{32}\b"), "0123456789abcdef" * 2),
+    (re.compile(r"\b[0-9a-f]{20}\b"), "0123456789abcdef0123"),
+    (re.compile(r"\b[0-9a-f]{16}\b"), "0123456789abcdef"),
+    (
+        re.compile(r"(ssh-ed25519 )[A-Za-z0-9+/=]+"),
+        r"\1AAAAC3NzaC1lZDI1NTE5AAAAIJ1Vn5m3fM0Jz8Q3p1l3o3zXH0m0pY3lN8m7k2bq4t6S",
+    ),
+    (re.compile(r"(/uploads/)\S+"), r"\1eyJpbWFnZSI6MTAwMX0"),
+    (re.compile(r"\b[A-Z2-7]{32}\b"), "JBSWY3DPEHPK3PXPJBSWY3DPEHPK3PXP"),
+    (re.compile(r"http://(testserver|127\.0\.0\.1:8000)"), "https://skerry.example"),
+)
+STEADY_FIELDS: dict[str, Any] = {
+    "tfa_code": "123456",
+    "scratch": "k3pxp-jbswy",
+    "quota": 1000,  # depends on the day of the month
+}
+"""Fields of which each run has another value, of a form that a pattern would not know."""
+TIME = 1767323045000
+"""Milliseconds since 1970, in place of any."""
+
+
+def restart_sequences() -> None:
+    """Have what is made in this transaction the same ids and names in each run."""
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT quote_ident(sequencename) FROM pg_sequences WHERE schemaname = current_schema()")
+        for (name,) in cursor.fetchall():
+            cursor.execute(f"ALTER SEQUENCE {name} RESTART WITH {FIRST_ID}")
+    for factory in vars(factories).values():
+        if isinstance(factory, type) and hasattr(factory, "reset_sequence"):
+            factory.reset_sequence(1, force=True)
+
+
+def body_of(operation: str, scene: Scene) -> dict[str, Any] | File:
+    """The body that an operation is sent, or an empty one."""
+    found = RICHER.get(operation) or BODIES.get(operation)
+    return found(scene) if found else {}
+
+
+def exchange(route: Route, scene: Scene, caller: Caller, sent: Any = None) -> tuple[Any, Any]:
+    """Send a body, by default the operation's own, and give it with the answer. Nothing of the call remains."""
+    operation = operation_of(route)
+    with transaction.atomic(), AROUND.get(operation, nullcontext)():
+        before(operation, scene)
+        path = address(route, scene, caller)
+        own = body_of(operation, scene)
+        body = own if sent is None else with_fresh_codes(sent, own)
+        call = getattr(caller.api, route.method)
+        answer = call(path, body) if route.method in ("post", "put") else call(path)
+        transaction.set_rollback(True)
+    assert answer.status_code in (200, 204), answer.content
+    return own, answer
+
+
+def before(operation: str, scene: Scene) -> None:
+    """Prepare the call."""
+    prepare = MORE_BEFORE.get(operation) or BEFORE.get(operation)
+    if prepare:
+        prepare(scene)
+
+
+def with_fresh_codes(sent: dict[str, Any], own: Any) -> dict[str, Any]:
+    """The body, with the codes that hold at this moment."""
+    return {name: own[name] if name in STEADY_FIELDS else value for name, value in sent.items()}
+
+
+def operation_of(route: Route) -> str:
+    return f"{route.method.upper()} {route.documented}"
+
+
+def example_of(route: Route, scene: Scene, caller: Caller) -> dict[str, Any]:
+    """What the document shows of the operation: a `request` and a `response`, each where it is JSON."""
+    body, answer = exchange(route, scene, caller)
+    found: dict[str, Any] = {}
+    if isinstance(body, dict) and takes_json(route):
+        found["request"] = steady(body, most=None)
+    if answer.status_code == 200 and answer["Content-Type"] == "application/json":
+        found["response"] = steady(answer.json())
+    return found
+
+
+def takes_json(route: Route) -> bool:
+    body = document()["paths"][route.documented][route.method].get("requestBody", {})
+    return "application/json" in body.get("content", {})
+
+
+def steady(value: Any, name: str = "", most: int | None = MOST_ITEMS) -> Any:
+    """The value, with what differs from run to run replaced, and of lists the first items."""
+    if name in STEADY_FIELDS:
+        return STEADY_FIELDS[name]
+    if isinstance(value, dict):
+        keys = sorted(value) if name == "global" else value  # grants have no order of their own
+        return {key: steady(value[key], key, most) for key in keys}
+    if isinstance(value, list):
+        return [steady(child, name, most) for child in value[:most]]
+    if isinstance(value, str):
+        for pattern, instead in STEADY:
+            value = pattern.sub(instead, value)
+        return value
+    if isinstance(value, int | float) and not isinstance(value, bool) and value > 10**12:
+        return type(value)(TIME)
+    return value
+
+
+def shape(value: Any) -> Any:
+    """The fields and JSON types of a value; of a list, those of its items."""
+    if isinstance(value, dict):
+        return {key: shape(child) for key, child in sorted(value.items())}
+    if isinstance(value, list):
+        return [shape(child) for child in value[:MOST_ITEMS]]
+    if isinstance(value, bool) or value is None:
+        return repr(type(value))
+    return "number" if isinstance(value, int | float) else "text"
+
+
+def written() -> dict[str, Any]:
+    return json.loads(FILE.read_text())
+
+
+def write(found: dict[str, Any]) -> None:
+    FILE.write_text(json.dumps(found, indent=1, ensure_ascii=False) + "\n")

@@ -1,0 +1,98 @@
+"""All failing fields at once, whatever is wrong with each: every two independent fields of every body."""
+
+from itertools import combinations
+from typing import Any
+
+import pytest
+from rest_framework import serializers
+
+from config.api.serializers import Resource
+from tests.client import File, errors
+from tests.config.api.routes import Route, routes
+from tests.failing import DEPENDENT, FULL, WRONG
+from tests.policy import BODIES, Scene, body_of, operation_of, prepared, scene_of
+
+ROUTES = [route for route in routes() if operation_of(route) in BODIES]
+
+
+@pytest.fixture
+def scene(world) -> Scene:
+    return scene_of(world)
+
+
+def request_of(route: Route) -> type[Resource]:
+    """The resource that validates the route's body."""
+    return route.view.requests.get(route.action, route.view.resource)
+
+
+def fields_of(route: Route) -> dict[str, serializers.Field]:
+    """The fields of the route's body that are looked at, by their name on the wire."""
+    ignored = getattr(request_of(route), "UNCHANGED", ())
+    return {
+        name: field
+        for name, field in request_of(route)().fields.items()
+        if not field.read_only and name not in ignored
+    }
+
+
+def misshapen(field: serializers.Field) -> Any:
+    """A value that the field is refused for, whatever else is so."""
+    return 7 if isinstance(field, serializers.CharField | serializers.ChoiceField) else "wrong"
+
+
+def good_body(route: Route, scene: Scene) -> dict[str, Any]:
+    full = FULL.get(operation_of(route))
+    return dict(full(scene)) if full else body_of(route, scene)
+
+
+def breaks_of(route: Route, scene: Scene) -> dict[str, list[Any]]:
+    """For each field the values to try: one of the wrong shape, and one that says something wrong, if any can."""
+    wrong = WRONG.get(operation_of(route), lambda scene: {})(scene)
+    fields = fields_of(route)
+    assert set(wrong) <= set(fields), f"{operation_of(route)} has no {set(wrong) - set(fields)}"
+    return {name: [misshapen(field), *([wrong[name]] if name in wrong else [])] for name, field in fields.items()}
+
+
+def named(answer: Any) -> set[str]:
+    """The fields of the body that a refusal names, nested ones by their outermost."""
+    return {str(field).partition(".")[0].partition("[")[0] for field in errors(answer)}
+
+
+def test_every_field_that_is_wrong_on_its_own_exists():
+    """A name in the tables that no route has any more is a test that no longer runs."""
+    known = {operation_of(route) for route in ROUTES}
+    assert set(WRONG) | set(FULL) | set(DEPENDENT) <= known
+
+
+@pytest.mark.parametrize("route", ROUTES, ids=str)
+def test_each_field_is_named_alone(route: Route, scene):
+    if isinstance(body_of(route, scene), File):
+        pytest.skip("a file is no object")
+    owner = next(caller for caller in scene.callers if caller.name == "owner")
+    with prepared(route, scene) as call:
+        good = good_body(route, scene)
+        assert call(owner, good).status_code == 200
+        for field, values in breaks_of(route, scene).items():
+            for value in values:
+                answer = call(owner, good | {field: value})
+                assert named(answer) == {field}, f"{field} = {value!r}: {answer.json()}"
+
+
+@pytest.mark.parametrize("route", ROUTES, ids=str)
+def test_every_two_fields_are_named_together(route: Route, scene):
+    if isinstance(body_of(route, scene), File):
+        pytest.skip("a file is no object")
+    owner = next(caller for caller in scene.callers if caller.name == "owner")
+    dependent = DEPENDENT.get(operation_of(route), set())
+    unnamed = []
+    with prepared(route, scene) as call:
+        good = good_body(route, scene)
+        for (one, its), (other, others) in combinations(breaks_of(route, scene).items(), 2):
+            if frozenset((one, other)) in dependent:
+                continue
+            for first in its:
+                for second in others:
+                    answer = call(owner, good | {one: first, other: second})
+                    if named(answer) != {one, other}:
+                        unnamed.append(f"{one} = {first!r}, {other} = {second!r}: {answer.json()['errors']}")
+    assert not unnamed, "\n".join(unnamed)
