@@ -40,7 +40,7 @@ print(answer if isinstance(answer, str) else json.dumps(answer))
 # the id of the first object of a list: api $A/volumes | first
 first() { field data.0.id; }
 
-# as api, asked again for as long as the answer is "Compute busy." or "Volume busy."
+# as api, asked again for as long as the answer is "Compute busy."
 when_free() {
     local answer end=$(($(date +%s) + PATIENCE))
     while answer=$(api "$@"); [[ $answer == *' busy."'* && $(date +%s) -lt $end ]]; do sleep 0.5; done
