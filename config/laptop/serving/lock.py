@@ -3,11 +3,12 @@
 import fcntl
 import os
 from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import contextmanager
 from pathlib import Path
 
-from django.db import DEFAULT_DB_ALIAS, connection
+from django.db import DEFAULT_DB_ALIAS, connections
 
+from config.db.advisory import advisory_lock
 from config.laptop.embedded.files import private_folder, writing
 
 # Any number will do, as long as nothing else in the database takes this advisory lock.
@@ -43,18 +44,9 @@ def state_locked(state: Path, site: str) -> Iterator[None]:
 @contextmanager
 def database_locked() -> Iterator[None]:
     """Hold a lock in the database of DATABASE_URL, which other state folders may name too. Raises `Taken`."""
-    with ExitStack() as stack:
-        # A connection of its own, in a transaction as long as the block: the lock ends with this process.
-        own = connection.copy(DEFAULT_DB_ALIAS)
-        stack.callback(own.close)
-        own.set_autocommit(False)
-        with own.cursor() as cursor:
-            cursor.execute("SET LOCAL idle_in_transaction_session_timeout = 0")
-            cursor.execute("SELECT pg_try_advisory_xact_lock(%s)", [LOCK])
-            if cursor.fetchone() != (True,):
-                raise Taken(
-                    "Another make serve uses the database of DATABASE_URL. Stop it, or name another database."
-                )
+    with advisory_lock(connections[DEFAULT_DB_ALIAS], LOCK) as take:
+        if not take():
+            raise Taken("Another make serve uses the database of DATABASE_URL. Stop it, or name another database.")
         yield
 
 

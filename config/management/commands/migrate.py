@@ -2,17 +2,17 @@
 
 import time
 from collections.abc import Callable, Iterator
-from contextlib import closing, contextmanager
+from contextlib import contextmanager
 from typing import Any
 
 from django.core.management.base import CommandParser
 from django.core.management.commands import migrate
 from django.db import connections
 from django.db.backends.base.base import BaseDatabaseWrapper
-from django.db.backends.utils import CursorWrapper
 from django.db.migrations import Migration
 from django.db.migrations.executor import MigrationExecutor
 
+from config.db.advisory import advisory_lock
 from config.db.fresh_database import create_tables
 
 # Options that ask for something else than to apply all migrations of all apps.
@@ -78,22 +78,9 @@ def one_at_a_time(connection: BaseDatabaseWrapper) -> Iterator[None]:
     """Wait until no other process migrates the database, and lock it against others for the length of the block.
 
     Django's migrations, and the steps after them (content types, permissions), fail where another process runs them
-    too. A separate connection holds the lock, in a transaction: the lock ends with the process. Neither who holds
-    it nor who waits has a snapshot, which an index that is built concurrently would wait for.
+    too.
     """
-    with closing(connection.copy()) as own:
-        own.set_autocommit(False)
-        with own.cursor() as cursor:
-            cursor.execute("SET LOCAL idle_in_transaction_session_timeout = 0")
-            while not _took(cursor):
-                time.sleep(SECONDS)
+    with advisory_lock(connection, LOCK) as take:
+        while not take():
+            time.sleep(SECONDS)
         yield
-
-
-def _took(cursor: CursorWrapper) -> bool:
-    """Whether the lock is taken now. A call that waits for it would do so with a snapshot."""
-    cursor.execute("SELECT pg_try_advisory_xact_lock(%s)", [LOCK])
-    (taken,) = cursor.fetchone()
-    # a statement keeps its snapshot until the next one takes its place; this one needs none
-    cursor.execute("SET LOCAL idle_in_transaction_session_timeout = 0")
-    return bool(taken)

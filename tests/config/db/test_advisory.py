@@ -1,0 +1,24 @@
+"""Locks that a process holds while it works."""
+
+import pytest
+from django.db import connection
+
+from config.db.advisory import advisory_lock
+
+NUMBER = 0x61646F70
+
+
+@pytest.mark.django_db
+def test_one_at_a_time_has_it_and_nobody_keeps_a_snapshot():
+    """A snapshot would stop every index that is built concurrently, for as long as `make serve` runs."""
+    with advisory_lock(connection, NUMBER) as take, advisory_lock(connection, NUMBER) as other:
+        assert take()
+        assert not other()
+        with connection.cursor() as cursor:
+            cursor.execute(
+                "SELECT state, backend_xmin FROM pg_stat_activity"
+                " WHERE datname = current_database() AND state = 'idle in transaction'"
+            )
+            assert cursor.fetchall() == [("idle in transaction", None)] * 2
+    with advisory_lock(connection, NUMBER) as again:
+        assert again()
