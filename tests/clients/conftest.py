@@ -8,7 +8,6 @@ from pathlib import Path
 
 import pytest
 
-from tests.client import DOCUMENT
 from tests.running import running
 from tests.tours.server import LiveServer
 
@@ -19,12 +18,12 @@ QUIET = {"REDOCLY_TELEMETRY": "off", "REDOCLY_SUPPRESS_UPDATE_NOTICE": "true", "
 Run = Callable[..., subprocess.CompletedProcess[str]]
 
 
-def run(*command: object, **env: str) -> subprocess.CompletedProcess[str]:
+def run(*command: object, cwd: Path = HERE, **env: str) -> subprocess.CompletedProcess[str]:
     """Run a command to its end. Both of its outputs are in `stdout`."""
     path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
     return subprocess.run(
         [str(word) for word in command],
-        cwd=HERE,
+        cwd=cwd,
         env={**os.environ, **QUIET, "PATH": path, **env},
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,
@@ -42,24 +41,6 @@ def node() -> Run:
         return run(BIN / program, *arguments, **env)
 
     return start
-
-
-@pytest.fixture(scope="session")
-def python_client(tmp_path_factory) -> tuple[Path, str]:
-    """The folder of the generated Python client, and what the generator said."""
-    folder = tmp_path_factory.mktemp("python") / "client"
-    done = run("openapi-python-client", "generate", "--path", DOCUMENT, "--output-path", folder)
-    assert done.returncode == 0, done.stdout
-    return folder, done.stdout
-
-
-@pytest.fixture(scope="session")
-def typescript_client(tmp_path_factory, node) -> tuple[Path, str]:
-    """The folder with the generated TypeScript client in `generated`, and what the generator said."""
-    folder = tmp_path_factory.mktemp("typescript")
-    done = node("openapi-ts", "-i", DOCUMENT, "-o", folder / "generated")
-    assert done.returncode == 0, done.stdout
-    return folder, done.stdout
 
 
 @pytest.fixture(scope="package")

@@ -2,12 +2,14 @@
 
 import re
 import shutil
+from collections.abc import Callable
+from pathlib import Path
 
 import pytest
 
 from tests.client import DOCUMENT
-from tests.clients.conftest import HERE, run
-from tests.tours.pages import ROOT
+from tests.clients.conftest import BIN, HERE, run
+from tests.tours.pages import ROOT, blocks_for, replaced
 
 pytestmark = pytest.mark.clients
 
@@ -16,6 +18,35 @@ COMPILER = (
     "--strict", "--skipLibCheck", "--target", "es2022", "--lib", "es2022,dom,dom.iterable", "--module", "commonjs",
     "--moduleResolution", "node10", "--ignoreDeprecations", "5.0",
 )  # fmt: skip
+
+
+PYTHON, TYPESCRIPT, OURS = blocks_for(__file__)
+
+
+@pytest.fixture(scope="module")
+def typed(tmp_path_factory) -> Callable[[str], tuple[Path, str]]:
+    """Types what the page shows into a shell, in a folder of its own; gives the folder, and what was said."""
+
+    def type_(text: str) -> tuple[Path, str]:
+        folder = tmp_path_factory.mktemp("typed")
+        (folder / "docs").mkdir()
+        shutil.copy(DOCUMENT, folder / "docs")
+        done = run("sh", "-e", "-c", text, cwd=folder)
+        assert done.returncode == 0, done.stdout
+        return folder, done.stdout
+
+    return type_
+
+
+@pytest.fixture(scope="module")
+def python_client(typed) -> tuple[Path, str]:
+    folder, said = typed(PYTHON)
+    return folder / "skerry-client", said
+
+
+@pytest.fixture(scope="module")
+def typescript_client(node, typed) -> tuple[Path, str]:
+    return typed(replaced(TYPESCRIPT, {"npx ": f"{BIN}/"}))
 
 
 def test_the_python_client_lacks_the_thumbnail_alone(python_client):
@@ -29,16 +60,14 @@ def test_the_typescript_client_lacks_nothing(typescript_client):
     assert not re.search(r"warn|error", said, re.IGNORECASE), said
 
 
-def test_the_types_are_those_of_the_document(node, tmp_path):
-    done = node("openapi-typescript", DOCUMENT, "--output", tmp_path / "schema.d.ts")
-    assert done.returncode == 0, done.stdout
-    assert not re.search(r"warn|error", done.stdout, re.IGNORECASE), done.stdout
-    (tmp_path / "used.ts").write_text(
-        "import type { components } from './schema';\n"
+def test_the_types_are_those_of_the_document(node, typescript_client):
+    folder, _ = typescript_client
+    (folder / "src" / "used.ts").write_text(
+        "import type { components } from './skerry';\n"
         "type Instance = components['schemas']['Instance'];\n"
         "export const running = (one: Instance): boolean => one.status === 'running' && one.id > 0;\n"
     )
-    checked = node("tsc", "--noEmit", *COMPILER, tmp_path / "used.ts")
+    checked = node("tsc", "--noEmit", *COMPILER, folder / "src" / "used.ts")
     assert checked.returncode == 0, checked.stdout
 
 
@@ -51,8 +80,8 @@ def test_a_program_in_python_works_with_its_client(python_client, server):
 
 def test_a_program_in_typescript_works_with_its_client(node, typescript_client, server):
     folder, _ = typescript_client
-    shutil.copy(HERE / "with_typescript.ts", folder)
-    compiled = node("tsc", *COMPILER, "--outDir", folder / "compiled", folder / "with_typescript.ts")
+    source = shutil.copy(HERE / "with_typescript.ts", folder / "src")
+    compiled = node("tsc", *COMPILER, "--outDir", folder / "compiled", source)
     assert compiled.returncode == 0, compiled.stdout
     done = run("node", folder / "compiled" / "with_typescript.js", URL=server.url, TOKEN=server.token)
     assert done.returncode == 0, done.stdout
@@ -67,3 +96,9 @@ def test_the_recipe_for_scripts_works(server, tmp_path):
     done = run("python", tmp_path / "recipe.py", URL=server.url, TOKEN=server.token)
     assert done.returncode == 0, done.stdout
     assert done.stdout == "['made-by-a-script']\n"
+
+
+def test_make_knows_what_the_page_has_it_do():
+    for line in OURS.splitlines():
+        done = run("make", "--dry-run", "--directory", ROOT, *line.split("#")[0].split()[1:])
+        assert done.returncode == 0, done.stdout

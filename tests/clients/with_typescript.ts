@@ -1,7 +1,7 @@
 // Uses the client that @hey-api/openapi-ts generates: lists, creates, follows, filters, pages, and is refused.
 // Run with the address of an installation as URL and a token as TOKEN in the environment.
 
-import { client } from './generated/client.gen';
+import { client } from './skerry/client.gen';
 import {
   accountEventsList,
   computeInstancesCreate,
@@ -10,7 +10,7 @@ import {
   computeInstancesRetrieve,
   computeTypesList,
   regionsList,
-} from './generated/sdk.gen';
+} from './skerry/sdk.gen';
 
 declare const process: { env: Record<string, string>; exitCode: number };
 

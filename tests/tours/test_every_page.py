@@ -16,11 +16,13 @@ pytestmark = pytest.mark.tour
 
 ELSEWHERE = {
     "README.md": ["tests/system/test_serve.py", *["tests/system/test_behind_proxy.py"] * 3],
+    "docs/clients.md": ["tests/clients/test_generators.py"] * 3,
     "docs/domains.md": ["tests/compute/services/domains/test_as_typed.py"],
     "docs/nodebalancers.md": ["tests/compute/services/nodebalancers/haproxy/test_as_typed.py"],
     "docs/signing-in.md": ["tests/system/test_with_provider.py"],
 }
-"""The blocks that make a machine something else than a laptop with `make serve`, and what types them there.
+"""The blocks that make a machine something else than a laptop with `make serve`, or need tools of clients, and what
+types them there.
 
 No other block is left out, and a new one here is seen in a review.
 """
