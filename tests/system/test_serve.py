@@ -5,6 +5,7 @@ import json
 import os
 import pty
 import re
+import select
 import signal
 import stat
 import subprocess
@@ -28,15 +29,18 @@ from tests.waiting import wait_for
 pytestmark = pytest.mark.system
 
 ROOT = Path(__file__).resolve().parent.parent.parent
-PATIENCE = 900
+PATIENCE = 300
 """Seconds that a start or a stop may take on whatever machine."""
 SERVE = (sys.executable, "manage.py", "serve")
 TOKEN = re.compile(r"^(restricted )?token: ([0-9a-f]{64})$", re.MULTILINE)
 
 
 def environment(state: Path) -> dict[str, str]:
-    """That of a shell where nothing is set: the embedded services, in `state`."""
-    ours = ("DATABASE_URL", "REDIS_URL", "PORT", "SITE_URL", "PRODUCTION")
+    """That of a shell where nothing is set: the embedded services, in `state`.
+
+    A make that runs the tests hands its own arguments to every make below it.
+    """
+    ours = ("DATABASE_URL", "REDIS_URL", "PORT", "SITE_URL", "PRODUCTION", "MAKEFLAGS", "MAKEOVERRIDES", "MFLAGS")
     return {name: value for name, value in os.environ.items() if name not in ours} | {"STATE_DIR": str(state)}
 
 
@@ -54,8 +58,10 @@ class Server:
         os.close(out)
 
     def read(self, until: str | None = None) -> str:
-        """Everything it wrote, up to `until` or to its end. Its own limits end it where it does not get there."""
+        """Everything it wrote, up to `until` or to its end."""
         while until is None or until not in self.text:
+            readable, _, _ = select.select([self.output], [], [], PATIENCE)
+            assert readable, f"it is silent without {until!r}:\n{self.text}"
             try:
                 more = os.read(self.output, 65536)
             except OSError:  # a terminal ends so
