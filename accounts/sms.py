@@ -10,10 +10,22 @@ from django.conf import settings
 
 log = logging.getLogger(__name__)
 
+NONE = "accounts.sms.none"
+"""How the setting names the gateway of a production that has none."""
+
 
 def console(number: str, text: str) -> None:
     """For development: write the message into the log of the worker."""
     log.warning("SMS to %s: %s", number, text)
+
+
+class NoGateway(Exception):
+    """No gateway is set, so nobody is sent anything."""
+
+
+def none(number: str, text: str) -> None:
+    """Production without a gateway: nothing is sent. Raises `NoGateway`."""
+    raise NoGateway("SMS_GATEWAY is not set")
 
 
 def http(number: str, text: str) -> None:

@@ -1,17 +1,19 @@
 """System checks for variables that production lacks, or that would harm it: one sentence each, naming the variable.
 
 `manage.py check --deploy` and every other command print them, and each process logs them at its start
-(config/starting.py).
+(config/starting.py). With what would open an installation to others, production starts nothing: these are errors,
+numbered with an E. REHEARSAL makes them warnings, for who tries production's shape on one machine.
 """
 
 from collections.abc import Iterator, Sequence
 from ipaddress import ip_address
+from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
 from django.apps import AppConfig
 from django.conf import settings
-from django.core.checks import CheckMessage, register
+from django.core.checks import CheckMessage, Error, register
 from django.core.checks import Warning as Finding
 from django.http.request import validate_host
 
@@ -19,7 +21,12 @@ from config.environment import renamed_in_use
 from config.laptop.embedded import addresses
 
 SHORTEST_KEY = 32
+FEWEST_CHARACTERS = 10
+"""Different ones in a key. Of one in hexadecimal, as long as the shortest, 99.9 % have more."""
+GUESSES = ("change", "secret", "insecure", "password", "example")
+"""Words that stand in a key that somebody has copied."""
 CONSOLE = "django.core.mail.backends.console.EmailBackend"
+SMS_CONSOLE = "accounts.sms.console"
 
 
 @register()
@@ -49,7 +56,18 @@ def deployed(app_configs: Sequence[AppConfig] | None, **kwargs: Any) -> list[Che
 def findings() -> list[CheckMessage]:
     """All findings about the current settings."""
     said = (*_address(), *_secrets(), *_services())
-    return [Finding(sentence, id=f"skerry.{number}") for number, sentence in said]
+    refused = settings.PRODUCTION and not settings.REHEARSAL
+    return [
+        (Error if refused and number.startswith("E") else Finding)(sentence, id=f"skerry.{number}")
+        for number, sentence in said
+    ]
+
+
+def is_guessable(key: str) -> bool:
+    """Whether somebody could guess the key: it is short, of few characters, or has a word in it."""
+    return (
+        len(key) < SHORTEST_KEY or len(set(key)) < FEWEST_CHARACTERS or any(word in key.lower() for word in GUESSES)
+    )
 
 
 def _address() -> Iterator[tuple[str, str]]:
@@ -58,7 +76,7 @@ def _address() -> Iterator[tuple[str, str]]:
     host = site.hostname or ""
     if _is_loopback(host):
         yield (
-            "W002",
+            "E002",
             f"SITE_URL is {settings.SITE_URL}: links in mails lead their readers to their own machines.",
         )
     elif site.scheme != "https" and settings.SESSION_COOKIE_SECURE:
@@ -67,7 +85,7 @@ def _address() -> Iterator[tuple[str, str]]:
             f"SITE_URL is {settings.SITE_URL}, without https: SECURE_COOKIES keeps people from signing in.",
         )
     if "*" in settings.ALLOWED_HOSTS:
-        yield "W004", "ALLOWED_HOSTS is *: whoever asks by another name is answered with links to that name."
+        yield "E004", "ALLOWED_HOSTS is *: whoever asks by another name is answered with links to that name."
     elif not _is_loopback(host) and not validate_host(host, settings.ALLOWED_HOSTS):
         yield "W005", f"ALLOWED_HOSTS lacks {host}, the host of SITE_URL: its pages answer 400."
     if not settings.NUM_PROXIES:
@@ -84,16 +102,21 @@ def _address() -> Iterator[tuple[str, str]]:
 
 def _secrets() -> Iterator[tuple[str, str]]:
     if settings.DEBUG:
-        yield "W008", "DEBUG is on: error pages show settings and source to whoever causes an error."
-    if len(settings.SECRET_KEY) < SHORTEST_KEY:
-        yield "W009", "SECRET_KEY is short enough to be guessed: `openssl rand -hex 32` makes one."
+        yield "E008", "DEBUG is on: error pages show settings and source to whoever causes an error."
+    if is_guessable(settings.SECRET_KEY):
+        yield "E009", "SECRET_KEY can be guessed: `openssl rand -hex 32` makes one that cannot."
     if settings.ENCRYPTION_KEYS == [settings.SECRET_KEY]:
         yield (
             "W010",
             ("ENCRYPTION_KEYS is not set: SECRET_KEY encrypts what is kept, and cannot change without losing it."),
         )
-    elif any(len(key) < SHORTEST_KEY for key in settings.ENCRYPTION_KEYS):
-        yield "W011", "ENCRYPTION_KEYS has a key short enough to be guessed: `openssl rand -hex 32` makes one."
+    elif any(map(is_guessable, settings.ENCRYPTION_KEYS)):
+        yield "E011", "ENCRYPTION_KEYS has a key that can be guessed: `openssl rand -hex 32` makes one that cannot."
+    if is_open_to_others(settings.STATE_DIR):
+        yield (
+            "E017",
+            f"STATE_DIR is {settings.STATE_DIR}, which other users of this machine can read: chmod 700 it.",
+        )
 
 
 def _services() -> Iterator[tuple[str, str]]:
@@ -102,9 +125,23 @@ def _services() -> Iterator[tuple[str, str]]:
     if addresses.redis_url(settings.STATE_DIR) == settings.REDIS_URL:
         yield "W013", "REDIS_URL is not set: the embedded broker is there for `make serve` alone."
     if settings.EMAIL_BACKEND == CONSOLE:
-        yield "W014", "EMAIL_URL is not set: invitations and password links go to the worker's log, not to people."
+        yield (
+            "E014",
+            "EMAIL_URL is not set: invitations and password links would go to the worker's log, for its readers.",
+        )
     elif settings.DEFAULT_FROM_EMAIL.rstrip(">").endswith(".example"):
         yield "W015", f"MAIL_FROM is {settings.DEFAULT_FROM_EMAIL}: mail servers take no mail from such a domain."
+
+    if settings.SMS_GATEWAY == SMS_CONSOLE:
+        yield "E018", "SMS_GATEWAY is accounts.sms.console: codes would go to the worker's log, for its readers."
+
+
+def is_open_to_others(folder: Path) -> bool:
+    """Whether other users of this machine may read or list the folder. One that is not there is made private."""
+    try:
+        return bool(folder.stat().st_mode & 0o077)
+    except FileNotFoundError:
+        return False
 
 
 def _is_loopback(host: str) -> bool:

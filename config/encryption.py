@@ -1,7 +1,8 @@
 """Encrypts secrets that must be read back: the data of jobs and mails, TOTP secrets, credentials of managed.
 
-The keys are the setting ENCRYPTION_KEYS: the first encrypts, all decrypt. `manage.py rotate_keys` re-encrypts every
-`EncryptedField` with the first.
+The keys are the setting ENCRYPTION_KEYS: the first encrypts, all decrypt. Each is stretched, so that who has a copy
+of the database pays for every key that he tries. `manage.py rotate_keys` re-encrypts every `EncryptedField` with
+the first.
 """
 
 import base64
@@ -19,9 +20,26 @@ class EncryptedField(models.BinaryField):
     """A column for the result of `encrypt_json`. `rotate_keys` finds such columns by this class."""
 
 
+SALT = b"config.encryption"
+"""The same everywhere: all processes derive one key, and a key is long enough to be nobody else's."""
+COST, BLOCK = 2**14, 8
+"""Of scrypt: 16 MB and some 40 ms for each key, once in a process."""
+
+
+@cache
+def _stretched(key: str) -> Fernet:
+    derived = hashlib.scrypt(key.encode(), salt=SALT, n=COST, r=BLOCK, p=1, dklen=32)
+    return Fernet(base64.urlsafe_b64encode(derived))
+
+
+def _plain(key: str) -> Fernet:
+    """The key as releases before this one used it: what they encrypted still decrypts."""
+    return Fernet(base64.urlsafe_b64encode(hashlib.sha256(key.encode()).digest()))
+
+
 @cache
 def _fernet(keys: tuple[str, ...]) -> MultiFernet:
-    return MultiFernet([Fernet(base64.urlsafe_b64encode(hashlib.sha256(key.encode()).digest())) for key in keys])
+    return MultiFernet([*map(_stretched, keys), *map(_plain, keys)])
 
 
 def encrypt_json(secrets: dict[str, Any]) -> bytes:
@@ -41,7 +59,7 @@ def reencrypt(encrypted: bytes | memoryview) -> bytes | None:
     """
     first, *_ = keys = tuple(settings.ENCRYPTION_KEYS)
     try:
-        _fernet((first,)).decrypt(bytes(encrypted))
+        _stretched(first).decrypt(bytes(encrypted))
     except InvalidToken:
         return _fernet(keys).rotate(bytes(encrypted))
     return None

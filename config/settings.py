@@ -62,6 +62,8 @@ def _secret_key() -> str:
 
 
 PRODUCTION = env.flag("PRODUCTION")
+# Production's shape on one machine, to try it: what production would not start with is only warned of.
+REHEARSAL = env.flag("REHEARSAL")
 DEBUG = env.flag("DEBUG")
 SECRET_KEY = _secret_key()
 # The keys of all encrypted columns (config/encryption.py): the first encrypts, all decrypt.
@@ -206,7 +208,7 @@ if NUM_PROXIES:
 SILENCED_SYSTEM_CHECKS = [
     "security.W002", "security.W003",  # config.pages has the middleware they look for, for the pages alone
     "security.W004", "security.W008",  # TLS, redirects to it and HSTS are the proxy's (docs/nginx.conf)
-    "security.W009",  # skerry.W009 asks for a key as `openssl rand -hex 32` makes it
+    "security.W009",  # skerry.E009 asks for a key as `openssl rand -hex 32` makes it
     "oauth2_provider.W005",  # clients talk to one issuer, and take no answer for another's
     "oauth2_provider.W008",  # apps on people's own machines come back to http://127.0.0.1 (RFC 8252)
 ]  # fmt: skip
@@ -237,6 +239,7 @@ HOURLY_MEASUREMENTS_KEPT = timedelta(days=env.integer("HOURLY_MEASUREMENTS_KEPT"
 EVENTS_KEPT = timedelta(days=env.integer("EVENTS_KEPT", 365, 90, A_CENTURY))
 LOGINS_KEPT = timedelta(days=env.integer("LOGINS_KEPT", 365, 90, A_CENTURY))
 JOBS_KEPT = timedelta(days=env.integer("JOBS_KEPT", 90, 1, A_CENTURY))
+SESSION_ENGINE = "accounts.pages.session_store"  # ids are stored hashed
 LOGIN_URL, LOGIN_REDIRECT_URL, LOGOUT_REDIRECT_URL = "login", "home", "signed-out"
 REFERENCE_TOKEN_LIFETIME = 900  # seconds; of tokens that the pages at /docs make for trying calls out
 CSRF_FAILURE_VIEW = "accounts.oauth.views.csrf_failure"
@@ -358,7 +361,7 @@ EMAIL_USE_TLS, EMAIL_USE_SSL = _mail["EMAIL_USE_TLS"], _mail["EMAIL_USE_SSL"]
 EMAIL_FILE_PATH = _mail["EMAIL_FILE_PATH"]  # of file:///folder, where mails become files
 EMAIL_TIMEOUT = 20
 DEFAULT_FROM_EMAIL = env.sender("MAIL_FROM", "Skerry <noreply@skerry.example>")
-SMS_GATEWAY = env.dotted_path("SMS_GATEWAY", "accounts.sms.console")
+SMS_GATEWAY = env.dotted_path("SMS_GATEWAY", "accounts.sms.none" if PRODUCTION else "accounts.sms.console")
 SMS_HTTP_URL = env.address("SMS_HTTP_URL")
 SMS_HTTP_METHOD = env.choice("SMS_HTTP_METHOD", "POST", ("POST", "GET", "PUT", "PATCH"))
 SMS_HTTP_TYPE = env.pattern("SMS_HTTP_TYPE", "application/json", r"[\w.+-]+/[\w.+-]+(;.*)?", "a media type")

@@ -4,6 +4,7 @@ import secrets
 from datetime import timedelta
 
 import phonenumbers
+from django.conf import settings
 from django.db import transaction
 from django.db.models import F
 from django.db.models.functions import Now
@@ -15,6 +16,7 @@ from accounts.models import PhoneVerification, User
 from accounts.services import attempts, outbox
 from accounts.services.events import record_event
 from accounts.services.refs import profile_ref
+from accounts.sms import NONE
 from config.encryption import decrypt_json, encrypt_json
 from config.errors import Invalid, Problems
 
@@ -22,6 +24,7 @@ VALID_FOR = timedelta(minutes=10)
 GUESSES = 5
 """Attempts at a code, after which it is void."""
 WRONG = "The code is not valid, or has expired."
+NOTHING_SENT = "Phone numbers cannot be verified here: this installation sends no messages to phones."
 VERIFIED_ALREADY = "Delete the verified phone number first."
 
 
@@ -36,6 +39,8 @@ def send_code(
     """
     problems = problems or Problems()
     number = _parse(iso_code, phone_number, problems)
+    if settings.SMS_GATEWAY == NONE and "phone_number" not in problems:
+        problems.add("phone_number", NOTHING_SENT)
     has_one = User.objects.filter(pk=actor.person, verified_phone_number__isnull=False).exists()
     if has_one and "phone_number" not in problems:
         problems.add("phone_number", VERIFIED_ALREADY)

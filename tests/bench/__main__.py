@@ -51,7 +51,8 @@ def configure() -> None:
     os.environ.update(
         DJANGO_SETTINGS_MODULE="config.settings",
         PRODUCTION="1",
-        SECRET_KEY="bench" * 10,
+        REHEARSAL="1",
+        SECRET_KEY="0123456789abcdef" * 4,
         ALLOWED_HOSTS="127.0.0.1",
         REDIS_PREFIX=redis_keys.PREFIX,
         RATE_LIMIT_OVERALL=RAISED,

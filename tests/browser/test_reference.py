@@ -8,7 +8,6 @@ import time
 from pathlib import Path
 
 import pytest
-from django.contrib.sessions.backends.db import SessionStore
 from selenium.common.exceptions import JavascriptException, StaleElementReferenceException
 from selenium.webdriver.common.by import By
 from selenium.webdriver.common.keys import Keys
@@ -16,6 +15,7 @@ from selenium.webdriver.remote.webelement import WebElement
 from selenium.webdriver.support.wait import WebDriverWait
 
 from accounts.models import Event, PersonalToken, User
+from accounts.pages.session_store import SessionStore
 from regions.models import Region
 from tests.browser.looks import WIDE, check
 from tests.browser.visitor import DESKTOP, PASSWORD, PHONE, SECONDS, Visitor

@@ -17,22 +17,26 @@ ROOT = Path(__file__).resolve().parents[2]
 
 
 @pytest.fixture
-def complete(settings):
+def complete(settings, tmp_path):
     """An installation of which there is nothing to say."""
-    settings.PRODUCTION = True
+    settings.PRODUCTION, settings.REHEARSAL = True, False
     settings.DEBUG = False
+    settings.STATE_DIR = tmp_path
+    tmp_path.chmod(0o700)
     settings.SITE_URL = "https://cloud.example.com"
     settings.ALLOWED_HOSTS = ["cloud.example.com"]
     settings.NUM_PROXIES = 1
     settings.SESSION_COOKIE_SECURE = True
-    settings.SECRET_KEY, settings.ENCRYPTION_KEYS = "s" * 64, ["e" * 64]
+    settings.SECRET_KEY, settings.ENCRYPTION_KEYS = SECRET, [KEY]
     settings.DATABASES = {"default": {**settings.DATABASES["default"], "HOST": "db.example.com"}}
     settings.REDIS_URL = "redis://redis.example.com"
     settings.EMAIL_BACKEND = "django.core.mail.backends.smtp.EmailBackend"
     settings.DEFAULT_FROM_EMAIL = "Example <noreply@example.com>"
+    settings.SMS_GATEWAY = "accounts.sms.http"
     return settings
 
 
+SECRET, KEY = "0123456789abcdef" * 4, "fedcba9876543210" * 4
 SPAWN_TWO = """
 import multiprocessing, os
 os.environ["DJANGO_SETTINGS_MODULE"] = "config.settings"
@@ -67,10 +71,13 @@ def test_nothing_is_said_of_a_complete_one(complete):
         ("NUM_PROXIES", 0, "NUM_PROXIES is 0"),
         ("SESSION_COOKIE_SECURE", False, "SECURE_COOKIES is off"),
         ("DEBUG", True, "DEBUG is on"),
-        ("SECRET_KEY", "short", "SECRET_KEY is short"),
-        ("ENCRYPTION_KEYS", ["s" * 64], "ENCRYPTION_KEYS is not set"),
-        ("ENCRYPTION_KEYS", ["e" * 64, "short"], "ENCRYPTION_KEYS has a key short"),
+        ("SECRET_KEY", "short", "SECRET_KEY can be guessed"),
+        ("SECRET_KEY", "5e" * 32, "SECRET_KEY can be guessed"),
+        ("SECRET_KEY", f"change-me-{SECRET}", "SECRET_KEY can be guessed"),
+        ("ENCRYPTION_KEYS", [SECRET], "ENCRYPTION_KEYS is not set"),
+        ("ENCRYPTION_KEYS", [KEY, "short"], "ENCRYPTION_KEYS has a key that can be guessed"),
         ("EMAIL_BACKEND", checks.CONSOLE, "EMAIL_URL is not set"),
+        ("SMS_GATEWAY", "accounts.sms.console", "SMS_GATEWAY is accounts.sms.console"),
         ("DEFAULT_FROM_EMAIL", "Skerry <noreply@skerry.example>", "MAIL_FROM is Skerry"),
     ],
 )
@@ -98,7 +105,30 @@ def test_a_laptop_is_left_alone_until_it_asks(settings):
 
 def test_every_command_says_it_in_production(complete):
     complete.EMAIL_BACKEND = checks.CONSOLE
-    assert "skerry.W014" in [found.id for found in run_checks()]
+    assert "skerry.E014" in [found.id for found in run_checks()]
+
+
+@pytest.mark.parametrize(
+    ("setting", "value"),
+    [
+        ("SITE_URL", "http://127.0.0.1:8000"), ("ALLOWED_HOSTS", ["*"]), ("DEBUG", True), ("SECRET_KEY", "short"),
+        ("ENCRYPTION_KEYS", ["short"]), ("EMAIL_BACKEND", checks.CONSOLE), ("SMS_GATEWAY", "accounts.sms.console"),
+    ],
+)  # fmt: skip
+def test_production_does_not_start_with_what_opens_it_to_others(complete, setting, value):
+    setattr(complete, setting, value)
+    with pytest.raises(SystemExit, match=rf"^{setting.replace('EMAIL_BACKEND', 'EMAIL_URL')} .+ \(skerry\.E\d+\)$"):
+        starting.warn_at_start()
+    complete.REHEARSAL = True
+    starting.warn_at_start()
+
+
+def test_a_state_folder_that_others_read_is_no_productions(complete):
+    complete.STATE_DIR.chmod(0o750)
+    with pytest.raises(SystemExit, match=r"^STATE_DIR is .+ chmod 700"):
+        starting.warn_at_start()
+    complete.STATE_DIR = complete.STATE_DIR / "not-there-yet"
+    starting.warn_at_start()
 
 
 def test_only_the_first_process_of_a_server_says_it(complete, monkeypatch, caplog):

@@ -145,3 +145,14 @@ def test_no_secret_is_kept_in_a_plain_column():
         if isinstance(field, models.BinaryField) and not isinstance(field, encryption.EncryptedField)
     }
     assert plain == {"accounts.OAuthClient.thumbnail"}
+
+
+def test_what_an_earlier_release_encrypted_still_decrypts_and_is_encrypted_anew(settings):
+    """It used keys as they were."""
+    settings.ENCRYPTION_KEYS = OLD
+    encrypted = encryption._plain(OLD[0]).encrypt(b'{"text": "before"}')
+    assert decrypt_json(encrypted) == {"text": "before"}
+    anew = encryption.reencrypt(encrypted)
+    assert anew is not None
+    assert decrypt_json(anew) == {"text": "before"}
+    assert encryption.reencrypt(anew) is None

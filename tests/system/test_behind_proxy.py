@@ -56,6 +56,9 @@ def nginx() -> str:
     return found
 
 
+KEY = "0123456789abcdef" * 4
+
+
 class Installation:
     """An operator's machine: the blocks of README typed into one shell, and nginx before it."""
 
@@ -100,8 +103,8 @@ class Installation:
                 # an environment to be made anew is shown alone: here all has production's packages, and no others
                 "make install ": f"make --dry-run VENV={self.folder}/venv install ",
                 "SITE_URL=https://cloud.example.com": f"SITE_URL={self.url}",
-                "SECRET_KEY=…": f"SECRET_KEY={'5e' * 32}",
-                "ENCRYPTION_KEYS=…": f"ENCRYPTION_KEYS={'e4' * 32}",
+                "SECRET_KEY=…": f"SECRET_KEY={KEY}",
+                "ENCRYPTION_KEYS=…": f"ENCRYPTION_KEYS={KEY[::-1]}",
                 "postgres://user:password@host/name": f"'{self.env['DATABASE_URL']}'",
                 "redis://host:6379/0": f"'{self.env['REDIS_URL']}'",
                 "smtp+tls://user:password@mail.example.com:587": f"file://{self.mails}",
@@ -282,7 +285,7 @@ def test_a_form_from_an_address_that_is_not_known_says_what_to_set(installation:
     """SITE_URL is not what the browser asks for, and the proxy is not counted."""
     installation.start_nginx()
     wait_for(lambda: listens(installation.tls))
-    given = {"SITE_URL": "https://elsewhere.example.com", "SECRET_KEY": "5e" * 32, "PRODUCTION": "1"}
+    given = {"SITE_URL": "https://elsewhere.example.com", "PRODUCTION": "1", "REHEARSAL": "1", "SECRET_KEY": KEY}
     installation._start(
         [
             str(ROOT / ".venv/bin/granian"), "--interface", "wsgi", "--port", str(installation.web),

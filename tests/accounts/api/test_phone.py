@@ -160,6 +160,14 @@ def test_where_there_is_no_number_nothing_is_given_up(api):
     assert not Event.objects.exists()
 
 
+def test_without_a_gateway_nobody_waits_for_a_message(api, settings):
+    settings.SMS_GATEWAY = "accounts.sms.none"
+    answer = api.post(SEND, NUMBER)
+    assert list(errors(answer)) == ["phone_number"]
+    assert not Message.objects.exists()
+    assert not PhoneVerification.objects.exists()
+
+
 def test_no_code_is_kept_readable(api):
     api.post(SEND, NUMBER)
     code = sent()[0][1]
