@@ -293,6 +293,7 @@ RATE_LIMITS = {
     "instance_create": env.rate("RATE_LIMIT_INSTANCE_CREATE", "10/30"),
     "stats": env.rate("RATE_LIMIT_STATS", "100/60"),
     "ticket_create": env.rate("RATE_LIMIT_TICKET_CREATE", "2/60"),
+    "thumbnail": env.rate("RATE_LIMIT_THUMBNAIL", "10/60"),
     "domain_import": env.rate("RATE_LIMIT_DOMAIN_IMPORT", "6/60"),  # a name server that is slow holds a web process
     # these count attempts for a user, or from an address, whatever the token
     "login_pause": env.rate("RATE_LIMIT_LOGIN_PAUSE", "5/60"),
@@ -433,6 +434,7 @@ CELERY_BEAT_SCHEDULE = {
     "sample": {"task": "compute.jobs.sample", "schedule": crontab(minute="*/5")},
     "thin_samples": {"task": "compute.jobs.thin_samples", "schedule": crontab(minute=17)},
     "send_messages": {"task": "accounts.send_messages", "schedule": 10},
+    "draw_pictures": {"task": "accounts.draw_pictures", "schedule": 30},
     "probe": {"task": "managed.probe", "schedule": 2},
     "thin_measurements": {"task": "managed.thin_measurements", "schedule": crontab(minute=23)},
     "delete_old": {"task": "accounts.delete_old", "schedule": crontab(hour=3, minute=41)},

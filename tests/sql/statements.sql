@@ -46,6 +46,24 @@ UPDATE accounts_message
        run_at = CASE WHEN attempt = 0 THEN run_at ELSE statement_timestamp() + (%(delay)s)::float8 * interval '1 second' END
  WHERE id = %(id)s AND fence = %(fence)s
 
+-- accounts.services.thumbnails._BEING_DRAWN
+SELECT FROM accounts_picture WHERE (lease_until > statement_timestamp() AND lease_until <= statement_timestamp() + (%(horizon)s)::float8 * interval '1 second')
+
+-- accounts.services.thumbnails._CLAIM
+UPDATE accounts_picture
+   SET lease_until = statement_timestamp() + (%(lease)s)::float8 * interval '1 second', fence = fence + 1, attempt = attempt + 1
+ WHERE id = ANY(ARRAY(
+SELECT id FROM accounts_picture
+ WHERE (run_at <= statement_timestamp() OR run_at > statement_timestamp() + (%(horizon)s)::float8 * interval '1 second') AND (lease_until IS NULL OR (lease_until <= statement_timestamp() OR lease_until > statement_timestamp() + (%(horizon)s)::float8 * interval '1 second')) AND NOT EXISTS (SELECT FROM accounts_picture WHERE (lease_until > statement_timestamp() AND lease_until <= statement_timestamp() + (%(horizon)s)::float8 * interval '1 second'))
+ ORDER BY run_at LIMIT 1 FOR UPDATE SKIP LOCKED
+))
+RETURNING id, client_id, content, attempt, run_at, lease_until, fence
+
+-- accounts.services.thumbnails._FIRST_DUE
+SELECT id FROM accounts_picture
+ WHERE (run_at <= statement_timestamp() OR run_at > statement_timestamp() + (%(horizon)s)::float8 * interval '1 second') AND (lease_until IS NULL OR (lease_until <= statement_timestamp() OR lease_until > statement_timestamp() + (%(horizon)s)::float8 * interval '1 second')) AND NOT EXISTS (SELECT FROM accounts_picture WHERE (lease_until > statement_timestamp() AND lease_until <= statement_timestamp() + (%(horizon)s)::float8 * interval '1 second'))
+ ORDER BY run_at LIMIT 1 FOR UPDATE SKIP LOCKED
+
 -- compute.drivers.simulated.driver.SimulatedDriver.archive_size
 SELECT * FROM simulated.archive_size(%s)
 
