@@ -294,7 +294,9 @@ RATE_LIMITS = {
     "stats": env.rate("RATE_LIMIT_STATS", "100/60"),
     "ticket_create": env.rate("RATE_LIMIT_TICKET_CREATE", "2/60"),
     "thumbnail": env.rate("RATE_LIMIT_THUMBNAIL", "10/60"),
-    "domain_import": env.rate("RATE_LIMIT_DOMAIN_IMPORT", "6/60"),  # a name server that is slow holds a web process
+    # of an account: a stranger's name server that is slow holds a web process for as long as it is waited for
+    "domain_import": env.rate("RATE_LIMIT_DOMAIN_IMPORT", "6/60"),
+    "reverse_name": env.rate("RATE_LIMIT_REVERSE_NAME", "20/60"),
     # these count attempts for a user, or from an address, whatever the token
     "login_pause": env.rate("RATE_LIMIT_LOGIN_PAUSE", "5/60"),
     "login": env.rate("RATE_LIMIT_LOGIN", "20/3600"),
@@ -407,7 +409,8 @@ PLATFORM_DOMAIN = env.host_name("PLATFORM_DOMAIN", "ip.skerry.example")
 # Whether a reverse name needs a forward record with its address, and the resolver and timeout (seconds) for that.
 RDNS_CHECK = env.flag("RDNS_CHECK")
 RDNS_RESOLVER = env.dotted_path("RDNS_RESOLVER", "compute.services.networking.rdns.system_resolver")
-RDNS_TIMEOUT = env.number("RDNS_TIMEOUT", 5)
+RDNS_TIMEOUT = env.number("RDNS_TIMEOUT", 0.5)
+DOMAIN_IMPORT_TIMEOUT = env.number("DOMAIN_IMPORT_TIMEOUT", 2)  # seconds, of a whole transfer
 PRIVATE_NETWORK = env.private_network("PRIVATE_NETWORK", "192.168.128.0/17")  # of which a demo region gets a /21
 IPV6_RANGES = env.integer("IPV6_RANGES", 10)  # of an account in one region
 NODEBALANCERS = env.integer("NODEBALANCERS", 25)  # of an account in one region

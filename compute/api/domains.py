@@ -259,7 +259,6 @@ class DomainViewSet(ResourceViewSet[Actor, Domain]):
         "list": READ_ONLY, "retrieve": READ_ONLY, "create": "add_domains", "update": READ_WRITE,
         "destroy": READ_WRITE, "clone": READ_WRITE, "import_zone": "add_domains", "zone_file": READ_ONLY,
     }  # fmt: skip
-    throttle = {"import_zone": "domain_import"}
 
     @staticmethod
     def objects(actor: Actor, path: PathParameters) -> QuerySet[Domain]:
