@@ -294,6 +294,9 @@ RATE_LIMITS = {
     "stats": env.rate("RATE_LIMIT_STATS", "100/60"),
     "ticket_create": env.rate("RATE_LIMIT_TICKET_CREATE", "2/60"),
     "thumbnail": env.rate("RATE_LIMIT_THUMBNAIL", "10/60"),
+    # seconds of each web process that dear calls of an account may take, in so many seconds (config/metering.py)
+    "dear": env.rate("RATE_LIMIT_DEAR", "6/60"),
+    "security_questions": env.rate("RATE_LIMIT_SECURITY_QUESTIONS", "10/60"),
     # of an account: a stranger's name server that is slow holds a web process for as long as it is waited for
     "domain_import": env.rate("RATE_LIMIT_DOMAIN_IMPORT", "6/60"),
     "reverse_name": env.rate("RATE_LIMIT_REVERSE_NAME", "20/60"),
@@ -308,6 +311,8 @@ RATE_LIMITS = {
     "oauth_failures": env.rate("RATE_LIMIT_OAUTH_FAILURES", "60/60"),
     "oauth_failures_address": env.rate("RATE_LIMIT_OAUTH_FAILURES_ADDRESS", "300/300"),
 }
+# Seconds after which the database ends the statement of a filtered list, which is answered 400.
+FILTER_TIMEOUT = env.number("FILTER_TIMEOUT", 2)
 # Browsers may call from any origin, without cookies.
 CORS_ALLOW_ALL_ORIGINS = True
 CORS_URLS_REGEX = r"^/(v4(beta)?(/|$)|uploads/|oauth/(token|revoke)$|openapi\.)"
