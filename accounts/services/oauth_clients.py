@@ -11,7 +11,7 @@ from oauth2_provider.settings import oauth2_settings
 from accounts.actors import Actor
 from accounts.models import Authorization, OAuthClient, OAuthRefreshToken
 from accounts.redirects import check_redirect_uri
-from accounts.services import access
+from accounts.services import access, quotas
 from accounts.services.events import record_event
 from accounts.services.refs import client_ref
 from config.db.rows import differing, lock
@@ -35,10 +35,12 @@ def create(actor: Actor, spec: ClientSpec, problems: Problems | None = None) -> 
     """Register a client of the actor's account, and return it with its secret, which nobody can read again. That of
     a public one is empty.
 
-    Raises `Invalid` with every failing field, those in `problems` before ``redirect_uri``.
+    Raises `Invalid` with every failing field, those in `problems` before ``redirect_uri``, and without a field
+    where the account has as many as it may.
     """
     problems = problems or Problems()
     _check(spec.redirect_uri, problems)
+    quotas.check_quota(actor, "oauth_clients", OAuthClient.objects.visible_to(actor), problems)
     problems.raise_any()
     assert spec.label is not None  # noqa: S101 - or else there were problems
     assert spec.redirect_uri is not None  # noqa: S101

@@ -627,6 +627,12 @@ SELECT pg_advisory_xact_lock(%s)
 -- config.db.inserts.insert_together
 WITH {inserts} SELECT 1
 
+-- config.db.prepared._LIMIT
+SELECT set_config('statement_timeout', %s, true)
+
+-- config.db.prepared._NO_LIMIT
+SET LOCAL statement_timeout TO DEFAULT
+
 -- config.laptop.embedded.postgres.Postgres._ensure_database
 select 1 from pg_database where datname = %s
 
@@ -718,5 +724,9 @@ SELECT statement_timestamp()
 -- managed.services.probing.settle
 SET LOCAL lock_timeout = '{PATIENCE}'
 
+-- tags.services._HOLD
+SELECT quotas, pg_advisory_xact_lock(hashtextextended('tags of account ' || id, 0))
+  FROM accounts_account WHERE id = %s
+
 -- tags.services._LOCK
-SELECT id FROM tags_tag WHERE account_id = %s AND label = ANY(%s) ORDER BY label FOR KEY SHARE
+SELECT label, id FROM tags_tag WHERE account_id = %s AND label = ANY(%s) ORDER BY label FOR KEY SHARE

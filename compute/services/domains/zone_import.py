@@ -18,19 +18,22 @@ from django.core.validators import validate_email
 from django.db import transaction
 
 from accounts.actors import Actor
-from accounts.services import attempts
+from accounts.quotas import QUOTAS
+from accounts.services import attempts, quotas
 from accounts.services.events import record_event
 from compute.models import Domain, DomainRecord
 from compute.refs import domain_ref
 from compute.services.common.dns_names import is_host, is_mailbox, is_zone, relative
 from compute.services.domains import domains
 from compute.services.domains.domains import DomainSpec
-from compute.services.domains.records import LONGEST_NAME, LONGEST_TEXT, MAX_RECORDS, check
+from compute.services.domains.records import LONGEST_NAME, LONGEST_TEXT, check
 from config.egress import guard, resolver
 from config.errors import Invalid, Problems
 
 FIELD = "remote_nameserver"
 PORT = 53
+MAX_RECORDS = 12_000
+"""Records of a transfer, of all types."""
 LARGEST = 16 << 20
 """Bytes of the whole transfer."""
 HIGHEST_PRIORITY = 255
@@ -78,6 +81,8 @@ def import_zone(actor: Actor, source: Source, problems: Problems | None = None) 
     spec = DomainSpec({"label": label, "type": Domain.Type.MASTER, **_authority(zone, name)})
     with transaction.atomic():
         domain = domains.create(actor, spec)
+        if len(records) > (most := quotas.most_for(actor.account_id, "records")):
+            raise Invalid(QUOTAS["records"].reason(most), FIELD)
         domains.add_records(domain, records)
         message = f"{len(records)} records were imported." + (f" {left} were left out." if left else "")
         record_event(actor, "dns_zone_import", domain_ref(domain), message=message)
