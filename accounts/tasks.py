@@ -2,7 +2,7 @@
 
 from celery import shared_task
 
-from accounts.services import outbox, retention
+from accounts.services import outbox, retention, thumbnails
 
 
 @shared_task(
@@ -12,6 +12,15 @@ from accounts.services import outbox, retention
 def send_messages() -> None:
     """Send the mails and short messages that are due."""
     outbox.send_due()
+
+
+@shared_task(
+    name=thumbnails.TASK, ignore_result=True, expires=60,
+    soft_time_limit=thumbnails.SOFT_LIMIT, time_limit=thumbnails.HARD_LIMIT,
+)  # fmt: skip
+def draw_pictures() -> None:
+    """Draw the pictures that OAuth clients were given."""
+    thumbnails.draw_due()
 
 
 @shared_task(name="accounts.delete_old", ignore_result=True, expires=3600)

@@ -20,6 +20,7 @@ from redis.backoff import NoBackoff
 from redis.retry import Retry
 
 from config.headers import Headers, prepared
+from config.metering import Meter
 
 logger = logging.getLogger("config.limits")
 
@@ -236,6 +237,8 @@ class Limits:
         )
         self.extra = {name: Limit.parse(name, rate) for name, rate in rates.items()}
         self.limiter = Limiter(RedisStore(settings.REDIS_URL), MemoryStore())
+        dear = self.extra["dear"]
+        self.meter = Meter(dear.count, dear.window)
 
     def of(self, extra: str | None) -> tuple[Limit, ...]:
         """The limits of an endpoint: the general ones, and the one named `extra` in the settings, if any."""

@@ -227,7 +227,19 @@ PROBE_ALLOWED = env.networks("PROBE_ALLOWED")
 # The name servers that resolve the names of services, in place of the system's, and the timeout in seconds.
 PROBE_NAMESERVERS = env.name_servers("PROBE_NAMESERVERS")
 PROBE_DNS_TIMEOUT = env.number("PROBE_DNS_TIMEOUT", 5)
-# Quotas of an account: services, credentials and contacts.
+# Quotas of an account, or of a user or a domain (accounts/quotas.py). Staff give single accounts others.
+QUOTA_USERS = env.integer("QUOTA_USERS", 200)
+QUOTA_TOKENS = env.integer("QUOTA_TOKENS", 500)
+QUOTA_SSH_KEYS = env.integer("QUOTA_SSH_KEYS", 200)
+QUOTA_OAUTH_CLIENTS = env.integer("QUOTA_OAUTH_CLIENTS", 50)
+QUOTA_TICKETS = env.integer("QUOTA_TICKETS", 100)
+QUOTA_TICKET_FILES = env.integer("QUOTA_TICKET_FILES", 1000)
+QUOTA_TAGS = env.integer("QUOTA_TAGS", 1000)
+QUOTA_IMAGES = env.integer("QUOTA_IMAGES", 200)
+QUOTA_STACKSCRIPTS = env.integer("QUOTA_STACKSCRIPTS", 200)
+QUOTA_FIREWALLS = env.integer("QUOTA_FIREWALLS", 200)
+QUOTA_DOMAINS = env.integer("QUOTA_DOMAINS", 1000)
+QUOTA_RECORDS = env.integer("QUOTA_RECORDS", 12_000)
 MANAGED_SERVICES = env.integer("MANAGED_SERVICES", 500)
 MANAGED_CONTACTS = env.integer("MANAGED_CONTACTS", 100)
 MANAGED_CREDENTIALS = env.integer("MANAGED_CREDENTIALS", 500)
@@ -296,7 +308,13 @@ RATE_LIMITS = {
     "instance_create": env.rate("RATE_LIMIT_INSTANCE_CREATE", "10/30"),
     "stats": env.rate("RATE_LIMIT_STATS", "100/60"),
     "ticket_create": env.rate("RATE_LIMIT_TICKET_CREATE", "2/60"),
-    "domain_import": env.rate("RATE_LIMIT_DOMAIN_IMPORT", "6/60"),  # a name server that is slow holds a web process
+    "thumbnail": env.rate("RATE_LIMIT_THUMBNAIL", "10/60"),
+    # seconds of each web process that dear calls of an account may take, in so many seconds (config/metering.py)
+    "dear": env.rate("RATE_LIMIT_DEAR", "6/60"),
+    "security_questions": env.rate("RATE_LIMIT_SECURITY_QUESTIONS", "10/60"),
+    # of an account: a stranger's name server that is slow holds a web process for as long as it is waited for
+    "domain_import": env.rate("RATE_LIMIT_DOMAIN_IMPORT", "6/60"),
+    "reverse_name": env.rate("RATE_LIMIT_REVERSE_NAME", "20/60"),
     # these count attempts for a user, or from an address, whatever the token
     "login_pause": env.rate("RATE_LIMIT_LOGIN_PAUSE", "5/60"),
     "login": env.rate("RATE_LIMIT_LOGIN", "20/3600"),
@@ -308,6 +326,8 @@ RATE_LIMITS = {
     "oauth_failures": env.rate("RATE_LIMIT_OAUTH_FAILURES", "60/60"),
     "oauth_failures_address": env.rate("RATE_LIMIT_OAUTH_FAILURES_ADDRESS", "300/300"),
 }
+# Seconds after which the database ends the statement of a filtered list, which is answered 400.
+FILTER_TIMEOUT = env.number("FILTER_TIMEOUT", 2)
 # Browsers may call from any origin, without cookies.
 CORS_ALLOW_ALL_ORIGINS = True
 CORS_URLS_REGEX = r"^/(v4(beta)?(/|$)|uploads/|oauth/(token|revoke)$|openapi\.)"
@@ -409,7 +429,8 @@ PLATFORM_DOMAIN = env.host_name("PLATFORM_DOMAIN", "ip.skerry.example")
 # Whether a reverse name needs a forward record with its address, and the resolver and timeout (seconds) for that.
 RDNS_CHECK = env.flag("RDNS_CHECK")
 RDNS_RESOLVER = env.dotted_path("RDNS_RESOLVER", "compute.services.networking.rdns.system_resolver")
-RDNS_TIMEOUT = env.number("RDNS_TIMEOUT", 5)
+RDNS_TIMEOUT = env.number("RDNS_TIMEOUT", 0.5)
+DOMAIN_IMPORT_TIMEOUT = env.number("DOMAIN_IMPORT_TIMEOUT", 2)  # seconds, of a whole transfer
 PRIVATE_NETWORK = env.private_network("PRIVATE_NETWORK", "192.168.128.0/17")  # of which a demo region gets a /21
 IPV6_RANGES = env.integer("IPV6_RANGES", 10)  # of an account in one region
 NODEBALANCERS = env.integer("NODEBALANCERS", 25)  # of an account in one region
@@ -436,6 +457,7 @@ CELERY_BEAT_SCHEDULE = {
     "sample": {"task": "compute.jobs.sample", "schedule": crontab(minute="*/5")},
     "thin_samples": {"task": "compute.jobs.thin_samples", "schedule": crontab(minute=17)},
     "send_messages": {"task": "accounts.send_messages", "schedule": 10},
+    "draw_pictures": {"task": "accounts.draw_pictures", "schedule": 30},
     "probe": {"task": "managed.probe", "schedule": 2},
     "thin_measurements": {"task": "managed.thin_measurements", "schedule": crontab(minute=23)},
     "delete_old": {"task": "accounts.delete_old", "schedule": crontab(hour=3, minute=41)},

@@ -1,8 +1,9 @@
 """Accounts: search, and a page with everything that belongs to one."""
 
-from typing import TYPE_CHECKING, TypedDict
+from typing import TYPE_CHECKING, Any, TypedDict
 
 from django import forms
+from django.conf import settings
 from django.contrib import admin
 from django.db.models import Count, OuterRef, Q, QuerySet, Subquery
 from django.db.models.functions import Coalesce
@@ -12,6 +13,7 @@ from django.utils.safestring import SafeString
 from accounts.admin.panels import ROWS_SHOWN, account_panels, account_verb, account_verbs, events_panel, staff
 from accounts.admin.tokens import token_rows
 from accounts.models import Account, Grant, PersonalToken, User
+from accounts.quotas import QUOTAS
 from accounts.services import account as services
 from accounts.services.suspension import set_account_active
 from config.admin.display import BAD, GOOD, link, list_of, moment, pill
@@ -23,6 +25,9 @@ if TYPE_CHECKING:
     from django_stubs_ext import WithAnnotations
 
 SETTINGS = ("network_helper", "backups_enabled")
+QUOTA = "quota_"
+"""How the names of the form's fields for quotas begin."""
+MOST = 1_000_000
 
 
 def suspend(request: HttpRequest, account: Account) -> str:
@@ -56,11 +61,35 @@ class AccountForm(forms.ModelForm):
             "country", "phone", "tax_id", "total_payments", "extra_ipv4", "network_helper", "backups_enabled",
         )  # fmt: skip
 
+    def __init__(self, *args: Any, **kwargs: Any):
+        super().__init__(*args, **kwargs)
+        for name, quota in QUOTAS.items():
+            self.initial.setdefault(QUOTA + name, self.instance.quotas.get(name, ""))
+            self.fields[QUOTA + name].help_text = f"Empty: {getattr(settings, quota.setting)}."
+
+    def own_quotas(self) -> dict[str, int]:
+        """The quotas of the account that differ from the settings, by name."""
+        given = {name: self.cleaned_data[QUOTA + name] for name in QUOTAS}
+        return {name: most for name, most in given.items() if most is not None}
+
     def clean_country(self) -> str:
         try:
             return services.country_of(self.cleaned_data["country"])
         except Invalid as error:
             raise forms.ValidationError("There is no such country: two letters of ISO 3166, such as NO.") from error
+
+
+AccountForm.declared_fields.update(
+    {
+        QUOTA + name: forms.IntegerField(
+            label=f"{quota.owner.removeprefix('An ').removeprefix('A ').capitalize()}: {quota.nouns}",
+            required=False,
+            min_value=0,
+            max_value=MOST,
+        )
+        for name, quota in QUOTAS.items()
+    }
+)
 
 
 class Counted(TypedDict):
@@ -87,6 +116,14 @@ class AccountPage(Page):
             ("state", "country"), "total_payments",
         )}),
         ("What is created from now on", {"fields": ("extra_ipv4", "network_helper", "backups_enabled")}),
+        (
+            "Quotas",
+            {
+                "fields": tuple(QUOTA + name for name in QUOTAS),
+                "classes": ("collapse",),
+                "description": "How many the account may have, where not as many as others.",
+            },
+        ),
         ("More", {"fields": ("managed", "euuid", ("opened", "updated_at"))}),
     )  # fmt: skip
     readonly_fields = ("id", "status", "managed", "euuid", "opened", "updated_at")
@@ -107,14 +144,17 @@ class AccountPage(Page):
 
     def save_model(self, request: HttpRequest, obj: Account, form: forms.ModelForm, change: bool) -> None:
         """Make changes by the services, which write the values that differ, and events."""
+        assert isinstance(form, AccountForm)  # noqa: S101 - the one of this page
         if not change:
+            obj.quotas = form.own_quotas()
             super().save_model(request, obj, form, change)
             return
         actor, kept = staff(request, obj.pk), Account.objects.get(pk=obj.pk)
-        changes = {name: form.cleaned_data[name] for name in form.changed_data}
-        settings = {name: changes.pop(name) for name in SETTINGS if name in changes}
+        changes = {name: form.cleaned_data[name] for name in form.changed_data if not name.startswith(QUOTA)}
+        changes["quotas"] = form.own_quotas()
+        own = {name: changes.pop(name) for name in SETTINGS if name in changes}
         services.update(actor, kept, changes)
-        services.update_settings(actor, kept, settings)
+        services.update_settings(actor, kept, own)
 
     def panels(self, request: HttpRequest, obj: Account) -> list[Panel]:
         return [

@@ -13,7 +13,7 @@ from accounts.api.access import thumbnail_url
 from accounts.api.scopes import READ, WRITE
 from accounts.models import OAuthClient
 from accounts.redirects import MAX_URI_LENGTH
-from accounts.services import oauth_clients
+from accounts.services import oauth_clients, thumbnails
 from accounts.services.oauth_clients import ClientSpec
 from config.api.access import ACCOUNT_READ, ACCOUNT_WRITE, ANYONE, PUBLIC
 from config.api.fields import Computed
@@ -151,6 +151,7 @@ class ThumbnailViewSet(ResourceViewSet[Actor, OAuthClient]):
     lookup = "client_id"
     scopes = {"show": PUBLIC, "replace": WRITE}
     grants = {"show": ANYONE, "replace": ACCOUNT_WRITE}
+    throttle = {"replace": "thumbnail"}
 
     @staticmethod
     def objects(actor: Actor | None, path: PathParameters) -> QuerySet[OAuthClient]:
@@ -168,11 +169,15 @@ class ThumbnailViewSet(ResourceViewSet[Actor, OAuthClient]):
 
     @extend_schema(request={"image/png": OpenApiTypes.BINARY})
     def replace(self, request: Request, id: str) -> JSONResponse:
-        """Give a client a picture: a PNG or JPEG file as the body. It is made small and encoded anew."""
+        """Give a client a picture: a PNG or JPEG file as the body, of at most 1 MB and 4096 pixels a side.
+
+        It is made small and encoded anew, which takes a moment after the answer: until then the client has the
+        picture it had. A file that turns out to be broken leaves that one in place, and an event says so.
+        """
         client = self.get_entity()
         if request.content_type.partition(";")[0].strip().lower() not in PICTURES:
             raise UnsupportedMediaType(request.content_type)
         if int(request.META.get("CONTENT_LENGTH") or 0) > LARGEST_PICTURE:
             raise Invalid(f"The picture must be at most {LARGEST_PICTURE // 1024} KB.", "thumbnail")
-        oauth_clients.set_thumbnail(self.actor, client, request.body)
+        thumbnails.send(self.actor, client, request.body)
         return JSONResponse()

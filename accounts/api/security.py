@@ -18,7 +18,7 @@ from config.api.paths import PathParameters
 from config.api.reasons import not_valid
 from config.api.responses import JSONResponse
 from config.api.serializers import Resource
-from config.api.views import ResourceViewSet
+from config.api.views import ResourceViewSet, dear
 
 LONGEST_PREFERENCES = 65_535
 """Characters of a body with preferences."""
@@ -141,6 +141,7 @@ class SecurityQuestionViewSet(OwnViewSet):
     requests = {"answer_all": Answers}
     responses = {"show": Questions, "answer_all": Answers}
     operations = {"answer_all": "answer"}
+    throttle = {"answer_all": "security_questions"}
     scopes = {"show": READ, "answer_all": WRITE}
     grants = dict.fromkeys(scopes, ANYONE)
 
@@ -156,6 +157,7 @@ class SecurityQuestionViewSet(OwnViewSet):
         ]
         return JSONResponse({"security_questions": rows})
 
+    @dear
     def answer_all(self, request: Request) -> JSONResponse:
         """Answer three questions. What was answered before is forgotten."""
         body = self.body()

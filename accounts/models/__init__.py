@@ -9,6 +9,7 @@ from accounts.models.oauth import (
     OAuthGrant,
     OAuthIDToken,
     OAuthRefreshToken,
+    Picture,
 )
 from accounts.models.outbox import Message
 from accounts.models.preferences import Preferences
@@ -35,6 +36,7 @@ __all__ = [
     "OAuthRefreshToken",
     "PersonalToken",
     "PhoneVerification",
+    "Picture",
     "Preferences",
     "SSHKey",
     "SecondFactor",

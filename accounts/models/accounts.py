@@ -49,6 +49,13 @@ class Account(models.Model):  # type: ignore[django-manager-missing]
         validators=[MinValueValidator(0)],
         help_text="All that the account ever paid, in USD. From 25.00 on its users' profiles show referrals.",
     )
+    quotas = models.JSONField(
+        default=dict,
+        db_default={},
+        blank=True,
+        editable=False,
+        help_text="Quotas of this account that differ from the settings, by name.",
+    )
     created = models.DateTimeField(auto_now_add=True)
     updated = models.DateTimeField(auto_now=True)
 

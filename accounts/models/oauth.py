@@ -98,6 +98,27 @@ class OAuthClient(AbstractApplication):
         return self.effective_status == self.Status.ACTIVE
 
 
+class Picture(models.Model):
+    """A picture that a client was given and that is not drawn yet: a worker makes the client's thumbnail of it.
+
+    A later picture takes its place. Workers claim pictures as they claim messages: by a lease, with every result
+    conditional on the `fence`.
+    """
+
+    client = models.OneToOneField(OAuthClient, on_delete=models.CASCADE, related_name="undrawn")
+    content = models.BinaryField(help_text="The file as it was sent. Only its header was read.")
+    attempt = models.PositiveSmallIntegerField(db_default=0)
+    run_at = models.DateTimeField(db_default=Now())
+    lease_until = models.DateTimeField(null=True)
+    fence = models.PositiveIntegerField(db_default=0)
+
+    class Meta:
+        ordering = ("id",)
+
+    def __str__(self) -> str:
+        return f"picture of {self.client_id}"
+
+
 class OAuthGrant(AbstractGrant):
     """An authorization code, to be exchanged for tokens. Written once, never re-saved.
 

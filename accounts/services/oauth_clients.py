@@ -1,8 +1,5 @@
 """The apps that an account registers: OAuth clients."""
 
-import io
-import struct
-import zlib
 from dataclasses import dataclass
 from typing import Any
 
@@ -10,28 +7,15 @@ from django.contrib.auth.hashers import make_password
 from django.db import transaction
 from oauth2_provider.generators import generate_client_id, generate_client_secret
 from oauth2_provider.settings import oauth2_settings
-from PIL import Image, ImageOps
 
 from accounts.actors import Actor
 from accounts.models import Authorization, OAuthClient, OAuthRefreshToken
 from accounts.redirects import check_redirect_uri
-from accounts.services import access
+from accounts.services import access, quotas
 from accounts.services.events import record_event
 from accounts.services.refs import client_ref
 from config.db.rows import differing, lock
 from config.errors import Invalid, Missing, Problems
-
-THUMBNAIL = 128
-"""Pixels, at most, of a thumbnail's sides."""
-LARGEST = 4096
-"""Pixels, at most, of an uploaded picture's sides: a small file can unpack to a large picture."""
-BROKEN = (
-    OSError, SyntaxError, ValueError, TypeError, LookupError, ArithmeticError, EOFError,
-    struct.error, zlib.error, Image.DecompressionBombError,
-)  # fmt: skip
-"""The exceptions that Pillow raises at malformed files: it passes on those of its parsers."""
-NO_PICTURE = "The thumbnail is no PNG or JPEG picture, or is broken."
-TOO_LARGE = f"The picture's sides must be at most {LARGEST} pixels."
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,10 +35,12 @@ def create(actor: Actor, spec: ClientSpec, problems: Problems | None = None) -> 
     """Register a client of the actor's account, and return it with its secret, which nobody can read again. That of
     a public one is empty.
 
-    Raises `Invalid` with every failing field, those in `problems` before ``redirect_uri``.
+    Raises `Invalid` with every failing field, those in `problems` before ``redirect_uri``, and without a field
+    where the account has as many as it may.
     """
     problems = problems or Problems()
     _check(spec.redirect_uri, problems)
+    quotas.check_quota(actor, "oauth_clients", OAuthClient.objects.visible_to(actor), problems)
     problems.raise_any()
     assert spec.label is not None  # noqa: S101 - or else there were problems
     assert spec.redirect_uri is not None  # noqa: S101
@@ -164,39 +150,6 @@ def reset_secret(actor: Actor, client: OAuthClient) -> str:
     client.save(update_fields=["client_secret"])
     record_event(actor, "oauth_client_secret_reset", client_ref(client))
     return secret
-
-
-@transaction.atomic
-def set_thumbnail(actor: Actor, client: OAuthClient, picture: bytes) -> None:
-    """Set the client's thumbnail from a PNG or JPEG file. It is encoded anew, so nothing else of the file is kept.
-
-    Raises `Invalid` on ``thumbnail``, and `Missing` where another request deleted the client.
-    """
-    thumbnail = _encode(picture)
-    if not OAuthClient.objects.filter(pk=client.pk).update(thumbnail=thumbnail):
-        raise Missing
-    record_event(actor, "oauth_client_update", client_ref(client))
-
-
-def _encode(picture: bytes) -> bytes:
-    try:
-        with Image.open(io.BytesIO(picture), formats=("PNG", "JPEG")) as opened:
-            if max(opened.size) > LARGEST:
-                raise Invalid(TOO_LARGE, "thumbnail")
-            small = _upright(opened).convert("RGBA")
-    except BROKEN as error:
-        raise Invalid(NO_PICTURE, "thumbnail") from error
-    small.thumbnail((THUMBNAIL, THUMBNAIL))
-    out = io.BytesIO()
-    small.save(out, "PNG", optimize=True)
-    return out.getvalue()
-
-
-def _upright(picture: Image.Image) -> Image.Image:
-    """The picture turned as its EXIF orientation says, which is not kept, and with 16-bit grey scaled to the 8 bits
-    that are shown, where Pillow would take every value above 255 for white."""
-    turned = ImageOps.exif_transpose(picture)
-    return turned.point(lambda value: value * (1 / 257)).convert("L") if turned.mode.startswith("I") else turned
 
 
 def _type(public: bool) -> str:

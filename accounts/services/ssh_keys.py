@@ -4,6 +4,7 @@ from django.db import transaction
 
 from accounts.actors import Actor
 from accounts.models import SSHKey
+from accounts.services import quotas
 from accounts.services.events import record_event
 from accounts.services.refs import ssh_key_ref
 from accounts.ssh_keys import parse_public_key
@@ -12,7 +13,8 @@ from config.errors import Invalid, Missing
 
 @transaction.atomic
 def add(actor: Actor, ssh_key: str, label: str = "") -> SSHKey:
-    """Add a public key to the actor's own profile. Raises `Invalid` on ``ssh_key`` where it is no such key.
+    """Add a public key to the actor's own profile. Raises `Invalid` on ``ssh_key`` where it is no such key,
+    and without a field where the user has as many as it may.
 
     Without a label the key is labelled with the comment in it, cut to 64 characters.
     """
@@ -20,6 +22,7 @@ def add(actor: Actor, ssh_key: str, label: str = "") -> SSHKey:
         parsed = parse_public_key(ssh_key)
     except ValueError as error:
         raise Invalid(str(error), "ssh_key") from error
+    quotas.check_users_quota(actor.person, "ssh_keys", SSHKey.objects.filter(user_id=actor.person))
     key = SSHKey.objects.create(user_id=actor.person, ssh_key=ssh_key.strip(), label=label or parsed.comment[:64])
     record_event(actor, "user_ssh_key_add", ssh_key_ref(key))
     return key

@@ -14,7 +14,7 @@ from django.utils.timezone import now
 from accounts.actors import Actor
 from accounts.entities import kind_of
 from accounts.models import Ticket, TicketAttachment, TicketReply, User
-from accounts.services import outbox
+from accounts.services import outbox, quotas
 from accounts.services.events import EntityRef, record_event
 from accounts.services.refs import ticket_ref
 from config.db.rows import lock
@@ -78,8 +78,12 @@ class TicketSpec:
 @transaction.atomic
 def open_ticket(actor: Actor, spec: TicketSpec, problems: Problems | None = None) -> Ticket:
     """Open a ticket. Raises `Invalid` with every failing field: those in `problems`, those that name no entity
-    visible to the actor, and none in particular where the ticket would be about several entities."""
+    visible to the actor, and none in particular where the ticket would be about several entities, or the account
+    has as many that are not closed as it may."""
     problems = problems or Problems()
+    if actor.user_id is not None:  # the platform's own tickets are about incidents, of which a customer must hear
+        waiting = Ticket.objects.filter(account_id=actor.account_id).exclude(status=Ticket.Status.CLOSED)
+        quotas.check_quota(actor, "tickets", waiting, problems)
     entity = _entity(actor, spec, problems)
     problems.raise_any()
     assert spec.summary is not None  # noqa: S101 - or else there were problems
@@ -168,7 +172,8 @@ def attach(actor: Actor, ticket: Ticket, upload: Upload | None) -> TicketAttachm
     """Attach a file to a ticket.
 
     Raises `Invalid` on ``file`` where there is none, the file is too large or of a type not in `TYPES`, or the
-    ticket has `MOST_FILES`, and where the ticket is closed.
+    ticket has `MOST_FILES`, and without a field where the ticket is closed, or the account has as many files as
+    it may.
 
     The file is whole on the disk before its row is written; where that fails, the file is removed again.
     """
@@ -192,6 +197,8 @@ def attach(actor: Actor, ticket: Ticket, upload: Upload | None) -> TicketAttachm
     _write(path, upload)
     try:
         with transaction.atomic():
+            theirs = TicketAttachment.objects.filter(ticket__account_id=actor.account_id)
+            quotas.check_quota(actor, "ticket_files", theirs)
             ticket = _lock_row(ticket)
             _check_open(ticket, problems)
             problems.raise_any()

@@ -10,6 +10,7 @@ from django.utils.timezone import now
 from accounts.actors import Actor
 from accounts.models import Authorization, PersonalToken, User
 from accounts.scopes import includes, parse_scopes
+from accounts.services import quotas
 from accounts.services.events import EntityRef, record_event
 from accounts.services.refs import profile_ref
 from config.errors import Denied, Missing, Problems, wrong_length
@@ -30,7 +31,8 @@ def create_token(
     the app: it ends with its access, at the latest when that would end by itself now. A later `expiry`, or none, is
     brought forward to then.
 
-    Raises `Invalid` on ``label``, ``scopes`` and ``expiry``, all at once, and `Denied` where the scopes go beyond
+    Raises `Invalid` on ``label``, ``scopes`` and ``expiry``, all at once, and without a field where the user has as
+    many tokens as it may; `Denied` where the scopes go beyond
     those of the caller's token, or the app's access has just ended.
     """
     problems = Problems()
@@ -42,6 +44,7 @@ def create_token(
         problems.add("scopes", str(error))
     if expiry is not None and expiry <= now():
         problems.add("expiry", "expiry must be in the future")
+    quotas.check_users_quota(user.pk, "tokens", PersonalToken.objects.filter(user=user), problems)
     problems.raise_any()
     if actor is not None and not includes(actor.scopes, granted):
         raise Denied("A token can only create tokens within its own scopes.", "scopes")

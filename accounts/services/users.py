@@ -24,7 +24,7 @@ from accounts.models import (
     User,
 )
 from accounts.models.users import NAME, TAKEN
-from accounts.services import outbox
+from accounts.services import outbox, quotas
 from accounts.services.events import record_event
 from accounts.services.refs import user_ref
 from config.db.rows import add_failing_fields, differing, lock, write
@@ -47,9 +47,10 @@ def invite(
 
     A restricted user may do nothing until it has grants. Name and address are None where they failed a check
     before. Raises `Invalid` with every failing field, those in `problems` before ``username``, where a user of any
-    account has the name.
+    account has the name, and without a field where the account has as many users as it may.
     """
     problems = problems or Problems()
+    quotas.check_quota(actor, "users", User.objects.filter(account_id=actor.account_id), problems)
     if username is not None:
         _note_taken_name(username, problems)
     problems.raise_any()

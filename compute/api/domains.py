@@ -23,7 +23,7 @@ from config.api.meanings import Meanings
 from config.api.paths import PathParameters
 from config.api.responses import JSONResponse
 from config.api.serializers import Body, Resource
-from config.api.views import ResourceViewSet
+from config.api.views import ResourceViewSet, dear
 
 READ = "domains:read_only"
 WRITE = "domains:read_write"
@@ -259,7 +259,6 @@ class DomainViewSet(ResourceViewSet[Actor, Domain]):
         "list": READ_ONLY, "retrieve": READ_ONLY, "create": "add_domains", "update": READ_WRITE,
         "destroy": READ_WRITE, "clone": READ_WRITE, "import_zone": "add_domains", "zone_file": READ_ONLY,
     }  # fmt: skip
-    throttle = {"import_zone": "domain_import"}
 
     @staticmethod
     def objects(actor: Actor, path: PathParameters) -> QuerySet[Domain]:
@@ -289,6 +288,7 @@ class DomainViewSet(ResourceViewSet[Actor, Domain]):
         domains.delete(self.actor, self.get_entity())
         return JSONResponse()
 
+    @dear
     def clone(self, request: Request, id: int) -> JSONResponse:
         """Add a domain with all that another one has.
 
@@ -296,15 +296,18 @@ class DomainViewSet(ResourceViewSet[Actor, Domain]):
         """
         return self.answer(domains.clone(self.actor, self.get_entity(), self.validated()["domain"]))
 
+    @dear
     def import_zone(self, request: Request) -> JSONResponse:
         """Add a domain with the records that another name server transfers (AXFR).
 
-        Records that cannot be written here are left out; the event says how many. The server has ten seconds.
+        Records that cannot be written here are left out; the event says how many. The server has two
+        seconds.
         """
         given = self.body()
         source = zone_import.Source(given.get("domain"), given.get("remote_nameserver"))
         return self.answer(zone_import.import_zone(self.actor, source, given.problems))
 
+    @dear
     def zone_file(self, request: Request, id: int) -> JSONResponse:
         """The zone as name servers have it, line by line.
 

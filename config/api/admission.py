@@ -4,8 +4,9 @@ In this order: the caller (401), the rate limits (429), the method (405), the to
 (403). Headers that all answers have in common are set here too, refusals included.
 """
 
-from collections.abc import Callable, Mapping
-from functools import cache
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from functools import cache, wraps
 from typing import Any, ClassVar, Generic, TypeVar
 
 from django.core.exceptions import ImproperlyConfigured
@@ -42,6 +43,18 @@ _parsers = (JSONParser(),)
 _negotiator = JSONOnly()
 
 A = TypeVar("A", bound=access.Caller)
+
+
+def dear(action: Callable[..., JSONResponse]) -> Callable[..., JSONResponse]:
+    """Decorates an action that may hold a process for a good part of a second: its seconds are counted and limited
+    (`config.metering`)."""
+
+    @wraps(action)
+    def measured(self: "Admission[Any]", request: Request, *args: Any, **kwargs: Any) -> JSONResponse:
+        with self.measured():
+            return action(self, request, *args, **kwargs)
+
+    return measured
 
 
 class _KnownUsers:
@@ -173,6 +186,20 @@ class Admission(ViewSetMixin, APIView, Generic[A]):
         subject = f"user:{user}" if user is not None else f"address:{network_of(request)}"
         endpoint = f"{type(self).__name__}.{self.action or request.method}"
         return own.limiter.begin(subject, endpoint, own.of(self.throttle.get(self.action)))
+
+    @contextmanager
+    def measured(self) -> Iterator[None]:
+        """Count the seconds of a dear call for the caller's account, or for the address where nobody is known.
+
+        Raises `TooMany` where calls before it took more than the setting RATE_LIMITS allows as ``dear``.
+        """
+        meter = limits.limits().meter
+        caller = self.caller
+        subject = f"address:{network_of(self.request)}" if caller is None else f"account:{caller.account_id}"
+        if seconds := meter.wait(subject):
+            raise TooMany(exceptions.reasons.TOO_MANY_REQUESTS, int(meter.most), seconds)
+        with meter.measured(subject):
+            yield
 
     def authorize(self) -> None:
         """Check the token's scope, then the user's grant as far as it does not depend on the entity."""

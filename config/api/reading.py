@@ -1,23 +1,36 @@
 """Reading: lists and details as SQL that is compiled once, and lists of objects in several tables."""
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from typing import Any, ClassVar, Generic, TypeVar
 
+from django.conf import settings
 from django.db.models import Model, QuerySet
 from django.http import QueryDict
 from rest_framework.request import Request
 
 from config.api import pagination
 from config.api.admission import A, Admission
+from config.api.filterable import refuse
 from config.api.filters import Filter, read_header, read_query
 from config.api.responses import JSONResponse
 from config.api.serializers import Resource
-from config.db import statements
+from config.db import prepared, statements
 from config.errors import Missing
 
 _no_query = QueryDict("", encoding="utf-8")
 
 M = TypeVar("M", bound=Model)
+TOO_DEAR = "This filter takes too long on so many objects. Ask with fewer conditions, or fewer of +contains."
+
+
+@contextmanager
+def refusing_dear_filters() -> Iterator[None]:
+    """Have a filter whose statement the database ended answer 400 in place of 503."""
+    try:
+        yield
+    except prepared.TookTooLong:
+        raise refuse(TOO_DEAR) from None
 
 
 class Reading(Admission[A], Generic[A, M]):
@@ -55,15 +68,26 @@ class Reading(Admission[A], Generic[A, M]):
     def list(self, request: Request, **path: Any) -> JSONResponse:
         """One page of the collection."""
         query = request.query_params if request.META.get("QUERY_STRING") else _no_query
+        if not query and not request.META.get("HTTP_X_FILTER"):
+            return self.page(query, path)
+        with self.measured():  # a filter of 64 KB takes long to compile, and its SQL to run
+            return self.page(query, path)
+
+    def page(self, query: QueryDict, path: Mapping[str, Any]) -> JSONResponse:
         page = pagination.read_page(query) if query else pagination.FIRST
-        wanted = self.read_filter(query)
-        statement = self.statement("list") if wanted is None else self.filtered(wanted, path)
-        values = statements.bindings(self.viewer, path)
-        rows = statement.run({**values, "limit": page.size, "offset": page.offset})
+        rows = self.rows_of(self.read_filter(query), page, path)
         if not rows:
             self.check_parent(path)
         total = rows[0][-1] if rows else 0
         return JSONResponse(page.envelope(self.resource.shape().page(rows), total))
+
+    def rows_of(self, wanted: Filter | None, page: pagination.Page, path: Mapping[str, Any]) -> prepared.Rows:
+        """The rows of a page. Raises `Invalid` where those of a filter take the database too long."""
+        values = {**statements.bindings(self.viewer, path), "limit": page.size, "offset": page.offset}
+        if wanted is None:
+            return self.statement("list").run(values)
+        with refusing_dear_filters():
+            return self.filtered(wanted, path).run(values, within=settings.FILTER_TIMEOUT)
 
     def retrieve(self, request: Request, **path: Any) -> JSONResponse:
         """One object."""
@@ -126,8 +150,17 @@ class ReadingUnion(Reading[A, Any]):
 
     def list(self, request: Request, **path: Any) -> JSONResponse:
         """One page, in the order of `ordering`: columns of the resource."""
-        page = pagination.read_page(request.query_params)
-        wanted = self.read_filter(request.query_params) or Filter()
+        if not request.query_params and not request.META.get("HTTP_X_FILTER"):
+            return self.united(Filter(), pagination.FIRST)
+        with self.measured():
+            page = pagination.read_page(request.query_params)
+            wanted = self.read_filter(request.query_params)
+            if wanted is None:
+                return self.united(Filter(), page)
+            with refusing_dear_filters(), prepared.ending_after(settings.FILTER_TIMEOUT):
+                return self.united(wanted, page)
+
+    def united(self, wanted: Filter, page: pagination.Page) -> JSONResponse:
         shape = self.resource.shape()
         first, *others = [
             shape.select(rows).filter(wanted.condition).order_by().values_list(*shape.columns)

@@ -11,22 +11,29 @@ of parameters are no part of the name: the server infers them from the SQL alone
 import hashlib
 import re
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from typing import Any
 
 import psycopg
-from django.db import DEFAULT_DB_ALIAS, OperationalError, connections
+from django.db import DEFAULT_DB_ALIAS, OperationalError, connections, transaction
 from django.db.backends.base.base import BaseDatabaseWrapper
 from psycopg import abc, pq
 from psycopg.adapt import Loader, Transformer
 from psycopg.types.net import InetBinaryLoader
 
 Rows = list[tuple[Any, ...]]
+_LIMIT = "SELECT set_config('statement_timeout', %s, true)"
+_NO_LIMIT = "SET LOCAL statement_timeout TO DEFAULT"
 
 PLACEHOLDER = re.compile("%(.)")
 STALE = (psycopg.errors.InvalidSqlStatementName, psycopg.errors.FeatureNotSupported)
 PLAIN = (int, str, bool, type(None))
 """The types that a prepared statement takes for parameters."""
+
+
+class TookTooLong(Exception):
+    """The database ended a statement that took longer than it may."""
 
 
 class _RawJSON(Loader):
@@ -175,11 +182,57 @@ def fetch(sql: str, parameters: Sequence[Any]) -> Rows:
     return _again_if_lost(database, run)
 
 
-def fetch_ordinarily(sql: str, parameters: Sequence[Any]) -> Rows:
-    """Run any SELECT through Django's cursor and return all rows. A lost connection is replaced, as in `fetch`."""
+def fetch_ordinarily(sql: str, parameters: Sequence[Any], within: float | None = None) -> Rows:
+    """Run any SELECT through Django's cursor and return all rows. A lost connection is replaced, as in `fetch`.
+
+    Where the database takes longer than `within` seconds it ends the statement, which raises `TookTooLong`.
+    """
     database = connections[DEFAULT_DB_ALIAS]
 
-    return _again_if_lost(database, lambda: _through_cursor(database, sql, parameters))
+    def run() -> Rows:
+        if within is None:
+            return _through_cursor(database, sql, parameters)
+        database.ensure_connection()
+        with _ending_after(database, within):
+            return _through_cursor(database, sql, parameters)
+
+    return _again_if_lost(database, run)
+
+
+@contextmanager
+def ending_after(seconds: float) -> Iterator[None]:
+    """Have the database end each statement of the block that takes longer, which raises `TookTooLong`.
+
+    For several statements of the ORM's own: it takes a transaction, and so some round trips more than
+    `fetch_ordinarily`.
+    """
+    database = connections[DEFAULT_DB_ALIAS]
+    with transaction.atomic(), _ending_after(database, seconds):
+        yield
+
+
+@contextmanager
+def _ending_after(database: BaseDatabaseWrapper, seconds: float) -> Iterator[None]:
+    """Set the time limit for the rest of the transaction, and take it back at the end of the block.
+
+    Outside of a transaction the block may run one statement. The limit travels with it: in libpq's pipeline both
+    are one round trip and one transaction, at whose end the limit is gone. So it is never left on a session, nor
+    does it matter which session a pooler gives us.
+    """
+    link, limit = database.connection, f"{max(1, seconds * 1000):.0f}"  # milliseconds; 0 would be no limit
+    try:
+        if database.in_atomic_block or not database.autocommit:
+            link.execute(_LIMIT, [limit])
+            yield
+            link.execute(_NO_LIMIT)
+        else:
+            with database.wrap_database_errors, link.pipeline():
+                link.execute(_LIMIT, [limit])
+                yield
+    except OperationalError as error:
+        if isinstance(error.__cause__, psycopg.errors.QueryCanceled):
+            raise TookTooLong from error
+        raise
 
 
 def _through_cursor(database: BaseDatabaseWrapper, sql: str, parameters: Sequence[Any]) -> Rows:

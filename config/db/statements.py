@@ -103,12 +103,17 @@ class Statement:
         plain = all(isinstance(param, (Param, *prepared.PLAIN)) for param in params)
         return cls(sql, tuple(params), kept and plain)
 
-    def run(self, values: Mapping[str, Any]) -> prepared.Rows:
-        """Run with `values` for the open parameters. One round trip."""
+    def run(self, values: Mapping[str, Any], within: float | None = None) -> prepared.Rows:
+        """Run with `values` for the open parameters. One round trip.
+
+        With `within`, for what is not `kept`, the database ends it after so many seconds: `prepared.TookTooLong`.
+        """
         if self.sql is None:
             return []
         bound = [values[param.name] if isinstance(param, Param) else param for param in self.params]
-        return prepared.fetch(self.sql, bound) if self.kept else prepared.fetch_ordinarily(self.sql, bound)
+        if self.kept:
+            return prepared.fetch(self.sql, bound)
+        return prepared.fetch_ordinarily(self.sql, bound, within)
 
 
 def page_of(

@@ -72,13 +72,18 @@ def resolve(host: str, timeout: float | None = None) -> list[Address]:
     return asyncio.run(resolve_async(host, timeout))
 
 
+def is_local(host: str) -> bool:
+    """Whether a name is this machine's whatever name servers say (RFC 6761): ``localhost``, or one below it."""
+    return host.rstrip(".").lower().rpartition(".")[2] == "localhost"
+
+
 async def resolve_async(host: str, timeout: float | None = None) -> list[Address]:
     """As `resolve`, for the prober's loop.
 
     Both record types are queried at once, and one answer is enough: some name servers fail or stay silent where
-    they have no AAAA record. ``localhost`` is this machine whatever name servers say (RFC 6761).
+    they have no AAAA record.
     """
-    if host.rstrip(".").lower().rpartition(".")[2] == "localhost":
+    if is_local(host):
         return [LOCAL]
     try:
         resolver = _resolver()

@@ -39,7 +39,7 @@ def create(actor: Actor, spec: ServiceSpec, problems: Problems | None = None) ->
 
     Raises `Invalid` with every failing field: ``address`` where the platform does not check that address,
     ``region`` where region and address do not fit, ``credentials`` that the account does not have; without a field
-    as `check_quota` does. Names are looked up before the transaction.
+    as `check_quota` does. No name is looked up, since its name servers may never answer: the first check judges it.
     """
     service = Service(account_id=actor.account_id, **_checked(actor, {}, spec, problems))
     with transaction.atomic():
@@ -53,8 +53,8 @@ def create(actor: Actor, spec: ServiceSpec, problems: Problems | None = None) ->
 def update(actor: Actor, service: Service, spec: ServiceSpec, problems: Problems | None = None) -> None:
     """Change the values that differ. A change of a `WATCHED` column makes the service pending again.
 
-    Names are looked up before the transaction, and again where another request changed the target meanwhile: the
-    given columns of the target must fit the stored ones.
+    The target is checked before the transaction, and again where another request changed it meanwhile: the given
+    columns of the target must fit the stored ones.
     """
     while (meanwhile := _update(actor, service, spec, problems)) is not None:
         service = meanwhile
@@ -194,13 +194,15 @@ def _own(actor: Actor, wanted: list[int]) -> bool:
 
 
 def _check_target(target: targets.Target, private: bool, problems: Problems) -> None:
-    """Refuse a target that will never be checked. A name that does not resolve is accepted: it may, some day."""
-    literal = target.literal
-    try:
-        addresses = [literal] if literal is not None else resolver.resolve(target.host)
-    except resolver.Unresolved:
+    """Refuse a target that will never be checked, as far as it can be told without name servers.
+
+    A stranger's name server answers when it likes, and a web process does not wait for it. The prober judges the
+    addresses of a name at each check, and the service is down with the reason.
+    """
+    address = resolver.LOCAL if resolver.is_local(target.host) else target.literal
+    if address is None:
         return
-    refusal = guard.refusal(addresses, private)
+    refusal = guard.refusal([address], private)
     if refusal == guard.FORBIDDEN:
         problems.add("address", refusal)
     elif refusal is not None and "region" not in problems:

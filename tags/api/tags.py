@@ -17,7 +17,7 @@ from config.api.paths import PathParameters
 from config.api.responses import JSONResponse
 from config.api.serializers import Resource
 from config.api.views import ResourceViewSet
-from config.db.statements import Statement, SymbolicPath, bindings, page_of
+from config.db.statements import Statement, SymbolicPath, page_of
 from config.middleware import tidied
 from tags import resources
 from tags.models import Tag, Tagging
@@ -123,9 +123,7 @@ class TaggedViewSet(ResourceViewSet[Actor, Tagging]):
         page = pagination.read_page(request.query_params)
         wanted = self.read_filter(request.query_params)  # an order at most: nothing of them can be filtered on
         path = {"id": self.named(path["id"])}
-        values = {**bindings(self.actor, path), "limit": page.size, "offset": page.offset}
-        statement = self.statement("list") if wanted is None else self.filtered(wanted, path)
-        rows = statement.run(values)
+        rows = self.rows_of(wanted, page, path)
         if not rows:
             self.check_parent(path)
         found = {kind: self.shown(kind, [row[1] for row in rows if row[0] == kind]) for kind in resources.shown()}

@@ -1,12 +1,14 @@
 """Putting tags on entities, and taking them off."""
 
+import json
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, Protocol
 
 from django.db import connection
 
 from accounts.actors import Actor
-from config.errors import Denied, Problems, wrong_length
+from accounts.services import quotas
+from config.errors import Denied, Invalid, Problem, Problems, wrong_length
 from tags.models import Tag, Tagging
 
 MIN_LABEL_LENGTH, MAX_LABEL_LENGTH = 3, 50
@@ -54,17 +56,22 @@ def differing_tags(labels: Iterable[str] | None, now: Sequence[str]) -> list[str
 def set_tags(account_id: int, entity_type: str, entity_id: int, labels: Sequence[str]) -> list[str]:
     """Set the tags of the entity, creating missing ones; returns the labels without duplicates, in order.
 
+    Raises `Invalid` on ``tags`` where the account would have more than it may.
+
     Labels are compared exactly. Two requests that create the same tag do not hinder each other, and a request that
     deletes a tag waits for those that put it on objects.
     """
     wanted = list(dict.fromkeys(labels))
-    ids: list[int] = []
+    known = _lock_tags(account_id, wanted) if wanted else {}
     # again where a tag was deleted after it was found to exist
-    while len(ids) < len(wanted):
+    while len(known) < len(wanted):
+        missing = [label for label in wanted if label not in known]
+        check_room(account_id, len(missing))
         # Sorted: transactions that create the same tags wait for each other in a line, not in a circle.
-        tags = [Tag(account_id=account_id, label=label) for label in sorted(wanted)]
+        tags = [Tag(account_id=account_id, label=label) for label in sorted(missing)]
         Tag.objects.bulk_create(tags, ignore_conflicts=True)
-        ids = _lock_tags(account_id, wanted)
+        known = _lock_tags(account_id, wanted)
+    ids = known.values()
     taggings = Tagging.objects.filter(entity_type=entity_type, entity_id=entity_id)
     taggings.exclude(tag__in=ids).delete()
     Tagging.objects.bulk_create(
@@ -78,11 +85,33 @@ def untag(entity_type: str, entity_id: int) -> None:
     Tagging.objects.filter(entity_type=entity_type, entity_id=entity_id).delete()
 
 
-_LOCK = "SELECT id FROM tags_tag WHERE account_id = %s AND label = ANY(%s) ORDER BY label FOR KEY SHARE"
+_HOLD = """
+SELECT quotas, pg_advisory_xact_lock(hashtextextended('tags of account ' || id, 0))
+  FROM accounts_account WHERE id = %s
+"""
 
 
-def _lock_tags(account_id: int, labels: list[str]) -> list[int]:
-    """Lock the account's tags with these labels against deletion until the transaction ends; returns their ids."""
+def check_room(account_id: int, more: int, field: str | None = "tags") -> None:
+    """Raise `Invalid` on `field` where the account has no room for so many more tags.
+
+    What exists is counted under a lock of its own, held until the transaction ends: the account's row comes before
+    the objects that are tagged, which are locked by now.
+    """
+    with connection.cursor() as cursor:
+        cursor.execute(_HOLD, [account_id])
+        (own, _) = cursor.fetchone()
+    problems = Problems()
+    quotas.compare("tags", json.loads(own), Tag.objects.filter(account_id=account_id), problems, more)
+    if problems:
+        raise Invalid.of(Problem(each.reason, field) for each in problems)
+
+
+_LOCK = "SELECT label, id FROM tags_tag WHERE account_id = %s AND label = ANY(%s) ORDER BY label FOR KEY SHARE"
+
+
+def _lock_tags(account_id: int, labels: list[str]) -> dict[str, int]:
+    """Lock the account's tags with these labels against deletion until the transaction ends; returns their ids, by
+    label."""
     with connection.cursor() as cursor:
         cursor.execute(_LOCK, [account_id, labels])
-        return [row[0] for row in cursor.fetchall()]
+        return dict(cursor.fetchall())

@@ -14,7 +14,7 @@ from accounts.services.events import EntityRef, record_event
 from config.db.unique import note_taken
 from config.errors import Busy, Missing, Problems
 from tags.models import Tag, Tagging
-from tags.services import check_labels, check_may_tag
+from tags.services import check_labels, check_may_tag, check_room
 
 TRIES = 5
 """How often a deletion starts again when objects get the tag at the same moment."""
@@ -55,6 +55,7 @@ def create(
         problems.add(f"{kind}s", f"{kind}s is not valid")
     note_taken(tag, problems)
     problems.raise_any()
+    check_room(actor.account_id, 1, None)
     tag.save(force_insert=True)
     for kind, rows in _by_kind(locked):
         rows.update(tags=_Labels(F("tags"), Value(tag.label), function="array_append"), updated=Now())

@@ -2,8 +2,8 @@
 
 from django.conf import settings
 
-from accounts.services import outbox
-from accounts.tasks import send_messages
+from accounts.services import outbox, thumbnails
+from accounts.tasks import draw_pictures, send_messages
 from config.celery import app
 
 
@@ -19,6 +19,11 @@ def test_a_worker_knows_every_task_that_has_a_queue_of_its_own():
 
 def test_a_run_that_sends_messages_ends_before_another_worker_may_take_one_of_them():
     assert outbox.RUN_FOR < send_messages.soft_time_limit < send_messages.time_limit < outbox.LEASE
+
+
+def test_a_run_that_draws_pictures_ends_before_another_worker_may_take_one_of_them():
+    longest = thumbnails.RUN_FOR + thumbnails.DRAWN_WITHIN
+    assert longest < draw_pictures.soft_time_limit < draw_pictures.time_limit < thumbnails.LEASE
 
 
 def test_no_task_of_the_clock_expires_because_the_clocks_of_two_hosts_differ():

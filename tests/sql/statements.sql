@@ -46,6 +46,24 @@ UPDATE accounts_message
        run_at = CASE WHEN attempt = 0 THEN run_at ELSE statement_timestamp() + (%(delay)s)::float8 * interval '1 second' END
  WHERE id = %(id)s AND fence = %(fence)s
 
+-- accounts.services.thumbnails._BEING_DRAWN
+SELECT FROM accounts_picture WHERE (lease_until > statement_timestamp() AND lease_until <= statement_timestamp() + (%(horizon)s)::float8 * interval '1 second')
+
+-- accounts.services.thumbnails._CLAIM
+UPDATE accounts_picture
+   SET lease_until = statement_timestamp() + (%(lease)s)::float8 * interval '1 second', fence = fence + 1, attempt = attempt + 1
+ WHERE id = ANY(ARRAY(
+SELECT id FROM accounts_picture
+ WHERE (run_at <= statement_timestamp() OR run_at > statement_timestamp() + (%(horizon)s)::float8 * interval '1 second') AND (lease_until IS NULL OR (lease_until <= statement_timestamp() OR lease_until > statement_timestamp() + (%(horizon)s)::float8 * interval '1 second')) AND NOT EXISTS (SELECT FROM accounts_picture WHERE (lease_until > statement_timestamp() AND lease_until <= statement_timestamp() + (%(horizon)s)::float8 * interval '1 second'))
+ ORDER BY run_at LIMIT 1 FOR UPDATE SKIP LOCKED
+))
+RETURNING id, client_id, content, attempt, run_at, lease_until, fence
+
+-- accounts.services.thumbnails._FIRST_DUE
+SELECT id FROM accounts_picture
+ WHERE (run_at <= statement_timestamp() OR run_at > statement_timestamp() + (%(horizon)s)::float8 * interval '1 second') AND (lease_until IS NULL OR (lease_until <= statement_timestamp() OR lease_until > statement_timestamp() + (%(horizon)s)::float8 * interval '1 second')) AND NOT EXISTS (SELECT FROM accounts_picture WHERE (lease_until > statement_timestamp() AND lease_until <= statement_timestamp() + (%(horizon)s)::float8 * interval '1 second'))
+ ORDER BY run_at LIMIT 1 FOR UPDATE SKIP LOCKED
+
 -- compute.drivers.simulated.driver.SimulatedDriver.archive_size
 SELECT * FROM simulated.archive_size(%s)
 
@@ -609,6 +627,12 @@ SELECT pg_advisory_xact_lock(%s)
 -- config.db.inserts.insert_together
 WITH {inserts} SELECT 1
 
+-- config.db.prepared._LIMIT
+SELECT set_config('statement_timeout', %s, true)
+
+-- config.db.prepared._NO_LIMIT
+SET LOCAL statement_timeout TO DEFAULT
+
 -- config.laptop.embedded.postgres.Postgres._ensure_database
 select 1 from pg_database where datname = %s
 
@@ -700,5 +724,9 @@ SELECT statement_timestamp()
 -- managed.services.probing.settle
 SET LOCAL lock_timeout = '{PATIENCE}'
 
+-- tags.services._HOLD
+SELECT quotas, pg_advisory_xact_lock(hashtextextended('tags of account ' || id, 0))
+  FROM accounts_account WHERE id = %s
+
 -- tags.services._LOCK
-SELECT id FROM tags_tag WHERE account_id = %s AND label = ANY(%s) ORDER BY label FOR KEY SHARE
+SELECT label, id FROM tags_tag WHERE account_id = %s AND label = ANY(%s) ORDER BY label FOR KEY SHARE

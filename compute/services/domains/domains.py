@@ -11,6 +11,8 @@ from django.db.models import F, Value
 from django.db.models.functions import Greatest
 
 from accounts.actors import Actor
+from accounts.services import quotas
+from accounts.services.account import lock_account
 from accounts.services.events import record_event
 from accounts.services.grants import forget_entity, grant_creator
 from compute.models import Domain, DomainRecord
@@ -41,6 +43,8 @@ class DomainSpec:
 @transaction.atomic
 def create(actor: Actor, spec: DomainSpec, problems: Problems | None = None) -> Domain:
     """Create a domain, which its creator may change. Raises `Invalid` with every field that is wrong."""
+    problems = problems or Problems()
+    quotas.check_quota(actor, "domains", Domain.objects.filter(account_id=actor.account_id), problems)
     domain = Domain(account_id=actor.account_id, serial=_now())
     _apply(actor, domain, spec, problems)
     domain.save(force_insert=True)
@@ -87,6 +91,7 @@ def delete(actor: Actor, domain: Domain) -> None:
 @transaction.atomic
 def clone(actor: Actor, source: Domain, name: str) -> Domain:
     """Create a domain of another name with the settings, the times, the records and the tags of the source."""
+    lock_account(actor.account_id)  # before the source, for the quota
     locked = lock_domain(source.pk)
     problems = Problems()
     _check_names(locked, name, problems)

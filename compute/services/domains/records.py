@@ -8,6 +8,8 @@ from typing import Any
 from django.db import transaction
 
 from accounts.actors import Actor
+from accounts.models import Account
+from accounts.services import quotas
 from accounts.services.events import record_event
 from compute.models import Domain, DomainRecord
 from compute.refs import domain_ref, record_ref
@@ -18,8 +20,6 @@ from config.errors import Missing, Problems, wrong_length
 Type = DomainRecord.Type
 LONGEST_TEXT = 4096
 """Characters of a TXT record. Zone files split it into the DNS's strings of 255 bytes."""
-MAX_RECORDS = 12_000
-"""Records of one domain."""
 LONGEST_NAME = 100
 """Characters of a name below its zone."""
 DEFAULT_PROTOCOL = "_tcp"
@@ -40,8 +40,10 @@ def create(
     locked = lock_domain(domain.pk)
     if locked.type != Domain.Type.MASTER:
         problems.add(None, "A slave domain has the records of its masters, and none of its own.")
-    elif locked.records.count() >= MAX_RECORDS:
-        problems.add(None, f"A domain has at most {MAX_RECORDS} records.")
+    else:
+        # counted while the domain is locked, as by all who add records
+        own = Account.objects.values_list("quotas", flat=True).get(pk=actor.account_id)
+        quotas.compare("records", own, locked.records.all(), problems)
     record = DomainRecord(domain=locked)
     _apply(record, locked, values, problems)
     record.save(force_insert=True)

@@ -2,7 +2,7 @@
 
 import ipaddress
 import time
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -12,25 +12,28 @@ import dns.name
 import dns.query
 import dns.rdatatype
 import dns.zone
+from django.conf import settings
 from django.core.exceptions import ValidationError
 from django.core.validators import validate_email
 from django.db import transaction
 
 from accounts.actors import Actor
+from accounts.quotas import QUOTAS
+from accounts.services import attempts, quotas
 from accounts.services.events import record_event
 from compute.models import Domain, DomainRecord
 from compute.refs import domain_ref
 from compute.services.common.dns_names import is_host, is_mailbox, is_zone, relative
 from compute.services.domains import domains
 from compute.services.domains.domains import DomainSpec
-from compute.services.domains.records import LONGEST_NAME, LONGEST_TEXT, MAX_RECORDS, check
+from compute.services.domains.records import LONGEST_NAME, LONGEST_TEXT, check
 from config.egress import guard, resolver
 from config.errors import Invalid, Problems
 
 FIELD = "remote_nameserver"
 PORT = 53
-TIMEOUT = 10
-"""Seconds of the whole transfer, however many addresses are tried: a web process waits for it."""
+MAX_RECORDS = 12_000
+"""Records of a transfer, of all types."""
 LARGEST = 16 << 20
 """Bytes of the whole transfer."""
 HIGHEST_PRIORITY = 255
@@ -47,9 +50,9 @@ class Source:
 
 @dataclass(frozen=True, slots=True)
 class _Place:
-    """The addresses and the port of a name server."""
+    """A name server: its name or address, and its port."""
 
-    addresses: Sequence[str]
+    host: str
     port: int
 
 
@@ -59,7 +62,11 @@ def import_zone(actor: Actor, source: Source, problems: Problems | None = None) 
     Records that are not valid here are left out, and the event says how many. The zone's own name servers are left
     out too: the platform's take their place. The transfer ends before the transaction begins.
 
-    Raises `Invalid` on ``domain``, and on ``remote_nameserver`` where the server is not reached or refuses.
+    The name server is a stranger's, and the request waits for it: DOMAIN_IMPORT_TIMEOUT seconds at most, the lookup
+    of its name and all its addresses together, and not often for one account.
+
+    Raises `Invalid` on ``domain``, and on ``remote_nameserver`` where the server is not reached or refuses; and
+    `TooMany` after many imports.
     """
     problems = problems or Problems()
     label = (source.name or "").strip().removesuffix(".")
@@ -67,12 +74,15 @@ def import_zone(actor: Actor, source: Source, problems: Problems | None = None) 
         problems.add("domain", "domain is not valid")
     place = _place(source.server, problems)
     problems.raise_any()
+    attempts.check("domain_import", f"account:{actor.account_id}")
     name = label.lower()
     zone = _transfer(name, place)
     records, left = _read(zone, name)
     spec = DomainSpec({"label": label, "type": Domain.Type.MASTER, **_authority(zone, name)})
     with transaction.atomic():
         domain = domains.create(actor, spec)
+        if len(records) > (most := quotas.most_for(actor.account_id, "records")):
+            raise Invalid(QUOTAS["records"].reason(most), FIELD)
         domains.add_records(domain, records)
         message = f"{len(records)} records were imported." + (f" {left} were left out." if left else "")
         record_event(actor, "dns_zone_import", domain_ref(domain), message=message)
@@ -80,22 +90,26 @@ def import_zone(actor: Actor, source: Source, problems: Problems | None = None) 
 
 
 def _place(server: str | None, problems: Problems) -> _Place:
-    """Where the server is; valid only without problems, and unknown where it failed a check before."""
-    if server is None:
-        return _Place((), PORT)
+    """Where the server is; valid only without problems. Looks nothing up."""
+    if server is None:  # it failed a check before
+        return _Place("", PORT)
     try:
-        host, port = _parse(server)
-        return _Place(_addresses(host), port)
+        place = _parse(server)
+        literal = _literal(place.host)
+        if literal is not None:
+            _check_open([literal])
+        elif not is_host(place.host):
+            raise Invalid(f"{FIELD} is not valid", FIELD)
     except Invalid as error:
-        for problem in error.problems:
-            problems.add(problem.field, problem.reason)
-        return _Place((), PORT)
+        problems.note(error)
+        return _Place("", PORT)
+    return place
 
 
 def _transfer(name: str, place: _Place) -> dns.zone.Zone:
-    deadline = time.monotonic() + TIMEOUT
+    deadline = time.monotonic() + settings.DOMAIN_IMPORT_TIMEOUT
     failure: Exception | None = None
-    for address in place.addresses:
+    for address in _addresses(place.host):
         left = deadline - time.monotonic()
         if left <= 0:
             break
@@ -122,31 +136,38 @@ def _bounded(messages: Iterable[dns.message.Message]) -> Iterator[dns.message.Me
         yield message
 
 
-def _parse(server: str) -> tuple[str, int]:
+def _parse(server: str) -> _Place:
     """The host and port of ``host``, ``host:port``, ``2001:db8::1`` or ``[2001:db8::1]:port``."""
     server = server.strip()
     host, colon, port = server.rpartition(":")
     if not colon or (":" in host and not host.endswith("]")):
-        return server.strip("[]"), PORT
+        return _Place(server.strip("[]"), PORT)
     if not (port.isascii() and port.isdigit() and 0 < int(port) < 65536):
         raise Invalid(f"{FIELD} is not valid", FIELD)
-    return host.strip("[]"), int(port)
+    return _Place(host.strip("[]"), int(port))
+
+
+def _literal(host: str) -> guard.Address | None:
+    try:
+        return ipaddress.ip_address(host)
+    except ValueError:
+        return None
 
 
 def _addresses(host: str) -> list[str]:
     """The addresses of the server. Raises `Invalid` without any, or where one is private or the platform's own."""
+    literal = _literal(host)
     try:
-        found = [ipaddress.ip_address(host)]
-    except ValueError:
-        if not is_host(host):
-            raise Invalid(f"{FIELD} is not valid", FIELD) from None
-        try:
-            found = resolver.resolve(host)
-        except resolver.Unresolved as error:
-            raise Invalid(f"{error}.", FIELD) from error
-    if not all(map(guard.is_open, found)):
-        raise Invalid("The platform does not ask this name server.", FIELD)
+        found = [literal] if literal else resolver.resolve(host, settings.DOMAIN_IMPORT_TIMEOUT)
+    except resolver.Unresolved as error:
+        raise Invalid(f"{error}.", FIELD) from error
+    _check_open(found)
     return [str(address) for address in found]
+
+
+def _check_open(addresses: Iterable[guard.Address]) -> None:
+    if not all(map(guard.is_open, addresses)):
+        raise Invalid("The platform does not ask this name server.", FIELD)
 
 
 def _authority(zone: dns.zone.Zone, name: str) -> dict[str, Any]:

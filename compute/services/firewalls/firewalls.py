@@ -12,6 +12,7 @@ from typing import Any
 from django.db import transaction
 
 from accounts.actors import Actor
+from accounts.services import quotas
 from accounts.services.events import record_event, record_events
 from accounts.services.grants import forget_entity, grant_creator
 from compute.models import Firewall, FirewallDevice, Instance
@@ -56,6 +57,7 @@ def create(actor: Actor, spec: FirewallSpec, problems: Problems | None = None) -
     actor may only read.
     """
     problems = problems or Problems()
+    quotas.check_quota(actor, "firewalls", Firewall.objects.filter(account_id=actor.account_id), problems)
     rules = checked(spec.rules or {}, open_rules(), problems, within="rules.")
     if spec.tags:
         check_tags(actor, spec.tags, problems)

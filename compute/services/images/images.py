@@ -11,6 +11,7 @@ from django.utils.timezone import now
 
 from accounts.actors import Actor
 from accounts.models import Event
+from accounts.services import quotas
 from accounts.services.events import open_event, record_event
 from accounts.services.grants import grant_creator
 from compute.jobs.data import ImageData, ImagizeData
@@ -47,6 +48,7 @@ def create_from_disk(
     instance of a disk that is ready lives. Without a `disk_id` there are `problems`.
     """
     problems = problems or Problems()
+    _check_quota(actor, problems)
     disk = None if disk_id is None else _disk(actor, disk_id, problems)
     problems.raise_any()
     assert disk is not None  # noqa: S101 - or else there were problems
@@ -97,6 +99,7 @@ def begin_upload(
     Without label or region there are `problems`. Raises `Invalid` with every failing field.
     """
     problems = problems or Problems()
+    _check_quota(actor, problems)
     if region is not None:
         check_region(Region.objects.filter(pk=region).first(), None, problems)
     problems.raise_any()
@@ -196,6 +199,10 @@ def expire_uploads() -> int:
     for number in found - set(needed):
         files.drop(number)
     return given_up
+
+
+def _check_quota(actor: Actor, problems: Problems) -> None:
+    quotas.check_quota(actor, "images", Image.objects.filter(account_id=actor.account_id), problems)
 
 
 def _insert(actor: Actor, status: Image.Status, label: str, description: str | None) -> Image:

@@ -76,8 +76,9 @@ def rename(actor: Actor, address: Address, name: str | None) -> Address:
     """Set the reverse name of a public IPv4 address; None restores the platform's. Returns the address anew.
 
     The name may end with a dot, which is not kept. Raises `Invalid` on ``rdns``: where the name is no host name, or
-    the setting RDNS_CHECK asks for a forward record and none matches. The lookup precedes the transaction, which so
-    waits for no name server. What is so already needs neither: clients send back what they got.
+    the setting RDNS_CHECK asks for a forward record and none matches; and `TooMany` after many lookups. The lookup
+    precedes the transaction, which so waits for no name server. What is so already needs neither: clients send
+    back what they got.
     """
     name = None if name is None else name.removesuffix(".")
     if name is not None and address.public and name == default_rdns(address.address, settings.PLATFORM_DOMAIN):
@@ -87,7 +88,7 @@ def rename(actor: Actor, address: Address, name: str | None) -> Address:
             raise Invalid("The rdns of IPv6 addresses cannot be set.", "rdns")
         return address
     if name is not None and name != address.rdns:
-        name = rdns.checked(name, address.address)
+        name = rdns.checked(actor.account_id, name, address.address)
     return _write_name(actor, address, name)
 
 

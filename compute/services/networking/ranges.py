@@ -3,10 +3,10 @@
 import ipaddress
 from dataclasses import dataclass
 
-from django.conf import settings
 from django.db import connection, transaction
 
 from accounts.actors import Actor
+from accounts.services import quotas
 from accounts.services.account import lock_account
 from accounts.services.events import record_event
 from compute.models import AddressPool, Instance, IPv6Range, RangeShare
@@ -61,7 +61,7 @@ def create(actor: Actor, spec: RangeSpec, problems: Problems | None = None) -> I
     """Give the account a range that is routed to one of its instances.
 
     Raises `Invalid` with every problem: those in `problems`, the field that names no such instance, and without a
-    field where the account has as many ranges in the region as the setting IPV6_RANGES allows, or the region has
+    field where the account has as many ranges in the region as it may, or the region has
     none of that size left. `Busy` while the instance moves or is being deleted.
     """
     problems = problems or Problems()
@@ -70,9 +70,7 @@ def create(actor: Actor, spec: RangeSpec, problems: Problems | None = None) -> I
     instances = lock_all([] if target is None else [target.pk])
     for instance in instances.values():
         mine = IPv6Range.objects.filter(account=account, region=instance.region_id, kind=IPv6Range.Kind.RANGE)
-        if mine.count() >= settings.IPV6_RANGES:
-            most = f"An account has at most {settings.IPV6_RANGES} IPv6 ranges in a region"
-            problems.add(None, f"{most}: ask support for more.")
+        quotas.compare("ipv6_ranges", account.quotas, mine, problems)
     problems.raise_any()
     assert spec.prefix_length is not None  # noqa: S101 - or else there were problems
     (instance,) = instances.values()

@@ -13,6 +13,7 @@ from django.conf import settings
 from django.db import transaction
 
 from accounts.actors import Actor
+from accounts.services import quotas
 from accounts.services.account import lock_account
 from accounts.services.events import record_event
 from accounts.services.grants import forget_entity, grant_creator
@@ -26,7 +27,7 @@ from compute.services.nodebalancers.nodes import lock_instances
 from config.db.inserts import draw_keys
 from config.db.rows import differing, lock, write
 from config.db.unique import note_taken
-from config.errors import Invalid, Problems
+from config.errors import Problems
 from regions.models import Region
 from tags.services import check_tags, differing_tags, set_tags, untag
 
@@ -50,7 +51,7 @@ def create(actor: Actor, spec: NodeBalancerSpec, problems: Problems | None = Non
     """Make a load balancer, with its configs and their nodes, and an address of its own.
 
     Raises `Invalid` with every failing field (``configs[0].nodes[1].address``), without a field where the account
-    has as many in the region as the setting NODEBALANCERS allows. Everything is written, or nothing.
+    has as many in the region as it may. Everything is written, or nothing.
     """
     return create_labelled(NodeBalancer, actor.account_id, spec.label, partial(_create, actor, spec, problems))
 
@@ -70,10 +71,8 @@ def _create(actor: Actor, spec: NodeBalancerSpec, problems: Problems | None, lab
     note_taken(NodeBalancer(account_id=actor.account_id, label=spec.label or ""), problems)
     problems.raise_any()
     assert spec.region is not None  # noqa: S101 - or else there were problems
-    if NodeBalancer.objects.filter(account=account, region=spec.region).count() >= settings.NODEBALANCERS:
-        raise Invalid(
-            f"An account has at most {settings.NODEBALANCERS} nodebalancers in a region: ask support for more."
-        )
+    there = NodeBalancer.objects.filter(account=account, region=spec.region)
+    quotas.compare("nodebalancers", account.quotas, there)
     balancer = _make(actor, spec, spec.region, label_of)
     record_event(actor, "nodebalancer_create", balancer_ref(balancer))
     for config, nodes in drafts:

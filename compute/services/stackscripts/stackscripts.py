@@ -10,6 +10,7 @@ from django.db import transaction
 from django.db.models import F
 
 from accounts.actors import Actor
+from accounts.services import quotas
 from accounts.services.events import record_event
 from accounts.services.grants import forget_entity, grant_creator
 from compute.models import Image, StackScript
@@ -32,8 +33,10 @@ MOST_IMAGES = 100
 @transaction.atomic
 def create(actor: Actor, given: Mapping[str, Any], problems: Problems | None = None) -> StackScript:
     """Make a script of the actor's account from the fields of a request. Raises `Invalid`, with all problems."""
+    problems = problems or Problems()
+    quotas.check_quota(actor, "stackscripts", StackScript.objects.filter(account_id=actor.account_id), problems)
     script = StackScript(account_id=actor.account_id, username=actor.username)
-    _apply(actor, script, given, problems or Problems())
+    _apply(actor, script, given, problems)
     script.save(force_insert=True)
     grant_creator(actor, "stackscript", script.pk)
     record_event(actor, "stackscript_create", script_ref(script))

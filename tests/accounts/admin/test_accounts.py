@@ -75,6 +75,16 @@ def test_settings_of_the_account_are_told_as_such(admin, world):
     assert Event.objects.values_list("action", flat=True).get() == "account_settings_update"
 
 
+def test_quotas_of_an_account_are_its_own(admin, world):
+    assert save(admin, world.account, quota_domains="5000", quota_tags="0").status_code == 302
+    world.account.refresh_from_db()
+    assert world.account.quotas == {"domains": 5000, "tags": 0}
+    assert save(admin, world.account, quota_domains="").status_code == 302
+    world.account.refresh_from_db()
+    assert world.account.quotas == {"tags": 0}
+    assert [event.action for event in Event.objects.all()] == ["account_update"] * 2
+
+
 def test_saving_an_account_unchanged_tells_nothing(admin, world):
     assert save(admin, world.account).status_code == 302
     assert not Event.objects.exists()

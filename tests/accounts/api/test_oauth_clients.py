@@ -11,9 +11,10 @@ import pytest
 from django.test import Client
 from PIL import ExifTags, Image, PngImagePlugin
 
+from accounts import pictures
 from accounts.actors import Actor
-from accounts.models import Event, OAuthClient
-from accounts.services import oauth_clients
+from accounts.models import Event, OAuthClient, Picture
+from accounts.services import oauth_clients, thumbnails
 from config.errors import Missing
 from tests.accounts.apps import REDIRECT, App, call
 from tests.client import APIClient, File, errors, wrong_fields
@@ -174,60 +175,118 @@ def test_those_of_other_accounts_are_not_there(api):
     assert api.put(f"{path}/thumbnail", File(PICTURE, "image/png")).status_code == 404
 
 
+def scans(count: int) -> bytes:
+    """A progressive JPEG that has the scan of one more pass `count` times."""
+    file = io.BytesIO()
+    Image.new("RGB", (64, 64), "red").save(file, "JPEG", progressive=True)
+    photograph = file.getvalue()
+    last = photograph[photograph.rindex(b"\xff\xda") : -2]
+    return photograph[:-2] + last * count + photograph[-2:]
+
+
 class TestThumbnails:
     @pytest.fixture
     def path(self, account) -> str:
         return f"{PATH}/{OAuthClientFactory(account=account).client_id}/thumbnail"
 
+    @pytest.fixture
+    def put(self, api, path, monkeypatch):
+        """Send a picture, and draw it as a worker does, though in this process."""
+
+        def drawn(content: bytes) -> bytes:
+            try:
+                return pictures.drawn(content)
+            except pictures.Broken as error:
+                raise thumbnails.Undrawn from error
+
+        def put(content: bytes, media_type: str = "image/png") -> None:
+            assert api.put(path, File(content, media_type)).json() == {}
+            assert thumbnails.draw_due() == 1
+
+        monkeypatch.setattr(thumbnails, "drawn_apart", drawn)
+        return put
+
     @pytest.mark.parametrize(("kind", "media_type"), [("PNG", "image/png"), ("JPEG", "image/jpeg")])
-    def test_a_picture_is_made_small_and_shown_to_anybody(self, api, anonymous, path, kind, media_type):
+    def test_a_picture_is_made_small_and_shown_to_anybody(self, api, anonymous, path, put, kind, media_type):
         assert anonymous.get(path).status_code == 404
-        assert api.put(path, File(picture(kind, (400, 200)), media_type)).json() == {}
+        put(picture(kind, (400, 200)), media_type)
         answer = anonymous.get(path)
         assert answer["Content-Type"] == "image/png"
         shown = Image.open(io.BytesIO(answer.content))
         assert (shown.format, shown.size) == ("PNG", (128, 64))
         assert api.get(path.removesuffix("/thumbnail")).json()["thumbnail_url"].endswith(path)
+        assert not Picture.objects.exists()
 
-    def test_nothing_of_the_file_but_its_picture_is_kept(self, api, path):
+    def test_nothing_of_the_file_but_its_picture_is_kept(self, put):
         about = PngImagePlugin.PngInfo()
         about.add_text("Comment", "<script>alert(1)</script>")
         file = io.BytesIO()
         Image.new("RGB", (8, 8)).save(file, "PNG", pnginfo=about)
         assert b"<script>" in file.getvalue()
-        api.put(path, File(file.getvalue() + b"<script>", "image/png"))
+        put(file.getvalue() + b"<script>")
         assert b"<script>" not in bytes(OAuthClient.objects.get().thumbnail)
 
     @pytest.mark.parametrize(
-        "content", [b"GIF89a", b"\x89PNG\r\n\x1a\n", PICTURE[:30], b"<svg/>", picture("PNG", (4097, 1))],
-        ids=["a gif", "its beginning", "a part", "svg", "too wide"],
+        "content",
+        [
+            b"GIF89a", b"\x89PNG\r\n\x1a\n", PICTURE[:30], PICTURE[:-4], b"<svg/>", picture("PNG", (4097, 1)),
+            picture("JPEG", (1, 4097)), picture("JPEG", (8, 8))[:-2], b"\xff\xd8" + b"\xff" * 2**20,
+            b"\xff\xd8" + b"\xff\xfe\0\2" * 2**18, scans(pictures.MOST_SCANS), scans(20_000),
+        ],
+        ids=[
+            "a gif", "its beginning", "a part", "no end", "svg", "too wide", "too high", "no end of a photograph",
+            "no marker", "segments alone", "too many scans", "far too many scans",
+        ],
     )  # fmt: skip
-    def test_what_is_no_good_picture_is_refused(self, api, path, content):
-        answer = api.put(path, File(content, "image/png"))
+    def test_what_is_no_good_picture_is_refused_by_its_header(self, api, path, content, monkeypatch):
+        monkeypatch.setattr(Image, "open", None)
+        answer = api.put(path, File(content[: 2**20], "image/png"))
         assert [each["field"] for each in answer.json()["errors"]] == ["thumbnail"]
-        assert OAuthClient.objects.get().thumbnail is None
+        assert not Picture.objects.exists()
 
-    def test_a_file_that_pillow_stumbles_over_is_refused_too(self, api, path):
+    def test_a_photograph_in_many_passes_is_taken(self, put):
+        put(scans(80), "image/jpeg")
+
+    def test_a_file_that_pillow_stumbles_over_leaves_the_picture_before(self, put):
+        put(PICTURE)
+        before = bytes(OAuthClient.objects.get().thumbnail)
         # a colour profile of a name alone, behind the pixels: Pillow looks beyond the chunk's end
         start = PICTURE.index(b"IEND") - 4
         profile = struct.pack(">I", 2) + b"iCCP" + b"a\0" + struct.pack(">I", zlib.crc32(b"iCCPa\0"))
-        answer = api.put(path, File(PICTURE[:start] + profile + PICTURE[start:], "image/png"))
-        assert answer.status_code == 400
-        assert [each["field"] for each in answer.json()["errors"]] == ["thumbnail"]
+        put(PICTURE[:start] + profile + PICTURE[start:])
+        assert bytes(OAuthClient.objects.get().thumbnail) == before
+        assert Event.objects.latest("pk").message == thumbnails.UNDRAWN
+        assert not Picture.objects.exists()
 
-    def test_a_photograph_is_turned_as_its_camera_was_held(self, api, anonymous, path):
+    def test_the_last_of_several_is_drawn(self, api, path, put, monkeypatch):
+        api.put(path, File(picture("PNG", (50, 50)), "image/png"))
+        slow = thumbnails.claim()
+        assert thumbnails.draw_due() == 0, "another worker draws"
+        put(picture("PNG", (60, 60)))
+        assert not thumbnails.settle(slow, b"late")
+        assert Image.open(io.BytesIO(bytes(OAuthClient.objects.get().thumbnail))).size == (60, 60)
+
+    def test_a_photograph_is_turned_as_its_camera_was_held(self, anonymous, path, put):
         exif, file = Image.Exif(), io.BytesIO()
         exif[ExifTags.Base.Orientation] = 6
         Image.new("RGB", (200, 100)).save(file, "JPEG", exif=exif)
-        api.put(path, File(file.getvalue(), "image/jpeg"))
+        put(file.getvalue(), "image/jpeg")
         assert Image.open(io.BytesIO(anonymous.get(path).content)).size == (64, 128)
 
-    def test_sixteen_bits_of_grey_stay_grey(self, api, anonymous, path):
+    def test_sixteen_bits_of_grey_stay_grey(self, anonymous, path, put):
         greys, file = array.array("H", [0, 128 * 257, 65535]), io.BytesIO()
         Image.frombytes("I;16", (3, 1), greys.tobytes()).save(file, "PNG")
-        api.put(path, File(file.getvalue(), "image/png"))
+        put(file.getvalue())
         shown = Image.open(io.BytesIO(anonymous.get(path).content)).convert("L")
         assert [shown.getpixel((x, 0)) for x in range(3)] == [0, 128, 255]
+
+    def test_a_process_of_its_own_draws_it_and_is_ended_in_time(self, monkeypatch):
+        assert thumbnails.drawn_apart(PICTURE) == pictures.drawn(PICTURE)
+        with pytest.raises(thumbnails.Undrawn, match="broken"):
+            thumbnails.drawn_apart(PICTURE[:30])
+        monkeypatch.setattr(thumbnails, "DRAWN_WITHIN", 0.001)
+        with pytest.raises(thumbnails.Undrawn, match="takes more than"):
+            thumbnails.drawn_apart(PICTURE)
 
     def test_a_large_file_is_refused_before_it_is_looked_at(self, api, path):
         answer = api.put(path, File(PICTURE + b"\0" * 1024**2, "image/png"))

@@ -6,7 +6,7 @@ import pytest
 
 from accounts.models import Event, Grant
 from compute.models import Domain, DomainRecord
-from compute.services.domains.records import MAX_RECORDS
+from compute.services.domains.zone_import import MAX_RECORDS
 from tags.models import Tagging
 from tests.client import errors, wrong_fields
 from tests.factories import DomainFactory, GlobalGrantsFactory, GrantFactory, RecordFactory

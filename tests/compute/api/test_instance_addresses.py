@@ -12,6 +12,7 @@ from compute.models import Address, AddressPool, AddressShare, Instance, IPv6Ran
 from compute.services.networking import rdns
 from compute.services.networking.assign import TOO_MANY
 from compute.services.removal import remove
+from config import limits
 from config.egress import resolver
 from tests.client import errors
 from tests.compute.api.addresses import allow
@@ -342,6 +343,14 @@ class TestForwardRecords:
     def test_one_that_leads_to_the_address_will_do(self, api, instance, settings):
         response = self.put(api, instance, settings, "known", "web.example.com")
         assert response.json()["rdns"] == "web.example.com"
+
+    def test_name_servers_are_not_asked_often_for_one_account(self, api, instance, settings):
+        settings.RATE_LIMITS = {**settings.RATE_LIMITS, "reverse_name": "2/60"}
+        limits.forget()
+        asked = [self.put(api, instance, settings, "never", f"{n}.example.com") for n in range(3)]
+        assert [answer.status_code for answer in asked] == [400, 400, 429]
+        assert asked[-1]["Retry-After"]
+        limits.forget()
 
     def test_none_or_another_will_not(self, api, instance, settings):
         refused = self.put(api, instance, settings, "known", "mail.example.com")

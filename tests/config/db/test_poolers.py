@@ -160,7 +160,7 @@ def requests(world, instance) -> list[str]:
     return [
         "/v4/regions", "/v4/regions/us-test", "/v4/compute/kernels", "/v4/compute/instances", own, f"{own}/disks",
         f"{own}/configs", f"{own}/ips", "/v4/images", "/v4/account", "/v4/profile", "/v4/compute/instances/1",
-        "/v4/compute/instances?label=no-such", "/v4/volumes?page=9",
+        "/v4/compute/instances?label=no-such", "/v4/images?label=no-such", "/v4/volumes?page=9",
     ]  # fmt: skip
 
 

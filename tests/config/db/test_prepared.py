@@ -1,5 +1,6 @@
 """Statements that are prepared on the connection give what Django's cursor gives."""
 
+import contextlib
 import json
 import uuid
 from datetime import datetime
@@ -74,6 +75,36 @@ def test_a_statement_whose_table_changed_is_prepared_anew():
     finally:
         with connection.cursor() as cursor:
             cursor.execute("DROP TABLE changing")
+
+
+@pytest.mark.parametrize("within_a_transaction", [False, True])
+def test_a_statement_is_ended_in_time_and_no_other_one(within_a_transaction):
+    def limit() -> str:
+        return prepared.fetch_ordinarily("SHOW statement_timeout", ())[0][0]
+
+    block = transaction.atomic if within_a_transaction else contextlib.nullcontext
+    before = limit()
+    with block():
+        assert prepared.fetch_ordinarily("SELECT %s::int, current_setting('statement_timeout')", (1,), 7) == [
+            (1, "7s")
+        ]
+        assert limit() == before
+    with pytest.raises(prepared.TookTooLong), block():
+        prepared.fetch_ordinarily("SELECT pg_sleep(600)", (), 0.01)
+    with pytest.raises(DataError), block():
+        prepared.fetch_ordinarily("SELECT %s::int", ("x",), 7)
+    with pytest.raises(prepared.TookTooLong), prepared.ending_after(0.01):
+        prepared.fetch_ordinarily("SELECT pg_sleep(600)", ())
+    with prepared.ending_after(7):
+        assert limit() == "7s"
+    assert limit() == before
+
+
+def test_a_statement_with_a_time_limit_outlives_a_lost_connection():
+    assert prepared.fetch_ordinarily("SELECT 1", (), 7) == [(1,)]
+    with pytest.raises(OperationalError):
+        prepared.fetch_ordinarily("SELECT pg_terminate_backend(pg_backend_pid())", ())
+    assert prepared.fetch_ordinarily("SELECT 1", (), 7) == [(1,)]
 
 
 def on_server() -> dict[str, datetime]:

@@ -75,10 +75,10 @@ class _Handler(socketserver.BaseRequestHandler):
 
 
 @pytest.fixture
-def primary(settings, monkeypatch) -> Iterator[Callable[..., Primary]]:
+def primary(settings) -> Iterator[Callable[..., Primary]]:
     """Start a name server of these messages, each a list of records, or bytes."""
     settings.PROBE_ALLOWED = [ipaddress.ip_network("127.0.0.0/8")]
-    monkeypatch.setattr(zone_import, "TIMEOUT", 240)
+    settings.DOMAIN_IMPORT_TIMEOUT = 240
     started: list[Primary] = []
 
     def start(messages: Sequence[bytes | Sequence[dns.rrset.RRset]]) -> Primary:
@@ -182,10 +182,10 @@ def test_a_zone_that_is_too_large_is_given_up(api, primary, monkeypatch):
     assert "2 MiB" in refused(ask(api, primary(forever)))
 
 
-def test_silence_is_waited_for_once_however_many_addresses_a_name_has(api, primary, monkeypatch):
-    monkeypatch.setattr(zone_import, "TIMEOUT", 0.4)
+def test_silence_is_waited_for_once_however_many_addresses_a_name_has(api, primary, monkeypatch, settings):
     server = primary([])
-    monkeypatch.setattr(resolver, "resolve", lambda host: [ipaddress.ip_address("127.0.0.1")] * 5)
+    settings.DOMAIN_IMPORT_TIMEOUT = 0.4
+    monkeypatch.setattr(resolver, "resolve", lambda host, timeout: [ipaddress.ip_address("127.0.0.1")] * 5)
     wish = {"domain": "example.com", "remote_nameserver": server.place.replace("127.0.0.1", "ns.example.net")}
     assert "does not transfer" in refused(api.post(PATH, wish))
     with socket.create_connection(server.server_address) as last:
@@ -197,7 +197,7 @@ def test_silence_is_waited_for_once_however_many_addresses_a_name_has(api, prima
 def test_the_second_address_is_asked_where_the_first_refuses(api, primary, monkeypatch):
     server = primary(whole())
     pair = [ipaddress.ip_address("127.0.0.2"), ipaddress.ip_address("127.0.0.1")]
-    monkeypatch.setattr(resolver, "resolve", lambda host: pair)
+    monkeypatch.setattr(resolver, "resolve", lambda host, timeout: pair)
     wish = {"domain": "example.com", "remote_nameserver": server.place.replace("127.0.0.1", "ns.example.net")}
     assert api.post(PATH, wish).status_code == 200
 
@@ -223,9 +223,10 @@ CHAOS = dns.rrset.from_text(ORIGIN, 300, "CH", "TXT", "x")
     ],
     ids=range(12),
 )
-def test_what_is_no_transfer_is_refused(api, primary, messages, monkeypatch):
-    monkeypatch.setattr(zone_import, "TIMEOUT", 2)
-    assert refused(ask(api, primary(messages)))
+def test_what_is_no_transfer_is_refused(api, primary, messages, settings):
+    server = primary(messages)
+    settings.DOMAIN_IMPORT_TIMEOUT = 2
+    assert refused(ask(api, server))
 
 
 def test_imports_are_counted(api, primary, settings):

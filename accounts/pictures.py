@@ -1,0 +1,165 @@
+"""Pictures that customers send: what their headers say, and drawing them small.
+
+A web process only reads headers (`trouble_in`), in a few milliseconds whatever the bytes. Drawing decodes, which
+can take long and much memory: `python accounts/pictures.py` draws one picture in a process of its own, bounded by
+the kernel. It reads the picture from its standard input and writes a PNG to its standard output, and exits with
+`BROKEN_EXIT` where it is no picture. So this module imports neither Django nor anything of ours.
+"""
+
+import io
+import re
+import resource
+import struct
+import sys
+import zlib
+from collections.abc import Iterator
+
+from PIL import Image, ImageOps
+
+THUMBNAIL = 128
+"""Pixels, at most, of the sides of what is drawn."""
+LARGEST = 4096
+"""Pixels, at most, of the sides of a picture that is taken: a small file can unpack to a large picture."""
+MOST_SCANS = 100
+"""Scans of a progressive JPEG, at most. Encoders write some ten; each is a pass over all pixels."""
+MOST_PARTS = 4096
+"""Chunks of a PNG and segments of a JPEG, at most."""
+CPU_SECONDS = 5
+"""Seconds of processor time for drawing. The largest picture of a camera takes one."""
+MEMORY = 1 << 30
+"""Bytes of address space for drawing. The largest picture takes a quarter of it."""
+BROKEN_EXIT = 3
+
+NO_PICTURE = "The thumbnail is no PNG or JPEG picture, or is broken."
+TOO_LARGE = f"The picture's sides must be at most {LARGEST} pixels."
+TOO_MANY_SCANS = f"The picture must have at most {MOST_SCANS} scans."
+
+BROKEN = (
+    OSError, SyntaxError, ValueError, TypeError, LookupError, ArithmeticError, EOFError,
+    struct.error, zlib.error, Image.DecompressionBombError,
+)  # fmt: skip
+"""The exceptions that Pillow raises at malformed files: it passes on those of its parsers."""
+
+_PNG = b"\x89PNG\r\n\x1a\n"
+_JPEG = b"\xff\xd8"
+_MARKER = re.compile(rb"\xff([^\x00\x01\xd0-\xd7\xff])")
+"""A marker of a JPEG, past those without a segment that may stand in a scan's data. Each byte is looked at once."""
+_FRAMES = (0xC0, 0xC1, 0xC2)
+"""Markers of the frames that are decoded: baseline, extended and progressive."""
+_SCAN, _END = 0xDA, 0xD9
+
+
+class Broken(Exception):
+    """The file is no picture of the two formats, or a part of it is missing."""
+
+
+def trouble_in(picture: bytes) -> str | None:
+    """The reason to refuse a picture by what it says of itself, or None: kind, sides, scans. Decodes nothing."""
+    try:
+        if picture.startswith(_PNG):
+            sides, scans = _read_png(picture), 1
+        elif picture.startswith(_JPEG):
+            sides, scans = _read_jpeg(picture)
+        else:
+            return NO_PICTURE
+    except (Broken, struct.error):
+        return NO_PICTURE
+    if min(sides) < 1:
+        return NO_PICTURE
+    if max(sides) > LARGEST:
+        return TOO_LARGE
+    return TOO_MANY_SCANS if scans > MOST_SCANS else None
+
+
+def _read_png(picture: bytes) -> tuple[int, int]:
+    """Width and height. Raises `Broken` where a chunk is cut off, or the first or the last one is missing."""
+    at, kinds = len(_PNG), set()
+    for number in range(MOST_PARTS):
+        length, kind = struct.unpack_from(">I4s", picture, at)
+        if (kind == b"IHDR") != (number == 0) or at + 12 + length > len(picture):
+            raise Broken
+        kinds.add(kind)
+        if kind == b"IEND":
+            break
+        at += 12 + length
+    if not {b"IHDR", b"IDAT", b"IEND"} <= kinds:
+        raise Broken
+    width, height = struct.unpack_from(">II", picture, len(_PNG) + 8)
+    return width, height
+
+
+def _read_jpeg(picture: bytes) -> tuple[tuple[int, int], int]:
+    """Width and height, and the number of scans. Raises `Broken` where a segment is cut off, or there is not one
+    frame with a scan behind it."""
+    sides, scans = None, 0
+    for kind, at in _segments(picture):
+        if kind == _SCAN:
+            scans += 1
+            if scans > MOST_SCANS:
+                break
+        elif kind in _FRAMES:
+            if sides is not None:
+                raise Broken
+            height, width = struct.unpack_from(">HH", picture, at + 3)
+            sides = width, height
+    if sides is None or not scans:
+        raise Broken
+    return sides, scans
+
+
+def _segments(picture: bytes) -> Iterator[tuple[int, int]]:
+    """Each marker of a JPEG with the place of its segment, up to the end of the image: as a decoder finds them,
+    which passes over the bytes between."""
+    at = len(_JPEG)
+    for _ in range(MOST_PARTS):
+        found = _MARKER.search(picture, at)
+        if found is None:
+            raise Broken
+        kind, at = found[1][0], found.end()
+        if kind == _END:
+            return
+        (length,) = struct.unpack_from(">H", picture, at)
+        if length < 2 or at + length > len(picture):
+            raise Broken
+        yield kind, at
+        at += length
+    raise Broken
+
+
+def drawn(picture: bytes) -> bytes:
+    """The picture as a small PNG. It is encoded anew, so that nothing else of the file is kept. Raises `Broken`."""
+    try:
+        with Image.open(io.BytesIO(picture), formats=("PNG", "JPEG")) as opened:
+            if max(opened.size) > LARGEST:
+                raise Broken
+            small = _upright(opened).convert("RGBA")
+    except BROKEN as error:
+        raise Broken from error
+    small.thumbnail((THUMBNAIL, THUMBNAIL))
+    out = io.BytesIO()
+    small.save(out, "PNG", optimize=True)
+    return out.getvalue()
+
+
+def _upright(picture: Image.Image) -> Image.Image:
+    """The picture turned as its EXIF orientation says, which is not kept, and with 16-bit grey scaled to the 8 bits
+    that are shown, where Pillow would take every value above 255 for white."""
+    turned = ImageOps.exif_transpose(picture)
+    return turned.point(lambda value: value * (1 / 257)).convert("L") if turned.mode.startswith("I") else turned
+
+
+def main() -> int:
+    resource.setrlimit(resource.RLIMIT_CPU, (CPU_SECONDS, CPU_SECONDS))
+    resource.setrlimit(resource.RLIMIT_AS, (MEMORY, MEMORY))
+    resource.setrlimit(resource.RLIMIT_FSIZE, (0, 0))
+    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+    try:
+        small = drawn(sys.stdin.buffer.read())
+    except (Broken, MemoryError):
+        return BROKEN_EXIT
+    sys.stdout.buffer.write(small)
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,141 @@
+"""The pictures of OAuth clients: taken by a web process that reads no more than their headers, drawn by a worker.
+
+A small file can take long to decode, or much memory. So it is decoded in a process of its own that the kernel
+bounds (`accounts.pictures`), one at a time on the whole platform, and never where requests are answered.
+"""
+
+import logging
+import subprocess
+import sys
+import time
+from functools import partial
+
+from django.db import transaction
+
+from accounts import pictures
+from accounts.actors import Actor
+from accounts.models import OAuthClient, Picture
+from accounts.services.events import record_event
+from accounts.services.refs import client_ref
+from config.db import leases
+from config.db.rows import columns_of, lock
+from config.errors import Invalid, Missing
+from config.notify import notify
+
+log = logging.getLogger(__name__)
+
+TASK = "accounts.draw_pictures"
+DRAWN_WITHIN = 15.0
+"""Seconds for one picture by the clock; `accounts.pictures` bounds the time of the processor."""
+RUN_FOR = 20.0
+"""Seconds after which a run takes no further picture, and notifies another run."""
+SOFT_LIMIT, HARD_LIMIT = 45, 60
+LEASE = 75.0
+"""Seconds of a worker's lease on a picture. Longer than a run may last."""
+ATTEMPTS = 3
+"""A worker that dies settles nothing, so what kills it is not tried for ever."""
+UNDRAWN = "The picture that was sent could not be drawn: it is broken, or takes too long. The one before stays."
+
+
+class Undrawn(Exception):
+    """The picture is broken, or takes more time or memory than it may."""
+
+
+@transaction.atomic
+def send(actor: Actor, client: OAuthClient, picture: bytes) -> None:
+    """Take a PNG or JPEG file to make the client's thumbnail of, in place of one that is not drawn yet. Until it is
+    drawn the client shows the thumbnail it has.
+
+    Raises `Invalid` on ``thumbnail`` for what the header says, and `Missing` where another request deleted the
+    client.
+    """
+    if trouble := pictures.trouble_in(picture):
+        raise Invalid(trouble, "thumbnail")
+    locked = lock(OAuthClient.objects.filter(pk=client.pk).only("pk"))
+    # not changed but replaced: a worker that draws the earlier one finds that its row is gone
+    Picture.objects.filter(client=locked).delete()
+    Picture.objects.create(client=locked, content=picture)
+    record_event(actor, "oauth_client_update", client_ref(client))
+    transaction.on_commit(partial(notify, TASK), robust=True)
+
+
+def draw_due() -> int:
+    """Draw the pictures that are due, and return the number drawn. While one worker draws, others draw none."""
+    until, done = time.monotonic() + RUN_FOR, 0
+    while (picture := claim()) is not None:
+        done += _draw(picture)
+        if time.monotonic() > until:
+            notify(TASK)
+            break
+    return done
+
+
+_COLUMNS = ", ".join(columns_of(Picture))
+_BEING_DRAWN = f"SELECT FROM accounts_picture WHERE {leases.leased()}"
+_FIRST_DUE = f"""
+SELECT id FROM accounts_picture
+ WHERE {leases.FREE} AND NOT EXISTS ({_BEING_DRAWN})
+ ORDER BY run_at LIMIT 1 FOR UPDATE SKIP LOCKED
+"""  # noqa: S608 - of constants
+_CLAIM = f"""
+UPDATE accounts_picture
+   SET {leases.taken()}, attempt = attempt + 1
+ WHERE {leases.chosen("id", _FIRST_DUE)}
+RETURNING {_COLUMNS}
+"""  # noqa: S608 - of constants
+
+
+def claim() -> Picture | None:
+    """A picture that is due, for this worker alone until its lease ends; None where there is none, or another
+    worker draws. Two that claim at the same moment may both get one, which does no harm."""
+    values = {"lease": LEASE, "horizon": leases.horizon_of(LEASE)}
+    return next(iter(Picture.objects.raw(_CLAIM, values)), None)
+
+
+def _draw(picture: Picture) -> bool:
+    try:
+        if picture.attempt > ATTEMPTS:
+            raise Undrawn("it was tried before")
+        thumbnail = drawn_apart(bytes(picture.content))
+    except Undrawn as error:
+        log.info("the picture of OAuth client %s is not drawn: %s", picture.client_id, error)
+        return settle(picture, None)
+    return settle(picture, thumbnail)
+
+
+def drawn_apart(content: bytes) -> bytes:
+    """The picture as a small PNG, drawn by a process of its own, which gets no secret of this one.
+
+    Raises `Undrawn`.
+    """
+    command = [sys.executable, "-I", pictures.__file__]
+    try:
+        done = subprocess.run(  # noqa: S603 - this interpreter and a file of ours
+            command, input=content, capture_output=True, timeout=DRAWN_WITHIN, env={}, check=False
+        )
+    except subprocess.TimeoutExpired as error:
+        raise Undrawn(f"it takes more than {DRAWN_WITHIN:g} s") from error
+    if done.returncode:
+        raise Undrawn("it is broken" if done.returncode == pictures.BROKEN_EXIT else f"ended by {done.returncode}")
+    return done.stdout
+
+
+@transaction.atomic
+def settle(picture: Picture, thumbnail: bytes | None) -> bool:
+    """Give the client its thumbnail, or leave the one it has where None was drawn, which an event tells.
+
+    False where the picture is gone, since another took its place or the client was deleted, or another worker
+    claimed it.
+    """
+    try:
+        client = lock(OAuthClient.objects.filter(pk=picture.client_id).defer("thumbnail"))
+    except Missing:
+        return False
+    if not Picture.objects.filter(pk=picture.pk, fence=picture.fence).delete()[0]:
+        return False
+    if thumbnail is not None:
+        OAuthClient.objects.filter(pk=client.pk).update(thumbnail=thumbnail)
+    elif client.account_id is not None:
+        platform = Actor.platform(client.account_id)
+        record_event(platform, "oauth_client_update", client_ref(client), message=UNDRAWN)
+    return True
