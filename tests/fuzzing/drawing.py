@@ -1,5 +1,6 @@
 """Requests drawn from the OpenAPI document by Schemathesis, good ones and wrong ones."""
 
+import json
 from collections.abc import Iterator
 from functools import cache
 from typing import Any
@@ -101,4 +102,4 @@ def _header(wanted: dict[str, Any]) -> str:
     try:
         return orjson.dumps(wanted).decode("latin-1")
     except TypeError:  # of an integer beyond 64 bits
-        return str(wanted)
+        return json.dumps(wanted)

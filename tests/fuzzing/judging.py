@@ -17,8 +17,7 @@ import schemathesis.checks
 from schemathesis.errors import FailureGroup
 
 from tests.client import document
-from tests.config.api.routes import Route
-from tests.test_failing_fields import request_of
+from tests.config.api.routes import Route, request_of
 
 ALWAYS = [
     getattr(schemathesis.checks, name)
