@@ -1,7 +1,6 @@
 """Bytes to a server that runs, and what has to hold for what comes back."""
 
 import http.client
-import json
 import select
 import socket
 import time
@@ -9,11 +8,11 @@ from collections import Counter
 from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import dataclass, field
-from typing import Any
 
 import psutil
 
 from tests.client import check
+from tests.fuzzing.answers import Answer
 from tests.fuzzing.bytes_sent import Maker, Request
 
 PATIENCE = 60.0
@@ -24,19 +23,6 @@ MOST_SHOWN = 20
 SLOWEST = 5
 BELOW = (400, 408, 411, 413, 414, 417, 431)
 """Statuses by which a server refuses what is no HTTP, before there is a request."""
-
-
-class Answer:
-    """An answer as the tests' client has them, so that it can be held against the document."""
-
-    def __init__(self, status: int, headers: http.client.HTTPMessage, content: bytes):
-        self.status_code, self.headers, self.content = status, headers, content
-
-    def __getitem__(self, name: str) -> str:
-        return self.headers.get(name, "")
-
-    def json(self) -> Any:
-        return json.loads(self.content)
 
 
 @dataclass

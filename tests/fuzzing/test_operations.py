@@ -11,12 +11,17 @@ from collections import Counter
 from collections.abc import Iterator
 
 import hypothesis
+import jsonschema
 import pytest
-from django.db import connection, transaction
+import werkzeug
+from django.core.signals import request_finished, request_started
+from django.db import close_old_connections, connection, transaction
 
+from tests.client import check, document
 from tests.config.api.routes import Route, routes
 from tests.examples import body_of, restart_sequences
 from tests.fuzzing import drawing, judging
+from tests.fuzzing.answers import Answer
 from tests.policy import Caller, Scene, arranged, operation_of, scene_of, values_of
 
 pytestmark = [pytest.mark.django_db, pytest.mark.generated]
@@ -38,11 +43,19 @@ def scene(db, request) -> Scene:
 
 @pytest.fixture
 def _quiet() -> Iterator[None]:
-    """Ten thousand lines of access log help nobody."""
+    """Ten thousand lines of access log help nobody, and no request closes the connection that the test has.
+
+    Django's client, which other tests use, keeps it open for its own requests, and leaves this to all others.
+    """
+    request_started.disconnect(close_old_connections)
+    request_finished.disconnect(close_old_connections)
     logger = logging.getLogger("access")
     logger.disabled, before = True, logger.disabled
     yield
     logger.disabled = before
+
+
+READABLE = {path for path, item in document()["paths"].items() if "get" in item}
 
 
 class Player:
@@ -51,6 +64,8 @@ class Player:
     def __init__(self, route: Route, scene: Scene, caller: Caller):
         self.route = route
         self.headers = dict(caller.api._headers)
+        self.client = werkzeug.Client(drawing.operations().app)
+        self.writes = route.method in ("post", "put")
         self.values = values_of(route, scene, caller)
         self.good = body_of(operation_of(route), scene)
         self.statuses: Counter[int] = Counter()
@@ -77,12 +92,27 @@ class Player:
         """Hold the answer to one request against the document. Nothing of it remains."""
         with transaction.atomic():
             answer = case.call(headers=self.headers)
+            unreadable = self.read_again(case) if answer.status_code == 200 and self.writes else []
             connection.check_constraints()  # as a commit would
             transaction.set_rollback(True)
         self.statuses[answer.status_code] += 1
-        for problem in judging.problems(self.route, case, answer, self.headers):
+        for problem in [*judging.problems(self.route, case, answer, self.headers), *unreadable]:
             shown = f"{problem}\n  {case!r}\n  {answer.status_code} {answer.text[:500]}"
             self.findings.setdefault(problem.splitlines()[0], shown)
+
+    def read_again(self, case) -> list[str]:
+        """What is wrong with how things are shown after the request: the thing itself, or its list."""
+        documented, path = self.route.documented, case.formatted_path
+        while documented and documented not in READABLE:
+            documented, path = documented.rpartition("/")[0], path.rpartition("/")[0]
+        if not documented:
+            return []
+        answer = self.client.get(path, headers=self.headers)
+        try:
+            check("GET", path, Answer(answer.status_code, answer.headers, answer.data))
+        except (AssertionError, jsonschema.ValidationError) as error:
+            return [f"GET {documented} after it: {str(error)[:500]}"]
+        return []
 
 
 def count(statuses: Counter[int]) -> None:
