@@ -8,7 +8,6 @@ Of the checks that Schemathesis has, two cannot hold as they are, for no schema 
   and what clients send back unchanged is not looked at. A body that fits without those is accepted.
 """
 
-import re
 from functools import cache
 from typing import Any
 
@@ -29,7 +28,6 @@ ALWAYS = [
         "response_schema_conformance",
     )
 ]
-ROOT = re.compile(r"[.\[]")
 
 
 def problems(route: Route, case: Any, answer: Any, headers: dict[str, str]) -> list[str]:
@@ -55,8 +53,14 @@ def misnamed(route: Route, case: Any, answer: Any) -> set[str]:
     """The fields that a refusal names although there are none such in the body, nor could be."""
     if answer.status_code != 400 or not isinstance(case.body, dict):
         return set()
-    named = {ROOT.split(str(error["field"]), maxsplit=1)[0] for error in answer.json()["errors"] if error["field"]}
-    return named - set(case.body) - _names(route)
+    known = (*case.body, *_names(route))
+    named = {error["field"] for error in answer.json()["errors"] if error["field"]}
+    return {path for path in named if not any(_is_below(path, name) for name in known)}
+
+
+def _is_below(path: str, name: str) -> bool:
+    """Whether a path is that of a field, or of a part of it. A name by chance may have dots and brackets itself."""
+    return path == name or path.startswith((f"{name}.", f"{name}["))
 
 
 def tolerated(route: Route, case: Any) -> bool:
