@@ -15,7 +15,7 @@ from collections import Counter
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
-FULL, QUICK = (50_000, 150), (3_000, 20)
+FULL, QUICK = (50_000, 100), (3_000, 10)
 """Requests to the server, and requests drawn for each operation."""
 SENDERS = 4
 WARMING = 10

@@ -14,4 +14,5 @@ class Answer:
         return self.headers.get(name, "")
 
     def json(self) -> Any:
-        return json.loads(self.content)
+        # preferences are given back as they were sent, with numbers of more digits than Python reads
+        return json.loads(self.content, parse_int=lambda digits: int(digits[:40]))
