@@ -31,7 +31,7 @@ changed = $(shell cmp -s $(1) $(2) || echo FORCE)
 export PYTHONDONTWRITEBYTECODE :=
 
 .DEFAULT_GOAL := help
-.PHONY: help clients install serve test test-slow test-all lint types bench lock openapi baselines clean FORCE
+.PHONY: help clients install serve test test-slow test-all fuzz lint types bench lock openapi baselines clean FORCE
 .DELETE_ON_ERROR:
 
 help:
@@ -39,6 +39,7 @@ help:
 	@echo "make test      run the tests but those that take long (ARGS=\"-k name\" for some, whatever they take)"
 	@echo "make test-slow run those that take long: servers, browsers, other programs, random actions"
 	@echo "make test-all  run all tests"
+	@echo "make fuzz      send many requests that nobody would write, some minutes long (ARGS=--quick for a look)"
 	@echo "make install   install what production needs: no database, no broker, no tools"
 	@echo "make lint      ruff: rules and format"
 	@echo "make types     mypy"
@@ -64,6 +65,9 @@ test-slow: $(VENV)/.installed-dev
 
 test-all: $(VENV)/.installed-dev
 	@exec $(BIN)/python -m pytest -n logical --everything $(ARGS)
+
+fuzz: $(VENV)/.installed-dev
+	@exec $(BIN)/python -m tests.fuzzing $(ARGS)
 
 lint: $(VENV)/.installed-dev
 	$(BIN)/ruff check

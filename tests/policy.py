@@ -533,8 +533,8 @@ AROUND: dict[str, Callable[[], AbstractContextManager[None]]] = {
 """What other machines have to do for the call to be good."""
 
 
-def address(route: Route, scene: Scene, caller: Caller) -> str:
-    """The route's path with its parameters filled in."""
+def values_of(route: Route, scene: Scene, caller: Caller) -> dict[str, Any]:
+    """What each parameter of the route's path names."""
     path = ""
     values = {}
     for piece in route.documented.strip("/").split("/"):
@@ -542,7 +542,12 @@ def address(route: Route, scene: Scene, caller: Caller) -> str:
         if piece.startswith("{"):
             assert path in OBJECTS, f"say in {__name__}.OBJECTS what {path} names"
             values[piece.strip("{}")] = OBJECTS[path](scene, caller)
-    return route.fill(values)
+    return values
+
+
+def address(route: Route, scene: Scene, caller: Caller) -> str:
+    """The route's path with its parameters filled in."""
+    return route.fill(values_of(route, scene, caller))
 
 
 def operation_of(route: Route) -> str:
@@ -551,26 +556,33 @@ def operation_of(route: Route) -> str:
 
 
 @contextmanager
+def arranged(route: Route, scene: Scene) -> Iterator[None]:
+    """All is so that a call of the route is a good one. Nothing of what happens within remains."""
+    operation = operation_of(route)
+    with transaction.atomic(), AROUND.get(operation, nullcontext)():
+        if operation in BEFORE:
+            BEFORE[operation](scene)
+        yield
+        transaction.set_rollback(True)
+
+
+@contextmanager
 def prepared(route: Route, scene: Scene) -> Iterator[Callable[[Caller, Any], Any]]:
     """A call of the route, by a caller and with a body, where all is so that the call is a good one.
 
     Nothing of the calls remains.
     """
-    operation = operation_of(route)
-    with transaction.atomic(), AROUND.get(operation, nullcontext)():
-        if operation in BEFORE:
-            BEFORE[operation](scene)
 
-        def call(caller: Caller, body: Any) -> Any:
-            path = address(route, scene, caller)
-            send = getattr(caller.api, route.method)
-            with transaction.atomic():
-                answer = send(path, body) if route.method in ("post", "put") else send(path)
-                transaction.set_rollback(True)
-            return answer
+    def call(caller: Caller, body: Any) -> Any:
+        path = address(route, scene, caller)
+        send = getattr(caller.api, route.method)
+        with transaction.atomic():
+            answer = send(path, body) if route.method in ("post", "put") else send(path)
+            transaction.set_rollback(True)
+        return answer
 
+    with arranged(route, scene):
         yield call
-        transaction.set_rollback(True)
 
 
 def body_of(route: Route, scene: Scene) -> Any:

@@ -6,9 +6,8 @@ from typing import Any
 import pytest
 from rest_framework import serializers
 
-from config.api.serializers import Resource
 from tests.client import File, errors
-from tests.config.api.routes import Route, routes
+from tests.config.api.routes import Route, request_of, routes
 from tests.failing import DEPENDENT, FULL, WRONG
 from tests.policy import BODIES, Scene, body_of, operation_of, prepared, scene_of
 
@@ -18,11 +17,6 @@ ROUTES = [route for route in routes() if operation_of(route) in BODIES]
 @pytest.fixture
 def scene(world) -> Scene:
     return scene_of(world)
-
-
-def request_of(route: Route) -> type[Resource]:
-    """The resource that validates the route's body."""
-    return route.view.requests.get(route.action, route.view.resource)
 
 
 def fields_of(route: Route) -> dict[str, serializers.Field]:

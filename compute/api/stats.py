@@ -11,11 +11,10 @@ from rest_framework.serializers import CharField, FloatField, IntegerField, List
 from accounts.actors import Actor
 from accounts.models import Account
 from compute.models import Instance
-from compute.services.common.months import FIRST_YEAR, LAST_YEAR
 from compute.services.stats import stats, transfer
 from config.api.access import ACCOUNT_READ, READ_ONLY
 from config.api.fields import Absent
-from config.api.paths import PathParameters
+from config.api.paths import FIRST_YEAR, LAST_YEAR, PathParameters
 from config.api.responses import JSONResponse
 from config.api.serializers import Resource
 from config.api.views import ResourceViewSet

@@ -125,10 +125,8 @@ class VolumeUpdate(Resource):
     size = IntegerField(max_value=LARGEST, required=False, help_text="Has no effect: see the resize.")
     compute_id = IntegerField(allow_null=True, required=False, help_text="Has no effect: see attach and detach.")
 
-    def to_internal_value(self, data: Any) -> Any:
-        if isinstance(data, dict):
-            data = {name: value for name, value in data.items() if name not in self.UNCHANGED}
-        return super().to_internal_value(data)
+    def examine(self, data: dict[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
+        return super().examine({name: value for name, value in data.items() if name not in self.UNCHANGED})
 
     class Meta:
         as_in = (VolumeResource,)

@@ -7,6 +7,8 @@ from typing import Any, TypeAlias
 from django.urls import register_converter
 
 BIGGEST = 2**63 - 1
+FIRST_YEAR, LAST_YEAR = 2000, 2037
+"""Those that a path may name."""
 
 PathParameters: TypeAlias = Mapping[str, Any]
 """What the converters made of a path, by name; or a `SymbolicPath` in its place, to compile SQL."""

@@ -17,7 +17,7 @@ from config.api import access, answers, fields, pagination
 from config.api.common_fields import COMMON
 from config.api.examples import examples
 from config.api.meanings import Meanings
-from config.api.paths import BIGGEST
+from config.api.paths import BIGGEST, FIRST_YEAR, LAST_YEAR
 from config.api.serializers import Resource
 
 if TYPE_CHECKING:
@@ -27,7 +27,7 @@ Parameter: TypeAlias = OpenApiParameter | serializers.Serializer | type[serializ
 PATH_PARAMETER = re.compile(r"<(\w+):(\w+)>")
 ID = {"type": "integer", "format": "int64", "minimum": 1, "maximum": BIGGEST}
 NUMBERS = {
-    "year": {"type": "integer", "minimum": 1970, "maximum": 9999},
+    "year": {"type": "integer", "minimum": FIRST_YEAR, "maximum": LAST_YEAR},
     "month": {"type": "integer", "minimum": 1, "maximum": 12},
 }
 STANDARD = {"list", "retrieve", "create", "update", "destroy"}
@@ -233,6 +233,8 @@ class ResourceSchema(AutoSchema):
         if body and isinstance(declared, Resource):
             needed = self.method == "POST" and any(field.required for field in declared.fields.values())
             body["required"] = needed
+        if body and "application/json" not in body["content"]:
+            body["required"] = True  # a file; an object without fields may be left out
         if body and "request" in self.example:
             body["content"]["application/json"]["example"] = self.example["request"]
         return body

@@ -2,8 +2,6 @@
 
 from datetime import UTC, date, datetime
 
-FIRST_YEAR, LAST_YEAR = 2000, 2037
-
 
 def month_of(moment: datetime) -> date:
     """The first day of the month that `moment` is in."""

@@ -11,7 +11,7 @@ from compute.services.instances import instances, power, rebuild
 from compute.services.instances.rebuild import RebuildSpec
 from regions.models import Region
 from tags.models import Tagging
-from tests.client import errors
+from tests.client import errors, wrong_fields
 from tests.compute.memory_driver import failing_at
 from tests.compute.run_jobs import work
 from tests.compute.worker.scenarios import deployed, volume_of
@@ -536,6 +536,11 @@ def test_what_was_got_can_be_put_back_and_is_no_event(api, volume):
     assert api.put(at(volume), shown).json() == shown
     assert api.put(at(volume), {"tags": None}).json() == shown
     assert not Event.objects.exists()
+
+
+def test_what_is_ignored_stays_so_beside_a_field_that_is_wrong(api, volume):
+    body = {"label": "7", "region": 7, "size": 430, "compute_id": None}
+    assert wrong_fields(api.put(f"{VOLUMES}/{volume.pk}", body)) == ["label"]
 
 
 def test_a_guest_finds_it_by_a_new_label_from_the_next_boot_on(api, world, running, driver):

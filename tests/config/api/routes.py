@@ -8,6 +8,7 @@ from typing import Any
 from django.urls import URLPattern, URLResolver, get_resolver
 
 from config.api.access import Scope
+from config.api.serializers import Resource
 from config.api.views import ResourceViewSet, UnknownPath
 
 PARAMETER = re.compile(r"<(\w+):(\w+)>")
@@ -67,6 +68,11 @@ def routes() -> list[Route]:
         actions = pattern.callback.actions.items()
         found += [Route(method, f"/{path}", action, view) for method, action in actions if method != "head"]
     return sorted(found, key=str)
+
+
+def request_of(route: Route) -> type[Resource]:
+    """The resource that validates the route's body."""
+    return route.view.requests.get(route.action, route.view.resource)
 
 
 def lists() -> list[Route]:

@@ -1,0 +1,143 @@
+"""Every operation of the document, with requests that fit it and that do not: no answer is outside of it.
+
+`FUZZ_EXAMPLES` is how many requests are drawn for each operation, `FUZZ_SEED` where chance begins. By default the
+same few are drawn in each run; `make fuzz` draws many others.
+"""
+
+import json
+import logging
+import os
+from collections import Counter
+from collections.abc import Iterator
+
+import hypothesis
+import jsonschema
+import pytest
+import werkzeug
+from django.core.signals import request_finished, request_started
+from django.db import close_old_connections, connection, transaction
+
+from tests.client import check, document
+from tests.config.api.routes import Route, routes
+from tests.examples import body_of, restart_sequences
+from tests.fuzzing import drawing, judging
+from tests.fuzzing.answers import Answer
+from tests.policy import Caller, Scene, arranged, operation_of, scene_of, values_of
+
+pytestmark = [pytest.mark.django_db, pytest.mark.generated]
+
+EXAMPLES = int(os.environ.get("FUZZ_EXAMPLES", "12"))
+SEED = os.environ.get("FUZZ_SEED", "0")
+SYSTEMATIC = 40 if EXAMPLES < 100 else 10_000
+MOST_SHOWN = 5
+"""Of the findings of an operation."""
+PARTS = 10
+"""Into so many parts the operations are cut, which processes share."""
+
+
+@pytest.fixture
+def scene(db, request) -> Scene:
+    restart_sequences()  # the document's examples are of this scene, and so name what is there
+    return scene_of(request.getfixturevalue("world"))
+
+
+@pytest.fixture
+def _quiet() -> Iterator[None]:
+    """Ten thousand lines of access log help nobody, and no request closes the connection that the test has.
+
+    Django's client, which other tests use, keeps it open for its own requests, and leaves this to all others.
+    """
+    request_started.disconnect(close_old_connections)
+    request_finished.disconnect(close_old_connections)
+    logger = logging.getLogger("access")
+    logger.disabled, before = True, logger.disabled
+    yield
+    logger.disabled = before
+
+
+READABLE = {path for path, item in document()["paths"].items() if "get" in item}
+
+
+class Player:
+    """Sends the requests of one operation, and keeps what was wrong with the answers."""
+
+    def __init__(self, route: Route, scene: Scene, caller: Caller):
+        self.route = route
+        self.headers = dict(caller.api._headers)
+        self.client = werkzeug.Client(drawing.operations().app)
+        self.writes = route.method in ("post", "put")
+        self.values = values_of(route, scene, caller)
+        self.good = body_of(operation_of(route), scene)
+        self.statuses: Counter[int] = Counter()
+        self.findings: dict[str, str] = {}
+
+    def play(self) -> None:
+        @hypothesis.seed(f"{SEED} {self.route}")
+        @hypothesis.settings(
+            max_examples=EXAMPLES,
+            database=None,
+            phases=[hypothesis.Phase.generate],
+            suppress_health_check=list(hypothesis.HealthCheck),
+        )
+        @hypothesis.given(drawing.drawn(self.route, self.values, self.good))
+        def by_chance(case) -> None:
+            self.send(case)
+
+        by_chance()  # first: a good body may hold a code that ends soon
+        for case in drawing.systematic(self.route, self.values, SYSTEMATIC):
+            self.send(case)
+
+    def send(self, case) -> None:
+        """Hold the answer to one request against the document. Nothing of it remains."""
+        with transaction.atomic():
+            answer = case.call(headers=self.headers)
+            unreadable = self.read_again(case) if answer.status_code == 200 and self.writes else []
+            connection.check_constraints()  # as a commit would
+            transaction.set_rollback(True)
+        self.statuses[answer.status_code] += 1
+        for problem in [*judging.problems(self.route, case, answer, self.headers), *unreadable]:
+            shown = f"{problem}\n  {case!r}\n  {answer.status_code} {answer.text[:500]}"
+            self.findings.setdefault(problem.splitlines()[0], shown)
+
+    def read_again(self, case) -> list[str]:
+        """What is wrong with how things are shown after the request: the thing itself, or its list."""
+        documented, path = self.route.documented, case.formatted_path
+        while documented and documented not in READABLE:
+            documented, path = documented.rpartition("/")[0], path.rpartition("/")[0]
+        if not documented:
+            return []
+        answer = self.client.get(path, headers=self.headers)
+        try:
+            check("GET", path, Answer(answer.status_code, answer.headers, answer.data))
+        except (AssertionError, jsonschema.ValidationError) as error:
+            return [f"GET {documented} after it: {str(error)[:500]}"]
+        return []
+
+
+def count(statuses: Counter[int]) -> None:
+    """Tell `make fuzz` how many answers there were of each status."""
+    if counts := os.environ.get("FUZZ_COUNTS"):
+        with open(counts, "a") as file:
+            file.write(f"{json.dumps(statuses)}\n")
+
+
+def parts() -> list[list[Route]]:
+    found = routes()
+    return [found[number::PARTS] for number in range(PARTS)]
+
+
+@pytest.mark.usefixtures("_quiet")
+@pytest.mark.parametrize("part", parts(), ids=range(PARTS))
+def test_no_answer_is_outside_of_the_document(part: list[Route], scene: Scene):
+    owner = next(caller for caller in scene.callers if caller.name == "owner")
+    findings, statuses = [], Counter[int]()
+    for route in part:
+        player = Player(route, scene, owner)
+        with arranged(route, scene):
+            player.play()
+        statuses += player.statuses
+        findings += [f"{operation_of(route)}: {shown}" for shown in list(player.findings.values())[:MOST_SHOWN]]
+        if not {200, 204} & set(player.statuses):
+            findings.append(f"{operation_of(route)}: no request was good enough: {dict(player.statuses)}")
+    count(statuses)
+    assert not findings, f"with FUZZ_SEED={SEED}:\n" + "\n".join(findings)
