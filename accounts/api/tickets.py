@@ -16,9 +16,10 @@ from accounts.models import Ticket, TicketAttachment, TicketReply
 from accounts.services import tickets
 from accounts.services.tickets import ABOUT, TicketSpec
 from config.api.access import ACCOUNT_READ, ACCOUNT_WRITE
+from config.api.common_fields import IdField
 from config.api.fields import Annotated, Computed
 from config.api.meanings import Meanings
-from config.api.paths import BIGGEST, PathParameters
+from config.api.paths import PathParameters
 from config.api.responses import JSONResponse
 from config.api.serializers import Resource
 from config.api.views import ResourceViewSet
@@ -79,8 +80,8 @@ class TicketResource(Resource):
         filterable = ("id", "status", "closed", "opened", "updated")
 
 
-def key(help_text: str) -> IntegerField:
-    return IntegerField(min_value=1, max_value=BIGGEST, required=False, help_text=help_text)
+def key(help_text: str) -> IdField:
+    return IdField(min_value=1, required=False, help_text=help_text)
 
 
 class SupportTicketRequest(Resource):

@@ -8,6 +8,7 @@ from rest_framework.serializers import CharField, ChoiceField, DateTimeField, Fi
 
 from accounts.actors import Actor
 from config.api.access import UNRESTRICTED
+from config.api.common_fields import IdField
 from config.api.fields import Annotated
 from config.api.meanings import Meanings
 from config.api.paths import PathParameters
@@ -107,7 +108,7 @@ class ServiceWish(ServiceResource):
     """The body of a service that is to be watched."""
 
     credentials = ListField(
-        child=IntegerField(), required=False, help_text="The ids of the credentials that staff may use to mend it."
+        child=IdField(), required=False, help_text="The ids of the credentials that staff may use to mend it."
     )
 
 
