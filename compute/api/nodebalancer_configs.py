@@ -184,6 +184,9 @@ class NewNodeBalancerConfig(NodeBalancerConfigRequest):
 
     nodes = NodeBalancerNodeResource(many=True, help_text="The nodes behind it.")
 
+    class Meta:
+        in_part = True
+
 
 class NodeBalancerConfigCreate(NodeBalancerConfigRequest):
     """The body of a new config."""

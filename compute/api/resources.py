@@ -18,6 +18,8 @@ from rest_framework.serializers import (
 )
 
 from compute.models import Disk, Instance
+from config.api import reasons
+from config.api.common_fields import IdField
 from config.api.fields import Computed, Constant
 from config.api.filterable import ByLabel
 from config.api.meanings import Meanings
@@ -273,11 +275,15 @@ class InterfacesField(JSONField):
     """The interfaces of a profile, in order. A column of JSON, checked as a list of `InterfaceResource`."""
 
     filterable = ByLabel
+    items = InterfaceResource(many=True)
+    reasons.describe("interfaces", items)
+    item = items.child
+    """What each item is checked by."""
 
     def to_internal_value(self, data: Any) -> Any:
         if not isinstance(data, list):
             self.fail("invalid")
-        return InterfaceResource(many=True).run_validation(data)
+        return self.items.run_validation(data)
 
 
 class DeployRequest(Resource):
@@ -303,7 +309,7 @@ class DeployRequest(Resource):
         write_only=True,
         help_text="Users of the account whose SSH keys root is reached with.",
     )
-    stackscript_id = IntegerField(
+    stackscript_id = IdField(
         required=False, help_text="A StackScript that runs at the first boot; its images include `image`."
     )
     stackscript_data = DictField(
@@ -317,7 +323,7 @@ class InstanceCreate(DeployRequest):
     region = CharField(help_text="The region it is to be in (`GET /regions`).")
     type = CharField(help_text="The type it is to have (`GET /compute/types`).")
     label = LabelField(required=False)  # type: ignore[assignment] # mypy looks past `Resource`, which is no direct base
-    backup_id = IntegerField(
+    backup_id = IdField(
         required=False,
         help_text="A backup to restore, in place of `image`; disks, profiles and root's password are as in it.",
     )
@@ -352,7 +358,7 @@ class InstanceCreate(DeployRequest):
 class BootRequest(Resource):
     """The body of a boot or reboot."""
 
-    config_id = IntegerField(
+    config_id = IdField(
         required=False,
         min_value=1,
         help_text="The configuration profile to boot; by default the one booted last, else the only one.",
