@@ -4,6 +4,7 @@ import re
 from typing import Any
 
 from django.db.models import QuerySet
+from rest_framework.exceptions import ValidationError
 from rest_framework.request import Request
 from rest_framework.serializers import CharField, ChoiceField, DateTimeField, Field, IntegerField, ListField
 
@@ -17,6 +18,7 @@ from config.api.common_fields import IdField
 from config.api.fields import Computed, Constant
 from config.api.meanings import Meanings
 from config.api.paths import PathParameters
+from config.api.reasons import not_valid
 from config.api.rendering import fragment
 from config.api.responses import JSONResponse
 from config.api.serializers import Resource
@@ -31,6 +33,8 @@ STATUSES = (*Firewall.Status.values, "deleted")
 """One that is deleted is gone, and so never seen as such."""
 LABEL = re.compile(r"[a-zA-Z](?:(?!--|__|\.\.)[a-zA-Z0-9-_.])+", re.ASCII)
 
+WRONG_LABEL = not_valid("label", "a letter, then letters, digits, - _ and . only, none of these twice in a row")
+
 
 class FirewallLabelField(CharField):
     """3..32 characters: first a letter, then letters, digits and ``-_.``, of which none stands twice in a row."""
@@ -41,7 +45,7 @@ class FirewallLabelField(CharField):
     def to_internal_value(self, data: Any) -> Any:
         value = super().to_internal_value(data)
         if not LABEL.fullmatch(value):
-            self.fail("invalid")
+            raise ValidationError([WRONG_LABEL])
         return value
 
 

@@ -16,6 +16,7 @@ from config.api.access import READ_ONLY, READ_WRITE
 from config.api.common_fields import IdField
 from config.api.meanings import Meanings
 from config.api.paths import PathParameters
+from config.api.reasons import not_valid
 from config.api.responses import JSONResponse
 from config.api.serializers import Resource
 from config.api.views import ResourceViewSet
@@ -23,7 +24,7 @@ from config.api.views import ResourceViewSet
 READ = "nodebalancers:read_only"
 WRITE = "nodebalancers:read_write"
 
-LABEL = RegexValidator(r"\A[a-zA-Z0-9\-_.]*\Z", "label is not valid")
+LABEL = RegexValidator(r"\A[a-zA-Z0-9\-_.]*\Z", not_valid("label", "letters, digits, - _ and . only"))
 MOST_WEIGHT = 255
 
 

@@ -5,6 +5,7 @@ from datetime import datetime
 from typing import Any
 
 from drf_spectacular.utils import extend_schema_field
+from rest_framework.exceptions import ValidationError
 from rest_framework.serializers import (
     BooleanField,
     CharField,
@@ -28,6 +29,9 @@ from config.api.serializers import Resource
 LARGEST = 2**31 - 1
 MOST_INTERFACES = 3
 LABEL = r"^[A-Za-z0-9](?:[A-Za-z0-9]|[-_.](?![-_.]))*[A-Za-z0-9]$"
+WRONG_LABEL = reasons.not_valid(
+    "label", "letters, digits, - _ and . only, first and last a letter or a digit, and no two of - _ . in a row"
+)
 
 
 class LabelField(CharField):
@@ -39,7 +43,7 @@ class LabelField(CharField):
     def to_internal_value(self, data: Any) -> Any:
         value = super().to_internal_value(data)
         if not re.match(LABEL, value, re.ASCII):
-            self.fail("invalid")
+            raise ValidationError([WRONG_LABEL])
         return value
 
 

@@ -2,8 +2,10 @@
 
 from typing import Any
 
+from django.core.validators import RegexValidator
 from rest_framework.serializers import IntegerField
 
+from config.api import reasons
 from config.api.paths import BIGGEST
 
 COMMON: dict[str, str] = {
@@ -29,3 +31,8 @@ class IdField(IntegerField):
 
     def __init__(self, **kwargs: Any):
         super().__init__(max_value=BIGGEST, **kwargs)
+
+
+def printable(name: str) -> RegexValidator:
+    """Lets a text of one line have any characters: all but control characters."""
+    return RegexValidator(r"\A[^\x00-\x1f\x7f]*\Z", reasons.not_valid(name, "it has no control characters"))

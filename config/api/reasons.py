@@ -25,8 +25,9 @@ def required(name: str) -> str:
     return f"{name} is required"
 
 
-def not_valid(name: str) -> str:
-    return f"{name} is not valid"
+def not_valid(name: str, allowed: str = "") -> str:
+    """``label is not valid``, and what would be, where that is said: ``: letters and digits only``."""
+    return f"{name} is not valid: {allowed}" if allowed else f"{name} is not valid"
 
 
 def bounds(name: str, low: float | None, high: float | None, unit: str = "") -> str:

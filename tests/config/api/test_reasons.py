@@ -1,5 +1,6 @@
 """The reasons of refusals: the contract's words, and none of the framework's own."""
 
+import re
 from collections.abc import Iterator
 from typing import Any
 
@@ -86,3 +87,24 @@ def test_no_length_is_said_twice():
 def test_no_bound_is_that_of_a_column():
     found = {reason for resource in RESOURCES for reason in reasons_of(resource())}
     assert not [reason for reason in found if str(2**63 - 1) in reason]
+
+
+@pytest.mark.parametrize(
+    ("resource", "field", "bad", "fine"),
+    [
+        ("InstanceResource", "label", "a b c", "a.b-c"),
+        ("FirewallResource", "label", "9-lives", "nine-lives"),
+        ("NodeBalancerResource", "label", "a.b", "9a_b"),
+        ("NodeBalancerNodeResource", "label", "a/b", "a.b"),
+        ("VolumeCreate", "label", "a.b", "a-b_c"),
+        ("UserResource", "username", "-abc", "a-b_c"),
+        ("ContactResource", "name", "a\nb", "Ann Ö., on call!"),
+        ("CredentialResource", "label", "a\tb", "router (old) #2"),
+        ("ServiceResource", "label", "a\x7fb", "shop: checkout & cart"),
+    ],
+)
+def test_a_name_that_is_refused_is_told_which_characters_are_not(resource: str, field: str, bad: str, fine: str):
+    found = next(each for each in RESOURCES if each.__name__ == resource)().fields[field]
+    assert found.run_validation(fine) == fine
+    (reason,) = refusals_of(found, bad)
+    assert re.search("letters, digits|control characters", reason)
