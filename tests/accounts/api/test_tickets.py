@@ -261,7 +261,7 @@ class TestAttachments:
         answer = api.post(f"{path}/attachments", File.form("a.txt", b"a", field="other"))
         assert [each["field"] for each in answer.json()["errors"]] == ["file"]
         refused = api.post(f"{path}/attachments", {"file": "x"})
-        assert (refused.status_code, errors(refused)[None]) == (415, "The body must be multipart/form-data")
+        assert errors(refused, 415) == {None: "The body must be multipart/form-data"}
 
     def test_a_form_that_is_broken_is_refused(self, api, path, folder):
         for media_type in ("multipart/form-data", "multipart/form-data; boundary=x"):
