@@ -6,11 +6,11 @@
 
 import math
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-PART = re.compile(r"[.\[]")
-"""Where a dotted path goes on below its first name."""
+PIECE = re.compile(r"(\[[0-9]+\])")
+"""An item's position within a dotted path."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,27 +96,52 @@ class Problems:
 
     def __init__(self) -> None:
         self._found: list[Problem] = []
+        self.positions: Mapping[str, Sequence[int]] = {}
+        """Of lists whose items failed in part, by their path: the positions that those that are left had in the
+        request. A service counts the ones that it sees, clients all that they sent."""
 
     def add(self, field: str | None, reason: str) -> None:
-        self._found.append(Problem(reason, field))
+        self._found.append(Problem(reason, self._as_sent(field)))
 
     def extend(self, others: "Problems") -> None:
-        """Add the problems of `others`, collected apart by a caller that needs to know whether there were any."""
-        self._found.extend(others._found)
+        """Add the problems of `others`, collected apart by a caller that needs to know whether there were any.
+
+        Those of a field that is named already are left out: it failed before, so nothing else was known of it.
+        """
+        named = {found.field for found in self._found if found.field is not None}
+        for found in others:
+            if self._as_sent(found.field) not in named:
+                self.add(found.field, found.reason)
 
     def note(self, refused: DomainError) -> None:
         """Add the problems of an error that another function raised."""
-        self._found.extend(refused.problems)
+        for found in refused.problems:
+            self.add(found.field, found.reason)
 
     def __bool__(self) -> bool:
         return bool(self._found)
 
     def __contains__(self, field: str | None) -> bool:
         """Whether the field, or a part of it, is named already: a check that needs it is left out then."""
-        return any(field is not None and PART.split(found.field or "", 1)[0] == field for found in self._found)
+        asked = self._as_sent(field)
+        if asked is None:
+            return False
+        parts = (f"{asked}.", f"{asked}[")
+        return any(found.field == asked or (found.field or "").startswith(parts) for found in self._found)
 
     def __iter__(self) -> Iterator[Problem]:
         return iter(self._found)
+
+    def _as_sent(self, field: str | None) -> str | None:
+        """A field's path with the positions that the items had in the request: ``nodes[0]`` may be ``nodes[2]``."""
+        if field is None or not self.positions:
+            return field
+        path = ""
+        for piece in PIECE.split(field):
+            index = int(piece[1:-1]) if piece.startswith("[") else 0
+            seen = self.positions.get(path) if piece.startswith("[") else None
+            path += f"[{seen[index]}]" if seen and index < len(seen) else piece
+        return path
 
     def raise_any(self) -> None:
         """Raise `Invalid` with all problems added, or do nothing where there are none."""

@@ -9,6 +9,7 @@ from rest_framework import serializers
 from tests.client import File, errors
 from tests.config.api.routes import Route, request_of, routes
 from tests.failing import DEPENDENT, FULL, WRONG
+from tests.failing.nested import NESTED
 from tests.policy import BODIES, Scene, body_of, operation_of, prepared, scene_of
 
 ROUTES = [route for route in routes() if operation_of(route) in BODIES]
@@ -90,3 +91,15 @@ def test_every_two_fields_are_named_together(route: Route, scene):
                     if named(answer) != {one, other}:
                         unnamed.append(f"{one} = {first!r}, {other} = {second!r}: {answer.json()['errors']}")
     assert not unnamed, "\n".join(unnamed)
+
+
+@pytest.mark.parametrize("operation", NESTED)
+def test_items_of_a_list_hide_nothing_of_each_other(operation: str, scene):
+    """Neither do shapes hide values, within one item or in another; and each is named where the client put it."""
+    (route,) = (route for route in ROUTES if operation_of(route) == operation)
+    owner = next(caller for caller in scene.callers if caller.name == "owner")
+    body, fields = NESTED[operation]
+    with prepared(route, scene) as call:
+        answer = call(owner, body)
+    found = [error["field"] for error in answer.json()["errors"]]
+    assert sorted(found) == sorted(fields)

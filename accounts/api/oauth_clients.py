@@ -4,7 +4,6 @@ from django.db.models import QuerySet
 from django.http import HttpResponse
 from drf_spectacular.types import OpenApiTypes
 from drf_spectacular.utils import extend_schema
-from rest_framework.exceptions import UnsupportedMediaType
 from rest_framework.request import Request
 from rest_framework.serializers import BooleanField, CharField, ChoiceField, URLField
 
@@ -16,6 +15,7 @@ from accounts.redirects import MAX_URI_LENGTH
 from accounts.services import oauth_clients, thumbnails
 from accounts.services.oauth_clients import ClientSpec
 from config.api.access import ACCOUNT_READ, ACCOUNT_WRITE, ANYONE, PUBLIC
+from config.api.exceptions import WrongMediaType
 from config.api.fields import Computed
 from config.api.meanings import Meanings
 from config.api.paths import PathParameters
@@ -176,7 +176,7 @@ class ThumbnailViewSet(ResourceViewSet[Actor, OAuthClient]):
         """
         client = self.get_entity()
         if request.content_type.partition(";")[0].strip().lower() not in PICTURES:
-            raise UnsupportedMediaType(request.content_type)
+            raise WrongMediaType(request.content_type, " or ".join(PICTURES))
         if int(request.META.get("CONTENT_LENGTH") or 0) > LARGEST_PICTURE:
             raise Invalid(f"The picture must be at most {LARGEST_PICTURE // 1024} KB.", "thumbnail")
         thumbnails.send(self.actor, client, request.body)

@@ -29,9 +29,10 @@ from accounts.services import profile
 from accounts.services.grants import granted_entities
 from accounts.ssh_keys import MAX_KEY_LENGTH
 from config.api.access import ANY_TOKEN, ANYONE
+from config.api.common_fields import IdField
 from config.api.fields import Sometimes
 from config.api.meanings import Meanings
-from config.api.paths import BIGGEST, PathParameters
+from config.api.paths import PathParameters
 from config.api.responses import JSONResponse, NoContent
 from config.api.serializers import Resource
 from config.api.views import ResourceViewSet
@@ -172,7 +173,7 @@ class GlobalGrantsResource(Resource):
 class GrantResource(Resource):
     """What a restricted user may do with one entity."""
 
-    id = IntegerField(min_value=1, max_value=BIGGEST, help_text="The entity's number.")
+    id = IdField(min_value=1, help_text="The entity's number.")
     label = CharField(read_only=True, help_text="The entity's name.")
     permissions = ChoiceField(
         Level.choices, allow_null=True, help_text=Meanings("What the user may do with it.", LEVELS_MEAN)

@@ -76,7 +76,9 @@ class SecondFactorViewSet(OwnViewSet):
 
         The answer alone shows the scratch code. A code works once.
         """
-        return JSONResponse({"scratch": second_factor.confirm(self.actor, self.validated()["tfa_code"])})
+        given = self.body()
+        scratch = second_factor.confirm(self.actor, given.get("tfa_code"), given.problems)
+        return JSONResponse({"scratch": scratch})
 
     def disable(self, request: Request) -> JSONResponse:
         """Turn two-factor authentication off.
@@ -207,7 +209,8 @@ class PhoneViewSet(OwnViewSet):
 
         Too many wrong codes are a 429.
         """
-        phone.verify(self.actor, self.validated()["otp_code"])
+        given = self.body()
+        phone.verify(self.actor, given.get("otp_code"), given.problems)
         return JSONResponse()
 
     def remove(self, request: Request) -> JSONResponse:

@@ -5,7 +5,6 @@ from django.contrib.postgres.expressions import ArraySubquery
 from django.db.models import OuterRef, QuerySet
 from django.http.multipartparser import MultiPartParserError
 from drf_spectacular.utils import extend_schema
-from rest_framework.exceptions import UnsupportedMediaType
 from rest_framework.request import Request
 from rest_framework.serializers import BooleanField, CharField, ChoiceField, DateTimeField, IntegerField, ListField
 
@@ -16,9 +15,11 @@ from accounts.models import Ticket, TicketAttachment, TicketReply
 from accounts.services import tickets
 from accounts.services.tickets import ABOUT, TicketSpec
 from config.api.access import ACCOUNT_READ, ACCOUNT_WRITE
+from config.api.common_fields import IdField
+from config.api.exceptions import WrongMediaType
 from config.api.fields import Annotated, Computed
 from config.api.meanings import Meanings
-from config.api.paths import BIGGEST, PathParameters
+from config.api.paths import PathParameters
 from config.api.responses import JSONResponse
 from config.api.serializers import Resource
 from config.api.views import ResourceViewSet
@@ -79,8 +80,8 @@ class TicketResource(Resource):
         filterable = ("id", "status", "closed", "opened", "updated")
 
 
-def key(help_text: str) -> IntegerField:
-    return IntegerField(min_value=1, max_value=BIGGEST, required=False, help_text=help_text)
+def key(help_text: str) -> IdField:
+    return IdField(min_value=1, required=False, help_text=help_text)
 
 
 class SupportTicketRequest(Resource):
@@ -179,7 +180,7 @@ class TicketViewSet(ResourceViewSet[Actor, Ticket]):
         """
         ticket = self.get_entity()
         if request.content_type.partition(";")[0].strip().lower() != "multipart/form-data":
-            raise UnsupportedMediaType(request.content_type)
+            raise WrongMediaType(request.content_type, "multipart/form-data")
         tickets.attach(self.actor, ticket, self._file())
         return JSONResponse()
 

@@ -111,22 +111,23 @@ class PersonalTokenViewSet(ResourceViewSet[Actor, PersonalToken]):
 
     def create(self, request: Request) -> JSONResponse:
         """Create a personal access token. This answer alone shows it whole."""
-        given = self.validated()
+        given = self.body()
         expiry = given.get("expiry")
         token, readable = tokens.create_token(
             User.objects.get(pk=self.actor.person),
-            given["label"],
+            given.get("label"),
             given.get("scopes", " ".join(self.actor.scopes)),
             None if expiry is None or shown_expiry(expiry) == NEVER else expiry,
             self.actor,
+            given.problems,
         )
         return JSONResponse({**self.resource.shape().of_instance(token), "token": readable})
 
     def update(self, request: Request, id: int) -> JSONResponse:
         """Change the label. Scopes and expiry stay as they were made."""
         token = self.get_entity()
-        given = self.validated(partial=True)
-        tokens.rename_token(self.actor, token, given.get("label", token.label))
+        given = self.body(partial=True)
+        tokens.rename_token(self.actor, token, given.get("label"), given.problems)
         return self.answer(token)
 
     def destroy(self, request: Request, id: int) -> JSONResponse:

@@ -18,11 +18,16 @@ from accounts.services.grants import all_entities, set_grants
 from config.api.access import UNRESTRICTED
 from config.api.fields import Annotated
 from config.api.paths import PathParameters
+from config.api.reasons import not_valid
 from config.api.responses import JSONResponse
 from config.api.serializers import Resource
 from config.api.views import ResourceViewSet
 
 LABELS = ArraySubquery(SSHKey.objects.filter(user=OuterRef("pk")).order_by("pk").values("label"))
+
+WRONG_NAME = not_valid(
+    "username", "letters, digits, - and _ only, first and last a letter or a digit, and no two of - _ in a row"
+)
 
 
 class UserResource(Resource):
@@ -31,7 +36,7 @@ class UserResource(Resource):
     username = CharField(
         min_length=3,
         max_length=32,
-        validators=[RegexValidator(NAME, "username is not valid")],
+        validators=[RegexValidator(NAME, WRONG_NAME)],
         help_text="The name that the user signs in with: 3 to 32 letters, digits, dashes and underscores.",
     )
     email = EmailField(max_length=128, help_text="Where mails to the user go.")

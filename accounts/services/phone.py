@@ -53,12 +53,15 @@ def send_code(
         outbox.text(number, f"{code} is your Skerry verification code. It is valid for {_in_words(left)}.")
 
 
-def verify(actor: Actor, code: str) -> None:
+def verify(actor: Actor, code: str | None, problems: Problems | None = None) -> None:
     """Make the phone number to which `code` was sent the actor's verified number.
 
     Raises `Invalid` on ``otp_code`` where the code is wrong, expired, or another user's, and `TooMany` after too
-    many guesses: until the code expires, or another one is sent.
+    many guesses: until the code expires, or another one is sent. A code that is None failed a check before, which
+    is in `problems`: that is no guess.
     """
+    (problems or Problems()).raise_any()
+    assert code is not None  # noqa: S101 - or else there were problems
     mine = PhoneVerification.objects.filter(user_id=actor.person, expiry__gt=Now())
     # counted before the code is compared, so that concurrent guesses do not get around the limit
     counted = mine.filter(attempts__lt=GUESSES).update(attempts=F("attempts") + 1)

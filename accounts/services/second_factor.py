@@ -17,7 +17,7 @@ from accounts.services.events import record_event
 from accounts.services.refs import profile_ref
 from accounts.services.security_questions import are_answered
 from config.encryption import decrypt_json, encrypt_json
-from config.errors import Invalid
+from config.errors import Invalid, Problems
 
 STEP = 30
 """Seconds that a code is shown for."""
@@ -54,12 +54,18 @@ def pending_secret(actor: Actor) -> str | None:
     return None if found is None else _secret(found.pending)
 
 
-def confirm(actor: Actor, code: str) -> str:
+def confirm(actor: Actor, code: str | None, problems: Problems | None = None) -> str:
     """Turn the second factor on, with the secret that `begin` made and a code of the app that has it.
 
     Returns the scratch code; a mail tells the user. Raises `Invalid` on ``tfa_code`` where the code is wrong, and
-    `TooMany` after too many attempts.
+    `TooMany` after too many attempts. A code that is None failed a check before, which is in `problems`: that is
+    no attempt.
     """
+    problems = problems or Problems()
+    if code is None and pending_secret(actor) is None:
+        problems.add(None, NOTHING_BEGUN)
+    problems.raise_any()
+    assert code is not None  # noqa: S101 - or else there were problems
     attempts.check("second_factor", f"user:{actor.person}")
     with transaction.atomic():
         # the user's row is locked before the rows that belong to it, as by the user's deletion

@@ -23,7 +23,12 @@ WRONG_LABEL = wrong_length(1, MAX_LABEL_LENGTH)
 
 @transaction.atomic
 def create_token(
-    user: User, label: str, scopes: str = "*", expiry: datetime | None = None, actor: Actor | None = None
+    user: User,
+    label: str | None,
+    scopes: str = "*",
+    expiry: datetime | None = None,
+    actor: Actor | None = None,
+    problems: Problems | None = None,
 ) -> tuple[PersonalToken, str]:
     """Make a token of `user` and return it with its 64 hex digits, which nobody can read again.
 
@@ -31,11 +36,11 @@ def create_token(
     the app: it ends with its access, at the latest when that would end by itself now. A later `expiry`, or none, is
     brought forward to then.
 
-    Raises `Invalid` on ``label``, ``scopes`` and ``expiry``, all at once, and without a field where the user has as
-    many tokens as it may; `Denied` where the scopes go beyond
-    those of the caller's token, or the app's access has just ended.
+    Raises `Invalid` on ``label``, ``scopes`` and ``expiry``, all at once, those in `problems` before them, and without
+    a field where the user has as many tokens as it may; and `Denied` where the scopes go beyond those of the caller's
+    token, or the app's access has just ended. A label that is None failed a check before.
     """
-    problems = Problems()
+    problems = problems or Problems()
     _check_label(problems, label)
     granted: tuple[str, ...] = ()
     try:
@@ -46,6 +51,7 @@ def create_token(
         problems.add("expiry", "expiry must be in the future")
     quotas.check_users_quota(user.pk, "tokens", PersonalToken.objects.filter(user=user), problems)
     problems.raise_any()
+    assert label is not None  # noqa: S101 - or else there were problems
     if actor is not None and not includes(actor.scopes, granted):
         raise Denied("A token can only create tokens within its own scopes.", "scopes")
     app = None if actor is None or actor.client_id is None else _access_of(actor)
@@ -66,13 +72,13 @@ def create_token(
 
 
 @transaction.atomic
-def rename_token(actor: Actor, token: PersonalToken, label: str) -> None:
-    """Change the label, the one thing about a token that can change. Raises `Invalid` on it, and `Missing` where
-    the token is gone."""
-    problems = Problems()
+def rename_token(actor: Actor, token: PersonalToken, label: str | None, problems: Problems | None = None) -> None:
+    """Change the label, the one thing about a token that can change; None changes nothing. Raises `Invalid` on it,
+    with the `problems` that were found before, and `Missing` where the token is gone."""
+    problems = problems or Problems()
     _check_label(problems, label)
     problems.raise_any()
-    if label == token.label:
+    if label is None or label == token.label:
         return
     if not PersonalToken.objects.filter(pk=token.pk).update(label=label):
         raise Missing
@@ -106,8 +112,8 @@ def _access_of(actor: Actor) -> Authorization:
     return found
 
 
-def _check_label(problems: Problems, label: str) -> None:
-    if not 1 <= len(label) <= MAX_LABEL_LENGTH:
+def _check_label(problems: Problems, label: str | None) -> None:
+    if label is not None and not 1 <= len(label) <= MAX_LABEL_LENGTH:
         problems.add("label", WRONG_LABEL)
 
 

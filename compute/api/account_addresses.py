@@ -89,7 +89,7 @@ class MoveViewSet(ResourceViewSet[Actor, Address]):
         """
         given = self.body()
         wanted = given.get("assignments", ())
-        moves = [reassign.Assignment(each["address"], each["compute_id"]) for each in wanted]
+        moves = [reassign.Assignment(each.get("address"), each.get("compute_id")) for each in wanted]
         reassign.assign(self.actor, given.get("region"), moves, given.problems)
         return JSONResponse()
 

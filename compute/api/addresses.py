@@ -4,13 +4,13 @@ import ipaddress
 from typing import Any
 
 from django.conf import settings
-from django.db.models import BigIntegerField
 from drf_spectacular.utils import extend_schema_field
 from rest_framework.serializers import BooleanField, CharField, ChoiceField, IntegerField, IPAddressField, ListField
 
 from compute.services.common.dns_names import MAX_NAME_LENGTH
 from compute.services.networking.addresses import default_rdns
 from compute.services.networking.ranges import SIZES
+from config.api.common_fields import IdField
 from config.api.fields import Computed
 from config.api.meanings import Meanings
 from config.api.serializers import Resource
@@ -153,11 +153,6 @@ class NetworkingResource(Resource):
 # --- requests -----------------------------------------------------------------------------------------------
 
 
-def number(**kwargs: Any) -> IntegerField:
-    """The id of a compute. Whether there is one is for the service to say."""
-    return IntegerField(max_value=BigIntegerField.MAX_BIGINT, **kwargs)
-
-
 class AddressRequest(Resource):
     """The body of a new address."""
 
@@ -178,7 +173,7 @@ class AddressRequest(Resource):
 class AddressAllocation(AddressRequest):
     """The body of a new address for an instance."""
 
-    compute_id = number(help_text="The instance that is to have it.")
+    compute_id = IdField(help_text="The instance that is to have it.")
 
 
 class RdnsRequest(Resource):
@@ -198,7 +193,10 @@ class AssignmentRequest(Resource):
     address = CharField(
         max_length=64, help_text="An IPv4 address, or an IPv6 range with or without its prefix length."
     )
-    compute_id = number(help_text="The instance that is to have it.")
+    compute_id = IdField(help_text="The instance that is to have it.")
+
+    class Meta:
+        in_part = True
 
 
 class AssignRequest(Resource):
@@ -211,7 +209,7 @@ class AssignRequest(Resource):
 class ShareRequest(Resource):
     """The body of a sharing of addresses."""
 
-    compute_id = number(help_text="The instance that may take them over.")
+    compute_id = IdField(help_text="The instance that may take them over.")
     ips = ListField(
         child=CharField(max_length=64),
         help_text="All that it is to share from then on: public IPv4 addresses and IPv6 ranges of other instances.",
@@ -241,7 +239,7 @@ class IPv6RangeRequest(Resource):
             },
         )
     )
-    compute_id = number(required=False, help_text="The instance that it is routed to; this or `route_target`.")
+    compute_id = IdField(required=False, help_text="The instance that it is routed to; this or `route_target`.")
     route_target = CharField(
         max_length=64, required=False, help_text="The SLAAC address of the instance that it is routed to."
     )

@@ -14,6 +14,7 @@ from compute.models import Backup, Disk, Instance
 from compute.services.backups import backups
 from compute.services.backups.restores import restore
 from config.api.access import READ_ONLY, READ_WRITE
+from config.api.common_fields import IdField
 from config.api.fields import Computed
 from config.api.meanings import Meanings
 from config.api.paths import PathParameters
@@ -122,9 +123,7 @@ class SnapshotRequest(Resource):
 class RestoreRequest(Resource):
     """The body of a restore. `compute_id` is where to; with `overwrite`, all that is there is deleted first."""
 
-    compute_id = IntegerField(
-        help_text="The instance to restore to, in the same region; the backup's own or another."
-    )
+    compute_id = IdField(help_text="The instance to restore to, in the same region; the backup's own or another.")
     overwrite = BooleanField(
         default=False,
         help_text="Whether all disks and profiles there are deleted first. By default false: then it "

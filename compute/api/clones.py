@@ -2,13 +2,14 @@
 
 from django.db.models import QuerySet
 from rest_framework.request import Request
-from rest_framework.serializers import BooleanField, CharField, IntegerField, ListField
+from rest_framework.serializers import BooleanField, CharField, ListField
 
 from accounts.actors import Actor
 from compute.api.instances import WRITE
 from compute.api.resources import InstanceResource, LabelField
 from compute.models import Instance
 from compute.services.instances.clones import CloneSpec, clone
+from config.api.common_fields import IdField
 from config.api.paths import PathParameters
 from config.api.responses import JSONResponse
 from config.api.serializers import Resource
@@ -20,7 +21,7 @@ class CloneRequest(Resource):
 
     region = CharField(required=False, help_text="The region of the new instance; by default the source's.")
     type = CharField(required=False, help_text="The type of the new instance; by default the source's.")
-    compute_id = IntegerField(required=False, help_text="An instance to clone into, in place of a new one.")
+    compute_id = IdField(required=False, help_text="An instance to clone into, in place of a new one.")
     label = LabelField(required=False, help_text="The new instance's label; by default one that is free.")
     group = CharField(max_length=50, allow_blank=True, required=False, help_text="The new instance's group.")
     backups_enabled = BooleanField(
@@ -29,10 +30,10 @@ class CloneRequest(Resource):
         "setting says otherwise.",
     )
     disks = ListField(
-        child=IntegerField(), required=False, help_text="Disks to copy beside those that the profiles name."
+        child=IdField(), required=False, help_text="Disks to copy beside those that the profiles name."
     )
     configs = ListField(
-        child=IntegerField(),
+        child=IdField(),
         required=False,
         help_text="Profiles to copy, with the disks they name; by default all but a rescue's.",
     )

@@ -20,11 +20,12 @@ from compute.services.instances import configs
 from compute.services.instances.configs import ConfigChanges
 from config.api import reasons
 from config.api.access import READ_ONLY, READ_WRITE
+from config.api.common_fields import IdField
 from config.api.fields import Annotated, Constant
 from config.api.meanings import Meanings
 from config.api.paths import PathParameters
 from config.api.responses import JSONResponse
-from config.api.serializers import Resource
+from config.api.serializers import Positions, Resource
 from config.api.views import ResourceViewSet
 from config.db import statements
 
@@ -46,17 +47,13 @@ class Helpers(Resource):
     devtmpfs_automount = BooleanField(required=False, help_text="Mounts `/dev` when the kernel starts.")
 
 
-def number(help_text: str) -> IntegerField:
-    return IntegerField(
-        allow_null=True, required=False, max_value=models.BigIntegerField.MAX_BIGINT, help_text=help_text
-    )
-
-
 class Device(Resource):
     """A disk or a volume: exactly one of the two."""
 
-    disk_id = number("A disk of the instance, or null.")
-    volume_id = number("A volume of the account in the same region, or null.")
+    disk_id = IdField(allow_null=True, required=False, help_text="A disk of the instance, or null.")
+    volume_id = IdField(
+        allow_null=True, required=False, help_text="A volume of the account in the same region, or null."
+    )
 
 
 class Devices(Resource):
@@ -73,8 +70,10 @@ class Devices(Resource):
         allow_null=True, required=False, help_text="What is on `/dev/sdh`; null for nothing."
     )
 
-    def examine(self, data: dict[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
-        values, wrong = super().examine(data)
+    def examine(
+        self, data: dict[str, Any], positions: Positions | None = None, path: str = ""
+    ) -> tuple[dict[str, Any], dict[str, Any]]:
+        values, wrong = super().examine(data, positions, path)
         others = (name for name, device in data.items() if device is not None and name not in self.fields)
         wrong.update((name, [reasons.not_valid(name)]) for name in islice(others, MOST_NAMED))
         return values, wrong

@@ -4,6 +4,7 @@ import re
 from typing import Any
 
 from django.db.models import QuerySet
+from rest_framework.exceptions import ValidationError
 from rest_framework.request import Request
 from rest_framework.serializers import CharField, ChoiceField, DateTimeField, Field, IntegerField, ListField
 
@@ -13,9 +14,11 @@ from compute.models import Firewall, FirewallDevice, Instance
 from compute.services.firewalls import firewalls
 from compute.services.firewalls.rules import MOST_ADDRESSES, MOST_RULES
 from config.api.access import READ_ONLY, READ_WRITE
+from config.api.common_fields import IdField
 from config.api.fields import Computed, Constant
 from config.api.meanings import Meanings
 from config.api.paths import PathParameters
+from config.api.reasons import not_valid
 from config.api.rendering import fragment
 from config.api.responses import JSONResponse
 from config.api.serializers import Resource
@@ -29,7 +32,8 @@ DECISIONS_MEAN = {"ACCEPT": "It passes.", "DROP": "It is dropped, without an ans
 STATUSES = (*Firewall.Status.values, "deleted")
 """One that is deleted is gone, and so never seen as such."""
 LABEL = re.compile(r"[a-zA-Z](?:(?!--|__|\.\.)[a-zA-Z0-9-_.])+", re.ASCII)
-KEY = 2**63 - 1
+
+WRONG_LABEL = not_valid("label", "a letter, then letters, digits, - _ and . only, none of these twice in a row")
 
 
 class FirewallLabelField(CharField):
@@ -41,7 +45,7 @@ class FirewallLabelField(CharField):
     def to_internal_value(self, data: Any) -> Any:
         value = super().to_internal_value(data)
         if not LABEL.fullmatch(value):
-            self.fail("invalid")
+            raise ValidationError([WRONG_LABEL])
         return value
 
 
@@ -166,9 +170,7 @@ class FirewallResource(Resource):
 class FirstDevices(Resource):
     """The instances that a new firewall is on."""
 
-    computes = ListField(
-        child=IntegerField(min_value=0, max_value=KEY), required=False, help_text="The ids of instances."
-    )
+    computes = ListField(child=IdField(min_value=0), required=False, help_text="The ids of instances.")
 
 
 class FirewallCreate(FirewallResource):
@@ -239,7 +241,7 @@ class FirewallDeviceResource(Resource):
 class FirewallDeviceRequest(Resource):
     """The body that puts a firewall on an instance."""
 
-    id = IntegerField(min_value=0, max_value=KEY, help_text="The instance's id.")
+    id = IdField(min_value=0, help_text="The instance's id.")
     type = ChoiceField(
         ["compute"],
         help_text=Meanings(

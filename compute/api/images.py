@@ -11,6 +11,7 @@ from accounts.actors import Actor
 from compute.models import Image
 from compute.services.images import images, uploads
 from config.api.access import ANYONE, READ_ONLY, READ_WRITE, Scope, holds
+from config.api.common_fields import IdField
 from config.api.meanings import Meanings
 from config.api.paths import PathParameters
 from config.api.responses import JSONResponse
@@ -92,7 +93,7 @@ class ImageResource(Resource):
 class ImageCreate(Resource):
     """The body of a new image of a disk."""
 
-    disk_id = IntegerField(help_text="The disk to keep.")
+    disk_id = IdField(help_text="The disk to keep.")
     label = CharField(max_length=50, required=False, help_text="A name for it; by default the disk's.")
     description = CharField(
         allow_blank=True, max_length=65000, required=False, help_text="What it is; up to 65,000 characters."

@@ -23,17 +23,20 @@ from compute.services.nodebalancers import configs
 from compute.services.nodebalancers.certificates import MAX_PEM_LENGTH
 from compute.services.nodebalancers.configs import REDACTED, ConfigWish
 from config.api.access import READ_ONLY, READ_WRITE
+from config.api.common_fields import printable
 from config.api.fields import Annotated, Computed
 from config.api.meanings import Meanings
 from config.api.paths import PathParameters
+from config.api.reasons import not_valid
 from config.api.responses import JSONResponse
 from config.api.serializers import Resource
 from config.api.views import ResourceViewSet
 from config.errors import Denied
 
 Config = NodeBalancerConfig
-PATH = RegexValidator(r"\A[a-zA-Z0-9/\-%?&=.]*\Z", "check_path is not valid")
-PRINTABLE = RegexValidator(r"\A[^\x00-\x1f\x7f]*\Z", "check_body is not valid")
+PATH = RegexValidator(
+    r"\A[a-zA-Z0-9/\-%?&=.]*\Z", not_valid("check_path", "letters, digits and / - %% ? & = . only")
+)
 LONGEST_INTERVAL = 3600
 
 
@@ -143,7 +146,8 @@ class NodeBalancerConfigRequest(Resource):
         help_text="The path that checks ask for; by default empty, which is `/`.",
     )
     check_body = CharField(
-        max_length=255, allow_blank=True, trim_whitespace=False, required=False, validators=[PRINTABLE],
+        max_length=255, allow_blank=True, trim_whitespace=False, required=False,
+        validators=[printable("check_body")],
         help_text="Text that the answer to a check has to contain. Needed with `http_body`.",
     )  # fmt: skip
     check_passive = BooleanField(
@@ -183,6 +187,9 @@ class NewNodeBalancerConfig(NodeBalancerConfigRequest):
     """A port of a new load balancer."""
 
     nodes = NodeBalancerNodeResource(many=True, help_text="The nodes behind it.")
+
+    class Meta:
+        in_part = True
 
 
 class NodeBalancerConfigCreate(NodeBalancerConfigRequest):

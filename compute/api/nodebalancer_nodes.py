@@ -4,7 +4,6 @@ from collections.abc import Mapping
 from typing import Any
 
 from django.core.validators import RegexValidator
-from django.db import models
 from django.db.models import QuerySet
 from rest_framework.request import Request
 from rest_framework.serializers import CharField, ChoiceField, IntegerField
@@ -14,8 +13,10 @@ from compute.models import NodeBalancer, NodeBalancerConfig, NodeBalancerNode
 from compute.services.nodebalancers import nodes
 from compute.services.nodebalancers.nodes import NodeWish
 from config.api.access import READ_ONLY, READ_WRITE
+from config.api.common_fields import IdField
 from config.api.meanings import Meanings
 from config.api.paths import PathParameters
+from config.api.reasons import not_valid
 from config.api.responses import JSONResponse
 from config.api.serializers import Resource
 from config.api.views import ResourceViewSet
@@ -23,7 +24,7 @@ from config.api.views import ResourceViewSet
 READ = "nodebalancers:read_only"
 WRITE = "nodebalancers:read_write"
 
-LABEL = RegexValidator(r"\A[a-zA-Z0-9\-_.]*\Z", "label is not valid")
+LABEL = RegexValidator(r"\A[a-zA-Z0-9\-_.]*\Z", not_valid("label", "letters, digits, - _ and . only"))
 MOST_WEIGHT = 255
 
 
@@ -76,16 +77,16 @@ class NodeBalancerNodeResource(Resource):
 
     class Meta:
         filterable = ("id",)
+        in_part = True
 
 
 class RebuiltNode(Resource):
     """A node as a rebuild takes it: with an `id` one that is there, changed by what else is given."""
 
-    id = IntegerField(
+    id = IdField(
         required=False,
         allow_null=True,
         min_value=1,
-        max_value=models.BigIntegerField.MAX_BIGINT,
         help_text="A node that is there and stays; without it the node is a new one.",
     )
     address = CharField(max_length=21, required=False)
@@ -95,6 +96,7 @@ class RebuiltNode(Resource):
 
     class Meta:
         as_in = (NodeBalancerNodeResource,)
+        in_part = True
 
 
 def node_wish(given: Mapping[str, Any]) -> NodeWish:

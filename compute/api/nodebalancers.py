@@ -27,11 +27,12 @@ from compute.services.nodebalancers.nodebalancers import NodeBalancerSpec
 from config.api.access import READ_ONLY, READ_WRITE
 from config.api.fields import Annotated
 from config.api.paths import PathParameters
+from config.api.reasons import not_valid
 from config.api.responses import JSONResponse
 from config.api.serializers import Resource
 from config.api.views import ResourceViewSet
 
-LABEL = RegexValidator(r"\A[a-zA-Z0-9\-_]*\Z", "label is not valid")
+LABEL = RegexValidator(r"\A[a-zA-Z0-9\-_]*\Z", not_valid("label", "letters, digits, - and _ only"))
 MOST_CONNECTIONS = 20
 MB = 10**6
 

@@ -5,6 +5,7 @@ from datetime import datetime
 from typing import Any
 
 from drf_spectacular.utils import extend_schema_field
+from rest_framework.exceptions import ValidationError
 from rest_framework.serializers import (
     BooleanField,
     CharField,
@@ -18,6 +19,8 @@ from rest_framework.serializers import (
 )
 
 from compute.models import Disk, Instance
+from config.api import reasons
+from config.api.common_fields import IdField
 from config.api.fields import Computed, Constant
 from config.api.filterable import ByLabel
 from config.api.meanings import Meanings
@@ -26,6 +29,9 @@ from config.api.serializers import Resource
 LARGEST = 2**31 - 1
 MOST_INTERFACES = 3
 LABEL = r"^[A-Za-z0-9](?:[A-Za-z0-9]|[-_.](?![-_.]))*[A-Za-z0-9]$"
+WRONG_LABEL = reasons.not_valid(
+    "label", "letters, digits, - _ and . only, first and last a letter or a digit, and no two of - _ . in a row"
+)
 
 
 class LabelField(CharField):
@@ -37,7 +43,7 @@ class LabelField(CharField):
     def to_internal_value(self, data: Any) -> Any:
         value = super().to_internal_value(data)
         if not re.match(LABEL, value, re.ASCII):
-            self.fail("invalid")
+            raise ValidationError([WRONG_LABEL])
         return value
 
 
@@ -273,11 +279,15 @@ class InterfacesField(JSONField):
     """The interfaces of a profile, in order. A column of JSON, checked as a list of `InterfaceResource`."""
 
     filterable = ByLabel
+    items = InterfaceResource(many=True)
+    reasons.describe("interfaces", items)
+    item = items.child
+    """What each item is checked by."""
 
     def to_internal_value(self, data: Any) -> Any:
         if not isinstance(data, list):
             self.fail("invalid")
-        return InterfaceResource(many=True).run_validation(data)
+        return self.items.run_validation(data)
 
 
 class DeployRequest(Resource):
@@ -303,7 +313,7 @@ class DeployRequest(Resource):
         write_only=True,
         help_text="Users of the account whose SSH keys root is reached with.",
     )
-    stackscript_id = IntegerField(
+    stackscript_id = IdField(
         required=False, help_text="A StackScript that runs at the first boot; its images include `image`."
     )
     stackscript_data = DictField(
@@ -317,7 +327,7 @@ class InstanceCreate(DeployRequest):
     region = CharField(help_text="The region it is to be in (`GET /regions`).")
     type = CharField(help_text="The type it is to have (`GET /compute/types`).")
     label = LabelField(required=False)  # type: ignore[assignment] # mypy looks past `Resource`, which is no direct base
-    backup_id = IntegerField(
+    backup_id = IdField(
         required=False,
         help_text="A backup to restore, in place of `image`; disks, profiles and root's password are as in it.",
     )
@@ -352,7 +362,7 @@ class InstanceCreate(DeployRequest):
 class BootRequest(Resource):
     """The body of a boot or reboot."""
 
-    config_id = IntegerField(
+    config_id = IdField(
         required=False,
         min_value=1,
         help_text="The configuration profile to boot; by default the one booted last, else the only one.",

@@ -3,7 +3,7 @@
 import re
 from typing import Any
 
-from django.db.models import BigIntegerField, QuerySet
+from django.db.models import QuerySet
 from rest_framework.exceptions import ValidationError
 from rest_framework.request import Request
 from rest_framework.serializers import BooleanField, CharField, ChoiceField, DateTimeField, IntegerField, ListField
@@ -15,6 +15,7 @@ from compute.services.volumes import volumes
 from compute.services.volumes.places import Place
 from compute.services.volumes.volumes import LARGEST, SMALLEST, WRONG_SIZE, VolumeSpec
 from config.api.access import READ_ONLY, READ_WRITE
+from config.api.common_fields import IdField
 from config.api.fields import Computed
 from config.api.meanings import Meanings
 from config.api.paths import PathParameters
@@ -93,10 +94,6 @@ class VolumeResource(Resource):
         filterable = ("id", "label", "tags")
 
 
-def number(help_text: str) -> IntegerField:
-    return IntegerField(required=False, max_value=BigIntegerField.MAX_BIGINT, help_text=help_text)
-
-
 class VolumeCreate(Resource):
     """The body of a new volume. `region` is needed unless `compute_id` says where it is attached."""
 
@@ -109,8 +106,11 @@ class VolumeCreate(Resource):
         error_messages={"min_value": WRONG_SIZE, "max_value": WRONG_SIZE},
     )
     region = CharField(required=False, help_text="The region it is to be in; needed unless `compute_id` is given.")
-    compute_id = number("An instance to attach it to.")
-    config_id = number("The profile of the instance that is to have it; by default the one that boots next.")
+    compute_id = IdField(required=False, help_text="An instance to attach it to.")
+    config_id = IdField(
+        required=False,
+        help_text="The profile of the instance that is to have it; by default the one that boots next.",
+    )
     tags = ListField(child=CharField(), required=False)
 
 
@@ -151,10 +151,10 @@ class VolumeResize(Resource):
 class VolumeAttach(Resource):
     """The body of an attachment. `config_id` is by default the profile that boots next."""
 
-    compute_id = IntegerField(
-        max_value=BigIntegerField.MAX_BIGINT, help_text="The instance to attach it to, in its region."
+    compute_id = IdField(help_text="The instance to attach it to, in its region.")
+    config_id = IdField(
+        required=False, help_text="The profile that is to have it; by default the one that boots next."
     )
-    config_id = number("The profile that is to have it; by default the one that boots next.")
     persist_across_boots = BooleanField(
         required=False,
         default=True,

@@ -301,8 +301,12 @@ class Runner:
             notify_promoted()
 
     def _status(self, power: Power) -> str | None:
-        """The status of the instance from now on; None where this kind does not change the status."""
-        if self.kind.during is None:
+        """The status of the instance from now on; None where this kind does not change the status.
+
+        One whose machine is gone keeps the status that it has until its row goes: another may have its label
+        since the deletion began, and with any other status the two would be alike.
+        """
+        if self.kind.during is None or power == Power.ABSENT == self.kind.goal:
             return None
         return Instance.Status.RUNNING if power == Power.ON else self.data.off_status or self.kind.off
 

@@ -1,7 +1,12 @@
-"""Descriptions of fields that many resources have by the same name and in the same sense.
+"""Fields that many resources have: the ids of other things, and descriptions by the same name in the same sense."""
 
-A field's own `help_text` comes before these.
-"""
+from typing import Any
+
+from django.core.validators import RegexValidator
+from rest_framework.serializers import IntegerField
+
+from config.api import reasons
+from config.api.paths import BIGGEST
 
 COMMON: dict[str, str] = {
     "id": "Given by the platform, and never changed.",
@@ -15,3 +20,19 @@ COMMON: dict[str, str] = {
     "label": "Its name.",
     "title": "What the charts show, in words.",
 }
+"""A field's own `help_text` comes before these."""
+
+
+class IdField(IntegerField):
+    """The id of another thing, in a body: a number that its column can hold.
+
+    That is no bound to tell clients of: the reason for a larger one says that it is not valid.
+    """
+
+    def __init__(self, **kwargs: Any):
+        super().__init__(max_value=BIGGEST, **kwargs)
+
+
+def printable(name: str) -> RegexValidator:
+    """Lets a text of one line have any characters: all but control characters."""
+    return RegexValidator(r"\A[^\x00-\x1f\x7f]*\Z", reasons.not_valid(name, "it has no control characters"))

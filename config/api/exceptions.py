@@ -21,7 +21,7 @@ from rest_framework import exceptions as drf
 
 from config import errors
 from config.api import reasons
-from config.api.responses import JSONResponse, error_response
+from config.api.responses import CONTENT_TYPE, JSONResponse, error_response
 from config.db.rows import violated_constraint
 
 logger = logging.getLogger("config.api")
@@ -36,11 +36,18 @@ FIXED: tuple[tuple[type[Exception] | tuple[type[Exception], ...], int, str], ...
     ((PermissionDenied, drf.PermissionDenied), 403, reasons.UNAUTHORIZED),
     ((drf.AuthenticationFailed, drf.NotAuthenticated), 401, reasons.INVALID_TOKEN),
     (drf.MethodNotAllowed, 405, reasons.METHOD_NOT_ALLOWED),
-    (drf.UnsupportedMediaType, 415, "The body must be application/json"),
     (RequestDataTooBig, 400, "The body is too large"),
     ((SuspiciousOperation, UnreadablePostError), 400, "The request could not be read"),
     ((OperationalError, InterfaceError), 503, "The service is not available, try again"),
 )
+
+
+class WrongMediaType(drf.UnsupportedMediaType):
+    """The body is not of the types `wanted`, of an operation that takes no JSON: ``image/png or image/jpeg``."""
+
+    def __init__(self, given: str, wanted: str):
+        super().__init__(given)
+        self.wanted = wanted
 
 
 def problem(reason: str, field: str | None = None) -> dict[str, Any]:
@@ -82,6 +89,8 @@ def _known(error: Exception) -> Iterator[tuple[int, list[dict[str, Any]]]]:
         # A value that PostgreSQL refuses. Checks of fields should stop it earlier and name the field.
         logger.warning("the database refused a value: %s", error)
         yield 400, [problem("A value is not valid")]
+    elif isinstance(error, drf.UnsupportedMediaType):
+        yield 415, [problem(f"The body must be {getattr(error, 'wanted', CONTENT_TYPE)}")]
     for kinds, status, reason in FIXED:
         if isinstance(error, kinds):
             yield status, [problem(reason)]

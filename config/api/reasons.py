@@ -1,8 +1,11 @@
 """The reasons of errors about a field, after the contract's patterns."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from inspect import isfunction
+from typing import Any
 
 from django.core import validators
+from django.core.exceptions import ValidationError
 from rest_framework import serializers
 from rest_framework.validators import ProhibitSurrogateCharactersValidator
 
@@ -22,8 +25,9 @@ def required(name: str) -> str:
     return f"{name} is required"
 
 
-def not_valid(name: str) -> str:
-    return f"{name} is not valid"
+def not_valid(name: str, allowed: str = "") -> str:
+    """``label is not valid``, and what would be, where that is said: ``: letters and digits only``."""
+    return f"{name} is not valid: {allowed}" if allowed else f"{name} is not valid"
 
 
 def bounds(name: str, low: float | None, high: float | None, unit: str = "") -> str:
@@ -59,6 +63,22 @@ def _describe_forms(name: str, field: serializers.Field) -> None:
             field
         ).default_error_messages.get("invalid"):
             check.message = not_valid(name)
+    # those of addresses are plain functions with a sentence of their own
+    field.validators = [
+        _reworded(check, not_valid(name)) if isfunction(check) else check for check in field.validators
+    ]
+
+
+def _reworded(check: Callable[[Any], None], reason: str) -> Callable[[Any], None]:
+    """A validator that refuses what `check` does, with this reason."""
+
+    def validate(value: Any) -> None:
+        try:
+            check(value)
+        except ValidationError:
+            raise ValidationError(reason) from None
+
+    return validate
 
 
 def _describe_bounds(name: str, field: serializers.Field, kept: Mapping[str, str]) -> None:

@@ -22,7 +22,7 @@ contract's reasons, strict about JSON types, and with null taken as not given wh
 
 from collections.abc import Iterator
 from functools import cache
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from rest_framework import serializers
 from rest_framework.exceptions import ValidationError
@@ -35,6 +35,8 @@ from config.api.filterable import Filterable, filterables
 from config.api.rendering import Shape, compile_shape
 from config.errors import Problems
 
+Positions: TypeAlias = dict[str, list[int]]
+"""Of lists in a body, by their path: which of their items are kept, in order."""
 MOST_ITEMS = 10_000
 """How many items a list in a body has that declares no `max_length`: answering a million of them, each wrong, takes
 a minute and 100 MB."""
@@ -64,7 +66,8 @@ class Resource(serializers.Serializer):
     """Base of all resources.
 
     `Meta.filterable` names the fields that collection filters accept; `Meta.read_only` makes all fields
-    read-only.
+    read-only. `Meta.in_part` says that a service judges what is good of such an object within a body, also where
+    something that it needs has failed.
     """
 
     if TYPE_CHECKING:
@@ -134,9 +137,11 @@ class Resource(serializers.Serializer):
         except ValidationError as error:
             if not isinstance(data, dict):
                 raise
-            body = Body(validator.examine(data)[0])
+            positions: Positions = {}
+            body = Body(validator.examine(data, positions)[0])
             for problem in flatten(error.detail):
                 body.problems.add(problem["field"], problem["reason"])
+            body.problems.positions = positions
             return body
 
     def to_internal_value(self, data: Any) -> Any:
@@ -148,8 +153,14 @@ class Resource(serializers.Serializer):
             raise ValidationError(wrong)
         return values
 
-    def examine(self, data: dict[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
-        """The writable fields of `data` that are good, by their source, and the problems of others, by name."""
+    def examine(
+        self, data: dict[str, Any], positions: Positions | None = None, path: str = ""
+    ) -> tuple[dict[str, Any], dict[str, Any]]:
+        """The writable fields of `data` that are good, by their source, and the problems of others, by name.
+
+        Of objects and lists that fail, what is good of them is kept where `positions` is given: it takes the
+        positions of the items that are kept of a list, by the list's path, which begins with `path`.
+        """
         values: dict[str, Any] = {}
         wrong: dict[str, Any] = {}
         whole = self._in_a_list()
@@ -166,6 +177,7 @@ class Resource(serializers.Serializer):
             if problem:
                 if isinstance(problem, dict) and isinstance(field, serializers.ListField):
                     problem = _with_others(field.child, value, problem)
+                    self._keep_good(values, field, value, positions, path)
                 wrong[name] = problem
                 continue
             try:
@@ -174,12 +186,26 @@ class Resource(serializers.Serializer):
                 self.set_value(values, field.source_attrs, check(valid) if check else valid)
             except ValidationError as error:
                 wrong[name] = error.detail
-                good = _good_part(field, value)
-                if good:
-                    self.set_value(values, field.source_attrs, good)
+                if _is_within(error.detail):
+                    self._keep_good(values, field, value, positions, path)
             except SkipField:
                 pass
         return values, wrong
+
+    def _keep_good(
+        self,
+        values: dict[str, Any],
+        field: serializers.Field,
+        value: Any,
+        positions: Positions | None,
+        path: str,
+    ) -> None:
+        """Put into `values` what is good of a field that failed, if anything is."""
+        if positions is None:
+            return
+        good = _good_part(field, value, positions, f"{path}{field.field_name}")
+        if good:
+            self.set_value(values, field.source_attrs, good)
 
     def _in_a_list(self) -> bool:
         """Whether this is in an item of a list, which a PUT replaces as a whole: DRF alone asks the root if the
@@ -202,12 +228,54 @@ def _with_others(child: serializers.Field, items: list[Any], wrong: dict[int, An
     return dict(sorted(found.items()))
 
 
-def _good_part(field: serializers.Field, value: Any) -> dict[str, Any] | None:
-    """What is good of an object in a body, unless it lacks something then that it cannot be without."""
+def _is_within(detail: Any) -> bool:
+    """Whether a problem is of something within the value, and not of the value as a whole."""
+    return isinstance(detail, dict) or any(isinstance(each, dict | list) for each in detail)
+
+
+def _good_part(field: serializers.Field, value: Any, positions: Positions, path: str) -> Any:
+    """The good part of an object or a list in a body; None where nothing is."""
+    if isinstance(value, list):
+        return _good_items(field, value, positions, path)
+    return _good_object(field, value, positions, path)
+
+
+def _good_object(field: serializers.Field, value: Any, positions: Positions, path: str) -> dict[str, Any] | None:
+    """The good part of an object, unless it lacks something then that it cannot be without."""
     if not isinstance(field, Resource) or not isinstance(value, dict):
         return None
-    good, wrong = field.examine(value)
-    return None if any(field.fields[name].required for name in wrong if name in field.fields) else good
+    good, wrong = field.examine(value, positions, f"{path}.")
+    if getattr(getattr(field, "Meta", None), "in_part", False):
+        return good
+    failed = (field.fields[name] for name in wrong if name in field.fields)
+    return None if any(each.required and not _has(good, each) for each in failed) else good
+
+
+def _has(values: dict[str, Any], field: serializers.Field) -> bool:
+    """Whether something of a field is among the `values`."""
+    found: Any = values
+    for name in field.source_attrs:
+        if not isinstance(found, dict) or name not in found:
+            return False
+        found = found[name]
+    return True
+
+
+def _good_items(field: serializers.Field, items: list[Any], positions: Positions, path: str) -> list[Any]:
+    """The good items of a list, and the good parts of others; their positions go to `positions`."""
+    child = getattr(field, "child", None) or getattr(field, "item", None)
+    kept: dict[int, Any] = {}
+    for index, item in enumerate(items):
+        if child is None or _type_problem(child, "", item):
+            continue
+        try:
+            kept[index] = child.run_validation(item)
+        except ValidationError:
+            part = _good_object(child, item, positions, f"{path}[{index}]")
+            if part:
+                kept[index] = part
+    positions[path] = list(kept)
+    return list(kept.values())
 
 
 def _paths(resource: serializers.Serializer, prefix: str = "") -> Iterator[str]:

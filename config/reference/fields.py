@@ -16,6 +16,8 @@ REQUEST, RESPONSE = "request", "response"
 HIDDEN = {REQUEST: "readOnly", RESPONSE: "writeOnly"}
 """The mark of fields that are not there in that direction."""
 NULL = "null"
+LARGEST = {"int32": 2**31 - 1, "int64": 2**63 - 1}
+"""The largest number of a format."""
 UNITS = {"string": "characters", "array": "items", "object": "properties"}
 BOUNDS = {
     "string": ("minLength", "maxLength"),
@@ -241,7 +243,7 @@ def _notes(whole: Schema, direction: str) -> Iterator[str]:
     for kind, (low, high) in BOUNDS.items():
         if kind in kinds:
             yield from _bounds(whole.get(low), whole.get(high), f" {UNITS[kind]}")
-    yield from _bounds(whole.get("minimum"), whole.get("maximum"), "")
+    yield from _bounds(whole.get("minimum"), _said(whole), "")
     exclusive = whole.get("exclusiveMinimum"), whole.get("exclusiveMaximum")
     for bound, word in zip(exclusive, ("more than", "less than"), strict=True):
         if bound is not None and not isinstance(bound, bool):
@@ -266,6 +268,12 @@ def _notes(whole: Schema, direction: str) -> Iterator[str]:
         yield "can be filtered by"
     if whole.get("deprecated"):
         yield "deprecated"
+
+
+def _said(whole: Schema) -> Any:
+    """The largest number there may be; None where the format says as much."""
+    high = whole.get("maximum")
+    return None if high == LARGEST.get(whole.get("format", "")) else high
 
 
 def _bounds(low: Any, high: Any, unit: str) -> Iterator[str]:

@@ -2,21 +2,19 @@
 
 from typing import Any
 
-from django.core.validators import RegexValidator
 from django.db.models import QuerySet
 from rest_framework.request import Request
 from rest_framework.serializers import CharField, DateTimeField, EmailField, IntegerField
 
 from accounts.actors import Actor
 from config.api.access import UNRESTRICTED
+from config.api.common_fields import printable
 from config.api.paths import PathParameters
 from config.api.responses import JSONResponse
 from config.api.serializers import Resource
 from managed.api.base import READ, WRITE, ManagedViewSet
 from managed.models import Contact
 from managed.services import contacts
-
-NAME = r"\A[a-zA-Z0-9\-_ ]*\Z"
 
 
 def phone(source: str, help_text: str) -> CharField:
@@ -39,8 +37,8 @@ class ContactResource(Resource):
     name = CharField(
         min_length=2,
         max_length=64,
-        validators=[RegexValidator(NAME, "name is not valid")],
-        help_text="Who it is: 2 to 64 letters, digits, blanks, `-` and `_`.",
+        validators=[printable("name")],
+        help_text="Who it is: 2 to 64 characters.",
     )
     email = EmailField(max_length=128, help_text="Where mails about problems go.")
     phone = Phone(source="*", required=False, help_text="The telephone numbers.")

@@ -2,13 +2,13 @@
 
 from typing import Any
 
-from django.core.validators import RegexValidator
 from django.db.models import QuerySet
 from rest_framework.request import Request
 from rest_framework.serializers import CharField, DateTimeField, IntegerField
 
 from accounts.actors import Actor
 from config.api.access import UNRESTRICTED
+from config.api.common_fields import printable
 from config.api.paths import PathParameters
 from config.api.responses import JSONResponse
 from config.api.serializers import Resource
@@ -17,13 +17,11 @@ from managed.models import Credential
 from managed.services import credentials, keys
 from managed.services.credentials import Secret
 
-LABEL = r"\A[a-zA-Z0-9\-_ .]*\Z"
 LONGEST_PASSWORD = 5000
 
 
 def label(**kwargs: Any) -> CharField:
-    validators = [RegexValidator(LABEL, "label is not valid")]
-    return CharField(min_length=2, max_length=75, validators=validators, **kwargs)
+    return CharField(min_length=2, max_length=75, validators=[printable("label")], **kwargs)
 
 
 def username() -> CharField:
@@ -44,7 +42,7 @@ class CredentialResource(Resource):
     """A credential. What it holds is never in an answer."""
 
     id = IntegerField(read_only=True)
-    label = label(help_text="A name for it, unique on the account; letters, digits, blanks and `-_.`.")
+    label = label(help_text="A name for it, unique on the account; 2 to 75 characters.")
     last_decrypted = DateTimeField(
         read_only=True, allow_null=True, help_text="When staff last read it, in UTC; null where they never did."
     )

@@ -1,13 +1,13 @@
 """Services: what is checked, and whether it is up."""
 
 from django.contrib.postgres.expressions import ArraySubquery
-from django.core.validators import RegexValidator
 from django.db.models import OuterRef, QuerySet
 from rest_framework.request import Request
 from rest_framework.serializers import CharField, ChoiceField, DateTimeField, Field, IntegerField, ListField
 
 from accounts.actors import Actor
 from config.api.access import UNRESTRICTED
+from config.api.common_fields import IdField, printable
 from config.api.fields import Annotated
 from config.api.meanings import Meanings
 from config.api.paths import PathParameters
@@ -19,7 +19,6 @@ from managed.services import services
 from managed.services.probing import LONGEST_TIMEOUT
 from managed.services.services import ServiceSpec
 
-LABEL = r"\A[a-zA-Z0-9\-_ .]*\Z"
 CREDENTIALS = ArraySubquery(
     Service.credentials.through.objects.filter(service=OuterRef("pk"))
     .order_by("credential_id")
@@ -58,8 +57,8 @@ class ServiceResource(Resource):
     label = CharField(
         min_length=3,
         max_length=64,
-        validators=[RegexValidator(LABEL, "label is not valid")],
-        help_text="A name for it; letters, digits, blanks and `-_.`.",
+        validators=[printable("label")],
+        help_text="A name for it, 3 to 64 characters.",
     )
     address = CharField(
         min_length=3, max_length=100, help_text="What is checked: a URL, or for `tcp` a host and port."
@@ -107,7 +106,7 @@ class ServiceWish(ServiceResource):
     """The body of a service that is to be watched."""
 
     credentials = ListField(
-        child=IntegerField(), required=False, help_text="The ids of the credentials that staff may use to mend it."
+        child=IdField(), required=False, help_text="The ids of the credentials that staff may use to mend it."
     )
 
 

@@ -3,14 +3,15 @@
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from django.db.models import BigIntegerField, QuerySet
+from django.db.models import QuerySet
 from rest_framework.request import Request
-from rest_framework.serializers import CharField, ChoiceField, DictField, IntegerField, ListField
+from rest_framework.serializers import CharField, ChoiceField, DictField, ListField
 
 from accounts.actors import Actor
 from accounts.entities import kind_of
 from config.api import pagination
 from config.api.access import ANYONE, UNRESTRICTED
+from config.api.common_fields import IdField
 from config.api.filters import Filter
 from config.api.meanings import Meanings
 from config.api.paths import PathParameters
@@ -27,7 +28,6 @@ READ = "account:read_only"
 WRITE = "account:read_write"
 KINDS = ("compute", "domain", "volume", "nodebalancer")
 MEMBER = ("entity_type", "entity_id")
-LARGEST = BigIntegerField.MAX_BIGINT
 
 
 class TagResource(Resource):
@@ -44,8 +44,8 @@ class TagResource(Resource):
 
 
 def ids(kind: str) -> ListField:
-    child = IntegerField(min_value=1, max_value=LARGEST)
-    return ListField(child=child, required=False, help_text=f"The ids of the {kind}s that are to carry it.")
+    about = f"The ids of the {kind}s that are to carry it."
+    return ListField(child=IdField(min_value=1), required=False, help_text=about)
 
 
 class NewTag(TagResource):

@@ -80,13 +80,35 @@ def test_bodies_are_utf8_too(token, header):
     assert answer.json()["company"] == "Café"
 
 
-@pytest.mark.parametrize("said", [{"HTTP_TRANSFER_ENCODING": "chunked"}, {"SERVER_PROTOCOL": "HTTP/2"}], ids=str)
-def test_a_body_without_its_length_is_refused_and_changes_nothing(token, owner, said):
-    Preferences.objects.create(user=owner, body='{"kept": 1}')
+LENGTHLESS = [{"HTTP_TRANSFER_ENCODING": "chunked"}, {"SERVER_PROTOCOL": "HTTP/2"}]
+
+
+@pytest.mark.parametrize("said", LENGTHLESS, ids=str)
+def test_json_without_its_length_is_taken_once_it_is_read_whole(token, owner, said):
     no_length = {**said, "CONTENT_LENGTH": None}
     answer = call("PUT", "/v4/profile/preferences", b'{"new": 2}', "application/json", token, **no_length)
-    assert answer.status == 411
-    assert answer.json() == {"errors": [{"field": None, "reason": "Content-Length is required"}]}
+    assert (answer.status, answer.json()) == (200, {"new": 2})
+    answer = call("PUT", "/v4/account", b'{"company": "In chunks"}', "", token, **no_length)
+    assert answer.json()["company"] == "In chunks"
+
+
+@pytest.mark.parametrize(
+    ("body", "media_type", "said", "status"),
+    [
+        (b'{"new": ', "application/json", LENGTHLESS[0], 400),
+        (b'{"new": ', "application/json", LENGTHLESS[1], 400),
+        (b"", "application/json", LENGTHLESS[0], 411),
+        (b"a=1", "application/x-www-form-urlencoded", LENGTHLESS[0], 411),
+        (b"a=1", "application/x-www-form-urlencoded", LENGTHLESS[1], 411),
+        (b" " * 3_000_000, "application/json", LENGTHLESS[0], 400),
+    ],
+    ids=["half", "half in HTTP/2", "none", "form", "form in HTTP/2", "endless"],
+)
+def test_a_body_whose_end_nobody_knows_is_refused_and_changes_nothing(token, owner, body, media_type, said, status):
+    Preferences.objects.create(user=owner, body='{"kept": 1}')
+    answer = call("PUT", "/v4/profile/preferences", body, media_type, token, **said, CONTENT_LENGTH=None)
+    assert answer.status == status
+    assert [error["field"] for error in answer.json()["errors"]] == [None]
     assert Preferences.objects.get().body == '{"kept": 1}'
 
 

@@ -13,7 +13,7 @@ def taken_credential(scene: Scene) -> str:
 
 
 def service(scene: Scene) -> dict[str, Any]:
-    return {"label": "wrong!", "address": "127.0.0.1:5432", "credentials": [0], "region": "nowhere"}
+    return {"label": "wrong\n!", "address": "127.0.0.1:5432", "credentials": [0], "region": "nowhere"}
 
 
 # whether an address is a good one depends on what speaks there
@@ -79,8 +79,8 @@ WRONG: dict[str, Any] = {
     "POST /v4/domains/{id}/clone": lambda scene: {"domain": taken_domain(scene)},
     "POST /v4/domains/{domain_id}/records": lambda scene: {"name": "-", "target": "wrong"},
     "PUT /v4/domains/{domain_id}/records/{id}": lambda scene: {"name": "-", "target": "wrong"},
-    "POST /v4/managed/contacts": lambda scene: {"name": "wrong!", "phone": {"primary": "1" * 33}},
-    "PUT /v4/managed/contacts/{id}": lambda scene: {"name": "wrong!", "phone": {"secondary": "1" * 33}},
+    "POST /v4/managed/contacts": lambda scene: {"name": "wrong\n!", "phone": {"primary": "1" * 33}},
+    "PUT /v4/managed/contacts/{id}": lambda scene: {"name": "wrong\n!", "phone": {"secondary": "1" * 33}},
     "POST /v4/managed/credentials": lambda scene: {"label": taken_credential(scene)},
     "PUT /v4/managed/credentials/{id}": lambda scene: {"label": taken_credential(scene)},
     "PUT /v4/managed/compute-settings/{id}": lambda scene: {"ssh": {"ip": "203.0.113.99"}},

@@ -20,6 +20,9 @@ _HOST_LABEL = re.compile(r"(?!-)[A-Za-z0-9-]{1,63}(?<!-)", re.ASCII)
 _NAME_LABEL = re.compile(r"(?!-)[A-Za-z0-9_-]{1,63}(?<!-)", re.ASCII)
 
 
+WRONG_ZONE = "domain is not valid: letters, digits and hyphens only, in labels of 1-63 characters"
+
+
 def is_zone(name: str) -> bool:
     """Whether the name can be a domain on the platform."""
     return (

@@ -17,7 +17,7 @@ from accounts.services.events import record_event
 from accounts.services.grants import forget_entity, grant_creator
 from compute.models import Domain, DomainRecord
 from compute.refs import domain_ref
-from compute.services.common.dns_names import is_mailbox, is_name, is_suffix, is_zone, seconds
+from compute.services.common.dns_names import WRONG_ZONE, is_mailbox, is_name, is_suffix, is_zone, seconds
 from config.db.rows import lock
 from config.db.unique import note_taken
 from config.egress import guard
@@ -185,7 +185,7 @@ def _apply(actor: Actor, domain: Domain, spec: DomainSpec, problems: Problems | 
 def _check_label(actor: Actor, domain: Domain, written: str, problems: Problems) -> None:
     """Check a new name of the domain: it must not be below a domain of another account."""
     if not is_zone(written):
-        problems.add("domain", "domain is not valid")
+        problems.add("domain", WRONG_ZONE)
         return
     if is_suffix(domain.label):
         problems.add("domain", "Everybody can register names below this one.")

@@ -23,7 +23,7 @@ from accounts.services import attempts, quotas
 from accounts.services.events import record_event
 from compute.models import Domain, DomainRecord
 from compute.refs import domain_ref
-from compute.services.common.dns_names import is_host, is_mailbox, is_zone, relative
+from compute.services.common.dns_names import WRONG_ZONE, is_host, is_mailbox, is_zone, relative
 from compute.services.domains import domains
 from compute.services.domains.domains import DomainSpec
 from compute.services.domains.records import LONGEST_NAME, LONGEST_TEXT, check
@@ -71,7 +71,7 @@ def import_zone(actor: Actor, source: Source, problems: Problems | None = None) 
     problems = problems or Problems()
     label = (source.name or "").strip().removesuffix(".")
     if source.name is not None and not is_zone(label):
-        problems.add("domain", "domain is not valid")
+        problems.add("domain", WRONG_ZONE)
     place = _place(source.server, problems)
     problems.raise_any()
     attempts.check("domain_import", f"account:{actor.account_id}")

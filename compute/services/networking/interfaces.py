@@ -49,7 +49,7 @@ def _check_label(field: str, label: str, others: set[str], problems: Problems) -
     if not label:
         problems.add(field, "label is required")
     elif not LABEL.fullmatch(label):
-        problems.add(field, "label is not valid")
+        problems.add(field, "label is not valid: letters, digits and - only")
     elif label in others:
         problems.add(field, "Each VLAN may have one interface only.")
     others.add(label)

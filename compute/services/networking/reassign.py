@@ -26,10 +26,13 @@ NO_ADDRESS = "IP Address not found."
 
 @dataclass(frozen=True, slots=True)
 class Assignment:
-    """An IPv4 address, or an IPv6 range with or without its prefix length, and the instance that is to get it."""
+    """An IPv4 address, or an IPv6 range with or without its prefix length, and the instance that is to get it.
 
-    address: str
-    instance_id: int
+    None is what failed a check before.
+    """
+
+    address: str | None
+    instance_id: int | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,20 +106,22 @@ def _read(actor: Actor, region_id: str | None, assignments: Sequence[Assignment]
     if len(assignments) > MAX_ADDRESSES_PER_REQUEST:
         problems.add("assignments", f"Assignments must be at most {MAX_ADDRESSES_PER_REQUEST} items")
         problems.raise_any()
-    targets = named_instances(actor, (each.instance_id for each in assignments), "assignments")
-    found = _find(actor, [each.address for each in assignments])
+    keys = [each.instance_id for each in assignments if each.instance_id is not None]
+    targets = named_instances(actor, keys, "assignments")
+    found = _find(actor, [each.address for each in assignments if each.address is not None])
     plan, seen = _Plan(), set()
     for index, each in enumerate(assignments):
-        where, row, target = f"assignments[{index}]", found.get(each.address), targets.get(each.instance_id)
-        if row is None:
+        where = f"assignments[{index}]"
+        row, target = found.get(each.address or ""), targets.get(each.instance_id or 0)
+        if row is None and each.address is not None:
             problems.add(f"{where}.address", NO_ADDRESS)
-        elif region_id is not None and row.region_id != region_id:
+        elif row is not None and region_id is not None and row.region_id != region_id:
             problems.add(f"{where}.address", "This address is in another region.")
-        elif str(row) in seen:
+        elif row is not None and str(row) in seen:
             problems.add(f"{where}.address", "This address is named twice.")
-        if target is None:
+        if target is None and each.instance_id is not None:
             problems.add(f"{where}.compute_id", f"Invalid Compute ID {each.instance_id}")
-        elif region_id is not None and target.region_id != region_id:
+        elif target is not None and region_id is not None and target.region_id != region_id:
             problems.add(f"{where}.compute_id", "This compute is in another region.")
         if row is not None and target is not None:
             seen.add(str(row))

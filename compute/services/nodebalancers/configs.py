@@ -136,9 +136,10 @@ def check_configs(wishes: Sequence[ConfigWish], owners: AddressOwners, problems:
     ports: set[int] = set()
     for index, wish in enumerate(wishes):
         config, nodes = _draft(wish, owners, problems, f"configs[{index}].")
-        if config.port in ports:
-            problems.add(f"configs[{index}].port", TAKEN)
-        ports.add(config.port)
+        if f"configs[{index}].port" not in problems:
+            if config.port in ports:
+                problems.add(f"configs[{index}].port", TAKEN)
+            ports.add(config.port)
         drafts.append((config, nodes))
     return drafts
 
@@ -184,7 +185,8 @@ def _apply(config: Config, wish: ConfigWish, problems: Problems, path: str = "")
         setattr(config, name, value)
     if config.protocol == Config.Protocol.TCP and config.stickiness == Config.Stickiness.HTTP_COOKIE:
         problems.add(f"{path}stickiness", "A cookie needs the protocol http or https.")
-    if config.check_type == Config.Check.HTTP_BODY and not config.check_body and "check_body" not in problems:
+    lacks_text = config.check_type == Config.Check.HTTP_BODY and not config.check_body
+    if lacks_text and f"{path}check_body" not in problems:
         problems.add(f"{path}check_body", "check_body is required")
     _apply_certificate(config, wish, problems, path)
     return [name for name, value in before.items() if getattr(config, name) != value]
@@ -201,7 +203,7 @@ def _apply_certificate(config: Config, wish: ConfigWish, problems: Problems, pat
     kept = key_of(config)
     cert, key = wish.cert or config.ssl_cert, wish.key or kept
     for name, value in (("ssl_cert", cert), ("ssl_key", key)):
-        if not value and name not in problems:
+        if not value and path + name not in problems:
             problems.add(path + name, f"{name} is required")
     if not cert or not key:
         return

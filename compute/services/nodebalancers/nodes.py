@@ -157,7 +157,7 @@ def draft(
     """Set the given fields on a node, and note the invalid and the missing ones, with their names behind `path`."""
     given = wish.given
     for name in ("label", "address"):
-        if node.pk is None and name not in given and (path or name not in problems):
+        if node.pk is None and name not in given and f"{path}{name}" not in problems:
             problems.add(path + name, f"{name} is required")
     if given.get("address", node.address) != node.address:
         spelled = _spelled(wish.address)

@@ -87,8 +87,8 @@ def _apply(actor: Actor, script: StackScript, given: Mapping[str, Any], problems
         setattr(script, name, value)
     if "images" in given:
         script.images = list(dict.fromkeys(given["images"]))
-    if ("images" in given or given.get("is_public")) and "images" not in problems:
-        _check_images(actor, script.images, script.is_public, problems)
+    if "images" in given or (given.get("is_public") and "images" not in problems):
+        _check_images(actor, given.get("images", script.images), script.is_public, problems)
     # a text that is too long is not read
     if "script" in given and "script" not in problems:
         script.user_defined_fields = read_fields(script.script, problems)

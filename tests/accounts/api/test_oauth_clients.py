@@ -294,7 +294,8 @@ class TestThumbnails:
 
     def test_other_types_are_refused(self, api, path):
         assert api.put(path, {"picture": "x"}).status_code == 415
-        assert api.put(path, File(PICTURE, "image/gif")).status_code == 415
+        refused = api.put(path, File(PICTURE, "image/gif"))
+        assert errors(refused, 415) == {None: "The body must be image/png or image/jpeg"}
 
     def test_it_needs_a_token(self, path):
         assert APIClient().put(path, File(PICTURE, "image/png")).status_code == 401

@@ -260,7 +260,8 @@ class TestAttachments:
     def test_the_form_has_to_have_the_file(self, api, path):
         answer = api.post(f"{path}/attachments", File.form("a.txt", b"a", field="other"))
         assert [each["field"] for each in answer.json()["errors"]] == ["file"]
-        assert api.post(f"{path}/attachments", {"file": "x"}).status_code == 415
+        refused = api.post(f"{path}/attachments", {"file": "x"})
+        assert errors(refused, 415) == {None: "The body must be multipart/form-data"}
 
     def test_a_form_that_is_broken_is_refused(self, api, path, folder):
         for media_type in ("multipart/form-data", "multipart/form-data; boundary=x"):

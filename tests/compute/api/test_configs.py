@@ -10,7 +10,7 @@ from compute.services.instances import power
 from tests.client import errors
 from tests.compute.run_jobs import work
 from tests.compute.worker.scenarios import deployed, volume_of
-from tests.factories import ConfigFactory, DiskFactory, InstanceFactory, RegionFactory, VolumeFactory
+from tests.factories import ConfigFactory, DiskFactory, InstanceFactory, KernelFactory, RegionFactory, VolumeFactory
 
 pytestmark = pytest.mark.django_db
 
@@ -430,3 +430,23 @@ def test_a_profile_of_another_instance_is_not_found(api, config, world):
     other = InstanceFactory(account=world.account, host=world.host, type=world.type)
     assert api.put(f"{path(other)}/{config.pk}", {"label": "mine"}).status_code == 404
     assert api.delete(f"{path(other)}/{config.pk}").status_code == 404
+
+
+@pytest.mark.parametrize("method", ["post", "put"])
+def test_there_are_no_slots_beyond_sdh(api, instance, config, disks, method):
+    where = path(instance if method == "post" else config)
+    devices = {"sda": disk(disks[0].pk), "sdi": disk(disks[1].pk), "sdz": None, "": "x"}
+    refused = getattr(api, method)(where, {"label": "beyond", "devices": devices})
+    assert errors(refused) == {"devices.sdi": "sdi is not valid", "devices.": " is not valid"}
+    taken = getattr(api, method)(where, {"label": "beyond", "devices": {"sda": disk(disks[0].pk), "sdi": None}})
+    assert list(taken.json()["devices"]) == list(SLOTS)
+
+
+def test_a_kernel_of_xen_is_refused_and_stays_where_it_is(api, instance, config):
+    xen = KernelFactory(id="compute/latest-2.6", kvm=False)
+    refusal = {"kernel": "kernel is not valid: it needs Xen."}
+    assert errors(api.post(path(instance), {"label": "xen", "devices": {}, "kernel": xen.pk})) == refusal
+    assert errors(api.put(path(config), {"kernel": xen.pk})) == refusal
+    Config.objects.filter(pk=config.pk).update(kernel=xen)
+    kept = api.put(path(config), {"kernel": xen.pk, "comments": "from before"})
+    assert (kept.json()["kernel"], kept.json()["comments"]) == (xen.pk, "from before")

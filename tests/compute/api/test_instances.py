@@ -13,6 +13,7 @@ from tests.world import STRONG
 pytestmark = pytest.mark.django_db
 
 INSTANCES = "/v4/compute/instances"
+TAKEN = "Label must be unique among your computes"
 KEY = (
     "ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIBG0y2l2y2l2y2l2y2l2y2l2y2l2y2l2y2l2y2l2y2l2 somebody@laptop"
 )  # fmt: skip
@@ -192,6 +193,13 @@ def test_keys_of_named_users_are_appended(api, body, owner, driver):
     work(Job.objects.get(instance_id=made["id"]), driver)
     disks = driver.machines[f"skerry-{made['id']}"]["disks"].values()
     assert [disk.authorized_keys for disk in disks if disk.image] == [(KEY,)]
+
+
+@pytest.mark.parametrize("given", [{"backups_enabled": False}, {"backups_enabled": None}, {}], ids=str)
+def test_the_accounts_backups_enabled_wins(api, body, account, given):
+    account.backups_enabled = True
+    account.save()
+    assert api.post(INSTANCES, body | given).json()["backups"]["enabled"] is True
 
 
 def test_a_private_address_comes_with_private_ip(api, body):
@@ -453,3 +461,15 @@ def test_a_deleted_instance_is_gone_and_gives_its_address_back(api, running, dri
     assert api.get(f"{INSTANCES}/{running.pk}").status_code == 404
     assert not Address.objects.filter(instance__isnull=False).exists()
     assert Event.objects.get(action="compute_delete").entity_label == "runner"
+
+
+def test_a_label_is_free_while_its_instance_is_being_deleted(api, body, running, driver):
+    api.delete(f"{INSTANCES}/{running.pk}")
+    again = api.post(INSTANCES, body | {"label": "runner"})
+    assert again.status_code == 200, again.json()
+    assert errors(api.post(INSTANCES, body | {"label": "runner"}))["label"] == TAKEN
+    assert api.get(f"{INSTANCES}/{running.pk}").json()["status"] == "deleting", "both are there"
+
+    work(running.jobs.get(finished_at=None), driver)
+
+    assert [row["id"] for row in api.get(INSTANCES, {"label": "runner"}).json()["data"]] == [again.json()["id"]]

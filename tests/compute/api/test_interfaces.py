@@ -181,4 +181,4 @@ def test_without_an_image_there_is_no_profile_and_no_vlan_comes_of_it(api, world
     assert api.post("/v4/compute/instances", body).status_code == 200
     assert not VLAN.objects.exists()
     bad = api.post("/v4/compute/instances", {**body, "interfaces": [vlan("_")]})
-    assert errors(bad) == {"interfaces[0].label": "label is not valid"}
+    assert errors(bad) == {"interfaces[0].label": "label is not valid: letters, digits and - only"}

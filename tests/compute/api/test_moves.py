@@ -159,6 +159,8 @@ def test_what_its_hosts_maintenance_stopped_waits_to_be_booted_where_it_arrives(
 def test_the_event_tells_how_far_it_has_come(api, running, other_host, driver):
     HostMigrationFactory(instance=running)
     move(api, running)
+    (waiting,) = api.get("/v4/account/events", {"action": "compute_migrate"}).json()["data"]
+    assert (waiting["percent_complete"], waiting["time_remaining"]) == (0, None), "nobody knows yet"
     driver.move = lambda machine, host: Progress(percent=50, wait=2, rate=120.0, remaining=33.0)
     job = running.jobs.get(finished_at=None)
 
@@ -173,7 +175,7 @@ def test_the_event_tells_how_far_it_has_come(api, running, other_host, driver):
     del driver.move
     finish(running, driver)
     event = api.get(f"/v4/account/events/{event['id']}").json()
-    assert (event["status"], event["percent_complete"]) == ("finished", 100)
+    assert (event["status"], event["percent_complete"], event["time_remaining"]) == ("finished", 100, 0)
 
 
 def test_without_another_host_nothing_happens(api, running):

@@ -64,6 +64,7 @@ def test_a_type_in_words(schema, words):
         ({"type": ["string", "null"], "maxLength": 5}, ["at most 5 characters"]),
         ({"type": "string", "minLength": 2, "maxLength": 2}, ["2 characters"]),
         ({"type": "array", "maxItems": 3, "uniqueItems": True}, ["at most 3 items", "no item twice"]),
+        ({"type": "integer", "format": "int64", "minimum": 1, "maximum": 2**63 - 1}, ["at least 1"]),
         ({"type": "integer", "minimum": 0}, ["at least 0"]),
         ({"type": "integer", "minimum": 25, "maximum": 500, "default": 100}, ["25 to 500", "default 100"]),
         ({"type": "number", "exclusiveMinimum": 0, "multipleOf": 0.5}, ["more than 0", "a multiple of 0.5"]),

@@ -92,7 +92,7 @@ def test_credentials_are_replaced_or_left(api, account):
     [
         ({"label": "xx"}, "label"),
         ({"label": "x" * 65}, "label"),
-        ({"label": "a/b"}, "label"),
+        ({"label": "a\nb"}, "label"),
         ({"service_type": "ping"}, "service_type"),
         ({"timeout": 0}, "timeout"),
         ({"timeout": 256}, "timeout"),

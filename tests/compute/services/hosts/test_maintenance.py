@@ -5,14 +5,14 @@ import pytest
 from accounts.models import Event
 from compute.machine_names import machine_name
 from compute.models import Host, Instance, Job
-from compute.services.hosts import maintenance
+from compute.services.hosts import maintenance, moves
 from compute.services.instances import power
 from compute.worker import watchdog
 from config.errors import Invalid
 from tests.compute.memory_driver import MemoryDriver
 from tests.compute.run_jobs import work
 from tests.compute.worker.scenarios import deployed
-from tests.factories import HostFactory
+from tests.factories import HostFactory, HostMigrationFactory
 
 pytestmark = pytest.mark.django_db
 
@@ -47,6 +47,23 @@ def test_what_runs_is_stopped_and_booted_again(world, driver, running):
     finish_all(driver)
     assert (status(running), status(off)) == ("running", "offline")
     assert driver.machines[machine_name(running.pk)]["on"]
+
+
+def test_one_that_is_moved_meanwhile_ends_running(world, driver, running):
+    maintenance.begin(world.host)
+    finish_all(driver)
+    HostMigrationFactory(instance=running)
+    HostFactory(region=world.region)
+
+    moves.migrate(world.actor, Instance.objects.get(pk=running.pk))
+    finish_all(driver)
+    assert status(running) == "stopped", "it has arrived"
+    finish_all(driver)
+
+    assert status(running) == "running"
+    assert Host.objects.get(instances=running) != world.host
+    boot = Event.objects.filter(action="compute_boot").latest("pk")
+    assert (boot.username, boot.message) == ("", maintenance.MESSAGES["boot"])
 
 
 def test_what_is_busy_waits_its_turn(world, driver, running):
