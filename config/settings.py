@@ -366,6 +366,10 @@ SMS_HTTP_BODY = env.text("SMS_HTTP_BODY", '{"to": "{number}", "text": "{text}"}'
 SMS_HTTP_HEADERS: dict[str, str] = env.pairs("SMS_HTTP_HEADERS")
 SMS_HTTP_TIMEOUT = 20
 MESSAGE_ATTEMPTS = env.integer("MESSAGE_ATTEMPTS", 24, 1)  # the last of them after some 15 hours
+# The pace of bodies: seconds that one may stand still, and bytes a second that it has to come at beside that.
+BODY_TIMEOUT = env.number("BODY_TIMEOUT", 20)
+BODY_RATE = env.integer("BODY_RATE", 1024, 1)
+
 # The folder of tickets' attachments. Web processes share it; nothing serves it.
 ATTACHMENTS_DIR = env.folder("ATTACHMENTS_DIR", STATE_DIR / "attachments")
 ATTACHMENT_LIMIT = env.integer("ATTACHMENT_LIMIT", 5 * 1024**2, 1)  # bytes

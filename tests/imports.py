@@ -81,6 +81,8 @@ CONFIG: dict[str, set[str]] = {
     "starting": {"checks"},
     "celery": {"logging", "starting"},
     "wsgi": {"handler", "starting"},
+    "server": {"api"},
+    "rsgi": {"server", "wsgi"},
     "apps": {"checks", "db", "environment"},
     "management": {"celery", "command_errors", "db", "encryption", "environment", "laptop"},
 }

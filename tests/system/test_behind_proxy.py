@@ -285,8 +285,8 @@ def test_a_form_from_an_address_that_is_not_known_says_what_to_set(installation:
     given = {"SITE_URL": "https://elsewhere.example.com", "SECRET_KEY": "5e" * 32, "PRODUCTION": "1"}
     installation._start(
         [
-            str(ROOT / ".venv/bin/granian"), "--interface", "wsgi", "--port", str(installation.web),
-            "config.wsgi:application",
+            str(ROOT / ".venv/bin/granian"), "--interface", "rsgi", "--port", str(installation.web),
+            "config.rsgi:application",
         ],
         env=installation.env | given,
     )  # fmt: skip
