@@ -9,7 +9,7 @@ import asyncio
 import logging
 import resource
 import sys
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextvars import copy_context
 from io import BytesIO
 from typing import IO, Any, Protocol
@@ -29,6 +29,7 @@ UNREADABLE = "\xff"
 """The value of a header that is not ASCII: nothing that any header could mean."""
 AMBIGUOUS = "ambiguous"
 """In place of the variable of a header with an underscore, which another header's could not be told from."""
+NOTHING: dict[str, Any] = {}
 TOO_SLOW = "The body did not come in time"
 
 Handler = Callable[[dict[str, Any], Any], Any]
@@ -92,12 +93,15 @@ class _Started:
 
 
 class Application:
-    """A WSGI handler as an application of RSGI. Bodies larger than `largest` says for a path, in bytes, are left to
-    it unread."""
+    """A WSGI handler as an application of RSGI. Bodies of more than `largest` bytes are left to it unread.
 
-    def __init__(self, handler: Handler, largest: Callable[[str], int]):
+    What begins with one of `prefixes` is the affair of another application.
+    """
+
+    def __init__(self, handler: Handler, largest: int, prefixes: "Mapping[str, Application] | None" = None):
         self.handler = handler
         self.largest = largest
+        self.prefixes = prefixes or {}
         self.pace = bodies.Pace(settings.BODY_TIMEOUT, settings.BODY_RATE)
         self.context = copy_context()
         """One for all requests, as a thread has: what libraries keep by context would be made anew for each."""
@@ -105,9 +109,15 @@ class Application:
 
     def __rsgi_init__(self, loop: asyncio.AbstractEventLoop) -> None:
         self.loop = loop
+        for application in self.prefixes.values():
+            application.__rsgi_init__(loop)
         allow_many_connections()
 
     async def __rsgi__(self, scope: Scope, exchange: Exchange) -> None:
+        for prefix, application in self.prefixes.items():
+            if scope.path.startswith(prefix):
+                await application.__rsgi__(scope, exchange)
+                return
         headers = scope.headers
         given = headers.get("content-length")
         if given is None or given == "0":
@@ -119,7 +129,7 @@ class Application:
             await self._without_length(scope, headers, exchange)
             return
         length = int(given)
-        if length > self.largest(scope.path):
+        if length > self.largest:
             self._answer(scope, headers, exchange, TooLarge())
             await bodies.discard(bodies.Pieces(exchange, self.pace))
             return
@@ -153,9 +163,17 @@ class Application:
         finally:
             asyncio._set_running_loop(self.loop)
 
-    def _respond(self, scope: Scope, headers: Headers, exchange: Exchange, body: IO[bytes] | TooLarge) -> None:
+    def _respond(
+        self,
+        scope: Scope,
+        headers: Headers,
+        exchange: Exchange,
+        body: IO[bytes] | TooLarge,
+        more: dict[str, Any] = NOTHING,
+    ) -> None:
+        """Have the handler answer, which finds `more` in the environment."""
         started = _Started()
-        response = self.handler(self._environ(scope, headers, body), started)
+        response = self.handler(self._environ(scope, headers, body) | more, started)
         try:
             content = b"".join(response)
         finally:

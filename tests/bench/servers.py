@@ -26,7 +26,7 @@ BARE = "tests.bench.bare:application"
 
 
 def served(name: str, port: int = 0) -> list[str]:
-    """The command line of one child of ``make serve``: ``web``, ``worker`` or ``clock``."""
+    """The command line of one child of ``make serve``: ``web``, ``stream``, ``worker`` or ``clock``."""
     (command,) = (list(child.command) for child in children(port) if child.name == name)
     return command
 

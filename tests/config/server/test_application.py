@@ -1,8 +1,6 @@
 """A request from the server's hands to the handler's: its headers, its body, and what is done with slow ones."""
 
 import asyncio
-from collections.abc import AsyncIterator, Iterator
-from dataclasses import dataclass, field
 from types import SimpleNamespace
 from typing import Any
 
@@ -12,54 +10,9 @@ from django.core.exceptions import RequestDataTooBig
 from config.server import bodies
 from config.server.application import Application
 from config.server.bodies import Pace
+from tests.config.server.exchanges import Answer, Exchange, Headers
 
 LARGEST = 1_000_000
-
-
-class Headers:
-    """As the server has them: values beyond ASCII cannot be had."""
-
-    def __init__(self, *given: tuple[str, str]):
-        self.given = given
-
-    def __len__(self) -> int:
-        return len({name for name, _ in self.given})
-
-    def __contains__(self, name: str) -> bool:
-        return any(name == each for each, _ in self.given)
-
-    def get(self, name: str) -> str | None:
-        return next((value for each, value in self.given if each == name), None)
-
-    def items(self) -> list[tuple[str, str]]:
-        return [(name, value) for name, value in self.given if value.isascii()]
-
-    def __iter__(self) -> Iterator[str]:
-        return iter([name for name, _ in self.given])
-
-
-@dataclass
-class Exchange:
-    """A body in pieces; after the last of them the client stands still, leaves or is done."""
-
-    pieces: list[bytes] = field(default_factory=list)
-    stalls: bool = False
-    taken: int = 0
-    answer: tuple[int, dict[str, str], bytes] | None = None
-
-    async def __call__(self) -> bytes:
-        return b"".join([piece async for piece in self])
-
-    async def __aiter__(self) -> AsyncIterator[bytes]:
-        for piece in self.pieces:
-            self.taken += len(piece)
-            yield piece
-        if self.stalls:
-            await asyncio.Event().wait()
-        yield b""
-
-    def response_bytes(self, status: int, headers: list[tuple[str, str]], body: bytes) -> None:
-        self.answer = status, dict(headers), body
 
 
 class Handler:
@@ -68,7 +21,7 @@ class Handler:
     def __init__(self) -> None:
         self.seen: list[dict[str, Any]] = []
 
-    def __call__(self, environ: dict[str, Any], start_response: Any) -> "Answer":
+    def __call__(self, environ: dict[str, Any], start_response: Any) -> Answer:
         with pytest.raises(RuntimeError):
             asyncio.get_running_loop()  # Django would refuse to work
         self.seen.append(environ)
@@ -80,17 +33,6 @@ class Handler:
         return Answer(body)
 
 
-class Answer:
-    def __init__(self, body: bytes):
-        self.body = body
-
-    def __iter__(self) -> Iterator[bytes]:
-        return iter([self.body[:5], self.body[5:]])
-
-    def close(self) -> None:
-        pass
-
-
 def send(exchange: Exchange, *headers: tuple[str, str], http: str = "1.1", **more: str) -> dict[str, Any] | None:
     """Give the request to the application; what its handler saw, or None where it was not asked."""
     handler = Handler()
@@ -100,7 +42,7 @@ def send(exchange: Exchange, *headers: tuple[str, str], http: str = "1.1", **mor
     )  # fmt: skip
 
     async def served() -> None:
-        application = Application(handler, lambda path: LARGEST)
+        application = Application(handler, LARGEST)
         application.__rsgi_init__(asyncio.get_running_loop())
         await application.__rsgi__(scope, exchange)
 
