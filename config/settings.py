@@ -73,6 +73,8 @@ ALLOWED_HOSTS = env.hosts("ALLOWED_HOSTS", ["*"])
 # The public address of this installation, for links in mails and addresses in answers.
 _port = env.integer("PORT", 8000, 1, 65535)
 SITE_URL = env.site("SITE_URL", f"http://127.0.0.1:{_port}")
+# That of the stream processes, where it is another one: no proxy in front leads to them by their paths.
+STREAM_URL = env.site("STREAM_URL", SITE_URL) if is_set("STREAM_URL") else ""
 # Behind a proxy that ends TLS a form has an origin of https:// and arrives by http://. That origin is trusted here.
 CSRF_TRUSTED_ORIGINS: list[str] = env.origins("CSRF_TRUSTED_ORIGINS")
 if urlsplit(SITE_URL).scheme == "https" and SITE_URL not in CSRF_TRUSTED_ORIGINS:
@@ -389,6 +391,10 @@ SMS_HTTP_BODY = env.text("SMS_HTTP_BODY", '{"to": "{number}", "text": "{text}"}'
 SMS_HTTP_HEADERS: dict[str, str] = env.pairs("SMS_HTTP_HEADERS")
 SMS_HTTP_TIMEOUT = 20
 MESSAGE_ATTEMPTS = env.integer("MESSAGE_ATTEMPTS", 24, 1)  # the last of them after some 15 hours
+# The pace of bodies: seconds that one may stand still, and bytes a second that it has to come at beside that.
+BODY_TIMEOUT = env.number("BODY_TIMEOUT", 20)
+BODY_RATE = env.integer("BODY_RATE", 1024, 1)
+
 # The folder of tickets' attachments. Web processes share it; nothing serves it.
 ATTACHMENTS_DIR = env.folder("ATTACHMENTS_DIR", STATE_DIR / "attachments")
 ATTACHMENT_LIMIT = env.integer("ATTACHMENT_LIMIT", 5 * 1024**2, 1)  # bytes
@@ -443,6 +449,12 @@ NODEBALANCER_HAPROXY = env.text("NODEBALANCER_HAPROXY", "haproxy")
 NODEBALANCER_RELOAD = env.command("NODEBALANCER_RELOAD", "systemctl reload haproxy")
 # The folder of uploaded images until a worker has imported them. Web and workers share it; nothing serves it.
 UPLOADS_DIR = env.folder("UPLOADS_DIR", STATE_DIR / "uploads")
+# An account's: uploads that come in at the same time, and bytes that lie in that folder for it.
+UPLOADS_AT_ONCE = env.integer("UPLOADS_AT_ONCE", 4, 1)
+UPLOAD_SPACE = env.integer("UPLOAD_SPACE", 20 * 1024**3, 1)
+# The pace of uploads, as of bodies.
+UPLOAD_TIMEOUT = env.number("UPLOAD_TIMEOUT", 60)
+UPLOAD_RATE = env.integer("UPLOAD_RATE", 64 * 1024, 1)
 UPLOAD_LIMIT = env.integer("UPLOAD_LIMIT", 5 * 1024**3, 1)  # bytes of the file
 UPLOAD_LIMIT_RAW = env.integer("UPLOAD_LIMIT_RAW", 6 * 1024**3, 1)  # bytes of the image in it
 

@@ -82,11 +82,14 @@ CONFIG: dict[str, set[str]] = {
     "starting": {"checks"},
     "celery": {"logging", "starting"},
     "wsgi": {"handler", "starting"},
+    "server": {"api"},
+    "streams": {"server", "wsgi"},
+    "rsgi": {"server", "streams", "wsgi"},
     "apps": {"checks", "db", "environment"},
     "management": {"celery", "command_errors", "db", "encryption", "environment", "laptop"},
 }
-ENTRANCES = {"urls", "management"}
-"""Of config: what may import apps. Addresses and commands lead to them."""
+ENTRANCES = {"urls", "rsgi", "streams", "management"}
+"""Of config: what may import apps. Addresses, servers and commands lead to them."""
 
 
 @dataclass(frozen=True)

@@ -2,6 +2,7 @@
 
 from typing import Any
 
+from django.conf import settings
 from django.db.models import QuerySet
 from django.urls import reverse
 from rest_framework.request import Request
@@ -175,7 +176,8 @@ class ImageViewSet(ResourceViewSet[Actor, Image]):
         image = images.begin_upload(self.actor, **fields, problems=given.problems)
         path = reverse("image-upload", kwargs={"signed": uploads.sign(image)})
         shown = self.resource.shape().of_instance(image)
-        return JSONResponse({"upload_to": request.build_absolute_uri(path), "image": shown})
+        address = f"{settings.STREAM_URL}{path}" if settings.STREAM_URL else request.build_absolute_uri(path)
+        return JSONResponse({"upload_to": address, "image": shown})
 
     def update(self, request: Request, id: str) -> JSONResponse:
         """Change label and description of an image of the account.

@@ -315,9 +315,15 @@ class ImagizeData(ImageData):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ImportData(ImageData):
-    """`size` is that of the unpacked upload, in MB."""
+    """`size` is that of the unpacked upload, in MB, where it was measured as it came in: before version 2."""
 
-    size: int
+    VERSION: ClassVar[int] = 2
+
+    size: int | None = None
+
+    @classmethod
+    def earlier(cls, version: int, values: JSON) -> JSON:
+        return values if version == 1 else JobData.earlier(version, values)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -213,13 +213,17 @@ IMPORT_IMAGE = Kind[ImportData](
     during=None,
     data=ImportData,
     steps=(
+        Step(
+            "check", images.check_upload, undo=images.delete_file, persist=images.record_size,
+            when=lambda data: data.size is None,
+        ),
         Step("load", images.import_upload, undo=images.delete_import),
         Step("tidy", images.delete_upload, undo=images.delete_file, persist=images.mark_available),
     ),
     on_rollback=images.remove_image_row,
     has_external_effects=True,
     deadline=LONG,
-)
+)  # fmt: skip
 
 DELETE_IMAGE = Kind[ImageData](
     name="delete_image",

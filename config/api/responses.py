@@ -8,6 +8,9 @@ from django.http import HttpResponse
 from config.headers import add_headers, prepared
 
 CONTENT_TYPE = "application/json"
+RECEIVED = "skerry.received"
+"""The variable of a request that holds its body, where that was received in pieces: a
+`config.server.streams.Receiving`, or the exception that receiving it ended with."""
 
 
 class JSONResponse(HttpResponse):

@@ -21,12 +21,12 @@ START_TIMEOUT = 30.0
 STOP_TIMEOUT = 10.0
 PR_SET_PDEATHSIG = 1
 
-OURS = "config.wsgi:application"
+OURS = "config.rsgi:application"
 BARE = "tests.bench.bare:application"
 
 
 def served(name: str, port: int = 0) -> list[str]:
-    """The command line of one child of ``make serve``: ``web``, ``worker`` or ``clock``."""
+    """The command line of one child of ``make serve``: ``web``, ``stream``, ``worker`` or ``clock``."""
     (command,) = (list(child.command) for child in children(port) if child.name == name)
     return command
 
@@ -63,10 +63,16 @@ def _end_with_parent() -> None:
 
 @contextmanager
 def server(application: str, environment: dict[str, str], log: Path, workers: int = WORKERS) -> Iterator[int]:
-    """Serve WSGI `application` for the length of the block; yields the port. Its output goes to `log`."""
+    """Serve `application` for the length of the block; yields the port. Its output goes to `log`.
+
+    One of WSGI has one thread for each process, as ours does.
+    """
     port = free_port()
     *command, _ = served("web", port)
     command[command.index("--workers") + 1] = str(workers)
+    if application == BARE:
+        command[command.index("--interface") + 1] = "wsgi"
+        command += ["--blocking-threads", "1"]
     with process([*command, application], environment, log) as started:
         _wait_for(port, started, log)
         yield port

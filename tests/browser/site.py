@@ -27,8 +27,8 @@ class Site:
         with log.open("wb") as file:
             self.process = subprocess.Popen(
                 [
-                    sys.executable, "-m", "granian", "--interface", "wsgi", "--host", "127.0.0.1",
-                    "--port", str(self.port), "--blocking-threads", "2", "config.wsgi:application",
+                    sys.executable, "-m", "granian", "--interface", "rsgi", "--host", "127.0.0.1",
+                    "--port", str(self.port), "--workers", "2", "config.rsgi:application",
                 ],
                 cwd=ROOT, env=env | {"SITE_URL": self.url}, stdout=file, stderr=file,
             )  # fmt: skip

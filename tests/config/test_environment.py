@@ -26,7 +26,8 @@ NUMBERS = re.findall(
     MESSAGE_ATTEMPTS ATTACHMENT_LIMIT JOB_DRIVER_TIMEOUT JOB_SOFT_LIMIT JOB_HARD_LIMIT JOB_LEASE
     TRANSACTION_IDLE_LIMIT JOB_ATTEMPTS JOB_BACKOFF JOB_SWEEP_EVERY JOB_NOTIFY_PATIENCE WATCHDOG_EVERY
     MOVES_EVERY MAINTENANCE_EVERY BACKUPS_EVERY BACKUPS_TRIES BACKUPS_FAILED_KEPT DRIVER_SCALE RDNS_TIMEOUT
-    DOMAIN_IMPORT_TIMEOUT FILTER_TIMEOUT IPV6_RANGES NODEBALANCERS UPLOAD_LIMIT UPLOAD_LIMIT_RAW OIDC_TIMEOUT
+    DOMAIN_IMPORT_TIMEOUT FILTER_TIMEOUT IPV6_RANGES NODEBALANCERS UPLOAD_LIMIT UPLOAD_LIMIT_RAW OIDC_TIMEOUT BODY_TIMEOUT BODY_RATE
+    UPLOADS_AT_ONCE UPLOAD_SPACE UPLOAD_TIMEOUT UPLOAD_RATE
     """,
 )
 FLAGS = [
@@ -59,7 +60,8 @@ BAD = [
     ),
     *(("REDIS_URL", value) for value in ("nonsense", "http://host", "redis://host:port")),
     *(
-        ("SITE_URL", value)
+        (name, value)
+        for name in ("SITE_URL", "STREAM_URL")
         for value in (
             "cloud.example.com",
             "https://",
@@ -169,7 +171,7 @@ PROGRAMS = {
     "manage.py": ["manage.py", "migrate"],
     "worker": ["-m", "celery", "-A", "config", "worker"],
     "clock": ["-m", "celery", "-A", "config", "beat"],
-    "web": ["-m", "granian", "--interface", "wsgi", "--log-level", "critical", "config.wsgi:application"],
+    "web": ["-m", "granian", "--interface", "rsgi", "--log-level", "critical", "config.rsgi:application"],
 }
 
 

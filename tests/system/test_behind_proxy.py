@@ -64,7 +64,7 @@ class Installation:
 
     def __init__(self, folder: Path, env: dict[str, str]):
         self.folder, self.env = folder, env
-        self.web, self.plain, self.tls = free_port(), free_port(), free_port()
+        self.web, self.stream, self.plain, self.tls = free_port(), free_port(), free_port(), free_port()
         self.url = f"https://{NAME}:{self.tls}"
         self.ca = folder / "ca.pem"
         self.mails = folder / "mails"
@@ -83,6 +83,7 @@ class Installation:
                 "listen 443 ssl": f"listen 127.0.0.1:{self.tls} ssl",
                 "listen 80;": f"listen 127.0.0.1:{self.plain};",
                 "server 127.0.0.1:8000;": f"server 127.0.0.1:{self.web};",
+                "server 127.0.0.1:8001;": f"server 127.0.0.1:{self.stream};",
             },
         )
         (self.folder / "site.conf").write_text(site)
@@ -103,6 +104,7 @@ class Installation:
                 # an environment to be made anew is shown alone: here all has production's packages, and no others
                 "make install ": f"make --dry-run VENV={self.folder}/venv install ",
                 "SITE_URL=https://cloud.example.com": f"SITE_URL={self.url}",
+                "--port 8001": f"--port {self.stream}",
                 "SECRET_KEY=…": f"SECRET_KEY={KEY}",
                 "ENCRYPTION_KEYS=…": f"ENCRYPTION_KEYS={KEY[::-1]}",
                 "postgres://user:password@host/name": f"'{self.env['DATABASE_URL']}'",
@@ -288,8 +290,8 @@ def test_a_form_from_an_address_that_is_not_known_says_what_to_set(installation:
     given = {"SITE_URL": "https://elsewhere.example.com", "PRODUCTION": "1", "REHEARSAL": "1", "SECRET_KEY": KEY}
     installation._start(
         [
-            str(ROOT / ".venv/bin/granian"), "--interface", "wsgi", "--port", str(installation.web),
-            "config.wsgi:application",
+            str(ROOT / ".venv/bin/granian"), "--interface", "rsgi", "--port", str(installation.web),
+            "config.rsgi:application",
         ],
         env=installation.env | given,
     )  # fmt: skip

@@ -59,7 +59,7 @@ def server(site, client, process_env, tmp_path) -> Iterator[str]:
         },
     )
     port = site.rpartition(":")[2]
-    web = f"exec {sys.executable} -m granian --interface wsgi --port {port} config.wsgi:application"
+    web = f"exec {sys.executable} -m granian --interface rsgi --port {port} config.rsgi:application"
     log = tmp_path / "log"
     with log.open("wb") as out:
         process = subprocess.Popen(

@@ -22,6 +22,23 @@ def part_of(number: int) -> Path:
     return folder() / f"{number}.part"
 
 
+def place_of(account: int, number: int) -> Path:
+    """The path of the lock that one upload at a time of an account holds; there are several for each account."""
+    places = folder() / "accounts"
+    places.mkdir(mode=0o700, exist_ok=True)
+    return places / f"{account}.{number}"
+
+
+def size(number: int) -> int:
+    """Bytes of an image's file; of one that is still coming in, as many as it is going to have."""
+    for path in (part_of(number), file_of(number)):
+        try:
+            return path.stat().st_size
+        except FileNotFoundError:
+            continue
+    return 0
+
+
 def drop(number: int) -> None:
     """Delete the files of an image, where there are any."""
     part_of(number).unlink(missing_ok=True)

@@ -1,8 +1,9 @@
-"""Receiving the image that a client uploads: a gzip file, checked as it comes in, in bounded memory."""
+"""Receiving the image that a client uploads: a gzip file, which is unpacked later, by a worker."""
 
 import fcntl
 import os
-import zlib
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import BinaryIO, Protocol
 
@@ -14,19 +15,20 @@ from accounts.actors import Actor
 from compute.jobs.data import ImportData
 from compute.jobs.queue import enqueue_alone
 from compute.models import Image
-from compute.services.images import files
+from compute.services.images import files, unpacking
 from compute.services.images.images import UPLOADED_WITHIN, upload_event
 from config.errors import Invalid, Missing
 
 CHUNK = 256 * 1024
-MOST_MEMBERS = 10_000
-"""Members of one gzip file: each costs a new decompressor, and compressors that work in parallel make few."""
-GIGABYTE = 1024**3
+GIGABYTE = unpacking.GIGABYTE
+MAGIC = b"\x1f\x8b"
+"""The first bytes of a gzip file (RFC 1952)."""
 
 UNDER_WAY = "An upload of this image is under way."
 USED = "The image was uploaded already."
-BROKEN = "The file is not gzip, or is broken."
-SHORT = "The upload ended early."
+BROKEN, SHORT = unpacking.BROKEN, unpacking.SHORT
+TOO_MANY = "At most {most} uploads of an account at once: try again when one is done, or ask support for more."
+FULL = "At most {most} GB of an account's uploads at once: try again when some are images, or ask support for more."
 
 _signer = TimestampSigner(salt="compute.image-upload")
 
@@ -45,24 +47,73 @@ def sign(image: Image) -> str:
 def receive(signed: str, source: Source, length: int) -> None:
     """Receive the file of an image, of `length` bytes, and enqueue the job that makes an archive of it.
 
+    Raises as `begin`, `Upload.write` and `Upload.accept` do. The bytes received are then deleted, and the client
+    may try again.
+    """
+    upload = begin(signed, length)
+    try:
+        while chunk := source.read(min(CHUNK, length - upload.received)):
+            upload.write(chunk)
+        upload.accept()
+    finally:
+        upload.close()
+
+
+def begin(signed: str, length: int) -> "Upload":
+    """Begin to receive the file of an image, of `length` bytes. `Upload.close` has to be called whatever happens.
+
     Raises `Missing` where the signature is invalid or too old or the image is gone; `Invalid` where the image was
-    uploaded already, while another upload of it is under way, and where the file is too large, cut off or not gzip.
-    The bytes received are then deleted, and the client may try again.
+    uploaded already, while another upload of it is under way, where the file is too large, and where the account
+    has as many uploads, or as much in the folder, as it may.
     """
     image = _waiting(signed)
     _check_length(length)
-    part = files.part_of(image.number or 0)
-    with open(os.open(part, os.O_RDWR | os.O_CREAT, 0o600), "wb") as file:
-        _lock(file, part)
-        try:
-            file.truncate(0)
-            size = _copy(source, length, file)
-            file.flush()
-            os.fsync(file.fileno())
-            _accept(image, part, size)
-        except BaseException:
-            part.unlink(missing_ok=True)
-            raise
+    with ExitStack() as opened:
+        opened.enter_context(_place(image.account_id or 0))
+        part = files.part_of(image.number or 0)
+        file = opened.enter_context(open(os.open(part, os.O_RDWR | os.O_CREAT, 0o600), "wb"))
+        _lock(file, part, UNDER_WAY)
+        opened.callback(_drop, file, part)
+        # as large as it is going to be, so that others of the account find the room taken; without taking it
+        file.truncate(length)
+        _check_room(image)
+        return Upload(image, length, file, part, opened.pop_all())
+
+
+class Upload:
+    """A file that is coming in, locked against other uploads of the same image. Its methods block."""
+
+    def __init__(self, image: Image, length: int, file: BinaryIO, part: Path, opened: ExitStack):
+        self.image = image
+        self.length = length
+        self.received = 0
+        self.file = file
+        self.part = part
+        self.opened = opened
+
+    def write(self, data: bytes) -> None:
+        """Write the next bytes. Raises `Invalid` where the file cannot be gzip."""
+        if self.received < len(MAGIC):
+            start = max(0, len(MAGIC) - self.received)
+            if data[:start] != MAGIC[self.received : self.received + len(data[:start])]:
+                raise Invalid(BROKEN)
+        self.file.write(data)
+        self.received += len(data)
+
+    def accept(self) -> None:
+        """Accept the file, all of which has come in, and enqueue the job that makes an archive of it.
+
+        Raises `Invalid` where it ended early or another upload was accepted, `Missing` where the image is gone.
+        """
+        if self.received < self.length:
+            raise Invalid(SHORT)
+        self.file.flush()
+        os.fsync(self.file.fileno())
+        _accept(self.image, self.part)
+
+    def close(self) -> None:
+        """Give up the locks, and the file where it was not accepted: then it has another name."""
+        self.opened.close()
 
 
 def _waiting(signed: str) -> Image:
@@ -83,45 +134,67 @@ def _check_length(length: int) -> None:
     if length <= 0:
         raise Invalid("Content-Length is required.")
     if length > settings.UPLOAD_LIMIT:
-        raise Invalid(_too_large("compressed", settings.UPLOAD_LIMIT))
+        raise Invalid(unpacking.too_large("compressed", settings.UPLOAD_LIMIT))
 
 
-def _too_large(what: str, most: int) -> str:
-    return f"The image must be at most {most / GIGABYTE:g} GB {what}."
+def _lock(file: BinaryIO, path: Path, taken: str) -> None:
+    """Lock the file, which was opened at this path; raises `Invalid` where another process has.
 
-
-def _lock(file: BinaryIO, part: Path) -> None:
-    """Lock the file against other uploads. The lock ends with the process, so that a crash leaves none."""
+    The lock ends with the process, so that a crash leaves none.
+    """
     try:
         fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except BlockingIOError:
-        raise Invalid(UNDER_WAY) from None
+        raise Invalid(taken) from None
     # the upload that had the lock before may have renamed or deleted the file that was opened here
     try:
-        same = os.path.samestat(os.fstat(file.fileno()), part.stat())
+        same = os.path.samestat(os.fstat(file.fileno()), path.stat())
     except FileNotFoundError:
         same = False
     if not same:
-        raise Invalid(UNDER_WAY)
+        raise Invalid(taken)
 
 
-def _copy(source: Source, length: int, file: BinaryIO) -> int:
-    """Write the request's body to the file, and return how many MB it unpacks to."""
-    check = _GzipCheck(settings.UPLOAD_LIMIT_RAW)
-    left = length
-    while left:
-        chunk = source.read(min(CHUNK, left))
-        if not chunk:
-            raise Invalid(SHORT)
-        check.feed(chunk)
-        file.write(chunk)
-        left -= len(chunk)
-    check.end()
-    return -(-check.size // 1024**2)
+def _drop(file: BinaryIO, path: Path) -> None:
+    """Delete the file where it still has this name: an accepted one has another, and this may be a later one's."""
+    try:
+        if os.path.samestat(os.fstat(file.fileno()), path.stat()):
+            path.unlink()
+    except FileNotFoundError:
+        pass
+
+
+@contextmanager
+def _place(account: int) -> Iterator[None]:
+    """One of the account's places for uploads. Raises `Invalid` where all are taken."""
+    for number in range(settings.UPLOADS_AT_ONCE):
+        path = files.place_of(account, number)
+        with open(os.open(path, os.O_RDWR | os.O_CREAT, 0o600), "wb") as file:
+            try:
+                _lock(file, path, TOO_MANY)
+            except Invalid:
+                continue
+            try:
+                yield
+            finally:
+                path.unlink(missing_ok=True)
+            return
+    raise Invalid(TOO_MANY.format(most=settings.UPLOADS_AT_ONCE))
+
+
+def _check_room(image: Image) -> None:
+    """Check that what lies in the folder for the account, this file included, is not too much.
+
+    Two that begin at the same moment may both be refused, and never both be let in.
+    """
+    unfinished = (Image.Status.PENDING_UPLOAD, Image.Status.CREATING)
+    numbers = Image.objects.filter(account=image.account, status__in=unfinished).values_list("number", flat=True)
+    if sum(files.size(number) for number in numbers if number is not None) > settings.UPLOAD_SPACE:
+        raise Invalid(FULL.format(most=f"{settings.UPLOAD_SPACE / GIGABYTE:g}"))
 
 
 @transaction.atomic
-def _accept(image: Image, part: Path, size: int) -> None:
+def _accept(image: Image, part: Path) -> None:
     """Accept exactly one upload, and only then rename its file: a job may be at work on the file of another one."""
     waiting = Image.objects.filter(pk=image.pk, status=Image.Status.PENDING_UPLOAD)
     if not waiting.update(status=Image.Status.CREATING):
@@ -132,52 +205,5 @@ def _accept(image: Image, part: Path, size: int) -> None:
     assert event is not None  # noqa: S101 - it is opened with the image, and ends with its upload
     assert image.account_id is not None and image.number is not None  # noqa: S101, PT018 - or it had no upload
     actor = Actor(image.account_id, username=image.created_by or "")
-    enqueue_alone("import_image", actor, event, ImportData(image_number=image.number, size=size))
+    enqueue_alone("import_image", actor, event, ImportData(image_number=image.number))
     part.rename(files.file_of(image.number))
-
-
-class _GzipCheck:
-    """Decompresses a gzip file piece by piece, only to check that it is whole and to measure it.
-
-    As gzip itself it accepts several members, one after the other, and zeros after the last.
-    """
-
-    def __init__(self, most: int):
-        self.most = most
-        self.size = 0
-        self.members = 0
-        self.member = zlib.decompressobj(wbits=31)
-        self.between = False
-
-    def feed(self, data: bytes) -> None:
-        while data:
-            if self.between:
-                data = data.lstrip(b"\0")
-                if not data:
-                    return
-                self.member, self.between = zlib.decompressobj(wbits=31), False
-            self._decompress(data)
-            if self.member.eof:
-                data, self.between = self.member.unused_data, True
-                self.members += 1
-                if self.members > MOST_MEMBERS:
-                    raise Invalid(f"The file has more than {MOST_MEMBERS} gzip members.")
-            else:
-                data = self.member.unconsumed_tail
-
-    def end(self) -> None:
-        """Check that the file is complete. What it unpacks to may be nothing."""
-        while not self.between and self._decompress(b""):
-            pass
-        if not self.between and not self.member.eof:
-            raise Invalid(SHORT)
-
-    def _decompress(self, data: bytes) -> int:
-        try:
-            made = len(self.member.decompress(data, CHUNK))
-        except zlib.error:
-            raise Invalid(BROKEN) from None
-        self.size += made
-        if self.size > self.most:
-            raise Invalid(_too_large("uncompressed", self.most))
-        return made

@@ -1,5 +1,7 @@
 """The steps of images: archiving a disk, importing an upload, and deleting archives."""
 
+from django.conf import settings
+
 from compute.drivers.base import DriverError
 from compute.jobs import store
 from compute.jobs.data import ImageData, ImagizeData, ImportData
@@ -7,11 +9,14 @@ from compute.jobs.definition import Fail, Outcome, Wait
 from compute.machine_names import disk_name
 from compute.models import Disk, Image
 from compute.models.catalogue import image_archive
-from compute.services.images import files
+from compute.services.images import files, unpacking
 from compute.services.images.images import being_made
 from compute.services.removal import remove_image
 from compute.worker.run import Run, until
+from config.errors import Invalid
 
+PART_OF_LIMIT = 0.8
+"""Of the time that a step may take, the part that unpacking an upload may."""
 LOOK_AGAIN = 2.0
 """Seconds until a job that waits for another one looks again."""
 
@@ -57,11 +62,35 @@ def delete_when_made(run: Run[ImageData]) -> Outcome:
     return None
 
 
+def check_upload(run: Run[ImportData]) -> None:
+    """Unpack the uploaded file, once, to see that it is whole and how large the image is.
+
+    Raises `Fail` where it is no good, or takes longer than a step may: it would not go faster another time.
+    """
+    _require_wanted(run)
+    try:
+        run.size = unpacking.measure(
+            files.file_of(run.data.image_number), settings.UPLOAD_LIMIT_RAW, PART_OF_LIMIT * settings.JOB_SOFT_LIMIT
+        )
+    except FileNotFoundError as error:
+        raise Fail("The file of the upload is gone.") from error
+    except Invalid as error:
+        raise Fail(str(error)) from error
+
+
+def record_size(run: Run[ImportData]) -> None:
+    """Note the image's size, for the next step and whoever looks."""
+    Image.objects.filter(number=run.data.image_number).update(size=run.size or 0)
+
+
 def import_upload(run: Run[ImportData]) -> Outcome:
     """Make an archive of the uploaded file."""
     _require_wanted(run)
     path = str(files.file_of(run.data.image_number))
-    return until(run.driver.archive_upload(_archive(run), path, run.data.size))
+    size = run.data.size
+    if size is None:
+        size = Image.objects.values_list("size", flat=True).get(number=run.data.image_number)
+    return until(run.driver.archive_upload(_archive(run), path, size))
 
 
 def delete_import(run: Run[ImageData]) -> None:

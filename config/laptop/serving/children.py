@@ -5,10 +5,11 @@ import sys
 from config.laptop.serving.supervisor import Child
 
 
-def children(port: int) -> list[Child]:
-    """Web, worker and clock, as commands of this Python."""
+def children(port: int, stream_port: int = 0) -> list[Child]:
+    """Web, stream, worker and clock, as commands of this Python."""
     return [
-        Child("web", [*_module("granian"), *_WEB, "--port", str(port), "config.wsgi:application"]),
+        Child("web", [*_module("granian"), *_WEB, "--port", str(port), "config.rsgi:application"]),
+        Child("stream", [*_module("granian"), *_STREAM, "--port", str(stream_port), "config.streams:application"]),
         Child("worker", [*_module("celery"), "--quiet", "-A", "config.celery", "worker", *_WORKER]),
         Child("clock", [*_module("celery"), "--quiet", "-A", "config.celery", "beat"]),
     ]
@@ -19,18 +20,24 @@ def _module(name: str) -> list[str]:
     return [sys.executable, "-W", "ignore::UserWarning:celery.platforms", "-m", name]
 
 
-_WEB = [
-    *("--interface", "wsgi"),
+_SERVER = [
+    *("--interface", "rsgi"),
     *("--host", "127.0.0.1"),
-    *("--workers", "2"),
-    # One thread per process: more would contend for the interpreter's lock (docs/performance.md).
-    *("--blocking-threads", "1"),
+    # Connections, the idle and the slow among them, that a process holds and that wait to be accepted.
+    *("--backpressure", "8192"),
+    *("--backlog", "2048"),
+    *("--http1-header-read-timeout", "20000"),
     "--respawn-failed-workers",
     *("--respawn-interval", "0.5"),
     *("--workers-kill-timeout", "3"),
+    # Of HTTP/2, a connection that says nothing would be kept for good.
+    *("--http", "1"),
     "--no-ws",
     *("--log-level", "warning"),
 ]
+
+_WEB = [*_SERVER, "--workers", "2"]
+_STREAM = [*_SERVER, "--workers", "1"]
 
 _WORKER = [
     *("--pool", "prefork"),

@@ -58,14 +58,16 @@ class Command(BaseCommand):
         try:
             with state_locked(settings.STATE_DIR, f"http://127.0.0.1:{port}"):
                 refuse_taken(port)
-                self._serve(port)
+                stream_port = port_for_streams(port)
+                os.environ.setdefault("STREAM_URL", f"http://127.0.0.1:{stream_port}")
+                self._serve(port, stream_port)
         except KeyboardInterrupt:
             pass
         except (EmbeddedError, Taken) as error:
             raise CommandError(str(error)) from error
         self.progress.say("Stopped.")
 
-    def _serve(self, port: int) -> None:
+    def _serve(self, port: int, stream_port: int) -> None:
         postgres, valkey = not is_set("DATABASE_URL"), not is_set("REDIS_URL")
         with ExitStack() as stack:
             with self.progress.phase(starting(postgres, valkey)):
@@ -75,7 +77,7 @@ class Command(BaseCommand):
                         stack.enter_context(database_locked())
             with one_line_errors(cannot_use, which=always):
                 known = self._prepare()
-            self._run(port, known, Keeper(shared, self.progress.say))
+            self._run(port, stream_port, known, Keeper(shared, self.progress.say))
 
     def _prepare(self) -> demo.Logins:
         """Bring the database up to date; returns the logins of the demo account."""
@@ -96,9 +98,9 @@ class Command(BaseCommand):
     def _counter(self, text: str) -> Callable[[int, int], None]:
         return lambda applied, total: self.progress.count(f"{text}: {applied} of {total}")
 
-    def _run(self, port: int, known: demo.Logins, keeper: "Keeper") -> None:
+    def _run(self, port: int, stream_port: int, known: demo.Logins, keeper: "Keeper") -> None:
         say = self.progress.say
-        with Supervisor(children(port), keeper.tend, say) as supervisor:
+        with Supervisor(children(port, stream_port), keeper.tend, say) as supervisor:
             # A line that is not rewritten: from here on the children write to the terminal as well.
             say("Starting the API, a worker and the clock")
             ready = supervisor.run_until(lambda: serves(port), START_SECONDS)
@@ -163,6 +165,19 @@ def refuse_taken(port: int) -> None:
             raise CommandError(
                 f"Port {port} cannot be used: {error.strerror}. Choose another one: make serve PORT={other}"
             ) from error
+
+
+def port_for_streams(port: int) -> int:
+    """The port after this one, or where that is taken any that is free."""
+    for wanted in (port + 1, 0):
+        with socket.socket() as probe:
+            probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+            try:
+                probe.bind(("127.0.0.1", wanted))
+            except (OSError, OverflowError):  # taken, or beyond the last port
+                continue
+            return int(probe.getsockname()[1])
+    raise CommandError("No port is free for streams.")
 
 
 def starting(postgres: bool, valkey: bool) -> str:

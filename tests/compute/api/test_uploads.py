@@ -7,6 +7,7 @@ import os
 import threading
 import time
 import tracemalloc
+from contextlib import closing
 from datetime import timedelta
 
 import pytest
@@ -17,7 +18,7 @@ from django.utils.timezone import now
 from accounts.models import Event, GlobalGrants, Grant, User
 from compute.models import Image, Job
 from compute.services.images import files as image_files
-from compute.services.images import uploads
+from compute.services.images import unpacking, uploads
 from compute.services.images.images import expire_uploads
 from config.errors import Invalid, Missing
 from tests.compute.memory_driver import failing_at
@@ -65,7 +66,7 @@ def refusal(response) -> str:
 
 
 def files(folder) -> list[str]:
-    return sorted(path.name for path in folder.iterdir()) if folder.exists() else []
+    return sorted(path.name for path in folder.iterdir() if path.is_file()) if folder.exists() else []
 
 
 # --- the address -----------------------------------------------------------------------------------------
@@ -152,7 +153,22 @@ def test_a_failed_import_leaves_no_image_archive_or_file(api, begun, image, driv
     [
         (b"", "Content-Length is required."),
         (b"not gzip at all", "The file is not gzip, or is broken."),
-        (RAW, "The file is not gzip, or is broken."),
+        (b"\0" + FILE, "The file is not gzip, or is broken."),
+    ],
+    ids=range(3),
+)
+def test_a_file_that_is_not_gzip_is_refused_and_may_be_sent_again(data, reason, begun, image, folder):
+    assert refusal(put(begun["upload_to"], data)) == reason
+    assert files(folder) == []
+    assert not Job.objects.exists()
+    image.refresh_from_db()
+    assert image.status == "pending_upload"
+    assert put(begun["upload_to"]).status_code == 200
+
+
+@pytest.mark.parametrize(
+    ("data", "reason"),
+    [
         (FILE[:-1], "The upload ended early."),
         (FILE[:200_000], "The upload ended early."),
         (FILE[:10], "The upload ended early."),
@@ -162,22 +178,25 @@ def test_a_failed_import_leaves_no_image_archive_or_file(api, begun, image, driv
         (FILE + b"rubbish", "The file is not gzip, or is broken."),
         (gzip.compress(b"") * 10_001, "The file has more than 10000 gzip members."),
     ],
-    ids=range(11),
+    ids=range(8),
 )
-def test_a_file_that_is_no_good_is_refused_and_may_be_sent_again(data, reason, begun, image, folder):
-    assert refusal(put(begun["upload_to"], data)) == reason
-    assert files(folder) == []
-    assert not Job.objects.exists()
-    image.refresh_from_db()
-    assert image.status == "pending_upload"
-    assert put(begun["upload_to"]).status_code == 200
+def test_one_that_a_worker_finds_to_be_broken_leaves_no_image(data, reason, api, begun, image, driver, folder):
+    assert put(begun["upload_to"], data).status_code == 200
+    work(Job.objects.get(), driver)
+    event = Event.objects.get()
+    assert (event.status, event.message) == ("failed", reason)
+    assert api.get(f"/v4/images/{image.pk}").status_code == 404
+    assert put(begun["upload_to"]).status_code == 404, "it is unpacked once"
+    assert (files(folder), driver.archives.keys()) == ([], set())
 
 
 @pytest.mark.parametrize("data", [FILE * 3, gzip.compress(RAW[:5]) + FILE + bytes(5000)])
 def test_several_members_and_zeros_after_them_are_gzip(data, begun, image):
     assert put(begun["upload_to"], data).status_code == 200
-    with gzip.open(image_files.file_of(image.number)) as file:
+    path = image_files.file_of(image.number)
+    with gzip.open(path) as file:
         assert file.read().endswith(RAW)
+    assert unpacking.measure(path, len(RAW) * 3, seconds=60) == -(-len(gzip.decompress(data)) // MB)
 
 
 def test_a_file_that_is_too_large_is_refused_before_it_is_read(begun, settings, folder):
@@ -188,26 +207,44 @@ def test_a_file_that_is_too_large_is_refused_before_it_is_read(begun, settings, 
     assert put(begun["upload_to"]).status_code == 200
 
 
-def test_what_is_in_it_may_not_be_too_large_either(begun, settings, folder):
-    settings.UPLOAD_LIMIT_RAW = len(RAW) - 1
-    assert "GB uncompressed" in refusal(put(begun["upload_to"]))
-    assert files(folder) == []
-    settings.UPLOAD_LIMIT_RAW = len(RAW)
+@pytest.mark.parametrize(("room", "status"), [(len(RAW) - 1, "failed"), (len(RAW), "finished")])
+def test_what_is_in_it_may_not_be_too_large_either(room, status, begun, settings, folder, driver):
+    settings.UPLOAD_LIMIT_RAW = room
     assert put(begun["upload_to"]).status_code == 200
+    work(Job.objects.get(), driver)
+    event = Event.objects.get()
+    assert event.status == status
+    assert ("GB uncompressed" in event.message) == (status == "failed")
+    assert files(folder) == []
 
 
 def test_the_limits_are_the_published_ones(settings):
     assert (settings.UPLOAD_LIMIT, settings.UPLOAD_LIMIT_RAW) == (5 * 1024**3, 6 * 1024**3)
 
 
-def test_checking_takes_little_memory_whatever_is_in_the_file(begun, image):
-    bomb = gzip.compress(bytes(400 * MB), 9)
+def test_unpacking_takes_little_memory_and_bounded_time_whatever_is_in_the_file(tmp_path):
+    bomb = tmp_path / "bomb"
+    bomb.write_bytes(gzip.compress(bytes(100 * MB), 9))
     tracemalloc.start()
     try:
-        uploads.receive(uploads.sign(image), io.BytesIO(bomb), len(bomb))
+        assert unpacking.measure(bomb, 1024 * MB, seconds=600) == 100
         assert tracemalloc.get_traced_memory()[1] < 8 * MB
     finally:
         tracemalloc.stop()
+    with pytest.raises(Invalid, match="too long"):
+        unpacking.measure(bomb, 1024 * MB, seconds=0)
+
+
+def test_an_account_has_some_places_and_some_room(api, body, begun, image, settings):
+    settings.UPLOADS_AT_ONCE = 1
+    other = api.post(UPLOAD, {**body, "label": "other"}).json()["upload_to"]
+    with closing(uploads.begin(uploads.sign(image), len(FILE))):
+        assert refusal(put(other)).startswith("At most 1 uploads of an account at once")
+    settings.UPLOAD_SPACE = len(FILE) * 2 - 1
+    settings.UPLOADS_AT_ONCE = 2
+    with closing(uploads.begin(uploads.sign(image), len(FILE))):  # nothing of it has come yet
+        assert "GB of an account's uploads at once" in refusal(put(other))
+    assert put(other).status_code == 200
 
 
 def test_what_ends_early_is_not_taken(begun, image, folder):
@@ -270,7 +307,7 @@ def test_a_suspended_account_uploads_nothing(begun, world):
 
 
 def test_deleting_the_image_takes_the_address_back(api, begun, image, folder):
-    put(begun["upload_to"], FILE[:-1])
+    put(begun["upload_to"], RAW)
     assert api.delete(f"/v4/images/{image.pk}").json() == {}
     assert put(begun["upload_to"]).status_code == 404
     assert not Image.objects.filter(pk=image.pk).exists()

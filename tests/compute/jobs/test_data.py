@@ -225,6 +225,7 @@ def test_what_is_written_is_read_again(kind, data):
 
 # what version 1 wrote of kinds that have another version now, and the same as it is read
 VERSION_1: dict[str, tuple[dict[str, Any], JobData]] = {
+    "import_image": ({"image_number": 6, "size": 700}, ImportData(image_number=6, size=700)),
     "imagize": ({"image_number": 12, "disk": 31}, ImagizeData(image_number=12, disk_id=31)),
     "volume_create": ({"volume": 7, "attach": True}, VolumeCreateData(volume_id=7, attach=True)),
     "volume_attach": ({"volume": 7}, VolumeAttachData(volume_id=7)),

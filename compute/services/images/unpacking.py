@@ -1,0 +1,86 @@
+"""Unpacking an uploaded gzip file, only to check that it is whole and to measure it, in bounded memory and time."""
+
+import zlib
+from collections.abc import Iterator
+from pathlib import Path
+from time import monotonic
+
+from config.errors import Invalid
+
+CHUNK = 256 * 1024
+MOST_MEMBERS = 10_000
+"""Members of one gzip file: each costs a new decompressor, and compressors that work in parallel make few."""
+GIGABYTE = 1024**3
+
+BROKEN = "The file is not gzip, or is broken."
+SHORT = "The upload ended early."
+TOO_LONG = "The file takes too long to unpack."
+
+
+def measure(path: Path, most: int, seconds: float) -> int:
+    """The MB that a gzip file unpacks to, rounded up: at most `most` bytes of it, within `seconds`.
+
+    Raises `Invalid` where it is broken or cut off, unpacks to more or takes longer, at that moment.
+    """
+    check, until = _GzipCheck(most), monotonic() + seconds
+    with path.open("rb") as file:
+        while chunk := file.read(CHUNK):
+            for _ in check.feed(chunk):
+                if monotonic() > until:
+                    raise Invalid(TOO_LONG)
+    check.end()
+    return -(-check.size // 1024**2)
+
+
+def too_large(what: str, most: int) -> str:
+    """The reason to refuse an image of more than `most` bytes; `what` of it is said to be too much."""
+    return f"The image must be at most {most / GIGABYTE:g} GB {what}."
+
+
+class _GzipCheck:
+    """Decompresses a gzip file piece by piece.
+
+    As gzip itself it accepts several members, one after the other, and zeros after the last.
+    """
+
+    def __init__(self, most: int):
+        self.most = most
+        self.size = 0
+        self.members = 0
+        self.member = zlib.decompressobj(wbits=31)
+        self.between = False
+
+    def feed(self, data: bytes) -> Iterator[None]:
+        """Unpack the next bytes of the file. Gives way after each piece, which are of bounded size each."""
+        while data:
+            if self.between:
+                data = data.lstrip(b"\0")
+                if not data:
+                    return
+                self.member, self.between = zlib.decompressobj(wbits=31), False
+            self._decompress(data)
+            yield
+            if self.member.eof:
+                data, self.between = self.member.unused_data, True
+                self.members += 1
+                if self.members > MOST_MEMBERS:
+                    raise Invalid(f"The file has more than {MOST_MEMBERS} gzip members.")
+            else:
+                data = self.member.unconsumed_tail
+
+    def end(self) -> None:
+        """Check that the file is complete. What it unpacks to may be nothing."""
+        while not self.between and self._decompress(b""):
+            pass
+        if not self.between and not self.member.eof:
+            raise Invalid(SHORT)
+
+    def _decompress(self, data: bytes) -> int:
+        try:
+            made = len(self.member.decompress(data, CHUNK))
+        except zlib.error:
+            raise Invalid(BROKEN) from None
+        self.size += made
+        if self.size > self.most:
+            raise Invalid(too_large("uncompressed", self.most))
+        return made

@@ -1,0 +1,15 @@
+"""The RSGI entry point: the API and the admin of `config.wsgi`, with bodies read before they take a turn."""
+
+from django.conf import settings
+
+from config.server.application import Application
+from config.streams import PREFIX
+from config.streams import application as streams
+from config.wsgi import application as handler
+
+FORM = 64 * 1024
+"""Bytes of a form beside the file in it, at most."""
+LARGEST = max(settings.DATA_UPLOAD_MAX_MEMORY_SIZE, settings.ATTACHMENT_LIMIT + FORM)
+"""Bytes that a body may have to be read at all. What each view takes of it is the view's affair."""
+
+application = Application(handler, LARGEST, {PREFIX: streams})

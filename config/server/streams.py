@@ -1,0 +1,127 @@
+"""Requests whose bodies are slow by nature: they are taken as they come, on the loop, by as many as like to send.
+
+A `Receiver` says what becomes of such a body. Its calls block, so each has its turn in a few threads, which none
+of them holds while bytes are still to come. At last the WSGI handler answers, in one of these threads: it finds
+what was received, or the exception that this ended with, in the environment, and its view has the last word.
+"""
+
+import logging
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from io import BytesIO
+from typing import Any, Protocol, TypeVar
+
+from django.db import close_old_connections
+
+from config.api.responses import RECEIVED
+from config.server import bodies
+from config.server.application import (
+    TOO_SLOW,
+    Application,
+    Exchange,
+    Handler,
+    Headers,
+    Scope,
+    TooLarge,
+    refuse,
+)
+
+log = logging.getLogger(__name__)
+
+R = TypeVar("R")
+THREADS = 4
+"""For the database and the disk, whatever the number of bodies under way."""
+PIECE = 256 * 1024
+"""Bytes that are written at a time; as many are kept in memory for each body."""
+
+
+class Receiving(Protocol):
+    """A body that is coming in. `close` is called whatever happens, last."""
+
+    def write(self, data: bytes, /) -> None: ...
+
+    def close(self) -> None: ...
+
+
+Receiver = Callable[[str, int], Receiving]
+"""Begins to receive the body of a PUT by its path and length; raises where it is not to come in."""
+
+
+class Streams(Application):
+    """A WSGI handler as an application of RSGI, for paths below `prefix`; all else is answered without a body."""
+
+    def __init__(self, handler: Handler, prefix: str, receiver: Receiver, pace: bodies.Pace):
+        super().__init__(handler, largest=0)
+        self.prefix = prefix
+        self.receiver = receiver
+        self.pace = pace
+        self.threads = ThreadPoolExecutor(THREADS, "stream")
+
+    async def __rsgi__(self, scope: Scope, exchange: Exchange) -> None:
+        headers = scope.headers
+        pieces = bodies.Pieces(exchange, self.pace)
+        length = int(headers.get("content-length") or 0)
+        if scope.method != "PUT" or not scope.path.startswith(self.prefix) or not length:
+            await self._last_word(scope, headers, exchange, None)
+            await bodies.discard(pieces)
+            return
+        try:
+            receiving = await self._in_thread(self.receiver, scope.path, length)
+        except Exception as error:  # noqa: BLE001 - whatever it was, the view answers
+            await self._last_word(scope, headers, exchange, error)
+            await bodies.discard(pieces)
+            return
+        try:
+            await self._receive(scope, exchange, pieces, receiving)
+        finally:
+            await self._in_thread(receiving.close)
+
+    async def _receive(self, scope: Scope, exchange: Exchange, pieces: bodies.Pieces, receiving: Receiving) -> None:
+        outcome: Receiving | Exception = receiving
+        try:
+            await self._copy(pieces, receiving)
+        except TimeoutError:
+            log.info("PUT from %s: it did not come in time after %d bytes", scope.client, pieces.received)
+            refuse(exchange, TOO_SLOW, 408)
+            return
+        except Exception as error:  # noqa: BLE001 - whatever it was, the view answers
+            outcome = error
+        await self._last_word(scope, scope.headers, exchange, outcome)
+        if outcome is not receiving:
+            await bodies.discard(pieces)
+
+    async def _copy(self, pieces: bodies.Pieces, receiving: Receiving) -> None:
+        """Write the body as it comes. Nothing more is taken from the sender while a piece is being written."""
+        held = bytearray()
+        first = True
+        async for piece in pieces:
+            held += piece
+            if first or len(held) >= PIECE:  # the first at once: a file that is no good need not come in
+                data, held, first = bytes(held), bytearray(), False
+                await self._in_thread(receiving.write, data)
+        if held:
+            await self._in_thread(receiving.write, bytes(held))
+
+    async def _last_word(
+        self, scope: Scope, headers: Headers, exchange: Exchange, outcome: Receiving | Exception | None
+    ) -> None:
+        """Have the handler answer."""
+        await self._in_thread(self._handle, scope, headers, exchange, outcome)
+
+    def _handle(
+        self, scope: Scope, headers: Headers, exchange: Exchange, outcome: Receiving | Exception | None
+    ) -> None:
+        body = TooLarge() if "content-length" in headers else BytesIO()
+        self._respond(scope, headers, exchange, body, {} if outcome is None else {RECEIVED: outcome})
+
+    async def _in_thread(self, function: Callable[..., R], *arguments: Any) -> R:
+        """The function's result. It may block, and use the database as a request does."""
+
+        def call() -> R:
+            close_old_connections()
+            try:
+                return function(*arguments)
+            finally:
+                close_old_connections()
+
+        return await self.loop.run_in_executor(self.threads, call)

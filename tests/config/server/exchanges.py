@@ -1,0 +1,62 @@
+"""Requests and answers, as the server has them."""
+
+import asyncio
+from collections.abc import AsyncIterator, Iterator
+from dataclasses import dataclass, field
+
+
+class Headers:
+    """As the server has them: values beyond ASCII cannot be had."""
+
+    def __init__(self, *given: tuple[str, str]):
+        self.given = given
+
+    def __len__(self) -> int:
+        return len({name for name, _ in self.given})
+
+    def __contains__(self, name: str) -> bool:
+        return any(name == each for each, _ in self.given)
+
+    def get(self, name: str) -> str | None:
+        return next((value for each, value in self.given if each == name), None)
+
+    def items(self) -> list[tuple[str, str]]:
+        return [(name, value) for name, value in self.given if value.isascii()]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter([name for name, _ in self.given])
+
+
+@dataclass
+class Exchange:
+    """A body in pieces; after the last of them the client stands still, leaves or is done."""
+
+    pieces: list[bytes] = field(default_factory=list)
+    stalls: bool = False
+    taken: int = 0
+    answer: tuple[int, dict[str, str], bytes] | None = None
+
+    async def __call__(self) -> bytes:
+        return b"".join([piece async for piece in self])
+
+    async def __aiter__(self) -> AsyncIterator[bytes]:
+        for piece in self.pieces:
+            self.taken += len(piece)
+            yield piece
+        if self.stalls:
+            await asyncio.Event().wait()
+        yield b""
+
+    def response_bytes(self, status: int, headers: list[tuple[str, str]], body: bytes) -> None:
+        self.answer = status, dict(headers), body
+
+
+class Answer:
+    def __init__(self, body: bytes):
+        self.body = body
+
+    def __iter__(self) -> Iterator[bytes]:
+        return iter([self.body[:5], self.body[5:]])
+
+    def close(self) -> None:
+        pass

@@ -1,0 +1,105 @@
+"""Bodies that are taken as they come: what a receiver gets, and what the view is told."""
+
+import asyncio
+import threading
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+from config.api.responses import RECEIVED
+from config.errors import Invalid
+from config.server.bodies import Pace
+from config.server.streams import PIECE, Streams
+from tests.config.server.exchanges import Answer, Exchange, Headers
+
+PREFIX = "/uploads/"
+
+
+class Receiving:
+    """Keeps what it is given. Refuses to begin, or to write, where it is told to."""
+
+    def __init__(self, refuses: str = ""):
+        self.refuses = refuses
+        self.written: list[bytes] = []
+        self.closed = False
+        self.begun: tuple[str, int] | None = None
+
+    def begin(self, path: str, length: int) -> "Receiving":
+        self.begun = path, length
+        self._refuse("begin")
+        return self
+
+    def write(self, data: bytes) -> None:
+        self.written.append(data)
+        self._refuse("write")
+
+    def close(self) -> None:
+        self.closed = True
+
+    def _refuse(self, what: str) -> None:
+        assert threading.current_thread().name.startswith("stream"), "it may block"
+        if self.refuses == what:
+            raise Invalid(f"no {what}")
+
+
+@pytest.fixture(autouse=True)
+def no_database(monkeypatch):
+    """A thread has a connection of its own: none is opened here."""
+    monkeypatch.setattr("config.server.streams.close_old_connections", lambda: None)
+
+
+def send(exchange: Exchange, receiving: Receiving, length: int, method: str = "PUT") -> list[Any]:
+    """Give the request to the application; what the view was told, if it was asked."""
+    told = []
+
+    def handler(environ: dict[str, Any], start_response: Any) -> Answer:
+        told.append(environ.get(RECEIVED))
+        start_response("200 OK", [])
+        return Answer(b"{}")
+
+    scope = SimpleNamespace(
+        http_version="1.1", method=method, scheme="http", path="/uploads/7", query_string="", authority=None,
+        client="192.0.2.1:5000", server="127.0.0.1:8000", headers=Headers(("content-length", str(length))),
+    )  # fmt: skip
+
+    async def served() -> None:
+        streams = Streams(handler, PREFIX, receiving.begin, Pace(0.01 if exchange.stalls else 600, 1e9))
+        streams.__rsgi_init__(asyncio.get_running_loop())
+        await streams.__rsgi__(scope, exchange)
+
+    asyncio.run(served())
+    return told
+
+
+def test_a_body_is_written_as_it_comes_and_the_view_has_the_last_word():
+    sent = [b"x" * 100, b"y" * PIECE, b"z"]
+    exchange, receiving = Exchange(sent), Receiving()
+    assert send(exchange, receiving, PIECE + 101) == [receiving]
+    assert receiving.begun == ("/uploads/7", PIECE + 101)
+    assert receiving.written == sent
+    assert exchange.answer == (200, {}, b"{}")
+    assert receiving.closed
+
+
+@pytest.mark.parametrize("refuses", ["begin", "write"])
+def test_what_is_refused_is_the_views_to_tell_and_is_thrown_away(refuses):
+    exchange, receiving = Exchange([b"x", b"y", b"z"]), Receiving(refuses)
+    [told] = send(exchange, receiving, 3)
+    assert str(told) == f"no {refuses}"
+    assert exchange.taken == 3
+    assert receiving.closed == (refuses == "write")
+
+
+def test_one_that_stands_still_is_cut_off():
+    exchange, receiving = Exchange([b"x"], stalls=True), Receiving()
+    assert send(exchange, receiving, 3) == []
+    assert exchange.answer is not None
+    assert exchange.answer[0] == 408
+    assert receiving.closed
+
+
+def test_other_requests_are_answered_without_their_body():
+    exchange, receiving = Exchange([b"x"]), Receiving()
+    assert send(exchange, receiving, 1, method="POST") == [None]
+    assert receiving.begun is None
