@@ -36,9 +36,9 @@ def create_token(
     the app: it ends with its access, at the latest when that would end by itself now. A later `expiry`, or none, is
     brought forward to then.
 
-    Raises `Invalid` on ``label``, ``scopes`` and ``expiry``, all at once, those in `problems` before them, and without
-    a field where the user has as many tokens as it may; and `Denied` where the scopes go beyond those of the caller's
-    token, or the app's access has just ended. A label that is None failed a check before.
+    Raises `Invalid` on ``label``, ``scopes`` and ``expiry``, all at once, those in `problems` before them, and
+    without a field where the user has as many tokens as it may; and `Denied` where the scopes go beyond those of
+    the caller's token, or the app's access has just ended. A label that is None failed a check before.
     """
     problems = problems or Problems()
     _check_label(problems, label)
