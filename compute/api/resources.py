@@ -2,7 +2,7 @@
 
 import re
 from datetime import datetime
-from typing import Any
+from typing import Any, cast
 
 from drf_spectacular.utils import extend_schema_field
 from rest_framework.exceptions import ValidationError
@@ -15,6 +15,7 @@ from rest_framework.serializers import (
     IntegerField,
     JSONField,
     ListField,
+    ListSerializer,
     UUIDField,
 )
 
@@ -279,7 +280,7 @@ class InterfacesField(JSONField):
     """The interfaces of a profile, in order. A column of JSON, checked as a list of `InterfaceResource`."""
 
     filterable = ByLabel
-    items = InterfaceResource(many=True)
+    items = cast(ListSerializer, InterfaceResource(many=True))
     reasons.describe("interfaces", items)
     item = items.child
     """What each item is checked by."""

@@ -20,7 +20,7 @@ from config.api.fields import Computed
 from config.api.meanings import Meanings
 from config.api.paths import PathParameters
 from config.api.responses import JSONResponse
-from config.api.serializers import Resource
+from config.api.serializers import Positions, Resource
 from config.api.views import ResourceViewSet
 
 LETTER, LABEL = re.compile("[a-zA-Z]"), re.compile("((?!--|__)[a-zA-Z0-9_-])*")
@@ -125,8 +125,11 @@ class VolumeUpdate(Resource):
     size = IntegerField(max_value=LARGEST, required=False, help_text="Has no effect: see the resize.")
     compute_id = IntegerField(allow_null=True, required=False, help_text="Has no effect: see attach and detach.")
 
-    def examine(self, data: dict[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
-        return super().examine({name: value for name, value in data.items() if name not in self.UNCHANGED})
+    def examine(
+        self, data: dict[str, Any], positions: Positions | None = None, path: str = ""
+    ) -> tuple[dict[str, Any], dict[str, Any]]:
+        looked_at = {name: value for name, value in data.items() if name not in self.UNCHANGED}
+        return super().examine(looked_at, positions, path)
 
     class Meta:
         as_in = (VolumeResource,)
