@@ -15,6 +15,7 @@ from rest_framework.serializers import (
     IntegerField,
     JSONField,
     ListField,
+    ListSerializer,
     UUIDField,
 )
 
@@ -279,7 +280,7 @@ class InterfacesField(JSONField):
     """The interfaces of a profile, in order. A column of JSON, checked as a list of `InterfaceResource`."""
 
     filterable = ByLabel
-    items = InterfaceResource(many=True)
+    items: ListSerializer = ListSerializer(child=InterfaceResource())
     reasons.describe("interfaces", items)
     item = items.child
     """What each item is checked by."""
