@@ -2,7 +2,7 @@
 
 import re
 from datetime import datetime
-from typing import Any, cast
+from typing import Any
 
 from drf_spectacular.utils import extend_schema_field
 from rest_framework.exceptions import ValidationError
@@ -280,7 +280,7 @@ class InterfacesField(JSONField):
     """The interfaces of a profile, in order. A column of JSON, checked as a list of `InterfaceResource`."""
 
     filterable = ByLabel
-    items = cast(ListSerializer, InterfaceResource(many=True))
+    items: ListSerializer = ListSerializer(child=InterfaceResource())
     reasons.describe("interfaces", items)
     item = items.child
     """What each item is checked by."""

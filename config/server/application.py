@@ -145,14 +145,18 @@ class Application:
             self._answer(scope, headers, exchange, file)
 
     async def _without_length(self, scope: Scope, headers: Headers, exchange: Exchange) -> None:
-        """Answer a request of which only its body tells whether it has one. One that has is not read to its end."""
+        """Answer a request of which only its body tells whether it has one, and how long it is.
+
+        It is read as far as the API reads any; the handler judges what it got (`config.middleware.with_length`).
+        """
         pieces = bodies.Pieces(exchange, self.pace)
         try:
-            first = b"" if "transfer-encoding" in headers else await anext(pieces, b"")
+            body = await bodies.up_to(pieces, settings.DATA_UPLOAD_MAX_MEMORY_SIZE)
         except TimeoutError:
             refuse(exchange, TOO_SLOW, 408)
             return
-        self._answer(scope, headers, exchange, BytesIO(first))
+        with body:
+            self._answer(scope, headers, exchange, body)
         await bodies.discard(pieces)
 
     def _answer(self, scope: Scope, headers: Headers, exchange: Exchange, body: IO[bytes] | TooLarge) -> None:

@@ -93,6 +93,24 @@ async def whole(request: Receiving, length: int, pace: Pace) -> bytes | IO[bytes
     return file
 
 
+async def up_to(pieces: Pieces, most: int) -> IO[bytes]:
+    """A body of no known length, as a file at its start: all of it, or a part of more than `most` bytes.
+
+    Raises TimeoutError where it comes slower than the pace.
+    """
+    file: IO[bytes] = SpooledTemporaryFile(IN_MEMORY)  # noqa: SIM115 - closed by whoever reads it
+    try:
+        async for piece in pieces:
+            file.write(piece)
+            if pieces.received > most:
+                break
+    except BaseException:
+        file.close()
+        raise
+    file.seek(0)
+    return file
+
+
 async def discard(pieces: Pieces) -> None:
     """Read on after the answer, up to `DISCARDED` bytes. A connection closed before resets the one who still sends,
     and takes the answer along."""

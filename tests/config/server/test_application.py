@@ -105,21 +105,37 @@ def test_it_is_thrown_away_up_to_a_bound(monkeypatch):
     assert exchange.taken == 16
 
 
-def test_a_body_without_its_length_is_not_read():
-    exchange = Exchange([b"chunked"])
+def test_a_body_without_its_length_is_handed_over_as_one_that_came_in_chunks():
+    exchange = Exchange([b"in ", b"chunks"])
     seen = send(exchange, ("transfer-encoding", "chunked"))
     assert seen is not None
-    assert seen["HTTP_TRANSFER_ENCODING"] == "chunked"  # which is refused
+    assert seen["HTTP_TRANSFER_ENCODING"] == "chunked"  # which the middleware looks at
     assert exchange.answer is not None
-    assert exchange.answer[2] == b""
+    assert exchange.answer[2] == b"in chunks"
+
+
+def test_a_body_without_its_length_is_kept_up_to_a_bound_and_then_thrown_away(settings):
+    settings.DATA_UPLOAD_MAX_MEMORY_SIZE = 10
+    exchange = Exchange([b"12345678"] * 4)
+    send(exchange, ("transfer-encoding", "chunked"))
+    assert exchange.answer is not None
+    assert exchange.answer[2] == b"12345678" * 2
+    assert exchange.taken == 32
+
+
+def test_a_body_without_its_length_that_stands_still_has_no_turn(impatient):
+    exchange = Exchange([b"{"], stalls=True)
+    assert send(exchange, ("transfer-encoding", "chunked")) is None
+    assert exchange.answer is not None
+    assert exchange.answer[0] == 408
 
 
 @pytest.mark.parametrize("pieces", [[], [b"x", b"y"]])
-def test_in_http_2_a_look_says_whether_there_is_one(pieces):
+def test_in_http_2_nothing_but_the_body_says_whether_there_is_one(pieces):
     exchange = Exchange(pieces)
     assert send(exchange, http="2")
     assert exchange.answer is not None
-    assert exchange.answer[2] == b"".join(pieces[:1])
+    assert exchange.answer[2] == b"".join(pieces)
 
 
 def test_bytes_buy_time():
