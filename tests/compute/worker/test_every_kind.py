@@ -3,17 +3,21 @@
 A new kind is covered by being in the catalogue; one that starts from an unusual state needs a line in `STAGES`.
 """
 
+import copy
 import json
 from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
 
 import pytest
+from django.conf import settings
+from django.db import transaction
 
 from accounts.models import Event
 from compute.drivers.base import DriverError, Power, Refused
 from compute.jobs.definition import KINDS
 from compute.machine_names import machine_name
-from compute.models import Instance, Job
-from compute.services.removal import remove
+from compute.models import Job
 from compute.worker import steps
 from tests.compute.memory_driver import CountingDriver, MemoryDriver, dying_once_at, failing_at
 from tests.compute.run_jobs import work, work_through
@@ -24,27 +28,38 @@ from tests.world import STRONG, World
 pytestmark = pytest.mark.django_db
 
 
-def each_call(kind: str, world: World) -> Iterator[tuple[Job, MemoryDriver, int]]:
-    """The kind staged anew for each call it makes to the hypervisor: the job, its driver, the call's number.
+class Stage:
+    """A kind's job that is about to run, and as often as one likes: nothing of a run remains for the next."""
 
-    How many there are is seen by letting a job run with no fault. Calls that only ask count as well, those of the
-    last settle among them: a job has to go on after any.
-    """
-    rehearsal = MemoryDriver()
-    job = staged(kind, world, rehearsal)
-    first = len(rehearsal.calls)
-    work(job, CountingDriver(rehearsal))
-    calls = len(rehearsal.calls) - first
-    assert calls, (
-        f"{kind} calls the hypervisor nowhere, so nothing can be struck here: test its failures on its own"
-    )
-    for offset in range(calls):
-        for instance in Instance.objects.all():
-            remove(instance)
-        Event.objects.all().delete()
-        driver = MemoryDriver()
-        job = staged(kind, world, driver)
-        yield job, driver, len(driver.calls) + offset
+    def __init__(self, kind: str, world: World) -> None:
+        self.driver = MemoryDriver()
+        self.job = staged(kind, world, self.driver)
+        self.first = len(self.driver.calls)
+        uploaded = Path(settings.UPLOADS_DIR).glob("*.gz")
+        self.uploads = {path: path.read_bytes() for path in uploaded}
+
+    @contextmanager
+    def again(self) -> Iterator[tuple[Job, MemoryDriver]]:
+        """The job and its driver, as they were staged."""
+        for path, content in self.uploads.items():
+            path.write_bytes(content)
+        with transaction.atomic():
+            yield Job.objects.get(pk=self.job.pk), copy.deepcopy(self.driver)
+            transaction.set_rollback(True)
+
+    def calls(self) -> range:
+        """The numbers of the calls that the job makes to the hypervisor.
+
+        How many there are is seen by letting it run with no fault. Calls that only ask count as well, those of the
+        last settle among them: a job has to go on after any.
+        """
+        with self.again() as (job, driver):
+            work(job, CountingDriver(driver))
+            made = range(self.first, len(driver.calls))
+        assert made, (
+            f"{job.kind} calls the hypervisor nowhere, so nothing can be struck here: test its failures on its own"
+        )
+        return made
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -63,14 +78,16 @@ def test_ends_well(kind, world, driver):
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("moment", ["before", "after"])
 def test_a_death_at_any_call_changes_nothing_in_the_end(kind, moment, world):
-    for job, driver, call in each_call(kind, world):
-        instance_id = job.instance_id
-        setattr(driver, moment, dying_once_at(call))
+    stage = Stage(kind, world)
+    for call in stage.calls():
+        with stage.again() as (job, driver):
+            instance_id = job.instance_id
+            setattr(driver, moment, dying_once_at(call))
 
-        work_through(job, CountingDriver(driver))
+            work_through(job, CountingDriver(driver))
 
-        assert job.state == "done", job.error
-        assert_sound(job, driver, instance_id)
+            assert job.state == "done", job.error
+            assert_sound(job, driver, instance_id)
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -82,22 +99,24 @@ def test_a_death_at_any_call_changes_nothing_in_the_end(kind, moment, world):
 )
 def test_a_lasting_failure_at_any_call_leaves_nothing_behind(kind, moment, error, world, settings):
     """It outlasts all attempts. An undo that has to make the same call is tried until that succeeds again."""
-    for job, driver, call in each_call(kind, world):
-        instance_id = job.instance_id
-        setattr(driver, moment, failing_at(call, error, times=settings.JOB_ATTEMPTS + 1))
+    stage = Stage(kind, world)
+    for call in stage.calls():
+        with stage.again() as (job, driver):
+            instance_id = job.instance_id
+            setattr(driver, moment, failing_at(call, error, times=settings.JOB_ATTEMPTS + 1))
 
-        work_through(job, CountingDriver(driver))
+            work_through(job, CountingDriver(driver))
 
-        assert_sound(job, driver, instance_id)
-        if KINDS[kind].goal == driver.power(machine_name(instance_id)):
-            assert job.state == "done", "what the driver confirms is not called a failure"
-            continue
-        if job.state == "done" and isinstance(error, Refused) and driver.calls[call] == "power":
-            continue  # past the point of no return: the last settle asked again until it was answered
-        assert job.state == "failed"
-        failed = Event.objects.get(status="failed")
-        assert failed.message
-        assert "KeyError" not in failed.message
+            assert_sound(job, driver, instance_id)
+            if KINDS[kind].goal == driver.power(machine_name(instance_id)):
+                assert job.state == "done", "what the driver confirms is not called a failure"
+                continue
+            if job.state == "done" and isinstance(error, Refused) and driver.calls[call] == "power":
+                continue  # past the point of no return: the last settle asked again until it was answered
+            assert job.state == "failed"
+            failed = Event.objects.get(status="failed")
+            assert failed.message
+            assert "KeyError" not in failed.message
 
 
 @pytest.mark.parametrize("kind", KINDS)

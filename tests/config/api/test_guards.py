@@ -150,6 +150,7 @@ def names_of(route: Route) -> list[str]:
     return (sorted(resource().fields) if resource else []) or ["x"]
 
 
+@pytest.mark.generated
 @pytest.mark.parametrize("route", WRITES, ids=str)
 def test_no_body_breaks_an_endpoint(route: Route, filled, client_of):
     _, values, user = filled
