@@ -10,9 +10,6 @@ from django.conf import settings
 
 log = logging.getLogger(__name__)
 
-NONE = "accounts.sms.none"
-"""How the setting names the gateway of a production that has none."""
-
 
 def console(number: str, text: str) -> None:
     """For development: write the message into the log of the worker."""

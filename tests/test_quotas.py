@@ -16,7 +16,7 @@ from tags.services import set_tags
 from tests.config.api.routes import routes
 from tests.policy import KEY, body_of, operation_of, prepared, scene_of
 from tests.racing import done, race
-from tests.test_docs import DOCS
+from tests.tours.pages import ROOT
 
 ADDED_BY = {
     "users": ["POST /v4/account/users"],
@@ -99,6 +99,6 @@ def test_nor_more_where_many_are_added_at_once(world, settings):
 
 
 def test_the_page_has_every_quota():
-    text = (DOCS / "security.md").read_text()
+    text = (ROOT / "docs" / "security.md").read_text()
     found = dict(re.findall(r"^\| `(\w+)` \| (\d+) \|", text, re.MULTILINE))
     assert found == {quota.setting: str(getattr(configured, quota.setting)) for quota in QUOTAS.values()}

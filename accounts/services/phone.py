@@ -16,11 +16,12 @@ from accounts.models import PhoneVerification, User
 from accounts.services import attempts, outbox
 from accounts.services.events import record_event
 from accounts.services.refs import profile_ref
-from accounts.sms import NONE
 from config.encryption import decrypt_json, encrypt_json
 from config.errors import Invalid, Problems
 
 VALID_FOR = timedelta(minutes=10)
+NO_GATEWAY = "accounts.sms.none"
+"""The setting of an installation that sends nothing."""
 GUESSES = 5
 """Attempts at a code, after which it is void."""
 WRONG = "The code is not valid, or has expired."
@@ -39,7 +40,7 @@ def send_code(
     """
     problems = problems or Problems()
     number = _parse(iso_code, phone_number, problems)
-    if settings.SMS_GATEWAY == NONE and "phone_number" not in problems:
+    if settings.SMS_GATEWAY == NO_GATEWAY and "phone_number" not in problems:
         problems.add("phone_number", NOTHING_SENT)
     has_one = User.objects.filter(pk=actor.person, verified_phone_number__isnull=False).exists()
     if has_one and "phone_number" not in problems:

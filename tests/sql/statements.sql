@@ -615,6 +615,12 @@ SELECT c.kernel_id, c.root_device, c.run_level, c.virt_mode, c.memory_limit, c.h
 -- config.api.documents.healthz
 SELECT 1
 
+-- config.db.advisory.WITHOUT_SNAPSHOT
+SET LOCAL idle_in_transaction_session_timeout = 0
+
+-- config.db.advisory.advisory_lock.take
+SELECT pg_try_advisory_xact_lock(%s)
+
 -- config.db.clock.database_now
 SELECT clock_timestamp()
 
@@ -638,21 +644,6 @@ select 1 from pg_database where datname = %s
 
 -- config.laptop.embedded.postgres.Postgres._ensure_database (2)
 create database {DATABASE}
-
--- config.laptop.serving.lock.database_locked
-SET LOCAL idle_in_transaction_session_timeout = 0
-
--- config.laptop.serving.lock.database_locked (2)
-SELECT pg_try_advisory_xact_lock(%s)
-
--- config.management.commands.migrate._took
-SELECT pg_try_advisory_xact_lock(%s)
-
--- config.management.commands.migrate._took (2)
-SET LOCAL idle_in_transaction_session_timeout = 0
-
--- config.management.commands.migrate.one_at_a_time
-SET LOCAL idle_in_transaction_session_timeout = 0
 
 -- managed.services.compute_settings._FORGET
 UPDATE managed_computesettings s SET ip = %(any)s, "user" = NULL, port = NULL
