@@ -18,6 +18,7 @@ from accounts.pages.confirm import note_confirmed
 from accounts.pages.forms import CodeForm, LoginForm, add_problems
 from accounts.pages.remember import REMEMBERED_FOR, SESSION_KEY, note_use, remember, remembered
 from accounts.pages.sessions import Backend
+from accounts.pages.staff import note_proofs
 from accounts.services import attempts, logins, second_factor
 from config.client_address import address_of, network_of
 from config.errors import TooMany
@@ -86,10 +87,15 @@ class CodeView(Page, FormView):
         except TooMany as error:
             form.add_error("code", str(error))
             return too_many(self.form_invalid(form), error.seconds)
+        # Read before the code is looked at: where another secret takes its place meanwhile, this mark is good for
+        # nothing, and no session counts that gave no code of the new one.
+        mark = second_factor.mark(self.user)
         if not second_factor.accept(self.user, form.cleaned_data["code"]):
             form.add_error("code", "The code is not right, or was used already.")
             return self.form_invalid(form)
-        return enter(self.request, self.user, self.half["next"], None, self.half["remember"])
+        response = enter(self.request, self.user, self.half["next"], None, self.half["remember"])
+        note_proofs(self.request, mark, self.half.get("provider", False))
+        return response
 
 
 class LogoutView(Page, auth.LogoutView):
@@ -111,17 +117,25 @@ class SignedOutView(Page, TemplateView):
     template_name = "signed_out.html"
 
 
-def let_in(request: HttpRequest, user: User, target: str, wanted: bool) -> HttpResponse:
+def let_in(
+    request: HttpRequest, user: User, target: str, wanted: bool, *, by_provider: bool = False
+) -> HttpResponse:
     """Let in `user`, proven by a password or a provider: at once, or after the second factor where the user has one
     and this browser is not remembered. `wanted` is whether to remember the browser."""
+    # Read before the browser's row, which goes when another secret is confirmed.
+    mark = second_factor.mark(user) if user.two_factor_auth else None
     device = remembered(request, user)
     if user.two_factor_auth and device is None:
         request.session.flush()
         request.session[HALF] = {
             "user": user.pk, "at": time.time(), "remember": wanted, "next": target, "hash": user.password[-16:],
+            "provider": by_provider,
         }  # fmt: skip
         return redirect("login-code")
-    return enter(request, user, target, device, wanted)
+    # A browser is remembered by those who gave a code in it, where the second factor is on.
+    response = enter(request, user, target, device, wanted)
+    note_proofs(request, mark, by_provider)
+    return response
 
 
 @transaction.atomic
