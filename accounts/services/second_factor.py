@@ -11,7 +11,7 @@ from django.utils.crypto import constant_time_compare, salted_hmac
 from django.utils.timezone import now
 
 from accounts.actors import Actor
-from accounts.models import SecondFactor, TrustedDevice, User
+from accounts.models import SecondFactor, SecurityKey, TrustedDevice, User
 from accounts.services import attempts, outbox
 from accounts.services.events import record_event
 from accounts.services.refs import profile_ref
@@ -104,13 +104,14 @@ def confirm(actor: Actor, code: str | None, problems: Problems | None = None) ->
 
 @transaction.atomic
 def disable(actor: Actor | None, user: User, message: str = "") -> bool:
-    """Drop the secret: `user` logs in by password alone from now on. Returns whether the second factor was on; if
-    so, a mail tells the user.
+    """Drop the secret and the security keys: `user` logs in by password alone from now on. Returns whether the
+    second factor was on; if so, a mail tells the user.
 
     The event carries the `message`; without an actor, for users that are on no account, there is no event.
     """
     was_on = User.objects.filter(pk=user.pk, two_factor_auth=True).update(two_factor_auth=False)
     SecondFactor.objects.filter(user=user).delete()
+    SecurityKey.objects.filter(user=user).delete()
     if not was_on:
         return False
     user.two_factor_auth = False
