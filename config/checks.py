@@ -112,6 +112,8 @@ def _secrets() -> Iterator[tuple[str, str]]:
         )
     elif any(map(is_guessable, settings.ENCRYPTION_KEYS)):
         yield "E011", "ENCRYPTION_KEYS has a key that can be guessed: `openssl rand -hex 32` makes one that cannot."
+    if not settings.STAFF_SECOND_FACTOR:
+        yield "W019", "STAFF_SECOND_FACTOR is off: a password alone opens the admin."
     if is_open_to_others(settings.STATE_DIR):
         yield (
             "E017",

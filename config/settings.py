@@ -258,6 +258,8 @@ LOGIN_URL, LOGIN_REDIRECT_URL, LOGOUT_REDIRECT_URL = "login", "home", "signed-ou
 REFERENCE_TOKEN_LIFETIME = 900  # seconds; of tokens that the pages at /docs make for trying calls out
 CSRF_FAILURE_VIEW = "accounts.oauth.views.csrf_failure"
 AUTHENTICATION_BACKENDS = ["accounts.pages.sessions.Backend"]
+# Whether the admin opens to staff with a second factor alone, their own or the provider's.
+STAFF_SECOND_FACTOR = env.flag("STAFF_SECOND_FACTOR", PRODUCTION)
 # The provider that people may sign in with in place of a password, or None.
 OPENID = openid.read(env, production=PRODUCTION)
 
@@ -275,6 +277,7 @@ MIDDLEWARE = [
     "config.pages.Authentication",
     "accounts.pages.sessions.Devices",
     "config.pages.Messages",
+    "accounts.pages.staff.SecondFactorOfStaff",
     "config.pages.Clickjacking",
 ]
 

@@ -13,7 +13,7 @@ from accounts.models.oauth import (
 )
 from accounts.models.outbox import Message
 from accounts.models.preferences import Preferences
-from accounts.models.security import PhoneVerification, SecondFactor, SecurityAnswer
+from accounts.models.security import PhoneVerification, SecondFactor, SecurityAnswer, SecurityKey
 from accounts.models.tickets import Ticket, TicketAttachment, TicketReply
 from accounts.models.tokens import PersonalToken
 from accounts.models.users import SSHKey, User
@@ -41,6 +41,7 @@ __all__ = [
     "SSHKey",
     "SecondFactor",
     "SecurityAnswer",
+    "SecurityKey",
     "Ticket",
     "TicketAttachment",
     "TicketReply",

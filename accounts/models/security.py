@@ -1,6 +1,7 @@
 """Proofs of a user's identity besides the password: second factor, security questions, phone."""
 
 from django.db import models
+from django.db.models.functions import Now
 
 from accounts.models.users import User
 from config.encryption import EncryptedField
@@ -22,6 +23,28 @@ class SecondFactor(models.Model):
 
     def __str__(self) -> str:
         return f"second factor of {self.user}"
+
+
+class SecurityKey(models.Model):
+    """A security key (WebAuthn) that a user signs in with in place of a code, while the second factor is on.
+
+    `sign_count` is what the key counted up to when it was used last: one that counts, and does not count on, was
+    copied. Keys that do not count leave it at 0.
+    """
+
+    user = models.ForeignKey(User, on_delete=models.CASCADE, related_name="security_keys")
+    name = models.CharField(max_length=64)
+    credential = models.BinaryField(unique=True, help_text="The id that the key gave itself for this site.")
+    public_key = models.BinaryField(help_text="As COSE has it.")
+    sign_count = models.BigIntegerField(db_default=0)
+    created = models.DateTimeField(db_default=Now())
+    last_used = models.DateTimeField(null=True, blank=True)
+
+    class Meta:
+        ordering = ("id",)
+
+    def __str__(self) -> str:
+        return self.name
 
 
 class SecurityAnswer(models.Model):

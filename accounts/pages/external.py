@@ -154,7 +154,7 @@ def finish(request: HttpRequest, config: OpenID) -> HttpResponse:
         _check_active(user)
     else:
         user = _tied(request, config, wish, who)
-    return let_in(request, user, wish["next"], wish.get("remember", False))
+    return let_in(request, user, wish["next"], wish.get("remember", False), by_provider=True)
 
 
 def _wish(request: HttpRequest) -> dict[str, Any]:

@@ -11,6 +11,9 @@ from accounts.models import User
 from accounts.services import attempts
 from config.errors import DomainError, TooMany
 
+LONGEST_ANSWER = 16384
+"""Characters of what a security key answers, in JSON."""
+
 
 class Limited(ValidationError):
     """Too many attempts: `refusal` says when to try again."""
@@ -32,9 +35,21 @@ class LoginForm(AuthenticationForm):
 
 
 class CodeForm(forms.Form):
-    """A code of the authenticator app, or the scratch code."""
+    """A code of the authenticator app."""
 
     code = forms.CharField(max_length=64)
+
+
+class ProofForm(forms.Form):
+    """A code of the authenticator app, or the scratch code; or in its place the answer of a security key."""
+
+    code = forms.CharField(max_length=64, required=False)
+    answer = forms.CharField(max_length=LONGEST_ANSWER, required=False)
+
+    def clean(self) -> dict[str, Any]:
+        if not self.errors and not any(self.cleaned_data.values()):
+            self.add_error("code", forms.Field.default_error_messages["required"])
+        return self.cleaned_data
 
 
 class ForgottenForm(forms.Form):

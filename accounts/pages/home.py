@@ -11,10 +11,11 @@ from django.shortcuts import get_object_or_404, redirect
 from django.views.generic import TemplateView, View
 
 from accounts.actors import Actor
-from accounts.models import Authorization, Login, PersonalToken, SSHKey, TrustedDevice, User
+from accounts.models import Authorization, Login, PersonalToken, SecurityKey, SSHKey, TrustedDevice, User
 from accounts.pages.base import Page, actor_of, signed_in
 from accounts.pages.remember import SESSION_KEY
-from accounts.services import access, security_questions, ssh_keys, tokens
+from accounts.pages.security_keys import site_of
+from accounts.services import access, security_keys, security_questions, ssh_keys, tokens
 from accounts.services.external import identity_of
 from accounts.ssh_keys import parse_public_key
 from config.errors import Missing
@@ -40,9 +41,14 @@ def keys_of(user: User) -> QuerySet[SSHKey]:
     return SSHKey.objects.filter(user=user)
 
 
+def security_keys_of(user: User) -> QuerySet[SecurityKey]:
+    return SecurityKey.objects.filter(user=user)
+
+
 REVOKE: dict[str, tuple[Callable[[User], QuerySet[Any]], Callable[[Actor, Any], None]]] = {
     "apps": (apps_of, access.revoke_app),
     "devices": (devices_of, access.revoke_device),
+    "security-keys": (security_keys_of, security_keys.remove),
     "ssh-keys": (keys_of, ssh_keys.remove),
     "tokens": (tokens_of, tokens.revoke_token),
 }
@@ -61,6 +67,8 @@ class HomeView(Page, LoginRequiredMixin, TemplateView):
             devices=devices_of(user),
             tokens=tokens_of(user).order_by("pk"),
             keys=[(key, parse_public_key(key.ssh_key).fingerprint) for key in keys_of(user)],
+            security_keys=security_keys_of(user) if user.two_factor_auth else [],
+            keys_possible=user.two_factor_auth and site_of(self.request) is not None,
             questions_answered=security_questions.are_answered(actor_of(user)),
             by_password=user.authentication_type == User.PASSWORD,
             logins=Login.objects.recent().filter(user=user)[:RECENT],
@@ -72,7 +80,7 @@ class HomeView(Page, LoginRequiredMixin, TemplateView):
 
 
 class RevokeView(Page, LoginRequiredMixin, View):
-    """``/home/<kind>/<id>/revoke``: ends an app's access, forgets a browser, deletes a token or an SSH key."""
+    """``/home/<kind>/<id>/revoke``: ends an app's access, forgets a browser, deletes a token or a key."""
 
     http_method_names = ["post"]
 

@@ -13,12 +13,14 @@ from django.shortcuts import redirect
 from django.views.generic import FormView, TemplateView
 
 from accounts.models import TrustedDevice, User
-from accounts.pages.base import Page
+from accounts.pages.base import POLICY_WITH_SCRIPTS, Page
 from accounts.pages.confirm import note_confirmed
-from accounts.pages.forms import CodeForm, LoginForm, add_problems
+from accounts.pages.forms import LoginForm, ProofForm, add_problems
 from accounts.pages.remember import REMEMBERED_FOR, SESSION_KEY, note_use, remember, remembered
+from accounts.pages.security_keys import note_asked, site_of, take_asked
 from accounts.pages.sessions import Backend
-from accounts.services import attempts, logins, second_factor
+from accounts.pages.staff import note_proofs
+from accounts.services import attempts, logins, second_factor, security_keys
 from config.client_address import address_of, network_of
 from config.errors import TooMany
 from config.headers import too_many
@@ -61,10 +63,11 @@ class LoginView(Page, auth.LoginView):
 
 
 class CodeView(Page, FormView):
-    """``/login/code``: the second factor, for ten minutes after the right password."""
+    """``/login/code``: the second factor, for ten minutes after the right password: a code, or the answer of a
+    security key, where the user has one."""
 
     template_name = "login_code.html"
-    form_class = CodeForm
+    form_class = ProofForm
 
     def dispatch(self, request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponse:
         self.half: dict[str, Any] = request.session.get(HALF) or {}
@@ -79,17 +82,36 @@ class CodeView(Page, FormView):
         user = Backend().get_user(self.half["user"])
         return user if user is not None and user.password.endswith(self.half["hash"]) else None
 
-    def form_valid(self, form: CodeForm) -> HttpResponse:
+    def form_valid(self, form: ProofForm) -> HttpResponse:
         assert self.user is not None  # noqa: S101 - or dispatch had sent the browser away
+        challenge = take_asked(self.request)
         try:
             attempts.check("second_factor", f"user:{self.user.pk}")
         except TooMany as error:
             form.add_error("code", str(error))
             return too_many(self.form_invalid(form), error.seconds)
-        if not second_factor.accept(self.user, form.cleaned_data["code"]):
+        # Read before the code is looked at: where another secret takes its place meanwhile, this mark is good for
+        # nothing, and no session counts that gave no code of the new one.
+        mark = second_factor.mark(self.user)
+        if answer := form.cleaned_data["answer"]:
+            site = site_of(self.request)
+            if site is None or challenge is None or not security_keys.accept(self.user, site, challenge, answer):
+                form.add_error(None, security_keys.WRONG)
+                return self.form_invalid(form)
+        elif not second_factor.accept(self.user, form.cleaned_data["code"]):
             form.add_error("code", "The code is not right, or was used already.")
             return self.form_invalid(form)
-        return enter(self.request, self.user, self.half["next"], None, self.half["remember"])
+        response = enter(self.request, self.user, self.half["next"], None, self.half["remember"])
+        note_proofs(self.request, mark, self.half.get("provider", False))
+        return response
+
+    def get_context_data(self, **kwargs: Any) -> dict[str, Any]:
+        assert self.user is not None  # noqa: S101 - or dispatch had sent the browser away
+        site, options = site_of(self.request), None
+        if site is not None and security_keys.keys_of(self.user):
+            options = note_asked(self.request, security_keys.ask_to_sign_in(self.user, site))
+            self.policy = POLICY_WITH_SCRIPTS
+        return super().get_context_data(options=options, **kwargs)
 
 
 class LogoutView(Page, auth.LogoutView):
@@ -111,17 +133,25 @@ class SignedOutView(Page, TemplateView):
     template_name = "signed_out.html"
 
 
-def let_in(request: HttpRequest, user: User, target: str, wanted: bool) -> HttpResponse:
+def let_in(
+    request: HttpRequest, user: User, target: str, wanted: bool, *, by_provider: bool = False
+) -> HttpResponse:
     """Let in `user`, proven by a password or a provider: at once, or after the second factor where the user has one
     and this browser is not remembered. `wanted` is whether to remember the browser."""
+    # Read before the browser's row, which goes when another secret is confirmed.
+    mark = second_factor.mark(user) if user.two_factor_auth else None
     device = remembered(request, user)
     if user.two_factor_auth and device is None:
         request.session.flush()
         request.session[HALF] = {
             "user": user.pk, "at": time.time(), "remember": wanted, "next": target, "hash": user.password[-16:],
+            "provider": by_provider,
         }  # fmt: skip
         return redirect("login-code")
-    return enter(request, user, target, device, wanted)
+    # A browser is remembered by those who gave a code in it, where the second factor is on.
+    response = enter(request, user, target, device, wanted)
+    note_proofs(request, mark, by_provider)
+    return response
 
 
 @transaction.atomic

@@ -16,6 +16,7 @@ from accounts.pages.base import CopyPage, Page, actor_of, signed_in
 from accounts.pages.confirm import Confirmed
 from accounts.pages.forms import CodeForm, add_problems
 from accounts.pages.remember import SESSION_KEY
+from accounts.pages.staff import note_confirmed_secret, wants_second_factor
 from accounts.services import second_factor, security_questions
 from config.errors import Invalid, TooMany
 from config.headers import too_many
@@ -34,6 +35,8 @@ class SecondFactorView(CopyPage, Confirmed, FormView):
 
     def form_valid(self, form: CodeForm) -> HttpResponse:
         user = signed_in(self.request)
+        # Read before it is confirmed: of one that was begun anew meanwhile this session has given no code.
+        secret = second_factor.pending_secret(actor_of(user))
         try:
             scratch = second_factor.confirm(actor_of(user), form.cleaned_data["code"])
         except TooMany as error:
@@ -45,6 +48,8 @@ class SecondFactorView(CopyPage, Confirmed, FormView):
             # `confirm` deleted this browser's row with all others, which would end this session at the next page.
             # This browser has given the code, so it stays signed in until it is closed.
             self.request.session.set_expiry(0)
+        if secret is not None:
+            note_confirmed_secret(self.request, second_factor.mark_of(secret))
         return render(self.request, "scratch_code.html", {"scratch": scratch})
 
     def _refused(self, form: CodeForm, error: Invalid) -> HttpResponse:
@@ -63,7 +68,14 @@ class SecondFactorView(CopyPage, Confirmed, FormView):
         secret = second_factor.pending_secret(actor_of(user))
         picture = qr_code(setup_uri(user.username, secret)) if secret else None
         answered = security_questions.are_answered(actor_of(user))
-        return super().get_context_data(secret=secret, picture=picture, questions_answered=answered, **kwargs)
+        return super().get_context_data(
+            secret=secret,
+            picture=picture,
+            questions_answered=answered,
+            needs_answers=second_factor.lacks_answers(actor_of(user)),
+            for_admin=wants_second_factor(self.request),
+            **kwargs,
+        )
 
 
 class BeginView(Page, Confirmed, View):

@@ -47,13 +47,13 @@ def mail(user: User, template: str, context: dict[str, Any] | None = None) -> Me
     return mail_to(user.email, template, {"user": user, **(context or {})})
 
 
-def warn(user: User, template: str) -> None:
+def warn(user: User, template: str, context: dict[str, Any] | None = None) -> None:
     """Mail a user, in the caller's transaction, about a change of its way to sign in, perhaps made by another.
 
     Sent even where the user has notifications off. Staff users of old may have no address.
     """
     if user.email:
-        mail(user, template)
+        mail(user, template, context)
 
 
 def mail_to(address: str, template: str, context: dict[str, Any]) -> Message:

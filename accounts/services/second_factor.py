@@ -7,11 +7,11 @@ from datetime import datetime, timedelta
 
 import pyotp
 from django.db import transaction
-from django.utils.crypto import constant_time_compare
+from django.utils.crypto import constant_time_compare, salted_hmac
 from django.utils.timezone import now
 
 from accounts.actors import Actor
-from accounts.models import SecondFactor, TrustedDevice, User
+from accounts.models import SecondFactor, SecurityKey, TrustedDevice, User
 from accounts.services import attempts, outbox
 from accounts.services.events import record_event
 from accounts.services.refs import profile_ref
@@ -38,12 +38,18 @@ def begin(actor: Actor) -> tuple[str, datetime]:
     Returns the secret in base32, which the API shows this once, and when it expires. Raises `Invalid` where the
     three security questions are not answered.
     """
-    if not are_answered(actor):
+    if lacks_answers(actor):
         raise Invalid(QUESTIONS_FIRST)
     secret, until = pyotp.random_base32(), now() + SET_UP_WITHIN
     values = {"pending": encrypt_json({"secret": secret}), "pending_until": until}
     SecondFactor.objects.update_or_create(user_id=actor.person, defaults=values)
     return secret, until
+
+
+def lacks_answers(actor: Actor) -> bool:
+    """Whether the actor has to answer three security questions first. Support asks them of customers who call: who
+    is on no account needs none."""
+    return bool(actor.account_id) and not are_answered(actor)
 
 
 def pending_secret(actor: Actor) -> str | None:
@@ -98,13 +104,14 @@ def confirm(actor: Actor, code: str | None, problems: Problems | None = None) ->
 
 @transaction.atomic
 def disable(actor: Actor | None, user: User, message: str = "") -> bool:
-    """Drop the secret: `user` logs in by password alone from now on. Returns whether the second factor was on; if
-    so, a mail tells the user.
+    """Drop the secret and the security keys: `user` logs in by password alone from now on. Returns whether the
+    second factor was on; if so, a mail tells the user.
 
     The event carries the `message`; without an actor, for users that are on no account, there is no event.
     """
     was_on = User.objects.filter(pk=user.pk, two_factor_auth=True).update(two_factor_auth=False)
     SecondFactor.objects.filter(user=user).delete()
+    SecurityKey.objects.filter(user=user).delete()
     if not was_on:
         return False
     user.two_factor_auth = False
@@ -126,6 +133,19 @@ def accept(user: User, code: str) -> bool:
         return bool(mine.filter(last_step__lt=step).update(last_step=step))
     scratch = _digest(code.strip().lower())
     return bool(locked.scratch) and bool(mine.filter(scratch=scratch).update(scratch=""))
+
+
+def mark(user: User) -> str | None:
+    """The `mark_of` the secret that is in force for `user`, None where the second factor is off. One query."""
+    rows = SecondFactor.objects.filter(user=user, user__two_factor_auth=True, encrypted__isnull=False)
+    found = rows.first()
+    return None if found is None else mark_of(_secret(found.encrypted))
+
+
+def mark_of(secret: str) -> str:
+    """A value by which sessions know the secret whose code they were given. It tells nothing of that secret, and
+    does not change with the keys of encryption."""
+    return salted_hmac("accounts.second_factor.mark", secret, algorithm="sha256").hexdigest()
 
 
 def _step_of(secret: str, code: str) -> int | None:

@@ -31,11 +31,13 @@ def chromium(tmp_path_factory) -> Iterator[webdriver.Chrome]:
 
 @pytest.fixture(scope="session")
 def _server(django_db_setup, django_db_blocker, tmp_path_factory) -> Iterator[Site]:
-    """One server for the run, on the tests' database. Its rate limits let everything through."""
+    """One server for the run, on the tests' database. Its rate limits let everything through, and staff need a
+    second factor for the admin, as in production."""
     with django_db_blocker.unblock():
         env = environment()
     limits = {f"RATE_LIMIT_{name.upper()}": PLENTY for name in configured.RATE_LIMITS}
-    with running(Site(env | limits, tmp_path_factory.mktemp("server") / "log")) as server:
+    wanted = {"STAFF_SECOND_FACTOR": "1"}
+    with running(Site(env | limits | wanted, tmp_path_factory.mktemp("server") / "log")) as server:
         yield server
 
 

@@ -112,6 +112,23 @@ def _second_factor_off(visitor: Visitor, user: User, client: OAuthClient) -> Non
     visitor.follow("Turn the second factor on")
 
 
+def _second_factor_of_staff(visitor: Visitor, user: User, client: OAuthClient) -> None:
+    OAuthClient.objects.all().delete()
+    User.objects.filter(pk=user.pk).update(account=None, is_staff=True)
+    visitor.visit("/admin/")
+    visitor.sign_in()
+    assert "The admin opens to you once" in visitor.text
+    visitor.press("Show the picture")
+    visitor.type("Code that the app shows", pyotp.TOTP(visitor.words_of("secret")).now())
+    visitor.press("Turn it on")
+    visitor.follow("I have kept it: on to the admin")
+    assert visitor.path == "/admin/"
+    visitor.visit("/home/second-factor")
+    visitor.open("Turn the second factor off")
+    visitor.press("Yes, turn it off")
+    visitor.visit("/admin/")
+
+
 def _setting_up_the_second_factor(visitor: Visitor, user: User, client: OAuthClient) -> None:
     SecurityAnswer.objects.bulk_create(SecurityAnswer(user=user, question_id=number) for number in (1, 2, 3))
     _second_factor_off(visitor, user, client)
@@ -184,8 +201,8 @@ def _not_found(visitor: Visitor, user: User, client: OAuthClient) -> None:
 PAGES: list[Callable] = [
     _sign_in, _wrong_password, _second_factor, _forgotten, _mail_sent, _choosing_a_password, _used_address,
     _home, _empty_home, _new_token, _made_token, _new_ssh_key, _security_questions, _second_factor_off,
-    _setting_up_the_second_factor, _scratch_code, _second_factor_on, _changing_the_password, _confirming,
-    _signed_out, _consent, _refused_consent, _open_for_too_long, _not_found,
+    _second_factor_of_staff, _setting_up_the_second_factor, _scratch_code, _second_factor_on,
+    _changing_the_password, _confirming, _signed_out, _consent, _refused_consent, _open_for_too_long, _not_found,
 ]  # fmt: skip
 
 

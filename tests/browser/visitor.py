@@ -1,6 +1,7 @@
 """A person in front of a browser, who knows of a page what is to be seen: labels, the words on buttons, links."""
 
 import shutil
+from collections.abc import Callable
 from contextlib import contextmanager
 from pathlib import Path
 from urllib.parse import urlsplit
@@ -138,6 +139,10 @@ class Visitor:
         WebDriverWait(self.driver, SECONDS, 0.02, ignored_exceptions=[WebDriverException]).until(
             lambda driver: driver.execute_script(BEGAN) not in (before, None)
         )
+
+    def wait_for(self, condition: Callable[[], object]) -> None:
+        """Wait until `condition` holds of the page, where a script changes it."""
+        WebDriverWait(self.driver, SECONDS, 0.02).until(lambda driver: condition())
 
     # --- Seeing ---------------------------------------------------------------------------------------------
 

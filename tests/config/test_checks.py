@@ -27,6 +27,7 @@ def complete(settings, tmp_path):
     settings.ALLOWED_HOSTS = ["cloud.example.com"]
     settings.NUM_PROXIES = 1
     settings.SESSION_COOKIE_SECURE = True
+    settings.STAFF_SECOND_FACTOR = True
     settings.SECRET_KEY, settings.ENCRYPTION_KEYS = SECRET, [KEY]
     settings.DATABASES = {"default": {**settings.DATABASES["default"], "HOST": "db.example.com"}}
     settings.REDIS_URL = "redis://redis.example.com"
@@ -70,6 +71,7 @@ def test_nothing_is_said_of_a_complete_one(complete):
         ("ALLOWED_HOSTS", ["*"], r"ALLOWED_HOSTS is \*"),
         ("NUM_PROXIES", 0, "NUM_PROXIES is 0"),
         ("SESSION_COOKIE_SECURE", False, "SECURE_COOKIES is off"),
+        ("STAFF_SECOND_FACTOR", False, "STAFF_SECOND_FACTOR is off"),
         ("DEBUG", True, "DEBUG is on"),
         ("SECRET_KEY", "short", "SECRET_KEY can be guessed"),
         ("SECRET_KEY", "5e" * 32, "SECRET_KEY can be guessed"),

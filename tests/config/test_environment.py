@@ -37,6 +37,7 @@ FLAGS = [
     "OAUTH_IMPLICIT",
     "SECURE_COOKIES",
     "RDNS_CHECK",
+    "STAFF_SECOND_FACTOR",
     "PREPARED_STATEMENTS",
 ]
 RATES = sorted(set(re.findall(r"RATE_LIMIT_\w+", SOURCE)))

@@ -12,6 +12,7 @@ import sys
 from collections.abc import Iterator
 from pathlib import Path
 
+import pyotp
 import pytest
 import requests
 import urllib3.util.connection
@@ -145,15 +146,15 @@ class Installation:
         )  # no other certificates, whatever the environment has
         return session
 
-    def post_form(self, browser: requests.Session, address: str, **fields: str) -> requests.Response:
-        """Load a page and send its form as a browser does."""
+    def post_form(self, browser: requests.Session, address: str, to: str = "", **fields: str) -> requests.Response:
+        """Load a page and send its form as a browser does; `to` is where a form of it leads, if not to the page."""
         page = browser.get(address)
         assert page.status_code == 200, page.text
         token = re.search(r'name="csrfmiddlewaretoken" value="(\w+)"', page.text)
         assert token, page.text
         headers = {"Origin": self.url, "Referer": page.url}
         return browser.post(
-            page.url, {"csrfmiddlewaretoken": token[1], **fields}, headers=headers, allow_redirects=False
+            to or page.url, {"csrfmiddlewaretoken": token[1], **fields}, headers=headers, allow_redirects=False
         )
 
     def stop(self) -> None:
@@ -272,12 +273,17 @@ def test_what_the_readme_says_works_behind_tls(installation: Installation, dns):
     moved = installation.browser().get(f"http://{NAME}:{installation.plain}/login", allow_redirects=False)
     assert (moved.status_code, moved.headers["Location"]) == (301, f"https://{NAME}/login")
 
-    # the staff user of the block gets into the admin
+    # the staff user of the block gets into the admin, once a second factor is set up
     staff = installation.browser()
     link = link_mailed_to(installation, "admin-1")
     installation.post_form(staff, link, new_password1=PASSWORD, new_password2=PASSWORD)
     staff = installation.browser()
     installation.post_form(staff, f"{installation.url}/login", username="admin-1", password=PASSWORD)
+    page = f"{installation.url}/home/second-factor"
+    assert staff.get(f"{installation.url}/admin/").url == page
+    installation.post_form(staff, page, to=f"{page}/begin")
+    [secret] = re.findall(r'<code id="secret">([A-Z2-7]+)</code>', staff.get(page).text)
+    assert "scratch code" in installation.post_form(staff, page, code=pyotp.TOTP(secret).now()).text
     assert "Needs attention" in staff.get(f"{installation.url}/admin/").text
     assert User.objects.get(username="admin-1").is_superuser
     assert {event.action for event in Event.objects.all()} >= {"user_create", "token_create"}

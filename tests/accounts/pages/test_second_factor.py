@@ -7,7 +7,7 @@ import pytest
 from django.test import Client
 from django.utils.timezone import now
 
-from accounts.models import Event, SecondFactor, SecurityAnswer, TrustedDevice, User
+from accounts.models import Event, SecondFactor, TrustedDevice, User
 from accounts.pages.second_factor import qr_code
 from accounts.services import second_factor
 from tests.accounts.pages.browsers import careful, kept_in_sessions, problems, sign_in, signed_in_ago
@@ -159,7 +159,6 @@ class TestWhoMay:
         assert Client().post(path)["Location"].startswith("/login")
 
     def test_staff_may_though_they_are_on_no_account(self, staff_browser, staff):
-        SecurityAnswer.objects.bulk_create(SecurityAnswer(user=staff, question_id=n) for n in (1, 2, 3))
         turn_on(staff_browser)
         assert is_on(staff)
         assert Client().post("/login", {"username": "staff", "password": PASSWORD})["Location"] == "/login/code"
@@ -170,6 +169,5 @@ class TestWhoMay:
 
     def test_who_has_no_address_is_not_mailed(self, staff_browser, staff):
         User.objects.filter(pk=staff.pk).update(email="")
-        SecurityAnswer.objects.bulk_create(SecurityAnswer(user=staff, question_id=n) for n in (1, 2, 3))
         turn_on(staff_browser)
         assert mailed() == []

@@ -1,0 +1,105 @@
+"""Adding security keys, and the questions that pages ask them."""
+
+import time
+from ipaddress import ip_address
+from typing import Any
+from urllib.parse import urlsplit
+
+from django import forms
+from django.conf import settings
+from django.contrib import messages
+from django.http import Http404, HttpRequest, HttpResponse
+from django.shortcuts import redirect
+from django.utils.http import urlsafe_base64_decode, urlsafe_base64_encode
+from django.views.generic import FormView
+
+from accounts.models import SecurityKey
+from accounts.pages.base import CopyPage, actor_of, signed_in
+from accounts.pages.confirm import Confirmed
+from accounts.pages.forms import LONGEST_ANSWER, add_problems
+from accounts.services import security_keys
+from accounts.services.security_keys import Question, Site
+from config.errors import Invalid
+
+ASKED = "security_key"
+"""Session key: the challenge that a key was asked to answer, and when."""
+ANSWER_WITHIN = 600
+"""Seconds within which the answer must come."""
+
+
+def site_of(request: HttpRequest) -> Site | None:
+    """The site for which keys answer: that of SITE_URL, whatever the request calls it. None where that is a bare
+    address, for which browsers ask no keys; but a laptop's pages are open as ``localhost`` too, which they take."""
+    host = urlsplit(settings.SITE_URL).hostname or ""
+    if not _is_address(host):
+        return Site(host, settings.SITE_URL)
+    asked = f"{request.scheme}://{request.get_host()}"
+    return Site("localhost", asked) if urlsplit(asked).hostname == "localhost" else None
+
+
+def note_asked(request: HttpRequest, question: Question) -> str:
+    """Keep the challenge of `question` in the session until `take_asked`. Returns the question's options."""
+    request.session[ASKED] = {"challenge": urlsafe_base64_encode(question.challenge), "at": time.time()}
+    return question.options
+
+
+def take_asked(request: HttpRequest) -> bytes | None:
+    """Take the challenge out of the session, which is good for one answer; None where there is none, or too old."""
+    asked = request.session.pop(ASKED, None)
+    if asked is None or time.time() - asked["at"] > ANSWER_WITHIN:
+        return None
+    return urlsafe_base64_decode(asked["challenge"])
+
+
+class SecurityKeyForm(forms.Form):
+    """The name of a key, and its answer, which the page's script fills in."""
+
+    name = forms.CharField(
+        max_length=SecurityKey._meta.get_field("name").max_length,
+        help_text="Such as what is printed on it, or where you keep it.",
+        widget=forms.TextInput(attrs={"autocomplete": "off"}),
+    )  # fmt: skip
+    answer = forms.CharField(max_length=LONGEST_ANSWER)
+
+
+class NewSecurityKeyView(CopyPage, Confirmed, FormView):
+    """``/home/security-keys/new``, while the second factor is on."""
+
+    template_name = "security_key_new.html"
+    form_class = SecurityKeyForm
+
+    def dispatch(self, request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponse:
+        if request.user.is_authenticated:
+            self.site = site_of(request)
+            if self.site is None:
+                raise Http404
+            if not signed_in(request).two_factor_auth:
+                return redirect("second-factor")
+        return super().dispatch(request, *args, **kwargs)
+
+    def form_valid(self, form: SecurityKeyForm) -> HttpResponse:
+        assert self.site is not None  # noqa: S101 - or dispatch had answered 404
+        given, challenge = form.cleaned_data, take_asked(self.request)
+        actor = actor_of(signed_in(self.request))
+        try:
+            if challenge is None:
+                raise Invalid(security_keys.WRONG)
+            key = security_keys.add(actor, self.site, challenge, given["answer"], given["name"])
+        except Invalid as error:
+            add_problems(form, error)
+            return self.form_invalid(form)
+        messages.success(self.request, f"The security key {key} was added.")
+        return redirect("home")
+
+    def get_context_data(self, **kwargs: Any) -> dict[str, Any]:
+        assert self.site is not None  # noqa: S101 - or dispatch had answered 404
+        question = security_keys.ask_to_register(signed_in(self.request), self.site)
+        return super().get_context_data(options=note_asked(self.request, question), **kwargs)
+
+
+def _is_address(host: str) -> bool:
+    try:
+        ip_address(host)
+    except ValueError:
+        return False
+    return True

@@ -1,0 +1,165 @@
+"""Security keys (WebAuthn): a second factor in place of a code, which no other site can ask for.
+
+They come beside the authenticator app, whose scratch code lets in who loses a key, and go when the second factor is
+turned off.
+"""
+
+from dataclasses import dataclass
+
+import webauthn
+from django.db import transaction
+from django.utils.timezone import now
+from webauthn.helpers import parse_authentication_credential_json
+from webauthn.helpers.structs import (
+    AuthenticatorSelectionCriteria,
+    PublicKeyCredentialDescriptor,
+    ResidentKeyRequirement,
+    UserVerificationRequirement,
+)
+
+from accounts.actors import Actor
+from accounts.models import SecurityKey, User
+from accounts.services import outbox
+from accounts.services.events import record_event
+from accounts.services.refs import profile_ref
+from config.errors import Invalid, Missing
+
+SITE_NAME = "Skerry"
+MOST = 10
+"""Keys of a user."""
+TOO_MANY = f"A user has at most {MOST} security keys: remove one first."
+FACTOR_FIRST = "Turn the second factor on first: its scratch code lets you in should the key be lost."
+WRONG = "The key's answer could not be accepted. Try again."
+KNOWN = "This key is there already."
+
+
+@dataclass(frozen=True, slots=True)
+class Site:
+    """The site that keys answer: its host name, and the `origin` (``https://name``) of the pages that ask them."""
+
+    name: str
+    origin: str
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    """What a page asks a key: `options` for the browser, in JSON, and the `challenge` in them, which the answer has
+    to hold."""
+
+    options: str
+    challenge: bytes
+
+
+def keys_of(user: User) -> list[SecurityKey]:
+    """The keys that `user` can sign in with: none while the second factor is off. One query."""
+    return list(SecurityKey.objects.filter(user=user, user__two_factor_auth=True))
+
+
+def ask_to_register(user: User, site: Site) -> Question:
+    """The question with which `user` registers another key."""
+    options = webauthn.generate_registration_options(
+        rp_id=site.name,
+        rp_name=SITE_NAME,
+        user_id=str(user.pk).encode(),
+        user_name=user.username,
+        exclude_credentials=_descriptors(user),
+        # after a password it is enough to have the key: a PIN would be a third factor
+        authenticator_selection=AuthenticatorSelectionCriteria(
+            resident_key=ResidentKeyRequirement.DISCOURAGED,
+            user_verification=UserVerificationRequirement.DISCOURAGED,
+        ),
+    )
+    return Question(webauthn.options_to_json(options), options.challenge)
+
+
+def ask_to_sign_in(user: User, site: Site) -> Question:
+    """The question that one of the user's keys answers in place of a code."""
+    options = webauthn.generate_authentication_options(
+        rp_id=site.name,
+        allow_credentials=_descriptors(user),
+        user_verification=UserVerificationRequirement.DISCOURAGED,
+    )
+    return Question(webauthn.options_to_json(options), options.challenge)
+
+
+def add(actor: Actor, site: Site, challenge: bytes, answer: str, name: str) -> SecurityKey:
+    """Register the key that gave `answer` (JSON) to `ask_to_register`. A mail tells the user.
+
+    Raises `Invalid` without a field where the answer does not fit the question, the key is known, the user has as
+    many as it may, or the second factor is off.
+    """
+    try:
+        found = webauthn.verify_registration_response(
+            credential=answer,
+            expected_challenge=challenge,
+            expected_rp_id=site.name,
+            expected_origin=site.origin,
+        )
+    except Exception as error:  # strangers' CBOR is wrong in more ways than the library has errors
+        raise Invalid(WRONG) from error
+    with transaction.atomic():
+        # Locked while its keys are counted, and before its second factor can be turned off.
+        user = User.objects.select_for_update(no_key=True).get(pk=actor.person)
+        if not user.two_factor_auth:
+            raise Invalid(FACTOR_FIRST)
+        if SecurityKey.objects.filter(user=user).count() >= MOST:
+            raise Invalid(TOO_MANY)
+        key, is_new = SecurityKey.objects.get_or_create(
+            credential=found.credential_id,
+            defaults={
+                "user": user,
+                "name": name,
+                "public_key": found.credential_public_key,
+                "sign_count": found.sign_count,
+            },
+        )
+        if not is_new:
+            raise Invalid(KNOWN)
+        if user.account_id is not None:  # staff are on no account, so they have no events
+            record_event(actor, "profile_update", profile_ref(user), message=f"The security key {name} was added.")
+        outbox.warn(user, "security_key_added", {"name": name})
+    return key
+
+
+@transaction.atomic
+def remove(actor: Actor, key: SecurityKey) -> None:
+    """Forget the key: codes of the app go on. Raises `Missing` where another request was first."""
+    user = User.objects.select_for_update(no_key=True).get(pk=actor.person)
+    deleted, _ = SecurityKey.objects.filter(pk=key.pk).delete()
+    if not deleted:
+        raise Missing
+    if user.account_id is not None:
+        message = f"The security key {key.name} was removed."
+        record_event(actor, "profile_update", profile_ref(user), message=message)
+
+
+def accept(user: User, site: Site, challenge: bytes, answer: str) -> bool:
+    """Whether `answer` (JSON) to `ask_to_sign_in` is one of the user's keys', and lets the user in.
+
+    A key that counts has to have counted on; of two requests with one answer of it, one is let in.
+    """
+    try:
+        credential = parse_authentication_credential_json(answer)
+    except Exception:  # noqa: BLE001 - wrong in as many ways as in `add`
+        return False
+    rows = SecurityKey.objects.filter(user=user, user__two_factor_auth=True)
+    key = rows.filter(credential=credential.raw_id).first()
+    if key is None:
+        return False
+    try:
+        found = webauthn.verify_authentication_response(
+            credential=credential,
+            expected_challenge=challenge,
+            expected_rp_id=site.name,
+            expected_origin=site.origin,
+            credential_public_key=bytes(key.public_key),
+            credential_current_sign_count=key.sign_count,
+        )
+    except Exception:  # noqa: BLE001 - as in `add`
+        return False
+    mine = SecurityKey.objects.filter(pk=key.pk, sign_count=key.sign_count)
+    return bool(mine.update(sign_count=found.new_sign_count, last_used=now()))
+
+
+def _descriptors(user: User) -> list[PublicKeyCredentialDescriptor]:
+    return [PublicKeyCredentialDescriptor(id=bytes(key.credential)) for key in keys_of(user)]

@@ -1,0 +1,81 @@
+"""A security key in a browser: Chromium's virtual one, which touches itself."""
+
+import time
+from collections.abc import Iterator
+
+import pyotp
+import pytest
+from selenium.webdriver.common.virtual_authenticator import VirtualAuthenticatorOptions
+
+from accounts.models import SecondFactor, SecurityKey, User
+from config.encryption import encrypt_json
+from tests.browser.looks import check
+from tests.browser.visitor import Visitor
+
+pytestmark = pytest.mark.browser
+SECRET = "JBSWY3DPEHPK3PXPJBSWY3DPEHPK3PXP"
+
+
+@pytest.fixture
+def by_name(visitor) -> Visitor:
+    """The visitor, who calls the site by a name: browsers ask no keys for a bare address."""
+    visitor.url = visitor.url.replace("127.0.0.1", "localhost")
+    return visitor
+
+
+@pytest.fixture
+def with_key(by_name) -> Iterator[Visitor]:
+    """The visitor with a key plugged in, which counts, and wants no PIN."""
+    options = VirtualAuthenticatorOptions()
+    options.transport = VirtualAuthenticatorOptions.Transport.USB
+    by_name.driver.add_virtual_authenticator(options)
+    yield by_name
+    by_name.driver.remove_virtual_authenticator()
+
+
+@pytest.fixture
+def owner(owner) -> User:
+    """The owner has a second factor."""
+    SecondFactor.objects.create(user=owner, encrypted=encrypt_json({"secret": SECRET}), scratch="")
+    User.objects.filter(pk=owner.pk).update(two_factor_auth=True)
+    return owner
+
+
+def come_in(visitor: Visitor) -> None:
+    visitor.visit("/login")
+    visitor.sign_in()
+    visitor.type("Code", pyotp.TOTP(SECRET).at(time.time()))
+    visitor.press("Go on")
+    assert visitor.heading == "owner"
+
+
+def test_a_key_is_added_and_lets_its_owner_in(with_key, owner):
+    visitor = with_key
+    come_in(visitor)
+    visitor.follow("Add a security key")
+    check(visitor)
+    visitor.type("Name", "on my ring")
+    visitor.press("Ask the key")
+    assert "The security key on my ring was added." in visitor.text
+    assert visitor.path == "/home"
+    check(visitor)
+    visitor.follow("Add a security key")
+    visitor.type("Name", "the same")
+    visitor.button("Ask the key").click()
+    visitor.wait_for(lambda: visitor.problem == "This key is there already.")
+    visitor.visit("/logout")
+    visitor.visit("/login")
+    visitor.sign_in()
+    check(visitor)
+    visitor.press("Use a security key")
+    assert (visitor.path, visitor.heading) == ("/home", "owner")
+    assert SecurityKey.objects.get().sign_count > 1
+
+
+def test_without_scripts_there_is_the_code(by_name, owner):
+    SecurityKey.objects.create(user=owner, name="x", credential=b"x", public_key=b"x")
+    by_name.disable_scripts()
+    come_in(by_name)
+    by_name.follow("Add a security key")
+    assert "A script asks the key, which this browser does not run" in by_name.text
+    assert "Ask the key" not in by_name.text
