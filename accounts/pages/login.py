@@ -16,6 +16,7 @@ from accounts.models import TrustedDevice, User
 from accounts.pages.base import Page
 from accounts.pages.confirm import note_confirmed
 from accounts.pages.forms import CodeForm, LoginForm, add_problems
+from accounts.pages.known import known_as, note_known
 from accounts.pages.remember import REMEMBERED_FOR, SESSION_KEY, note_use, remember, remembered
 from accounts.pages.sessions import Backend
 from accounts.services import attempts, logins, second_factor
@@ -38,14 +39,21 @@ class LoginView(Page, auth.LoginView):
 
     def post(self, request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponse:
         """Count attempts before the password is checked: after too many, the right password is refused with the
-        same answer."""
+        same answer.
+
+        Those of a browser in which the user has signed in before count for that browser alone, all others for the
+        name at the address and for the address. None count for the name alone, with which anybody could lock its
+        user out.
+        """
         # As the form reads the name: surrounding blanks and other forms of its letters make no other name.
         written = request.POST.get("username", "")
         given = self.authentication_form.base_fields["username"].to_python(written) or ""
         network, name = network_of(request), given.casefold()[:64]
+        known = known_as(request, name)
         try:
-            attempts.check("login_address", network)
-            attempts.check_all(("login_pause", "login"), name)
+            if known is None:
+                attempts.check("login_address", network)
+            attempts.check_all(("login_pause", "login"), known or f"{name}@{network}")
         except TooMany as error:
             form = self.get_form()
             form.cleaned_data = {}
@@ -128,7 +136,8 @@ def let_in(request: HttpRequest, user: User, target: str, wanted: bool) -> HttpR
 def enter(
     request: HttpRequest, user: User, target: str, device: TrustedDevice | None, wanted: bool
 ) -> HttpResponse:
-    """Let the user in, and redirect to `target`: write the session, the record of the login, and the browser's row.
+    """Let the user in, and redirect to `target`: write the session, the record of the login, and the browser's row,
+    and give the browser its cookies.
 
     `device` is the row of a browser that is remembered already; `wanted` is whether to remember the browser.
     """
@@ -144,4 +153,5 @@ def enter(
     if device is not None:
         request.session[SESSION_KEY] = device.pk
     request.session.set_expiry(REMEMBERED_FOR if device is not None else 0)
+    note_known(request, response, user)
     return response
