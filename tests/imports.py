@@ -39,7 +39,10 @@ FLOORS: dict[str, tuple[set[str], set[str]]] = {
         BELOW | REFERENCES | {"models", "services"},
         {"api", "db", "errors", "middleware"},
     ),
-    "pages": (BELOW | {"models", "services", "openid"}, {"client_address", "errors", "headers", "openid", "pages"}),
+    "pages": (
+        BELOW | {"models", "services", "openid"},
+        {"client_address", "encryption", "errors", "headers", "openid", "pages"},
+    ),
     "oauth": (BELOW | {"models", "services", "pages"}, {"api", "client_address", "hidden_characters"}),
     "admin": (BELOW | REFERENCES | {"models", "services", "jobs"}, {"admin", "errors"}),
     "tasks": ({"services", "prober", "worker"}, {"notify"}),
