@@ -54,7 +54,7 @@ class LoginView(Page, auth.LoginView):
         try:
             if known is None:
                 attempts.check("login_address", network)
-            attempts.check_all(("login_pause", "login"), known or f"{_unreadable(name)}@{network}")
+            attempts.check_all(("login_pause", "login"), known or f"{name_digest(name)}@{network}")
         except TooMany as error:
             form = self.get_form()
             form.cleaned_data = {}
@@ -69,7 +69,7 @@ class LoginView(Page, auth.LoginView):
         return super().get_context_data(provider=settings.OPENID, **kwargs)
 
 
-def _unreadable(name: str) -> str:
+def name_digest(name: str) -> str:
     """The name as limits keep it: some people type their password there."""
     return salted_hmac("accounts.pages.login", name, algorithm="sha256").hexdigest()
 

@@ -363,9 +363,16 @@ class TestForgottenPasswords:
         assert Event.objects.get().message == "A new password was set."
 
     def test_the_page_says_the_same_of_names_that_nobody_has(self):
-        pages = [Client().post("/password/forgotten", {"name": name}).content for name in ("owner", "nobody")]
-        assert pages[0] == pages[1]
-        assert Message.objects.count() == 1
+        pages, costs = [], []
+        for name in ("owner", "nobody", "nobody@example.com", "\u00e9" * 128):
+            with CaptureQueriesContext(connection) as asked:
+                pages.append(Client().post("/password/forgotten", {"name": name}).content)
+            costs.append([re.sub(r"'[^']*'|\d+", "", each["sql"])[:60] for each in asked])
+        assert len(set(pages)) == 1
+        assert costs[1:] == costs[:1] * 3, "counted, not timed"
+        outbox.send_due()
+        assert [each.to for each in mail.outbox] == [["owner@example.com"]]
+        assert not Message.objects.exists()
 
     def test_mails_are_limited_by_address(self, limit):
         limit(password_mail="1/60")
@@ -385,7 +392,8 @@ class TestForgottenPasswords:
         owner.is_active = False
         owner.save()
         Client().post("/password/forgotten", {"name": "owner"})
-        assert not Message.objects.exists()
+        outbox.send_due()
+        assert (mail.outbox, Message.objects.count()) == ([], 0)
 
 
 class TestHome:
