@@ -4,6 +4,8 @@ import re
 from collections.abc import Iterable
 from urllib.parse import parse_qsl, urlencode, urlsplit
 
+from oauthlib.uri_validate import is_absolute_uri
+
 MAX_URI_LENGTH = 2000
 _LOOPBACK = re.compile(r"(http://(?:127\.0\.0\.1|\[::1\]))(?::[0-9]{1,5})?((?:[/?].*)?)")
 OF_THE_ANSWER = frozenset(
@@ -17,7 +19,10 @@ OF_THE_ANSWER = frozenset(
 
 def check_redirect_uri(uri: str) -> str | None:
     """The reason why `uri` is no redirect address, or None where it is one: an absolute web address without
-    credentials and without a fragment (RFC 6749, 3.1.2)."""
+    credentials and without a fragment (RFC 6749, 3.1.2), in the characters of RFC 3986.
+
+    The last is by oauthlib's own rule: an address that passes here is one that ``/oauth/authorize`` takes.
+    """
     if len(uri) > MAX_URI_LENGTH or not uri.isascii() or not uri.isprintable() or " " in uri:
         return "redirect_uri is not valid"
     try:
@@ -30,7 +35,7 @@ def check_redirect_uri(uri: str) -> str | None:
         return "redirect_uri is not valid"
     if "#" in uri:
         return "redirect_uri must have no fragment"
-    return None
+    return None if is_absolute_uri(uri) else "redirect_uri is not valid"
 
 
 def is_registered(uri: str, registered: str) -> bool:

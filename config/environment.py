@@ -24,6 +24,7 @@ from redis.connection import parse_url
 
 Network = ipaddress.IPv4Network | ipaddress.IPv6Network
 
+MAIL_SCHEMES = {"smtp+tls": "submission", "smtp+ssl": "smtp"}
 FILES = "django.core.mail.backends.filebased.EmailBackend"
 YES, NO = {"1", "true", "yes", "on"}, {"0", "false", "no", "off"}
 HOST_NAME = re.compile(r"(?!-)[a-z0-9_-]{1,63}(?<!-)(\.(?!-)[a-z0-9_-]{1,63}(?<!-))*\.?", re.IGNORECASE | re.ASCII)
@@ -297,15 +298,21 @@ class Environment:
         """Django's ``EMAIL_…`` settings; mails go to the console where the variable is not set."""
         advice = "is not an address such as smtp+tls://user:password@mail.example.com:587"
         found = self._given(name) or "console:"
+        scheme, colon, rest = found.partition(":")
         try:
-            parsed: dict[str, Any] = dict(dj_email_url.parse(found))
+            # the parser has names of its own for what others call by these
+            parsed: dict[str, Any] = dict(dj_email_url.parse(MAIL_SCHEMES.get(scheme, scheme) + colon + rest))
             parsed["EMAIL_FILE_PATH"] = urlsplit(found).path or None  # the parser drops the leading slash
         except ValueError:
             _fail(name, f"{advice}; in a password, # / @ and : are written %23 %2F %40 and %3A")
         if "EMAIL_BACKEND" not in parsed:
             _fail(name, advice)
+        if scheme in MAIL_SCHEMES and not parsed["EMAIL_HOST"]:
+            _fail(name, advice)
         if parsed["EMAIL_BACKEND"] == FILES and (parsed["EMAIL_HOST"] or not parsed["EMAIL_FILE_PATH"]):
             _fail(name, "names no folder: file:///folder, with three slashes")
+        if scheme == "smtp+ssl":
+            parsed |= {"EMAIL_USE_SSL": True, "EMAIL_USE_TLS": False}
         return parsed
 
     def _given(self, name: str) -> str:

@@ -22,6 +22,13 @@ is_api = re.compile(r"/v4(?:beta)?(?:/|$)").match
 # No form-action: browsers apply it to redirects too, and consent ends with a redirect to the client.
 POLICY = "default-src 'none'; style-src 'self'; img-src 'self'; base-uri 'none'; frame-ancestors 'none'"
 POLICY_WITH_SCRIPTS = f"{POLICY}; script-src 'self'"
+POLICY_OF_ADMIN = f"{POLICY_WITH_SCRIPTS}; connect-src 'self'; form-action 'self'"
+"""Django's admin has its scripts in files, asks for the choices of fields as one types, and redirects to no other
+site."""
+UNUSED = ("accelerometer", "camera", "display-capture", "geolocation", "gyroscope", "magnetometer", "microphone",
+    "midi", "payment", "usb")  # fmt: skip
+PERMISSIONS = ", ".join(f"{feature}=()" for feature in UNUSED)
+"""What no page here ever asks a browser for. Copying and security keys are not among it."""
 
 
 class PagesOnly(MiddlewareMixin):
@@ -31,6 +38,16 @@ class PagesOnly(MiddlewareMixin):
         if is_api(request.path_info):
             return self.get_response(request)
         return super().__call__(request)
+
+
+class Policies(PagesOnly):
+    """``Permissions-Policy``, and ``Content-Security-Policy`` where the view has set none."""
+
+    def process_response(self, request: HttpRequest, response: HttpResponseBase) -> HttpResponseBase:
+        in_admin = request.path_info.startswith("/admin/")
+        response.headers.setdefault("Content-Security-Policy", POLICY_OF_ADMIN if in_admin else POLICY)
+        response.headers["Permissions-Policy"] = PERMISSIONS
+        return response
 
 
 class Session(PagesOnly, SessionMiddleware):

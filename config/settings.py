@@ -207,10 +207,12 @@ SESSION_COOKIE_SECURE = CSRF_COOKIE_SECURE = env.flag("SECURE_COOKIES", PRODUCTI
 NUM_PROXIES = env.integer("NUM_PROXIES", 0, 0, 16)
 if NUM_PROXIES:
     SECURE_PROXY_SSL_HEADER = ("HTTP_X_FORWARDED_PROTO", "https")
+# Seconds for which browsers ask for this host by https alone, from an answer by https on; 0: not told.
+SECURE_HSTS_SECONDS = env.integer("HSTS_SECONDS", 31_536_000 if urlsplit(SITE_URL).scheme == "https" else 0)
 SILENCED_SYSTEM_CHECKS = [
     "security.W002", "security.W003",  # config.pages has the middleware they look for, for the pages alone
-    "security.W004", "security.W008",  # TLS, redirects to it and HSTS are the proxy's (docs/nginx.conf)
-    "security.W009",  # skerry.E009 asks for a key as `openssl rand -hex 32` makes it
+    "security.W005", "security.W021",  # other hosts below this one's name are not ours to bind (docs/security.md)
+    "security.W008",  # TLS and redirects to it are the proxy's (docs/nginx.conf)
     "oauth2_provider.W005",  # clients talk to one issuer, and take no answer for another's
     "oauth2_provider.W008",  # apps on people's own machines come back to http://127.0.0.1 (RFC 8252)
 ]  # fmt: skip
@@ -271,6 +273,7 @@ MIDDLEWARE = [
     "config.error_pages.explain_methods",
     "django.middleware.security.SecurityMiddleware",
     "whitenoise.middleware.WhiteNoiseMiddleware",
+    "config.pages.Policies",
     "config.pages.Session",
     "config.pages.Common",
     "config.pages.Csrf",

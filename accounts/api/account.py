@@ -21,6 +21,7 @@ from accounts.api.scopes import READ, WRITE
 from accounts.models import Account
 from accounts.services import account as services
 from config.api.access import ACCOUNT_READ, ACCOUNT_WRITE
+from config.api.common_fields import printable
 from config.api.fields import Computed, Constant
 from config.api.meanings import Meanings
 from config.api.paths import PathParameters
@@ -70,16 +71,20 @@ def capabilities() -> list[str]:
     return list(settings.ACCOUNT_CAPABILITIES)
 
 
-def text(longest: int, help_text: str) -> CharField:
-    return CharField(max_length=longest, allow_blank=True, help_text=help_text)
+def text(longest: int, help_text: str, **more: Any) -> CharField:
+    return CharField(max_length=longest, allow_blank=True, help_text=help_text, **more)
 
 
 class AccountResource(Resource):
     """The customer."""
 
-    first_name = text(50, "The first name of the person in charge; up to 50 characters.")
-    last_name = text(50, "The last name of the person in charge; up to 50 characters.")
-    company = text(128, "The company's name; up to 128 characters.")
+    first_name = text(
+        50, "The first name of the person in charge; up to 50 characters.", validators=[printable("first_name")]
+    )
+    last_name = text(
+        50, "The last name of the person in charge; up to 50 characters.", validators=[printable("last_name")]
+    )
+    company = text(128, "The company's name; up to 128 characters.", validators=[printable("company")])
     email = EmailField(max_length=128, help_text="The address that mails about the account go to.")
     phone = text(32, "A telephone number; up to 32 characters.")
     address_1 = text(64, "The first line of the postal address.")

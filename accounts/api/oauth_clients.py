@@ -15,6 +15,7 @@ from accounts.redirects import MAX_URI_LENGTH
 from accounts.services import oauth_clients, thumbnails
 from accounts.services.oauth_clients import ClientSpec
 from config.api.access import ACCOUNT_READ, ACCOUNT_WRITE, ANYONE, PUBLIC
+from config.api.common_fields import printable
 from config.api.exceptions import WrongMediaType
 from config.api.fields import Computed
 from config.api.meanings import Meanings
@@ -45,6 +46,7 @@ class OAuthClientResource(Resource):
         source="name",
         min_length=1,
         max_length=512,
+        validators=[printable("label")],
         help_text="The app's name, which users see when it asks for access.",
     )
     redirect_uri = CharField(

@@ -42,6 +42,7 @@ from accounts.redirects import with_answer
 from accounts.scopes import describe_all
 from accounts.services import attempts
 from config.client_address import network_of
+from config.hidden_characters import visible
 
 log = logging.getLogger(__name__)
 
@@ -110,9 +111,9 @@ class AuthorizeView(Page, LoginRequiredMixin, OAuthLibMixin, TemplateResponseMix
 
 
 def _shown(client: OAuthClient) -> str:
-    """The app's name for users: the client's name, or its id where the name has no visible character."""
+    """The app's name for users, with its hidden characters shown; the client's id where it has no others."""
     seen = any(letter.isprintable() and not letter.isspace() for letter in client.name)
-    return client.name if seen else client.client_id
+    return visible(client.name) if seen else client.client_id
 
 
 def _reason(error: FatalClientError) -> str:

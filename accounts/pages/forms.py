@@ -82,9 +82,10 @@ class ChangePasswordForm(SetPasswordForm):
 
 def check_own_password(user: User, given: str) -> str:
     """Return `given` where it is the user's password. Raises `ValidationError` where it is not, and `Limited` after
-    too many attempts: they count with those on the login page, and before the password is checked."""
+    too many attempts, which are counted before the password is checked: for the user, apart from those on the login
+    page, where others could use them up."""
     try:
-        attempts.check_all(("login_pause", "login"), user.username.casefold())
+        attempts.check_all(("login_pause", "login"), f"user:{user.pk}")
     except TooMany as error:
         raise Limited(error) from error
     if user.authentication_type != User.PASSWORD or not user.check_password(given):

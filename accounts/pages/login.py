@@ -10,12 +10,14 @@ from django.contrib.auth.forms import AuthenticationForm
 from django.db import transaction
 from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
 from django.shortcuts import redirect
+from django.utils.crypto import salted_hmac
 from django.views.generic import FormView, TemplateView
 
 from accounts.models import TrustedDevice, User
 from accounts.pages.base import POLICY_WITH_SCRIPTS, Page
 from accounts.pages.confirm import note_confirmed
 from accounts.pages.forms import LoginForm, ProofForm, add_problems
+from accounts.pages.known import known_as, note_known
 from accounts.pages.remember import REMEMBERED_FOR, SESSION_KEY, note_use, remember, remembered
 from accounts.pages.security_keys import note_asked, site_of, take_asked
 from accounts.pages.sessions import Backend
@@ -40,14 +42,21 @@ class LoginView(Page, auth.LoginView):
 
     def post(self, request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponse:
         """Count attempts before the password is checked: after too many, the right password is refused with the
-        same answer."""
+        same answer.
+
+        Those of a browser in which the user has signed in before count for that browser alone, all others for the
+        name at the address and for the address. None count for the name alone, with which anybody could lock its
+        user out.
+        """
         # As the form reads the name: surrounding blanks and other forms of its letters make no other name.
         written = request.POST.get("username", "")
         given = self.authentication_form.base_fields["username"].to_python(written) or ""
         network, name = network_of(request), given.casefold()[:64]
+        known = known_as(request, name)
         try:
-            attempts.check("login_address", network)
-            attempts.check_all(("login_pause", "login"), name)
+            if known is None:
+                attempts.check("login_address", network)
+            attempts.check_all(("login_pause", "login"), known or f"{name_digest(name)}@{network}")
         except TooMany as error:
             form = self.get_form()
             form.cleaned_data = {}
@@ -60,6 +69,11 @@ class LoginView(Page, auth.LoginView):
 
     def get_context_data(self, **kwargs: Any) -> dict[str, Any]:
         return super().get_context_data(provider=settings.OPENID, **kwargs)
+
+
+def name_digest(name: str) -> str:
+    """The name as limits keep it: some people type their password there."""
+    return salted_hmac("accounts.pages.login", name, algorithm="sha256").hexdigest()
 
 
 class CodeView(Page, FormView):
@@ -158,7 +172,8 @@ def let_in(
 def enter(
     request: HttpRequest, user: User, target: str, device: TrustedDevice | None, wanted: bool
 ) -> HttpResponse:
-    """Let the user in, and redirect to `target`: write the session, the record of the login, and the browser's row.
+    """Let the user in, and redirect to `target`: write the session, the record of the login, and the browser's row,
+    and give the browser its cookies.
 
     `device` is the row of a browser that is remembered already; `wanted` is whether to remember the browser.
     """
@@ -174,4 +189,5 @@ def enter(
     if device is not None:
         request.session[SESSION_KEY] = device.pk
     request.session.set_expiry(REMEMBERED_FOR if device is not None else 0)
+    note_known(request, response, user)
     return response

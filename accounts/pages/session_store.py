@@ -1,12 +1,19 @@
-"""Sessions in the database, by a hash of their ids: a copy of the table signs nobody in."""
+"""Sessions in the database, encrypted, by a hash of their ids: a copy of the table signs nobody in.
+
+What they hold may let somebody in as well: the token of a mailed address while its page is open, the verifier of a
+sign-in with a provider. With other ENCRYPTION_KEYS, none of which fits, people sign in again.
+"""
 
 import hashlib
 from typing import Any
 
+from cryptography.fernet import InvalidToken
 from django.contrib.sessions.backends import db
 from django.contrib.sessions.base_session import AbstractBaseSession
 from django.contrib.sessions.models import Session
 from django.utils.timezone import now
+
+from config.encryption import decrypt_json, encrypt_json
 
 LENGTH = 40
 """Of a stored hash, in hexadecimal digits: as many as the column takes. Ids have 32 characters."""
@@ -19,6 +26,16 @@ def hashed(session_key: str) -> str:
 
 class SessionStore(db.SessionStore):
     """Django's store, in which only the browser has the id. Its methods for asynchronous code are not used here."""
+
+    def encode(self, session_dict: dict[str, Any]) -> str:
+        return encrypt_json(session_dict).decode()
+
+    def decode(self, session_data: bytes | str) -> dict[str, Any]:
+        """The values of a session; none where no key fits, as in rows of an earlier release."""
+        try:
+            return decrypt_json(session_data.encode() if isinstance(session_data, str) else session_data)
+        except InvalidToken:
+            return {}
 
     def _get_session_from_db(self) -> Session | None:
         key = self.session_key

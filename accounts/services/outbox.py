@@ -167,6 +167,10 @@ def _send(message: Message) -> bool:
     content: dict[str, str] = {}
     try:
         content = decrypt_json(message.encrypted)
+        if not message.recipient:
+            # for nobody: the request for it was to cost what one for somebody does
+            settle(message)
+            return False
         deliver = _deliver_mail if message.channel == Message.Channel.MAIL else _deliver_text
         deliver(message, content)
     except Exception as error:  # noqa: BLE001 - whatever a gateway raises, the message must stay due

@@ -7,6 +7,7 @@ from rest_framework.serializers import IntegerField
 
 from config.api import reasons
 from config.api.paths import BIGGEST
+from config.hidden_characters import HIDDEN
 
 COMMON: dict[str, str] = {
     "id": "Given by the platform, and never changed.",
@@ -34,5 +35,6 @@ class IdField(IntegerField):
 
 
 def printable(name: str) -> RegexValidator:
-    """Lets a text of one line have any characters: all but control characters."""
-    return RegexValidator(r"\A[^\x00-\x1f\x7f]*\Z", reasons.not_valid(name, "it has no control characters"))
+    """Lets a text of one line have any characters but those that nobody sees (`config.hidden_characters`)."""
+    allowed = "it has no control characters, none that turn its direction, and none without a width"
+    return RegexValidator(rf"\A[^{HIDDEN}]*\Z", reasons.not_valid(name, allowed))

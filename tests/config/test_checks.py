@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 from django.core.checks import run_checks
+from django.test import Client
 
 from config import checks, starting
 from tests.config.variables import environment
@@ -59,6 +60,37 @@ def said() -> list[str]:
 
 def test_nothing_is_said_of_a_complete_one(complete):
     assert said() == []
+
+
+def test_nor_by_any_check_of_a_deployment_and_none_is_silenced_that_would_be_silent(settings, tmp_path):
+    variables = environment(
+        PRODUCTION="1", SECRET_KEY=SECRET, ENCRYPTION_KEYS=KEY, NUM_PROXIES="1", STATE_DIR=str(tmp_path / "state"),
+        SITE_URL="https://cloud.example.com", ALLOWED_HOSTS="cloud.example.com", REDIS_URL="redis://redis.example.com",
+        DATABASE_URL="postgres://user:password@db.example.com/skerry", MAIL_FROM="Example <noreply@example.com>",
+        EMAIL_URL="smtp+tls://user:password@mail.example.com:587",
+    )  # fmt: skip
+    command = [
+        sys.executable,
+        "-W",
+        "error::UserWarning",
+        "manage.py",
+        "check",
+        "--deploy",
+        "--fail-level",
+        "WARNING",
+    ]
+    done = subprocess.run(command, cwd=ROOT, env=variables, capture_output=True, text=True)
+    silenced = len(settings.SILENCED_SYSTEM_CHECKS)
+    assert (done.stdout.strip(), done.stderr) == (f"System check identified no issues ({silenced} silenced).", "")
+
+
+@pytest.mark.parametrize("path", ["/login", "/v4/regions", "/admin/", "/nowhere"])
+@pytest.mark.parametrize("seconds", [31_536_000, 0])
+def test_answers_by_https_tell_browsers_to_stay_with_it(db, settings, path, seconds):
+    settings.SECURE_HSTS_SECONDS = seconds
+    wanted = f"max-age={seconds}" if seconds else None
+    assert Client().get(path, secure=True).headers.get("Strict-Transport-Security") == wanted
+    assert "Strict-Transport-Security" not in Client().get(path).headers
 
 
 @pytest.mark.parametrize(

@@ -14,9 +14,10 @@ from PIL import ExifTags, Image, PngImagePlugin
 from accounts import pictures
 from accounts.actors import Actor
 from accounts.models import Event, OAuthClient, Picture
+from accounts.redirects import check_redirect_uri
 from accounts.services import oauth_clients, thumbnails
 from config.errors import Missing
-from tests.accounts.apps import REDIRECT, App, call
+from tests.accounts.apps import REDIRECT, App, browser_of, call
 from tests.client import APIClient, File, errors, wrong_fields
 from tests.factories import PICTURE, OAuthClientFactory, picture
 
@@ -132,14 +133,34 @@ def test_one_that_is_not_active_is_refused_everywhere(api, owner, status):
         ({"redirect_uri": "https://[::1"}, "redirect_uri"),
         ({"redirect_uri": "https://user:password@app.example"}, "redirect_uri"),
         ({"redirect_uri": "https://app.example:99999/"}, "redirect_uri"),
+        *(
+            ({"redirect_uri": f"https://app.example/{each}"}, "redirect_uri")
+            for each in ("a|b", "%zz", "?a[]", "{a}")
+        ),
+        *(({"label": f"Dash{each}board"}, "label") for each in "\n\x00\x1b\x85\u200b\u202e\u2066\u2800\ufeff"),
         ({"public": "yes"}, "public"),
     ],
-    ids=str,
+    ids=ascii,
 )
 def test_bad_values_are_refused_by_name(api, body, field):
-    answer = api.post(PATH, {**BODY, **body})
-    assert [each["field"] for each in answer.json()["errors"]] == [field]
-    assert not OAuthClient.objects.exists()
+    made = api.post(PATH, BODY).json()
+    for answer in (api.post(PATH, {**BODY, **body}), api.put(f"{PATH}/{made['id']}", body)):
+        assert [each["field"] for each in answer.json()["errors"]] == [field]
+    assert api.get(PATH).json()["results"] == 1
+    assert api.get(f"{PATH}/{made['id']}").json()["label"] == "Dashboard"
+
+
+@pytest.mark.parametrize(
+    "place", ["https://app.example/a%sb", "https://app.example/a?b%sc", "https://app%sx.example/"]
+)
+def test_what_may_be_registered_is_what_the_page_takes(owner, place):
+    """Of all printable characters those that pass alone, at once."""
+    app = App(public=False)
+    passing = "".join(each for each in map(chr, range(33, 127)) if check_redirect_uri(place % each) is None)
+    assert len(passing) > 60
+    assert not set(passing) & set('|"<>[]{}^`\\')
+    OAuthClient.objects.filter(pk=app.client.pk).update(redirect_uris=place % passing)
+    assert app.ask(browser_of(owner), redirect_uri=place % passing).status_code == 200
 
 
 def test_all_that_is_wrong_is_named_at_once(api):

@@ -59,6 +59,12 @@ class TestInviting:
         assert Client().login(username="kari", password=password)
         assert b"does not work any more" in Client().get(path, follow=True).content, "it works once"
 
+    def test_the_mail_shows_what_is_hidden_in_a_companys_name_of_old(self, api, account):
+        type(account).objects.filter(pk=account.pk).update(company="Acme\u202e\u200b")
+        api.post(PATH, {"username": "kari", "email": "kari@example.com"})
+        text = decrypt_json(Message.objects.get().encrypted)
+        assert all("Acme[U+202E][U+200B]" in text[each] for each in ("text", "html"))
+
     def test_a_weak_password_is_refused(self, api):
         api.post(PATH, {"username": "kari", "email": "kari@example.com"})
         browser = Client()

@@ -75,6 +75,11 @@ class TestTheConsentPage:
         text = app.ask(browser_of(owner)).content.decode()
         assert f'Give <bdi class="name">{app.id}</bdi> access?' in text
 
+    def test_shows_what_is_hidden_in_a_name_of_old(self, app, owner):
+        OAuthClient.objects.filter(client_id=app.id).update(name="Bank\u202e\u200bknaB \u00e9\U000e0041")
+        text = app.ask(browser_of(owner)).content.decode()
+        assert "Bank[U+202E][U+200B]knaB \u00e9[U+E0041]" in text
+
     def test_names_the_app_the_user_and_the_scopes_in_plain_words(self, app, owner):
         page = app.ask(browser_of(owner), "computes:read_only,domains:read_write")
         text = unescape(page.content.decode())

@@ -8,6 +8,7 @@ from django.contrib.sessions.models import Session
 from django.test import Client
 
 from accounts.models import User
+from accounts.pages.session_store import SessionStore
 from tests.accounts.signing_in import PASSWORD
 
 BACKEND = "accounts.pages.sessions.Backend"
@@ -47,4 +48,4 @@ def problems(answer, field: str) -> str:
 
 def kept_in_sessions() -> str:
     """All that the session store holds, readable."""
-    return " ".join(str(session.get_decoded()) for session in Session.objects.all())
+    return " ".join(str(SessionStore().decode(session.session_data)) for session in Session.objects.all())

@@ -27,10 +27,11 @@ def test_a_wrong_one_does_not(browser):
     assert browser.get(NEXT).status_code == 302
 
 
-def test_tries_count_with_those_of_the_login_page(browser, limit):
+def test_tries_are_limited_and_nobody_else_can_use_them_up(browser, limit):
     limit(login="1/60")
     signed_in_ago(browser, 700)
-    browser.post(PAGE, {"password": "wrong"})
+    Client().post("/login", {"username": "owner", "password": "wrong"})
+    assert problems(browser.post(PAGE, {"password": "wrong"}), "password") == "The password is not right."
     answer = browser.post(PAGE, {"password": PASSWORD})
     assert answer.status_code == 429
     assert problems(answer, "password").startswith("Too many attempts. Try again in ")

@@ -8,9 +8,11 @@ from datetime import timedelta
 from html import unescape
 
 import pytest
+from django.contrib.auth.hashers import Argon2PasswordHasher, make_password
 from django.core import mail
 from django.db import connection
 from django.test import Client
+from django.test.utils import CaptureQueriesContext
 from django.utils.timezone import now
 
 from accounts.models import Event, Login, Message, SecondFactor, SSHKey, TrustedDevice, User
@@ -62,15 +64,15 @@ class TestPasswords:
         assert not Login.objects.exists()
 
     @pytest.mark.parametrize("name", ["owner", "nobody"])
-    def test_too_many_tries_lock_a_name_whoever_has_it(self, limit, name):
+    def test_too_many_tries_lock_a_name_at_an_address_whoever_has_it(self, limit, name):
         limit(login="3/60")
-        answers = [sign_in(Client(REMOTE_ADDR=f"198.51.100.{n}"), name, "wrong") for n in range(4)]
+        answers = [sign_in(Client(), name, "wrong") for _ in range(4)]
         assert [each.status_code for each in answers] == [200, 200, 200, 429]
         page = answers[-1].content.decode()
         assert re.search(r"Too many attempts. Try again in \d+ seconds?, at [\d:]{8} UTC.", page)
         assert 0 < int(answers[-1]["Retry-After"]) <= 60
 
-    def test_the_right_one_is_refused_while_the_name_is_locked(self, limit):
+    def test_the_right_one_is_refused_there_while_the_name_is_locked(self, limit):
         limit(login="2/60")
         for _ in range(2):
             sign_in(Client(), password="wrong")
@@ -78,11 +80,78 @@ class TestPasswords:
         assert sign_in(browser, "OWNER").status_code == 429
         assert not is_in(browser)
 
+    def test_strangers_elsewhere_lock_nobody_out(self, limit):
+        limit(login="1/60")
+        for n in range(3):
+            sign_in(Client(REMOTE_ADDR=f"198.51.100.{n}"), password="wrong")
+        assert sign_in(Client(REMOTE_ADDR="198.51.100.9")).status_code == 302
+
+    def test_nor_do_strangers_at_the_same_address_where_the_user_has_signed_in_before(self, limit):
+        limit(login="2/60", login_address="2/60")
+        browser = Client()
+        sign_in(browser)
+        browser.get("/logout")
+        while sign_in(Client(), password="wrong").status_code != 429:
+            pass
+        assert sign_in(browser).status_code == 302
+
+    def test_the_tries_of_a_known_browser_are_limited_as_well(self, limit):
+        browser = Client()
+        sign_in(browser)
+        limit(login="2/60")
+        assert [sign_in(browser, password="wrong").status_code for _ in range(3)] == [200, 200, 429]
+
+    @pytest.mark.parametrize("case", ["forged", "another's"])
+    def test_only_a_proof_for_that_very_name_makes_a_browser_known(self, limit, stranger, case):
+        limit(login="1/60")
+        browser = Client()
+        if case == "forged":
+            browser.cookies["skerry_known"] = "x" * 22 + "." + "0" * 64
+        else:
+            stranger.set_password(PASSWORD)
+            stranger.save(update_fields=["password"])
+            sign_in(browser, "stranger")
+        assert [sign_in(browser, password="wrong").status_code for _ in range(2)] == [200, 429]
+
+    def test_a_browser_is_known_for_several_users_and_does_not_tell_their_names(self, stranger):
+        stranger.set_password(PASSWORD)
+        stranger.save(update_fields=["password"])
+        browser = Client()
+        for name in ("owner", "stranger", "owner"):
+            sign_in(browser, name)
+        cookie = browser.cookies["skerry_known"]
+        assert (cookie["httponly"], cookie["samesite"], cookie.value.count("~")) == (True, "Lax", 1)
+        assert "owner" not in cookie.value
+
+    @pytest.mark.parametrize("who", ["known", "nobody", "suspended", "account", "provider", "without"])
+    def test_a_wrong_one_costs_one_hash_whoever_it_is_for(self, owner, monkeypatch, who):
+        """Counted, never timed: what is said and what it costs are the same for all."""
+        if who == "suspended":
+            User.objects.filter(pk=owner.pk).update(is_active=False)
+        elif who == "account":
+            type(owner.account).objects.update(is_active=False)
+        elif who in ("provider", "without"):
+            User.objects.filter(pk=owner.pk).update(
+                password=make_password(None), authentication_type="github" if who == "provider" else User.PASSWORD
+            )
+        hashed, hash_by = [], Argon2PasswordHasher
+
+        def counted(work):
+            return lambda *given: (hashed.append(work.__name__), work(*given))[1]
+
+        for work in (hash_by.encode, hash_by.verify):
+            monkeypatch.setattr(hash_by, work.__name__, counted(work))
+        with CaptureQueriesContext(connection) as asked:
+            answer = sign_in(Client(), "nobody" if who == "nobody" else "owner", "wrong")
+        assert answer.status_code == 200
+        assert len(hashed) == 1
+        assert len(asked) == 1
+
     @pytest.mark.parametrize("written", [" owner", "owner\u3000", "OWNER", "\uff4fwner", " " * 70 + "owner"])
     def test_a_locked_name_is_locked_however_it_is_written(self, limit, written):
         limit(login="1/60")
-        sign_in(Client(REMOTE_ADDR="198.51.100.1"), "owner", "wrong")
-        assert sign_in(Client(REMOTE_ADDR="198.51.100.2"), written).status_code == 429
+        sign_in(Client(), "owner", "wrong")
+        assert sign_in(Client(), written).status_code == 429
 
     def test_a_pause_comes_before_the_lock(self, limit):
         limit(login_pause="1/60")
@@ -294,9 +363,16 @@ class TestForgottenPasswords:
         assert Event.objects.get().message == "A new password was set."
 
     def test_the_page_says_the_same_of_names_that_nobody_has(self):
-        pages = [Client().post("/password/forgotten", {"name": name}).content for name in ("owner", "nobody")]
-        assert pages[0] == pages[1]
-        assert Message.objects.count() == 1
+        pages, costs = [], []
+        for name in ("owner", "nobody", "nobody@example.com", "\u00e9" * 128):
+            with CaptureQueriesContext(connection) as asked:
+                pages.append(Client().post("/password/forgotten", {"name": name}).content)
+            costs.append([re.sub(r"'[^']*'|\d+", "", each["sql"])[:60] for each in asked])
+        assert len(set(pages)) == 1
+        assert costs[1:] == costs[:1] * 3, "counted, not timed"
+        outbox.send_due()
+        assert [each.to for each in mail.outbox] == [["owner@example.com"]]
+        assert not Message.objects.exists()
 
     def test_mails_are_limited_by_address(self, limit):
         limit(password_mail="1/60")
@@ -316,7 +392,8 @@ class TestForgottenPasswords:
         owner.is_active = False
         owner.save()
         Client().post("/password/forgotten", {"name": "owner"})
-        assert not Message.objects.exists()
+        outbox.send_due()
+        assert (mail.outbox, Message.objects.count()) == ([], 0)
 
 
 class TestHome:

@@ -1,5 +1,7 @@
 """Who gets in, and that every page opens, at a fixed cost."""
 
+import re
+
 import pytest
 from django.contrib import admin as django_admin
 from django.contrib.admin.models import LogEntry
@@ -22,6 +24,21 @@ def test_admin_is_found_without_a_slash(client, db):
     assert client.get("/admin").headers["Location"] == "/admin/"
 
 
+IN_LINE = re.compile(
+    r"<script(?![^>]* src=)(?![^>]*type=.application/json)|<style|<[^>]+ (style|on[a-z]+)=", re.IGNORECASE
+)
+
+
+def is_served_by_policy(page) -> None:
+    """Scripts and styles are files of ours, and the page has no others, which browsers would leave out."""
+    assert page.status_code == 200
+    rules = dict(each.split(" ", 1) for each in page["Content-Security-Policy"].split("; "))
+    assert (rules["default-src"], rules["script-src"], rules["style-src"]) == ("'none'", "'self'", "'self'")
+    assert rules["form-action"] == "'self'"
+    assert "camera=()" in page["Permissions-Policy"]
+    assert not IN_LINE.search(page.content.decode())
+
+
 @pytest.mark.parametrize("model", MODELS)
 def test_customers_and_strangers_are_kept_out(model, outsider, client):
     for browser in (outsider, client):
@@ -32,7 +49,7 @@ def test_customers_and_strangers_are_kept_out(model, outsider, client):
 
 @pytest.mark.parametrize("model", MODELS)
 def test_every_list_opens(model, admin, everything):
-    assert admin.get(list_address(model)).status_code == 200
+    is_served_by_policy(admin.get(list_address(model)))
     assert admin.get(list_address(model), {"q": "web"}).status_code == 200
     assert admin.get(list_address(model), {"q": "1"}).status_code == 200
 
@@ -59,8 +76,8 @@ def test_a_filter_of_a_wrong_value_shows_the_whole_list(query, admin, running):
 def test_every_page_and_history_opens(model, admin, everything):
     obj = model._default_manager.first()
     assert obj is not None, "everything has none of them"
-    assert admin.get(page_address(obj)).status_code == 200
-    assert admin.get(page_address(obj).replace("/change/", "/history/")).status_code == 200
+    is_served_by_policy(admin.get(page_address(obj)))
+    is_served_by_policy(admin.get(page_address(obj).replace("/change/", "/history/")))
 
 
 @pytest.mark.parametrize("model", MODELS)

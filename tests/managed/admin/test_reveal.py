@@ -14,6 +14,8 @@ from django.utils.html import escape
 from django.utils.timezone import now
 
 from accounts.models import Event, User
+from accounts.pages.session_store import SessionStore
+from config.encryption import encrypt_json
 from managed.admin.reveal import Revealed
 from managed.models import Decryption
 from managed.services.decryptions import AGAIN, NO_KEY
@@ -79,7 +81,7 @@ def test_the_answer_is_kept_nowhere(admin, kept, watched, caplog):
         *(str(entry.__dict__) for entry in LogEntry.objects.all()),
         *(str(event.__dict__) for event in Event.objects.all()),
         *(str(row.__dict__) for row in Decryption.objects.all()),
-        *(str(session.get_decoded()) for session in Session.objects.all()),
+        *(str(SessionStore().decode(session.session_data)) for session in Session.objects.all()),
         str(response.cookies),
     ]
     assert not [secret for secret in watched.secrets() for text in kept if secret in text]
@@ -228,7 +230,11 @@ def test_a_form_from_elsewhere_is_refused(staff, kept):
 
 
 def test_what_no_key_opens_is_said_and_not_recorded(admin, kept, settings):
-    settings.ENCRYPTION_KEYS = ["another-key"]
+    # not by taking the keys away, which would end the session too
+    keys, settings.ENCRYPTION_KEYS = settings.ENCRYPTION_KEYS, ["lost-key"]
+    kept.encrypted = encrypt_json({"private": "x"})
+    kept.save(update_fields=["encrypted"])
+    settings.ENCRYPTION_KEYS = keys
     before = Decryption.objects.count()
     assert NO_KEY in read(admin, kept).content.decode()
     assert Decryption.objects.count() == before

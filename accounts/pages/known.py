@@ -1,0 +1,56 @@
+"""Known browsers: those in which a user has signed in before. Their attempts count apart from those of strangers.
+
+So nobody is locked out of the browser that they always use, by whoever tries names from the same address. It is no
+way in: a known browser is asked for the password, and its second factor, like any other (see `remember`).
+"""
+
+import re
+import secrets
+from datetime import timedelta
+
+from django.conf import settings
+from django.http import HttpRequest, HttpResponse
+from django.utils.crypto import constant_time_compare, salted_hmac
+
+from accounts.models import User
+
+COOKIE = "skerry_known"
+KNOWN_FOR = timedelta(days=365)
+MOST = 5
+"""Users of one browser that it is known for: those who signed in last."""
+ENTRY = re.compile(r"([\w-]{22})\.([0-9a-f]{64})", re.ASCII)
+
+
+def known_as(request: HttpRequest, name: str) -> str | None:
+    """The subject for limits on attempts of this browser at a user's name (``browser:…``), or None where the user
+    has not signed in here. `name` is casefolded, and need not be anybody's: no table is asked."""
+    for number, proof in _entries(request):
+        if constant_time_compare(proof, _proof(number, name)):
+            return f"browser:{number}"
+    return None
+
+
+def note_known(request: HttpRequest, response: HttpResponse, user: User) -> None:
+    """Give this browser, in which `user` has just signed in, the proof of it. The cookie does not tell the name."""
+    name = user.username.casefold()
+    others = [each for each in _entries(request) if not constant_time_compare(each[1], _proof(each[0], name))]
+    number = secrets.token_urlsafe(16)
+    entries = [(number, _proof(number, name)), *others][:MOST]
+    response.set_cookie(
+        COOKIE,
+        "~".join(map(".".join, entries)),
+        max_age=KNOWN_FOR,
+        httponly=True,
+        samesite="Lax",
+        secure=settings.SESSION_COOKIE_SECURE,
+    )
+
+
+def _entries(request: HttpRequest) -> list[tuple[str, str]]:
+    """The number and proof of each user that the browser says it knows."""
+    found = map(ENTRY.fullmatch, request.COOKIES.get(COOKIE, "").split("~")[:MOST])
+    return [(each[1], each[2]) for each in found if each]
+
+
+def _proof(number: str, name: str) -> str:
+    return salted_hmac(COOKIE, f"{number}:{name}", algorithm="sha256").hexdigest()

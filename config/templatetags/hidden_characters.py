@@ -1,0 +1,12 @@
+"""``{{ name|visible }}``: a name that others gave, with its hidden characters shown."""
+
+from django import template
+
+from config.hidden_characters import visible
+
+register = template.Library()
+
+
+@register.filter(name="visible")
+def shown(value: object) -> str:
+    return visible(str(value))

@@ -1,0 +1,23 @@
+"""The admin's own scripts run under the policy that its pages come with."""
+
+import pytest
+from selenium.webdriver.common.by import By
+from selenium.webdriver.support.wait import WebDriverWait
+
+from accounts.models import User
+from tests.browser.visitor import PASSWORD, SECONDS, Visitor
+
+pytestmark = pytest.mark.browser
+
+
+def test_a_field_that_searches_finds_what_it_is_for(visitor: Visitor, staff: User, owner: User):
+    staff.set_password(PASSWORD)
+    staff.save(update_fields=["password"])
+    visitor.visit("/login?next=/admin/")
+    visitor.sign_in(staff.username)
+    visitor.visit("/admin/accounts/user/add/")
+    visitor.driver.find_element(By.CSS_SELECTOR, ".field-account .select2-selection").click()
+    found = WebDriverWait(visitor.driver, SECONDS, 0.05).until(
+        lambda driver: driver.find_elements(By.CSS_SELECTOR, ".select2-results__option[data-select2-id]")
+    )
+    assert str(owner.account) in [each.text for each in found]
