@@ -31,6 +31,7 @@ AMBIGUOUS = "ambiguous"
 """In place of the variable of a header with an underscore, which another header's could not be told from."""
 NOTHING: dict[str, Any] = {}
 TOO_SLOW = "The body did not come in time"
+CUT_OFF = "The body is shorter than its Content-Length"
 
 Handler = Callable[[dict[str, Any], Any], Any]
 
@@ -140,7 +141,8 @@ class Application:
             refuse(exchange, TOO_SLOW, 408)
             return
         except bodies.Incomplete:
-            return  # nobody is there to answer
+            refuse(exchange, CUT_OFF, 400)  # for who has ended the sending alone, and still reads
+            return
         with BytesIO(body) if isinstance(body, bytes) else body as file:
             self._answer(scope, headers, exchange, file)
 

@@ -16,6 +16,7 @@ from selenium.webdriver.support.wait import WebDriverWait
 
 from accounts.models import Event, PersonalToken, User
 from accounts.pages.session_store import SessionStore
+from accounts.services.thumbnails import draw_due
 from regions.models import Region
 from tests.browser.looks import WIDE, check
 from tests.browser.visitor import DESKTOP, PASSWORD, PHONE, SECONDS, Visitor
@@ -360,6 +361,7 @@ class TestTryingOut:
         assert "--data-binary @logo.png" in reader.words_of("curl")
         reader.send()
         assert reader.said == "Answered 200 OK"
+        draw_due()  # as a worker does
         reader.search("picture")
         link = '#list a[href$="/account_oauth_clients_thumbnail_retrieve"]'
         reader.driver.find_element(By.CSS_SELECTOR, link).click()

@@ -87,7 +87,10 @@ def test_a_body_that_stands_still_ends_without_a_turn(length, impatient):
 
 
 def test_a_body_that_is_cut_off_has_no_turn():
-    assert send(Exchange([b"half"]), ("content-length", str(bodies.SMALL + 1))) is None
+    exchange = Exchange([b"half"])
+    assert send(exchange, ("content-length", str(bodies.SMALL + 1))) is None
+    assert exchange.answer is not None
+    assert exchange.answer[0] == 400
 
 
 @pytest.mark.parametrize("stalls", [False, True])
