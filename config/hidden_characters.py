@@ -13,15 +13,17 @@ HIDDEN = (
     r"\u2060-\u206f\u2800\u3164\ufeff\uffa0\ufff9-\uffff"
 )
 """Ranges of a regular expression, in the spelling that Python and JavaScript share: the API's document has them."""
+BLANKS = dict.fromkeys(map(ord, "\t\n\v\f\r"), " ")
 PLAIN = re.compile(r"[ -~]*").fullmatch
 _hidden = re.compile(f"[{HIDDEN}]").match
 
 
 def visible(text: str) -> str:
-    """A text of one line as others are shown it: each hidden character by its number, as ``[U+202E]``."""
+    """A text of one line as others are shown it: each hidden character by its number, as ``[U+202E]``, but for tabs
+    and ends of lines, which are blanks."""
     if PLAIN(text):
         return text
-    return "".join(f"[U+{ord(each):04X}]" if _is_hidden(each) else each for each in text)
+    return "".join(f"[U+{ord(each):04X}]" if _is_hidden(each) else each for each in text.translate(BLANKS))
 
 
 def _is_hidden(character: str) -> bool:
