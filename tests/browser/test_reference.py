@@ -74,7 +74,7 @@ class Reader(Visitor):
             lambda: self.said.startswith("Answered") or (self.problem and "Sending" not in self.said), status
         )
 
-    def follow(self, link: str) -> None:
+    def go_by(self, link: str) -> None:
         """Click the link, and wait for its page: the address is there before it."""
         before = self.heading
         self.driver.find_element(By.CSS_SELECTOR, link).click()
@@ -370,14 +370,14 @@ class TestTryingOut:
         assert draw_due() == 1, "as a worker does"
         reader.search("picture")
         link = '#list a[href$="/account_oauth_clients_thumbnail_retrieve"]'
-        reader.follow(link)
+        reader.go_by(link)
         self.fill(reader, app.client_id)
         reader.send()
         assert reader.words_of("came-body").startswith("image/png, ")
         assert reader.driver.find_element(By.ID, "came-file").is_displayed()
         reader.search("attachments")
         link = '#list a[href$="/support_tickets_attachments_create"]'
-        reader.follow(link)
+        reader.go_by(link)
         self.fill(reader, str(ticket.pk), picture)
         assert "-F file=@logo.png" in reader.words_of("curl")
         reader.send()
