@@ -1,27 +1,24 @@
 """The admin's own scripts run under the policy that its pages come with."""
 
-import pyotp
 import pytest
 from selenium.common.exceptions import StaleElementReferenceException
 from selenium.webdriver.common.by import By
 from selenium.webdriver.support.wait import WebDriverWait
 
-from accounts.models import SecondFactor, User
-from config.encryption import encrypt_json
+from accounts.models import User
+from tests.browser.second_factors import code, give_second_factor
 from tests.browser.visitor import PASSWORD, SECONDS, Visitor
 
 pytestmark = pytest.mark.browser
-SECRET = "JBSWY3DPEHPK3PXPJBSWY3DPEHPK3PXP"
 
 
 def test_a_field_that_searches_finds_what_it_is_for(visitor: Visitor, staff: User, owner: User):
     staff.set_password(PASSWORD)
-    staff.two_factor_auth = True
-    staff.save(update_fields=["password", "two_factor_auth"])
-    SecondFactor.objects.create(user=staff, encrypted=encrypt_json({"secret": SECRET}), scratch="")
+    staff.save(update_fields=["password"])
+    give_second_factor(staff)
     visitor.visit("/login?next=/admin/")
     visitor.sign_in(staff.username)
-    visitor.type("Code", pyotp.TOTP(SECRET).now())
+    visitor.type("Code", code())
     visitor.press("Go on")
     visitor.visit("/admin/accounts/user/add/")
     visitor.driver.find_element(By.CSS_SELECTOR, ".field-account .select2-selection").click()

@@ -5,10 +5,10 @@ from collections.abc import Callable
 import pyotp
 import pytest
 
-from accounts.models import Authorization, OAuthClient, SecondFactor, SecurityAnswer, SSHKey, TrustedDevice, User
+from accounts.models import Authorization, OAuthClient, SecurityAnswer, SSHKey, TrustedDevice, User
 from accounts.services.users import password_path
-from config.encryption import encrypt_json
 from tests.browser.looks import check
+from tests.browser.second_factors import give_second_factor
 from tests.browser.site import AppSite, consent
 from tests.browser.visitor import Visitor
 from tests.factories import PICTURE, OAuthClientFactory, TrustedDeviceFactory, token_of
@@ -34,8 +34,7 @@ def _wrong_password(visitor: Visitor, user: User, client: OAuthClient) -> None:
 
 
 def _second_factor(visitor: Visitor, user: User, client: OAuthClient) -> None:
-    SecondFactor.objects.create(user=user, encrypted=encrypt_json({"secret": "A" * 32}), scratch="")
-    User.objects.filter(pk=user.pk).update(two_factor_auth=True)
+    give_second_factor(user)
     visitor.visit("/login")
     visitor.sign_in()
     visitor.type("Code", "wrong")

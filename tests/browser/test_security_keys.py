@@ -1,19 +1,16 @@
 """A security key in a browser: Chromium's virtual one, which touches itself."""
 
-import time
 from collections.abc import Iterator
 
-import pyotp
 import pytest
 from selenium.webdriver.common.virtual_authenticator import VirtualAuthenticatorOptions
 
-from accounts.models import SecondFactor, SecurityKey, User
-from config.encryption import encrypt_json
+from accounts.models import SecurityKey, User
 from tests.browser.looks import check
+from tests.browser.second_factors import code, give_second_factor
 from tests.browser.visitor import Visitor
 
 pytestmark = pytest.mark.browser
-SECRET = "JBSWY3DPEHPK3PXPJBSWY3DPEHPK3PXP"
 
 
 @pytest.fixture
@@ -36,15 +33,14 @@ def with_key(by_name) -> Iterator[Visitor]:
 @pytest.fixture
 def owner(owner) -> User:
     """The owner has a second factor."""
-    SecondFactor.objects.create(user=owner, encrypted=encrypt_json({"secret": SECRET}), scratch="")
-    User.objects.filter(pk=owner.pk).update(two_factor_auth=True)
+    give_second_factor(owner)
     return owner
 
 
 def come_in(visitor: Visitor) -> None:
     visitor.visit("/login")
     visitor.sign_in()
-    visitor.type("Code", pyotp.TOTP(SECRET).at(time.time()))
+    visitor.type("Code", code())
     visitor.press("Go on")
     assert visitor.heading == "owner"
 

@@ -1,37 +1,27 @@
 """People sign in, and out again."""
 
 import hashlib
-import time
 
-import pyotp
 import pytest
 from django.core import mail
 from selenium.webdriver.common.keys import Keys
 
-from accounts.models import SecondFactor, TrustedDevice, User
-from accounts.services import outbox, second_factor
-from config.encryption import encrypt_json
+from accounts.models import TrustedDevice
+from accounts.services import outbox
+from tests.browser.second_factors import code, give_second_factor
 from tests.browser.visitor import PASSWORD
 from tests.client import APIClient
 from tests.factories import token_of
 
 NEW = "Tall-ships.sail-at-9"
-SECRET, SCRATCH = "JBSWY3DPEHPK3PXPJBSWY3DPEHPK3PXP", "0123456789abcdef"
+SCRATCH = "0123456789abcdef"
 pytestmark = [pytest.mark.usefixtures("owner"), pytest.mark.browser]
 
 
 @pytest.fixture
 def factor(owner) -> None:
     """The owner has a second factor."""
-    SecondFactor.objects.create(
-        user=owner, encrypted=encrypt_json({"secret": SECRET}), scratch=hashlib.sha256(SCRATCH.encode()).hexdigest()
-    )
-    User.objects.filter(pk=owner.pk).update(two_factor_auth=True)
-
-
-def code(*, ahead: int = 0) -> str:
-    """What the authenticator app shows, or will show `ahead` steps from now."""
-    return pyotp.TOTP(SECRET).at(time.time() + ahead * second_factor.STEP)
+    give_second_factor(owner, scratch=hashlib.sha256(SCRATCH.encode()).hexdigest())
 
 
 def mailed_address() -> str:
