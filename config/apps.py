@@ -23,7 +23,7 @@ class ConfigConfig(AppConfig):
         """
         from config import checks  # noqa: F401  (registers itself)
 
-        import_named("DRIVER", "RDNS_RESOLVER", "SMS_GATEWAY")
+        import_named("DRIVERS", "RDNS_RESOLVER", "SMS_GATEWAY")
         request_started.disconnect(close_old_connections)
         request_finished.disconnect(close_old_connections)
         request_finished.disconnect(close_caches)

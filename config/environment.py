@@ -219,15 +219,18 @@ class Environment:
 
     def dotted_path(self, name: str, default: str) -> str:
         """The dotted path of an object in a module that exists. Imports nothing: settings are not complete yet."""
-        found = self._given(name) or default
-        module, dot, attribute = found.rpartition(".")
-        if not (dot and all(part.isidentifier() for part in found.split("."))):
-            _fail(name, f"{found!r} is not a dotted path such as {default}")
-        try:
-            there = importlib.util.find_spec(module)
-        except ImportError:
-            there = None
-        return found if there else _fail(name, f"there is no module {module!r} to have {attribute!r}")
+        found = self._given(name)
+        return _module_checked(name, found, default) if found else default
+
+    def dotted_paths(self, name: str, default: dict[str, str]) -> dict[str, str]:
+        """Names with dotted paths (``mine=my.module.Class``), with commas between; those of `default` stay."""
+        found = dict(default)
+        for part in filter(None, map(str.strip, self._given(name).split(","))):
+            key, equals, path = map(str.strip, part.partition("="))
+            if not (equals and re.fullmatch(r"[a-z][a-z0-9-]*", key)):
+                _fail(name, f"{part!r} is not a name and a dotted path such as mine=my.module.Class")
+            found[key] = _module_checked(name, path, "my.module.Class")
+        return found
 
     def command(self, name: str, default: str) -> str:
         found = self._given(name) or default
@@ -336,10 +339,22 @@ def import_named(*names: str) -> None:
     """
     for name in names:
         if found := os.environ.get(name, "").strip():
-            try:
-                import_string(found)
-            except ImportError as error:
-                _fail(name, str(error))
+            for part in found.split(","):
+                try:
+                    import_string(part.rpartition("=")[2].strip())
+                except ImportError as error:
+                    _fail(name, str(error))
+
+
+def _module_checked(name: str, path: str, example: str) -> str:
+    module, dot, attribute = path.rpartition(".")
+    if not (dot and all(part.isidentifier() for part in path.split("."))):
+        _fail(name, f"{path!r} is not a dotted path such as {example}")
+    try:
+        there = importlib.util.find_spec(module)
+    except ImportError:
+        there = None
+    return path if there else _fail(name, f"there is no module {module!r} to have {attribute!r}")
 
 
 def _fail(name: str, problem: str) -> NoReturn:

@@ -3,8 +3,10 @@
 Below /v4 the body is JSON for everybody; the views there see to that themselves (`config.api.exceptions`).
 """
 
+import sys
 from collections.abc import Callable
 
+from django.db import InterfaceError, OperationalError
 from django.http import HttpRequest, HttpResponse
 from django.template.loader import render_to_string
 
@@ -18,6 +20,7 @@ REASONS = {
     404: reasons.NOT_FOUND,
     405: reasons.METHOD_NOT_ALLOWED,
     500: reasons.UNEXPECTED,
+    503: "The service is not available, try again",
 }
 """The reason of the error body, and the page to render, by status."""
 
@@ -56,7 +59,8 @@ def not_found(request: HttpRequest, exception: Exception) -> HttpResponse:
 
 def server_error(request: HttpRequest) -> HttpResponse:
     """A failure outside of the API's views, such as in a middleware; Django has logged it."""
-    return failure(request, 500)
+    gone = isinstance(sys.exception(), OperationalError | InterfaceError)
+    return failure(request, 503 if gone else 500)
 
 
 def explain_methods(respond: Callable[[HttpRequest], HttpResponse]) -> Callable[[HttpRequest], HttpResponse]:

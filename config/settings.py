@@ -422,6 +422,7 @@ JOB_BACKOFF = env.number("JOB_BACKOFF", 1, zero=True)  # times 2, 4, 8 … up to
 JOB_SWEEP_EVERY = env.number("JOB_SWEEP_EVERY", 1)
 JOB_NOTIFY_PATIENCE = env.number("JOB_NOTIFY_PATIENCE", 10)  # before workers are notified again of a due job
 WATCHDOG_EVERY = env.number("WATCHDOG_EVERY", 10)
+RECONCILE_EVERY = env.number("RECONCILE_EVERY", 300)  # each host is compared with the rows
 MOVES_EVERY = env.number("MOVES_EVERY", 30)
 MAINTENANCE_EVERY = env.number("MAINTENANCE_EVERY", 10)
 BACKUPS_EVERY = env.number("BACKUPS_EVERY", 120)  # the clock looks for due backups
@@ -430,7 +431,14 @@ BACKUPS_FAILED_KEPT = env.integer(
     "BACKUPS_FAILED_KEPT", 14, 0, A_CENTURY
 )  # days that a failed backup can still be read
 
-DRIVER = env.dotted_path("DRIVER", "compute.drivers.simulated.SimulatedDriver")
+# How hosts are spoken to, by the names that their rows have for it.
+DRIVERS = env.dotted_paths(
+    "DRIVERS",
+    {"simulated": "compute.drivers.simulated.SimulatedDriver", "qemu": "compute.drivers.qemu.driver.QemuDriver"},
+)
+# What `make serve` has instances run on, and the directory of this machine's own where they are real.
+HYPERVISOR = env.choice("HYPERVISOR", "SIMULATED", ("SIMULATED", "QEMU"))
+HYPERVISOR_DIR = env.folder("HYPERVISOR_DIR", STATE_DIR / "hypervisor")
 DRIVER_CONNINFO = env.conninfo("DRIVER_CONNINFO")  # empty: beside our own tables
 DRIVER_SCALE = env.number("DRIVER_SCALE", 1, zero=True)  # of the simulated durations; 0 is instant
 # Computes of accounts opened after this day (UTC) cannot connect out to mail ports, until staff open these for one.
@@ -455,6 +463,7 @@ NODEBALANCER_HAPROXY = env.text("NODEBALANCER_HAPROXY", "haproxy")
 NODEBALANCER_RELOAD = env.command("NODEBALANCER_RELOAD", "systemctl reload haproxy")
 # The folder of uploaded images until a worker has imported them. Web and workers share it; nothing serves it.
 UPLOADS_DIR = env.folder("UPLOADS_DIR", STATE_DIR / "uploads")
+ARCHIVES_DIR = env.folder("ARCHIVES_DIR", STATE_DIR / "archives")  # of real hosts: images and backups
 # An account's: uploads that come in at the same time, and bytes that lie in that folder for it.
 UPLOADS_AT_ONCE = env.integer("UPLOADS_AT_ONCE", 4, 1)
 UPLOAD_SPACE = env.integer("UPLOAD_SPACE", 20 * 1024**3, 1)
@@ -467,6 +476,7 @@ UPLOAD_LIMIT_RAW = env.integer("UPLOAD_LIMIT_RAW", 6 * 1024**3, 1)  # bytes of t
 CELERY_BEAT_SCHEDULE = {
     "sweep": {"task": "compute.jobs.sweep", "schedule": JOB_SWEEP_EVERY},
     "watch": {"task": "compute.jobs.watch", "schedule": WATCHDOG_EVERY},
+    "reconcile": {"task": "compute.jobs.reconcile", "schedule": 5},
     "start_moves": {"task": "compute.jobs.start_moves", "schedule": MOVES_EVERY},
     "keep_maintenance": {"task": "compute.jobs.keep_maintenance", "schedule": MAINTENANCE_EVERY},
     "take_backups": {"task": "compute.jobs.take_backups", "schedule": BACKUPS_EVERY},
@@ -486,6 +496,7 @@ CELERY_TASK_QUEUES = [Queue("celery"), Queue("clock")]
 CELERY_TASK_ROUTES = {
     "compute.jobs.sweep": {"queue": "clock"},
     "compute.jobs.watch": {"queue": "clock"},
+    "compute.jobs.reconcile": {"queue": "clock"},
     "compute.jobs.start_moves": {"queue": "clock"},
     "compute.jobs.keep_maintenance": {"queue": "clock"},
     "compute.jobs.expire_uploads": {"queue": "clock"},

@@ -25,6 +25,7 @@ from accounts.pages.confirm import OwnPasswordMixin
 from accounts.pages.forms import OwnPasswordForm
 from accounts.pages.login import let_in
 from accounts.services import attempts, external
+from config import waiting
 from config.client_address import network_of
 from config.errors import Invalid, TooMany
 from config.headers import too_many
@@ -132,7 +133,7 @@ def begin(request: HttpRequest, wish: dict[str, Any]) -> HttpResponse:
     config = provider()
     try:
         attempts.check("login_address", network_of(request))
-        question = _asked(config, lambda: openid.ask(config, redirect_uri()))
+        question = _asked(config, lambda: waiting.outside(openid.ask, config, redirect_uri()))
     except TooMany as error:
         return refused(request, _limited(error))
     except Refusal as refusal:
@@ -160,7 +161,10 @@ def finish(request: HttpRequest, config: OpenID) -> HttpResponse:
 def _wish(request: HttpRequest) -> dict[str, Any]:
     """Take the wish out of the session. A wish is valid once, only in the browser that began it, and for
     `BACK_WITHIN` seconds. It is deleted before the provider is asked, so that the address cannot be called again
-    meanwhile."""
+    meanwhile; the pass of this request that comes after the provider's answer goes on with it."""
+    if (taken := waiting.recall(ASKED)) is not None:
+        kept: dict[str, Any] = taken[0]
+        return kept
     wish = request.session.pop(ASKED, None)
     if wish is None:
         raise _stale("the session has none")
@@ -172,6 +176,7 @@ def _wish(request: HttpRequest) -> dict[str, Any]:
         raise _stale("too old")
     if not constant_time_compare(request.GET.get("state", ""), wish["state"]):
         raise _stale("another state")
+    waiting.note(ASKED, wish)
     return wish
 
 
@@ -182,7 +187,7 @@ def _who(request: HttpRequest, config: OpenID, wish: dict[str, Any]) -> openid.I
         code, issuer = request.GET.get("code", ""), request.GET.get("iss")
         if not code:
             raise openid.Untrusted("neither a code nor an error")
-        return openid.answer(config, redirect_uri(), code, issuer, wish["nonce"], wish["verifier"])
+        return waiting.outside(openid.answer, config, redirect_uri(), code, issuer, wish["nonce"], wish["verifier"])
 
     if error := request.GET.get("error"):
         reason = f"{error!r:.80} {request.GET.get('error_description', '')!r:.200}"

@@ -123,8 +123,11 @@ def add(actor: Actor, site: Site, challenge: bytes, answer: str, name: str) -> S
 
 @transaction.atomic
 def remove(actor: Actor, key: SecurityKey) -> None:
-    """Forget the key: codes of the app go on. Raises `Missing` where another request was first."""
-    user = User.objects.select_for_update(no_key=True).get(pk=actor.person)
+    """Forget the key: codes of the app go on. Raises `Missing` where another request was first.
+
+    `actor` is its user, or staff.
+    """
+    user = User.objects.select_for_update(no_key=True).get(pk=key.user_id)
     deleted, _ = SecurityKey.objects.filter(pk=key.pk).delete()
     if not deleted:
         raise Missing

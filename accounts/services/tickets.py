@@ -194,8 +194,8 @@ def attach(actor: Actor, ticket: Ticket, upload: Upload | None) -> TicketAttachm
         created_by=actor.username,
     )
     path = path_of(kept)
-    _write(path, upload)
     try:
+        _write(path, upload)
         with transaction.atomic():
             theirs = TicketAttachment.objects.filter(ticket__account_id=actor.account_id)
             quotas.check_quota(actor, "ticket_files", theirs)

@@ -1,6 +1,8 @@
 """The one error body: every kind of failure becomes ``{"errors": [{"field": …, "reason": …}]}``."""
 
+import errno
 import logging
+import os
 from collections.abc import Iterator
 from functools import cache
 from typing import Any
@@ -16,7 +18,7 @@ from django.core.signals import got_request_exception
 from django.db import DataError, IntegrityError, InterfaceError, OperationalError
 from django.db.models import UniqueConstraint
 from django.http import Http404, UnreadablePostError
-from psycopg.errors import ForeignKeyViolation
+from psycopg.errors import DiskFull, ForeignKeyViolation
 from rest_framework import exceptions as drf
 
 from config import errors
@@ -89,6 +91,8 @@ def _known(error: Exception) -> Iterator[tuple[int, list[dict[str, Any]]]]:
         # A value that PostgreSQL refuses. Checks of fields should stop it earlier and name the field.
         logger.warning("the database refused a value: %s", error)
         yield 400, [problem("A value is not valid")]
+    elif is_no_room(error):
+        yield 503, [problem(reasons.NO_ROOM)]
     elif isinstance(error, drf.UnsupportedMediaType):
         yield 415, [problem(f"The body must be {getattr(error, 'wanted', CONTENT_TYPE)}")]
     for kinds, status, reason in FIXED:
@@ -96,6 +100,15 @@ def _known(error: Exception) -> Iterator[tuple[int, list[dict[str, Any]]]]:
             yield status, [problem(reason)]
     if isinstance(error, drf.APIException):
         yield error.status_code, [problem(str(error.detail))]
+
+
+def is_no_room(error: BaseException | None) -> bool:
+    """Whether a disk is full, ours or the database's, or the quota of our user on it."""
+    if isinstance(error, OSError):
+        return error.errno in (errno.ENOSPC, errno.EDQUOT)
+    return isinstance(error, OperationalError) and (
+        isinstance(error.__cause__, DiskFull) or os.strerror(errno.ENOSPC) in str(error)
+    )
 
 
 def flatten(detail: Any, path: str = "") -> Iterator[dict[str, Any]]:

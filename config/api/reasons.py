@@ -18,6 +18,7 @@ INVALID_TOKEN = "Invalid Token"
 SCOPE_LACKING = "Your OAuth token is not authorized to use this endpoint."
 TOO_MANY_REQUESTS = "Too many requests"
 METHOD_NOT_ALLOWED = "Method Not Allowed"
+NO_ROOM = "There is no room to store this now, try again later"
 UNEXPECTED = "An unexpected error occurred"
 
 

@@ -5,27 +5,57 @@ the values (`pre_save`, defaults, types).
 """
 
 from collections.abc import Sequence
+from datetime import timedelta
 from functools import lru_cache
 from itertools import groupby
 from typing import Any, TypeVar, cast
 
-from django.db import connection
-from django.db.models import Field, Model
-from django.db.models.expressions import DatabaseDefault
+from django.db import DEFAULT_DB_ALIAS, connection, connections, models
+from django.db.backends.base.base import BaseDatabaseWrapper
+from django.db.models import Field, ForeignKey, Model
+from django.db.models.expressions import CombinedExpression, DatabaseDefault, Value
+from django.db.models.functions import Now
+from psycopg import RawCursor
+
+from config.db.prepared import numbered
 
 Row = TypeVar("Row", bound=Model)
+
+
+class FromNow(CombinedExpression):
+    """The time so far from now by the database's clock: that of whoever inserts the row may be wrong."""
+
+    def __init__(self, distance: timedelta = timedelta(0)):
+        super().__init__(Now(), "+", Value(distance))
+        self.distance = distance
+
+
+DEFAULT, GIVEN, FROM_NOW = "default", "given", "from now"
+"""How a column comes to its value: the database's own, the parameter itself, or as far from now as that is."""
+
+PLAIN: tuple[tuple[set[type[Field]], type], ...] = (
+    ({models.CharField, models.TextField}, str),
+    (
+        {
+            models.AutoField, models.BigAutoField, models.SmallIntegerField, models.IntegerField,
+            models.BigIntegerField, models.PositiveSmallIntegerField, models.PositiveIntegerField,
+        },
+        int,
+    ),
+    ({models.BooleanField}, bool),
+)  # fmt: skip
+"""Fields that store values of a type unchanged. Their subclasses may do something else."""
 
 
 def insert(*rows: Row) -> tuple[Row, ...]:
     """Insert rows of one model by one statement and return them, with their keys set, as `bulk_create` would.
 
-    Either all rows have a key, or none has, and the database assigns keys. Values are plain: expressions are not
-    supported. Signals are not sent.
+    Either all rows have a key, or none has, and the database assigns keys. Values are plain; of expressions, only
+    `FromNow` is supported. Signals are not sent.
     """
-    statement, params = _compiled(rows)
-    with connection.cursor() as cursor:
-        cursor.execute(statement, params)
-        keys = cursor.fetchall()
+    database = connections[DEFAULT_DB_ALIAS]
+    statement, params = _compiled(rows, database)
+    keys = _fetched(database, statement, params)
     for row, (key,) in zip(rows, keys, strict=True):
         row.pk = key
         _mark_saved(row)
@@ -37,19 +67,51 @@ def insert_together(*rows: Model) -> None:
 
     All rows need their keys (`draw_keys`). They may refer to each other, since foreign keys are checked at commit.
     """
-    parts = [_compiled(tuple(group)) for _, group in groupby(rows, type)]
-    inserts = ", ".join(f"w{number} AS ({statement})" for number, (statement, _) in enumerate(parts))
-    with connection.cursor() as cursor:
-        cursor.execute(f"WITH {inserts} SELECT 1", [param for _, params in parts for param in params])
+    database = connections[DEFAULT_DB_ALIAS]
+    parts = [_compiled(tuple(group), database) for _, group in groupby(rows, type)]
+    statement = _joined(tuple(statement for statement, _ in parts))
+    _fetched(database, statement, [param for _, params in parts for param in params])
     for row in rows:
         _mark_saved(row)
 
 
+@lru_cache(maxsize=256)
+def _joined(statements: tuple[str, ...]) -> str:
+    inserts = ", ".join(f"w{number} AS ({statement})" for number, statement in enumerate(statements))
+    return f"WITH {inserts} SELECT 1"
+
+
 def draw_keys(*models: type[Model]) -> list[int]:
     """The next key of each of the models, in order; a model named twice gets two. Unused keys leave gaps."""
-    with connection.cursor() as cursor:
-        cursor.execute(_drawing(models))
-        return list(cursor.fetchone())
+    (keys,) = _fetched(connections[DEFAULT_DB_ALIAS], _drawing(models), [])
+    return list(keys)
+
+
+def _fetched(database: BaseDatabaseWrapper, statement: str, params: list[Any]) -> list[tuple[Any, ...]]:
+    """Execute a statement of ours and return all rows. Errors are Django's.
+
+    Django's cursor, which observers of queries look at, has psycopg search the SQL for placeholders each time it is
+    longer than a few thousand characters: as long as the INSERTs of a create together. psycopg's raw cursor takes
+    SQL whose parameters are numbered, as the server has them.
+    """
+    if database.queries_logged or database.execute_wrappers:
+        with database.cursor() as cursor:
+            cursor.execute(statement, params)
+            return cursor.fetchall()
+    return _fetched_raw(database, _raw(statement), params)
+
+
+def _fetched_raw(database: BaseDatabaseWrapper, statement: bytes, params: list[Any]) -> list[tuple[Any, ...]]:
+    database.validate_no_broken_transaction()
+    database.ensure_connection()
+    with database.wrap_database_errors, RawCursor(database.connection) as cursor:
+        cursor.execute(statement, params)
+        return cursor.fetchall()
+
+
+@lru_cache(maxsize=512)
+def _raw(statement: str) -> bytes:
+    return numbered(statement)
 
 
 @lru_cache(maxsize=64)
@@ -60,23 +122,33 @@ def _drawing(models: tuple[type[Model], ...]) -> str:
 
 def _mark_saved(row: Model) -> None:
     row._state.adding = False
-    row._state.db = connection.alias
+    row._state.db = DEFAULT_DB_ALIAS
 
 
-def _compiled(rows: Sequence[Model]) -> tuple[str, list[Any]]:
+def _compiled(rows: Sequence[Model], database: BaseDatabaseWrapper) -> tuple[str, list[Any]]:
     """The statement that inserts rows of one model, and its parameters."""
     model = type(rows[0])
     keyed = rows[0].pk is not None
-    fields = _fields(model, keyed)
+    fields, plain = _fields(model, keyed), _plain_types(model, keyed)
     values = [[field.pre_save(row, True) for field in fields] for row in rows]
-    given = tuple(tuple(not isinstance(value, DatabaseDefault) for value in row) for row in values)
+    ways = tuple(tuple(map(_way, row)) for row in values)
     params = [
-        field.get_db_prep_save(value, connection)
+        value
+        if kind and (value is None or type(value) is kind)
+        else value.distance
+        if type(value) is FromNow
+        else field.get_db_prep_save(value, database)
         for row in values
-        for field, value in zip(fields, row, strict=True)
+        for field, kind, value in zip(fields, plain, row, strict=True)
         if not isinstance(value, DatabaseDefault)
     ]
-    return _statement(model, keyed, given), params
+    return _statement(model, keyed, ways), params
+
+
+def _way(value: Any) -> str:
+    if isinstance(value, DatabaseDefault):
+        return DEFAULT
+    return FROM_NOW if type(value) is FromNow else GIVEN
 
 
 @lru_cache(maxsize=256)
@@ -85,16 +157,25 @@ def _fields(model: type[Model], keyed: bool) -> tuple[Field, ...]:
 
 
 @lru_cache(maxsize=256)
-def _statement(model: type[Model], keyed: bool, given: tuple[tuple[bool, ...], ...]) -> str:
-    """The INSERT for as many rows as `given` has, with DEFAULT for each column without a value."""
+def _plain_types(model: type[Model], keyed: bool) -> tuple[type | None, ...]:
+    """For each field the type of the values that it stores as they are; None where it converts all."""
+    return tuple(map(_plain_type, _fields(model, keyed)))
+
+
+def _plain_type(field: Field) -> type | None:
+    while isinstance(field, ForeignKey):
+        field = field.target_field
+    return next((kind for base, kind in PLAIN if type(field) in base), None)
+
+
+@lru_cache(maxsize=256)
+def _statement(model: type[Model], keyed: bool, ways: tuple[tuple[str, ...], ...]) -> str:
+    """The INSERT for as many rows as `ways` has, whose columns come to their values in these ways."""
     fields = _fields(model, keyed)
     quote = connection.ops.quote_name
     columns = ", ".join(quote(_column(field)) for field in fields)
     rows = ", ".join(
-        "("
-        + ", ".join(_placeholder(field) if there else "DEFAULT" for field, there in zip(fields, row, strict=True))
-        + ")"
-        for row in given
+        f"({', '.join(_placeholder(field, way) for field, way in zip(fields, row, strict=True))})" for row in ways
     )
     table, key = quote(model._meta.db_table), quote(_column(model._meta.pk))
     return f"INSERT INTO {table} ({columns}) VALUES {rows} RETURNING {key}"  # noqa: S608 - the model's own names
@@ -104,8 +185,12 @@ def _column(field: Field) -> str:
     return cast(str, field.column)  # the stubs allow None, for fields without one; a concrete field has one
 
 
-def _placeholder(field: Field) -> str:
+def _placeholder(field: Field, way: str) -> str:
     """``%s``, with a cast for the types (arrays) that PostgreSQL does not infer from the column."""
+    if way == DEFAULT:
+        return "DEFAULT"
+    if way == FROM_NOW:
+        return "statement_timestamp() + %s::interval"
     if hasattr(field, "get_placeholder"):
         return field.get_placeholder(None, None, connection)
     return "%s"

@@ -139,7 +139,11 @@ class Link:
         self.connection.pgconn.close_prepared(name_of(sql))
 
     def error_of(self, result: pq.abc.PGresult) -> psycopg.Error:
-        if self.connection.pgconn.status == pq.ConnStatus.BAD:
+        """The error of a failed statement. One without a code is libpq's own: the connection is lost, and closed
+        here, since after a failed write libpq does not say so."""
+        lost = self.connection.pgconn.status == pq.ConnStatus.BAD
+        if lost or not result.error_field(pq.DiagnosticField.SQLSTATE):
+            self.connection.close()
             return psycopg.OperationalError(result.get_error_message())
         return psycopg.errors.error_from_result(result)
 
@@ -173,7 +177,8 @@ def fetch(sql: str, parameters: Sequence[Any]) -> Rows:
     def run() -> Rows:
         if database.connection is None:
             database.ensure_connection()
-        link = _links.of(database.connection)
+        with database.wrap_database_errors:  # the connection may be closed
+            link = _links.of(database.connection)
         if not link.prepares:
             return _through_cursor(database, sql, parameters)
         with database.wrap_database_errors:

@@ -1,7 +1,8 @@
 """The addresses that the platform may connect to: the internet's, and with a region those of private networks.
 
-Never the platform's own: loopback, link-local (with cloud metadata), this machine, its database and broker, and the
-networks of the setting PROBE_FORBIDDEN. The networks of PROBE_ALLOWED, by which a laptop checks itself, are exempt.
+Never the platform's own: loopback, link-local (with cloud metadata), this machine, its database and broker, what
+else the settings name in private networks, and the networks of the setting PROBE_FORBIDDEN. The networks of
+PROBE_ALLOWED, by which a laptop checks itself, are exempt.
 """
 
 import asyncio
@@ -117,28 +118,31 @@ def _this_machine() -> frozenset[Address]:
 
 PLANE_FOR = 60.0
 """Seconds after which our own servers are looked up again, and our own interfaces."""
-_plane: dict[tuple[str, ...], tuple[float, frozenset[Address]]] = {}
+_plane: dict[tuple[tuple[str, ...], ...], tuple[float, frozenset[Address]]] = {}
 _looking = threading.Lock()
 NEVER = 0.0, frozenset[Address]()
 
 
 def control_plane() -> frozenset[Address]:
-    """The addresses of our own database and broker. Paths of sockets have none.
+    """The addresses of our own database and broker, and the private ones of other servers that the settings name.
+    Paths of sockets have none.
 
     Names are looked up once a minute, which blocks. In an event loop the known addresses are returned, however old,
     without waiting for a look-up in another thread: the prober leaves look-ups to the task that claims. An address
     that a name once resolved to stays refused, so that neither a failover nor a failed look-up opens it.
     """
-    hosts = _hosts()
-    at, known = _plane.get(hosts, NEVER)
+    hosts, others = _hosts(), _others()
+    named = hosts, others
+    at, known = _plane.get(named, NEVER)
     if at and (_in_a_loop() or time.monotonic() - at <= PLANE_FOR):
         return known
     with _looking:
-        at, known = _plane.get(hosts, NEVER)
+        at, known = _plane.get(named, NEVER)
         if not at or time.monotonic() - at > PLANE_FOR:
             fresh = (_resolve(host) for host in hosts if host and not host.startswith("/"))
-            known = known.union(*fresh)
-            _plane[hosts] = time.monotonic(), known
+            private = (filter(is_private, _resolve(host)) for host in others if host)
+            known = known.union(*fresh, *private)
+            _plane[named] = time.monotonic(), known
             _this_machine.cache_clear()
     return known
 
@@ -152,6 +156,22 @@ def _hosts() -> tuple[str, ...]:
     )  # fmt: skip
     found = (host for hosts in named for host in (hosts or "").split(","))
     return (*found, urlsplit(settings.REDIS_URL).hostname or "")
+
+
+def _others() -> tuple[str, ...]:
+    """Names and addresses of the servers that mails, messages, look-ups and people who sign in are sent to, and of
+    our own site. Anybody reaches them on the internet, at addresses that they share with much else (mail services,
+    content networks), so these stay open: only inside of a private network they are ours.
+    """
+    provider = settings.OPENID
+    addresses = (
+        settings.SMS_HTTP_URL,
+        settings.SITE_URL,
+        settings.STREAM_URL,
+        provider.issuer if provider else "",
+    )
+    nameservers = (server.partition("@")[0] for server in settings.PROBE_NAMESERVERS)
+    return (settings.EMAIL_HOST or "", *(urlsplit(each or "").hostname or "" for each in addresses), *nameservers)
 
 
 @cache

@@ -2,14 +2,17 @@
 
 The handler runs in the loop's own thread: a process does one request at a time, as with one thread of WSGI, and
 none waits for another thread's turn at the interpreter (docs/decisions/slow-clients.md). Sockets are read and
-written by the server's threads in the meantime.
+written by the server's threads in the meantime. What waits for a server of somebody else does so in a thread, and
+takes another turn then (`config.waiting`).
 """
 
 import asyncio
+import errno
 import logging
 import resource
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from concurrent.futures import ThreadPoolExecutor
 from contextvars import copy_context
 from io import BytesIO
 from typing import IO, Any, Protocol
@@ -17,6 +20,8 @@ from typing import IO, Any, Protocol
 from django.conf import settings
 from django.core.exceptions import RequestDataTooBig
 
+from config import waiting
+from config.api import reasons
 from config.api.responses import error_response
 from config.server import bodies
 
@@ -32,6 +37,11 @@ AMBIGUOUS = "ambiguous"
 NOTHING: dict[str, Any] = {}
 TOO_SLOW = "The body did not come in time"
 CUT_OFF = "The body is shorter than its Content-Length"
+WAITING = 32
+"""Requests of a process that wait for servers of others, at most: each has a thread."""
+MANY_WAIT = "Too many requests wait for other servers: try again in a few seconds"
+PAUSE = "5"
+"""Seconds for a client to pause where that many wait: longer than any of them does."""
 
 Handler = Callable[[dict[str, Any], Any], Any]
 
@@ -106,6 +116,8 @@ class Application:
         self.pace = bodies.Pace(settings.BODY_TIMEOUT, settings.BODY_RATE)
         self.context = copy_context()
         """One for all requests, as a thread has: what libraries keep by context would be made anew for each."""
+        self.threads = ThreadPoolExecutor(WAITING, "waiting")
+        self.waiting = 0
         self.names: dict[str, str] = {"content-type": "CONTENT_TYPE", "content-length": "CONTENT_LENGTH"}
 
     def __rsgi_init__(self, loop: asyncio.AbstractEventLoop) -> None:
@@ -125,13 +137,13 @@ class Application:
             if "transfer-encoding" not in headers and (
                 scope.http_version != "2" or scope.method in ("GET", "HEAD")
             ):
-                self._answer(scope, headers, exchange, BytesIO())
+                await self._answer(scope, headers, exchange, BytesIO())
                 return
             await self._without_length(scope, headers, exchange)
             return
         length = int(given)
         if length > self.largest:
-            self._answer(scope, headers, exchange, TooLarge())
+            await self._answer(scope, headers, exchange, TooLarge())
             await bodies.discard(bodies.Pieces(exchange, self.pace))
             return
         try:
@@ -143,8 +155,11 @@ class Application:
         except bodies.Incomplete:
             refuse(exchange, CUT_OFF, 400)  # for who has ended the sending alone, and still reads
             return
+        except OSError as error:
+            no_room(exchange, error)
+            return
         with BytesIO(body) if isinstance(body, bytes) else body as file:
-            self._answer(scope, headers, exchange, file)
+            await self._answer(scope, headers, exchange, file)
 
     async def _without_length(self, scope: Scope, headers: Headers, exchange: Exchange) -> None:
         """Answer a request of which only its body tells whether it has one, and how long it is.
@@ -157,17 +172,48 @@ class Application:
         except TimeoutError:
             refuse(exchange, TOO_SLOW, 408)
             return
+        except OSError as error:
+            no_room(exchange, error)
+            return
         with body:
-            self._answer(scope, headers, exchange, body)
+            await self._answer(scope, headers, exchange, body)
         await bodies.discard(pieces)
 
-    def _answer(self, scope: Scope, headers: Headers, exchange: Exchange, body: IO[bytes] | TooLarge) -> None:
-        """Have the handler answer, as in a thread without an event loop: Django refuses to block one that runs."""
+    async def _answer(self, scope: Scope, headers: Headers, exchange: Exchange, body: IO[bytes] | TooLarge) -> None:
+        """Have the handler answer, in as many passes as it has servers of others to wait for."""
+        passes = waiting.Passes()
+        while (wait := self._turn(passes, scope, headers, exchange, body)) is not None:
+            if self.waiting >= WAITING:
+                refuse(exchange, MANY_WAIT, 503, ("Retry-After", PAUSE))
+                return
+            self.waiting += 1
+            try:
+                await self.loop.run_in_executor(self.threads, waiting.heard, passes, wait)
+            finally:
+                self.waiting -= 1
+            passes.repeat()
+            if not isinstance(body, TooLarge):
+                body.seek(0)
+
+    def _turn(
+        self, passes: waiting.Passes, scope: Scope, headers: Headers, exchange: Exchange, body: IO[bytes] | TooLarge
+    ) -> waiting.Wait | None:
+        """Have the handler answer, as in a thread without an event loop: Django refuses to block one that runs.
+
+        Returns what it has to wait for, where it could not answer yet.
+        """
         asyncio._set_running_loop(None)
         try:
-            self.context.run(self._respond, scope, headers, exchange, body)
+            self.context.run(self._pass, passes, scope, headers, exchange, body)
+        except waiting.Wait as wait:
+            return wait
         finally:
             asyncio._set_running_loop(self.loop)
+        return None
+
+    def _pass(self, passes: waiting.Passes, *request: Any) -> None:
+        waiting.current.set(passes)  # not reset: the next request of this context sets its own
+        self._respond(*request)
 
     def _respond(
         self,
@@ -231,10 +277,18 @@ class Application:
         return found
 
 
-def refuse(exchange: Exchange, reason: str, status: int) -> None:
+def refuse(exchange: Exchange, reason: str, status: int, *more: tuple[str, str]) -> None:
     """Answer with the one error body, and close the connection: the rest of the body may still come."""
     response = error_response([{"field": None, "reason": reason}], status)
-    exchange.response_bytes(status, [*response.items(), ("Connection", "close")], response.content)
+    exchange.response_bytes(status, [*response.items(), ("Connection", "close"), *more], response.content)
+
+
+def no_room(exchange: Exchange, error: OSError) -> None:
+    """Answer a request whose body cannot be kept until it has come: the disk of temporary files is full."""
+    if error.errno not in (errno.ENOSPC, errno.EDQUOT):
+        raise error
+    log.error("a body cannot be kept: %s", error)
+    refuse(exchange, reasons.NO_ROOM, 503)
 
 
 def allow_many_connections() -> None:

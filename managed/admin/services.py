@@ -92,6 +92,7 @@ class ServicePage(ReadOnlyPage):
         )}),
         ("Standing now", {"fields": (
             "needs", ("checked", "next_check"), ("last_good", "failures_in_a_row"), ("part_of", "ticket"),
+            "checked_from",
         )}),
         ("More", {"classes": ("collapse",), "fields": (
             ("kind", "region"), ("consultation_group", "updated_at"), "created_at",
@@ -108,6 +109,15 @@ class ServicePage(ReadOnlyPage):
 
     class Media:
         css = {"all": ("managed/admin.css",)}
+
+    @admin.display(description="Checked from")
+    def checked_from(self, service: Service) -> str:
+        if service.region is None:
+            return "wherever a worker runs"
+        return (
+            f"wherever a worker runs, and not from inside of {service.region}: workers belong to no region. It can"
+            " be up only where its private address is routed to all workers."
+        )
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[Service]:
         rows = super().get_queryset(request).select_related("account", "region", "issue__ticket")

@@ -26,8 +26,8 @@ NUMBERS = re.findall(
     MANAGED_CREDENTIALS MEASUREMENTS_KEPT HOURLY_MEASUREMENTS_KEPT EVENTS_KEPT LOGINS_KEPT JOBS_KEPT
     MESSAGE_ATTEMPTS ATTACHMENT_LIMIT JOB_DRIVER_TIMEOUT JOB_SOFT_LIMIT JOB_HARD_LIMIT JOB_LEASE
     TRANSACTION_IDLE_LIMIT JOB_ATTEMPTS JOB_BACKOFF JOB_SWEEP_EVERY JOB_NOTIFY_PATIENCE WATCHDOG_EVERY
-    MOVES_EVERY MAINTENANCE_EVERY BACKUPS_EVERY BACKUPS_TRIES BACKUPS_FAILED_KEPT DRIVER_SCALE RDNS_TIMEOUT
-    DOMAIN_IMPORT_TIMEOUT FILTER_TIMEOUT IPV6_RANGES NODEBALANCERS UPLOAD_LIMIT UPLOAD_LIMIT_RAW
+    RECONCILE_EVERY MOVES_EVERY MAINTENANCE_EVERY BACKUPS_EVERY BACKUPS_TRIES BACKUPS_FAILED_KEPT DRIVER_SCALE
+    RDNS_TIMEOUT DOMAIN_IMPORT_TIMEOUT FILTER_TIMEOUT IPV6_RANGES NODEBALANCERS UPLOAD_LIMIT UPLOAD_LIMIT_RAW
     OIDC_TIMEOUT BODY_TIMEOUT BODY_RATE UPLOADS_AT_ONCE UPLOAD_SPACE UPLOAD_TIMEOUT UPLOAD_RATE
     """,
 )
@@ -42,7 +42,15 @@ FLAGS = [
     "PREPARED_STATEMENTS",
 ]
 RATES = sorted(set(re.findall(r"RATE_LIMIT_\w+", SOURCE)))
-FOLDERS = ["STATE_DIR", "STATIC_ROOT", "ATTACHMENTS_DIR", "NODEBALANCER_DIR", "UPLOADS_DIR"]
+FOLDERS = [
+    "STATE_DIR",
+    "STATIC_ROOT",
+    "ATTACHMENTS_DIR",
+    "NODEBALANCER_DIR",
+    "UPLOADS_DIR",
+    "ARCHIVES_DIR",
+    "HYPERVISOR_DIR",
+]
 BAD = [
     *((name, value) for name in NUMBERS for value in ("abc", "-1", "1e99", "nan")),
     *((name, "perhaps") for name in FLAGS),
@@ -86,6 +94,7 @@ BAD = [
     *(("SECRET_KEY", value) for value in ("", "  ")),
     ("ENCRYPTION_KEYS", " , "),
     ("LOG_LEVEL", "LOUD"),
+    ("HYPERVISOR", "xen"),
     *((name, value) for name in ("PROBE_FORBIDDEN", "PROBE_ALLOWED") for value in ("all", "192.0.2.1/24")),
     *(("PROBE_NAMESERVERS", value) for value in ("ns.example.com", "192.0.2.1@dns", "192.0.2.1@0")),
     *(("MAIL_PORTS_CLOSED_AFTER", value) for value in ("tomorrow", "2019-02-30", "0", "20191105", "2019-W45")),
@@ -94,8 +103,19 @@ BAD = [
     ("PLATFORM_DOMAIN", "https://example.com"),
     *(
         (name, value)
-        for name in ("DRIVER", "RDNS_RESOLVER", "SMS_GATEWAY")
+        for name in ("RDNS_RESOLVER", "SMS_GATEWAY")
         for value in ("nonsense", "no.such.Thing", "compute.no_such.Thing", "compute.jobs.NoSuchThing", "a b.c")
+    ),
+    *(
+        ("DRIVERS", value)
+        for value in (
+            "nonsense",
+            "compute.drivers.simulated.SimulatedDriver",
+            "a b=compute.jobs.store",
+            "mine=",
+            "mine=no.such.Thing",
+            "mine=compute.jobs.NoSuchThing",
+        )
     ),
     ("DRIVER_CONNINFO", "what is this"),
     ("SMS_HTTP_URL", "sms.example.com"),
@@ -124,7 +144,7 @@ for name, value in json.load(sys.stdin):
         sys.modules.pop(module, None)
     try:
         importlib.import_module("config.settings")
-        if name in ("DRIVER", "RDNS_RESOLVER", "SMS_GATEWAY"):
+        if name in ("DRIVERS", "RDNS_RESOLVER", "SMS_GATEWAY"):
             config.environment.import_named(name)
     except SystemExit as end:
         print(json.dumps([name, value, end.code]))
@@ -179,7 +199,7 @@ PROGRAMS = {
 
 @pytest.mark.system
 @pytest.mark.parametrize("program", PROGRAMS)
-@pytest.mark.parametrize("variable", ["DATABASE_URL=nonsense", "DRIVER=compute.jobs.Nothing"])
+@pytest.mark.parametrize("variable", ["DATABASE_URL=nonsense", "DRIVERS=mine=compute.jobs.Nothing"])
 def test_every_program_ends_with_that_line(program, variable, tmp_path):
     name, _, value = variable.partition("=")
     given = environment(STATE_DIR=str(tmp_path), **{name: value})

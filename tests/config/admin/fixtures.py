@@ -11,7 +11,7 @@ from django.db.models.functions import Now
 from django.test import Client
 from django.utils.timezone import now
 
-from accounts.models import Authorization, Login, OAuthAccessToken, OAuthRefreshToken, User
+from accounts.models import Authorization, Login, OAuthAccessToken, OAuthRefreshToken, SecurityKey, User
 from accounts.services import outbox
 from compute.admin import outages
 from compute.jobs import queue
@@ -21,6 +21,7 @@ from compute.models import (
     AddressPool,
     AddressShare,
     Backup,
+    Drift,
     Heartbeat,
     Instance,
     IPv6Range,
@@ -136,6 +137,7 @@ def everything(world: World, running: Instance, staff: User) -> Instance:
     OAuthRefreshToken.objects.create(user=user, application=app, token="r", access_token=access)
     Authorization.objects.create(user=user, client=app, scopes="*")
     TrustedDeviceFactory(user=user)
+    SecurityKey.objects.create(user=user, name="blue one", credential=b"id", public_key=b"point")
     Login.objects.create(account=account, user=user, username=user.username, restricted=False, ip="198.51.100.7")
     TicketFactory(account=account, opened_by=user.username)
     with transaction.atomic():
@@ -146,6 +148,7 @@ def everything(world: World, running: Instance, staff: User) -> Instance:
         instance=running, account=account, region=world.region, type="snapshot", status="successful"
     )
     HostMigrationFactory(instance=running)
+    Drift.objects.create(host=running.host, kind="wrong_size", name="skerry-1", instance=running, seen=2)
     VolumeFactory(account=account, instance=running)
     RecordFactory(domain__account=account)
     NodeBalancerNodeFactory(config__nodebalancer__account=account, instance=running)

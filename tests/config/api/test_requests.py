@@ -1,5 +1,7 @@
 """What holds for every request, whatever the endpoint."""
 
+import errno
+
 import pytest
 from django.db import OperationalError
 from django.test import Client
@@ -282,6 +284,21 @@ def test_a_database_that_is_gone_answers_503(anonymous, db, monkeypatch):
     response = anonymous.get("/v4/regions")
     assert response.status_code == 503
     assert error_of(response)["field"] is None
+
+
+@pytest.mark.parametrize(
+    "error",
+    [OSError(errno.ENOSPC, "full"), OperationalError('could not extend file "x": No space left on device')],
+    ids=["ours", "the database's"],
+)
+def test_a_full_disk_answers_503_and_says_so(anonymous, db, monkeypatch, error):
+    def full(self, request):
+        raise error
+
+    monkeypatch.setattr(ResourceViewSet, "list", full)
+    response = anonymous.get("/v4/regions")
+    assert response.status_code == 503
+    assert error_of(response)["reason"] == "There is no room to store this now, try again later"
 
 
 def test_the_first_failing_check_answers(client_of, restricted, monkeypatch):

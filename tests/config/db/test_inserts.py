@@ -1,10 +1,12 @@
 """`insert` leaves the same rows behind as the ORM's own way."""
 
+from datetime import timedelta
+
 import pytest
 from django.utils.timezone import now
 
 from compute.models import ConfigDevice, Disk, Instance, Job
-from config.db.inserts import insert
+from config.db.inserts import FromNow, draw_keys, insert, insert_together
 
 pytestmark = pytest.mark.django_db
 
@@ -43,6 +45,21 @@ def test_arrays_json_and_database_defaults_are_written(instance):
     assert job.run_at is not None
 
 
+def test_times_from_now_are_those_of_the_statement_on_the_clock_of_the_database(instance):
+    """To the microsecond: the clock of whoever inserts the row has no part in it. The ORM writes the same."""
+
+    def fields():
+        return Job(kind="boot", step="start", notified_at=FromNow(), deadline_at=FromNow(timedelta(hours=3)))
+
+    (ours,) = insert(fields())
+    theirs = fields()
+    theirs.save()
+
+    for job in Job.objects.filter(pk__in=[ours.pk, theirs.pk]):
+        assert job.notified_at == job.created
+        assert job.deadline_at == job.created + timedelta(hours=3)
+
+
 def test_many_rows_get_their_keys_in_order(instance):
     disks = insert(*(Disk(instance=instance, label=f"disk {n}", size=n + 1) for n in range(5)))
 
@@ -62,3 +79,25 @@ def test_constraints_hold(instance):
     device = ConfigDevice.objects.first()
     with pytest.raises(IntegrityError), transaction.atomic():
         insert(ConfigDevice(config=device.config, slot=device.slot, disk=instance.disks.last()))
+
+
+def test_a_statement_longer_than_psycopg_caches_is_as_good_as_a_short_one(instance):
+    rows = [Disk(instance=instance, label=f"disk {n}", size=n + 1) for n in range(80)]
+    for row, key in zip(rows, draw_keys(*[Disk] * 80), strict=True):
+        row.pk = key
+    insert_together(*rows)
+    assert [disk.label for disk in Disk.objects.filter(pk__in=[row.pk for row in rows]).order_by("pk")] == [
+        f"disk {n}" for n in range(80)
+    ]
+
+
+def test_values_of_other_types_than_their_field_stores_are_converted(instance):
+    (disk,) = insert(Disk(instance=instance, label="text", size="7", filesystem=Disk.Filesystem.RAW))
+    disk.refresh_from_db()
+    assert (disk.size, disk.filesystem) == (7, "raw")
+
+
+def test_who_observes_queries_sees_those_of_inserts(instance, django_assert_num_queries):
+    with django_assert_num_queries(2):
+        (key,) = draw_keys(Disk)
+        insert_together(Disk(pk=key, instance=instance, label="seen", size=1))

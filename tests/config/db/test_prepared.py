@@ -158,6 +158,25 @@ def test_statements_outlive_a_rollback(roll_back, monkeypatch):
     assert before.items() <= on_server().items()
 
 
+REFUSED = {
+    "/v4/tags": {"label": "taken"},
+    "/v4/domains": {"domain": "taken.example.com", "type": "master", "soa_email": "dns@example.com"},
+    "/v4/account/users": {"username": "taken", "email": "taken@example.com", "restricted": True},
+}
+"""Creates that are refused the second time: by a unique index, whose violation rolls back, or by a look before."""
+
+
+def test_refused_requests_leave_statements_prepared(api):
+    for _ in range(8):  # psycopg prepares after five
+        for path, body in REFUSED.items():
+            api.post(path, body)
+    before = on_server()
+    assert before
+    refused = [api.post(path, body).status_code for _ in range(20) for path, body in REFUSED.items()]
+    assert set(refused) == {400}
+    assert on_server() == before, "none is lost, and none is made anew"
+
+
 def test_statements_do_not_outlive_the_rollback_of_a_change_of_the_schema():
     before = warm()
     with transaction.atomic(), connection.cursor() as cursor:
@@ -264,6 +283,16 @@ def test_a_lost_connection_is_made_anew(fetch):
     fetch("SELECT 1", ())
     lose_connection()
     assert fetch("SELECT 1", ()) == [(1,)]
+
+
+def test_an_error_without_a_code_is_a_lost_connection():
+    """After a failed write libpq says neither: its connection looks open."""
+    connection.ensure_connection()
+    link = prepared.Link(connection.connection)
+    nothing = link.connection.pgconn.make_empty_result(psycopg.pq.ExecStatus.FATAL_ERROR)
+    assert isinstance(link.error_of(nothing), psycopg.OperationalError)
+    assert link.connection.closed
+    assert prepared.fetch("SELECT 1", ()) == [(1,)], "on a new one"
 
 
 @pytest.mark.parametrize("fetch", [prepared.fetch, prepared.fetch_ordinarily])

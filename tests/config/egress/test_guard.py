@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 from config.egress import guard
 from config.egress.guard import FORBIDDEN, NEEDS_REGION, NO_REGION, is_forbidden, is_open, is_private, refusal
+from config.openid import OpenID
 
 OURS = {
     "this host": ("0.0.0.0", "0.1.2.3", "::"),
@@ -205,6 +206,31 @@ def test_the_database_of_the_hypervisor_is_ours(plane, settings):
     assert not is_forbidden(ip("203.0.114.10"))
     settings.DRIVER_CONNINFO = "host=hypervisor.internal dbname=machines"
     assert is_forbidden(ip("203.0.114.10"))
+
+
+@pytest.mark.parametrize(
+    ("setting", "value"),
+    [
+        ("EMAIL_HOST", "other.internal"),
+        ("SMS_HTTP_URL", "https://other.internal/send"),
+        ("SITE_URL", "http://other.internal:8000"),
+        ("STREAM_URL", "http://other.internal:8001"),
+        ("PROBE_NAMESERVERS", ["10.9.8.7@5353"]),
+        ("OPENID", OpenID("https://other.internal/realm", "skerry", "secret")),
+    ],
+)
+def test_other_servers_of_the_settings_are_ours_where_they_are_private(plane, settings, setting, value):
+    plane["other.internal"] = plane["10.9.8.7"] = "10.9.8.7"
+    assert not is_forbidden(ip("10.9.8.7"))
+    setattr(settings, setting, value)
+    assert is_forbidden(ip("10.9.8.7"))
+    assert is_forbidden(ip("::ffff:10.9.8.7"))
+
+
+def test_what_others_share_on_the_internet_stays_open(plane, settings):
+    plane["smtp.example.net"] = "203.0.114.11"
+    settings.EMAIL_HOST = "smtp.example.net"
+    assert not is_forbidden(ip("203.0.114.11"))
 
 
 def test_this_machine_is_refused_by_its_public_address(monkeypatch):

@@ -428,3 +428,10 @@ def test_pages_cost_the_same_however_much_there_is(name, admin, watched, world):
     few = cost(admin, address)
     multiply(watched, world)
     assert cost(admin, address) == few
+
+
+def test_a_services_page_says_where_it_is_checked_from_and_why_not_from_its_region(admin, watched, world):
+    assert "wherever a worker runs" in text_of(admin, page_address(watched.service))
+    Service.objects.filter(pk=watched.service.pk).update(region=world.region, address="http://192.168.128.5/")
+    text = text_of(admin, page_address(watched.service))
+    assert f"not from inside of {world.region}: workers belong to no region" in text

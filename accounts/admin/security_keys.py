@@ -1,0 +1,35 @@
+"""Security keys of users: who has which, and removing one that was lost. What a key is told by is not shown."""
+
+from django.contrib import admin
+from django.http import HttpRequest
+
+from accounts.admin.panels import staff
+from accounts.models import SecurityKey
+from accounts.services import security_keys
+from config.admin.pages import ReadOnlyPage
+from config.admin.verbs import Verb
+
+
+def remove(request: HttpRequest, key: SecurityKey) -> str:
+    # a staff user's own key is on no account, and has no event
+    security_keys.remove(staff(request, key.user.account_id or 0), key)
+    return "removed."
+
+
+@admin.register(SecurityKey)
+class SecurityKeyPage(ReadOnlyPage):
+    list_display = ("name", "user", "created", "last_used")
+    list_select_related = ("user",)
+    search_fields = ("name", "user__username")
+    search_help_text = "The key's name, or a username."
+    link_filters = ("user__account__id__exact",)
+    secret = ("credential", "public_key")
+    ordering = ("-id",)
+    sortable_by = ()
+    fields = ("id", "name", "user", "created", "last_used")
+    verbs = (
+        Verb(
+            "remove", "Remove", remove, danger=True, permission="delete",
+            confirm="It lets nobody in from now on; codes of the app do. This cannot be taken back.",
+        ),
+    )  # fmt: skip

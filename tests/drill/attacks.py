@@ -1,0 +1,343 @@
+"""What one customer, or nobody's, does to a server so that the others have to wait; and how long they then do."""
+
+import gzip
+import http.client
+import itertools
+import socket
+import threading
+import time
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import AbstractContextManager, ExitStack, contextmanager, suppress
+from dataclasses import dataclass, field
+from urllib.parse import urlsplit
+
+from tests.drill.client import IMAGE, PASSWORD, REGION, ask
+from tests.drill.figures import bound, percentile
+from tests.pictures import scans
+
+SENDERS, PAUSE = 8, 0.6
+"""Threads of an attacker, and the seconds that each waits between two requests: no more of them come than
+RATE_LIMIT_ENDPOINT lets through where the drill has not lifted it."""
+TRIES = 2
+"""How often others have to notice an attack: on a machine that does something else as well they may by chance."""
+SOCKETS = 300
+SLOW_UPLOADS = 32
+CALLERS, EVERY = 4, 0.1
+"""Others who call, and the seconds from one call of each to its next."""
+SCANS, SIDE, LARGEST = 27_300, 4096, 2**20
+MEMBER, MEMBERS = 64 * 2**20, 96
+"""Bytes of zeros in each part of the bomb, and its parts: 6 GB."""
+
+
+@dataclass
+class Waited:
+    """What others waited, in seconds, and what they were answered."""
+
+    seconds: list[float] = field(default_factory=list)
+    statuses: Counter[int] = field(default_factory=Counter)
+
+    @property
+    def p50(self) -> float:
+        return percentile(self.seconds, 0.5)
+
+    @property
+    def p99(self) -> float:
+        return percentile(self.seconds, 0.99)
+
+    def passes(self, quiet: "Waited") -> bool:
+        """Whether all were answered, and as soon as `bound` tells of when it was quiet."""
+        return set(self.statuses) == {200} and self.p99 <= bound(quiet.p99)
+
+
+class Others(threading.Thread):
+    """One caller of the other accounts: lists and single things, in turn, each at its time.
+
+    What it waits counts from when the call was due: a server that holds up one call has those after it wait too.
+    """
+
+    def __init__(self, port: int, calls: Sequence[tuple[str, str]]):
+        super().__init__(daemon=True)
+        self.port, self.calls = port, calls
+        self.waited = Waited()
+        self.stopped = threading.Event()
+
+    def run(self) -> None:
+        due = time.perf_counter()
+        for token, path in itertools.cycle(self.calls):
+            due += EVERY
+            if self.stopped.wait(max(0.0, due - time.perf_counter())):
+                return
+            status, _ = ask(self.port, token, "GET", path)
+            self.waited.seconds.append(time.perf_counter() - due)
+            self.waited.statuses[status] += 1
+
+
+def measured(port: int, calls: Sequence[tuple[str, str]], seconds: float) -> Waited:
+    """What others wait for these calls (token and path each) for so many seconds."""
+    callers = [Others(port, [*calls[number:], *calls[:number]]) for number in range(CALLERS)]
+    for each in callers:
+        each.start()
+    time.sleep(seconds)
+    for each in callers:
+        each.stopped.set()
+    for each in callers:
+        each.join()
+    return Waited(
+        [value for each in callers for value in each.waited.seconds],
+        sum((each.waited.statuses for each in callers), Counter()),
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """What others waited right before an attack and during it, and what the attacker sent."""
+
+    quiet: Waited
+    waited: Waited
+    sent: Counter[str]
+
+    @property
+    def noticed(self) -> bool:
+        return not self.waited.passes(self.quiet)
+
+
+@dataclass
+class Attacker:
+    """A customer of the server at `port`, with the addresses of name servers that never answer."""
+
+    port: int
+    token: str
+    silent: "Silent"
+    sent: Counter[str] = field(default_factory=Counter)
+    _lock: threading.Lock = field(default_factory=threading.Lock, repr=False)
+
+    def ask(self, method: str, path: str, body: dict | bytes | None = None, **headers: str) -> int:
+        status, _ = ask(self.port, self.token, method, path, body, **headers)
+        with self._lock:
+            self.sent[str(status)] += 1
+        return status
+
+    def made(self, path: str, body: dict) -> dict:
+        """What was made, before the attack begins."""
+        status, answer = ask(self.port, self.token, "POST", path, body)
+        if status != 200:
+            raise RuntimeError(f"POST {path} is answered {status}: {answer}")
+        return dict(answer)
+
+
+def attacked(
+    port: int,
+    calls: Sequence[tuple[str, str]],
+    seconds: float,
+    begin: Callable[[Attacker], AbstractContextManager[None]],
+    attackers: Callable[[], Attacker],
+) -> Outcome:
+    """What others wait for `calls` during an attack, by one of `attackers`; repeated while they notice it, so that
+    it is `TRIES` times at most."""
+    for _ in range(TRIES):
+        attacker = attackers()
+        quiet = measured(port, calls, seconds)
+        with begin(attacker):
+            waited = measured(port, calls, seconds)
+        outcome = Outcome(quiet, waited, attacker.sent)
+        time.sleep(1)  # what it left behind is not the next one's
+        if not outcome.noticed:
+            break
+    return outcome
+
+
+class Silent:
+    """A name server that takes what it is sent, by UDP and TCP, and never answers."""
+
+    def __init__(self) -> None:
+        self.udp, self.tcp = socket.socket(type=socket.SOCK_DGRAM), socket.socket()
+        self.tcp.bind(("127.0.0.1", 0))
+        self.port = self.tcp.getsockname()[1]
+        self.udp.bind(("127.0.0.1", self.port))
+        self.tcp.listen(1024)
+
+    def close(self) -> None:
+        self.udp.close()
+        self.tcp.close()
+
+
+@contextmanager
+def repeated(act: Callable[[int], object], senders: int = SENDERS) -> Iterator[None]:
+    """Let so many threads do `act`, again and again, each time with another number. What they send is no flood."""
+    stopped = threading.Event()
+
+    def send(number: int) -> None:
+        while not stopped.wait(PAUSE):
+            act(number)
+            number += senders
+
+    threads = [threading.Thread(target=send, args=(number,), daemon=True) for number in range(senders)]
+    for thread in threads:
+        thread.start()
+    try:
+        yield
+    finally:
+        stopped.set()
+        for thread in threads:
+            thread.join()
+
+
+@contextmanager
+def pictures(attacker: Attacker) -> Iterator[None]:
+    """Progressive JPEGs of 1 MB with as many scans as fit, 4096 pixels wide and high; and ones that pass."""
+    client = attacker.made("/account/oauth-clients", {"label": "bomb", "redirect_uri": "https://a.example/"})
+    bombs = [scans(SCANS, SIDE)[:LARGEST], scans(80, SIDE)[:LARGEST]]
+    path = f"/account/oauth-clients/{client['id']}/thumbnail"
+    with repeated(lambda number: _put_picture(attacker, path, bombs[number % 2])):
+        yield
+
+
+def _put_picture(attacker: Attacker, path: str, content: bytes) -> None:
+    attacker.ask("PUT", path, content, **{"Content-Type": "image/png"})
+
+
+@contextmanager
+def services(attacker: Attacker) -> Iterator[None]:
+    """Managed services by names whose name server never answers."""
+    attacker.made("/account/settings/managed-enable", {})
+    body = {"service_type": "tcp", "timeout": 5}
+    with repeated(
+        lambda number: attacker.ask(
+            "POST",
+            "/managed/services",
+            {**body, "label": f"s{number}", "address": f"h{number}.never.example.com:80"},
+        )
+    ):
+        yield
+
+
+@contextmanager
+def imports(attacker: Attacker) -> Iterator[None]:
+    """Domains from name servers that never answer, and from ones whose names nobody knows of in time."""
+    where = (f"127.0.0.1:{attacker.silent.port}", "ns.never.example.com")
+
+    def act(number: int) -> None:
+        body = {"domain": f"h{number}.example.com", "remote_nameserver": where[number % 3 % 2]}
+        attacker.ask("POST", "/domains/import", body)
+
+    with repeated(act):
+        yield
+
+
+@contextmanager
+def reverse_names(attacker: Attacker) -> Iterator[None]:
+    """Reverse names that are looked up at a name server which never answers."""
+    body = {"region": REGION, "type": "g6-nanode-1", "image": IMAGE, "root_pass": PASSWORD, "label": "silent"}
+    address = attacker.made("/compute/instances", body)["ipv4"][0]
+    path = f"/networking/ips/{address}"
+    with repeated(lambda number: attacker.ask("PUT", path, {"rdns": f"h{number}.never.example.com"})):
+        yield
+
+
+@contextmanager
+def uploads(attacker: Attacker) -> Iterator[None]:
+    """A bomb, uploads that stall, and uploads that come a byte at a time."""
+    bomb = gzip.compress(bytes(MEMBER)) * MEMBERS
+    targets = [
+        attacker.made("/images/upload", {"label": f"bomb-{number}", "region": REGION})["upload_to"]
+        for number in range(SLOW_UPLOADS + 1)
+    ]
+    heads = []
+    for target in targets[1:]:
+        host, _, path = target.partition("://")[2].partition("/")
+        heads.append((_port_of(host), f"PUT /{path} HTTP/1.1\r\nHost: {host}\r\nContent-Length: 1000000\r\n\r\n"))
+    # first: an account has few places, and those that stall take all of them
+    _upload(attacker, targets[0], bomb)
+    with slowly(attacker, [(port, head.encode() + bomb[:500]) for port, head in heads], dripping=SLOW_UPLOADS // 2):
+        yield
+
+
+def _upload(attacker: Attacker, target: str, content: bytes) -> None:
+    parts = urlsplit(target)
+    connection = http.client.HTTPConnection(str(parts.hostname), parts.port, timeout=60)
+    try:
+        connection.request("PUT", parts.path, content)
+        response = connection.getresponse()
+        response.read()
+        status = str(response.status)
+    except (OSError, http.client.HTTPException):
+        status = "0"
+    finally:
+        connection.close()
+    attacker.sent[f"bomb {status}"] += 1
+
+
+def _port_of(host: str) -> int:
+    return int(host.rpartition(":")[2])
+
+
+@contextmanager
+def bodies(attacker: Attacker) -> Iterator[None]:
+    """Forms of 1,000 bytes to /oauth/token, without any token, of which a byte comes now and then, or none."""
+    head = (
+        b"POST /oauth/token HTTP/1.1\r\nHost: 127.0.0.1\r\n"
+        b"Content-Type: application/x-www-form-urlencoded\r\nContent-Length: 1000\r\n\r\ng"
+    )
+    with slowly(attacker, [(attacker.port, head)] * SOCKETS, dripping=SOCKETS // 2):
+        yield
+
+
+@contextmanager
+def slowly(attacker: Attacker, heads: Sequence[tuple[int, bytes]], dripping: int) -> Iterator[None]:
+    """Send these bytes to these ports, each on a connection of its own, and keep them open; to the first `dripping`
+    of them another byte each second. Connections that the server ends are begun anew."""
+    stopped = threading.Event()
+    with ExitStack() as stack:
+        held = [stack.enter_context(_Slow(*head)) for head in heads]
+
+        def drip() -> None:
+            while not stopped.wait(1):
+                for each in held[:dripping]:
+                    each.send(b"x")
+
+        thread = threading.Thread(target=drip, daemon=True)
+        thread.start()
+        try:
+            yield
+        finally:
+            stopped.set()
+            thread.join()
+            attacker.sent["slow connections"] += sum(each.begun for each in held)
+
+
+class _Slow:
+    """A connection that never ends its request."""
+
+    def __init__(self, port: int, head: bytes):
+        self.port, self.head, self.begun = port, head, 0
+
+    def __enter__(self) -> "_Slow":
+        self._begin()
+        return self
+
+    def __exit__(self, *exc: object) -> None:
+        self.connection.close()
+
+    def _begin(self) -> None:
+        self.connection = socket.create_connection(("127.0.0.1", self.port), 60)
+        self.connection.sendall(self.head)
+        self.begun += 1
+
+    def send(self, data: bytes) -> None:
+        try:
+            self.connection.sendall(data)
+        except OSError:
+            self.connection.close()
+            with suppress(OSError):  # it is tried again with the next byte
+                self._begin()
+
+
+ATTACKS: dict[str, Callable[[Attacker], AbstractContextManager[None]]] = {
+    "pictures": pictures,
+    "services": services,
+    "imports": imports,
+    "reverse names": reverse_names,
+    "uploads": uploads,
+    "bodies": bodies,
+}

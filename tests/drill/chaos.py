@@ -1,0 +1,173 @@
+"""What happens to the processes of an installation while clients use it."""
+
+import math
+import os
+import random
+import signal
+import threading
+import time
+from collections import Counter
+from collections.abc import Callable
+from contextlib import suppress
+from dataclasses import dataclass, field
+
+import psutil
+
+from tests.drill.figures import Log
+from tests.drill.installation import LEASE, Installation, Kept, families, frozen, signalled
+from tests.drill.means import Clock, Disk
+
+FREEZE = LEASE + 3
+"""Seconds that a frozen process stands still: its leases run out, and others take its jobs."""
+JUMPS = ("+20m", "-20m", "+5h", "-5h", "+2d", "+0")
+KILL_EVERY = 2.0
+BACK = 60.0
+"""Seconds in which a server that was killed is to be back."""
+
+
+@dataclass
+class Chaos:
+    """Disturbs `site` and the workers `others` of another host, and counts what it did in `done`."""
+
+    site: Installation
+    log: Log
+    rng: random.Random
+    others: list[Kept]
+    disk: Disk | None
+    clock: Clock | None
+    full_seconds: float
+    done: Counter[str] = field(default_factory=Counter)
+
+    def run(self, seconds: float) -> None:
+        """Do all there is to do, in an order by chance, and again until the time is over; workers are killed all
+        along."""
+        stopped = threading.Event()
+        killer = threading.Thread(target=self._kill_along, args=(stopped,), daemon=True)
+        killer.start()
+        try:
+            end = time.monotonic() + seconds
+            self._turn()
+            if self.disk:
+                self.fill()
+            while time.monotonic() < end:
+                self._turn(end)
+        finally:
+            stopped.set()
+            killer.join()
+            if self.clock:
+                self.clock.set("+0")
+
+    def _turn(self, end: float = math.inf) -> None:
+        """Do each thing once, as far as the time lasts."""
+        turn = [
+            self.freeze_workers, self.kill_worker, self.freeze_web, self.kill_web,
+            self.broker, self.database, self.jump,
+        ]  # fmt: skip
+        self.rng.shuffle(turn)
+        for act in turn:
+            act()
+            time.sleep(self.rng.uniform(1, 3))
+            if time.monotonic() > end:
+                return
+
+    def _kill_along(self, stopped: threading.Event) -> None:
+        while not stopped.wait(self.rng.uniform(KILL_EVERY / 2, KILL_EVERY * 1.5)):
+            self.kill()
+
+    def kill(self) -> None:
+        """SIGKILL a process that works on jobs; the one above it starts another."""
+        above = self._workers()
+        chosen = [each for each in families(above) if each.pid not in above]
+        if chosen and signalled(self.rng.choice(chosen), signal.SIGKILL):
+            self.done["kills"] += 1
+
+    def kill_worker(self) -> None:
+        """SIGKILL the process above those that work on jobs, which end with it. ``make serve`` starts another."""
+        if workers := self.site.workers():
+            signalled(self.rng.choice(workers), signal.SIGKILL)
+            self.done["kills of a whole worker"] += 1
+
+    def _workers(self) -> list[int]:
+        return [*(each.pid for each in self.site.workers()), *(each.pid for each in self.others)]
+
+    def freeze_workers(self) -> None:
+        """All processes of one worker stand still, in whatever they were at, and go on later."""
+        first = self.rng.choice(self._workers())
+        with frozen(families([first])):
+            time.sleep(FREEZE)
+        self.done["freezes of a worker"] += 1
+
+    def freeze_web(self) -> None:
+        if webs := self.site.webs():
+            with self.log.window("web"), frozen([self.rng.choice(webs)]):
+                time.sleep(FREEZE)
+            self.done["freezes of a web process"] += 1
+
+    def kill_web(self) -> None:
+        """SIGKILL a process that answers requests; the one above it starts another."""
+        if webs := self.site.webs():
+            killed = self.rng.choice(webs)
+            with self.log.window("web"):
+                signalled(killed, signal.SIGKILL)
+                self._back(lambda: self._replaced(killed, len(webs)), "a web process")
+            self.done["kills of a web process"] += 1
+
+    def _replaced(self, killed: psutil.Process, count: int) -> bool:
+        there = {each.pid for each in self.site.webs()}
+        return killed.pid not in there and len(there) >= count
+
+    def broker(self) -> None:
+        """End the broker, in order or not; what is in it is lost. ``make serve`` starts it again."""
+        with self.log.window("broker"):
+            pid = self._pid_of("valkey-server")
+            if self.rng.random() < 0.5:
+                self.site.valkey.stop()
+            elif pid:
+                os.kill(pid, signal.SIGKILL)
+            self._back(self.site.valkey.answers, "the broker")
+        self.done["restarts of the broker"] += 1
+
+    def database(self) -> None:
+        """End the database, in order or by SIGKILL. ``make serve`` starts it again."""
+        with self.log.window("database"):
+            if self.rng.random() < 0.4:
+                self.site.postgres.stop()
+                self.done["restarts of the database"] += 1
+            else:
+                first = int((self.site.postgres.data / "postmaster.pid").read_text().splitlines()[0])
+                for each in families([first]):
+                    signalled(each, signal.SIGKILL)
+                self.done["kills of the database"] += 1
+            self.site.database_is_back()
+
+    def fill(self) -> None:
+        """No room is left on the disk of database and uploads, for a while."""
+        assert self.disk is not None
+        with self.log.window("disk"):
+            with self.disk.full():
+                time.sleep(self.full_seconds)
+            self.site.database_is_back()
+        self.done["full disks"] += 1
+
+    def jump(self) -> None:
+        """The clock of the processes on the other host jumps."""
+        if self.clock:
+            for offset in self.rng.sample(JUMPS, 2):
+                self.clock.set(offset)
+                time.sleep(2)
+                self.done["jumps of the clock"] += 1
+
+    def _pid_of(self, name: str) -> int | None:
+        """The server of our state folder with this name: others of the machine have other folders."""
+        for each in psutil.process_iter(["cmdline", "name"]):
+            with suppress(psutil.NoSuchProcess):
+                if name in each.name() and os.path.realpath(each.cwd()) == os.path.realpath(self.site.state):
+                    return each.pid
+        return None
+
+    def _back(self, is_back: Callable[[], bool], what: str) -> None:
+        deadline = time.monotonic() + BACK
+        while not is_back():
+            if time.monotonic() > deadline:
+                raise RuntimeError(f"{what} does not come back")
+            time.sleep(0.1)

@@ -1,0 +1,199 @@
+"""The installation that is drilled: what ``make serve`` runs, in a state folder and on a disk of its own.
+
+Beside it, a worker, a web server and a clock of another host, whose time may jump.
+"""
+
+import ctypes
+import os
+import re
+import signal
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, suppress
+from pathlib import Path
+
+import psutil
+import psycopg
+from psycopg.conninfo import make_conninfo
+
+from config.laptop.embedded import Postgres, Valkey, addresses
+from tests.bench.servers import process, served
+from tests.ports import free_port
+
+ROOT = Path(__file__).resolve().parents[2]
+START_SECONDS = 300
+STOP_SECONDS = 60
+AGAIN = 0.5
+LEASE = 5.0
+PR_SET_PDEATHSIG = 1
+
+OF_OTHERS = ("DATABASE_URL", "REDIS_URL", "REDIS_PREFIX", "PORT", "STREAM_URL", "SITE_URL", "PRODUCTION")
+"""Variables that would lead to another installation, whose database would be restarted and killed."""
+
+SETTINGS = {
+    # Work takes a moment, so that what is under way can be met.
+    "DRIVER_SCALE": "0.05",
+    "JOB_DRIVER_TIMEOUT": "2",
+    "JOB_SOFT_LIMIT": "3",
+    "JOB_HARD_LIMIT": "4",
+    "JOB_LEASE": str(LEASE),
+    "JOB_BACKOFF": "0.1",
+    "JOB_ATTEMPTS": "100",
+    "JOB_NOTIFY_PATIENCE": "1",
+    # Those of single calls stay: they are a part of what is defended.
+    "RATE_LIMIT_OVERALL": "1000000/60",
+    "RATE_LIMIT_ENDPOINT": "1000000/60",
+    "RATE_LIMIT_INSTANCE_CREATE": "1000000/60",
+    "RDNS_CHECK": "1",
+}
+
+
+class Installation:
+    """A server in the folder `state`, whose name servers are those of `nameserver`. Its log is `log`."""
+
+    def __init__(self, state: Path, log: Path, nameserver: str):
+        self.state, self.log = state, log
+        kept = {name: value for name, value in os.environ.items() if name not in OF_OTHERS}
+        self.port = free_port()
+        self.env = kept | SETTINGS | {
+            "STATE_DIR": str(state),
+            "PORT": str(self.port),
+            "PROBE_NAMESERVERS": nameserver,
+        }  # fmt: skip
+        self.postgres, self.valkey = Postgres(state), Valkey(state)
+        where = addresses.database(state)
+        self.conninfo = make_conninfo(
+            host=where["HOST"], port=where["PORT"], user=where["USER"], dbname=where["NAME"]
+        )
+        with log.open("ab") as output:  # others write to it as well
+            self.process = subprocess.Popen(
+                [sys.executable, "manage.py", "serve"],
+                cwd=ROOT, env=self.env, stdin=subprocess.DEVNULL, stdout=output, stderr=output,
+                start_new_session=True, preexec_fn=_end_with_the_drill,
+            )  # fmt: skip
+
+    def wait(self) -> None:
+        """Return when it is ready; fails with its log where it ends before."""
+        deadline = time.monotonic() + START_SECONDS
+        while not re.search(r"^token: \w{64}$", self.log.read_text(), re.MULTILINE):
+            if self.process.poll() is not None or time.monotonic() > deadline:
+                raise RuntimeError(f"the server does not start:\n{self.log.read_text()[-4000:]}")
+            time.sleep(0.1)
+
+    def stop(self) -> None:
+        self.process.terminate()
+        self.process.wait(STOP_SECONDS)
+
+    def answers(self) -> bool:
+        """Whether the database answers a statement that writes."""
+        try:
+            with psycopg.connect(self.conninfo, connect_timeout=2) as connection:
+                connection.execute("CREATE TEMPORARY TABLE drilled AS SELECT pg_current_xact_id()")
+        except psycopg.Error:
+            return False
+        return True
+
+    def database_is_back(self, seconds: float = 120) -> None:
+        deadline = time.monotonic() + seconds
+        while not self.answers():
+            if time.monotonic() > deadline:
+                raise RuntimeError("the database does not come back")
+            time.sleep(0.1)
+
+    def workers(self) -> list[psutil.Process]:
+        """The first process of each Celery worker below ``make serve``."""
+        return [each for each in self._children() if {"celery", "worker"} <= set(_words(each))]
+
+    def webs(self) -> list[psutil.Process]:
+        """The processes that answer requests of the API."""
+        (web,) = [each for each in self._children() if "config.rsgi:application" in _words(each)] or [None]
+        return [] if web is None else [each for each in web.children() if "granian" in _words(each)]
+
+    def _children(self) -> list[psutil.Process]:
+        return psutil.Process(self.process.pid).children()
+
+    @contextmanager
+    def elsewhere(self, name: str, more: dict[str, str], *arguments: str, port: int = 0) -> Iterator["Kept"]:
+        """Another process like the child `name` of ``make serve``, with `more` in its variables."""
+        command = [*served(name, port), *arguments]
+        kept = Kept(command, {**dict.fromkeys(OF_OTHERS, ""), **self.env, **more}, self.log)
+        kept.start()
+        try:
+            if not kept.up.wait(START_SECONDS):
+                raise RuntimeError(f"{name} does not start")
+            yield kept
+        finally:
+            kept.stopping.set()
+            kept.join()
+
+
+class Kept(threading.Thread):
+    """Keeps a process running, as whatever supervises a host's does: one that ends is started again.
+
+    Under libfaketime they do end: after a jump the system refuses the time until which Python sleeps.
+    """
+
+    def __init__(self, command: list[str], variables: dict[str, str], log: Path):
+        super().__init__(daemon=True)
+        self.command, self.variables, self.log = command, variables, log
+        self.up, self.stopping = threading.Event(), threading.Event()
+        self.pid = 0
+        self.ended = 0
+        """How often it ended by itself."""
+
+    def run(self) -> None:
+        while not self.stopping.is_set():
+            with process(self.command, self.variables, self.log) as started:
+                self.pid = started.pid
+                self.up.set()
+                while started.poll() is None and not self.stopping.wait(0.1):
+                    pass
+            if not self.stopping.wait(AGAIN):
+                self.ended += 1
+
+
+def families(pids: Sequence[int]) -> list[psutil.Process]:
+    """The processes with these ids and all below them, those that are still there."""
+    found = []
+    for pid in pids:
+        with suppress(psutil.NoSuchProcess):
+            above = psutil.Process(pid)
+            found += [above, *above.children(recursive=True)]
+    return found
+
+
+@contextmanager
+def frozen(processes: Sequence[psutil.Process]) -> Iterator[None]:
+    """Stop processes for the length of the block; they go on after it as if no time had passed."""
+    try:
+        for each in processes:
+            signalled(each, signal.SIGSTOP)
+        yield
+    finally:
+        for each in processes:
+            signalled(each, signal.SIGCONT)
+
+
+def signalled(each: psutil.Process, number: signal.Signals) -> bool:
+    """Signal a process; returns whether it was still there."""
+    try:
+        each.send_signal(number)
+    except psutil.NoSuchProcess:
+        return False
+    return True
+
+
+def _words(each: psutil.Process) -> list[str]:
+    try:
+        return [Path(word).name for word in each.cmdline()]
+    except (psutil.NoSuchProcess, psutil.ZombieProcess):
+        return []
+
+
+def _end_with_the_drill() -> None:
+    """Should the drill be killed, the server is stopped in order."""
+    if sys.platform == "linux":
+        ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGTERM)
