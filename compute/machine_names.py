@@ -1,5 +1,9 @@
 """The drivers' names for machines and disks: made of our keys, and so known before anything is made."""
 
+import re
+
+_MACHINE = re.compile(r"skerry-([1-9][0-9]{0,17})")
+
 
 def machine_name(instance_id: int | None) -> str:
     """The driver's name for an instance."""
@@ -9,3 +13,9 @@ def machine_name(instance_id: int | None) -> str:
 def disk_name(instance_id: int | None, disk_id: int) -> str:
     """The driver's name for a disk."""
     return f"skerry-{instance_id}-disk-{disk_id}"
+
+
+def instance_of(machine: str) -> int | None:
+    """The key in a machine's name; None in a name that is none of ours. There may be no such instance."""
+    found = _MACHINE.fullmatch(machine)
+    return None if found is None else int(found[1])

@@ -25,7 +25,7 @@ FLOORS: dict[str, tuple[set[str], set[str]]] = {
     "jobs": (BELOW | REFERENCES | {"models", "services", "drivers"}, {"db", "encryption", "errors", "notify"}),
     "services": (
         BELOW | REFERENCES | {"models", "jobs"},
-        {"db", "egress", "encryption", "errors", "limits", "notify"},
+        {"db", "egress", "encryption", "errors", "limits", "notify", "waiting"},
     ),
     "prober": ({"models", "services"}, {"egress", "errors"}),
     "worker": (
@@ -41,12 +41,12 @@ FLOORS: dict[str, tuple[set[str], set[str]]] = {
     ),
     "pages": (
         BELOW | {"models", "services", "openid"},
-        {"client_address", "encryption", "errors", "headers", "openid", "pages"},
+        {"client_address", "encryption", "errors", "headers", "openid", "pages", "waiting"},
     ),
     "oauth": (BELOW | {"models", "services", "pages"}, {"api", "client_address", "hidden_characters"}),
     "admin": (BELOW | REFERENCES | {"models", "services", "jobs"}, {"admin", "errors"}),
     "tasks": ({"services", "prober", "worker"}, {"notify"}),
-    "management": (BELOW | {"models", "services"}, {"command_errors", "errors"}),
+    "management": (BELOW | {"models", "services", "worker", "drivers"}, {"command_errors", "errors"}),
     "apps": (BELOW | REFERENCES | {"models", "services", "jobs", "worker"}, {"api"}),
 }
 
@@ -58,7 +58,7 @@ CONFIG: dict[str, set[str]] = {
     "headers": set(),
     "client_address": set(),
     "db": {"errors"},
-    "limits": {"headers", "metering"},
+    "limits": {"headers", "metering", "waiting"},
     "metering": set(),
     "api": {"client_address", "db", "errors", "headers", "hidden_characters", "limits", "openapi"},
     "admin": {"errors", "headers"},
@@ -86,7 +86,8 @@ CONFIG: dict[str, set[str]] = {
     "starting": {"checks"},
     "celery": {"logging", "starting"},
     "wsgi": {"handler", "starting"},
-    "server": {"api"},
+    "server": {"api", "waiting"},
+    "waiting": set(),
     "streams": {"server", "wsgi"},
     "rsgi": {"server", "streams", "wsgi"},
     "apps": {"checks", "db", "environment"},

@@ -13,7 +13,7 @@ ROOMS = {"browser": "browser", "clients": "clients", "system": "system", "tours"
 
 
 def config(**given) -> SimpleNamespace:
-    none = {"slow": False, "everything": False, "keyword": "", "markexpr": "", "file_or_dir": []}
+    none = {"slow": False, "everything": False, "keyword": "", "markexpr": "", "file_or_dir": [], "also": []}
     return SimpleNamespace(option=SimpleNamespace(**none | given))
 
 
@@ -35,6 +35,25 @@ def item(*marks: str) -> SimpleNamespace:
 )
 def test_who_names_tests_gets_them(given, slow):
     assert budgets.wanted(config(**given)) is slow
+
+
+@pytest.mark.parametrize(
+    ("given", "kept"),
+    [
+        ({}, ["quick"]),
+        ({"also": ["guest"]}, ["quick", "guest"]),
+        ({"slow": True}, ["guest", "guest and browser"]),
+        ({"slow": True, "also": ["guest"]}, ["guest", "guest and browser"]),
+        ({"everything": True}, ["quick", "guest", "guest and browser"]),
+    ],
+)
+def test_tests_of_a_mark_run_as_well(given, kept):
+    items = [item(), item("guest"), item("guest", "browser")]
+    names = dict(zip(map(id, items), ("quick", "guest", "guest and browser"), strict=True))
+    asked = config(**given)
+    asked.stash, asked.hook = {}, SimpleNamespace(pytest_deselected=lambda items: None)
+    budgets.pytest_collection_modifyitems(asked, items)
+    assert [names[id(each)] for each in items] == kept
 
 
 @pytest.mark.parametrize(

@@ -4,6 +4,7 @@ from datetime import datetime
 from typing import TYPE_CHECKING, Any, TypedDict
 
 from django import forms
+from django.conf import settings
 from django.contrib import admin
 from django.contrib.admin import ModelAdmin
 from django.db.models import Count, QuerySet
@@ -12,12 +13,16 @@ from django.http import HttpRequest
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
 
-from compute.models import Host, Instance, Job, Reservation
-from compute.services.hosts import maintenance
+from compute.jobs.data import SIMULATED
+from compute.models import Drift, Host, Instance, Job, Reservation
+from compute.services.hosts import drift_records, maintenance
+from compute.services.hosts.access import fingerprint
 from compute.services.hosts.placement import RESOURCES
+from compute.services.hosts.registry import check_driver
 from config.admin.display import BAD, BUSY, GOOD, NOTHING, QUIET, link, list_of, moment, pill, span
 from config.admin.pages import Page, Panel
 from config.admin.verbs import Verb
+from config.errors import Problems
 
 if TYPE_CHECKING:
     from django_stubs_ext import WithAnnotations
@@ -35,6 +40,11 @@ def end_maintenance(request: HttpRequest, host: Host) -> str:
     return f"instances that are to be booted again: {maintenance.end(host)}."
 
 
+def compare(request: HttpRequest, host: Host) -> str:
+    drift_records.look_soon(host.pk)
+    return "it is compared with the rows in a moment."
+
+
 def shares(host: Host) -> dict[str, float]:
     """The share of each resource in use, from 0 to 1; 1 for a resource of which the host has none."""
     return {
@@ -48,12 +58,18 @@ def is_full(host: Host) -> bool:
     return max(shares(host).values()) >= FULL
 
 
+def drivers() -> list[tuple[str, str]]:
+    return [(name, name) for name in sorted(settings.DRIVERS)]
+
+
 class HostForm(forms.ModelForm):
     """Keeps the capacity from falling below the reservations, which may grow while staff type."""
 
+    driver = forms.ChoiceField(choices=drivers, initial=SIMULATED, help_text="What speaks with the host.")
+
     class Meta:
         model = Host
-        fields = ("label", "region", "enabled", *RESOURCES)
+        fields = ("label", "region", "enabled", "driver", "location", "shared", *RESOURCES)
 
     def clean(self) -> dict[str, Any] | None:
         # locked until the row is saved, since the admin's request is one transaction
@@ -62,6 +78,14 @@ class HostForm(forms.ModelForm):
             used, asked = getattr(held, f"{name}_used"), self.cleaned_data.get(name)
             if asked is not None and asked < used:
                 self.add_error(name, f"Instances hold {used} of it.")
+        region, driver = self.cleaned_data.get("region", held and held.region), self.cleaned_data.get("driver")
+        if region and driver and (held is None or held.driver != driver):
+            problems = Problems()
+            check_driver(region, driver, problems, but=held)
+            if held and held.instances.exists():
+                problems.add("driver", "Its instances are known to the present one alone.")
+            for problem in problems:
+                self.add_error(problem.field, problem.reason)
         return super().clean()
 
 
@@ -92,12 +116,14 @@ class HostPage(Page):
     search_fields = ("^label",)
     ordering = ("label",)
     fields = (
-        ("label", "region"), "enabled", ("memory", "memory_used"), ("vcpus", "vcpus_used"), ("disk", "disk_used"),
-        "answers", "answers_error", "maintenance_since", "uuid", ("instances_count", "live_jobs"), "created",
+        ("label", "region"), "enabled", "driver", "location", "key", "shared", "deploys",
+        ("memory", "memory_used"), ("vcpus", "vcpus_used"), ("disk", "disk_used"),
+        "answers", "answers_error", "maintenance_since", "uuid",
+        ("instances_count", "live_jobs", "open_drift"), "created",
     )  # fmt: skip
     readonly_fields = (
-        "memory_used", "vcpus_used", "disk_used", "answers", "answers_error", "maintenance_since", "uuid",
-        "instances_count", "live_jobs", "created",
+        "key", "deploys", "memory_used", "vcpus_used", "disk_used", "answers", "answers_error", "maintenance_since",
+        "uuid", "instances_count", "live_jobs", "open_drift", "created",
     )  # fmt: skip
     fixed = ("region",)
     verbs = (
@@ -111,6 +137,7 @@ class HostPage(Page):
             offered=lambda host: host.maintenance is not None,
             confirm="What the maintenance stopped is booted again.",
         ),
+        Verb("compare", "Compare with the rows", compare),
     )  # fmt: skip
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[Host]:
@@ -138,12 +165,31 @@ class HostPage(Page):
         error = format_html('<span class="problem">{}</span>', host.unreachable_error)
         return format_html("{} (since {})", error, moment(host.unreachable_since))
 
+    @admin.display(description="Its key")
+    def key(self, host: Host) -> SafeString:
+        """The fingerprint of the key by which a host that is reached by ssh proves itself."""
+        return format_html("{}", fingerprint(host.host_key)) if host.host_key else NOTHING
+
+    @admin.display(description="Deploys")
+    def deploys(self, host: Host) -> SafeString:
+        """The official images that can be deployed there."""
+        if host.images is None:
+            return pill("any image", GOOD)
+        return format_html("{}", ", ".join(host.images)) if host.images else pill("no image", BAD)
+
     @admin.display(description="Jobs")
     def live_jobs(self, host: Host) -> SafeString:
         """A link to the live jobs that need the host."""
         if host.pk is None:
             return NOTHING
         return format_html('<a href="{}">live jobs</a>', list_of(Job, host=host.pk, now="live"))
+
+    @admin.display(description="Drift")
+    def open_drift(self, host: Host) -> SafeString:
+        """A link to where the host differs from the rows."""
+        if host.pk is None:
+            return NOTHING
+        return format_html('<a href="{}">open drift</a>', list_of(Drift, host__id__exact=host.pk, state="open"))
 
     @admin.display(description="New instances")
     def state(self, host: Host) -> SafeString:

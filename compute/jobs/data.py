@@ -14,6 +14,10 @@ from typing import Any, ClassVar, Self
 JSON = dict[str, Any]
 
 
+SIMULATED = "simulated"
+"""The one driver there was before data named one."""
+
+
 class UnreadableData(Exception):
     """The data of a job was written by another release than this one."""
 
@@ -243,6 +247,8 @@ class BackupsDeleteData(JobData):
 
     backup_ids: Sequence[int]
     archives: Sequence[str]
+    driver: str = SIMULATED
+    """The driver that has the archives."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -292,6 +298,8 @@ class ImageData(JobData):
     RENAMED: ClassVar[Mapping[str, str]] = {**JobData.RENAMED, "image": "image_number"}
 
     image_number: int
+    driver: str = SIMULATED
+    """The driver that has the archive."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -328,9 +336,13 @@ class ImportData(ImageData):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class VolumeData(JobData):
-    """The volume that the job works on; `copy_of` is the volume to copy."""
+    """The volume that the job works on and its region; `copy_of` is the volume to copy.
+
+    Without a region the job is on simulated hosts: there were no others when it was written.
+    """
 
     volume_id: int
+    region_id: str | None = None
     copy_of: int | None = None
     attach: bool = False
     """Written by version 1 of `volume_create` alone: the job is one of the instance, and plugs the volume in."""
@@ -383,3 +395,19 @@ class VolumeResizeData(VolumeData):
     """The new size in GB."""
 
     size: int
+
+
+# --- hosts ----------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TidyData(JobData):
+    """Something on a host that is to be put away or deleted, by its `name` there: a `compute.models.Drift`.
+
+    `kind` is the drift's, so that the step can look whether it still is that. `machine` has the disk `name`.
+    """
+
+    host_id: int
+    kind: str
+    name: str
+    machine: str = ""

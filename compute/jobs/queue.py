@@ -7,7 +7,6 @@ from typing import Any
 from django.db import connection, transaction
 from django.db.models import F, Model
 from django.db.models.functions import Now
-from django.utils.timezone import now
 
 from accounts.actors import Actor
 from accounts.models import Event
@@ -17,7 +16,7 @@ from compute.jobs.definition import KINDS, Kind
 from compute.jobs.notify import notify
 from compute.models import Instance, Job, Volume
 from compute.refs import instance_ref
-from config.db.inserts import insert, insert_together
+from config.db.inserts import FromNow, insert, insert_together
 from config.encryption import encrypt_json
 from config.errors import Busy, Invalid, Missing, Problems
 
@@ -152,7 +151,7 @@ def _let_go(job: Job) -> bool:
         attempt=0,
         error="",
         run_at=Now(),
-        notified_at=now(),
+        notified_at=Now(),
     )
     transaction.on_commit(partial(notify, job.pk), robust=True)
     return True
@@ -207,7 +206,6 @@ def _draft(
     _check_transaction()
     if type(data) is not kind.data:
         raise TypeError(f"a job of kind {kind.name} carries {kind.data.__name__}, not {type(data).__name__}")
-    moment = now()
     return Job(
         instance=instance,
         event=event,
@@ -216,8 +214,8 @@ def _draft(
         data=data.to_json(),
         encrypted=encrypt_json(secrets) if secrets else None,
         created_by=actor.username,
-        notified_at=moment,
-        deadline_at=moment + kind.deadline,
+        notified_at=FromNow(),
+        deadline_at=FromNow(kind.deadline),
     )
 
 

@@ -2,9 +2,10 @@ from compute.models.addresses import Address, AddressPool
 from compute.models.backups import Backup
 from compute.models.catalogue import Image, InstanceType, Kernel, SeededRow
 from compute.models.domains import Domain, DomainRecord
+from compute.models.drift import Drift
 from compute.models.firewalls import Firewall, FirewallDevice, PacketFilter
 from compute.models.heartbeats import Heartbeat
-from compute.models.hosts import Host, HostMigration, Reservation
+from compute.models.hosts import Host, HostMigration, PlatformKey, Reservation
 from compute.models.instances import Config, ConfigDevice, Disk, Instance
 from compute.models.jobs import Job
 from compute.models.networks import VLAN, AddressShare, IPv6Range, RangeShare
@@ -32,6 +33,7 @@ __all__ = [
     "Disk",
     "Domain",
     "DomainRecord",
+    "Drift",
     "Firewall",
     "FirewallDevice",
     "Heartbeat",
@@ -51,6 +53,7 @@ __all__ = [
     "NodeBalancerSample",
     "NodeBalancerTransfer",
     "PacketFilter",
+    "PlatformKey",
     "RangeShare",
     "Reservation",
     "Sample",

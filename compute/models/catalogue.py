@@ -119,6 +119,10 @@ class Image(models.Model):
     deprecated = models.BooleanField(default=False)
     type = models.CharField(max_length=10, choices=Type, default=Type.MANUAL)
     status = models.CharField(max_length=16, choices=Status, default=Status.AVAILABLE)
+    driver = models.CharField(
+        max_length=32, default="simulated", db_default="simulated", editable=False,
+        help_text="The driver that has the archive of an account's own image.",
+    )  # fmt: skip
     created = models.DateTimeField()
     updated = models.DateTimeField(null=True, blank=True)
     created_by = models.CharField(max_length=32, null=True, blank=True)

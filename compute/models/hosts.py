@@ -2,15 +2,20 @@
 
 import uuid
 
+from django.contrib.postgres.fields import ArrayField
 from django.core.validators import MinValueValidator
 from django.db import models
 from django.db.models import F, Q
+from django.db.models.functions import Now
 
+from config.encryption import EncryptedField
 from regions.models import Region
 
 
 class Host(models.Model):
     """A hypervisor machine in a region. Staff manage the rows; placement picks an `enabled` one with enough free.
+
+    All hosts of a region have the same `driver`: instances move between them, and volumes are in reach of all.
 
     Memory and disk in MB. `*_used` is the sum of the host's reservations, kept on the row so that taking some is
     one conditional UPDATE; the CHECK stands behind it. While `maintenance` is set, the host's instances are
@@ -20,6 +25,30 @@ class Host(models.Model):
     uuid = models.UUIDField(default=uuid.uuid4, unique=True, editable=False)
     label = models.CharField(max_length=64, unique=True)
     region = models.ForeignKey(Region, on_delete=models.PROTECT, related_name="hosts")
+    driver = models.CharField(
+        max_length=32, default="simulated", db_default="simulated",
+        help_text="What speaks with it: simulated, or another name of the setting DRIVERS.",
+    )  # fmt: skip
+    location = models.CharField(
+        max_length=255, blank=True, default="", db_default="",
+        help_text="How its driver reaches it, and its directory there.",
+    )  # fmt: skip
+    shared = models.CharField(
+        max_length=255, blank=True, default="", db_default="",
+        help_text="Its directory that all hosts of the region share, for volumes. Empty: it has none.",
+    )  # fmt: skip
+    host_key = models.TextField(
+        blank=True, default="", db_default="", editable=False,
+        help_text="The public key by which it proves itself, where it is reached by ssh.",
+    )  # fmt: skip
+    images = ArrayField(
+        models.CharField(max_length=64), null=True, blank=True,
+        help_text="The official images that it can deploy. Empty: any, on simulated hosts.",
+    )  # fmt: skip
+    architectures = ArrayField(
+        models.CharField(max_length=16), null=True, blank=True,
+        help_text="Of the kernels that its machines boot. Empty: any, on simulated hosts.",
+    )  # fmt: skip
     enabled = models.BooleanField(default=True, help_text="Takes new instances.")
     maintenance = models.DateTimeField(
         null=True, blank=True, editable=False, help_text="Since when its instances are kept stopped."
@@ -36,6 +65,9 @@ class Host(models.Model):
     unreachable_error = models.TextField(blank=True, default="", db_default="", editable=False)
     reachable_since = models.DateTimeField(
         null=True, blank=True, editable=False, help_text="When it last answered again; null where it always did."
+    )
+    reconcile_at = models.DateTimeField(
+        db_default=Now(), editable=False, help_text="When it is compared with the rows next."
     )
     created = models.DateTimeField(auto_now_add=True)
 
@@ -70,6 +102,21 @@ class Reservation(models.Model):
 
     def __str__(self) -> str:
         return f"{self.instance_id} on {self.host_id}"
+
+
+class PlatformKey(models.Model):
+    """A key pair of the platform's own: the one by which its workers reach hosts by ssh.
+
+    `public` is as in ``authorized_keys``. Made once, by `compute.services.hosts.access`.
+    """
+
+    name = models.CharField(max_length=32, unique=True)
+    public = models.TextField()
+    encrypted = EncryptedField(editable=False)
+    created = models.DateTimeField(auto_now_add=True)
+
+    def __str__(self) -> str:
+        return self.name
 
 
 class HostMigration(models.Model):

@@ -65,6 +65,9 @@ class Job(models.Model):
     deadline_at = models.DateTimeField()
     finished_at = models.DateTimeField(null=True)
 
+    host: tuple[str, ...] | None = None
+    """The columns of the instance's host that make its address, as `compute.jobs.store` last returned this job.
+    None: they have to be looked up."""
     overdue = False
     """Whether the deadline had passed when `compute.jobs.store` last returned this job."""
 

@@ -1,5 +1,7 @@
 """Volumes: block storage that instances attach and that outlives them."""
 
+import re
+
 from django.contrib.postgres.fields import ArrayField
 from django.contrib.postgres.indexes import GinIndex
 from django.db import models
@@ -8,10 +10,18 @@ from accounts.models import Account, GrantedQuerySet
 from compute.models.instances import Config, Instance
 from regions.models import Region
 
+_VOLUME = re.compile(r"skerry-volume-([1-9][0-9]{0,17})")
+
 
 def volume_name(volume_id: int) -> str:
     """The driver's name for a volume."""
     return f"skerry-volume-{volume_id}"
+
+
+def volume_of(name: str) -> int | None:
+    """The key in a volume's name; None in a name that is none of ours. There may be no such volume."""
+    found = _VOLUME.fullmatch(name)
+    return None if found is None else int(found[1])
 
 
 class VolumeQuerySet(GrantedQuerySet):

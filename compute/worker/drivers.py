@@ -1,25 +1,48 @@
-"""The driver of this process, chosen by ``settings.DRIVER``."""
+"""The drivers of hosts, as rows and settings name them."""
 
 from functools import cache
+from typing import Protocol
 
 from django.conf import settings
 from django.db import connection
+from django.db.models import F
 from django.utils.module_loading import import_string
 from psycopg.conninfo import make_conninfo
 
-from compute.drivers.base import Driver
+from compute.drivers.base import Address, Driver, DriverError, Options
+from compute.models import Host
+from compute.worker import identity
 
 
-def driver() -> Driver:
-    """The configured driver, made once for each database this process works on."""
-    # a call and its one reconnect must end before the step they serve is called overdue
-    timeout = settings.JOB_DRIVER_TIMEOUT * 2 / 3
-    return _driver(settings.DRIVER, _conninfo(), settings.DRIVER_SCALE, timeout)
+class InstanceGone(DriverError):
+    """The instance whose host is asked for was deleted."""
+
+
+class Drivers(Protocol):
+    """What finds the driver of a host."""
+
+    def at(self, address: Address) -> Driver:
+        """The driver of the host. Raises `DriverError` where this worker has no such driver."""
+
+
+class ConfiguredDrivers:
+    """The drivers of the setting DRIVERS, each made once for each host and database that this process works on."""
+
+    def at(self, address: Address) -> Driver:
+        # a call and its one reconnect must end before the step they serve is called overdue
+        timeout = settings.JOB_DRIVER_TIMEOUT * 2 / 3
+        key = str(identity.file()) if address.location.startswith("ssh:") else ""
+        options = Options(timeout, str(settings.ARCHIVES_DIR), _conninfo(), settings.DRIVER_SCALE, key)
+        return _driver(address, options)
 
 
 @cache
-def _driver(path: str, conninfo: str, scale: float, timeout: float) -> Driver:
-    return import_string(path)(conninfo, scale, timeout)
+def _driver(address: Address, options: Options) -> Driver:
+    path = settings.DRIVERS.get(address.driver)
+    if path is None:
+        raise DriverError(f"This worker has no driver {address.driver}.")
+    driver: Driver = import_string(path).connect(address, options)
+    return driver
 
 
 def _conninfo() -> str:
@@ -34,3 +57,39 @@ def _own_database(name: str) -> str:
     params = connection.get_connection_params()
     keep = {key: params[key] for key in ("host", "port", "user", "password") if params.get(key)}
     return make_conninfo(dbname=name, **keep)
+
+
+configured = ConfiguredDrivers()
+
+ADDRESS = ("uuid", "driver", "location", "shared", "host_key")
+"""The columns of a host that make its address."""
+
+
+def address_of(host: Host) -> Address:
+    return Address(str(host.uuid), host.driver, host.location, host.shared, host.host_key)
+
+
+def address_of_instance(instance_id: int) -> Address:
+    """The address of the host that an instance is on. Raises `InstanceGone`."""
+    row = Host.objects.filter(instances=instance_id).values_list(*ADDRESS).first()
+    if row is None:
+        raise InstanceGone("The compute was deleted.")
+    uuid, *rest = row
+    return Address(str(uuid), *rest)
+
+
+def address_in(region_id: str) -> Address:
+    """The address of a host of the region, which all have its volumes: one that answers, where there is one.
+
+    Raises `DriverError` where the region has no host.
+    """
+    answering_first = F("unreachable_since").asc(nulls_first=True)
+    host = Host.objects.filter(region=region_id).order_by(answering_first, "-enabled", "pk").first()
+    if host is None:
+        raise DriverError("The region has no host.")
+    return address_of(host)
+
+
+def anywhere(driver: str) -> Address:
+    """An address of no host, for what every host with this driver has: archives."""
+    return Address("", driver)

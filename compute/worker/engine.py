@@ -17,7 +17,7 @@ from django.db import transaction
 
 from accounts.models import Event
 from accounts.services.events import open_event
-from compute.drivers.base import Driver, DriverError, Power, Refused, Unreachable
+from compute.drivers.base import DriverError, Power, Refused, Unreachable
 from compute.jobs import store
 from compute.jobs.data import JobData, UnreadableData
 from compute.jobs.definition import KINDS, Again, Fail, Kind, Outcome, Step, Wait
@@ -26,7 +26,7 @@ from compute.models import Instance, Job
 from compute.refs import config_ref, instance_ref
 from compute.services.common.boot_profile import boot_config
 from compute.worker import reachability
-from compute.worker.drivers import driver as configured_driver
+from compute.worker.drivers import Drivers, configured
 from compute.worker.run import Run
 from config.errors import Busy
 
@@ -38,7 +38,7 @@ UNKNOWN_SECONDS = 15.0
 BUSY_SECONDS = 1.0
 
 
-def run(job_id: int, driver: Driver | None = None) -> None:
+def run(job_id: int, drivers: Drivers = configured) -> None:
     """Claim the job and work on it until it ends, waits, fails for now, or the task's time is used up.
 
     Does nothing for a job that is not due: a notification may be late, repeated or about a finished job.
@@ -51,19 +51,19 @@ def run(job_id: int, driver: Driver | None = None) -> None:
             store.postpone(job, 0)
             notify(job.pk)
             return
-        runner = _runner(job, driver)
+        runner = _runner(job, drivers)
         if runner is None:
             return
         job = runner.step()
 
 
-def _runner(job: Job, driver: Driver | None) -> "Runner | None":
+def _runner(job: Job, drivers: Drivers) -> "Runner | None":
     """The runner of a claimed job; None where this worker cannot run the job, whose error then says why.
 
     The attempt does not count: nothing was tried, and a worker of another release may do better.
     """
     try:
-        return Runner(job, _known(job), driver or configured_driver())
+        return Runner(job, _known(job), drivers)
     except (Unknown, UnreadableData) as unknown:
         # another release wrote the job and has workers that can run it; staff see why the job waits
         error = str(unknown)
@@ -93,13 +93,13 @@ def _known(job: Job) -> JobData:
 class Runner:
     """Runs the current step of one claimed job and settles it."""
 
-    def __init__(self, job: Job, data: JobData, driver: Driver):
+    def __init__(self, job: Job, data: JobData, drivers: Drivers):
         self.job = job
         self.data = data
         self.kind: Kind[Run[Any], Any] = KINDS[job.kind]
         self.plan = self.kind.plan(data)
         self.at = self.kind.position(job.step, data)
-        self.context = Run(job, data, driver)
+        self.context = Run(job, data, drivers)
 
     @property
     def current(self) -> Step[Run[Any], Any]:
@@ -171,6 +171,7 @@ class Runner:
                 if self.current.persist:
                     store.lock_instances(job)
                     self.current.persist(self.context)
+                    job.host = None  # which may be another one now
                 if opens:
                     self._open_event_segment(job, opens)
         return job

@@ -26,6 +26,7 @@ from compute.jobs.data import (
     RebuildData,
     RescueData,
     RestoreData,
+    TidyData,
     VolumeAttachData,
     VolumeCreateData,
     VolumeData,
@@ -37,7 +38,7 @@ from compute.jobs.definition import D, Step, nothing, register
 from compute.models.instances import Instance
 from compute.worker import steps
 from compute.worker.run import Run
-from compute.worker.steps import backups, clones, disks, images, moves, rebuild, rescue, resize, volumes
+from compute.worker.steps import backups, clones, disks, drift, images, moves, rebuild, rescue, resize, volumes
 
 Kind = definition.Kind[Run[D], D]
 Steps = tuple[Step[Run[D], D], ...]
@@ -426,6 +427,30 @@ HOST_STOP = Kind[JobData](
     off=S.STOPPED,
     data=JobData,
     steps=(Step("stop", steps.stop, undo=None),),
+)
+
+# What the reconciler or staff do about a host: of no account, so without an event. Nothing is undone: what was put
+# away can be read of on the host, and the next look at it tells.
+TIDY = Kind[TidyData](
+    name="tidy",
+    verb="tidy up after",
+    event="host_reboot",
+    during=None,
+    data=TidyData,
+    steps=(Step("tidy", drift.tidy, undo=None),),
+)
+
+REDEFINE = Kind[JobData](
+    name="redefine",
+    verb="define again",
+    event="compute_boot",
+    starts_from=SETTLED,
+    during=S.BOOTING,
+    data=JobData,
+    steps=(
+        Step("define", steps.define, undo=None),
+        Step("start", steps.start, undo=None, when=drift.is_booted),
+    ),
 )
 
 # On no instance, also where the volume is made for one: that may be busy, or wait to boot with the volume. A job of

@@ -5,27 +5,26 @@ import time
 
 from django.conf import settings
 
-from compute.drivers.base import Driver, DriverError, FirewallSpec, Unreachable
+from compute.drivers.base import DriverError, FirewallSpec, Unreachable
 from compute.machine_names import machine_name
 from compute.services.firewalls import delivery
 from compute.worker import reachability
-from compute.worker.drivers import driver as configured_driver
+from compute.worker.drivers import Drivers, address_of_instance, configured
 
 log = logging.getLogger(__name__)
 
 INTERNAL = "Unexpected "
 
 
-def apply(instance_id: int, driver: Driver | None = None) -> None:
+def apply(instance_id: int, drivers: Drivers = configured) -> None:
     """Deliver the packet filter of an instance to its host until the host has the newest version, if it is due.
 
     A delivery that fails is retried for ever: staff see it under Needs attention.
     """
-    driver = driver or configured_driver()
     started = time.monotonic()
     while claimed := delivery.claim(instance_id):
         try:
-            more = _deliver(claimed, driver)
+            more = _deliver(claimed, drivers)
         except Exception as error:  # noqa: BLE001 - whatever it was, it must stay due
             _retry(claimed, error)
             return
@@ -44,14 +43,15 @@ def sweep() -> int:
     return len(found)
 
 
-def _deliver(claimed: delivery.Claim, driver: Driver) -> bool:
+def _deliver(claimed: delivery.Claim, drivers: Drivers) -> bool:
     """Deliver a claimed packet filter and settle the outcome; True where a newer version waits."""
     machine = machine_name(claimed.instance_id)
     wanted = delivery.read(claimed.instance_id, machine)
     if wanted is None:
         return False  # the row was deleted meanwhile, with the instance
     version, ruleset = wanted
-    held = driver.set_firewall(machine, FirewallSpec(version, ruleset))
+    address = address_of_instance(claimed.instance_id)
+    held = drivers.at(address).set_firewall(machine, FirewallSpec(version, ruleset))
     # a machine that does not exist yet boots with the packet filter of that time
     return delivery.settle(claimed, held or version)
 

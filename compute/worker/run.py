@@ -3,26 +3,27 @@
 from functools import cached_property
 from typing import Any, Generic, TypeVar
 
-from compute.drivers.base import Driver, Power, Progress
+from compute.drivers.base import Address, Driver, Power, Progress
 from compute.jobs.data import JobData
 from compute.jobs.definition import Wait
 from compute.machine_names import machine_name
-from compute.models import Instance, Job
+from compute.models import Host, Instance, Job
+from compute.worker.drivers import Drivers, address_in, address_of, address_of_instance, anywhere
 from config.encryption import decrypt_json
 
 D = TypeVar("D", bound=JobData, covariant=True)
 
 
 class Run(Generic[D]):
-    """One run of one step: the job as it was claimed, its data, its instance, its secrets and the driver.
+    """One run of one step: the job as it was claimed, its data, its instance, its secrets and the drivers.
 
     The instance is read once for each run of a job and never written by a step; steps write through `persist`.
     """
 
-    def __init__(self, job: Job, data: D, driver: Driver):
+    def __init__(self, job: Job, data: D, drivers: Drivers):
         self.job = job
         self.data = data
-        self.driver = driver
+        self.drivers = drivers
         self.finished: int | None = None
         """The key of the disk that the current step finished, for its `persist`; in a backup the position."""
         self.size: int | None = None
@@ -39,6 +40,31 @@ class Run(Generic[D]):
         return instances.get(pk=self.job.instance_id)  # type: ignore[misc] # the stubs know no None in lookups
 
     @property
+    def driver(self) -> Driver:
+        """The driver of the host that the instance is on."""
+        if self.job.host is not None:
+            return self.drivers.at(Address(*self.job.host))
+        if self.job.instance_id is None:
+            raise RuntimeError("a job on no instance has no host")
+        return self.driver_of(self.job.instance_id)
+
+    def driver_of(self, instance_id: int) -> Driver:
+        """The driver of the host that another instance is on. Raises `InstanceGone`."""
+        return self.drivers.at(address_of_instance(instance_id))
+
+    def driver_at(self, host_id: int) -> Driver:
+        """The driver of the host with this key."""
+        return self.drivers.at(address_of(Host.objects.get(pk=host_id)))
+
+    def driver_in(self, region_id: str) -> Driver:
+        """The driver of a host of the region, for its volumes. Raises `DriverError` where the region has none."""
+        return self.drivers.at(address_in(region_id))
+
+    def archives(self, driver: str) -> Driver:
+        """The driver with this name, for its archives alone."""
+        return self.drivers.at(anywhere(driver))
+
+    @property
     def machine(self) -> str:
         """The driver's name for the instance, known before anything was made."""
         if self.job.instance_id is None:
@@ -51,7 +77,8 @@ class Run(Generic[D]):
         Asks for the power of a clone's source as well, since the last settle writes the status of both.
         """
         if self.job.source_id is not None:
-            self.source_power = self.driver.power(machine_name(self.job.source_id))
+            source = self.driver_of(self.job.source_id)
+            self.source_power = source.power(machine_name(self.job.source_id))
         return Power.ABSENT if self.job.instance_id is None else self.driver.power(self.machine)
 
     def secrets(self) -> dict[str, Any]:

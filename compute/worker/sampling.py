@@ -5,25 +5,24 @@ from dataclasses import asdict
 
 from django.utils.timezone import now
 
-from compute.drivers.base import Driver, DriverError, Unreachable
+from compute.drivers.base import DriverError, Unreachable
 from compute.machine_names import machine_name
 from compute.models import Host, Instance
 from compute.services.hosts import reachability
 from compute.services.stats import alerts, sampling
-from compute.worker.drivers import driver as configured_driver
+from compute.worker.drivers import Drivers, address_of, configured
 from config.db.clock import database_now
 
 log = logging.getLogger(__name__)
 
 
-def sample(driver: Driver | None = None) -> int:
+def sample(drivers: Drivers = configured) -> int:
     """Take a sample of every instance on every host and check the alerts; returns how many samples were written."""
-    driver = driver or configured_driver()
     taken = 0
     for host in Host.objects.order_by("pk"):
         asked = database_now()
         try:
-            taken += _sample_host(driver, host)
+            taken += _sample_host(drivers, host)
         except Unreachable as error:
             # the host's counters go on, and the next sample includes what this one missed
             reachability.record_unreachable(str(host.uuid), str(error), asked)
@@ -33,8 +32,8 @@ def sample(driver: Driver | None = None) -> int:
     return taken
 
 
-def _sample_host(driver: Driver, host: Host) -> int:
-    usages = {usage.machine: asdict(usage) for usage in driver.usage(str(host.uuid))}
+def _sample_host(drivers: Drivers, host: Host) -> int:
+    usages = {usage.machine: asdict(usage) for usage in drivers.at(address_of(host)).usage()}
     if not usages:
         return 0
     ids = Instance.objects.filter(host=host).values_list("pk", flat=True)

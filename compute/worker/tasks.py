@@ -8,11 +8,11 @@ from compute.services import heartbeats, retention
 from compute.services.backups import schedule
 from compute.services.firewalls import mail_ports
 from compute.services.firewalls.delivery import TASK as APPLY_FIREWALL
-from compute.services.hosts import maintenance, moves
+from compute.services.hosts import drift_records, maintenance, moves
 from compute.services.images import images
 from compute.services.nodebalancers import stats
 from compute.services.stats.sampling import thin
-from compute.worker import engine, packet_filters, sampling, watchdog
+from compute.worker import engine, packet_filters, reconciler, sampling, watchdog
 
 
 @shared_task(name=TASK, ignore_result=True)
@@ -43,6 +43,18 @@ def sweep() -> None:
 def watch() -> None:
     """Look for instances that powered themselves off."""
     watchdog.watch()
+
+
+@shared_task(name="compute.jobs.reconcile", ignore_result=True, expires=60)
+def reconcile() -> None:
+    """Notify of the hosts that are to be compared with the rows."""
+    reconciler.start_due()
+
+
+@shared_task(name=drift_records.TASK, ignore_result=True, expires=60)
+def reconcile_host(host_id: int) -> None:
+    """Compare one host with the rows, if that is due."""
+    reconciler.reconcile(host_id)
 
 
 @shared_task(name="compute.jobs.start_moves", ignore_result=True, expires=60)
@@ -90,6 +102,8 @@ def keep_mail_ports() -> None:
 
 @shared_task(name="compute.jobs.delete_old", ignore_result=True, expires=3600)
 def delete_old() -> None:
-    """Delete jobs that finished long ago, whose events stay, and heartbeats of processes long gone."""
+    """Delete jobs that finished long ago, whose events stay, drift that ended, and heartbeats of processes long
+    gone."""
     retention.delete_old()
+    drift_records.delete_old()
     heartbeats.delete_old()

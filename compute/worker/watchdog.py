@@ -8,7 +8,7 @@ from django.db.models.functions import Now
 
 from accounts.actors import Actor
 from accounts.services.events import record_event
-from compute.drivers.base import Driver, DriverError, Unreachable
+from compute.drivers.base import Driver, DriverError, Ended, Unreachable
 from compute.jobs.data import BootData
 from compute.jobs.queue import enqueue
 from compute.machine_names import machine_name
@@ -17,7 +17,7 @@ from compute.refs import config_ref, instance_ref
 from compute.services.common.boot_profile import boot_config
 from compute.services.hosts import reachability
 from compute.services.hosts.maintenance import check_may_boot
-from compute.worker.drivers import driver as configured_driver
+from compute.worker.drivers import Drivers, address_of, configured
 from config.db.clock import database_now
 from config.errors import Busy, DomainError
 
@@ -27,21 +27,24 @@ MOST_BOOTS = 5
 WITHIN = timedelta(minutes=15)
 OFF = "The compute powered itself off."
 BOOTED = f"{OFF} Its watchdog boots it."
+HOST_FELL = "The compute's host restarted while the compute was on."
+BACK = f"{HOST_FELL} It is booted again."
+LATER = f"{HOST_FELL} It is booted when the maintenance of its host is over."
 TIRED = f"{OFF} Its watchdog leaves it off: it was booted more than {MOST_BOOTS} times within 15 minutes."
 
 
-def watch(driver: Driver | None = None) -> int:
+def watch(drivers: Drivers = configured) -> int:
     """Ask every host once; returns the number of instances found off that should be running.
 
     Only this function records that a host answers again. An error that the host itself returns is an answer.
     """
-    driver = driver or configured_driver()
     found = 0
     # hosts out of service as well: instances may still be there, and staff have to know
     for host in Host.objects.order_by("pk"):
         asked_at = database_now()
+        driver = drivers.at(address_of(host))
         try:
-            off = driver.powered_off(str(host.uuid))
+            off = driver.powered_off()
         except Unreachable as error:
             # the next look comes soon; the other hosts must not wait for this one
             reachability.record_unreachable(str(host.uuid), str(error), asked_at)
@@ -51,32 +54,41 @@ def watch(driver: Driver | None = None) -> int:
             off = frozenset()
         if host.unreachable_since is not None:
             reachability.record_reachable(str(host.uuid), asked_at)
-        found += _look(host, off, asked_at)
+        found += _look(host, driver, off, asked_at)
     return found
 
 
-def _look(host: Host, off: frozenset[str], asked_at: datetime) -> int:
+def _look(host: Host, driver: Driver, off: frozenset[str], asked_at: datetime) -> int:
     if not off:
         return 0
     running = Instance.objects.filter(host=host, status=Instance.Status.RUNNING, updated__lt=asked_at)
     fallen = [instance for instance in running.iterator() if machine_name(instance.pk) in off]
-    return sum(_note(instance, asked_at) for instance in fallen)
+    if not fallen:
+        return 0
+    try:
+        machines = driver.inventory().machines
+    except DriverError as error:
+        # the next look comes soon, and can tell why they are off
+        log.warning("host %s could not tell the watchdog why machines are off: %s", host, error)
+        return 0
+    with_host = {machine.name for machine in machines if machine.ended is Ended.HOST}
+    return sum(_note(instance, asked_at, machine_name(instance.pk) in with_host) for instance in fallen)
 
 
-def _note(instance: Instance, asked_at: datetime) -> bool:
-    """Record that the instance is off and, where its watchdog is on, enqueue a boot.
+def _note(instance: Instance, asked_at: datetime, with_host: bool) -> bool:
+    """Record that the instance is off and, where its watchdog is on or it fell with its host, enqueue a boot.
 
     False where the driver's answer is out of date, or a job took the instance in the same moment: the next round
     finds an instance that is still off.
     """
     try:
         with transaction.atomic():
-            return _write_off(instance, asked_at)
+            return _write_off(instance, asked_at, with_host)
     except Busy:
         return False
 
 
-def _write_off(instance: Instance, asked_at: datetime) -> bool:
+def _write_off(instance: Instance, asked_at: datetime, with_host: bool) -> bool:
     # the driver's answer does not hold for an instance that a job touched since the driver was asked
     still = Instance.objects.filter(pk=instance.pk, status=Instance.Status.RUNNING, updated__lt=asked_at).exclude(
         jobs__state__in=Job.LIVE
@@ -84,10 +96,26 @@ def _write_off(instance: Instance, asked_at: datetime) -> bool:
     if not still.update(status=Instance.Status.OFFLINE, updated=Now()):
         return False
     platform = Actor.platform(instance.account_id)
+    if with_host:
+        return _bring_back(instance, platform)
     tired = instance.watchdog_enabled and _tired(instance)
     if instance.watchdog_enabled and not tired and _boot(instance, platform):
         return True
     record_event(platform, "compute_shutdown", instance_ref(instance), message=TIRED if tired else OFF)
+    return True
+
+
+def _bring_back(instance: Instance, platform: Actor) -> bool:
+    """Boot an instance that was on when its host restarted, whether it has a watchdog or not: nobody turned it off.
+    On a host in maintenance it waits for the end of that."""
+    if Host.objects.filter(pk=instance.host_id, maintenance__isnull=False).exists():
+        Instance.objects.filter(pk=instance.pk).update(status=Instance.Status.STOPPED)
+        message = LATER
+    elif _boot(instance, platform, "host_reboot", BACK):
+        return True
+    else:
+        message = HOST_FELL
+    record_event(platform, "compute_shutdown", instance_ref(instance), message=message)
     return True
 
 
@@ -97,7 +125,7 @@ def _tired(instance: Instance) -> bool:
     return boots.count() > MOST_BOOTS
 
 
-def _boot(instance: Instance, platform: Actor) -> bool:
+def _boot(instance: Instance, platform: Actor, action: str = "lassie_reboot", message: str = BOOTED) -> bool:
     try:
         check_may_boot(instance)
         config = boot_config(instance)
@@ -105,6 +133,6 @@ def _boot(instance: Instance, platform: Actor) -> bool:
         return False  # nothing to boot from: its profiles were deleted while it ran, or its host is in maintenance
     enqueue(
         "boot", instance, platform,
-        data=BootData(config_id=config.pk), secondary=config_ref(config), action="lassie_reboot", message=BOOTED,
+        data=BootData(config_id=config.pk), secondary=config_ref(config), action=action, message=message,
     )  # fmt: skip
     return True

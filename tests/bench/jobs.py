@@ -19,7 +19,7 @@ from compute.drivers.base import DiskSpec, MachineSpec
 from compute.machine_names import disk_name, machine_name
 from compute.models import Config, Instance, Job
 from compute.services.instances.power import boot
-from compute.worker.drivers import driver
+from compute.worker.drivers import address_of, configured
 from tests.bench.errors import BenchError
 from tests.bench.servers import last_words, worker
 from tests.bench.worker import MARKS, mark, noop
@@ -79,12 +79,10 @@ def bootable(count: int) -> list[Instance]:
 
 def make_machines(instances: list[Instance]) -> None:
     """Let the simulated hypervisor know the instances and their disks."""
-    hypervisor = driver()
     for instance in instances:
         machine = machine_name(instance.pk)
-        hypervisor.define(
-            MachineSpec(machine, str(instance.host.uuid), instance.type.memory, instance.type.vcpus, "")
-        )
+        hypervisor = configured.at(address_of(instance.host))
+        hypervisor.define(MachineSpec(machine, instance.type.memory, instance.type.vcpus, ""))
         for disk in instance.disks.all():
             hypervisor.create_disk(machine, DiskSpec(disk_name(instance.pk, disk.pk), disk.size, disk.filesystem))
 

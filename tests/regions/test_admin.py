@@ -51,7 +51,8 @@ def test_a_region_a_host_and_a_pool_are_all_that_a_first_instance_needs(admin, o
     """The three forms of docs/operating.md, on an installation that was seeded without demo."""
     seed()
     assert save(admin) == {}
-    host = {"label": "metal-1", "region": "no-osl", "enabled": "on", "memory": 65536, "vcpus": 32, "disk": 2048000}
+    host = {"label": "metal-1", "region": "no-osl", "enabled": "on", "driver": "simulated"}
+    host |= {"memory": 65536, "vcpus": 32, "disk": 2048000}
     pool = {"region": "no-osl", "kind": "public", "network": "203.0.113.0/28", "gateway": "203.0.113.1"}
     for page, given in (("host", host), ("addresspool", pool)):
         answer = admin.post(f"/admin/compute/{page}/add/", given)

@@ -64,6 +64,9 @@ SELECT id FROM accounts_picture
  WHERE (run_at <= statement_timestamp() OR run_at > statement_timestamp() + (%(horizon)s)::float8 * interval '1 second') AND (lease_until IS NULL OR (lease_until <= statement_timestamp() OR lease_until > statement_timestamp() + (%(horizon)s)::float8 * interval '1 second')) AND NOT EXISTS (SELECT FROM accounts_picture WHERE (lease_until > statement_timestamp() AND lease_until <= statement_timestamp() + (%(horizon)s)::float8 * interval '1 second'))
  ORDER BY run_at LIMIT 1 FOR UPDATE SKIP LOCKED
 
+-- compute.drivers.simulated.driver.SimulatedDriver.all_machines
+SELECT m.name, array_remove(array_agg(d.name), NULL) AS disks FROM simulated.machine m LEFT JOIN simulated.disk d ON d.machine = m.name GROUP BY m.name
+
 -- compute.drivers.simulated.driver.SimulatedDriver.archive_size
 SELECT * FROM simulated.archive_size(%s)
 
@@ -100,6 +103,9 @@ SELECT * FROM simulated.delete_disk(%s, %s)
 -- compute.drivers.simulated.driver.SimulatedDriver.delete_volume
 SELECT * FROM simulated.delete_volume(%s)
 
+-- compute.drivers.simulated.driver.SimulatedDriver.discard
+SELECT * FROM simulated.discard(%s, %s)
+
 -- compute.drivers.simulated.driver.SimulatedDriver.disks
 SELECT * FROM simulated.disks(%s)
 
@@ -116,16 +122,16 @@ UPDATE simulated.volume SET used = %s WHERE name = %s
 SELECT firewall_version, firewall FROM simulated.machine WHERE name = %s AND firewall_version > 0
 
 -- compute.drivers.simulated.driver.SimulatedDriver.forget_all
-WITH gone AS (DELETE FROM simulated.archive), drained AS (DELETE FROM simulated.volume) DELETE FROM simulated.machine
+WITH gone AS (DELETE FROM simulated.archive), drained AS (DELETE FROM simulated.volume), cleared AS (DELETE FROM simulated.aside) DELETE FROM simulated.machine
 
 -- compute.drivers.simulated.driver.SimulatedDriver.inventory
-SELECT m.name, array_remove(array_agg(d.name), NULL) AS disks FROM simulated.machine m LEFT JOIN simulated.disk d ON d.machine = m.name GROUP BY m.name
+SELECT * FROM simulated.inventory(%s)
 
 -- compute.drivers.simulated.driver.SimulatedDriver.lets_in
 SELECT root_hash, fingerprints FROM simulated.disk WHERE machine = %s AND name = %s
 
--- compute.drivers.simulated.driver.SimulatedDriver.move
-SELECT * FROM simulated.move(%s, %s, %s)
+-- compute.drivers.simulated.driver.SimulatedDriver.lose_power
+UPDATE simulated.machine SET power = 'off', settles_at = clock_timestamp(), halts_at = NULL, fell = %s WHERE name = %s AND power = 'on'
 
 -- compute.drivers.simulated.driver.SimulatedDriver.plug
 SELECT * FROM simulated.plug(%s, %s, %s)
@@ -145,6 +151,9 @@ SELECT * FROM simulated.powered_off(%s)
 -- compute.drivers.simulated.driver.SimulatedDriver.ran_script
 SELECT script_digest FROM simulated.disk WHERE machine = %s AND name = %s
 
+-- compute.drivers.simulated.driver.SimulatedDriver.receive
+SELECT * FROM simulated.receive(%s, %s, %s)
+
 -- compute.drivers.simulated.driver.SimulatedDriver.resize_disk
 SELECT * FROM simulated.resize_disk(%s, %s, %s, %s)
 
@@ -157,11 +166,17 @@ SELECT * FROM simulated.save_disk(%s, %s, %s, %s, %s)
 -- compute.drivers.simulated.driver.SimulatedDriver.script
 INSERT INTO simulated.fault (action, call, machine, host, nth, count, amount) VALUES (%s, %s, %s, %s, %s, %s, %s) RETURNING id
 
+-- compute.drivers.simulated.driver.SimulatedDriver.set_aside
+SELECT * FROM simulated.set_aside(%s, %s, %s)
+
 -- compute.drivers.simulated.driver.SimulatedDriver.set_firewall
 SELECT * FROM simulated.set_firewall(%s, %s, %s)
 
 -- compute.drivers.simulated.driver.SimulatedDriver.set_password
 SELECT * FROM simulated.set_password(%s, %s, %s)
+
+-- compute.drivers.simulated.driver.SimulatedDriver.set_volume_aside
+SELECT * FROM simulated.set_volume_aside(%s)
 
 -- compute.drivers.simulated.driver.SimulatedDriver.start
 SELECT * FROM simulated.start(%s, %s, %s, %s, %s)
@@ -208,7 +223,9 @@ WITH claimed AS (
     UPDATE accounts_event SET status = 'started', started = statement_timestamp()
       FROM claimed WHERE accounts_event.id = claimed.event_id AND accounts_event.status = 'scheduled'
 )
-SELECT *, deadline_at < statement_timestamp() AS overdue FROM claimed
+SELECT *, deadline_at < statement_timestamp() AS overdue, (
+    SELECT jsonb_build_array(h.uuid, h.driver, h.location, h.shared, h.host_key)
+      FROM compute_instance i JOIN compute_host h ON h.id = i.host_id WHERE i.id = claimed.instance_id) AS host FROM claimed
 
 -- compute.jobs.store._DUE
 UPDATE compute_job SET notified_at = statement_timestamp() WHERE id = ANY(ARRAY(
@@ -294,7 +311,9 @@ WITH settled AS (
            rate = COALESCE(%(rate)s::text, rate), time_remaining = %(remaining)s::integer
       FROM settled WHERE accounts_event.id = settled.event_id AND %(percent)s::smallint IS NOT NULL
 )
-SELECT *, deadline_at < statement_timestamp() AS overdue FROM settled
+SELECT *, deadline_at < statement_timestamp() AS overdue, (
+    SELECT jsonb_build_array(h.uuid, h.driver, h.location, h.shared, h.host_key)
+      FROM compute_instance i JOIN compute_host h ON h.id = i.host_id WHERE i.id = settled.instance_id) AS host FROM settled
 
 -- compute.jobs.store._TO_NOTIFY
 SELECT id FROM compute_job
@@ -354,10 +373,36 @@ ON CONFLICT (id) DO UPDATE
 -- compute.services.heartbeats._STOP
 UPDATE compute_heartbeat SET seen = statement_timestamp(), stopped = statement_timestamp() WHERE id = %s
 
+-- compute.services.hosts.drift_records.LOOK_EVERYWHERE
+UPDATE compute_host SET reconcile_at = statement_timestamp() WHERE reconcile_at > statement_timestamp()
+
+-- compute.services.hosts.drift_records._CLAIM
+UPDATE compute_host SET reconcile_at = statement_timestamp() + %(every)s * interval '1 second'
+ WHERE id = %(id)s AND reconcile_at <= statement_timestamp()
+RETURNING id
+
+-- compute.services.hosts.drift_records._WRITE
+INSERT INTO compute_drift AS d (host_id, kind, name, instance_id, disk_id, volume_id, detail)
+SELECT %(host)s, f.kind, f.name,
+       (SELECT id FROM compute_instance WHERE id = f.instance_id FOR KEY SHARE),
+       (SELECT id FROM compute_disk WHERE id = f.disk_id FOR KEY SHARE),
+       (SELECT id FROM compute_volume WHERE id = f.volume_id FOR KEY SHARE),
+       f.detail
+  FROM jsonb_to_recordset(%(found)s::jsonb)
+    AS f(kind text, name text, instance_id bigint, disk_id bigint, volume_id bigint, detail text)
+ ORDER BY f.kind, f.name
+ON CONFLICT (host_id, kind, name) WHERE resolved_at IS NULL DO UPDATE
+   SET seen = CASE WHEN d.instance_id IS NOT DISTINCT FROM excluded.instance_id THEN d.seen + 1 ELSE 1 END,
+       instance_id = excluded.instance_id, disk_id = excluded.disk_id, volume_id = excluded.volume_id,
+       last_seen = statement_timestamp(), detail = excluded.detail
+RETURNING id
+
 -- compute.services.hosts.placement._PLACE
 WITH chosen AS (
     SELECT id FROM compute_host
      WHERE region_id = %(region)s AND id IS DISTINCT FROM %(avoid)s::bigint AND {wanted} AND {fits}
+       AND (%(image)s::text IS NULL OR images IS NULL OR %(image)s = ANY(images))
+       AND (%(like)s::bigint IS NULL OR driver = (SELECT driver FROM compute_host WHERE id = %(like)s))
      ORDER BY {order}
      LIMIT 1 FOR NO KEY UPDATE {others}
 ), taken AS (
@@ -379,6 +424,8 @@ SELECT {columns} FROM taken
 WITH chosen AS (
     SELECT id FROM compute_host
      WHERE region_id = %(region)s AND id IS DISTINCT FROM %(avoid)s::bigint AND unreachable_since IS NULL AND enabled AND maintenance IS NULL AND memory_used + %(memory)s <= memory AND vcpus_used + %(vcpus)s <= vcpus AND disk_used + %(disk)s <= disk
+       AND (%(image)s::text IS NULL OR images IS NULL OR %(image)s = ANY(images))
+       AND (%(like)s::bigint IS NULL OR driver = (SELECT driver FROM compute_host WHERE id = %(like)s))
      ORDER BY
     LEAST(
         (memory - memory_used)::float8 / NULLIF(memory, 0), (vcpus - vcpus_used)::float8 / NULLIF(vcpus, 0),
@@ -399,12 +446,14 @@ WITH chosen AS (
        SET memory = reserved.memory + excluded.memory, vcpus = reserved.vcpus + excluded.vcpus,
            disk = reserved.disk + excluded.disk
 )
-SELECT id, uuid, label, region_id, enabled, maintenance, memory, vcpus, disk, memory_used, vcpus_used, disk_used, unreachable_since, unreachable_error, reachable_since, created FROM taken
+SELECT id, uuid, label, region_id, driver, location, shared, host_key, images, architectures, enabled, maintenance, memory, vcpus, disk, memory_used, vcpus_used, disk_used, unreachable_since, unreachable_error, reachable_since, reconcile_at, created FROM taken
 
 -- compute.services.hosts.placement._statement with hosts that do not answer
 WITH chosen AS (
     SELECT id FROM compute_host
      WHERE region_id = %(region)s AND id IS DISTINCT FROM %(avoid)s::bigint AND TRUE AND enabled AND maintenance IS NULL AND memory_used + %(memory)s <= memory AND vcpus_used + %(vcpus)s <= vcpus AND disk_used + %(disk)s <= disk
+       AND (%(image)s::text IS NULL OR images IS NULL OR %(image)s = ANY(images))
+       AND (%(like)s::bigint IS NULL OR driver = (SELECT driver FROM compute_host WHERE id = %(like)s))
      ORDER BY id
      LIMIT 1 FOR NO KEY UPDATE
 ), taken AS (
@@ -420,12 +469,14 @@ WITH chosen AS (
        SET memory = reserved.memory + excluded.memory, vcpus = reserved.vcpus + excluded.vcpus,
            disk = reserved.disk + excluded.disk
 )
-SELECT id, uuid, label, region_id, enabled, maintenance, memory, vcpus, disk, memory_used, vcpus_used, disk_used, unreachable_since, unreachable_error, reachable_since, created FROM taken
+SELECT id, uuid, label, region_id, driver, location, shared, host_key, images, architectures, enabled, maintenance, memory, vcpus, disk, memory_used, vcpus_used, disk_used, unreachable_since, unreachable_error, reachable_since, reconcile_at, created FROM taken
 
 -- compute.services.hosts.placement._statement with hosts that others have locked
 WITH chosen AS (
     SELECT id FROM compute_host
      WHERE region_id = %(region)s AND id IS DISTINCT FROM %(avoid)s::bigint AND unreachable_since IS NULL AND enabled AND maintenance IS NULL AND memory_used + %(memory)s <= memory AND vcpus_used + %(vcpus)s <= vcpus AND disk_used + %(disk)s <= disk
+       AND (%(image)s::text IS NULL OR images IS NULL OR %(image)s = ANY(images))
+       AND (%(like)s::bigint IS NULL OR driver = (SELECT driver FROM compute_host WHERE id = %(like)s))
      ORDER BY id
      LIMIT 1 FOR NO KEY UPDATE
 ), taken AS (
@@ -441,7 +492,7 @@ WITH chosen AS (
        SET memory = reserved.memory + excluded.memory, vcpus = reserved.vcpus + excluded.vcpus,
            disk = reserved.disk + excluded.disk
 )
-SELECT id, uuid, label, region_id, enabled, maintenance, memory, vcpus, disk, memory_used, vcpus_used, disk_used, unreachable_since, unreachable_error, reachable_since, created FROM taken
+SELECT id, uuid, label, region_id, driver, location, shared, host_key, images, architectures, enabled, maintenance, memory, vcpus, disk, memory_used, vcpus_used, disk_used, unreachable_since, unreachable_error, reachable_since, reconcile_at, created FROM taken
 
 -- compute.services.hosts.reachability._REACHABLE
 WITH before AS (
@@ -449,7 +500,8 @@ WITH before AS (
      WHERE uuid::text = %(host)s AND unreachable_since <= %(asked)s FOR NO KEY UPDATE
 )
 UPDATE compute_host AS host
-   SET unreachable_since = NULL, unreachable_error = '', reachable_since = statement_timestamp()
+   SET unreachable_since = NULL, unreachable_error = '', reachable_since = statement_timestamp(),
+       reconcile_at = statement_timestamp()
   FROM before WHERE host.id = before.id
 RETURNING host.label, statement_timestamp() - before.unreachable_since, host.maintenance IS NOT NULL
 
@@ -466,8 +518,10 @@ UPDATE compute_host AS host
 RETURNING host.label, before.unreachable_since IS NULL AS begins, host.maintenance IS NOT NULL AS maintained
 
 -- compute.services.instances.lookups._statement for the restricted
-SELECT t.id, t.label, t.type_class, t.memory, t.disk, t.vcpus, t.gpus, t.transfer, t.network_out, t.price_hourly, t.price_monthly, t.backup_price_hourly, t.backup_price_monthly, t.successor_id, t.deprecated, t.position, r.id, r.country, r.capabilities, r.status, r.retired, r.resolvers_ipv4, r.resolvers_ipv6, r.position, i.id, i.number, i.account_id, i.label, i.vendor, i.description, i.size, i.is_public, i.deprecated, i.type, i.status, i.created, i.updated, i.created_by, i.expiry, i.eol, i.position,
+SELECT t.id, t.label, t.type_class, t.memory, t.disk, t.vcpus, t.gpus, t.transfer, t.network_out, t.price_hourly, t.price_monthly, t.backup_price_hourly, t.backup_price_monthly, t.successor_id, t.deprecated, t.position, r.id, r.country, r.capabilities, r.status, r.retired, r.resolvers_ipv4, r.resolvers_ipv6, r.position, i.id, i.number, i.account_id, i.label, i.vendor, i.description, i.size, i.is_public, i.deprecated, i.type, i.status, i.driver, i.created, i.updated, i.created_by, i.expiry, i.eol, i.position,
        EXISTS (SELECT FROM compute_host h WHERE h.region_id = r.id AND enabled AND maintenance IS NULL AND memory_used + t.memory <= memory AND vcpus_used + t.vcpus <= vcpus AND disk_used + t.disk <= disk),
+       r.id IS NULL OR i.id IS NULL
+       OR EXISTS (SELECT FROM compute_host h WHERE h.region_id = r.id AND (i.account_id IS NULL AND (h.images IS NULL OR i.id = ANY(h.images)) OR i.account_id IS NOT NULL AND h.driver = i.driver)),
        (SELECT network FROM compute_addresspool p WHERE p.region_id = r.id AND p.kind = 'slaac'
          ORDER BY p.id LIMIT 1),
        a.backups_enabled, a.network_helper, NOT COALESCE(a.mail_ports_open, a.created <= %(mail_ports_closed_after)s)
@@ -475,11 +529,13 @@ SELECT t.id, t.label, t.type_class, t.memory, t.disk, t.vcpus, t.gpus, t.transfe
   JOIN accounts_account a ON a.id = %(actor.account_id)s
   LEFT JOIN compute_instancetype t ON t.id = asked.type
   LEFT JOIN regions_region r ON r.id = asked.region
-  LEFT JOIN (SELECT "compute_image"."id" AS "id", "compute_image"."number" AS "number", "compute_image"."account_id" AS "account_id", "compute_image"."label" AS "label", "compute_image"."vendor" AS "vendor", "compute_image"."description" AS "description", "compute_image"."size" AS "size", "compute_image"."is_public" AS "is_public", "compute_image"."deprecated" AS "deprecated", "compute_image"."type" AS "type", "compute_image"."status" AS "status", "compute_image"."created" AS "created", "compute_image"."updated" AS "updated", "compute_image"."created_by" AS "created_by", "compute_image"."expiry" AS "expiry", "compute_image"."eol" AS "eol", "compute_image"."position" AS "position" FROM "compute_image" WHERE (NOT ("compute_image"."status" = %(constant0)s) AND ("compute_image"."is_public" OR ("compute_image"."account_id" = (%(actor.account_id)s) AND EXISTS(SELECT %(constant2)s AS "a" FROM "accounts_grant" U0 WHERE (U0."user_id" = (%(actor.user_id)s) AND U0."entity_id" = ("compute_image"."number") AND U0."entity_type" = %(constant4)s) LIMIT 1))) AND "compute_image"."id" = (%(image)s))) i ON TRUE
+  LEFT JOIN (SELECT "compute_image"."id" AS "id", "compute_image"."number" AS "number", "compute_image"."account_id" AS "account_id", "compute_image"."label" AS "label", "compute_image"."vendor" AS "vendor", "compute_image"."description" AS "description", "compute_image"."size" AS "size", "compute_image"."is_public" AS "is_public", "compute_image"."deprecated" AS "deprecated", "compute_image"."type" AS "type", "compute_image"."status" AS "status", "compute_image"."driver" AS "driver", "compute_image"."created" AS "created", "compute_image"."updated" AS "updated", "compute_image"."created_by" AS "created_by", "compute_image"."expiry" AS "expiry", "compute_image"."eol" AS "eol", "compute_image"."position" AS "position" FROM "compute_image" WHERE (NOT ("compute_image"."status" = %(constant0)s) AND ("compute_image"."is_public" OR ("compute_image"."account_id" = (%(actor.account_id)s) AND EXISTS(SELECT %(constant2)s AS "a" FROM "accounts_grant" U0 WHERE (U0."user_id" = (%(actor.user_id)s) AND U0."entity_id" = ("compute_image"."number") AND U0."entity_type" = %(constant4)s) LIMIT 1))) AND "compute_image"."id" = (%(image)s))) i ON TRUE
 
 -- compute.services.instances.lookups._statement for the unrestricted
-SELECT t.id, t.label, t.type_class, t.memory, t.disk, t.vcpus, t.gpus, t.transfer, t.network_out, t.price_hourly, t.price_monthly, t.backup_price_hourly, t.backup_price_monthly, t.successor_id, t.deprecated, t.position, r.id, r.country, r.capabilities, r.status, r.retired, r.resolvers_ipv4, r.resolvers_ipv6, r.position, i.id, i.number, i.account_id, i.label, i.vendor, i.description, i.size, i.is_public, i.deprecated, i.type, i.status, i.created, i.updated, i.created_by, i.expiry, i.eol, i.position,
+SELECT t.id, t.label, t.type_class, t.memory, t.disk, t.vcpus, t.gpus, t.transfer, t.network_out, t.price_hourly, t.price_monthly, t.backup_price_hourly, t.backup_price_monthly, t.successor_id, t.deprecated, t.position, r.id, r.country, r.capabilities, r.status, r.retired, r.resolvers_ipv4, r.resolvers_ipv6, r.position, i.id, i.number, i.account_id, i.label, i.vendor, i.description, i.size, i.is_public, i.deprecated, i.type, i.status, i.driver, i.created, i.updated, i.created_by, i.expiry, i.eol, i.position,
        EXISTS (SELECT FROM compute_host h WHERE h.region_id = r.id AND enabled AND maintenance IS NULL AND memory_used + t.memory <= memory AND vcpus_used + t.vcpus <= vcpus AND disk_used + t.disk <= disk),
+       r.id IS NULL OR i.id IS NULL
+       OR EXISTS (SELECT FROM compute_host h WHERE h.region_id = r.id AND (i.account_id IS NULL AND (h.images IS NULL OR i.id = ANY(h.images)) OR i.account_id IS NOT NULL AND h.driver = i.driver)),
        (SELECT network FROM compute_addresspool p WHERE p.region_id = r.id AND p.kind = 'slaac'
          ORDER BY p.id LIMIT 1),
        a.backups_enabled, a.network_helper, NOT COALESCE(a.mail_ports_open, a.created <= %(mail_ports_closed_after)s)
@@ -487,7 +543,7 @@ SELECT t.id, t.label, t.type_class, t.memory, t.disk, t.vcpus, t.gpus, t.transfe
   JOIN accounts_account a ON a.id = %(actor.account_id)s
   LEFT JOIN compute_instancetype t ON t.id = asked.type
   LEFT JOIN regions_region r ON r.id = asked.region
-  LEFT JOIN (SELECT "compute_image"."id" AS "id", "compute_image"."number" AS "number", "compute_image"."account_id" AS "account_id", "compute_image"."label" AS "label", "compute_image"."vendor" AS "vendor", "compute_image"."description" AS "description", "compute_image"."size" AS "size", "compute_image"."is_public" AS "is_public", "compute_image"."deprecated" AS "deprecated", "compute_image"."type" AS "type", "compute_image"."status" AS "status", "compute_image"."created" AS "created", "compute_image"."updated" AS "updated", "compute_image"."created_by" AS "created_by", "compute_image"."expiry" AS "expiry", "compute_image"."eol" AS "eol", "compute_image"."position" AS "position" FROM "compute_image" WHERE (NOT ("compute_image"."status" = %(constant0)s) AND ("compute_image"."is_public" OR "compute_image"."account_id" = (%(actor.account_id)s)) AND "compute_image"."id" = (%(image)s))) i ON TRUE
+  LEFT JOIN (SELECT "compute_image"."id" AS "id", "compute_image"."number" AS "number", "compute_image"."account_id" AS "account_id", "compute_image"."label" AS "label", "compute_image"."vendor" AS "vendor", "compute_image"."description" AS "description", "compute_image"."size" AS "size", "compute_image"."is_public" AS "is_public", "compute_image"."deprecated" AS "deprecated", "compute_image"."type" AS "type", "compute_image"."status" AS "status", "compute_image"."driver" AS "driver", "compute_image"."created" AS "created", "compute_image"."updated" AS "updated", "compute_image"."created_by" AS "created_by", "compute_image"."expiry" AS "expiry", "compute_image"."eol" AS "eol", "compute_image"."position" AS "position" FROM "compute_image" WHERE (NOT ("compute_image"."status" = %(constant0)s) AND ("compute_image"."is_public" OR "compute_image"."account_id" = (%(actor.account_id)s)) AND "compute_image"."id" = (%(image)s))) i ON TRUE
 
 -- compute.services.networking.addresses._FOR_INSTANCE
 UPDATE compute_address SET instance_id = %(holder)s
@@ -606,7 +662,11 @@ SELECT c.kernel_id, c.root_device, c.run_level, c.virt_mode, c.memory_limit, c.h
                        SELECT FROM compute_job j
                         WHERE j.volume_id = v.id AND j.kind = 'volume_detach' AND j.finished_at IS NULL)
                ) ORDER BY d.slot)
-          FROM compute_volumedevice d JOIN compute_volume v ON v.id = d.volume_id WHERE d.config_id = c.id)
+          FROM compute_volumedevice d JOIN compute_volume v ON v.id = d.volume_id WHERE d.config_id = c.id),
+       (SELECT jsonb_object_agg(n.label, n.id)
+          FROM compute_vlan n WHERE n.account_id = i.account_id AND n.region_id = i.region_id),
+       ARRAY(SELECT host(r.range) || '/' || r.prefix
+               FROM compute_ipv6range r WHERE r.instance_id = i.id AND r.kind = 'range' ORDER BY r.range)
   FROM compute_config c
   JOIN compute_instance i ON i.id = c.instance_id
   JOIN compute_instancetype t ON t.id = i.type_id
@@ -629,9 +689,6 @@ SELECT set_config('idle_in_transaction_session_timeout', %s, false), pg_backend_
 
 -- config.db.fresh_database.create_tables
 SELECT pg_advisory_xact_lock(%s)
-
--- config.db.inserts.insert_together
-WITH {inserts} SELECT 1
 
 -- config.db.prepared._LIMIT
 SELECT set_config('statement_timeout', %s, true)

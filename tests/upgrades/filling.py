@@ -3,7 +3,6 @@
 from compute.models import Instance, IPv6Range, Job
 from compute.services.instances import power
 from compute.worker import engine
-from compute.worker.drivers import driver
 from regions.models import Region
 from tests import policy
 from tests.world import World, make_world
@@ -47,7 +46,7 @@ def run_all() -> None:
     """Run every job until none is due: nothing of the simulated hypervisor takes time."""
     while due := list(Job.objects.filter(state__in=Job.LIVE).values_list("pk", flat=True)):
         for pk in due:
-            engine.run(pk, driver())
+            engine.run(pk)
 
 
 def under_way(world: World) -> None:

@@ -13,7 +13,7 @@ from accounts.models import OAuthAccessToken, User
 from compute.drivers.simulated import SimulatedDriver
 from compute.models import Instance, Job
 from compute.worker import engine
-from compute.worker.drivers import driver
+from compute.worker.drivers import anywhere, configured
 from tests.client import APIClient
 from tests.config.api.routes import Route, routes
 from tests.databases import another_database
@@ -76,7 +76,7 @@ def test_jobs_that_were_under_way_are_finished(upgraded, keys):
     live = list(Job.objects.filter(state__in=Job.LIVE))
     assert len(live) >= 2
     Job.objects.update(deadline_at=Now() + timedelta(hours=1))
-    hypervisor = driver()
+    hypervisor = configured.at(anywhere("simulated"))
     assert isinstance(hypervisor, SimulatedDriver)
     for job in live:
         for _ in range(20):

@@ -13,7 +13,7 @@ from accounts.actors import Actor
 from accounts.models import Event
 from compute.jobs.data import BackupsDeleteData
 from compute.jobs.queue import enqueue_alone
-from compute.models import Backup, Instance, Job
+from compute.models import Backup, Host, Instance, Job
 
 S = Backup.Status
 Rotation = Backup.Rotation
@@ -33,7 +33,9 @@ def discard(backups: Iterable[Backup], actor: Actor, event: Event | None = None)
     archives = [archive for backup in gone for archive in backup.archives]
     if not archives:
         return None
-    data = BackupsDeleteData(backup_ids=[backup.pk for backup in gone], archives=archives)
+    # an instance stays with one driver, and so do its archives
+    driver = Host.objects.values_list("driver", flat=True).get(instances=gone[0].instance_id)
+    data = BackupsDeleteData(backup_ids=[backup.pk for backup in gone], archives=archives, driver=driver)
     return enqueue_alone("delete_backups", actor, event, data)
 
 

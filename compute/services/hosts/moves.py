@@ -87,7 +87,7 @@ def _to_region(
     HostMigration.objects.filter(instance=instance, status=Status.PENDING).update(status=Status.CANCELLED)
     bring_vlans(instance.account_id, region_id, vlans_of(instance.configs.all()))
     ipv4, ipv6 = _take_addresses(instance, region_id), slaac_in(region_id, instance.pk)
-    host = place(instance, plan, region_id)
+    host = place(instance, plan, region_id, like=instance.host_id)
     data = _data(instance, host.pk, plan, region_id=region_id, ipv4=ipv4, ipv6=ipv6)
     return enqueue("migrate_region", instance, actor, data=data)
 

@@ -11,7 +11,7 @@ from typing import Any
 from django.db import connection, transaction
 from django.db.models import F
 
-from compute.models import Host, Instance, InstanceType, Reservation
+from compute.models import Host, Image, Instance, InstanceType, Reservation
 from config.db.rows import columns_of
 from config.errors import Invalid
 
@@ -28,6 +28,8 @@ _PLACE = """
 WITH chosen AS (
     SELECT id FROM compute_host
      WHERE region_id = %(region)s AND id IS DISTINCT FROM %(avoid)s::bigint AND {wanted} AND {fits}
+       AND (%(image)s::text IS NULL OR images IS NULL OR %(image)s = ANY(images))
+       AND (%(like)s::bigint IS NULL OR driver = (SELECT driver FROM compute_host WHERE id = %(like)s))
      ORDER BY {order}
      LIMIT 1 FOR NO KEY UPDATE {others}
 ), taken AS (
@@ -61,15 +63,25 @@ def place(
     region_id: str,
     *,
     avoid: Host | None = None,
+    like: int | None = None,
+    image: Image | None = None,
     field: str | None = "region",
 ) -> Host:
     """Reserve capacity for the instance, as of type `plan`, on the host of the region with the largest free share.
 
     Only enabled hosts that are not in maintenance are chosen, and not `avoid`; unreachable hosts only where no
-    other has the capacity, for they may be back in a minute. The instance's row may be inserted later in the same
-    transaction (the foreign key is deferred). Raises `Invalid` on `field` where no host has the capacity.
+    other has the capacity, for they may be back in a minute. The host can deploy the `image`, and has the driver of
+    the host with the key `like`: what is there can be copied from it. The instance's row may be inserted later in
+    the same transaction (the foreign key is deferred). Raises `Invalid` on `field` where no host has the capacity.
     """
-    asked = {"region": region_id, "instance": instance.pk, "avoid": avoid and avoid.pk, **_sizes(plan)}
+    asked = {
+        "region": region_id,
+        "instance": instance.pk,
+        "avoid": avoid and avoid.pk,
+        "like": like,
+        **_sizes(plan),
+    }
+    asked["image"] = image.pk if image and image.account_id is None else None
     before = transaction.savepoint()
     # hosts that another placement has locked are skipped; only if there is no other do we wait for them
     for wanted, order, others in ((_ANSWERS, _FREEST, "SKIP LOCKED"), (_ANSWERS, "id", ""), (_ANY, "id", "")):
@@ -91,7 +103,13 @@ def _take(asked: dict[str, Any], wanted: str, order: str, others: str) -> tuple[
 @cache
 def _statement(wanted: str, order: str, others: str) -> str:
     fits = FITS.format(**{name: f"%({name})s" for name in RESOURCES})
-    return _PLACE.format(wanted=wanted, fits=fits, order=order, others=others, columns=", ".join(columns_of(Host)))
+    return _PLACE.format(
+        wanted=wanted,
+        fits=fits,
+        order=order,
+        others=others,
+        columns=", ".join(columns_of(Host)),
+    )
 
 
 def grow(instance: Instance, plan: InstanceType) -> bool:

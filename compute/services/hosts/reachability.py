@@ -29,7 +29,8 @@ WITH before AS (
      WHERE uuid::text = %(host)s AND unreachable_since <= %(asked)s FOR NO KEY UPDATE
 )
 UPDATE compute_host AS host
-   SET unreachable_since = NULL, unreachable_error = '', reachable_since = statement_timestamp()
+   SET unreachable_since = NULL, unreachable_error = '', reachable_since = statement_timestamp(),
+       reconcile_at = statement_timestamp()
   FROM before WHERE host.id = before.id
 RETURNING host.label, statement_timestamp() - before.unreachable_since, host.maintenance IS NOT NULL
 """

@@ -14,9 +14,9 @@ from accounts.models import Event
 from accounts.services import quotas
 from accounts.services.events import open_event, record_event
 from accounts.services.grants import grant_creator
-from compute.jobs.data import ImageData, ImagizeData
+from compute.jobs.data import SIMULATED, ImageData, ImagizeData
 from compute.jobs.queue import enqueue, enqueue_alone, run_now
-from compute.models import Disk, Image, Instance, Job
+from compute.models import Disk, Host, Image, Instance, Job
 from compute.refs import image_ref, instance_ref, own_image_ref
 from compute.services.common.regions import check_region
 from compute.services.images import files
@@ -52,13 +52,14 @@ def create_from_disk(
     disk = None if disk_id is None else _disk(actor, disk_id, problems)
     problems.raise_any()
     assert disk is not None  # noqa: S101 - or else there were problems
-    image = _insert(actor, Image.Status.CREATING, label or disk.label, description)
+    driver = disk.instance.host.driver
+    image = _insert(actor, Image.Status.CREATING, label or disk.label, description, driver)
     assert image.number is not None  # noqa: S101 - an account's own has one
     if disk.status == Disk.Status.READY:
-        data = ImagizeData(image_number=image.number, disk_id=disk.pk)
+        data = ImagizeData(image_number=image.number, disk_id=disk.pk, driver=driver)
         enqueue("imagize", disk.instance, actor, data=data, secondary=image_ref(image))
         return image
-    data = ImagizeData(image_number=image.number, disk_id=disk.pk, instance_id=disk.instance_id)
+    data = ImagizeData(image_number=image.number, disk_id=disk.pk, instance_id=disk.instance_id, driver=driver)
     event = open_event(
         username=actor.username,
         account_id=actor.account_id,
@@ -73,7 +74,7 @@ def create_from_disk(
 def _disk(actor: Actor, disk_id: int, problems: Problems) -> Disk | None:
     """The disk of this id that the actor sees; None with a problem."""
     seen = Instance.objects.visible_to(actor)
-    disk = Disk.objects.select_related("instance").filter(pk=disk_id, instance__in=seen).first()
+    disk = Disk.objects.select_related("instance__host").filter(pk=disk_id, instance__in=seen).first()
     if disk is None:
         problems.add("disk_id", "disk_id is not valid")
         return None
@@ -104,7 +105,8 @@ def begin_upload(
         check_region(Region.objects.filter(pk=region).first(), None, problems)
     problems.raise_any()
     assert label is not None  # noqa: S101 - or else there were problems
-    image = _insert(actor, Image.Status.PENDING_UPLOAD, label, description)
+    driver = Host.objects.filter(region=region).order_by("pk").values_list("driver", flat=True).first()
+    image = _insert(actor, Image.Status.PENDING_UPLOAD, label, description, driver or SIMULATED)
     open_event(
         username=actor.username, account_id=actor.account_id, action="image_upload", entity=own_image_ref(image)
     )
@@ -150,7 +152,7 @@ def delete(actor: Actor, image: Image) -> None:
     assert image.number is not None  # noqa: S101 - an account's own has one
     for maker in being_made(image.number):
         run_now(maker)  # it finds that the image is not wanted any more, and undoes what it did
-    enqueue_alone("delete_image", actor, event, ImageData(image_number=image.number))
+    enqueue_alone("delete_image", actor, event, ImageData(image_number=image.number, driver=image.driver))
 
 
 def being_made(number: int) -> QuerySet[Job]:
@@ -205,7 +207,7 @@ def _check_quota(actor: Actor, problems: Problems) -> None:
     quotas.check_quota(actor, "images", Image.objects.filter(account_id=actor.account_id), problems)
 
 
-def _insert(actor: Actor, status: Image.Status, label: str, description: str | None) -> Image:
+def _insert(actor: Actor, status: Image.Status, label: str, description: str | None, driver: str) -> Image:
     # a number of the events' sequence: unlike the highest one so far plus one, it is never given twice, so that no
     # grant, event or archive of an image that is gone is taken for this one's
     (number,) = draw_keys(Event)
@@ -216,6 +218,7 @@ def _insert(actor: Actor, status: Image.Status, label: str, description: str | N
         label=label,
         description=description or None,
         status=status,
+        driver=driver,
         created=now(),
         updated=now(),
         created_by=actor.username,

@@ -205,5 +205,5 @@ def _accept(image: Image, part: Path) -> None:
     assert event is not None  # noqa: S101 - it is opened with the image, and ends with its upload
     assert image.account_id is not None and image.number is not None  # noqa: S101, PT018 - or it had no upload
     actor = Actor(image.account_id, username=image.created_by or "")
-    enqueue_alone("import_image", actor, event, ImportData(image_number=image.number))
+    enqueue_alone("import_image", actor, event, ImportData(image_number=image.number, driver=image.driver))
     part.rename(files.file_of(image.number))

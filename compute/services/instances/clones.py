@@ -252,7 +252,7 @@ def _make(
     if source.tags and not actor.restricted:  # restricted users cannot add tags
         target.tags = set_tags(source.account_id, "compute", target.pk, source.tags)
     grant_creator(actor, "compute", target.pk)
-    target.host = place(target, plan, region.pk)
+    target.host = place(target, plan, region.pk, like=source.host_id)
     copies = _copies(target, chosen, source_off)
     begin(
         "clone",

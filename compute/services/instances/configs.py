@@ -18,6 +18,7 @@ from compute.models import Config, Instance, Job, Kernel
 from compute.models.instances import default_helpers
 from compute.refs import config_ref, instance_ref
 from compute.services.common.locks import lock_alive
+from compute.services.hosts.deployable import boots_kernel
 from compute.services.instances.devices import DeviceMap, Devices, check_devices, devices_of, write_devices
 from compute.services.networking.interfaces import check_interfaces
 from compute.services.networking.vlans import bring_vlans, check_vlans, record_vlan_changes, vlans_in, vlans_of
@@ -143,11 +144,19 @@ def _first_helpers(instance: Instance) -> dict[str, bool]:
 
 def _check_fields(instance: Instance, wanted: dict[str, Any], problems: Problems) -> None:
     if "kernel_id" in wanted:
-        kvm = Kernel.objects.filter(pk=wanted["kernel_id"]).values_list("kvm", flat=True).first()
-        if not kvm:
-            problems.add("kernel", "kernel is not valid" if kvm is None else "kernel is not valid: it needs Xen.")
+        _check_kernel(instance, wanted["kernel_id"], problems)
     if not 0 <= wanted.get("memory_limit", 0) <= instance.type.memory:
         problems.add("memory_limit", f"Memory limit must be 0-{instance.type.memory}")
+
+
+def _check_kernel(instance: Instance, kernel_id: str, problems: Problems) -> None:
+    kernel = Kernel.objects.filter(pk=kernel_id).first()
+    if kernel is None:
+        problems.add("kernel", "kernel is not valid")
+    elif not kernel.kvm:
+        problems.add("kernel", "kernel is not valid: it needs Xen.")
+    elif not boots_kernel(instance.host_id, kernel):
+        problems.add("kernel", f"kernel is not valid: computes of this region do not boot {kernel.architecture}.")
 
 
 def _interfaces(instance: Instance, given: list[dict[str, Any]], problems: Problems) -> list[dict[str, str]]:

@@ -80,9 +80,13 @@ def find_image(actor: Actor, image_id: str | None) -> Image | None:
     return Image.objects.select_for_update(no_key=True).filter(pk=image_id, status=Image.Status.AVAILABLE).first()
 
 
+PLAN_ROWS = (Config, Disk, ConfigDevice, Disk, ConfigDevice)
+"""The models of the rows that `fill_plan` makes, in the order in which it takes their keys."""
+
+
 def draw_plan_keys() -> list[int]:
     """Draw the keys of all rows for a later `fill_plan`; the profile's key comes first."""
-    return draw_keys(Config, Disk, ConfigDevice, Disk, ConfigDevice)
+    return draw_keys(*PLAN_ROWS)
 
 
 def fill_plan(

@@ -15,6 +15,7 @@ from compute.models import Disk, Instance
 from compute.refs import disk_ref, instance_ref
 from compute.services.common.disk_space import shortage
 from compute.services.common.locks import is_busy, lock_any
+from compute.services.hosts.deployable import check_deployable
 from compute.services.instances.deploy import DeploySpec, check_deploy, find_image, is_available
 from compute.services.stackscripts.stackscripts import count_deployment
 from config.db.inserts import draw_keys
@@ -54,6 +55,7 @@ def create(actor: Actor, instance: Instance, spec: DiskSpec, problems: Problems 
             problems.add("size", f"The image needs {image.size} MB.")
     if spec.image and spec.filesystem not in (None, DEPLOYED):
         problems.add("filesystem", f"A disk that is deployed from an image has {DEPLOYED}.")
+    check_deployable(image, locked.host, problems)
     deploy = check_deploy(actor, spec, image, problems)
     problems.raise_any()
     if busy:

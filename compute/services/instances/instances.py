@@ -1,5 +1,6 @@
 """Creating, changing and deleting instances."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
@@ -23,9 +24,11 @@ from compute.services.common.labels import LabelOf, create_labelled
 from compute.services.common.locks import check_writable
 from compute.services.common.regions import NO_SUCH_TYPE, capability_of, check_region
 from compute.services.firewalls.delivery import first_filters
+from compute.services.hosts.deployable import NOT_THERE
 from compute.services.hosts.placement import FULL, place
 from compute.services.instances.deploy import (
     DEFAULT_SWAP,
+    PLAN_ROWS,
     Deploy,
     DeploySpec,
     check_deploy,
@@ -96,7 +99,7 @@ def create(actor: Actor, spec: InstanceSpec, problems: Problems | None = None) -
 def _create(actor: Actor, spec: InstanceSpec, problems: Problems | None, label_of: LabelOf) -> Instance:
     plan = _check(actor, spec, problems or Problems())
     # all keys first: label, addresses and machine name derive from the instance's, and one statement inserts all
-    key, *event_and_job = draw_keys(Instance, Event, Job)
+    key, event_key, job_key, *row_keys = draw_keys(Instance, Event, Job, *(PLAN_ROWS if plan.deploy.image else ()))
     instance = Instance(id=key, account_id=actor.account_id, region=plan.region, type=plan.type)
     instance.label = label_of(instance.pk)
     instance.image = plan.deploy.image
@@ -111,19 +114,22 @@ def _create(actor: Actor, spec: InstanceSpec, problems: Problems | None, label_o
         instance.tags = set_tags(actor.account_id, "compute", instance.pk, list(spec.tags))
     if plan.backups:
         switch_on(instance)
-    first = _from_backup(instance, plan.backup, spec.booted) if plan.backup else _from_image(instance, plan, spec)
+    if plan.backup:
+        first = _from_backup(instance, plan.backup, spec.booted)
+    else:
+        first = _from_image(instance, plan, spec, row_keys)
     vlans = vlans_of(first.configs)
     bring_vlans(actor.account_id, plan.region.pk, vlans)
     grant_creator(actor, "compute", instance.pk)
     if plan.deploy.script:
         count_deployment(plan.deploy.script.script)
     # last: all creates in the region lock the row of one of its few hosts until they commit
-    instance.host = place(instance, plan.type, plan.region.pk)
+    instance.host = place(instance, plan.type, plan.region.pk, image=plan.deploy.image)
     begin(
         first.kind,
         instance,
         actor,
-        keys=(event_and_job[0], event_and_job[1]),
+        keys=(event_key, job_key),
         along=(instance, *first_filters(instance, mail_ports_closed=plan.mail_ports_closed), *first.rows),
         data=first.data,
         secrets=plan.deploy.secrets,
@@ -144,13 +150,13 @@ class _First:
     data: ProvisionData
 
 
-def _from_image(instance: Instance, plan: _Plan, spec: InstanceSpec) -> _First:
+def _from_image(instance: Instance, plan: _Plan, spec: InstanceSpec, keys: Sequence[int]) -> _First:
     """The disks and the profile of an image deploy, or nothing without an image."""
     image = plan.deploy.image
     if image is None:
         return _First("provision", [], [], None, ProvisionData(boot=False))
     config, rows = fill_plan(
-        instance, plan.deploy, spec.swap_size, plan.interfaces, network_helper=plan.network_helper
+        instance, plan.deploy, spec.swap_size, plan.interfaces, keys, network_helper=plan.network_helper
     )
     data = ProvisionData(boot=spec.booted, config_id=config.pk)
     return _First("provision", rows, [config], image_ref(image), data)
@@ -186,6 +192,8 @@ def _check(actor: Actor, spec: InstanceSpec, problems: Problems) -> _Plan:
         fits = check_region(region, capability_of(plan_type), problems)
         if fits and plan_type and not choices.fits:
             problems.add("region", FULL)
+    if image and not choices.deploys:
+        problems.add("image", NOT_THERE)
     if plan_type and image and is_available(image) and spec.backup_id is None and "swap_size" not in problems:
         _check_disk_space(spec, image, plan_type, problems)
     deploy = check_deploy(actor, _to_deploy(spec, problems), image, problems)

@@ -12,6 +12,7 @@ from accounts.actors import Actor
 from accounts.models import Account
 from compute.models import Host, Image, InstanceType
 from compute.services.firewalls.mail_ports import CLOSED_SQL, closed_after
+from compute.services.hosts.deployable import DEPLOYS
 from compute.services.hosts.placement import FITS
 from config.db.rows import columns_of
 from config.db.statements import Param, Statement, SymbolicActor, bindings
@@ -22,7 +23,8 @@ from regions.models import Region
 class Choices:
     """The type, region and image of these ids, None where there is none that the actor may use.
 
-    `fits` is whether a host of the region takes one more of the type, `network` the region's IPv6 /64, None
+    `fits` is whether a host of the region takes one more of the type, `deploys` whether a host there can deploy the
+    image (true without either), `network` the region's IPv6 /64, None
     where it has no IPv6. `backups` and `network_helper` are the account's settings for new instances, which connect
     out to mail ports unless `mail_ports_closed`.
     """
@@ -31,6 +33,7 @@ class Choices:
     region: Region | None
     image: Image | None
     fits: bool
+    deploys: bool
     network: str | None
     backups: bool
     network_helper: bool
@@ -59,10 +62,13 @@ def _statement(restricted: bool) -> str:
         for column in columns_of(model)
     )  # fmt: skip
     fits = FITS.format(memory="t.memory", vcpus="t.vcpus", disk="t.disk")
+    deploys = DEPLOYS.format(image="i", host="h")
     image, _ = _visible_image(restricted)
     return f"""
         SELECT {columns},
                EXISTS (SELECT FROM {Host._meta.db_table} h WHERE h.region_id = r.id AND {fits}),
+               r.id IS NULL OR i.id IS NULL
+               OR EXISTS (SELECT FROM {Host._meta.db_table} h WHERE h.region_id = r.id AND {deploys}),
                (SELECT network FROM compute_addresspool p WHERE p.region_id = r.id AND p.kind = 'slaac'
                  ORDER BY p.id LIMIT 1),
                a.backups_enabled, a.network_helper, {CLOSED_SQL}

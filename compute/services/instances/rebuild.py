@@ -10,6 +10,7 @@ from compute.jobs.queue import enqueue
 from compute.models import Disk, Instance
 from compute.refs import image_ref
 from compute.services.common.locks import is_busy, lock_any
+from compute.services.hosts.deployable import check_deployable
 from compute.services.hosts.maintenance import note_maintenance
 from compute.services.instances.deploy import (
     DEFAULT_SWAP,
@@ -45,6 +46,7 @@ def rebuild(actor: Actor, instance: Instance, spec: RebuildSpec, problems: Probl
     if image and is_available(image) and locked.type.disk - DEFAULT_SWAP < image.size:
         needs = f"The image needs {image.size} MB"
         problems.add("image", f"{needs}, which the type does not have beside {DEFAULT_SWAP} MB of swap.")
+    check_deployable(image, locked.host, problems)
     deploy = check_deploy(actor, spec, image, problems)
     if spec.booted and not busy and "booted" not in problems:
         note_maintenance(locked, problems)

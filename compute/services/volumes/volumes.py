@@ -96,7 +96,7 @@ def create(actor: Actor, spec: VolumeSpec, problems: Problems | None = None) -> 
     grant_creator(actor, "volume", key)
     if config:
         attachments.fill_slots(config, [key])
-    data = VolumeCreateData(volume_id=key, instance_id=instance.pk if instance else None)
+    data = VolumeCreateData(volume_id=key, region_id=region.pk, instance_id=instance.pk if instance else None)
     _begin_alone("volume_create", actor, volume, data, instance_ref(instance) if instance else None)
     return volume
 
@@ -134,7 +134,13 @@ def clone(actor: Actor, volume: Volume, label: str | None, problems: Problems | 
         entity=volume_ref(locked),
         secondary=volume_ref(copy),
     )
-    enqueue_alone("volume_clone", actor, event, VolumeData(volume_id=key, copy_of=locked.pk), volume=copy)
+    enqueue_alone(
+        "volume_clone",
+        actor,
+        event,
+        VolumeData(volume_id=key, region_id=locked.region_id, copy_of=locked.pk),
+        volume=copy,
+    )
     return copy
 
 
@@ -281,7 +287,9 @@ def resize(actor: Actor, volume: Volume, size: int | None, problems: Problems | 
         raise Busy
     locked.status, locked.size = Volume.Status.RESIZING, size
     locked.save(update_fields=["status", "size", "updated"])
-    _begin_alone("volume_resize", actor, locked, VolumeResizeData(volume_id=locked.pk, size=size))
+    _begin_alone(
+        "volume_resize", actor, locked, VolumeResizeData(volume_id=locked.pk, region_id=locked.region_id, size=size)
+    )
     return locked
 
 
@@ -303,7 +311,11 @@ def delete(actor: Actor, volume: Volume) -> None:
         _release(actor, locked, instance)
     # the machine that a volume is being detached from has it until that is done, and still if that fails
     leaving = Job.objects.filter(kind="volume_detach", volume=locked, finished_at=None)
-    data = VolumeDeleteData(volume_id=locked.pk, instance_id=leaving.values_list("instance_id", flat=True).first())
+    data = VolumeDeleteData(
+        volume_id=locked.pk,
+        region_id=locked.region_id,
+        instance_id=leaving.values_list("instance_id", flat=True).first(),
+    )
     event = open_event(
         username=actor.username, account_id=locked.account_id, action="volume_delete", entity=volume_ref(locked)
     )

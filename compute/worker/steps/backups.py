@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Sequence
 
 from accounts.actors import Actor
-from compute.drivers.base import DiskSpec, Progress, Refused
+from compute.drivers.base import DiskSpec, Driver, Progress, Refused
 from compute.jobs.data import BackupData, BackupProvisionData, BackupsDeleteData, JobData, RestoreData
 from compute.jobs.definition import Again, Fail, Outcome, Wait
 from compute.machine_names import disk_name
@@ -53,7 +53,7 @@ def mark_disk_saved(run: Run[BackupData]) -> None:
 
 def delete_saved_disks(run: Run[BackupData]) -> None:
     """Delete the archives that the backup has so far."""
-    _delete(run, _backup(run).archives)
+    _delete(run.driver, _backup(run).archives)
 
 
 def complete_backup(run: Run[BackupData]) -> None:
@@ -72,13 +72,13 @@ def delete_archives(run: Run[BackupsDeleteData]) -> Outcome:
     reading = Job.objects.filter(kind__in=RESTORING, state__in=Job.LIVE, data__backup__in=run.data.backup_ids)
     if reading.exists():
         return Wait(READ_AGAIN)
-    _delete(run, run.data.archives)
+    _delete(run.archives(run.data.driver), run.data.archives)
     return None
 
 
-def _delete(run: Run[JobData], archives: Sequence[str]) -> None:
+def _delete(driver: Driver, archives: Sequence[str]) -> None:
     for archive in archives:
-        run.driver.delete_archive(archive)
+        driver.delete_archive(archive)
 
 
 # --- restoring ----------------------------------------------------------------------------------------

@@ -3,11 +3,12 @@
 import json
 from collections.abc import Callable
 from functools import partial
+from typing import Any
 
 from django.db import connection
 from django.db.models import QuerySet
 
-from compute.drivers.base import BootSpec, DiskSpec, FirewallSpec, MachineSpec
+from compute.drivers.base import BootSpec, DiskSpec, Driver, FirewallSpec, MachineSpec
 from compute.jobs.data import JobData
 from compute.jobs.definition import Fail, Outcome, Wait
 from compute.machine_names import disk_name
@@ -29,7 +30,6 @@ def define(run: Run[JobData]) -> None:
     run.driver.define(
         MachineSpec(
             name=run.machine,
-            host=str(instance.host.uuid),
             memory=instance.type.memory,
             vcpus=instance.type.vcpus,
             mac=mac_address(instance.pk),
@@ -47,11 +47,18 @@ def create_disks(run: Run[JobData]) -> Outcome:
     return create_next_disk(run, run.instance.disks.select_related("image"), partial(disk_spec, run))
 
 
-def create_next_disk(run: Run[JobData], wanted: QuerySet[Disk], spec: Callable[[Disk], DiskSpec]) -> Outcome:
-    """Make the first of the `wanted` disks that is not there yet, by its `spec`; repeated until all are."""
+def create_next_disk(
+    run: Run[JobData], wanted: QuerySet[Disk], spec: Callable[[Disk], DiskSpec], source: Driver | None = None
+) -> Outcome:
+    """Make the first of the `wanted` disks that is not there yet, by its `spec`; repeated until all are.
+
+    `source` is the driver of the host of the disks that are copied.
+    """
     disks = {disk.pk: disk for disk in wanted.order_by("pk")}
     left = [pk for pk, disk in disks.items() if disk.status == Disk.Status.NOT_READY]
-    return one_by_one(run, left, len(disks), lambda pk: run.driver.create_disk(run.machine, spec(disks[pk])))
+    return one_by_one(
+        run, left, len(disks), lambda pk: run.driver.create_disk(run.machine, spec(disks[pk]), source)
+    )
 
 
 def mark_disk_ready(run: Run[JobData]) -> None:
@@ -107,6 +114,7 @@ def disk_spec(run: Run[JobData], disk: Disk) -> DiskSpec:
         image=disk.image.source,
         root_password=secrets.get("root_pass"),
         authorized_keys=tuple(secrets.get("authorized_keys", ())),
+        hostname=run.instance.label,
         script=secrets.get("script"),
     )
 
@@ -122,7 +130,11 @@ SELECT c.kernel_id, c.root_device, c.run_level, c.virt_mode, c.memory_limit, c.h
                        SELECT FROM compute_job j
                         WHERE j.volume_id = v.id AND j.kind = 'volume_detach' AND j.finished_at IS NULL)
                ) ORDER BY d.slot)
-          FROM compute_volumedevice d JOIN compute_volume v ON v.id = d.volume_id WHERE d.config_id = c.id)
+          FROM compute_volumedevice d JOIN compute_volume v ON v.id = d.volume_id WHERE d.config_id = c.id),
+       (SELECT jsonb_object_agg(n.label, n.id)
+          FROM compute_vlan n WHERE n.account_id = i.account_id AND n.region_id = i.region_id),
+       ARRAY(SELECT host(r.range) || '/' || r.prefix
+               FROM compute_ipv6range r WHERE r.instance_id = i.id AND r.kind = 'range' ORDER BY r.range)
   FROM compute_config c
   JOIN compute_instance i ON i.id = c.instance_id
   JOIN compute_instancetype t ON t.id = i.type_id
@@ -143,7 +155,7 @@ def _boot_spec(run: Run[JobData], config_id: int | None) -> BootSpec | None:
     if row is None:
         raise Fail("The configuration profile to boot was deleted.")
     kernel, root_device, run_level, virt_mode, limit, helpers, interfaces, rescue, *rest = row
-    ipv4, ipv6, memory, slots, disks, volumes = rest
+    ipv4, ipv6, memory, slots, disks, volumes, vlans, ranges = rest
     devices = {slot: disk_name(instance_id, disk) for slot, disk in zip(slots, disks, strict=True)}
     labels = {}
     for slot, volume, label, here, ready in json.loads(volumes or "[]"):
@@ -163,9 +175,18 @@ def _boot_spec(run: Run[JobData], config_id: int | None) -> BootSpec | None:
         devices=devices,
         volumes=labels,
         ipv4=tuple(ipv4),
-        ipv6=ipv6,
+        ipv6=ipv6 and ipv6.partition("/")[0],
         helpers=json.loads(helpers),
-        interfaces=tuple(json.loads(interfaces)),
+        interfaces=tuple(_numbered(json.loads(interfaces), json.loads(vlans or "{}"))),
+        ranges=tuple(ranges),
         rescue=rescue,
         firewall=None if firewall is None else FirewallSpec(*firewall),
     )
+
+
+def _numbered(interfaces: list[dict[str, Any]], vlans: dict[str, int]) -> list[dict[str, Any]]:
+    """The interfaces of a profile, those in VLANs with the VLANs' numbers."""
+    for each in interfaces:
+        if each["purpose"] == "vlan":
+            each["number"] = vlans.get(each["label"])
+    return interfaces

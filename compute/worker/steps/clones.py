@@ -7,7 +7,7 @@ from django.db.models.functions import Now
 from accounts.actors import Actor
 from compute.drivers.base import DiskSpec, Power
 from compute.jobs.data import CloneData
-from compute.jobs.definition import Outcome
+from compute.jobs.definition import Fail, Outcome
 from compute.machine_names import disk_name, machine_name
 from compute.models import Config, Disk, Instance, Job
 from compute.services.networking.vlans import record_vlan_changes, vlans_of
@@ -17,7 +17,10 @@ from compute.worker.steps.basic import create_next_disk, remove_instance
 
 def copy_disks(run: Run[CloneData]) -> Outcome:
     """Copy the first disk that is not there yet; repeated until all are."""
-    return create_next_disk(run, Disk.objects.filter(pk__in=run.data.copies), partial(_spec, run))
+    if run.job.source_id is None:
+        raise Fail("The compute to clone was deleted.")
+    source = run.driver_of(run.job.source_id)
+    return create_next_disk(run, Disk.objects.filter(pk__in=run.data.copies), partial(_spec, run), source)
 
 
 def delete_copies(run: Run[CloneData]) -> None:

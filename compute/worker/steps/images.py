@@ -51,7 +51,7 @@ def _require_wanted(run: Run[ImageData]) -> None:
 
 def delete_archive(run: Run[ImageData]) -> None:
     """Delete the image's archive."""
-    run.driver.delete_archive(_archive(run))
+    run.archives(run.data.driver).delete_archive(_archive(run))
 
 
 def delete_when_made(run: Run[ImageData]) -> Outcome:
@@ -90,7 +90,7 @@ def import_upload(run: Run[ImportData]) -> Outcome:
     size = run.data.size
     if size is None:
         size = Image.objects.values_list("size", flat=True).get(number=run.data.image_number)
-    return until(run.driver.archive_upload(_archive(run), path, size))
+    return until(run.archives(run.data.driver).archive_upload(_archive(run), path, size))
 
 
 def delete_import(run: Run[ImageData]) -> None:
@@ -111,7 +111,7 @@ def delete_file(run: Run[ImageData]) -> None:
 
 def inspect_archive(run: Run[ImageData]) -> None:
     """Look up whether the archive of an image that could not be deleted is still there, and its size."""
-    run.size = run.driver.archive_size(_archive(run))
+    run.size = run.archives(run.data.driver).archive_size(_archive(run))
 
 
 def require_archive(run: Run[ImageData]) -> None:

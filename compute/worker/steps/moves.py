@@ -7,7 +7,7 @@ out on the way. The old ones are given back when the machine has arrived.
 from compute.drivers.base import MachineSpec, Refused
 from compute.jobs.data import MoveData
 from compute.jobs.definition import Fail, Outcome
-from compute.models import Host, InstanceType
+from compute.models import InstanceType
 from compute.services.hosts import move_records
 from compute.services.networking.addresses import mac_address
 from compute.worker.run import Run, until
@@ -37,12 +37,16 @@ def apply_previous_type(run: Run[MoveData]) -> None:
 
 def move(run: Run[MoveData]) -> Outcome:
     """Move the machine with its disks to the new host."""
-    return until(run.driver.move(run.machine, _uuid(run.data.host_id)))
+    return _receive(run, run.data.host_id, run.data.previous_host_id)
 
 
 def move_back(run: Run[MoveData]) -> Outcome:
     """Move the machine back to the old host alone, also where it never left or is still on its way."""
-    return until(run.driver.move(run.machine, _uuid(run.data.previous_host_id)))
+    return _receive(run, run.data.previous_host_id, run.data.host_id)
+
+
+def _receive(run: Run[MoveData], host_id: int, source_id: int) -> Outcome:
+    return until(run.driver_at(host_id).receive(run.machine, run.driver_at(source_id)))
 
 
 def record_arrival(run: Run[MoveData]) -> None:
@@ -66,16 +70,11 @@ def release_target(run: Run[MoveData]) -> None:
 
 def _define(run: Run[MoveData], type_id: str) -> None:
     plan = InstanceType.objects.get(pk=type_id)
-    run.driver.define(
+    run.driver_at(run.data.previous_host_id).define(
         MachineSpec(
             name=run.machine,
-            host=_uuid(run.data.previous_host_id),
             memory=plan.memory,
             vcpus=plan.vcpus,
             mac=mac_address(run.instance.pk),
         )
     )
-
-
-def _uuid(host_id: int) -> str:
-    return str(Host.objects.values_list("uuid", flat=True).get(pk=host_id))

@@ -4,14 +4,17 @@ A volume is plugged in by the boot of a profile that names it, and by its attach
 job at a time works on a volume: others wait for their turn.
 """
 
+from contextlib import suppress
+
 from django.db.models import Q, QuerySet
 from django.db.models.functions import Now
 
 from accounts.actors import Actor
 from accounts.models import Event
 from accounts.services.events import record_event
-from compute.drivers.base import DriverError, VolumeSpec
+from compute.drivers.base import Driver, DriverError, VolumeSpec
 from compute.jobs.data import (
+    SIMULATED,
     VolumeAttachData,
     VolumeCreateData,
     VolumeData,
@@ -27,6 +30,7 @@ from compute.models.volumes import volume_name
 from compute.refs import instance_ref, volume_ref
 from compute.services.common.locks import is_busy, lock_any
 from compute.services.volumes import attachments
+from compute.worker.drivers import InstanceGone
 from compute.worker.run import Run, until
 from config.errors import Missing
 
@@ -44,12 +48,12 @@ def create_volume(run: Run[VolumeData]) -> Outcome:
         raise Fail("The volume was deleted.")
     copy_of = None if original is None else volume_name(original)
     spec = VolumeSpec(_name(run), volume.region_id, volume.size, volume.hardware_type, copy_of)
-    return until(run.driver.create_volume(spec))
+    return until(_driver(run).create_volume(spec))
 
 
 def delete_volume(run: Run[VolumeData]) -> None:
     """Delete the volume, made or half-made."""
-    run.driver.delete_volume(_name(run))
+    _driver(run).delete_volume(_name(run))
 
 
 def delete_when_free(run: Run[VolumeDeleteData]) -> Outcome:
@@ -60,14 +64,16 @@ def delete_when_free(run: Run[VolumeDeleteData]) -> Outcome:
     if _at_work(run, Q(data__volume=run.data.volume_id) | Q(data__copy_of=run.data.volume_id)):
         return Wait(TURN_SECONDS)
     if run.data.instance_id is not None:
-        run.driver.unplug(machine_name(run.data.instance_id), _name(run))
+        with suppress(InstanceGone):
+            driver = run.driver_of(run.data.instance_id)
+            driver.unplug(machine_name(run.data.instance_id), _name(run))
     delete_volume(run)
     return None
 
 
 def grow_volume(run: Run[VolumeResizeData]) -> Outcome:
     """Resize the volume to its new size."""
-    outcome = until(run.driver.resize_volume(_name(run), run.data.size))
+    outcome = until(_driver(run).resize_volume(_name(run), run.data.size))
     if outcome is None:
         inspect_volume(run)
     return outcome
@@ -75,7 +81,7 @@ def grow_volume(run: Run[VolumeResizeData]) -> Outcome:
 
 def inspect_volume(run: Run[VolumeData]) -> None:
     """Look up the size of a volume, which never shrinks again. Raises `DriverError` where the volume is missing."""
-    run.size = run.driver.volume_size(_name(run))
+    run.size = _driver(run).volume_size(_name(run))
     if run.size is None:
         raise DriverError("The volume is not there.")
 
@@ -217,6 +223,18 @@ def _at_work(run: Run[VolumeData], jobs: Q) -> bool:
 
 def _row(run: Run[VolumeData]) -> QuerySet[Volume]:
     return Volume.objects.filter(pk=run.data.volume_id)
+
+
+def _driver(run: Run[VolumeData]) -> Driver:
+    """The driver of a host that has the volume: that of the instance with it, or any of the region."""
+    if run.job.instance_id is not None:
+        return run.driver
+    instance_id = _row(run).values_list("instance_id", flat=True).first()
+    if instance_id is not None:
+        return run.driver_of(instance_id)
+    if run.data.region_id is None:
+        return run.archives(SIMULATED)
+    return run.driver_in(run.data.region_id)
 
 
 def _name(run: Run[VolumeData]) -> str:

@@ -7,6 +7,7 @@ from compute.models import Host, Job
 from compute.services.hosts import maintenance
 from compute.worker import engine
 from tests.config.admin.pages import do, list_address, messages_of, page_address
+from tests.factories import HostFactory
 
 pytestmark = pytest.mark.django_db
 
@@ -59,13 +60,29 @@ def test_the_page_tells_capacity_use_and_who_holds_it(admin, running):
 
 def test_capacity_cannot_be_set_below_what_is_used(admin, running):
     host = running.host
-    fields = {"label": host.label, "enabled": "on", "memory": 1, "vcpus": host.vcpus, "disk": host.disk}
+    fields = {"label": host.label, "enabled": "on", "driver": "simulated", "memory": 1, "vcpus": host.vcpus}
+    fields["disk"] = host.disk
     response = admin.post(page_address(host), fields)
     assert response.status_code == 200, "the form is shown again"
     assert "Instances hold 2048 of it." in response.content.decode()
     admin.post(page_address(host), {**fields, "memory": 2048})
     host.refresh_from_db()
     assert (host.memory, host.memory_used) == (2048, 2048)
+
+
+def test_the_driver_is_one_there_is_that_of_the_region_and_that_of_its_instances(admin, running):
+    host, other = running.host, HostFactory(region=running.region)
+    fields = {"enabled": "on", "memory": host.memory, "vcpus": host.vcpus, "disk": host.disk}
+    for there, driver, said in (
+        (other, "qemu", "The hosts of a region have one driver"),
+        (host, "qemu", "Its instances are known to the present one alone."),
+        (other, "nothing", "Select a valid choice."),
+    ):
+        response = admin.post(page_address(there), {**fields, "label": there.label, "driver": driver})
+        assert response.status_code == 200, "the form is shown again"
+        assert said in response.content.decode()
+        there.refresh_from_db()
+        assert there.driver == "simulated"
 
 
 def test_a_full_host_is_told_of(admin, running):

@@ -112,7 +112,7 @@ def test_a_type_in_use_cannot_be_deleted(admin, running):
 def test_a_host_takes_no_new_instances_when_staff_say_so(admin, running):
     host = running.host
     capacity = {"memory": host.memory, "vcpus": host.vcpus, "disk": host.disk}
-    admin.post(page_address(host), {"label": host.label, **capacity})
+    admin.post(page_address(host), {"label": host.label, "driver": "simulated", **capacity})
     running.host.refresh_from_db()
     assert running.host.enabled is False
     assert Instance.objects.filter(pk=running.pk, status="running").exists()

@@ -166,7 +166,7 @@ def test_a_source_that_powered_itself_off_meanwhile_is_not_called_running(api, s
 def test_a_copy_that_takes_long_shows_how_far_it_has_come(api, source, driver):
     made = api.post(f"{path_of(source)}/clone", {}).json()
     whole = driver.create_disk
-    driver.create_disk = lambda machine, disk: Progress(percent=40, wait=3)
+    driver.create_disk = lambda machine, disk, source=None: Progress(percent=40, wait=3)
     job = Job.objects.get(instance_id=made["id"])
 
     engine.run(job.pk, driver)
@@ -180,7 +180,9 @@ def test_a_copy_that_takes_long_shows_how_far_it_has_come(api, source, driver):
 
 def test_a_copy_shows_rate_and_time_left(api, source, driver):
     made = api.post(f"{path_of(source)}/clone", {}).json()
-    driver.create_disk = lambda machine, disk: Progress(percent=40, wait=3, rate=101.26, remaining=61.7)
+    driver.create_disk = lambda machine, disk, source=None: Progress(
+        percent=40, wait=3, rate=101.26, remaining=61.7
+    )
 
     engine.run(Job.objects.get(instance=made["id"]).pk, driver)
 

@@ -5,7 +5,7 @@ from django.db.models.functions import Now
 
 from accounts.models import Event, Grant, User
 from compute.jobs.queue import enqueue
-from compute.models import Config, Disk, Instance, Job, VolumeDevice
+from compute.models import VLAN, Config, Disk, Host, Instance, Job, VolumeDevice
 from compute.services.instances import power
 from tests.client import errors
 from tests.compute.run_jobs import work
@@ -303,6 +303,20 @@ def test_an_instance_boots_what_its_profile_says_now(api, world, driver):
     }
 
 
+def test_a_boot_has_the_numbers_of_vlans_and_the_networks_routed_to_the_instance(api, world, driver, routed):
+    world.region.capabilities = ["Computes", "Vlans"]
+    world.region.save()
+    instance = deployed(world, driver, running=False)
+    wanted = [{"purpose": "vlan", "label": "backend", "ipam_address": "10.0.0.1/24"}, {"purpose": "public"}]
+    assert api.put(path(instance.configs.get()), {"interfaces": wanted}).status_code == 200
+    made = api.post("/v4/networking/ipv6/ranges", {"prefix_length": 64, "compute_id": instance.pk}).json()
+    assert work(power.boot(world.actor, instance), driver).state == "done"
+    spec = driver.machines[f"skerry-{instance.pk}"]["boot"]
+    number = VLAN.objects.get(label="backend").pk
+    assert [each.get("number") for each in spec.interfaces] == [number, None]
+    assert spec.ranges == (made["range"],)
+
+
 def test_an_instance_boots_with_the_volumes_of_its_profile(api, world, driver):
     instance = deployed(world, driver, running=False)
     config = instance.configs.get()
@@ -440,6 +454,16 @@ def test_there_are_no_slots_beyond_sdh(api, instance, config, disks, method):
     assert errors(refused) == {"devices.sdi": "sdi is not valid", "devices.": " is not valid"}
     taken = getattr(api, method)(where, {"label": "beyond", "devices": {"sda": disk(disks[0].pk), "sdi": None}})
     assert list(taken.json()["devices"]) == list(SLOTS)
+
+
+def test_a_kernel_that_the_host_does_not_boot_is_refused(api, instance, config):
+    old = KernelFactory(id="compute/32bit", architecture="i386")
+    Host.objects.update(architectures=["x86_64"])
+    refusal = {"kernel": "kernel is not valid: computes of this region do not boot i386."}
+    assert errors(api.post(path(instance), {"label": "old", "devices": {}, "kernel": old.pk})) == refusal
+    assert errors(api.put(path(config), {"kernel": old.pk})) == refusal
+    Host.objects.update(architectures=None)
+    assert api.put(path(config), {"kernel": old.pk}).status_code == 200
 
 
 def test_a_kernel_of_xen_is_refused_and_stays_where_it_is(api, instance, config):

@@ -34,7 +34,7 @@ from compute.worker import engine
 from config.errors import Invalid
 from regions.models import Region
 from tests.client import errors
-from tests.compute.memory_driver import failing_at
+from tests.compute.memory_driver import MemoryDriver, failing_at
 from tests.compute.run_jobs import finish, work
 from tests.compute.worker.scenarios import deployed
 from tests.factories import (
@@ -141,7 +141,7 @@ def test_it_is_shut_down_and_booted_only_if_it_ran(on, api, world, other_host, d
 
     finish(instance, driver)
 
-    assert driver.calls[first:] == (["stop", "move", "start"] if on else ["move"])
+    assert driver.calls[first:] == (["stop", "receive", "start"] if on else ["receive"])
     assert instance.status == ("running" if on else "offline")
     booted = Event.objects.filter(action="compute_boot", pk__gt=Event.objects.get(action="compute_migrate").pk)
     assert booted.count() == on
@@ -161,7 +161,7 @@ def test_the_event_tells_how_far_it_has_come(api, running, other_host, driver):
     move(api, running)
     (waiting,) = api.get("/v4/account/events", {"action": "compute_migrate"}).json()["data"]
     assert (waiting["percent_complete"], waiting["time_remaining"]) == (0, None), "nobody knows yet"
-    driver.move = lambda machine, host: Progress(percent=50, wait=2, rate=120.0, remaining=33.0)
+    driver.receive = lambda machine, source: Progress(percent=50, wait=2, rate=120.0, remaining=33.0)
     job = running.jobs.get(finished_at=None)
 
     engine.run(job.pk, driver)
@@ -172,7 +172,7 @@ def test_the_event_tells_how_far_it_has_come(api, running, other_host, driver):
     assert 0 < event["percent_complete"] < 100
     assert event["rate"]
     assert event["time_remaining"] == 33
-    del driver.move
+    del driver.receive
     finish(running, driver)
     event = api.get(f"/v4/account/events/{event['id']}").json()
     assert (event["status"], event["percent_complete"], event["time_remaining"]) == ("finished", 100, 0)
@@ -372,7 +372,7 @@ def test_it_boots_with_the_new_addresses(api, running, elsewhere, driver):
     finish(running, driver)
 
     assert [boot.ipv4 for boot in booted] == [tuple(running.ipv4)]
-    assert booted[0].ipv6 == running.ipv6
+    assert f"{booted[0].ipv6}/128" == running.ipv6
 
 
 def test_the_event_of_a_region_move_has_a_name_of_its_own(api, running, elsewhere, driver):
@@ -404,7 +404,7 @@ def test_one_that_made_way_for_a_deletion_holds_what_it_needs_alone_while_that_i
     before = list(running.ipv4)
     move(api, running, region="us-other")
     live = running.jobs.get(finished_at=None)
-    setattr(driver, "start" if arrived else "move", lambda *args: Progress(percent=10, wait=60))
+    setattr(driver, "start" if arrived else "receive", lambda *args: Progress(percent=10, wait=60))
     engine.run(live.pk, driver)
     deletion = instances.delete(world.actor, running)
     work(live, driver)
@@ -534,10 +534,10 @@ def newer(world) -> InstanceType:
     return newer
 
 
-def test_an_upgrade_arrives_with_the_newer_type(api, newer, running, elsewhere, driver):
+def test_an_upgrade_arrives_with_the_newer_type(api, newer, running, elsewhere, driver, monkeypatch):
     shapes = []
-    define = driver.define
-    driver.define = lambda spec: shapes.append(spec) or define(spec)
+    define = MemoryDriver.define
+    monkeypatch.setattr(MemoryDriver, "define", lambda self, spec: shapes.append(spec) or define(self, spec))
 
     move(api, running, region="us-other", upgrade=True)
     assert api.get(f"{INSTANCES}/{running.pk}").json()["type"] == "g6-test-2"
@@ -556,11 +556,11 @@ def test_an_upgrade_goes_with_a_host_migration_too(api, newer, running, other_ho
     assert running.type == newer
 
 
-def test_an_upgrade_that_fails_gives_the_old_shape_back(api, newer, running, elsewhere, driver):
+def test_an_upgrade_that_fails_gives_the_old_shape_back(api, newer, running, elsewhere, driver, monkeypatch):
     move(api, running, region="us-other", upgrade=True)
     shapes = []
-    define = driver.define
-    driver.define = lambda spec: shapes.append(spec) or define(spec)
+    define = MemoryDriver.define
+    monkeypatch.setattr(MemoryDriver, "define", lambda self, spec: shapes.append(spec) or define(self, spec))
     driver.before = failing_at(len(driver.calls) + 2, times=ATTEMPTS)
 
     finish(running, driver)

@@ -111,7 +111,7 @@ def test_where_no_host_has_room_it_is_refused(api, running, larger):
     assert refused(api, running, type=larger.pk) == {"type": FULL}
 
 
-@pytest.mark.parametrize("call", ["stop", "resize_disk", "define", "move"])
+@pytest.mark.parametrize("call", ["stop", "resize_disk", "define", "receive"])
 @pytest.mark.parametrize("moves", [False, True])
 def test_a_failure_leaves_all_as_it_was(call, moves, api, world, running, driver, larger, settings):
     if moves:
@@ -143,7 +143,7 @@ def test_a_disk_whose_files_do_not_fit_ends_it(api, running, driver, smaller):
 
 def test_the_event_tells_rate_and_time_left_of_the_copy(api, world, running, driver, larger):
     ask(api, running, type=larger.pk)
-    driver.move = lambda machine, host: Progress(percent=40, rate=101.26, remaining=61.7)
+    driver.receive = lambda machine, source: Progress(percent=40, rate=101.26, remaining=61.7)
     job = running.jobs.get(finished_at=None)
     engine.run(job.pk, driver)
     event = Event.objects.get(action="compute_resize")

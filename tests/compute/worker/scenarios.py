@@ -8,13 +8,15 @@ import io
 from collections.abc import Callable
 from datetime import UTC, datetime
 
+from accounts.actors import Actor
 from compute.jobs.data import BootData, JobData
 from compute.jobs.definition import KINDS
 from compute.jobs.queue import enqueue
-from compute.models import Backup, Config, Disk, Host, Image, Instance, InstanceType, Job, Volume
+from compute.models import Backup, Config, Disk, Drift, Host, Image, Instance, InstanceType, Job, Volume
 from compute.services.backups.backups import cancel, enable, snapshot
 from compute.services.backups.restores import restore
 from compute.services.backups.schedule import take_due
+from compute.services.hosts import drift_verbs
 from compute.services.hosts.moves import migrate
 from compute.services.images.images import begin_upload, create_from_disk, delete
 from compute.services.images.uploads import receive, sign
@@ -276,7 +278,18 @@ def _volume_delete(world: World, driver: MemoryDriver) -> Job:
     return Job.objects.get(kind="volume_delete", finished_at=None)
 
 
+def _tidy(world: World, driver: MemoryDriver) -> Job:
+    """Of what was set aside."""
+    name = "aside/skerry-999999"
+    driver.aside[name] = (str(world.host.uuid), {})
+    drift = Drift.objects.create(host=world.host, kind=Drift.Kind.SET_ASIDE, name=name, seen=2)
+    return drift_verbs.discard(Actor(account_id=0, username="staff", is_staff=True), drift)
+
+
+WITHOUT_EVENT = {"tidy"}
+"""The kinds whose jobs are no account's."""
 STAGES: dict[str, Stage] = {
+    "tidy": _tidy,
     "volume_create": _volume_create,
     "volume_clone": _volume_clone,
     "volume_resize": _volume_resize,

@@ -10,6 +10,7 @@ from accounts.actors import Actor
 from accounts.models import Event
 from compute.drivers.base import DriverError, Power, Progress, Refused
 from compute.jobs import store
+from compute.jobs.definition import KINDS
 from compute.jobs.queue import cancel, enqueue, run_now
 from compute.machine_names import machine_name
 from compute.models import Address, Instance, Job
@@ -88,7 +89,7 @@ def test_a_finished_job_ignores_notifications(running, driver):
 
 def test_a_step_that_waits_frees_the_worker_and_shows_how_far_it_is(world, driver):
     instance = world.create()
-    driver.create_disk = lambda machine, disk: Progress(percent=50, wait=7)
+    driver.create_disk = lambda machine, disk, source=None: Progress(percent=50, wait=7)
 
     engine.run(instance.jobs.get().pk, driver)
 
@@ -128,6 +129,20 @@ def test_backoff_doubles(world, driver, settings):
         job.refresh_from_db()
         assert begun < job.run_at - timedelta(seconds=wait) < clock()
         Job.objects.filter(pk=job.pk).update(run_at=Now())
+
+
+@pytest.mark.parametrize("enqueued", [lambda world: world.create(), lambda world: booted(world.offline())])
+def test_the_times_of_a_new_job_are_on_the_clock_of_the_database_to_the_microsecond(world, enqueued):
+    """That of the process that takes the request may be wrong by hours."""
+    job = enqueued(world).jobs.get()
+    assert job.notified_at == job.created == job.run_at
+    assert job.deadline_at == job.created + KINDS[job.kind].deadline
+
+
+def booted(instance):
+    with transaction.atomic():
+        power.boot(_actor(instance), instance)
+    return instance
 
 
 def test_a_job_past_its_deadline_is_rolled_back(world, driver):
@@ -311,7 +326,7 @@ def test_a_deletion_waits_for_the_job_it_displaces(world, driver):
 def test_a_displaced_job_ends_without_undoing_and_the_deletion_takes_everything(world, driver):
     instance = world.create()
     provision = instance.jobs.get()
-    driver.create_disk = lambda machine, disk: Progress(percent=10, wait=60)
+    driver.create_disk = lambda machine, disk, source=None: Progress(percent=10, wait=60)
     engine.run(provision.pk, driver)
     delete = instances.delete(world.actor, instance)
 
@@ -347,7 +362,7 @@ def test_the_sweep_wakes_a_deletion_whose_promoter_died(world, driver, notified)
 def test_the_time_of_a_deletion_begins_when_the_displaced_job_has_ended(world, driver):
     instance = world.create()
     provision = instance.jobs.get()
-    driver.create_disk = lambda machine, disk: Progress(percent=10, wait=60)
+    driver.create_disk = lambda machine, disk, source=None: Progress(percent=10, wait=60)
     engine.run(provision.pk, driver)
     delete = instances.delete(world.actor, instance)
     asked = Now() - timedelta(hours=2)
@@ -373,7 +388,7 @@ def test_deleting_twice_is_refused(running):
 def test_staff_cancel_a_stuck_provisioning_and_nothing_is_left(world, driver):
     instance = world.create()
     job = instance.jobs.get()
-    driver.create_disk = lambda machine, disk: Progress(percent=10, wait=3600)
+    driver.create_disk = lambda machine, disk, source=None: Progress(percent=10, wait=3600)
     engine.run(job.pk, driver)
 
     assert cancel(job)

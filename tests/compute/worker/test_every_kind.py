@@ -21,6 +21,7 @@ from compute.models import Job
 from compute.worker import steps
 from tests.compute.memory_driver import CountingDriver, MemoryDriver, dying_once_at, failing_at
 from tests.compute.run_jobs import work, work_through
+from tests.compute.worker import scenarios
 from tests.compute.worker.scenarios import staged
 from tests.compute.worker.soundness import assert_sound
 from tests.world import STRONG, World
@@ -71,7 +72,8 @@ def test_ends_well(kind, world, driver):
     work_through(job, driver)
 
     assert job.state == "done", job.error
-    assert Event.objects.filter(action=KINDS[kind].event, status="finished", percent_complete=100).exists()
+    told = Event.objects.filter(action=KINDS[kind].event, status="finished", percent_complete=100).exists()
+    assert told != (kind in scenarios.WITHOUT_EVENT)
     assert_sound(job, driver, instance_id)
 
 
@@ -114,6 +116,9 @@ def test_a_lasting_failure_at_any_call_leaves_nothing_behind(kind, moment, error
             if job.state == "done" and isinstance(error, Refused) and driver.calls[call] == "power":
                 continue  # past the point of no return: the last settle asked again until it was answered
             assert job.state == "failed"
+            if kind in scenarios.WITHOUT_EVENT:
+                assert job.error
+                continue
             failed = Event.objects.get(status="failed")
             assert failed.message
             assert "KeyError" not in failed.message

@@ -138,6 +138,7 @@ ACTIONS = {
 NOT_IN_THE_TABLE = {
     "backup": "begun by the schedule of backups",
     "host_stop": "begun by maintenance of its host",
+    "redefine": "begun by staff, from the page of drift",
     "clone_into": "the line of clone, with another target",
 }
 """Kinds that start from a status and have no line of their own, and why."""

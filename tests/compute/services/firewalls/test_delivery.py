@@ -7,7 +7,7 @@ import pytest
 from django.db import transaction
 from django.db.models.functions import Now
 
-from compute.drivers.base import DriverError, Refused
+from compute.drivers.base import Address, DriverError, Refused
 from compute.jobs.data import BootData
 from compute.jobs.queue import enqueue
 from compute.machine_names import machine_name
@@ -281,7 +281,7 @@ class TestNothingIsLost:
         packet_filters.apply(instance.pk, driver)
         machine = machine_name(instance.pk)
         driver.stop(machine)
-        driver.move(machine, "elsewhere")
+        driver.at(Address("elsewhere")).receive(machine, driver)
         firewalls.set_rules(world.actor, firewall, opening(443))
         packet_filters.apply(instance.pk, driver)
         assert opens(443) in ruleset_of(driver, instance)

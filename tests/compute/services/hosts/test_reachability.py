@@ -112,7 +112,7 @@ def test_a_host_answers_again_when_it_returns_an_error_to_the_watchdog(host, dri
     watchdog.watch(driver)
     speak(driver)
 
-    def fail(name: str) -> NoReturn:
+    def fail() -> NoReturn:
         raise DriverError("Not now.")
 
     driver.powered_off = fail

@@ -78,7 +78,7 @@ def test_of_racing_creates_with_one_label_one_is_made(world):
 
 def test_a_deletion_and_the_job_it_displaces_never_work_at_the_same_time(world):
     driver = MemoryDriver()
-    driver.create_disk = lambda machine, disk: Progress(percent=10, wait=0)
+    driver.create_disk = lambda machine, disk, source: Progress(percent=10, wait=0)
     instance = world.create()
 
     def act(number: int) -> Any:

@@ -108,8 +108,8 @@ class TestHosts:
         first, second = InstanceFactory(), InstanceFactory(host=HostFactory(label="other"))
         driver = MemoryDriver()
         asked = []
-        usage = driver.usage
-        monkeypatch.setattr(driver, "usage", lambda host: asked.append(host) or usage(host))
+        usage = MemoryDriver.usage
+        monkeypatch.setattr(MemoryDriver, "usage", lambda self: asked.append(self.host) or usage(self))
         for each in (first, second):
             driver.machines[f"skerry-{each.pk}"] = {"on": True, "host": str(each.host.uuid), "disks": {}}
         sample(driver)
@@ -120,14 +120,14 @@ class TestHosts:
         first, second = InstanceFactory(), InstanceFactory(host=HostFactory(label="other"))
         driver = MemoryDriver()
         driver.machines[f"skerry-{second.pk}"] = {"on": True, "host": str(second.host.uuid), "disks": {}}
-        usage = driver.usage
+        usage = MemoryDriver.usage
 
-        def down(host: str):
-            if host == str(first.host.uuid):
+        def down(self: MemoryDriver):
+            if self.host == str(first.host.uuid):
                 raise DriverError("The host does not answer.")
-            return usage(host)
+            return usage(self)
 
-        monkeypatch.setattr(driver, "usage", down)
+        monkeypatch.setattr(MemoryDriver, "usage", down)
         sample(driver)
         assert list(Meter.objects.values_list("instance", flat=True)) == [second.pk]
 

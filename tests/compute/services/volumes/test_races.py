@@ -16,6 +16,7 @@ from compute.services.volumes import volumes
 from compute.services.volumes.places import Place
 from compute.services.volumes.volumes import VolumeSpec
 from compute.worker import engine
+from compute.worker.drivers import address_of
 from config.errors import DomainError
 from tests.compute.run_jobs import work
 from tests.compute.worker.scenarios import deployed, volume_of
@@ -102,7 +103,7 @@ def test_volumes_attached_at_once_do_not_share_a_slot_or_exceed_eight(world, oth
                 return made
 
     machine = machine_name(instance.pk)
-    driver.define(MachineSpec(machine, str(instance.host.uuid), 2048, 2, "f2:3c:00:00:00:07"))
+    driver.at(address_of(instance.host)).define(MachineSpec(machine, 2048, 2, "f2:3c:00:00:00:07"))
     results = race(attach)
 
     assert len(refused(results)) == RACERS - 8

@@ -1,0 +1,164 @@
+"""Drift: where hosts and rows differ, each with one verb."""
+
+from collections.abc import Callable, Iterator
+
+from django.contrib import admin
+from django.contrib.admin import ModelAdmin
+from django.db.models import Count, QuerySet
+from django.http import HttpRequest
+from django.utils.safestring import SafeString
+
+from accounts.admin.panels import staff
+from compute.models import Drift
+from compute.services.hosts import drift_verbs
+from compute.services.hosts.drift_records import SETTLED_FIRST, confirmed
+from config.admin.attention import Notice, watcher
+from config.admin.display import BAD, BUSY, QUIET, link, list_of, moment, pill
+from config.admin.pages import ReadOnlyPage
+from config.admin.verbs import Verb
+
+Kind = Drift.Kind
+NO_ACCOUNT = 0
+
+
+def set_aside(request: HttpRequest, drift: Drift) -> str:
+    job = drift_verbs.set_aside(staff(request, NO_ACCOUNT), drift)
+    return f"job {job.pk} puts it away on {drift.host}."
+
+
+def discard(request: HttpRequest, drift: Drift) -> str:
+    job = drift_verbs.discard(staff(request, NO_ACCOUNT), drift)
+    return f"job {job.pk} deletes it on {drift.host}."
+
+
+def define_again(request: HttpRequest, drift: Drift) -> str:
+    job = drift_verbs.define_again(staff(request, NO_ACCOUNT), drift)
+    return f"job {job.pk} is on its way."
+
+
+def point_here(request: HttpRequest, drift: Drift) -> str:
+    return f"the row says {drift_verbs.point_here(staff(request, NO_ACCOUNT), drift)} now."
+
+
+def look_again(request: HttpRequest, drift: Drift) -> str:
+    drift_verbs.look_again(drift)
+    return f"{drift.host} is compared in a moment."
+
+
+def of(kinds: frozenset[Kind]) -> Callable[[Drift], bool]:
+    """Whether a verb for these kinds makes sense for a drift."""
+    return lambda drift: drift.kind in kinds and confirmed(drift)
+
+
+VERBS = (
+    Verb(
+        "set-aside", "Set aside", set_aside, danger=True, offered=of(drift_verbs.AWAY),
+        confirm="It is renamed on its host, and kept there. A machine that nobody knows is shut down for it."
+        " One that is known has to be off, and to be on its row's host as well.",
+    ),
+    Verb(
+        "delete", "Delete for good", discard, danger=True, offered=of(drift_verbs.DELETED),
+        confirm="It is deleted on its host, with all that is in it. Nobody can bring it back.",
+    ),
+    Verb(
+        "define-again", "Define it again", define_again, offered=of(drift_verbs.DEFINED),
+        confirm="The machine is made known to its host by the row, with those of its disks that are there."
+        " Where the row says that it runs and there was none, it is booted.",
+    ),
+    Verb(
+        "point-here", "Point the row to this host", point_here, offered=of(frozenset({Kind.WRONG_HOST})),
+        confirm="The row says from then on that the instance is where its machine was found.",
+    ),
+)  # fmt: skip
+LOOK = Verb(
+    "look-again", "Look again", look_again,
+    offered=of(frozenset({Kind.MISSING_DISK, Kind.MISSING_VOLUME, Kind.WRONG_POWER})),
+)  # fmt: skip
+
+
+class State(admin.SimpleListFilter):
+    title = "state"
+    parameter_name = "state"
+    CHOICES = {"open": "Open", "once": "Seen once", "over": "Over"}
+
+    def lookups(self, request: HttpRequest, model_admin: ModelAdmin) -> list[tuple[str, str]]:
+        return list(self.CHOICES.items())
+
+    def queryset(self, request: HttpRequest, queryset: QuerySet[Drift]) -> QuerySet[Drift]:
+        match self.value():
+            case "open":
+                return queryset.filter(resolved_at=None, seen__gte=Drift.CONFIRMED)
+            case "once":
+                return queryset.filter(resolved_at=None, seen__lt=Drift.CONFIRMED)
+            case "over":
+                return queryset.filter(resolved_at__isnull=False)
+        return queryset
+
+
+@admin.register(Drift)
+class DriftPage(ReadOnlyPage):
+    """Open drift comes first."""
+
+    list_display = ("name", "kind_text", "host", "instance_link", "state", "detail", "first", "last")
+    list_select_related = ("host", "instance", "job")
+    list_filter = (State, "kind", "host")
+    search_fields = ("^name", "^instance__label")
+    search_help_text = "How the name of the machine, disk or volume begins, or its instance's label."
+    ordering = SETTLED_FIRST
+    sortable_by = ()
+    fields = (
+        "name", "kind_text", "host", "instance_link", "state", "detail", "job_link", "seen", "first", "last",
+        "ended", "outcome",
+    )  # fmt: skip
+    verbs = (*VERBS, LOOK)
+
+    def get_queryset(self, request: HttpRequest) -> QuerySet[Drift]:
+        return super().get_queryset(request).select_related("host", "instance", "job")
+
+    @admin.display(description="Kind")
+    def kind_text(self, drift: Drift) -> str:
+        return drift.get_kind_display().capitalize()
+
+    @admin.display(description="Instance")
+    def instance_link(self, drift: Drift) -> SafeString:
+        return link(drift.instance)
+
+    @admin.display(description="Job")
+    def job_link(self, drift: Drift) -> SafeString:
+        return link(drift.job)
+
+    @admin.display(description="State")
+    def state(self, drift: Drift) -> SafeString:
+        if drift.resolved_at is not None:
+            return pill("over", QUIET)
+        if not confirmed(drift):
+            return pill("seen once", QUIET)
+        if drift.job is not None and drift.job.finished_at is None:
+            return pill("being put right", BUSY)
+        return pill("kept", QUIET) if drift.kind == Kind.SET_ASIDE else pill("open", BAD)
+
+    @admin.display(description="First seen")
+    def first(self, drift: Drift) -> SafeString:
+        return moment(drift.first_seen)
+
+    @admin.display(description="Last seen")
+    def last(self, drift: Drift) -> SafeString:
+        return moment(drift.last_seen)
+
+    @admin.display(description="Over since")
+    def ended(self, drift: Drift) -> SafeString:
+        return moment(drift.resolved_at)
+
+
+@watcher
+def open_drift(request: HttpRequest) -> Iterator[Notice]:
+    """The number of confirmed differences that wait for staff; one query."""
+    if not request.user.has_perm("compute.view_drift"):
+        return
+    waiting = Drift.objects.filter(resolved_at=None, seen__gte=Drift.CONFIRMED).exclude(kind=Kind.SET_ASIDE)
+    number = waiting.aggregate(number=Count("pk"))["number"]
+    if number:
+        yield Notice(
+            f"Hosts differ from the rows in {number} place{'' if number == 1 else 's'}",
+            list_of(Drift, state="open"),
+        )

@@ -1,0 +1,216 @@
+"""Comparing what is on a host with the rows.
+
+The inventory is taken first and the rows are read afterwards, so that what was made in between has its row. An
+instance with a live job is left out, as is one that was written since: a later look sees what is left of that. As a
+job may also have ended without a trace between the two, a finding counts when two looks in a row had it.
+"""
+
+from collections.abc import Collection, Iterator
+from datetime import datetime, timedelta
+from typing import Any, Protocol
+
+from django.db.models import Exists, F, Min, OuterRef, Q
+
+from compute.jobs.data import SIMULATED
+from compute.machine_names import disk_name, instance_of
+from compute.models import Disk, Drift, Host, Instance, Job, Volume
+from compute.models.volumes import volume_name, volume_of
+from compute.services.hosts.drift_records import Finding
+
+Kind = Drift.Kind
+ON, ABSENT = "on", "absent"
+SHARED = "shared/"
+"""What the names begin with of what every host of a region has in reach."""
+LONGEST_NAME = 255
+LEFT_OVER = timedelta(minutes=10)
+"""How long nobody has to have written to something half-made."""
+
+
+class Machine(Protocol):
+    """A machine as a driver found it: `compute.drivers.base.FoundMachine`."""
+
+    @property
+    def name(self) -> str: ...
+    @property
+    def power(self) -> str: ...
+    @property
+    def disks(self) -> Collection[str]: ...
+    @property
+    def memory(self) -> int | None: ...
+    @property
+    def vcpus(self) -> int | None: ...
+    @property
+    def arriving(self) -> bool: ...
+
+
+class Leftover(Protocol):
+    @property
+    def name(self) -> str: ...
+    @property
+    def machine(self) -> str: ...
+    @property
+    def disk(self) -> str: ...
+    @property
+    def age(self) -> float: ...
+
+
+class Inventory(Protocol):
+    """All there is on a host: `compute.drivers.base.Inventory`."""
+
+    @property
+    def machines(self) -> Collection[Machine]: ...
+    @property
+    def volumes(self) -> Collection[str] | None: ...
+    @property
+    def leftovers(self) -> Collection[Leftover]: ...
+    @property
+    def aside(self) -> Collection[str]: ...
+
+
+Row = dict[str, Any]
+
+
+def compare(host: Host, found: Inventory, asked: datetime) -> list[Finding]:
+    """What differs between the rows and the inventory of a host that was asked for at `asked`."""
+    there = {machine.name: machine for machine in found.machines}
+    ids = {name: instance_of(name) for name in there}
+    rows = _instances(host, [pk for pk in ids.values() if pk is not None])
+    disks = _disks(rows)
+    known = {machine.name: rows.get(ids[machine.name] or 0) for machine in found.machines}
+    findings: list[Finding] = []
+    for machine in found.machines:
+        row = known[machine.name]
+        if row is None:
+            findings.append(Finding(Kind.UNKNOWN_MACHINE, machine.name, _described(machine)))
+        elif _is_quiet(row, asked):
+            findings += _of_machine(host, machine, row, disks.get(row["pk"], {}))
+    for row in rows.values():
+        name = f"skerry-{row['pk']}"
+        if row["host_id"] == host.pk and name not in there and _is_quiet(row, asked):
+            findings.append(_missing(name, row, "There is nothing of it on the host."))
+    volumes = _has_volumes(host)
+    findings += [
+        each for each in _leftovers(found, rows, disks, asked) if volumes or not each.name.startswith(SHARED)
+    ]
+    if volumes and found.volumes is not None:
+        findings += _volumes(host, found.volumes, asked)
+    findings += [
+        Finding(Kind.SET_ASIDE, name, "Kept until staff delete it.")
+        for name in sorted(found.aside)
+        if volumes or not name.startswith(SHARED)
+    ]
+    # one for each name: two machines may have a disk of the same
+    return list({(each.kind, each.name): each for each in findings if len(each.name) <= LONGEST_NAME}.values())
+
+
+def _instances(host: Host, found: list[int]) -> dict[int, Row]:
+    """The instances of the host, and those whose machines were found there."""
+    live = Job.objects.filter(finished_at=None)
+    busy = Exists(live.filter(instance=OuterRef("pk"))) | Exists(live.filter(source=OuterRef("pk")))
+    rows = Instance.objects.filter(Q(host=host) | Q(pk__in=found)).annotate(
+        busy=busy, on=F("host__label"), memory=F("type__memory"), vcpus=F("type__vcpus")
+    )
+    fields = ("pk", "label", "status", "host_id", "updated", "busy", "on", "memory", "vcpus")
+    return {row["pk"]: row for row in rows.values(*fields)}
+
+
+def _disks(rows: Collection[int]) -> dict[int, dict[str, Row]]:
+    """The rows of disks by their names, for each instance."""
+    found: dict[int, dict[str, Row]] = {}
+    for disk in Disk.objects.filter(instance__in=list(rows)).values("pk", "instance_id", "status", "label"):
+        found.setdefault(disk["instance_id"], {})[disk_name(disk["instance_id"], disk["pk"])] = {**disk}
+    return found
+
+
+def _is_quiet(row: Row, asked: datetime) -> bool:
+    """Whether nothing is being done with an instance, nor was since the inventory was asked for."""
+    return not row["busy"] and row["status"] in Instance.SETTLED and row["updated"] < asked
+
+
+def _described(machine: Machine) -> str:
+    power = {ON: "on", ABSENT: "not defined"}.get(machine.power, "off")
+    disks = ", ".join(sorted(machine.disks)) or "none"
+    return f"It is {power}. Disks: {disks}."
+
+
+def _of_machine(host: Host, machine: Machine, row: Row, disks: dict[str, Row]) -> Iterator[Finding]:
+    """What is wrong with the machine of an instance at which nothing works."""
+    if row["host_id"] != host.pk:
+        is_shell = machine.arriving or not machine.disks
+        kind = Kind.SHELL if machine.power != ON and is_shell else Kind.WRONG_HOST
+        text = f"The row of {row['label']} says {row['on']}. {_described(machine)}"
+        yield Finding(kind, machine.name, text, row["pk"])
+        return
+    if machine.power == ABSENT:
+        yield _missing(machine.name, row, _described(machine))
+        return
+    if machine.power == ON and row["status"] != Instance.Status.RUNNING:
+        text = f"The machine is on, and the row of {row['label']} says {row['status']}."
+        yield Finding(Kind.WRONG_POWER, machine.name, text, row["pk"])
+    if (machine.memory, machine.vcpus) != (row["memory"], row["vcpus"]):
+        has = f"has {machine.memory} MB and {machine.vcpus} cores"
+        if machine.memory is None:
+            has = "is on and no longer defined"
+        text = f"The machine of {row['label']} {has}. Its type has {row['memory']} MB and {row['vcpus']}."
+        yield Finding(Kind.WRONG_SIZE, machine.name, text, row["pk"])
+    for name in sorted(set(machine.disks) - disks.keys()):
+        yield Finding(Kind.UNKNOWN_DISK, name, f"{row['label']} has no such disk.", row["pk"])
+    for name, disk in sorted(disks.items()):
+        if disk["status"] == Disk.Status.READY and name not in machine.disks:
+            text = f"The disk {disk['label']} of {row['label']} is not on the host."
+            yield Finding(Kind.MISSING_DISK, name, text, row["pk"], disk_id=disk["pk"])
+
+
+def _missing(name: str, row: Row, text: str) -> Finding:
+    return Finding(Kind.MISSING_MACHINE, name, f"{row['label']} is {row['status']}. {text}", row["pk"])
+
+
+def _leftovers(
+    found: Inventory, rows: dict[int, Row], disks: dict[int, dict[str, Row]], asked: datetime
+) -> Iterator[Finding]:
+    """Half-made things that no unfinished job can have begun: all were begun after the last write."""
+    if not found.leftovers:
+        return
+    oldest = Job.objects.filter(finished_at=None).aggregate(first=Min("created"))["first"]
+    complete = {machine.name: machine.disks for machine in found.machines}
+    for left in found.leftovers:
+        written = asked - timedelta(seconds=left.age)
+        if timedelta(seconds=left.age) < LEFT_OVER or (oldest is not None and oldest - LEFT_OVER < written):
+            continue
+        pk = instance_of(left.machine)
+        row = rows.get(pk or 0)
+        if row is not None:
+            disk = disks.get(row["pk"], {}).get(left.disk)
+            lost = disk is not None and disk["status"] == Disk.Status.READY
+            if not _is_quiet(row, asked) or (lost and left.disk not in complete.get(left.machine, ())):
+                continue  # it is what there is of a customer's disk
+        elif left.machine:
+            continue  # of a machine that nobody knows: it goes or stays with that
+        text = f"Half-made, and last written to {written:%Y-%m-%d %H:%M} UTC."
+        yield Finding(Kind.LEFTOVER, left.name, text, None if row is None else row["pk"])
+
+
+def _has_volumes(host: Host) -> bool:
+    """Whether volumes are compared at this host: all of a region see the same, so one of them is enough."""
+    hosts = Host.objects.filter(region=host.region_id, driver=host.driver, unreachable_since=None)
+    hosts = hosts.exclude(~Q(driver=SIMULATED), shared="")
+    return hosts.order_by("pk").values_list("pk", flat=True).first() == host.pk
+
+
+def _volumes(host: Host, found: Collection[str], asked: datetime) -> Iterator[Finding]:
+    keys = {name: volume_of(name) for name in found}
+    live = Job.objects.filter(finished_at=None)
+    rows = Volume.objects.filter(
+        Q(region=host.region_id) | Q(pk__in=[pk for pk in keys.values() if pk is not None])
+    ).annotate(busy=Exists(live.filter(volume=OuterRef("pk"))))
+    known = {row["pk"]: row for row in rows.values("pk", "label", "status", "busy", "region_id", "updated")}
+    # the row of a volume goes when its deletion is enqueued
+    going = set(live.filter(kind="volume_delete").values_list("data__volume", flat=True))
+    for name, pk in sorted(keys.items()):
+        if pk not in known and pk not in going:
+            yield Finding(Kind.UNKNOWN_VOLUME, name, "No volume has this name.")
+    for pk, row in sorted(known.items()):
+        name = volume_name(pk)
+        quiet = row["status"] == Volume.Status.ACTIVE and not row["busy"] and row["updated"] < asked
+        if row["region_id"] == host.region_id and name not in keys and quiet:
+            yield Finding(Kind.MISSING_VOLUME, name, f"The volume {row['label']} is not there.", volume_id=pk)

@@ -1,0 +1,111 @@
+"""The rows of drift, and the times at which hosts are compared with the rows. All by the database's clock."""
+
+import json
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from datetime import timedelta
+
+from django.conf import settings
+from django.db import connection
+from django.db.models import F
+from django.db.models.functions import Now
+
+from accounts.services.retention import delete_in_batches
+from compute.models import Drift, Host
+
+TASK = "compute.jobs.reconcile_host"
+AGAIN = 20.0
+"""Seconds until the next look at a host where something was seen for the first time, or is being put right."""
+KEPT = timedelta(days=30)
+"""How long drift that is over can still be read."""
+GONE = "It was no longer seen."
+
+_CLAIM = """
+UPDATE compute_host SET reconcile_at = statement_timestamp() + %(every)s * interval '1 second'
+ WHERE id = %(id)s AND reconcile_at <= statement_timestamp()
+RETURNING id
+"""
+
+LOOK_EVERYWHERE = """
+UPDATE compute_host SET reconcile_at = statement_timestamp() WHERE reconcile_at > statement_timestamp()
+"""
+
+# The keys are locked, so that none is deleted before the row that names it is there. What has the name now may be
+# another instance's: then it was seen for the first time.
+_WRITE = """
+INSERT INTO compute_drift AS d (host_id, kind, name, instance_id, disk_id, volume_id, detail)
+SELECT %(host)s, f.kind, f.name,
+       (SELECT id FROM compute_instance WHERE id = f.instance_id FOR KEY SHARE),
+       (SELECT id FROM compute_disk WHERE id = f.disk_id FOR KEY SHARE),
+       (SELECT id FROM compute_volume WHERE id = f.volume_id FOR KEY SHARE),
+       f.detail
+  FROM jsonb_to_recordset(%(found)s::jsonb)
+    AS f(kind text, name text, instance_id bigint, disk_id bigint, volume_id bigint, detail text)
+ ORDER BY f.kind, f.name
+ON CONFLICT (host_id, kind, name) WHERE resolved_at IS NULL DO UPDATE
+   SET seen = CASE WHEN d.instance_id IS NOT DISTINCT FROM excluded.instance_id THEN d.seen + 1 ELSE 1 END,
+       instance_id = excluded.instance_id, disk_id = excluded.disk_id, volume_id = excluded.volume_id,
+       last_seen = statement_timestamp(), detail = excluded.detail
+RETURNING id
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """A difference that one look at a host found."""
+
+    kind: str
+    name: str
+    detail: str
+    instance_id: int | None = None
+    disk_id: int | None = None
+    volume_id: int | None = None
+
+
+def due() -> list[int]:
+    """The hosts that are to be compared now."""
+    return list(Host.objects.filter(reconcile_at__lte=Now()).order_by("pk").values_list("pk", flat=True))
+
+
+def claim(host_id: int) -> Host | None:
+    """Take the look at a host that is due; None where it is not, as where another worker took it."""
+    with connection.cursor() as cursor:
+        cursor.execute(_CLAIM, {"id": host_id, "every": settings.RECONCILE_EVERY})
+        if cursor.fetchone() is None:
+            return None
+    return Host.objects.filter(pk=host_id).first()
+
+
+def look_soon(host_id: int, seconds: float = 0.0) -> None:
+    """Have a host compared in so many seconds, unless it is to be sooner."""
+    then = Now() + timedelta(seconds=seconds)
+    Host.objects.filter(pk=host_id, reconcile_at__gt=then).update(reconcile_at=then)
+
+
+def write(host: Host, findings: Sequence[Finding]) -> list[Drift]:
+    """Record what a look at the host found, and that all else is over; returns the open rows."""
+    with connection.cursor() as cursor:
+        cursor.execute(_WRITE, {"host": host.pk, "found": json.dumps([asdict(each) for each in findings])})
+        seen = [row[0] for row in cursor.fetchall()]
+    opened = Drift.objects.filter(host=host, resolved_at=None)
+    opened.exclude(pk__in=seen).update(resolved_at=Now(), outcome=GONE)
+    return list(opened.select_related("instance", "job").order_by("pk"))
+
+
+def close(drift: Drift, outcome: str) -> None:
+    """End an open drift, as one that was put right."""
+    Drift.objects.filter(pk=drift.pk, resolved_at=None).update(resolved_at=Now(), outcome=outcome)
+
+
+def delete_old() -> int:
+    """Delete drift that ended long ago, and return how many rows."""
+    return delete_in_batches(Drift.objects.filter(resolved_at__lt=Now() - KEPT))
+
+
+def confirmed(drift: Drift) -> bool:
+    """Whether two looks in a row saw it."""
+    return drift.resolved_at is None and drift.seen >= Drift.CONFIRMED
+
+
+SETTLED_FIRST = (F("resolved_at").desc(nulls_first=True), "-last_seen", "-id")
+"""The order for staff: what is open, then what ended last."""

@@ -1,0 +1,199 @@
+"""What is done about drift: by the platform itself where that is safe, and by staff with one verb each.
+
+Nothing here deletes what could be a customer's content but `discard`, which staff ask for twice: first that it is
+set aside, then that it is deleted. Nothing powers off what a row knows.
+"""
+
+from collections.abc import Iterable
+
+from django.db import transaction
+from django.db.models import QuerySet
+from django.db.models.functions import Now
+
+from accounts.actors import Actor
+from accounts.services.events import record_event
+from compute.jobs.data import JobData, TidyData
+from compute.jobs.queue import enqueue, enqueue_alone
+from compute.models import Drift, Host, Instance, Job
+from compute.refs import instance_ref
+from compute.services.common.boot_profile import boot_config
+from compute.services.firewalls import delivery
+from compute.services.hosts.drift_records import AGAIN, close, confirmed, look_soon
+from compute.services.hosts.placement import RESOURCES, settle
+from config.db.rows import lock
+from config.errors import Busy, Invalid
+
+Kind = Drift.Kind
+BY_ITSELF = frozenset({Kind.WRONG_POWER, Kind.LEFTOVER, Kind.SHELL})
+"""The kinds that the platform puts right."""
+MOST_AT_ONCE = 100
+"""How much one look at a host puts right; the next look comes soon."""
+FOUND_ON = "The compute was found to be running."
+FOUND_ELSEWHERE = "The compute was found on another host of its region."
+PLATFORM = Actor.platform(0)
+"""For jobs that are no account's."""
+
+
+# --- by itself ----------------------------------------------------------------------------------------------------
+
+
+def repair_all(found: Iterable[Drift]) -> int:
+    """Put right the confirmed drift of the kinds of `BY_ITSELF`; returns how much was, or was begun to be.
+
+    What was tried once is left to staff, who see the drift and the job's error.
+    """
+    todo = [each for each in found if each.kind in BY_ITSELF and confirmed(each) and each.job_id is None]
+    return sum(_repair(each) for each in todo[:MOST_AT_ONCE])
+
+
+@transaction.atomic
+def _repair(drift: Drift) -> bool:
+    if drift.kind == Kind.WRONG_POWER:
+        return _record_running(drift)
+    _tidy(drift, PLATFORM)
+    return True
+
+
+def _record_running(drift: Drift) -> bool:
+    """The guest runs, so the row says so: nothing that a customer may be using is powered off."""
+    still = Instance.objects.filter(
+        pk=drift.instance_id or 0, host=drift.host_id, updated__lt=drift.first_seen,
+        status__in=(Instance.Status.OFFLINE, Instance.Status.STOPPED),
+    ).exclude(jobs__state__in=Job.LIVE)  # fmt: skip
+    if not still.update(status=Instance.Status.RUNNING, updated=Now()):
+        return False
+    instance = drift.instance
+    assert instance is not None  # noqa: S101 - it was just updated
+    platform = Actor.platform(instance.account_id)
+    record_event(platform, "compute_boot", instance_ref(instance), message=FOUND_ON)
+    close(drift, "Its row says running now.")
+    return True
+
+
+def _tidy(drift: Drift, actor: Actor) -> Job:
+    machine = ""
+    if drift.kind == Kind.UNKNOWN_DISK:
+        machine = f"skerry-{drift.instance_id}"
+    data = TidyData(host_id=drift.host_id, kind=drift.kind, name=drift.name, machine=machine)
+    job = enqueue_alone("tidy", actor, None, data)
+    Drift.objects.filter(pk=drift.pk).update(job=job)
+    look_soon(drift.host_id, AGAIN)
+    return job
+
+
+# --- verbs of staff -----------------------------------------------------------------------------------------------
+
+AWAY = frozenset({Kind.UNKNOWN_MACHINE, Kind.UNKNOWN_DISK, Kind.UNKNOWN_VOLUME, Kind.WRONG_HOST})
+DELETED = frozenset({Kind.SET_ASIDE, Kind.LEFTOVER, Kind.SHELL})
+DEFINED = frozenset({Kind.MISSING_MACHINE, Kind.WRONG_SIZE})
+
+
+@transaction.atomic
+def set_aside(actor: Actor, drift: Drift) -> Job:
+    """Have what no row knows put away on its host: kept, and in nobody's use.
+
+    A machine that nobody knows is powered off for it. Of a machine on another host than its row's, `Invalid` unless
+    the row's host answers and has it as well.
+    """
+    _checked(drift, AWAY)
+    if drift.kind == Kind.WRONG_HOST:
+        instance = _instance(drift)
+        if instance.host.unreachable_since is not None or _missing(instance).exists():
+            raise Invalid(f"{instance.host} may be without the machine: this may be the only one.")
+    return _tidy(drift, actor)
+
+
+@transaction.atomic
+def discard(actor: Actor, drift: Drift) -> Job:
+    """Have a leftover, or what was set aside, deleted for good."""
+    return _tidy(_checked(drift, DELETED), actor)
+
+
+@transaction.atomic
+def define_again(actor: Actor, drift: Drift) -> Job:
+    """Have the machine of an instance defined by its row, and booted where the row says that it runs."""
+    _checked(drift, DEFINED)
+    instance = _instance(drift)
+    if instance.host_id != drift.host_id:
+        raise Invalid("The compute is on another host by now.")
+    lost = drift.kind == Kind.MISSING_MACHINE and instance.status == Instance.Status.RUNNING
+    data = JobData(config_id=boot_config(instance).pk if lost else None, off_status=_off_status(instance))
+    job = enqueue("redefine", instance, _on(instance, actor), data=data)
+    Drift.objects.filter(pk=drift.pk).update(job=job)
+    look_soon(drift.host_id, AGAIN)
+    return job
+
+
+def _off_status(instance: Instance) -> str:
+    stopped = instance.status == Instance.Status.STOPPED
+    return Instance.Status.STOPPED if stopped else Instance.Status.OFFLINE
+
+
+@transaction.atomic
+def point_here(actor: Actor, drift: Drift) -> Host:
+    """Have the row say that the instance is where its machine was found, and nowhere else.
+
+    Raises `Invalid` while the host that the row says has the machine as well, for a host of another region, and
+    where the host has no capacity left; `Busy` while a job works on the instance.
+    """
+    _checked(drift, frozenset({Kind.WRONG_HOST}))
+    instance = lock(Instance.objects.filter(pk=_instance(drift).pk))
+    both = Host.objects.filter(pk__in=(drift.host_id, instance.host_id)).order_by("pk")
+    host = {each.pk: each for each in both.select_for_update(no_key=True)}[drift.host_id]
+    if Job.objects.filter(instance=instance, finished_at=None).exists() or instance.status not in Instance.SETTLED:
+        raise Busy
+    if host.region_id != instance.region_id:
+        raise Invalid("The host is in another region than the compute.")
+    if not _missing(instance).filter(seen__gte=Drift.CONFIRMED).exists():
+        raise Invalid(f"{instance.host} may have the machine as well: it was not seen to be without.")
+    fits = all(
+        getattr(host, f"{name}_used") + getattr(instance.type, name) <= getattr(host, name) for name in RESOURCES
+    )
+    if not fits:
+        raise Invalid("The host has no room for this type.")
+    left = instance.host_id
+    Instance.objects.filter(pk=instance.pk).update(host=host, updated=Now())
+    settle(instance, host, instance.type)
+    delivery.changed([instance.pk])
+    record_event(_on(instance, actor), "compute_migrate", instance_ref(instance), message=FOUND_ELSEWHERE)
+    close(drift, f"The row says {host} now.")
+    for host_id in (left, host.pk):
+        look_soon(host_id)
+    return host
+
+
+def look_again(drift: Drift) -> None:
+    """Have the host compared with the rows now, as after something was put back there by hand."""
+    look_soon(drift.host_id)
+
+
+def _checked(drift: Drift, kinds: frozenset[Kind]) -> Drift:
+    """The row, locked. Raises `Invalid` where it is over, not confirmed or of other kinds, `Busy` while a job of it
+    is under way."""
+    locked = Drift.objects.select_for_update(no_key=True, of=("self",)).select_related("job").get(pk=drift.pk)
+    if locked.resolved_at is not None:
+        raise Invalid("This is over.")
+    if locked.kind not in kinds:
+        raise Invalid("This is not done about drift of this kind.")
+    if not confirmed(locked):
+        raise Invalid("This was seen once, and may be over at the next look.")
+    if locked.job is not None and locked.job.finished_at is None:
+        raise Busy
+    return locked
+
+
+def _missing(instance: Instance) -> QuerySet[Drift]:
+    """The open drift that the instance's host has no such machine."""
+    missing = Drift.objects.filter(instance=instance, kind=Kind.MISSING_MACHINE, host=instance.host_id)
+    return missing.filter(resolved_at=None)
+
+
+def _on(instance: Instance, actor: Actor) -> Actor:
+    """The same staff user, as an actor on the instance's account."""
+    return Actor(account_id=instance.account_id, username=actor.username, is_staff=True)
+
+
+def _instance(drift: Drift) -> Instance:
+    if drift.instance is None:
+        raise Invalid("The compute was deleted.")
+    return drift.instance

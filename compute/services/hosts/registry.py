@@ -1,0 +1,128 @@
+"""Hosts that are added, checked and removed: their rows, by what their drivers tell of them."""
+
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass
+from typing import Protocol
+
+from django.conf import settings
+from django.db import transaction
+from django.db.models import ProtectedError
+from django.utils.timezone import now
+
+from compute.models import Host, Image
+from compute.services.hosts.placement import RESOURCES
+from config.db.rows import lock
+from config.errors import Busy, Problems
+from regions.models import Region
+
+ANOTHER_DRIVER = "The hosts of a region have one driver, and those of this region have {driver}."
+NO_DRIVER = "There is no driver of this name: DRIVERS has {names}."
+LONGEST_LABEL, LONGEST_IMAGE_LABEL = 64, 50
+CREATOR = "skerry"
+USED = "The host has instances, or reservations for instances on their way: move them first."
+
+
+@dataclass(frozen=True, slots=True)
+class HostSpec:
+    """A host to add. It takes no instances before it was checked."""
+
+    label: str
+    region: str
+    driver: str
+    location: str = ""
+    shared: str = ""
+    host_key: str = ""
+
+
+@transaction.atomic
+def add(spec: HostSpec) -> Host:
+    """Add the row of a host, which takes no instances yet. Raises `Invalid` with every failing field."""
+    problems = Problems()
+    region = Region.objects.select_for_update(no_key=True).filter(pk=spec.region).first()
+    if region is None:
+        problems.add("region", "There is no such region.")
+    if spec.driver not in settings.DRIVERS:
+        problems.add("driver", NO_DRIVER.format(names=", ".join(sorted(settings.DRIVERS))))
+    elif region is not None:
+        check_driver(region, spec.driver, problems)
+    if not spec.label or len(spec.label) > LONGEST_LABEL:
+        problems.add("label", "A label has 1 to 64 characters.")
+    elif Host.objects.filter(label=spec.label).exists():
+        problems.add("label", "Another host has this label.")
+    problems.raise_any()
+    assert region is not None  # noqa: S101 - or else there was a problem
+    return Host.objects.create(
+        label=spec.label, region=region, driver=spec.driver, location=spec.location, shared=spec.shared,
+        host_key=spec.host_key, images=[], enabled=False, **dict.fromkeys(RESOURCES, 0),
+    )  # fmt: skip
+
+
+def check_driver(region: Region, driver: str, problems: Problems, but: Host | None = None) -> None:
+    """Add a problem on ``driver`` where the region's hosts, `but` one, have another driver.
+
+    Instances move between the hosts of a region, and its volumes are in reach of all of them.
+    """
+    others = Host.objects.filter(region=region).exclude(driver=driver)
+    other = others.exclude(pk=but.pk).first() if but else others.first()
+    if other is not None:
+        problems.add("driver", ANOTHER_DRIVER.format(driver=other.driver))
+
+
+class OfficialImage(Protocol):
+    """An official image that lies on a host: its id, its name, and the MB that a disk needs for it."""
+
+    @property
+    def id(self) -> str: ...
+
+    @property
+    def label(self) -> str: ...
+
+    @property
+    def size(self) -> int: ...
+
+
+@transaction.atomic
+def record(
+    host: Host,
+    capacity: Mapping[str, int | None],
+    images: Collection[OfficialImage] | None,
+    architectures: Collection[str] | None = None,
+) -> Host:
+    """Write what was found on a host to its row, and have it take instances.
+
+    `capacity` is by `RESOURCES`; what instances hold already stays, even where the host has less: staff see it as
+    full. What nothing limits stays as staff have set it. `images` are those that it can deploy, None for any; one
+    that the platform does not have becomes an official image. `architectures` are those of the kernels that its
+    machines boot, None for any.
+    """
+    locked = lock(Host.objects.filter(pk=host.pk))
+    for name in RESOURCES:
+        found = capacity.get(name)
+        if found is not None:
+            setattr(locked, name, max(found, getattr(locked, f"{name}_used")))
+    locked.images = None if images is None else sorted(image.id for image in images)
+    for image in images or ():
+        Image.objects.get_or_create(
+            pk=image.id,
+            defaults={
+                "label": image.label[:LONGEST_IMAGE_LABEL],
+                "size": image.size,
+                "is_public": True,
+                "created": now(),
+                "updated": now(),
+                "created_by": CREATOR,
+            },
+        )
+    locked.architectures = None if architectures is None else sorted(architectures)
+    locked.enabled = True
+    locked.save(update_fields=[*RESOURCES, "images", "architectures", "enabled"])
+    return locked
+
+
+@transaction.atomic
+def remove(host: Host) -> None:
+    """Delete the row of a host without instances. Raises `Busy` where it has some."""
+    try:
+        lock(Host.objects.filter(pk=host.pk)).delete()
+    except ProtectedError as error:
+        raise Busy(USED) from error

@@ -1,0 +1,54 @@
+"""Checking hosts: what their drivers find there is written to their rows."""
+
+import time
+from dataclasses import dataclass
+
+from compute.drivers.base import DriverError, HostReport
+from compute.models import Host
+from compute.services.hosts import registry
+from compute.services.hosts.placement import RESOURCES
+from compute.worker.drivers import Drivers, address_of, configured
+
+OTHER_VOLUMES = "It has other volumes than {label}: both need the same directory as `shared`."
+
+
+class NotReady(Exception):
+    """The host is not ready for instances; the text says why."""
+
+
+@dataclass(frozen=True, slots=True)
+class Checked:
+    """A host that is ready for instances, and what was found there."""
+
+    host: Host
+    report: HostReport
+
+
+def check(host: Host, drivers: Drivers = configured, patience: float = 600.0) -> Checked:
+    """Have the driver make a host ready, look what it can do, and write that to its row: it takes instances then.
+
+    Waits while the host is made ready, for `patience` seconds at most. Raises `NotReady`, and writes nothing, where
+    the host does not answer or cannot be made ready, and where it has other volumes than the other hosts of its
+    region.
+    """
+    try:
+        report = _look(host, drivers, patience)
+    except DriverError as error:
+        raise NotReady(str(error)) from error
+    capacity = {name: getattr(report, name) for name in RESOURCES}
+    return Checked(registry.record(host, capacity, report.images, report.architectures), report)
+
+
+def _look(host: Host, drivers: Drivers, patience: float) -> HostReport:
+    driver = drivers.at(address_of(host))
+    deadline = time.monotonic() + patience
+    while not (progress := driver.prepare()).done:
+        if time.monotonic() > deadline:
+            raise NotReady(f"The host is not ready after {patience:.0f} s.")
+        time.sleep(progress.wait)
+    report = driver.inspect()
+    if report.volumes:
+        for other in Host.objects.filter(region=host.region_id, enabled=True).exclude(pk=host.pk).order_by("pk"):
+            if not driver.same_volumes(drivers.at(address_of(other))):
+                raise NotReady(OTHER_VOLUMES.format(label=other.label))
+    return report

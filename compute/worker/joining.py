@@ -1,0 +1,55 @@
+"""Hosts that are reached by ssh: what their administrator does there for the platform, from where workers are."""
+
+from dataclasses import dataclass
+from pathlib import Path
+
+from compute.drivers.base import DriverError
+from compute.drivers.qemu.joining import Operator, scan
+from compute.models import Host
+from compute.services.hosts import access
+from compute.worker.hosts import NotReady
+
+
+@dataclass(frozen=True, slots=True)
+class Presented:
+    """The key that a host presents, which is nobody's word yet but its own."""
+
+    key: str
+    fingerprint: str
+
+
+def is_by_ssh(host: Host) -> bool:
+    return host.location.startswith("ssh:")
+
+
+def presented(location: str) -> Presented:
+    """Raises `NotReady` where the host presents none."""
+    try:
+        key = scan(location)
+        return Presented(key, access.fingerprint(key))
+    except (DriverError, ValueError) as error:
+        raise NotReady(str(error)) from error
+
+
+def join(host: Host, identity: str = "", guest: Path | None = None, user: str = "") -> None:
+    """Put the agent and the platform's key onto a host by the operator's own ssh, with `identity` as its key where
+    one is named, and what is in `guest` where the host has none. QEMU is to run as `user` there. Raises
+    `NotReady`."""
+    try:
+        found = _operator(host, identity).join(access.platform_key().public, guest, user)
+    except DriverError as error:
+        raise NotReady(str(error)) from error
+    if found["problems"]:
+        raise NotReady(" ".join(found["problems"]))
+
+
+def leave(host: Host, identity: str = "") -> None:
+    """Have a host let the platform's key in no longer. Raises `NotReady`."""
+    try:
+        _operator(host, identity).dismiss(access.platform_key().public)
+    except DriverError as error:
+        raise NotReady(str(error)) from error
+
+
+def _operator(host: Host, identity: str) -> Operator:
+    return Operator(host.location, host.shared, host.host_key, identity)

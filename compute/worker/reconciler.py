@@ -1,0 +1,46 @@
+"""The reconciler: compares hosts with the rows, one host at a time, and puts right what is safe."""
+
+import logging
+
+from compute.drivers.base import DriverError, Unreachable
+from compute.services.hosts import drift, drift_records, drift_verbs, reachability
+from compute.worker.drivers import Drivers, address_of, configured
+from config.db.clock import database_now
+from config.notify import notify
+
+log = logging.getLogger(__name__)
+
+
+def start_due() -> int:
+    """Notify workers of each host that is due; returns how many. Two clocks may: one worker takes the look."""
+    found = drift_records.due()
+    for host_id in found:
+        notify(drift_records.TASK, host_id)
+    return len(found)
+
+
+def reconcile(host_id: int, drivers: Drivers = configured) -> int | None:
+    """Compare a host that is due; returns how many differences there are.
+
+    None where it is not due, or does not answer: then nothing is concluded of its machines.
+    """
+    host = drift_records.claim(host_id)
+    if host is None:
+        return None
+    asked = database_now()
+    try:
+        found = drivers.at(address_of(host)).inventory()
+    except Unreachable as error:
+        reachability.record_unreachable(str(host.uuid), str(error), asked)
+        return None
+    except DriverError as error:
+        log.warning("host %s could not tell all that it has: %s", host, error)
+        return None
+    rows = drift_records.write(host, drift.compare(host, found, asked))
+    for row in rows:
+        if row.seen == row.CONFIRMED:
+            log.warning("host %s: %s. %s", host, row, row.detail)
+    repaired = drift_verbs.repair_all(rows)
+    if repaired or any(not drift_records.confirmed(row) for row in rows):
+        drift_records.look_soon(host.pk, drift_records.AGAIN)
+    return len(rows)

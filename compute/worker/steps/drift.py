@@ -1,0 +1,62 @@
+"""The steps that put hosts right: what no row knows is put away, and what rows know is defined again."""
+
+from compute.drivers.base import Power
+from compute.jobs.data import JobData, TidyData
+from compute.jobs.definition import Fail, Outcome
+from compute.machine_names import disk_name, instance_of
+from compute.models import Disk, Drift, Instance, Volume
+from compute.models.volumes import volume_of
+from compute.worker.run import Run, until
+
+KNOWN = "A row knows it by now."
+
+
+def tidy(run: Run[TidyData]) -> Outcome:
+    """Put away, or delete, what the drift was about. Raises `Fail` where a row has come to know of it since."""
+    data = run.data
+    driver = run.driver_at(data.host_id)
+    match data.kind:
+        case Drift.Kind.UNKNOWN_MACHINE:
+            if Instance.objects.filter(pk=instance_of(data.name) or 0).exists():
+                raise Fail(KNOWN)
+            stopped = until(driver.stop(data.name))
+            if stopped is not None:
+                return stopped
+            driver.set_aside(data.name)
+        case Drift.Kind.UNKNOWN_DISK:
+            disks = Disk.objects.filter(instance=instance_of(data.machine) or 0).values_list("instance_id", "pk")
+            if data.name in [disk_name(*each) for each in disks]:
+                raise Fail(KNOWN)
+            driver.set_aside(data.machine, data.name)
+        case Drift.Kind.UNKNOWN_VOLUME:
+            if Volume.objects.filter(pk=volume_of(data.name) or 0).exists():
+                raise Fail(KNOWN)
+            driver.set_volume_aside(data.name)
+        case Drift.Kind.WRONG_HOST:
+            # never powered off: it may be what a customer uses, whatever the row says
+            row = Instance.objects.filter(pk=instance_of(data.name) or 0).select_related("host").first()
+            if row is not None:
+                if row.host_id == data.host_id or _is_busy(row.pk):
+                    raise Fail(KNOWN)
+                whole = run.driver_at(row.host_id).inventory().machines
+                if data.name not in [each.name for each in whole if each.power is not Power.ABSENT]:
+                    raise Fail("There is no other: it is not put away.")
+            driver.set_aside(data.name)
+        case Drift.Kind.SHELL:
+            # its instance may have come to this host, or be on its way
+            pk = instance_of(data.name) or 0
+            if Instance.objects.filter(pk=pk, host=data.host_id).exists() or _is_busy(pk):
+                raise Fail(KNOWN)
+            driver.discard(data.name)
+        case _:
+            driver.discard(data.name)
+    return None
+
+
+def _is_busy(instance_id: int) -> bool:
+    return Instance.objects.filter(pk=instance_id, jobs__finished_at=None, jobs__isnull=False).exists()
+
+
+def is_booted(data: JobData) -> bool:
+    """Whether a machine that is defined again is to be booted."""
+    return data.config_id is not None
