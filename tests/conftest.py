@@ -6,7 +6,7 @@ account; staff belong to none.
 
 import itertools
 import signal
-from collections.abc import Callable
+from collections.abc import Callable, Generator
 
 import hypothesis
 import pytest
@@ -42,6 +42,20 @@ for _number in (signal.SIGINT, signal.SIGQUIT):
 
 def pytest_addoption(parser) -> None:
     parser.addoption("--write-baselines", action="store_true", help="write the files that guards compare with")
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport(
+    item: pytest.Item, call: pytest.CallInfo[None]
+) -> Generator[None, pytest.TestReport, pytest.TestReport]:
+    """Keep nothing of what a test printed and logged once it has passed: nobody sees it, and each process of the
+    run would have gigabytes of it at the end. ``-rP`` and ``-rA`` ask for it."""
+    report = yield
+    if report.passed and not set(item.config.option.reportchars) & set("PA"):
+        report.sections.clear()
+    if call.when == "teardown":
+        item._report_sections.clear()
+    return report
 
 
 @pytest.fixture

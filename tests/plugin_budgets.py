@@ -1,7 +1,8 @@
 """A pytest plugin: a test that takes long has a mark, and runs when asked for. Loaded by ``-p`` in pyproject.toml.
 
 A run that names nothing (no ``-k``, no ``-m``, no path) leaves marked tests out, and says at its end how many.
-``--slow`` takes those alone, ``--everything`` takes all. Who names tests gets them, whatever their marks.
+``--slow`` takes those alone, ``--everything`` takes all, ``--also guest`` takes those of one mark as well. Who
+names tests gets them, whatever their marks.
 
 That a test carries its mark is held at the moment it would start the program: an audit hook refuses.
 """
@@ -17,7 +18,7 @@ MARKS = {
     "browser": "has a browser open pages",
     "clients": "has linters and generators of clients read the OpenAPI document, and uses such clients",
     "generated": "plays through many actions or inputs drawn at random",
-    "guest": "has a program that the platform writes for (HAProxy, Knot, nftables) do its work",
+    "guest": "has a program that the platform writes for (HAProxy, Knot, nftables, QEMU) do its work",
     "system": "runs the platform as processes: web, workers, clock, what a laptop has in place of services",
     "tour": "types what the documents show into a shell beside a server",
 }
@@ -38,6 +39,9 @@ STARTS = {
     "haproxy": {"guest"},
     "knotd": {"guest"},
     "nft": {"guest"},
+    "qemu-system-x86_64": {"guest"},
+    "sshd": {"guest"},
+    "compute.drivers.qemu.agent.supervisor": {"guest"},
 }
 """Programs, and the marks of which a test needs one to start them."""
 
@@ -48,6 +52,9 @@ _running: list[pytest.Item] = []
 def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption("--slow", action="store_true", help="run the tests alone that are marked as taking long")
     parser.addoption("--everything", action="store_true", help="run the tests that take long as well")
+    parser.addoption(
+        "--also", action="append", default=[], choices=[*MARKS], help="run those with this mark as well"
+    )
 
 
 def pytest_configure(config: pytest.Config) -> None:
@@ -72,7 +79,8 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
         return
     kept, left = [], []
     for item in items:
-        (kept if bool(marks_of(item)) == slow else left).append(item)
+        marks = set(marks_of(item)).difference([] if slow else config.option.also)
+        (kept if bool(marks) == slow else left).append(item)
     items[:] = kept
     config.hook.pytest_deselected(items=left)
     config.stash[LEFT_OUT] = Counter(mark for item in left for mark in marks_of(item)[:1])

@@ -1,12 +1,13 @@
 """The interface of the platform to a hypervisor.
 
-A driver knows machines and disks by *names* that the platform derives from its own ids before the first call
+A driver is one host's: `Address` says how it is reached, and its calls are about the machines there. It knows
+machines and disks by *names* that the platform derives from its own ids before the first call
 (``skerry-<instance id>``, ``skerry-<instance id>-disk-<disk id>``), so that a call repeated after a crash means the
-same thing. *Archives* are contents of disks kept apart from any machine, for images and backups, under names made
-likewise (``skerry-image-<number>``, ``skerry-backup-<backup id>-<position>``). *Volumes* are disks of no machine
-(``skerry-volume-<volume id>``), in reach of all hosts of their region; a machine that is on has the volumes it
-booted with and those plugged in since. A driver imports neither Django nor anything of ours: plain values in, plain
-values out.
+same thing. *Archives* are contents of disks kept apart from any machine and host, for images and backups, under
+names made likewise (``skerry-image-<number>``, ``skerry-backup-<backup id>-<position>``): every host with the same
+driver has the same. *Volumes* are disks of no machine (``skerry-volume-<volume id>``), which every host of their
+region has; a machine that is on has the volumes it booted with and those plugged in since. A driver imports neither
+Django nor anything of ours: plain values in, plain values out.
 
 Every call is idempotent: where its result is there already, it changes nothing and reports success; deleting what
 was never made succeeds. A call that takes long only starts the work and returns `Progress`; the same call,
@@ -32,7 +33,7 @@ class Refused(DriverError):
 class Unreachable(DriverError):
     """A host does not answer: no connection, or silence until the time limit. The call may succeed later.
 
-    `host` is the host's name, as in `MachineSpec.host`; None where the driver cannot tell which host it is. Staff
+    `host` is the host's name, as in `Address.name`; None where the driver cannot tell which host it is. Staff
     see the host as down from the first such error on until the watchdog's call is answered. An error that a host
     itself returns is a plain `DriverError`.
     """
@@ -70,11 +71,44 @@ DONE = Progress()
 
 
 @dataclass(frozen=True, slots=True)
+class Address:
+    """Where a host is and how to reach it."""
+
+    name: str
+    """The platform's name of the host, which errors and faults tell it by."""
+    driver: str = "simulated"
+    """Which driver speaks with it: a name of the setting DRIVERS."""
+    location: str = ""
+    """What that driver needs to reach the host and to find its place there, such as ``/var/lib/skerry`` on this
+    machine or ``ssh://root@hv1/var/lib/skerry`` on another."""
+    shared: str = ""
+    """The directory on the host that all hosts of the region share, which has the volumes. Empty: it has none."""
+    host_key: str = ""
+    """The public key by which a host that is reached by ssh proves itself, such as ``ssh-ed25519 AAAA…``."""
+
+
+@dataclass(frozen=True, slots=True)
+class Options:
+    """What the platform's settings tell every driver."""
+
+    timeout: float
+    """Seconds that a call may take, reconnecting included."""
+    archives: str = ""
+    """The directory on the workers' side for archives, which all workers share."""
+    conninfo: str = ""
+    """The database of the simulated hypervisor."""
+    scale: float = 1.0
+    """Of the simulated durations; 0 is instant."""
+    identity: str = ""
+    """The file of the platform's private key for hosts that are reached by ssh. Its directory is this user's alone,
+    and may keep connections."""
+
+
+@dataclass(frozen=True, slots=True)
 class MachineSpec:
     """The lasting properties of a machine, which do not change when it boots another profile. Memory in MB."""
 
     name: str
-    host: str
     memory: int
     vcpus: int
     mac: str
@@ -85,9 +119,9 @@ class DiskSpec:
     """A disk to make. `size` in MB.
 
     With `image`, an official image's id or the name of an archive, the disk is deployed from it; then root's
-    password, the keys and a `script` for the first boot are put into it, those that are given. Without them the
-    disk stays as archived. With `copy_of`, a machine and one of its disks, the disk is a copy of that one, byte for
-    byte. A driver never keeps the secrets in readable form.
+    password, the keys, the `hostname` and a `script` for the first boot are put into it, those that are given.
+    Without them the disk stays as archived. With `copy_of`, a machine and one of its disks, the disk is a copy of
+    that one, byte for byte. A driver never keeps the secrets in readable form.
     """
 
     name: str
@@ -97,6 +131,7 @@ class DiskSpec:
     copy_of: tuple[str, str] | None = None
     root_password: str | None = field(default=None, repr=False)
     authorized_keys: tuple[str, ...] = field(default=(), repr=False)
+    hostname: str | None = None
     script: str | None = field(default=None, repr=False)
 
 
@@ -140,8 +175,13 @@ class BootSpec:
     """The names in `devices` that are volumes, each with the label by which the guest finds the volume."""
     ipv4: tuple[str, ...] = ()
     ipv6: str | None = None
+    """Without its prefix, as those in `ipv4`."""
     helpers: dict[str, bool] = field(default_factory=dict)
     interfaces: tuple[dict[str, Any], ...] = ()
+    """In the guest's order, by the names of the API (``purpose``, ``label``, ``ipam_address``); one in a VLAN has
+    the VLAN's ``number`` besides, which is that of no other. Empty: the public interface alone."""
+    ranges: tuple[str, ...] = ()
+    """The IPv6 networks that are routed to `ipv6`."""
     rescue: bool = False
     """Boot a rescue system of the hypervisor's own, with the disks in `devices`; it needs none."""
     firewall: FirewallSpec | None = None
@@ -170,22 +210,140 @@ class Usage:
     v6_private_out: int = 0
 
 
+@dataclass(frozen=True, slots=True)
+class HostImage:
+    """An official image that lies on a host. `size` is that of the smallest disk it fits on, in MB."""
+
+    id: str
+    label: str
+    size: int
+
+
+@dataclass(frozen=True, slots=True)
+class HostReport:
+    """What a host can do, as found there. Memory and disk in MB, for machines; None where nothing limits them.
+
+    `vcpus` are virtual cores, of which a host has more than processors: few machines work all the time.
+    """
+
+    memory: int | None = None
+    vcpus: int | None = None
+    disk: int | None = None
+    images: tuple[HostImage, ...] | None = None
+    """The official images that it can deploy; None for any."""
+    architectures: tuple[str, ...] | None = None
+    """Those of the kernels that its machines boot, as the catalogue has them (``x86_64``); None for any."""
+    volumes: bool = True
+    """Whether it has the region's volumes."""
+    notes: tuple[str, ...] = ()
+    """What else staff should know, a sentence each: how guests are run, what is missing."""
+
+
+class Ended(StrEnum):
+    """Why a machine that is off went off."""
+
+    ASKED = "asked"
+    """By `Driver.stop`."""
+    GUEST = "guest"
+    """The guest powered itself off."""
+    KILLED = "killed"
+    """Its process ended, and neither the guest nor the platform asked for that."""
+    HOST = "host"
+    """The host restarted, or lost its power, while the machine was on."""
+
+
+@dataclass(frozen=True, slots=True)
+class FoundMachine:
+    """A machine as found on a host. Memory in MB."""
+
+    name: str
+    power: Power
+    """`ABSENT` where there is a place for it, with disks perhaps, and no definition."""
+    disks: frozenset[str] = frozenset()
+    """Complete ones."""
+    plugged: frozenset[str] = frozenset()
+    """The volumes that it has; none while it is off."""
+    memory: int | None = None
+    vcpus: int | None = None
+    """None for both where it is not defined, which may be on nevertheless."""
+    ended: Ended | None = None
+    """None while it is on, and where it has never been on."""
+    arriving: bool = False
+    """Whether it is a copy that a move from another host began: the machine is still there, whole."""
+
+
+@dataclass(frozen=True, slots=True)
+class Leftover:
+    """Something half-made, or on its way to or from an archive, at which nobody works on the host."""
+
+    name: str
+    """What `Driver.discard` knows it by. It begins with ``shared/`` where all hosts of the region have it in
+    reach."""
+    machine: str = ""
+    disk: str = ""
+    """The machine and disk that it was to become, where that can be told."""
+    age: float = 0.0
+    """Seconds since it was last written."""
+
+
+@dataclass(frozen=True, slots=True)
+class Inventory:
+    """All there is on a host at one moment."""
+
+    machines: tuple[FoundMachine, ...] = ()
+    volumes: frozenset[str] | None = None
+    """The complete volumes that the host has in reach; None on a host without volumes."""
+    leftovers: tuple[Leftover, ...] = ()
+    aside: frozenset[str] = frozenset()
+    """What `Driver.set_aside` and `set_volume_aside` put away, by the names that `discard` knows it by.
+    Those of volumes, which every host of the region has in reach, begin with ``shared/``."""
+
+
+class Console(Protocol):
+    """The text console of a machine, in both directions. What was printed before comes first."""
+
+    def fileno(self) -> int:
+        """A descriptor that can be read when `read` has something, or the end."""
+
+    def read(self) -> bytes:
+        """What is printed, as it comes; ``b""`` at the end, which is also that of the machine's power."""
+
+    def write(self, typed: bytes) -> None:
+        """Type something. After the end nobody takes it."""
+
+    def close(self) -> None:
+        """Leave the console: another one may come."""
+
+
 class Driver(Protocol):
-    """A hypervisor. Machine and disk names are as above; all errors are `DriverError`."""
+    """A host's hypervisor. Machine and disk names are as above; all errors are `DriverError`."""
+
+    def prepare(self) -> Progress:
+        """Make the host ready for machines: install what runs there, and find out what the host can do.
+
+        Done at once on a host that is ready. `Refused` where it never will be, as it is: the text says what is
+        missing and how to get it.
+        """
+
+    def inspect(self) -> HostReport:
+        """What the host can do at this moment. `DriverError` before it is prepared."""
+
+    def same_volumes(self, other: "Driver") -> bool:
+        """Whether this host and the `other` have the same volumes: what one writes there, the other reads."""
 
     def define(self, spec: MachineSpec) -> None:
         """Make the machine known, powered off and without disks.
 
         A known machine keeps its power and disks and takes the new memory, vcpus and mac for its next boot.
-        `Refused` where the machine is known on another host.
         """
 
     def undefine(self, machine: str) -> None:
         """Forget the machine, cutting its power first, and delete every disk it still has."""
 
-    def create_disk(self, machine: str, disk: DiskSpec) -> Progress:
+    def create_disk(self, machine: str, disk: DiskSpec, source: "Driver | None" = None) -> Progress:
         """Make a disk of this machine, deploying its image or copying another disk if its spec names one.
 
+        `source` is the driver of the host that has the machine to copy from, where that is another host.
         `Refused` without the machine, the archive or the disk to copy, or where the content does not fit.
         """
 
@@ -232,17 +390,38 @@ class Driver(Protocol):
         """Whether the machine is on, off, or not there at all. On from the start of its boot to the end of its
         shutdown."""
 
-    def powered_off(self, host: str) -> frozenset[str]:
-        """The names of the machines on `host` that are defined and off: what the watchdog looks at."""
+    def powered_off(self) -> frozenset[str]:
+        """The names of the machines on this host that are defined and off: what the watchdog looks at."""
 
-    def usage(self, host: str) -> list[Usage]:
-        """The usage of each machine on `host` that is on."""
+    def usage(self) -> list[Usage]:
+        """The usage of each machine on this host that is on."""
 
-    def move(self, machine: str, host: str) -> Progress:
-        """Move a machine that is off to another host, with all its disks. Done when it is on that host alone.
+    def inventory(self) -> Inventory:
+        """All there is on this host: what the platform's rows are compared with."""
 
-        A move to the machine's own host is done at once. Called with another host while one move is under way, the
-        machine goes there instead. `Refused` where the machine is missing or is on.
+    def set_aside(self, machine: str, disk: str | None = None) -> None:
+        """Put a machine that is off away with all its disks, or one of its disks: kept, and in nobody's use.
+
+        Nothing to do where it is not there. `Refused` while the machine is on, or is on and has booted with the
+        disk.
+        """
+
+    def set_volume_aside(self, volume: str) -> None:
+        """The same for a volume. `Refused` while a machine that is on has it."""
+
+    def discard(self, name: str) -> None:
+        """Delete a leftover, what was set aside, or the shell of a machine, by its name in the inventory.
+
+        A shell is named as its machine: that is off and has no complete disk, or is `FoundMachine.arriving`.
+        Nothing to do where it is not there. `Refused` for anything else; `DriverError` while somebody works at it.
+        """
+
+    def receive(self, machine: str, source: "Driver") -> Progress:
+        """Take over a machine that is off from the host of `source`, with all its disks.
+
+        Done when it is on this host alone. A machine that is wholly here already is done at once, and what is left
+        of a move in the other direction is removed there; `source` may be this host itself. `Refused` where the
+        machine is on neither host, or is on, and where `source` is no driver of this kind.
         """
 
     def save_disk(self, machine: str, disk: str, archive: str) -> Progress:
@@ -290,3 +469,13 @@ class Driver(Protocol):
 
     def delete_archive(self, archive: str) -> None:
         """Delete an archive, complete or not."""
+
+    def console(self, machine: str) -> Console:
+        """The console of a machine that is on, which has room for one: it stays open for as long as they like.
+
+        `Refused` without the machine and while it is off; `DriverError` while somebody is at it.
+        """
+
+    def ssh_port(self, machine: str) -> int | None:
+        """The port of 127.0.0.1, on the host, that leads to the ssh of a machine that is on. None where nothing
+        does: its own addresses lead there, or it is off."""

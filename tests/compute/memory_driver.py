@@ -1,6 +1,7 @@
 """A hypervisor in memory, which fails or dies at the call it is told to."""
 
 from collections.abc import Callable
+from copy import copy
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -8,10 +9,18 @@ from typing import Any
 
 from compute.drivers.base import (
     DONE,
+    Address,
     BootSpec,
+    Console,
     DiskSpec,
+    Driver,
     DriverError,
+    Ended,
     FirewallSpec,
+    FoundMachine,
+    HostReport,
+    Inventory,
+    Leftover,
     MachineSpec,
     Power,
     Progress,
@@ -19,8 +28,19 @@ from compute.drivers.base import (
     Usage,
     VolumeSpec,
 )
+from compute.drivers.consoles import showing
 
-ASKING = ("power", "disks", "powered_off", "usage", "volume_size", "archive_size")
+ASKING = (
+    "power",
+    "disks",
+    "powered_off",
+    "usage",
+    "inventory",
+    "volume_size",
+    "archive_size",
+    "console",
+    "ssh_port",
+)
 """The calls that have no effect."""
 FILES = 8
 """How many MB the files on a new disk need."""
@@ -31,9 +51,13 @@ class WorkerDied(BaseException):
 
 
 class MemoryDriver:
-    """Keeps machines in a dictionary. `before` and `after` are asked around each call that has an effect."""
+    """Keeps the machines of all hosts in a dictionary; `at` gives the driver of one.
+
+    `before` and `after` are asked around each call that has an effect.
+    """
 
     def __init__(self) -> None:
+        self.host = ""
         self.machines: dict[str, dict[str, Any]] = {}
         self.volumes: dict[str, VolumeSpec] = {}
         self.archives: dict[str, int] = {}
@@ -44,9 +68,19 @@ class MemoryDriver:
         """How many MB the files on a disk need, by its name; `FILES` where it is not said."""
         self.usages: dict[str, Usage] = {}
         """What machines have used, by their names."""
+        self.aside: dict[str, tuple[str, Any]] = {}
+        """What was set aside, by its name, with the host that has it."""
+        self.leftovers: dict[str, list[Leftover]] = {}
+        """By the host that has them."""
         self.calls: list[str] = []
         self.before: Callable[[int, str], None] = lambda number, name: None
         self.after: Callable[[int, str], None] = lambda number, name: None
+
+    def at(self, address: Address) -> "MemoryDriver":
+        """The driver of this host: the same hypervisor, and the same calls."""
+        there = copy(self)
+        there.host = address.name
+        return there
 
     def _call(self, name: str) -> int:
         number = len(self.calls)
@@ -54,13 +88,23 @@ class MemoryDriver:
         self.before(number, name)
         return number
 
+    def prepare(self) -> Progress:
+        return DONE
+
+    def inspect(self) -> HostReport:
+        return HostReport()
+
+    def same_volumes(self, other: Driver) -> bool:
+        return True
+
     def define(self, spec: MachineSpec) -> None:
         number = self._call("define")
-        new: dict[str, Any] = {"on": False, "disks": {}, "host": spec.host, "boot": None, "plugged": {}}
-        new["firewall"] = None
+        new: dict[str, Any] = {"on": False, "disks": {}, "host": self.host, "boot": None, "plugged": {}}
+        new["firewall"], new["ended"] = None, None
         there = self.machines.setdefault(spec.name, new)
-        if there["host"] != spec.host:
+        if there["host"] != self.host:
             raise Refused("The machine is defined on another host.")
+        there.update(memory=spec.memory, vcpus=spec.vcpus)
         self.after(number, "define")
 
     def undefine(self, machine: str) -> None:
@@ -68,7 +112,7 @@ class MemoryDriver:
         self.machines.pop(machine, None)
         self.after(number, "undefine")
 
-    def create_disk(self, machine: str, disk: DiskSpec) -> Progress:
+    def create_disk(self, machine: str, disk: DiskSpec, source: Driver | None = None) -> Progress:
         number = self._call("create_disk")
         disks = self._machine(machine)["disks"]
         if disk.name not in disks:
@@ -161,9 +205,15 @@ class MemoryDriver:
     def stop(self, machine: str) -> Progress:
         number = self._call("stop")
         if machine in self.machines:
+            if self.machines[machine]["on"]:
+                self.machines[machine]["ended"] = Ended.ASKED
             self.machines[machine].update(on=False, plugged={})
         self.after(number, "stop")
         return DONE
+
+    def fall(self, machine: str, why: Ended = Ended.GUEST) -> None:
+        """Let a machine go off without being asked to."""
+        self.machines[machine].update(on=False, plugged={}, ended=why)
 
     def set_firewall(self, machine: str, firewall: FirewallSpec) -> int:
         number = self._call("set_firewall")
@@ -180,12 +230,12 @@ class MemoryDriver:
     def firewall(self, machine: str) -> FirewallSpec | None:
         return self.machines[machine]["firewall"] if machine in self.machines else None
 
-    def move(self, machine: str, host: str) -> Progress:
-        number = self._call("move")
+    def receive(self, machine: str, source: Driver) -> Progress:
+        number = self._call("receive")
         if self._machine(machine)["on"]:
             raise Refused("The machine is on.")
-        self.machines[machine]["host"] = host
-        self.after(number, "move")
+        self.machines[machine]["host"] = self.host
+        self.after(number, "receive")
         return DONE
 
     def create_volume(self, volume: VolumeSpec) -> Progress:
@@ -273,12 +323,74 @@ class MemoryDriver:
             return Power.ABSENT
         return Power.ON if self.machines[machine]["on"] else Power.OFF
 
-    def usage(self, host: str) -> list[Usage]:
-        on = [name for name, there in self.machines.items() if there["host"] == host and there["on"]]
+    def console(self, machine: str) -> Console:
+        if self.power(machine) is not Power.ON:
+            raise Refused("The machine is off.")
+        return showing(f"{machine} login: ")
+
+    def ssh_port(self, machine: str) -> int | None:
+        return None
+
+    def usage(self) -> list[Usage]:
+        on = [name for name, there in self.machines.items() if there["host"] == self.host and there["on"]]
         return [self.usages.get(name, Usage(name)) for name in on]
 
-    def powered_off(self, host: str) -> frozenset[str]:
-        return frozenset(n for n, m in self.machines.items() if m["host"] == host and not m["on"])
+    def inventory(self) -> Inventory:
+        here = [(name, each) for name, each in self.machines.items() if each["host"] == self.host]
+        found = [
+            FoundMachine(
+                name,
+                Power.ON if each["on"] else Power.OFF,
+                frozenset(each["disks"]),
+                frozenset(each["plugged"]),
+                each["memory"],
+                each["vcpus"],
+                None if each["on"] else each["ended"],
+            )
+            for name, each in here
+        ]
+        aside = frozenset(name for name, (host, _) in self.aside.items() if host in (self.host, ""))
+        leftovers = tuple(self.leftovers.get(self.host, ()))
+        return Inventory(tuple(found), frozenset(self.volumes), leftovers, aside)
+
+    def set_aside(self, machine: str, disk: str | None = None) -> None:
+        number = self._call("set_aside")
+        there = self.machines.get(machine)
+        if there is not None and there["host"] == self.host:
+            if there["on"] if disk is None else self._in_use(machine, disk):
+                raise Refused("The machine is on.")
+            if disk is None:
+                self.aside[self._free(f"aside/{machine}")] = (self.host, self.machines.pop(machine))
+            elif disk in there["disks"]:
+                self.aside[self._free(f"aside/{disk}")] = (self.host, there["disks"].pop(disk))
+        self.after(number, "set_aside")
+
+    def set_volume_aside(self, volume: str) -> None:
+        number = self._call("set_volume_aside")
+        if any(volume in self.plugged(machine) for machine in self.machines):
+            raise Refused("The volume is in use by a machine that is on.")
+        if volume in self.volumes:
+            self.aside[self._free(f"shared/aside/{volume}")] = ("", self.volumes.pop(volume))
+        self.after(number, "set_volume_aside")
+
+    def _free(self, name: str) -> str:
+        number = sum(each.startswith(name) for each in self.aside)
+        return f"{name}-{number + 1}" if number else name
+
+    def discard(self, name: str) -> None:
+        number = self._call("discard")
+        there = self.machines.get(name)
+        if there is not None and there["host"] == self.host:
+            if there["on"] or there["disks"]:
+                raise Refused("This is a machine in use.")
+            del self.machines[name]
+        self.aside.pop(name, None)
+        mine = self.leftovers.get(self.host, [])
+        self.leftovers[self.host] = [each for each in mine if each.name != name]
+        self.after(number, "discard")
+
+    def powered_off(self) -> frozenset[str]:
+        return frozenset(n for n, m in self.machines.items() if m["host"] == self.host and not m["on"])
 
 
 class CountingDriver:
@@ -289,6 +401,9 @@ class CountingDriver:
 
     def __init__(self, driver: MemoryDriver) -> None:
         self._driver = driver
+
+    def at(self, address: Address) -> "CountingDriver":
+        return CountingDriver(self._driver.at(address))
 
     def __getattr__(self, name: str) -> Any:
         call = getattr(self._driver, name)

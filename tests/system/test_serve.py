@@ -1,101 +1,34 @@
 """``make serve`` as its user meets it: real processes in a state folder of their own."""
 
 import fcntl
+import gzip
 import json
 import os
-import pty
 import re
-import select
 import signal
 import stat
 import subprocess
 import sys
-import urllib.error
-import urllib.request
-from collections.abc import Iterator, Sequence
+import threading
+from collections.abc import Iterator
 from contextlib import suppress
+from itertools import count
 from pathlib import Path
 
 import psycopg
 import pytest
+import requests
 from psycopg.conninfo import make_conninfo
 
+from config.api import reasons
 from config.laptop.embedded import addresses, services
 from config.management.commands.migrate import LOCK
 from tests.ports import free_port
+from tests.system.server import PATIENCE, ROOT, Server, environment
 from tests.tours.pages import blocks_for
 from tests.waiting import wait_for
 
 pytestmark = pytest.mark.system
-
-ROOT = Path(__file__).resolve().parent.parent.parent
-PATIENCE = 300
-"""Seconds that a start or a stop may take on whatever machine."""
-SERVE = (sys.executable, "manage.py", "serve")
-TOKEN = re.compile(r"^(restricted )?token: ([0-9a-f]{64})$", re.MULTILINE)
-
-
-def environment(state: Path) -> dict[str, str]:
-    """That of a shell where nothing is set: the embedded services, in `state`.
-
-    A make that runs the tests hands its own arguments to every make below it.
-    """
-    ours = ("DATABASE_URL", "REDIS_URL", "PORT", "SITE_URL", "PRODUCTION", "MAKEFLAGS", "MAKEOVERRIDES", "MFLAGS")
-    return {name: value for name, value in os.environ.items() if name not in ours} | {"STATE_DIR": str(state)}
-
-
-class Server:
-    """One ``manage.py serve``, or `command` that does so, its output on a pipe or on a terminal."""
-
-    def __init__(self, state: Path, *, terminal: bool = False, command: Sequence[str] = SERVE) -> None:
-        self.port = free_port()
-        self.text = ""
-        self.output, out = pty.openpty() if terminal else os.pipe()
-        self.process = subprocess.Popen(
-            command, cwd=ROOT, env=environment(state) | {"PORT": str(self.port)}, stdin=subprocess.DEVNULL,
-            stdout=out, stderr=out, start_new_session=True,
-        )  # fmt: skip
-        os.close(out)
-
-    def read(self, until: str | None = None) -> str:
-        """Everything it wrote, up to `until` or to its end."""
-        while until is None or until not in self.text:
-            readable, _, _ = select.select([self.output], [], [], PATIENCE)
-            assert readable, f"it is silent without {until!r}:\n{self.text}"
-            try:
-                more = os.read(self.output, 65536)
-            except OSError:  # a terminal ends so
-                more = b""
-            if not more:
-                assert until is None, f"it ended without {until!r}:\n{self.text}"
-                break
-            self.text += more.decode()
-        return self.text
-
-    def ready(self) -> str:
-        return self.read(until="/account/users/restricted/grants")
-
-    def tokens(self) -> list[str]:
-        """Of owner and of restricted."""
-        return [token for _, token in TOKEN.findall(self.text.replace("\r\n", "\n"))]
-
-    def status(self, token: str) -> int:
-        """How the API answers that token."""
-        request = urllib.request.Request(
-            f"http://127.0.0.1:{self.port}/v4/account", headers={"Authorization": f"Bearer {token}"}
-        )
-        try:
-            with urllib.request.urlopen(request, timeout=PATIENCE) as answer:
-                return answer.status
-        except urllib.error.HTTPError as error:
-            return error.code
-
-    def stop(self) -> int:
-        if self.process.poll() is None:
-            os.killpg(self.process.pid, signal.SIGINT)  # as a terminal does
-        self.read()
-        os.close(self.output)
-        return self.process.wait(PATIENCE)
 
 
 @pytest.fixture
@@ -266,12 +199,18 @@ def test_what_is_no_port_is_refused_in_a_line(tmp_path, port):
 
 
 @pytest.fixture
-def small_disk(tmp_path) -> Iterator[Path]:
-    """A folder on a disk of 16 MB, which does not hold a database. Mounting one needs root, and the right to."""
+def small_disk(tmp_path, request) -> Iterator[Path]:
+    """A folder on a disk of 16 MB, which does not hold a database, or of as many as the test says.
+
+    Mounting one needs root, and the right to.
+    """
+    size = getattr(request, "param", 16)
     folder = tmp_path / "small"
     folder.mkdir()
     mounted = subprocess.run(
-        ["mount", "-t", "tmpfs", "-o", "size=16m,mode=700", "tmpfs", str(folder)], capture_output=True, check=False
+        ["mount", "-t", "tmpfs", "-o", f"size={size}m,mode=700", "tmpfs", str(folder)],
+        capture_output=True,
+        check=False,
     )
     if mounted.returncode:
         pytest.skip("this user may not mount a small disk here")
@@ -285,7 +224,62 @@ def small_disk(tmp_path) -> Iterator[Path]:
 def test_a_full_disk_is_named_in_a_line(small_disk, full):
     serve(small_disk, "--port=0")  # refused, but the secret key is made by now
     if full:
-        with (small_disk / "filling").open("wb", buffering=0) as filling, suppress(OSError):
-            while filling.write(bytes(65536)):
-                pass
+        fill(small_disk)
     assert f"The disk that holds {small_disk} is full" in one_line(serve(small_disk, f"--port={free_port()}"))
+
+
+def fill(disk: Path) -> None:
+    """Leave no room on the disk, until the file ``filling`` is removed."""
+    with (disk / "filling").open("ab", buffering=0) as filling, suppress(OSError):
+        while filling.write(bytes(4096)):
+            pass
+
+
+def ended(database: psycopg.Connection) -> bool:
+    """Have the database write to its log of transactions; whether that ended it."""
+    try:
+        database.execute("SELECT pg_logical_emit_message(true, 'x', repeat('y', 1000000))")
+    except psycopg.OperationalError:
+        return database.closed
+    return False
+
+
+@pytest.mark.parametrize("small_disk", [320], indirect=True)
+def test_a_disk_that_fills_up_ends_nothing_for_good(small_disk, start, monkeypatch):
+    for limit in ("OVERALL", "ENDPOINT"):
+        monkeypatch.setenv(f"RATE_LIMIT_{limit}", "1000000/60")
+    server = start(small_disk)
+    server.ready()
+    # what it logs meanwhile is more than a pipe holds
+    threading.Thread(target=server.read, daemon=True).start()
+    site = f"http://127.0.0.1:{server.port}/v4"
+    api = requests.Session()
+    api.headers["Authorization"] = f"Bearer {server.tokens()[0]}"
+    answered: set[int] = set()
+
+    def tag(number: int) -> int:
+        answer = api.post(f"{site}/tags", json={"label": f"tag-{number}-{'x' * 30}"}, timeout=PATIENCE)
+        answered.add(answer.status_code)
+        return answer.status_code
+
+    body = {"label": "later", "region": "us-east"}
+    target = api.post(f"{site}/images/upload", json=body, timeout=PATIENCE).json()["upload_to"]
+    numbers = count()
+    assert tag(next(numbers)) == 200
+    database = psycopg.connect(embedded(small_disk), autocommit=True)
+    fill(small_disk)
+    wait_for(lambda: tag(next(numbers)) == 503)
+    data = gzip.compress(os.urandom(400_000))
+    refused = requests.put(target, data, timeout=PATIENCE)
+    assert (refused.status_code, refused.json()["errors"][0]["reason"]) == (503, reasons.NO_ROOM)
+    wait_for(lambda: not list(small_disk.glob("uploads/*.part")))
+    # the log of transactions cannot grow either: PostgreSQL ends itself, and does not start without room
+    wait_for(lambda: ended(database))
+    for _ in range(20):
+        tag(next(numbers))
+    (small_disk / "filling").unlink()
+    wait_for(lambda: tag(next(numbers)) == 200)
+    assert answered == {200, 503}
+    wait_for(lambda: requests.put(target, data, timeout=PATIENCE).status_code == 200)
+    # workers have come back as well
+    wait_for(lambda: api.get(f"{site}/images", timeout=PATIENCE).json()["data"][-1]["status"] == "available")

@@ -16,7 +16,7 @@ from compute.machine_names import disk_name, machine_name
 from compute.models import Address, AddressPool, Instance, Job, PacketFilter
 from compute.services.firewalls import firewalls, mail_ports
 from compute.services.instances import instances, power
-from compute.worker.drivers import driver as configured_driver
+from compute.worker.drivers import anywhere, configured
 from tests.system.conftest import Fleet
 from tests.waiting import wait_for
 from tests.world import STRONG, World
@@ -32,7 +32,7 @@ LEAST_KILLS = 4
 def hypervisor(transactional_db, settings):
     """The simulated hypervisor that the workers use, scriptable from here, where it may take its time to answer."""
     settings.JOB_DRIVER_TIMEOUT = 600
-    driver = configured_driver()
+    driver = configured.at(anywhere("simulated"))
     driver.forget_all()
     driver.clear_faults()
     yield driver

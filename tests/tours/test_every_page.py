@@ -18,6 +18,7 @@ ELSEWHERE = {
     "README.md": ["tests/system/test_serve.py", *["tests/system/test_behind_proxy.py"] * 3],
     "docs/clients.md": ["tests/clients/test_generators.py"] * 3,
     "docs/domains.md": ["tests/compute/services/domains/test_as_typed.py"],
+    "docs/guests.md": ["tests/compute/drivers/qemu/test_guest.py"],
     "docs/nodebalancers.md": ["tests/compute/services/nodebalancers/haproxy/test_as_typed.py"],
     "docs/signing-in.md": ["tests/system/test_with_provider.py"],
 }

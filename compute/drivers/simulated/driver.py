@@ -4,19 +4,30 @@ import json
 import os
 import signal
 import zlib
+from copy import copy
 from dataclasses import asdict
+from functools import cache
 from pathlib import Path
-from typing import Any, NoReturn
+from typing import Any, NoReturn, Self
 
 import psycopg
 from psycopg.types.json import Jsonb
 
 from compute.drivers.base import (
+    DONE,
+    Address,
     BootSpec,
+    Console,
     DiskSpec,
+    Driver,
     DriverError,
+    Ended,
     FirewallSpec,
+    FoundMachine,
+    HostReport,
+    Inventory,
     MachineSpec,
+    Options,
     Power,
     Progress,
     Refused,
@@ -24,6 +35,7 @@ from compute.drivers.base import (
     Usage,
     VolumeSpec,
 )
+from compute.drivers.consoles import showing
 from compute.drivers.simulated import load
 from compute.drivers.simulated.faults import Action, Fault, like_pattern
 from compute.drivers.simulated.guest import fingerprint, password_hash, password_matches
@@ -49,27 +61,52 @@ POLL_SECONDS = 1.0
 class SimulatedDriver:
     """A `compute.drivers.base.Driver` whose machines are rows in the schema ``simulated``.
 
-    `conninfo` names the PostgreSQL database; the schema is made on first use. `scale` multiplies how long work
-    takes (0: done at once); `timeout` bounds each call, in seconds. Time is the database's clock, so that all
-    processes see the same. Safe to share between threads and across a fork.
+    `conninfo` names the PostgreSQL database, which has the machines of all simulated hosts; the schema is made on
+    first use. `scale` multiplies how long work takes (0: done at once); `timeout` bounds each call, in seconds.
+    Time is the database's clock, so that all processes see the same. Safe to share between threads and across a
+    fork.
+
+    `at` gives the driver of one host; calls that name no host may be made to any.
     """
 
     def __init__(self, conninfo: str, scale: float = 1.0, timeout: float = 20.0):
         self.scale = scale
+        self.host = ""
         self._session = Session(conninfo, timeout)
 
+    @classmethod
+    def connect(cls, address: Address, options: Options) -> "SimulatedDriver":
+        """The driver of a host, as the platform's settings have it. All share one connection."""
+        return _configured(options).at(address)
+
+    def at(self, address: Address) -> Self:
+        """The driver of this host, on the same connection."""
+        there = copy(self)
+        there.host = address.name
+        return there
+
     # --- The interface --------------------------------------------------------------------------------------
+
+    def prepare(self) -> Progress:
+        return DONE
+
+    def inspect(self) -> HostReport:
+        return HostReport(notes=("Its machines are simulated.",))
+
+    def same_volumes(self, other: Driver) -> bool:
+        return isinstance(other, SimulatedDriver)
 
     def define(self, spec: MachineSpec) -> None:
         self._call(
             "SELECT * FROM simulated.define(%s, %s, %s, %s, %s)",
-            (spec.name, spec.host, spec.memory, spec.vcpus, spec.mac),
+            (spec.name, self.host, spec.memory, spec.vcpus, spec.mac),
         )
 
     def undefine(self, machine: str) -> None:
         self._call("SELECT * FROM simulated.undefine(%s)", (machine,))
 
-    def create_disk(self, machine: str, disk: DiskSpec) -> Progress:
+    def create_disk(self, machine: str, disk: DiskSpec, source: Driver | None = None) -> Progress:
+        self._require_own_kind(source)
         copied = disk.copy_of or (None, None)
         archive = disk.image if is_archive(disk.image) else None
         per_mb = self._per_mb(COPY_MB_A_SECOND) if archive or disk.copy_of else 0.0
@@ -131,17 +168,45 @@ class SimulatedDriver:
     def power(self, machine: str) -> Power:
         return Power(self._call("SELECT * FROM simulated.power(%s)", (machine,)).detail)
 
-    def powered_off(self, host: str) -> frozenset[str]:
-        return frozenset(self._call("SELECT * FROM simulated.powered_off(%s)", (host,)).names)
+    def powered_off(self) -> frozenset[str]:
+        return frozenset(self._call("SELECT * FROM simulated.powered_off(%s)", (self.host,)).names)
 
-    def usage(self, host: str) -> list[Usage]:
-        machines = self._call("SELECT * FROM simulated.usage(%s)", (host,)).detail
+    def usage(self) -> list[Usage]:
+        machines = self._call("SELECT * FROM simulated.usage(%s)", (self.host,)).detail
         return [load.used(*machine) for machine in json.loads(machines or "[]")]
 
-    def move(self, machine: str, host: str) -> Progress:
+    def inventory(self) -> Inventory:
+        found = json.loads(self._call("SELECT * FROM simulated.inventory(%s)", (self.host,)).detail)
+        machines = tuple(_found(*each) for each in found["machines"] or ())
+        return Inventory(machines, frozenset(found["volumes"]), (), frozenset(found["aside"]))
+
+    def set_aside(self, machine: str, disk: str | None = None) -> None:
+        self._call("SELECT * FROM simulated.set_aside(%s, %s, %s)", (machine, self.host, disk))
+
+    def set_volume_aside(self, volume: str) -> None:
+        self._call("SELECT * FROM simulated.set_volume_aside(%s)", (volume,))
+
+    def discard(self, name: str) -> None:
+        self._call("SELECT * FROM simulated.discard(%s, %s)", (name, self.host))
+
+    def console(self, machine: str) -> Console:
+        power = self.power(machine)
+        if power is not Power.ON:
+            raise Refused("There is no such machine." if power is Power.ABSENT else "The machine is off.")
+        return showing("This machine is simulated: there is nobody behind its console.\r\n")
+
+    def ssh_port(self, machine: str) -> int | None:
+        return None
+
+    def receive(self, machine: str, source: Driver) -> Progress:
+        self._require_own_kind(source)
         per_mb = self._per_mb(COPY_MB_A_SECOND)
-        answer = self._call("SELECT * FROM simulated.move(%s, %s, %s)", (machine, host, per_mb))
+        answer = self._call("SELECT * FROM simulated.receive(%s, %s, %s)", (machine, self.host, per_mb))
         return _progress(answer)
+
+    def _require_own_kind(self, source: Driver | None) -> None:
+        if source is not None and not isinstance(source, SimulatedDriver):
+            raise Refused("A simulated host takes nothing from a real one.")
 
     def save_disk(self, machine: str, disk: str, archive: str) -> Progress:
         answer = self._call(
@@ -256,7 +321,15 @@ class SimulatedDriver:
             (machine,),
         )
 
-    def inventory(self) -> dict[str, frozenset[str]]:
+    def lose_power(self, machine: str, why: Ended = Ended.HOST) -> None:
+        """Let a machine go off at once, as with its host's power, or where its process is killed."""
+        self._session.execute(
+            "UPDATE simulated.machine SET power = 'off', settles_at = clock_timestamp(), halts_at = NULL, fell = %s"
+            " WHERE name = %s AND power = 'on'",
+            (str(why), machine),
+        )
+
+    def all_machines(self) -> dict[str, frozenset[str]]:
         """Every machine with its disks, of all hosts: what must be empty when nothing has leaked."""
         rows = self._session.execute(
             "SELECT m.name, array_remove(array_agg(d.name), NULL) AS disks"
@@ -327,7 +400,8 @@ class SimulatedDriver:
         """An empty hypervisor: no machines, no disks, no archives, no volumes, no faults."""
         self.clear_faults()
         self._session.execute(
-            "WITH gone AS (DELETE FROM simulated.archive), drained AS (DELETE FROM simulated.volume)"
+            "WITH gone AS (DELETE FROM simulated.archive), drained AS (DELETE FROM simulated.volume),"
+            " cleared AS (DELETE FROM simulated.aside)"
             " DELETE FROM simulated.machine"
         )
 
@@ -349,10 +423,16 @@ class SimulatedDriver:
         return answer
 
 
+@cache
+def _configured(options: Options) -> SimulatedDriver:
+    return SimulatedDriver(options.conninfo, options.scale, options.timeout)
+
+
 CALLS = frozenset({
     "define", "undefine", "create_disk", "resize_disk", "set_password", "delete_disk", "disks", "start", "stop",
-    "power", "powered_off", "usage", "move", "save_disk", "archive_upload", "archive_size", "delete_archive",
+    "power", "powered_off", "usage", "receive", "save_disk", "archive_upload", "archive_size", "delete_archive",
     "create_volume", "resize_volume", "volume_size", "delete_volume", "plug", "unplug", "set_firewall",
+    "inventory", "set_aside", "set_volume_aside", "discard",
 })  # fmt: skip
 
 
@@ -360,6 +440,13 @@ def die() -> NoReturn:
     """End this process as the kernel's out-of-memory killer would: no handlers, no cleaning up."""
     os.kill(os.getpid(), signal.SIGKILL)
     raise AssertionError("SIGKILL did not kill")
+
+
+def _found(
+    name: str, power: str, disks: list[str], plugged: dict[str, str], memory: int, vcpus: int, ended: str | None
+) -> FoundMachine:
+    why = None if ended is None else Ended(ended)
+    return FoundMachine(name, Power(power), frozenset(disks), frozenset(plugged), memory, vcpus, why)
 
 
 def is_archive(image: str | None) -> bool:

@@ -13,7 +13,7 @@ from psycopg.pq import TransactionStatus
 from psycopg.rows import namedtuple_row
 
 FILES = Path(__file__).with_name("sql")
-PARTS = ("tables", "answers", "machines", "disks", "volumes", "archives")
+PARTS = ("tables", "answers", "machines", "disks", "volumes", "archives", "inventory")
 """The schema's files in the order of their loading: a function in plain SQL may call only those before it."""
 SCHEMA = "\n".join((FILES / f"{part}.sql").read_text() for part in PARTS)
 VERSION = hashlib.sha256(SCHEMA.encode()).hexdigest()

@@ -3,6 +3,7 @@
 import json
 import os
 import secrets
+import sys
 from dataclasses import asdict, dataclass, fields, replace
 from pathlib import Path
 
@@ -18,6 +19,27 @@ class Logins:
     restricted: str = ""
     owner_token: str = ""
     restricted_token: str = ""
+
+
+@dataclass(frozen=True)
+class Place:
+    """Where the instance of the banner's curl line goes, of what image it is made, and how long its first boot
+    takes at most."""
+
+    region: str
+    image: str
+    real: bool = False
+
+
+SIMULATED = Place("us-east", "compute/debian11")
+REAL = Place("local", "compute/tiny", real=True)
+LOG_IN = """
+It is a real machine, which is up within a minute, or within seconds where the processor helps. Log in as root on
+its console, with the password of that line (Ctrl-] leaves), or see how ssh gets in:
+  {python} manage.py console {label}
+  {python} manage.py console {label} --how
+Machines go on when the server is stopped: shut them down before, or find them at the next start.
+"""
 
 
 def logins(state: Path) -> Logins:
@@ -46,14 +68,16 @@ def keep(state: Path, known: Logins) -> None:
         partial.rename(path)
 
 
-def banner(port: int, known: Logins) -> str:
+def banner(port: int, known: Logins, place: Place = SIMULATED) -> str:
     """The text printed once everything runs. Scripts read the lines that start with ``address:`` and ``token:``."""
+    label = f"first-{secrets.token_hex(2)}"
+    log_in = LOG_IN.format(label=label, python=_python()) if place.real else ""
     host = f"http://127.0.0.1:{port}"
     address = f"{host}/v4"
     header = f'-H "Authorization: Bearer {known.owner_token}"'
     body = (
-        '{"type": "g6-nanode-1", "region": "us-east", "image": "compute/debian11", '
-        f'"root_pass": "{secrets.token_urlsafe(12)}", "label": "first-{secrets.token_hex(2)}"}}'
+        f'{{"type": "g6-nanode-1", "region": "{place.region}", "image": "{place.image}", '
+        f'"root_pass": "{secrets.token_urlsafe(12)}", "label": "{label}"}}'
     )
     return f"""
 Skerry is running. Ctrl-C stops it; its data stays, and so do these passwords and tokens.
@@ -66,7 +90,7 @@ Create an instance:
   curl {address}/compute/instances {header} -H "Content-Type: application/json" -d '{body}'
 Follow it to "running":
   curl {address}/compute/instances {header}
-
+{log_in}
 docs:  {host}/docs
 admin: {host}/admin     user staff, password {known.staff}
 pages: {host}/home      user owner, password {known.owner}
@@ -75,3 +99,9 @@ pages: {host}/home      user owner, password {known.owner}
 The first token is owner's, who may do everything on the demo account. The user restricted may read that account and
 work with what owner grants it, which is nothing yet: PUT {address}/account/users/restricted/grants
 """
+
+
+def _python() -> str:
+    """This Python as somebody types it who is in this folder."""
+    python = Path(sys.executable)
+    return str(python.relative_to(Path.cwd())) if python.is_relative_to(Path.cwd()) else str(python)

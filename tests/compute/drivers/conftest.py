@@ -8,6 +8,10 @@ from psycopg.conninfo import make_conninfo
 
 from compute.drivers.base import Driver
 from compute.drivers.simulated import SimulatedDriver
+from compute.worker.drivers import Drivers
+from tests.compute.drivers.machines import FIRST
+from tests.compute.drivers.qemu.disk_files import needs
+from tests.compute.drivers.qemu_hosts import QemuHosts
 from tests.compute.memory_driver import MemoryDriver
 
 
@@ -28,7 +32,7 @@ def make_simulated(conninfo) -> Iterator[Callable[..., SimulatedDriver]]:
     made: list[SimulatedDriver] = []
 
     def make(scale: float = 0.0, timeout: float = 240.0) -> SimulatedDriver:
-        made.append(SimulatedDriver(conninfo, scale, timeout))
+        made.append(SimulatedDriver(conninfo, scale, timeout).at(FIRST))
         return made[-1]
 
     make().forget_all()
@@ -47,14 +51,29 @@ def simulated(make_simulated) -> SimulatedDriver:
 @pytest.fixture
 def memory() -> MemoryDriver:
     """What the tests of jobs run on, which has to keep the same promises."""
-    return MemoryDriver()
+    return MemoryDriver().at(FIRST)
+
+
+@pytest.fixture
+def qemu(tmp_path) -> Iterator[QemuHosts]:
+    """Hosts of QEMU's, emulated."""
+    needs("qemu-system-x86_64", "mke2fs", "e2fsck", "resize2fs", "debugfs")
+    hosts = QemuHosts(tmp_path)
+    yield hosts
+    hosts.end()
 
 
 # The names of the fixtures that give them.
-DRIVERS = ["simulated", "memory"]
+DRIVERS = ["simulated", "memory", pytest.param("qemu", marks=pytest.mark.guest)]
 
 
 @pytest.fixture(params=DRIVERS)
-def driver(request) -> Driver:
-    """Each driver in turn, on an empty hypervisor."""
+def hosts(request) -> Drivers:
+    """Each driver in turn, on hosts without machines."""
     return request.getfixturevalue(request.param)
+
+
+@pytest.fixture
+def driver(hosts) -> Driver:
+    """The driver of the first host."""
+    return hosts.at(FIRST)

@@ -1,9 +1,10 @@
 """Machines for the tests of drivers."""
 
+import time
 from collections.abc import Callable
 from dataclasses import replace
 
-from compute.drivers.base import BootSpec, DiskSpec, Driver, MachineSpec, Progress, VolumeSpec
+from compute.drivers.base import Address, BootSpec, DiskSpec, Driver, MachineSpec, Progress, VolumeSpec
 
 MACHINE = "skerry-7"
 DISK = "skerry-7-disk-1"
@@ -12,14 +13,13 @@ COPY = "skerry-7-disk-3"
 ARCHIVE = "skerry-image-7"
 VOLUME = "skerry-volume-7"
 HOST = "us-test-h1"
+FIRST, OTHER, THIRD = map(Address, (HOST, "us-test-h2", "us-test-h3"))
 PASSWORD = "Tall-ships.sail-at-9"
 KEY = "ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIJ1Vn5m3fM0Jz8Q3p1l3o3zXH0m0pY3lN8m7k2bq4t6S owner@example.com"
 
 
-def machine_spec(name: str = MACHINE, host: str = HOST, **changes) -> MachineSpec:
-    return MachineSpec(
-        **{"name": name, "host": host, "memory": 2048, "vcpus": 2, "mac": "f2:3c:00:00:00:07", **changes}
-    )
+def machine_spec(name: str = MACHINE, **changes) -> MachineSpec:
+    return MachineSpec(**{"name": name, "memory": 2048, "vcpus": 2, "mac": "f2:3c:00:00:00:07", **changes})
 
 
 def image_disk(name: str = DISK, **changes) -> DiskSpec:
@@ -58,25 +58,30 @@ def with_volumes(boot: BootSpec, **volumes: str) -> BootSpec:
     return replace(boot, devices={**boot.devices, **volumes}, volumes=dict.fromkeys(volumes.values(), "data"))
 
 
+LONGEST_WAIT = 0.05
+"""Seconds between two calls: a real host has its work to do meanwhile."""
+
+
 def finish(call: Callable[[], Progress], most: int = 10_000) -> Progress:
     """Repeat a call until it is done."""
     for _ in range(most):
         progress = call()
         if progress.done:
             return progress
+        time.sleep(min(progress.wait, LONGEST_WAIT))
     raise AssertionError(f"not done after {most} calls: {progress}")
 
 
-def make_machine(driver: Driver, name: str = MACHINE, host: str = HOST) -> tuple[str, BootSpec]:
+def make_machine(driver: Driver, name: str = MACHINE) -> tuple[str, BootSpec]:
     """A defined machine with a deployed disk, off; its name and what boots it."""
     disk = f"{name}-disk-1"
-    driver.define(machine_spec(name, host))
+    driver.define(machine_spec(name))
     finish(lambda: driver.create_disk(name, image_disk(disk)))
     return name, boot_spec(disk)
 
 
-def run_machine(driver: Driver, name: str = MACHINE, host: str = HOST) -> tuple[str, BootSpec]:
+def run_machine(driver: Driver, name: str = MACHINE) -> tuple[str, BootSpec]:
     """The same, on."""
-    name, boot = make_machine(driver, name, host)
+    name, boot = make_machine(driver, name)
     finish(lambda: driver.start(name, boot))
     return name, boot

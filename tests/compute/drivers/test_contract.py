@@ -1,6 +1,7 @@
 """What every driver promises: compute/drivers/base.py, held against each driver of conftest's `DRIVERS`."""
 
 import gzip
+import select
 from dataclasses import replace
 
 import pytest
@@ -10,9 +11,10 @@ from tests.compute.drivers.machines import (
     ARCHIVE,
     COPY,
     DISK,
-    HOST,
     MACHINE,
+    OTHER,
     SWAP,
+    THIRD,
     VOLUME,
     boot_spec,
     finish,
@@ -32,7 +34,7 @@ pytestmark = pytest.mark.django_db
 def test_an_unknown_machine_is_absent_and_has_no_disks(driver):
     assert driver.power(MACHINE) is Power.ABSENT
     assert driver.disks(MACHINE) == frozenset()
-    assert driver.powered_off(HOST) == frozenset()
+    assert driver.powered_off() == frozenset()
 
 
 def test_a_defined_machine_is_off_and_without_disks(driver):
@@ -63,12 +65,10 @@ def test_defining_again_keeps_power_and_disks(driver):
     assert driver.disks(MACHINE) == {DISK}
 
 
-def test_a_known_machine_may_change_its_frame_but_not_its_host(driver):
+def test_a_known_machine_may_change_its_frame(driver):
     driver.define(machine_spec())
     driver.define(machine_spec(memory=4096))
-    with pytest.raises(Refused):
-        driver.define(machine_spec(host="us-test-h2"))
-    assert driver.powered_off(HOST) == {MACHINE}
+    assert driver.powered_off() == {MACHINE}
 
 
 def test_creating_a_disk_again_changes_nothing(driver):
@@ -180,12 +180,12 @@ def test_undefining_a_machine_that_is_on_cuts_its_power_and_deletes_its_disks(dr
     assert driver.disks(MACHINE) == frozenset()
 
 
-def test_the_watchdog_sees_the_machines_of_its_host_that_are_off(driver):
+def test_the_watchdog_sees_the_machines_of_its_host_that_are_off(hosts, driver):
     run_machine(driver, "skerry-1")
     make_machine(driver, "skerry-2")
-    make_machine(driver, "skerry-3", host="us-test-h2")
-    assert driver.powered_off(HOST) == {"skerry-2"}
-    assert driver.powered_off("us-test-h2") == {"skerry-3"}
+    make_machine(hosts.at(OTHER), "skerry-3")
+    assert driver.powered_off() == {"skerry-2"}
+    assert hosts.at(OTHER).powered_off() == {"skerry-3"}
 
 
 def test_machines_do_not_see_each_others_disks(driver):
@@ -296,36 +296,36 @@ def test_a_password_is_set_where_there_is_a_system_and_nobody_uses_it(driver):
         driver.set_password(MACHINE, DISK, "High-tide.at-one-5")
 
 
-def test_a_machine_moves_with_its_disks_and_back(driver):
+def test_a_machine_moves_with_its_disks_and_back(hosts, driver):
     make_machine(driver)
-    finish(lambda: driver.move(MACHINE, "us-test-h2"))
-    assert driver.move(MACHINE, "us-test-h2").done
-    assert driver.powered_off("us-test-h2") == {MACHINE}
-    assert driver.powered_off(HOST) == frozenset()
-    assert driver.disks(MACHINE) == {DISK}
-    finish(lambda: driver.move(MACHINE, HOST))
-    assert driver.powered_off(HOST) == {MACHINE}
+    finish(lambda: hosts.at(OTHER).receive(MACHINE, driver))
+    assert hosts.at(OTHER).receive(MACHINE, driver).done
+    assert hosts.at(OTHER).powered_off() == {MACHINE}
+    assert driver.powered_off() == frozenset()
+    assert hosts.at(OTHER).disks(MACHINE) == {DISK}
+    finish(lambda: driver.receive(MACHINE, hosts.at(OTHER)))
+    assert driver.powered_off() == {MACHINE}
     finish(lambda: driver.start(MACHINE, boot_spec(DISK)))
 
 
-def test_a_machine_that_is_on_or_not_there_does_not_move(driver):
+def test_a_machine_that_is_on_or_not_there_does_not_move(hosts, driver):
     run_machine(driver)
     for machine in (MACHINE, "skerry-8"):
         with pytest.raises(Refused):
-            driver.move(machine, "us-test-h2")
+            hosts.at(OTHER).receive(machine, driver)
     assert driver.power(MACHINE) is Power.ON
 
 
-def test_machines_that_are_on_tell_what_they_have_used_and_no_others(driver):
+def test_machines_that_are_on_tell_what_they_have_used_and_no_others(hosts, driver):
     name, _ = run_machine(driver)
     make_machine(driver, "skerry-8")
-    run_machine(driver, "skerry-9", host="us-test-h2")
-    [first] = driver.usage(HOST)
+    run_machine(hosts.at(OTHER), "skerry-9")
+    [first] = driver.usage()
     assert first.machine == name
-    [second] = driver.usage(HOST)
+    [second] = driver.usage()
     counters = [field for field in first.__slots__ if field != "machine"]
     assert all(0 <= getattr(first, each) <= getattr(second, each) for each in counters)
-    assert driver.usage("us-test-h3") == []
+    assert hosts.at(THIRD).usage() == []
 
 
 # --- volumes ------------------------------------------------------------------------------------------------------
@@ -502,14 +502,15 @@ def test_a_boot_that_says_nothing_of_a_firewall_leaves_it(driver):
     assert driver.firewall(name) == NEW
 
 
-def test_a_firewall_moves_with_its_machine_and_outlasts_its_power(driver):
+def test_a_firewall_moves_with_its_machine_and_outlasts_its_power(hosts, driver):
     name, boot = run_machine(driver)
     driver.set_firewall(name, NEW)
     finish(lambda: driver.stop(name))
-    finish(lambda: driver.move(name, "us-test-h2"))
-    driver.define(machine_spec(host="us-test-h2"))
-    finish(lambda: driver.start(name, boot))
-    assert driver.firewall(name) == NEW
+    there = hosts.at(OTHER)
+    finish(lambda: there.receive(name, driver))
+    there.define(machine_spec())
+    finish(lambda: there.start(name, boot))
+    assert there.firewall(name) == NEW
 
 
 def test_a_machine_that_is_made_anew_has_no_firewall(driver):
@@ -518,3 +519,41 @@ def test_a_machine_that_is_made_anew_has_no_firewall(driver):
     driver.undefine(MACHINE)
     driver.define(machine_spec())
     assert driver.firewall(MACHINE) is None
+
+
+# --- hosts --------------------------------------------------------------------------------------------------------
+
+
+def test_a_host_gets_ready_and_tells_what_it_has(driver):
+    finish(driver.prepare)
+    assert driver.prepare().done
+    report = driver.inspect()
+    for size in (report.memory, report.vcpus, report.disk):
+        assert size is None or size > 0
+    assert report.images is None or "compute/debian12" in {image.id for image in report.images}
+
+
+def test_hosts_of_a_region_have_the_same_volumes(hosts, driver):
+    assert driver.same_volumes(hosts.at(OTHER))
+    assert hosts.at(OTHER).same_volumes(driver)
+
+
+def test_a_console_shows_what_the_machine_printed(driver):
+    run_machine(driver)
+    console = driver.console(MACHINE)
+    shown = b""
+    while not shown:
+        select.select([console.fileno()], [], [], 60)
+        shown = console.read()
+    console.close()
+    assert shown.decode().isprintable() or b"\n" in shown
+
+
+def test_there_is_no_console_of_a_machine_that_is_off(driver):
+    with pytest.raises(Refused):
+        driver.console(MACHINE)
+    assert driver.ssh_port(MACHINE) is None
+    driver.define(machine_spec())
+    with pytest.raises(Refused):
+        driver.console(MACHINE)
+    assert driver.ssh_port(MACHINE) is None

@@ -13,6 +13,7 @@ from tests.compute.drivers.machines import (
     DISK,
     HOST,
     MACHINE,
+    OTHER,
     PASSWORD,
     VOLUME,
     boot_spec,
@@ -51,7 +52,7 @@ def test_a_refused_call_does_nothing(simulated):
     for _ in range(3):
         with pytest.raises(Refused):
             simulated.define(machine_spec())
-    assert simulated.inventory() == {}
+    assert simulated.all_machines() == {}
 
 
 @pytest.mark.parametrize(
@@ -63,8 +64,8 @@ def test_a_refused_call_does_nothing(simulated):
         ("set_password", (MACHINE, DISK, PASSWORD)),
         ("save_disk", (MACHINE, DISK, ARCHIVE)),
         ("delete_disk", (MACHINE, DISK)),
-        ("move", (MACHINE, "us-test-h2")),
-        ("usage", (HOST,)),
+        ("receive", (MACHINE, SimulatedDriver(""))),
+        ("usage", ()),
         ("archive_upload", (ARCHIVE, "/nowhere", 100)),
         ("archive_size", (ARCHIVE,)),
         ("delete_archive", (ARCHIVE,)),
@@ -79,7 +80,11 @@ def test_a_refused_call_does_nothing(simulated):
         ("stop", (MACHINE,)),
         ("set_firewall", (MACHINE, FirewallSpec(1, "table inet x"))),
         ("power", (MACHINE,)),
-        ("powered_off", (HOST,)),
+        ("powered_off", ()),
+        ("inventory", ()),
+        ("set_aside", (MACHINE, DISK)),
+        ("set_volume_aside", (VOLUME,)),
+        ("discard", (MACHINE,)),
         ("undefine", (MACHINE,)),
     ],
 )
@@ -90,7 +95,7 @@ def test_every_call_can_fail_without_effect(simulated, call, args, on):
 
     def all_there_is() -> tuple:
         held = simulated.archives(), simulated.volumes(), simulated.plugged(MACHINE)
-        return simulated.inventory(), simulated.power(MACHINE), *held
+        return simulated.all_machines(), simulated.power(MACHINE), *held
 
     before = all_there_is()
     simulated.script("fail", call=call)
@@ -113,10 +118,10 @@ def test_a_move_fails_while_either_of_its_hosts_is_down(simulated, host):
     make_machine(simulated)
     simulated.script("unreachable", host=host, count=None)
     with pytest.raises(Unreachable) as caught:
-        simulated.move(MACHINE, "us-test-h2")
+        simulated.at(OTHER).receive(MACHINE, simulated)
     assert caught.value.host == host
     simulated.clear_faults()
-    assert simulated.powered_off(HOST) == {MACHINE}
+    assert simulated.powered_off() == {MACHINE}
 
 
 @pytest.mark.parametrize(
@@ -132,11 +137,11 @@ def test_a_move_fails_while_either_of_its_hosts_is_down(simulated, host):
 def test_nothing_is_done_to_the_disks_of_a_machine_on_its_way(make_simulated, call, args):
     make_machine(make_simulated())
     slowly = make_simulated(scale=1000)
-    assert not slowly.move(MACHINE, "us-test-h2").done
+    assert not slowly.at(OTHER).receive(MACHINE, slowly).done
     with pytest.raises(DriverError) as caught:
         getattr(slowly, call)(*args)
     assert not isinstance(caught.value, Refused)
-    assert (slowly.inventory(), slowly.archives()) == ({MACHINE: {DISK}}, frozenset())
+    assert (slowly.all_machines(), slowly.archives()) == ({MACHINE: {DISK}}, frozenset())
 
 
 def test_no_password_is_set_on_a_disk_that_is_half_made(make_simulated):
@@ -151,10 +156,10 @@ def test_no_password_is_set_on_a_disk_that_is_half_made(make_simulated):
 def test_what_is_slow_says_so(make_simulated):
     make_machine(make_simulated())
     driver = make_simulated(scale=100)
-    usual = driver.move(MACHINE, "us-test-h2")
-    driver.move(MACHINE, HOST)
-    driver.script("slow", call="move", amount=10)
-    slow = driver.move(MACHINE, "us-test-h2")
+    usual = driver.at(OTHER).receive(MACHINE, driver)
+    driver.receive(MACHINE, driver.at(OTHER))
+    driver.script("slow", call="receive", amount=10)
+    slow = driver.at(OTHER).receive(MACHINE, driver)
     assert slow.rate == pytest.approx(usual.rate / 10, rel=0.01)
     assert slow.remaining == pytest.approx(usual.remaining * 10, rel=0.01)
 
@@ -177,7 +182,7 @@ def test_a_fault_strikes_only_what_it_names(simulated):
     simulated.define(machine_spec("skerry-2"))
     with pytest.raises(DriverError):
         simulated.define(machine_spec("skerry-12"))
-    assert set(simulated.inventory()) == {"skerry-2"}
+    assert set(simulated.all_machines()) == {"skerry-2"}
 
 
 def test_special_characters_of_names_mean_themselves(simulated):
@@ -190,9 +195,9 @@ def test_special_characters_of_names_mean_themselves(simulated):
 def test_a_crash_kills_the_caller_before_the_effect(simulated):
     simulated.script("crash", call="define")
     assert died_of(simulated, "define", machine_spec()) == -signal.SIGKILL
-    assert simulated.inventory() == {}
+    assert simulated.all_machines() == {}
     assert died_of(simulated, "define", machine_spec()) == 0
-    assert set(simulated.inventory()) == {MACHINE}
+    assert set(simulated.all_machines()) == {MACHINE}
 
 
 def test_a_crash_after_kills_the_caller_with_the_effect_done(simulated):
@@ -219,7 +224,7 @@ def test_a_guest_powers_itself_off_after_booting(simulated):
     simulated.script("power_off", call="start", amount=0)
     assert simulated.start(MACHINE, boot_spec()).done
     assert simulated.power(MACHINE) is Power.OFF
-    assert simulated.powered_off(HOST) == {MACHINE}
+    assert simulated.powered_off() == {MACHINE}
     assert simulated.start(MACHINE, boot_spec()).done
     assert simulated.power(MACHINE) is Power.ON
 
@@ -234,7 +239,7 @@ def test_a_guest_does_not_power_off_before_its_time(simulated):
 def test_a_guest_powers_itself_off_now(simulated):
     run_machine(simulated)
     simulated.power_off(MACHINE)
-    assert simulated.powered_off(HOST) == {MACHINE}
+    assert simulated.powered_off() == {MACHINE}
     assert simulated.stop(MACHINE).done
     assert simulated.start(MACHINE, boot_spec()).done
     assert simulated.power(MACHINE) is Power.ON
@@ -242,27 +247,27 @@ def test_a_guest_powers_itself_off_now(simulated):
 
 def test_a_host_that_is_down_fails_every_call_for_its_machines(simulated):
     run_machine(simulated, "skerry-1")
-    run_machine(simulated, "skerry-2", host="us-test-h2")
+    run_machine(simulated.at(OTHER), "skerry-2")
     simulated.script("unreachable", host=HOST, count=None)
     for call in (
         lambda: simulated.power("skerry-1"),
         lambda: simulated.disks("skerry-1"),
         lambda: simulated.stop("skerry-1"),
         lambda: simulated.undefine("skerry-1"),
-        lambda: simulated.powered_off(HOST),
+        lambda: simulated.powered_off(),
         lambda: simulated.define(machine_spec("skerry-3")),
     ):
         with pytest.raises(Unreachable) as caught:
             call()
         assert caught.value.host == HOST
     assert simulated.stop("skerry-2").done
-    assert simulated.powered_off("us-test-h2") == {"skerry-2"}
+    assert simulated.at(OTHER).powered_off() == {"skerry-2"}
     simulated.clear_faults()
     assert simulated.power("skerry-1") is Power.ON
 
 
 def test_where_no_host_answers_each_call_names_that_of_its_machine(simulated):
-    run_machine(simulated, "skerry-2", host="us-test-h2")
+    run_machine(simulated.at(OTHER), "skerry-2")
     simulated.script("unreachable", count=None)
     with pytest.raises(Unreachable) as caught:
         simulated.stop("skerry-2")
@@ -275,14 +280,14 @@ def test_where_no_host_answers_each_call_names_that_of_its_machine(simulated):
 def test_an_error_that_a_host_itself_returns_does_not_call_it_unreachable(simulated):
     simulated.script("fail", host=HOST, count=None)
     with pytest.raises(DriverError) as caught:
-        simulated.powered_off(HOST)
+        simulated.powered_off()
     assert not isinstance(caught.value, Unreachable)
 
 
 def test_a_hypervisor_that_nobody_can_connect_to_is_unreachable():
     nowhere = SimulatedDriver(f"host=127.0.0.1 port={free_port()} dbname=none")
     with pytest.raises(Unreachable) as caught:
-        nowhere.powered_off(HOST)
+        nowhere.powered_off()
     assert caught.value.host is None
 
 
@@ -318,15 +323,15 @@ def _seconds_left(driver: SimulatedDriver, disk: str) -> float:
 
 @pytest.mark.parametrize(
     ("call", "asked"),
-    [("power", MACHINE), ("usage", HOST), ("volume_size", VOLUME), ("archive_size", ARCHIVE)],
+    [("power", [MACHINE]), ("usage", []), ("volume_size", [VOLUME]), ("archive_size", [ARCHIVE])],
 )
 def test_a_question_that_fails_does_not_answer_in_its_error(call, asked, simulated):
     """Customers may read the text."""
     run_machine(simulated)
     make_volume(simulated)
     simulated.save_disk(MACHINE, DISK, ARCHIVE)
-    assert getattr(simulated, call)(asked)
+    assert getattr(simulated, call)(*asked)
     simulated.script("fail", call=call)
 
     with pytest.raises(DriverError, match=r"^The hypervisor failed\.$"):
-        getattr(simulated, call)(asked)
+        getattr(simulated, call)(*asked)

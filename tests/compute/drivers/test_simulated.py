@@ -9,7 +9,7 @@ from datetime import timedelta
 import psycopg
 import pytest
 
-from compute.drivers.base import DiskSpec, DriverError, Power, Refused
+from compute.drivers.base import DiskSpec, DriverError, Ended, Power, Refused, Unreachable
 from compute.drivers.simulated import SimulatedDriver
 from compute.drivers.simulated.driver import POLL_SECONDS, disk_seconds
 from compute.drivers.simulated.guest import fingerprint
@@ -21,6 +21,7 @@ from tests.compute.drivers.machines import (
     HOST,
     KEY,
     MACHINE,
+    OTHER,
     PASSWORD,
     SWAP,
     VOLUME,
@@ -84,7 +85,7 @@ def test_nothing_of_the_schema_holds_a_readable_secret(simulated, conninfo):
         text = "".join(
             str(connection.execute(f"SELECT t::text FROM simulated.{table} t").fetchall()) for (table,) in tables
         )
-    assert len(tables) == 6
+    assert len(tables) == 7
     assert name in text
     assert PASSWORD not in text
     assert PASSWORD.encode().hex() not in text
@@ -169,7 +170,7 @@ def test_boot_and_shutdown_take_their_time_with_the_power_on(make_simulated, con
     assert driver.start(MACHINE, boot_spec()).done
     assert not driver.stop(MACHINE).done
     assert driver.power(MACHINE) is Power.ON
-    assert driver.powered_off(HOST) == frozenset()
+    assert driver.powered_off() == frozenset()
     warp(conninfo, 3)
     assert driver.power(MACHINE) is Power.OFF
     assert driver.stop(MACHINE).done
@@ -228,7 +229,7 @@ def test_the_same_calls_at_once_have_one_effect(crowd):
         assert crowd[0].booted(MACHINE)["boots"] == boots
         assert all(each.done for each in at_once(crowd, lambda driver: driver.stop(MACHINE)))
     at_once(crowd, lambda driver: driver.undefine(MACHINE))
-    assert crowd[0].inventory() == {}
+    assert crowd[0].all_machines() == {}
 
 
 def test_a_machine_is_never_on_without_its_disk(crowd):
@@ -257,14 +258,14 @@ def test_disks_made_while_their_machine_goes_are_not_left_behind(crowd):
             return driver.create_disk(MACHINE, swap_disk(f"disk-{kinds[id(driver)]}"))
 
         results = at_once(crowd, make_or_remove)
-        assert crowd[0].inventory() == {}
+        assert crowd[0].all_machines() == {}
         assert all(isinstance(each, Refused) or each.done for each in results[1:])
 
 
 def test_one_driver_serves_many_threads(simulated):
     with ThreadPoolExecutor(8) as pool:
         list(pool.map(lambda number: make_machine(simulated, f"skerry-{number}"), range(40)))
-    assert len(simulated.inventory()) == 40
+    assert len(simulated.all_machines()) == 40
 
 
 def test_a_first_use_by_many_makes_the_schema_once(make_simulated, conninfo):
@@ -291,7 +292,7 @@ CREATE OR REPLACE FUNCTION simulated.is_off(m simulated.machine, at timestamptz)
 CREATE FUNCTION simulated.stop(machine_name text) RETURNS simulated.answer
     LANGUAGE sql AS $$ SELECT simulated.simply('ok') $$;
 CREATE FUNCTION simulated.teleport(m simulated.machine) RETURNS text LANGUAGE sql AS $$ SELECT m.host $$;
-DROP FUNCTION simulated.move;
+DROP FUNCTION simulated.receive;
 ALTER TYPE simulated.answer ADD ATTRIBUTE bell text CASCADE;
 ALTER TABLE simulated.machine DROP COLUMN was_on, DROP COLUMN plugged;
 DROP TABLE simulated.volume CASCADE;
@@ -340,7 +341,7 @@ def test_a_forked_child_has_its_own_connection_and_leaves_the_parents_alone(simu
     child.start()
     child.join(120)
     assert child.exitcode == 0
-    assert set(simulated.inventory()) == {MACHINE, "skerry-child"}
+    assert set(simulated.all_machines()) == {MACHINE, "skerry-child"}
 
 
 def _define_and_close(driver: SimulatedDriver) -> None:
@@ -441,15 +442,15 @@ def test_a_move_takes_time_tells_how_much_and_can_be_turned_back(make_simulated)
     quick = make_simulated()
     make_machine(quick)
     quick.fill(MACHINE, DISK, 20000)
-    progress = driver.move(MACHINE, "us-test-h2")
+    progress = driver.at(OTHER).receive(MACHINE, driver)
     assert not progress.done
     assert progress.rate
     assert progress.remaining
     assert progress.remaining > 50 * SLOW
-    assert driver.powered_off(HOST) == {MACHINE}, "it is known where it was until it has arrived"
+    assert driver.powered_off() == {MACHINE}, "it is known where it was until it has arrived"
     with pytest.raises(DriverError):
         driver.start(MACHINE, boot_spec(DISK))
-    assert driver.move(MACHINE, HOST).done
+    assert driver.receive(MACHINE, driver.at(OTHER)).done
     finish(lambda: quick.start(MACHINE, boot_spec(DISK)))
 
 
@@ -533,3 +534,27 @@ def test_a_machine_that_powered_itself_off_has_its_volumes_no_more(simulated):
     assert simulated.plugged(name) == {}
     simulated.delete_volume(VOLUME)
     assert simulated.volumes() == {}
+
+
+# --- why machines are off -----------------------------------------------------------------------------------------
+
+
+def test_a_simulated_machine_says_why_it_went_off(simulated):
+    name, boot = run_machine(simulated)
+    for fall, why in (
+        (lambda: simulated.power_off(name), Ended.GUEST),
+        (lambda: simulated.lose_power(name), Ended.HOST),
+        (lambda: simulated.lose_power(name, Ended.KILLED), Ended.KILLED),
+        (lambda: simulated.stop(name), Ended.ASKED),
+    ):
+        fall()
+        (found,) = simulated.inventory().machines
+        assert (found.power, found.ended) == (Power.OFF, why)
+        finish(lambda: simulated.start(name, boot))
+        assert simulated.inventory().machines[0].ended is None
+
+
+def test_a_simulated_host_that_is_down_has_no_inventory(simulated):
+    simulated.script("unreachable", host=HOST, count=None)
+    with pytest.raises(Unreachable):
+        simulated.inventory()

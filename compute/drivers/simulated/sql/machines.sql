@@ -93,6 +93,7 @@ BEGIN
         halts_at = at + make_interval(secs => seconds * hit.factor + hit.halt),
         boot = boot_spec,
         plugged = boot_spec -> 'volumes',
+        fell = NULL,
         boots = boots + 1
     WHERE name = machine_name
     RETURNING * INTO m;
@@ -122,7 +123,8 @@ BEGIN
             was_on = simulated.been_on(m, at),
             began_at = at,
             settles_at = at + make_interval(secs => seconds * hit.factor),
-            halts_at = NULL
+            halts_at = NULL,
+            fell = NULL
         WHERE name = machine_name
         RETURNING * INTO m;
     END IF;
@@ -164,10 +166,10 @@ BEGIN
 END $$;
 
 -- `per_mb` is how many seconds each MB takes that is on the machine's disks.
-CREATE FUNCTION simulated.move(machine_name text, host_name text, per_mb double precision)
+CREATE FUNCTION simulated.receive(machine_name text, host_name text, per_mb double precision)
 RETURNS simulated.answer LANGUAGE plpgsql AS $$
 DECLARE
-    hit record := simulated.strike('move', machine_name, host_name);
+    hit record := simulated.strike('receive', machine_name, host_name);
     m simulated.machine;
     at timestamptz;
     mb integer;
@@ -191,6 +193,7 @@ BEGIN
         UPDATE simulated.machine SET
             power = 'off',
             was_on = simulated.been_on(m, at),
+            fell = CASE WHEN m.power = 'on' THEN 'guest' ELSE m.fell END,
             halts_at = NULL,
             moving_to = host_name,
             began_at = at,

@@ -80,6 +80,16 @@ CREATE TABLE IF NOT EXISTS simulated.volume (
 );
 ALTER TABLE simulated.machine ADD COLUMN IF NOT EXISTS plugged jsonb NOT NULL DEFAULT '{}';
 
+-- Why a machine went off whose power was cut, where that was not its host's being asked to stop it.
+ALTER TABLE simulated.machine ADD COLUMN IF NOT EXISTS fell text;
+
+-- What was set aside: a machine with its disks, a disk, or (then without a host) a volume, as it was.
+CREATE TABLE IF NOT EXISTS simulated.aside (
+    name text PRIMARY KEY,
+    host text,
+    content jsonb NOT NULL
+);
+
 -- The script of faults. One acts from its `nth` matching call on, `count` times or (null) for ever. Null in
 -- `call`, `machine` (a LIKE pattern) or `host` matches any.
 CREATE TABLE IF NOT EXISTS simulated.fault (

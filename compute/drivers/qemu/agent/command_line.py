@@ -1,0 +1,235 @@
+"""From what a machine is, and how it boots, to the arguments of QEMU.
+
+Sockets and the machine's own files have relative names, since QEMU is started in the machine's directory: the names
+of sockets are limited to 107 bytes. Whatever has names from outside is JSON, where no comma means anything.
+"""
+
+import json
+import os
+import re
+import uuid
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from ipaddress import IPv4Interface, IPv6Interface
+from pathlib import Path
+from typing import Any
+
+from compute.drivers.qemu.agent.errors import Refused
+from compute.drivers.qemu.agent.nics import nics
+from compute.drivers.qemu.agent.settings import Settings
+
+SLOTS = ("sda", "sdb", "sdc", "sdd", "sde", "sdf", "sdg", "sdh")
+"""In the order in which a guest finds them, which is that of their numbers on the SCSI bus."""
+
+DISK_KERNELS = {"compute/grub2", "compute/grub-legacy", "compute/direct-disk"}
+HOST_KERNEL = re.compile(r"compute/(latest-64bit|\d+\.\d+\.\d+-x86_64-compute\d+)")
+DEFAULT_KERNEL = "default"
+RUN_LEVELS = {"default": "", "single": "single", "binbash": "init=/bin/bash"}
+
+SANDBOX = "on,obsolete=deny,elevateprivileges=deny,spawn=deny,resourcecontrol=deny"
+NAMES = uuid.UUID("5a0c9f5e-37d7-4b0c-9a43-6f3c8e1f3b52")
+
+
+@dataclass(frozen=True, slots=True)
+class Machine:
+    """What a machine is. `memory` in MB."""
+
+    name: str
+    memory: int
+    vcpus: int
+    mac: str
+
+
+@dataclass(frozen=True, slots=True)
+class Boot:
+    """How a machine boots: the fields of the interface's `BootSpec` that a host uses. `memory` in MB."""
+
+    kernel: str
+    root_device: str
+    memory: int
+    devices: dict[str, str]
+    run_level: str = "default"
+    volumes: dict[str, str] = field(default_factory=dict)
+    ipv4: tuple[str, ...] = ()
+    ipv6: str | None = None
+    helpers: dict[str, bool] = field(default_factory=dict)
+    interfaces: tuple[dict[str, Any], ...] = ()
+    ranges: tuple[str, ...] = ()
+    rescue: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Drive:
+    """A disk or a volume as the guest sees it. `label` is that of a volume."""
+
+    name: str
+    file: str
+    lun: int
+    label: str | None = None
+
+    @property
+    def node(self) -> str:
+        """The name of its block node, which QEMU limits to 31 bytes: it is that of the place."""
+        return f"lun{self.lun}"
+
+    def block_device(self) -> dict[str, Any]:
+        return {
+            "driver": "raw",
+            "node-name": self.node,
+            "discard": "unmap",
+            "file": {"driver": "file", "filename": self.file, "discard": "unmap"},
+        }
+
+    def device(self) -> dict[str, Any]:
+        """The device, under the drive's own name. A volume is what udev links as
+        ``/dev/disk/by-id/scsi-0Skerry_Volume_<label>``: vendor, product and the identifier of page 0x83."""
+        shown = {"driver": "scsi-hd", "bus": "scsi.0", "lun": self.lun, "id": self.name, "drive": self.node}
+        if self.label is not None:
+            return {**shown, "vendor": "Skerry", "product": "Volume", "device_id": self.label}
+        return {**shown, "vendor": "Skerry", "product": "Disk", "device_id": self.name}
+
+
+def kernel_for(kernel: str, boots_itself: bool = True) -> str | None:
+    """The directory below ``kernels`` of what is booted for a kernel of the catalogue; None boots the first disk.
+
+    GRUB is that of the disk, where the disk `boots_itself`: it has a boot sector. Disks of the platform's images
+    are one file system without any; for them it is the host's kernel. Raises `Refused` for what no machine can
+    boot.
+    """
+    if kernel in DISK_KERNELS:
+        return None if boots_itself or kernel == "compute/direct-disk" else DEFAULT_KERNEL
+    if HOST_KERNEL.fullmatch(kernel):
+        return DEFAULT_KERNEL
+    raise Refused(f"Machines of this host do not boot the kernel {kernel}: it is not for x86_64 with KVM.")
+
+
+def boots_itself(file: Path) -> bool:
+    """Whether a disk has a boot sector."""
+    with file.open("rb") as disk:
+        disk.seek(510)
+        return disk.read(2) == b"\x55\xaa"
+
+
+def arguments(
+    machine: Machine,
+    boot: Boot,
+    drives: Sequence[Drive],
+    settings: Settings,
+    accel: str,
+    kernel: Path | None,
+    port: int | None,
+) -> list[str]:
+    """The command that runs the machine. `kernel` is a directory with ``vmlinuz`` and ``initrd``; `port` of
+    127.0.0.1 leads to the guest's ssh."""
+    found = [settings.qemu, "-name", machine.name, "-uuid", str(uuid.uuid5(NAMES, machine.name))]
+    found += ["-nodefaults", "-no-user-config", *confinement(settings), "-display", "none"]
+    found += ["-machine", settings.platform, *accelerator(accel)]
+    found += ["-m", f"{boot.memory}M", "-smp", str(machine.vcpus)]
+    found += ["-object", "rng-random,id=random,filename=/dev/urandom", "-device", "virtio-rng-pci,rng=random"]
+    found += ["-device", "virtio-scsi-pci,id=scsi"]
+    for position, drive in enumerate(drives):
+        bootable = {"bootindex": 1} if position == 0 and kernel is None else {}
+        found += ["-blockdev", json.dumps(drive.block_device())]
+        found += ["-device", json.dumps({**drive.device(), **bootable})]
+    found += _network(machine, boot, settings, port)
+    found += ["-chardev", "socket,id=console,path=console,server=on,wait=off,logfile=console.log,logappend=on"]
+    found += ["-serial", "chardev:console"]
+    for name in ("qmp", "ask", "watch"):
+        found += ["-qmp", f"unix:{name},server=on,wait=off"]
+    if kernel is not None:
+        found += ["-kernel", str(kernel / "vmlinuz"), "-initrd", str(kernel / "initrd")]
+        found += ["-append", _kernel_line(boot)]
+    return found
+
+
+def confinement(settings: Settings) -> list[str]:
+    """The arguments by which QEMU gives up what it could do. To become another user it needs the calls for that,
+    which are of no use to it afterwards: it may start no program."""
+    if settings.user and os.geteuid() == 0:
+        return ["-sandbox", SANDBOX.replace("elevateprivileges=deny,", ""), "-runas", settings.user]
+    return ["-sandbox", SANDBOX]
+
+
+def accelerator(accel: str) -> list[str]:
+    """The arguments for ``kvm``, or for ``tcg``, which emulates."""
+    if accel == "kvm":
+        return ["-accel", "kvm", "-cpu", "host"]
+    # the translations of a small guest's code need not the gigabyte that they have by default
+    return ["-accel", "tcg,thread=multi,tb-size=64", "-cpu", "max,la57=off"]
+
+
+def _network(machine: Machine, boot: Boot, settings: Settings, port: int | None) -> list[str]:
+    if settings.networking:
+        return _taps(machine, boot)
+    # without romfile: the boot ROM is another package's, and nothing boots from the network
+    device = {"driver": "virtio-net-pci", "netdev": "public", "id": "public-nic", "mac": machine.mac, "romfile": ""}
+    return ["-netdev", _public(boot, port), "-device", json.dumps(device)]
+
+
+def _taps(machine: Machine, boot: Boot) -> list[str]:
+    """The interfaces that the host has made for the machine."""
+    found = []
+    for nic in nics(machine.name, machine.mac, boot.interfaces):
+        name = "public" if nic.vlan is None else f"vlan{nic.vlan}"
+        found += ["-netdev", f"tap,id={name},ifname={nic.tap},script=no,downscript=no"]
+        device = {"driver": "virtio-net-pci", "netdev": name, "id": f"{name}-nic", "mac": nic.mac, "romfile": ""}
+        found += ["-device", json.dumps(device)]
+    return found
+
+
+def _public(boot: Boot, port: int | None) -> str:
+    found = "user,id=public"
+    if boot.ipv4:
+        own, gateway = addresses(boot.ipv4[0])
+        # DHCP gives the machine its own address as well; the name server of slirp is one that nobody else has
+        server = next(
+            each for each in (own.network[-2], own.network[-3], own.network[-4]) if each not in (own.ip, gateway.ip)
+        )
+        found += f",net={own.network},host={gateway.ip},dns={server},dhcpstart={own.ip}"
+    if boot.ipv6:
+        network = IPv6Interface(f"{boot.ipv6}/64").network
+        found += f",ipv6-net={network},ipv6-host={network[1]},ipv6-dns={network[2]}"
+    if port is not None:
+        found += f",hostfwd=tcp:127.0.0.1:{port}-{boot.ipv4[0] if boot.ipv4 else ''}:22"
+    return found
+
+
+def addresses(address: str) -> tuple[IPv4Interface, IPv4Interface]:
+    """A machine's own address and its gateway: the first of the network, or the second where that is the
+    machine."""
+    own = IPv4Interface(f"{address}/24")
+    first = own.network[1]
+    return own, IPv4Interface(f"{first if first != own.ip else own.network[2]}/24")
+
+
+def networks(machine: Machine, boot: Boot) -> list[dict[str, Any]] | None:
+    """The network of a guest, as `systems.Network` writes it onto its disk; None where its owner does that."""
+    if not boot.ipv4 or not boot.helpers.get("network", True):
+        return None
+    own, gateway = addresses(boot.ipv4[0])
+    found = {"name": "eth0", "mac": machine.mac, "addresses": [str(own)], "gateways": [str(gateway.ip)]}
+    return [{**found, "router_advertisements": boot.ipv6 is not None}]
+
+
+def root_disk(boot: Boot, drives: Sequence[Drive]) -> Drive | None:
+    """The disk that has the system: that of the root device's slot, or the first one. None for a volume, which is
+    the guest's alone."""
+    slot = boot.root_device.removeprefix("/dev/")
+    name = boot.devices.get(slot, drives[0].name if drives else None)
+    return next((each for each in drives if each.name == name and each.label is None), None)
+
+
+def _kernel_line(boot: Boot) -> str:
+    words = ["console=ttyS0"]
+    if boot.rescue:
+        words.append("rescue")
+    else:
+        words += [f"root={_word(boot.root_device)}", "rw", RUN_LEVELS.get(boot.run_level, "")]
+    return " ".join(filter(None, words))
+
+
+def _word(root_device: str) -> str:
+    """A customer's word on the kernel's command line, one and no more."""
+    if not re.fullmatch(r"[A-Za-z0-9/=_.:-]{1,100}", root_device):
+        raise Refused(f"{root_device!r:.100} is no device to boot from.")
+    return root_device

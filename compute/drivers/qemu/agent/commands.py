@@ -1,0 +1,65 @@
+"""Running the programs of the host."""
+
+import os
+import subprocess
+from collections.abc import Sequence
+from pathlib import Path
+
+from compute.drivers.qemu.agent import locks
+from compute.drivers.qemu.agent.errors import Failed
+
+PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
+# debugfs asks for a pager, and programs translate what they say
+ENVIRONMENT = {"LC_ALL": "C", "PAGER": "cat", "DEBUGFS_PAGER": "__none__"}
+
+
+class CommandFailed(Failed):
+    """A program ended with a status that is none of the expected ones."""
+
+    def __init__(self, program: str, status: int, said: str):
+        super().__init__(f"{program} failed ({status}): {said.strip()[-400:]}")
+        self.status = status
+        self.said = said
+
+
+class TimedOut(Failed):
+    """A program took longer than it was given, and was killed."""
+
+    def __init__(self, program: str, timeout: float | None):
+        super().__init__(f"{program} took longer than {timeout:.0f} s.")
+
+
+def run(
+    *command: str,
+    expected: Sequence[int] = (0,),
+    given: str | None = None,
+    timeout: float | None = None,
+    files: Sequence[int] = (),
+    folder: Path | None = None,
+) -> subprocess.CompletedProcess[str]:
+    """Run a program without a shell and return what it said. Raises `CommandFailed`.
+
+    `given` is its standard input, `files` are open files that it finds in /proc/self/fd, `folder` is where it
+    works. `timeout` in seconds; beyond it the program is killed and `TimedOut` raised. A program outlives a
+    caller that is killed: so it holds the caller's locks as well, and nobody else begins before it has ended.
+    """
+    path = os.pathsep.join(filter(None, (os.environ.get("PATH"), PATH)))
+    try:
+        done = subprocess.run(  # noqa: S603 - without a shell, and names are checked
+            command,
+            capture_output=True,
+            text=True,
+            errors="replace",
+            input=given or "",
+            timeout=timeout,
+            cwd=folder,
+            pass_fds=(*files, *locks.held_here()),
+            env={**os.environ, **ENVIRONMENT, "PATH": path},
+        )
+    except FileNotFoundError as error:
+        raise Failed(f"{command[0]} is not installed on this host.") from error
+    except subprocess.TimeoutExpired as error:
+        raise TimedOut(command[0], timeout) from error
+    if done.returncode not in expected:
+        raise CommandFailed(command[0], done.returncode, done.stderr or done.stdout)
+    return done

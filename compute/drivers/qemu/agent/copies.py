@@ -1,0 +1,161 @@
+"""Copies of disks and volumes that a machine has in use, made by its QEMU: all of it as it is when the copy ends.
+
+It is QEMU's mirroring that copies, ended when the mirror shows all, since its backups write the zeros of a sparse
+disk as blocks; what the guest writes meanwhile goes to both.
+
+The target is the caller's, who lets it appear under its name when it is complete; a file made anew under the same
+name is another target. Which copies there are is asked from QEMU, and kept nowhere else: the job of each is named
+after its target.
+"""
+
+import hashlib
+import os
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from compute.drivers.qemu.agent.devices import attached
+from compute.drivers.qemu.agent.errors import Failed
+from compute.drivers.qemu.agent.progress import DONE, Progress
+from compute.drivers.qemu.agent.qmp import QMP
+from compute.drivers.qemu.agent.store import Store
+from compute.drivers.qemu.agent.verbs import NoMachine, is_on, working
+
+POLL = 0.5
+FIRST_POLL = 0.05
+CANCEL_SECONDS = 5.0
+
+
+def copy_running(
+    store: Store, machine: str, disk: str, target: Path, report: Callable[[int, int], None] | None = None
+) -> None:
+    """Copy a disk, or a volume, that a machine has in use to the raw file `target`, and return when it is complete.
+
+    For tasks: other calls have the machine meanwhile. `report` is told how many bytes of how many are copied. A
+    caller that was killed calls again, with the same file or a new one. Raises `Failed` where the machine is off,
+    or ends before the copy, or does not have the disk: then its own file can be copied.
+    """
+    poll = FIRST_POLL
+    while True:
+        progress = copy(store, machine, disk, target, report)
+        if progress is None:
+            raise Failed("The machine does not have the disk in use any longer.")
+        if progress.done:
+            return
+        time.sleep(poll)
+        poll = min(POLL, poll * 2)
+
+
+def copy(
+    store: Store, machine: str, disk: str, target: Path, report: Callable[[int, int], None] | None = None
+) -> Progress | None:
+    """The same in the manner of a verb: the first call starts, those that follow tell how far it is, the last one
+    that it is done. A call after that would begin anew. None where the machine does not have the disk in use."""
+    with working(store, machine) as (directory, _):
+        if not is_on(directory):
+            return None
+        with QMP(directory / "qmp") as qemu:
+            name = _named(target)
+            job = _job(qemu, name)
+            if job is None:
+                source = attached(qemu).nodes.get(disk)
+                if source is None:
+                    return None
+                _cancel_all(qemu, target)
+                _begin(qemu, name, source, target)
+                job = _job(qemu, name)
+            return _looked_at(qemu, name, job, target, report)
+
+
+def stop_copying(store: Store, machine: str, target: Path) -> None:
+    """End the copies to this target that are under way, of which the file may be gone."""
+    try:
+        with working(store, machine) as (directory, _):
+            if is_on(directory):
+                with QMP(directory / "qmp", timeout=CANCEL_SECONDS) as qemu:
+                    _cancel_all(qemu, target)
+    except NoMachine:
+        return
+
+
+def _path_name(target: Path) -> str:
+    return "c" + hashlib.sha256(str(target.absolute()).encode()).hexdigest()[:12]
+
+
+def _named(target: Path) -> str:
+    """The name of the job and of its block node, at most 31 bytes: of a path, and of the file that is there now. No
+    other file has the number of one that QEMU has open."""
+    if not target.exists():
+        target.touch(mode=0o600)
+    return f"{_path_name(target)}-{target.stat().st_ino:x}"
+
+
+def _begin(qemu: QMP, name: str, source: str, target: Path) -> None:
+    sizes = {each["node-name"]: each["image"]["virtual-size"] for each in _nodes(qemu)}
+    # whatever an earlier copy left is gone: only what is not zero is written
+    os.truncate(target, 0)
+    os.truncate(target, sizes[source])
+    with qemu.opened(target) as opened:
+        file = {"driver": "file", "filename": opened, "discard": "unmap"}
+        node = {"driver": "raw", "node-name": name, "detect-zeroes": "unmap", "discard": "unmap", "file": file}
+        qemu.call("blockdev-add", **node)
+    job = {"job-id": name, "device": source, "target": name, "sync": "full", "auto-dismiss": False}
+    qemu.call("blockdev-mirror", **job, **{"copy-mode": "write-blocking"})
+
+
+def _looked_at(
+    qemu: QMP, name: str, job: dict[str, Any] | None, target: Path, report: Callable[[int, int], None] | None
+) -> Progress:
+    if job is None:
+        raise Failed("The disk could not be copied.")
+    done, total = job["current-progress"], job["total-progress"]
+    if report is not None:
+        report(done, total)
+    if job["status"] == "ready":
+        qemu.call("block-job-cancel", device=name)  # which is how a mirror ends well, both sides being the same
+        return Progress(99, FIRST_POLL)
+    if job["status"] != "concluded":
+        return Progress(min(99, int(done / max(1, total) * 100)), POLL)
+    # in this order: while the job is known its node is open, so that its file is no other's
+    qemu.call("job-dismiss", id=name)
+    _forget_node(qemu, name)
+    if error := job.get("error"):
+        raise Failed("The disk could not be copied.") from Failed(error)
+    with target.open("rb") as file:
+        os.fsync(file.fileno())
+    return DONE
+
+
+def _cancel_all(qemu: QMP, target: Path) -> None:
+    """End what earlier callers began with this target, and let go of their files."""
+    prefix = f"{_path_name(target)}-"
+    for name in [each["id"] for each in qemu.call("query-jobs") if each["id"].startswith(prefix)]:
+        _cancel(qemu, name)
+    for name in {each["node-name"] for each in _nodes(qemu)}:
+        if name.startswith(prefix):
+            _forget_node(qemu, name)
+
+
+def _cancel(qemu: QMP, name: str) -> None:
+    job = _job(qemu, name)
+    if job is not None and job["status"] != "concluded":
+        qemu.call("job-cancel", id=name)
+        while (job := _job(qemu, name)) is not None and job["status"] != "concluded":
+            qemu.wait("JOB_STATUS_CHANGE", lambda data: data["id"] == name)
+    if job is not None:
+        qemu.call("job-dismiss", id=name)
+
+
+def _job(qemu: QMP, name: str) -> dict[str, Any] | None:
+    return next((each for each in qemu.call("query-jobs") if each["id"] == name), None)
+
+
+def _nodes(qemu: QMP) -> list[dict[str, Any]]:
+    found: list[dict[str, Any]] = qemu.call("query-named-block-nodes", flat=True)
+    return found
+
+
+def _forget_node(qemu: QMP, name: str) -> None:
+    if any(each["node-name"] == name for each in _nodes(qemu)):
+        qemu.call("blockdev-del", **{"node-name": name})

@@ -1,0 +1,133 @@
+"""Disks and volumes of machines that are on. What a machine has is asked from its QEMU, and kept nowhere else."""
+
+import time
+from dataclasses import dataclass, replace
+
+from compute.drivers.qemu.agent import locks
+from compute.drivers.qemu.agent.command_line import SLOTS, Drive
+from compute.drivers.qemu.agent.drives import free_volume
+from compute.drivers.qemu.agent.errors import Failed, Refused
+from compute.drivers.qemu.agent.qmp import QMP, QMPError
+from compute.drivers.qemu.agent.store import Store, checked
+from compute.drivers.qemu.agent.verbs import NoMachine, all_machines, is_on, working
+
+UNPLUG_SECONDS = 5.0
+POLL = 0.01
+PERIPHERAL = "/machine/peripheral/"
+
+
+@dataclass(frozen=True, slots=True)
+class Attached:
+    """The block nodes of a running machine: which device has which, and which are of no device."""
+
+    nodes: dict[str, str]
+    """Device to node."""
+    idle: frozenset[str]
+    """Nodes of drives whose device is gone, or never came."""
+
+    def free_place(self) -> int:
+        taken = {*self.nodes.values(), *self.idle}
+        for lun in range(len(SLOTS)):
+            if f"lun{lun}" not in taken:
+                return lun
+        raise Refused(f"The machine has {len(SLOTS)} disks and volumes already.")
+
+
+def attached(qemu: QMP) -> Attached:
+    """What a machine has, once devices that are on their way out are gone."""
+    while True:
+        devices = [each["qdev"] for each in qemu.call("query-block") if each.get("inserted")]
+        try:
+            # not by the node that QEMU tells: while a disk is copied that is another one, before it
+            nodes = {each: f"lun{qemu.call('qom-get', path=PERIPHERAL + each, property='lun')}" for each in devices}
+        except QMPError as error:
+            if error.kind != "DeviceNotFound":
+                raise
+            time.sleep(POLL)
+            continue
+        named = {each["node-name"] for each in qemu.call("query-named-block-nodes", flat=True)}
+        return Attached(nodes, frozenset(each for each in named - {*nodes.values()} if each.startswith("lun")))
+
+
+def plug(store: Store, machine: str, volume: str, label: str) -> None:
+    """Plug a volume into a machine that is on, where it has it not yet."""
+    with working(store, machine) as (directory, _):
+        if not is_on(directory):
+            free_volume(store, volume)
+            return
+        with QMP(directory / "qmp") as qemu:
+            found = attached(qemu)
+            if volume in found.nodes:
+                return
+            _drop(qemu, found.idle)
+            path = free_volume(store, volume)
+            drive = Drive(volume, str(path), attached(qemu).free_place(), label)
+            try:
+                with qemu.opened(path) as name:
+                    qemu.call("blockdev-add", **replace(drive, file=name).block_device())
+            except QMPError as error:
+                if locks.in_use(path):
+                    raise Refused("Another machine has the volume.") from error
+                raise Failed("The volume is in use.") from error
+            qemu.call("device_add", **drive.device())
+
+
+def unplug(store: Store, machine: str, volume: str) -> None:
+    """Unplug a volume from a machine where it has it."""
+    try:
+        with working(store, machine) as (directory, _):
+            if not is_on(directory):
+                return
+            with QMP(directory / "qmp") as qemu:
+                found = attached(qemu)
+                if checked(volume) in found.nodes:
+                    qemu.extend(UNPLUG_SECONDS)
+                    qemu.call("device_del", id=volume)
+                _drop(qemu, attached(qemu).idle)
+    except NoMachine:
+        return
+
+
+def _drop(qemu: QMP, nodes: frozenset[str]) -> None:
+    for node in sorted(nodes):
+        qemu.call("blockdev-del", **{"node-name": node})
+
+
+def volumes_of(store: Store, machine: str) -> list[str]:
+    """The volumes that a machine which is on has. Empty for one that is off or not there."""
+    try:
+        with working(store, machine) as (directory, _):
+            if not is_on(directory):
+                return []
+            with QMP(directory / "qmp") as qemu:
+                return sorted(each for each in attached(qemu).nodes if _is_volume(store, each))
+    except NoMachine:
+        return []
+
+
+def _is_volume(store: Store, name: str) -> bool:
+    return store.shared is not None and store.volume(name).exists()
+
+
+def machine_with(store: Store, volume: str) -> str | None:
+    """The machine of this host that has the volume now. None where it is in use on another host or nowhere."""
+    path = store.volume(volume)
+    if not path.exists() or not locks.in_use(path):
+        return None
+    return next((each for each in all_machines(store) if volume in volumes_of(store, each)), None)
+
+
+def resize_running(store: Store, machine: str, disk: str, size: int) -> bool:
+    """Grow a disk or a volume that a machine has in use to `size` bytes; its guest sees it at once.
+
+    False where the machine is off, or has it not.
+    """
+    with working(store, machine) as (directory, _):
+        if not is_on(directory):
+            return False
+        with QMP(directory / "qmp") as qemu:
+            node = attached(qemu).nodes.get(disk)
+            if node is None:
+                return False
+            qemu.call("block_resize", **{"node-name": node, "size": size})
+            return True

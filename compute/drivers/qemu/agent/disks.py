@@ -1,0 +1,424 @@
+"""The disks of machines: raw files, unpartitioned where the platform made them."""
+
+import importlib
+import os
+import re
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import Any
+
+from compute.drivers.qemu.agent import ext, locks, sparse, systems, tasks
+from compute.drivers.qemu.agent.commands import TimedOut, run
+from compute.drivers.qemu.agent.errors import Failed, Refused
+from compute.drivers.qemu.agent.ext import MB
+from compute.drivers.qemu.agent.progress import DONE, Progress
+from compute.drivers.qemu.agent.store import Store, checked
+from compute.drivers.qemu.agent.tasks import Task
+from compute.drivers.qemu.agent.trees import Tree
+
+FILESYSTEMS = ("raw", "swap", "ext3", "ext4", "initrd")
+SWAP_AT, SWAP = 4086, b"SWAPSPACE2"
+EDIT_SECONDS = 15.0
+"""For each program at work on the disk of a machine that waits to boot, or of a call that is to answer."""
+
+
+def create_disk(
+    store: Store,
+    machine: str,
+    disk: str,
+    size: int,
+    filesystem: str,
+    image: str | None = None,
+    copy_of: tuple[str, str] | None = None,
+    hostname: str | None = None,
+    root_hash: str | None = None,
+    authorized_keys: Sequence[str] = (),
+    script: str | None = None,
+) -> Progress:
+    """Make a disk of `size` MB: empty, deployed from `image`, or as a copy of another disk of this host.
+
+    `image` is an official image's id, or the name of an archive that came in (`transfer`). Raises `Refused` without
+    the machine, and what is made from, and where that does not fit.
+    """
+    if filesystem not in FILESYSTEMS:
+        raise Refused(f"{filesystem!r:.20} is no file system.")
+    if not store.machine(machine).is_dir():
+        raise Refused("There is no such machine.")
+    name = _task(machine, disk)
+    if store.disk(machine, disk).exists() and not tasks.look(store.tasks(), name):
+        return DONE
+    return tasks.run(
+        store.tasks(),
+        name,
+        store,
+        make_disk,
+        {
+            "machine": machine,
+            "disk": disk,
+            "size": size,
+            "filesystem": filesystem,
+            "image": image,
+            "copy_of": None if copy_of is None else list(copy_of),
+        },
+        {
+            "hostname": hostname,
+            "root_hash": root_hash,
+            "authorized_keys": list(authorized_keys),
+            "script": script,
+        },
+    )
+
+
+def make_disk(
+    task: Task,
+    store: Store,
+    machine: str,
+    disk: str,
+    size: int,
+    filesystem: str,
+    image: str | None,
+    copy_of: Sequence[str] | None,
+    **system: Any,
+) -> None:
+    """The task of `create_disk`. Nothing bears the disk's name before it is complete."""
+    target = store.disk(machine, disk)
+    if target.exists():
+        return
+    try:
+        target.parent.mkdir(exist_ok=True)
+    except FileNotFoundError as error:
+        raise Refused("There is no such machine.") from error
+    part = begun(target)
+    if image is not None:
+        _deploy(task, store, part, size * MB, image, system)
+    elif copy_of is not None:
+        copy(task, store, copy_of[0], copy_of[1], part)
+        _require_room(part, size * MB)
+        os.truncate(part, size * MB)
+    else:
+        make_empty(part, size * MB, filesystem)
+    complete(part, target)
+
+
+def make_empty(path: Path, size: int, filesystem: str) -> None:
+    """Make a file of `size` bytes with an empty file system, or nothing, in it."""
+    with path.open("xb") as file:
+        path.chmod(0o600)
+        file.truncate(size)
+    if filesystem in ("ext3", "ext4"):
+        ext.make(path, filesystem)
+    elif filesystem == "swap":
+        run("mkswap", str(path))
+
+
+def copy(task: Task, store: Store, machine: str, disk: str, target: Path) -> None:
+    """Copy a disk, in use or not, to a file that is not there yet. One in use is as a power cut would leave it."""
+    source = store.disk(machine, disk)
+    if not source.exists():
+        raise (
+            Failed("The disk to copy is not ready.")
+            if _part(source).exists()
+            else Refused("The disk to copy is not there.")
+        )
+    copy_file(task, store, machine, disk, source, target)
+
+
+def copy_file(task: Task, store: Store, machine: str | None, name: str, source: Path, target: Path) -> None:
+    """The same for a disk or a volume at `source`, which `machine` may have in use."""
+    if not locks.in_use(source):
+        with locks.offline(source):
+            ext.put_back(source)
+            sparse.copy(source, target, task.report)
+    elif machine is None:
+        raise Failed("What is to be copied is in use by a machine of another host.")
+    else:
+        with target.open("xb") as file:
+            target.chmod(0o600)
+            file.truncate(source.stat().st_size)
+        _machines().copy_running(store, machine, name, target, task.report)
+
+
+def save_disk(store: Store, machine: str, disk: str, archive: str) -> Progress:
+    """Make the content of an archive from a disk, in use or not, for `transfer` to fetch: `Store.outgoing`.
+
+    It is as small as its file system can be made, so that it fits onto smaller disks. `Refused` without the disk.
+    """
+    target = store.outgoing(archive)
+    name = _save_task(archive)
+    if target.exists() and not tasks.look(store.tasks(), name):
+        return DONE
+    source = store.disk(machine, disk)
+    if not source.exists() and not _part(source).exists():
+        raise Refused("There is no such disk.")
+    return tasks.run(store.tasks(), name, store, save, {"machine": machine, "disk": disk, "archive": archive})
+
+
+def end_save(store: Store, archive: str) -> None:
+    """End what `save_disk` began, if it goes on."""
+    tasks.cancel(store.tasks(), _save_task(archive))
+
+
+def save(task: Task, store: Store, machine: str, disk: str, archive: str) -> None:
+    """The task of `save_disk`."""
+    target = store.outgoing(archive)
+    if target.exists():
+        return
+    target.parent.mkdir(parents=True, exist_ok=True)
+    part = begun(target)
+    copy(task, store, machine, disk, part)
+    if ext.is_ext(part):
+        with suppress(Refused):  # a damaged one is kept as it is
+            ext.shrink(part)
+    complete(part, target)
+
+
+def resize_disk(store: Store, machine: str, disk: str, size: int) -> Progress:
+    """Resize a disk with its file system to `size` MB.
+
+    Raises `Refused` where it is missing, in use, or cannot be cut: of a swap disk nothing is lost, of one without a
+    known file system only what was never written.
+    """
+    path = existing(store, machine, disk)
+    name = _task(machine, disk)
+    if not tasks.look(store.tasks(), name) and _is_resized(path, size * MB):
+        return DONE
+    return tasks.run(store.tasks(), name, store, resize, {"machine": machine, "disk": disk, "size": size})
+
+
+def resize(task: Task, store: Store, machine: str, disk: str, size: int) -> None:
+    """The task of `resize_disk`."""
+    path, wanted = existing(store, machine, disk), size * MB
+    with locks.offline(path):
+        ext.put_back(path)
+        if ext.is_ext(path):
+            ext.resize(path, wanted)
+        elif is_swap(path):
+            os.truncate(path, wanted)
+            run("mkswap", *_identity(path), str(path))
+        elif wanted < path.stat().st_size and sparse.ends(path) > wanted:
+            raise Refused("There is no file system on the disk that is known here, so it cannot be made smaller.")
+        else:
+            os.truncate(path, wanted)
+
+
+def set_password(store: Store, machine: str, disk: str, root_hash: str) -> None:
+    """Set the hash of root's password in the system on a disk. `Refused` where it is missing, in use, has none."""
+    with edited(existing(store, machine, disk)) as tree:
+        systems.set_root_hash(tree, root_hash)
+
+
+def prepare(
+    store: Store,
+    machine: str,
+    disk: str,
+    networks: Sequence[dict[str, Any]] | None = None,
+    hostname: str | None = None,
+) -> str | None:
+    """Make a disk ready for its machine's boot from it: settled, and its network written if `networks` is given.
+
+    `networks` are those of `systems.Network`. Returns why the network could not be written, for the machine's log:
+    what an owner did to the system is no reason not to boot it. Raises `Failed` where the disk cannot be settled.
+    """
+    path = existing(store, machine, disk)
+    ext.settle(path)
+    if networks is None and hostname is None:
+        return None
+    try:
+        with edited(path) as tree:
+            if networks is not None:
+                systems.set_networks(tree, [systems.Network.read(each) for each in networks])
+            if hostname is not None:
+                systems.set_hostname(tree, hostname)
+    except (Refused, TimedOut) as error:
+        return str(error)
+    return None
+
+
+def delete_disk(store: Store, machine: str, disk: str) -> None:
+    """Delete a disk, made or half-made, and end what is being done with it. `Failed` while it is in use."""
+    path = store.disk(machine, disk)
+    tasks.cancel(store.tasks(), _task(machine, disk))
+    delete_file(path)
+
+
+def disks(store: Store, machine: str) -> list[str]:
+    """The names of a machine's disks, half-made ones included."""
+    folder = store.machine(machine) / "disks"
+    if not folder.is_dir():
+        return []
+    return sorted({path.stem for path in folder.iterdir() if path.suffix in (".raw", ".part")})
+
+
+def end_tasks(store: Store, machine: str) -> None:
+    """End what is being done with a machine's disks, before its directory goes."""
+    if store.tasks().is_dir():
+        for each in store.tasks().glob(f"disk.{checked(machine)}.*"):
+            tasks.cancel(store.tasks(), each.name)
+
+
+def disk_size(store: Store, machine: str, disk: str) -> int | None:
+    """A disk's size in MB; None where there is no complete one."""
+    path = store.disk(machine, disk)
+    return path.stat().st_size // MB if path.exists() else None
+
+
+# --- files --------------------------------------------------------------------------------------------------------
+
+
+def existing(store: Store, machine: str, disk: str) -> Path:
+    """A complete disk's file. Raises `Failed` for a half-made one, `Refused` for none."""
+    path = store.disk(machine, disk)
+    if path.exists():
+        return path
+    if _part(path).exists():
+        raise Failed("The disk is not ready.")
+    raise Refused("There is no such disk.")
+
+
+@contextmanager
+def edited(path: Path) -> Iterator[Tree]:
+    """Change the system on a disk that is off, and write what was changed. `Refused` where there is none."""
+    with locks.offline(path):
+        ext.put_back(path)
+        if not ext.is_ext(path):
+            raise Refused("There is no system on the disk that is known here.")
+        ext.check(path, whole=False, timeout=EDIT_SECONDS)
+        tree = Tree(path, EDIT_SECONDS)
+        yield tree
+        if tree.is_changed:
+            with ext.revocable(path) as undo:
+                tree.commit(undo)
+
+
+def begun(target: Path) -> Path:
+    """The name under which a file is made; what an earlier try left there is gone."""
+    part = _part(target)
+    for each in (part, ext.undo_file(target), ext.mark(target)):
+        each.unlink(missing_ok=True)
+    return part
+
+
+def complete(part: Path, target: Path) -> None:
+    """Let a file appear under its name, for good."""
+    with part.open("rb") as file:
+        os.fsync(file.fileno())
+    part.rename(target)
+    sparse.sync_folder(target.parent)
+
+
+def delete_file(path: Path) -> None:
+    """Delete a disk's or volume's file with what is beside it. `Failed` while it is in use."""
+    try:
+        with locks.offline(path):
+            _unlink(path)
+    except FileNotFoundError:
+        _unlink(path)
+    except Refused as error:
+        raise Failed(str(error)) from error
+
+
+def _unlink(path: Path) -> None:
+    for each in (_part(path), coming(path), ext.undo_file(path), ext.mark(path), path):
+        each.unlink(missing_ok=True)
+
+
+def coming(path: Path) -> Path:
+    """What tells how much of a file has come in from elsewhere."""
+    return path.with_suffix(".coming")
+
+
+def _part(path: Path) -> Path:
+    return path.with_suffix(".part")
+
+
+def is_swap(path: Path) -> bool:
+    with path.open("rb") as file:
+        file.seek(SWAP_AT)
+        return file.read(10) == SWAP
+
+
+def _identity(path: Path) -> tuple[str, ...]:
+    """The options of mkswap that keep UUID and label, by which a system may know its swap."""
+    with path.open("rb") as file:
+        file.seek(1036)
+        uuid, label = file.read(16).hex(), file.read(16).rstrip(b"\0").decode("ascii", "replace")
+    grouped = re.sub(r"(.{8})(.{4})(.{4})(.{4})(.{12})", r"\1-\2-\3-\4-\5", uuid)
+    return ("-U", grouped, *(("-L", label) if label.isprintable() and label else ()))
+
+
+def _is_resized(path: Path, size: int) -> bool:
+    if ext.mark(path).exists() or path.stat().st_size != size:
+        return False
+    if ext.is_ext(path):
+        return ext.has_filled(path)
+    if is_swap(path):
+        with path.open("rb") as file:
+            file.seek(1028)
+            return int.from_bytes(file.read(4), "little") == size // 4096 - 1
+    return True
+
+
+def _require_room(path: Path, size: int) -> None:
+    present = path.stat().st_size
+    if size < present:
+        raise Refused(f"The disk needs {-(-present // MB)} MB for what it is made from.")
+
+
+def _deploy(task: Task, store: Store, part: Path, size: int, image: str, system: dict[str, Any]) -> None:
+    official = "/" in image
+    source = store.image(image) if official else store.incoming(image)
+    if not source.exists():
+        raise Refused("This host has no such image." if official else "There is no such archive.")
+    sparse.copy(source, part, task.report)
+    _require_room(part, size)
+    if not ext.is_ext(part):
+        os.truncate(part, size)
+        return
+    if not official and size == part.stat().st_size and not any(system.values()):
+        return
+    ext.check(part)
+    old = ext.uuid(part)
+    if official:
+        ext.new_identity(part)
+    if size > part.stat().st_size:
+        ext.grow_new(part, size)
+    _furnish(part, old, **system)
+
+
+def _furnish(
+    part: Path,
+    old: str,
+    hostname: str | None,
+    root_hash: str | None,
+    authorized_keys: Sequence[str],
+    script: str | None,
+) -> None:
+    """Put what was given into the system on a new disk."""
+    tree = Tree(part)
+    if root_hash is not None:
+        systems.set_root_hash(tree, root_hash)
+    if authorized_keys:
+        systems.set_keys(tree, authorized_keys)
+    if hostname is not None:
+        systems.set_hostname(tree, hostname)
+    if script is not None:
+        systems.set_script(tree, script)
+    if ext.uuid(part) != old:
+        systems.set_file_system(tree, old, ext.uuid(part))
+    if tree.is_changed:
+        tree.commit()
+        run("e2fsck", "-fn", str(part))
+
+
+def _task(machine: str, disk: str) -> str:
+    return f"disk.{checked(machine)}.{checked(disk)}"
+
+
+def _save_task(archive: str) -> str:
+    return f"save.{checked(archive)}"
+
+
+def _machines() -> Any:
+    """Imported late: machines are made of disks, and only a copy of one in use asks back."""
+    return importlib.import_module("compute.drivers.qemu.agent.machines")

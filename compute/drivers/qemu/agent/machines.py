@@ -1,0 +1,306 @@
+"""Machines: known, on, off, gone. Each verb may be repeated at any time, and then says how far things are."""
+
+import os
+import re
+import shutil
+import socket
+import time
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from compute.drivers.qemu.agent import (
+    command_line,
+    disks,
+    firewalls,
+    networks,
+    records,
+    scopes,
+    settings,
+    supervisor,
+)
+from compute.drivers.qemu.agent.command_line import Boot, Drive, Machine
+from compute.drivers.qemu.agent.copies import copy_running as copy_running  # what tasks copy disks in use with
+from compute.drivers.qemu.agent.drives import to_boot
+from compute.drivers.qemu.agent.errors import Failed, Refused
+from compute.drivers.qemu.agent.progress import DONE, Progress
+from compute.drivers.qemu.agent.qmp import QMP
+from compute.drivers.qemu.agent.settings import Settings
+from compute.drivers.qemu.agent.store import Store
+from compute.drivers.qemu.agent.supervisor import BOOT, ENDED, LOG, STOP
+from compute.drivers.qemu.agent.verbs import (
+    DESCRIPTION,
+    LOCK,
+    POWER,
+    NoMachine,
+    all_machines,
+    boot_id,
+    cut,
+    described,
+    exists,
+    holders,
+    is_on,
+    kill,
+    working,
+)
+
+POLL = 1.0
+PRESS_AGAIN = 4.0
+"""Seconds after which the power button is pressed again: a guest that is booting does not hear the first time."""
+QUIT_SECONDS = 5.0
+"""Seconds that QEMU has to end by itself when the guest did not, before it is killed."""
+PORTS_TRIED = 5
+# A login, or the shell of a rescue, on the console
+BOOTED = re.compile(rb"login: |RESCUE SHELL|(?m:^[^\n\[]{0,40}# )")
+
+
+class NotStarted(Failed):
+    """QEMU's own words on why it did not start, for staff."""
+
+
+def define(store: Store, machine: str, memory: int, vcpus: int, mac: str) -> None:
+    """Make a machine known, or change it for its next boot. `memory` in MB."""
+    if not re.fullmatch(r"([0-9a-f]{2}:){5}[0-9a-f]{2}", mac):
+        raise Refused(f"{mac!r:.40} is no hardware address.")
+    with working(store, machine, defined=False, make=True) as (directory, _):
+        (directory / POWER).touch(mode=0o600)
+        (directory / "disks").mkdir(mode=0o700, exist_ok=True)
+        records.write(directory / DESCRIPTION, {"name": machine, "memory": memory, "vcpus": vcpus, "mac": mac})
+
+
+def undefine(store: Store, machine: str) -> None:
+    """Cut the power of a machine and delete all it has. Interrupted, it is still there, to be undefined again."""
+    try:
+        with working(store, machine, defined=False) as (directory, _):
+            cut(directory)
+            disks.end_tasks(store, machine)
+            firewalls.remove(store, machine)
+            networks.remove(store, machine)
+            last = (DESCRIPTION, LOCK)
+            for path in [each for each in directory.iterdir() if each.name not in last]:
+                shutil.rmtree(path) if path.is_dir() else path.unlink()
+            for name in last:
+                (directory / name).unlink(missing_ok=True)
+            _remove_if_empty(directory)
+    except NoMachine:
+        return
+
+
+def _remove_if_empty(directory: Path) -> None:
+    """Somebody who waited for the lock may have put a new one there already, and define the machine anew."""
+    try:
+        directory.rmdir()
+    except OSError:
+        if not (directory / LOCK).exists():
+            raise
+
+
+def power(store: Store, machine: str) -> str:
+    """``on``, ``off`` or ``absent``."""
+    if not exists(store, machine):
+        return "absent"
+    return "on" if is_on(store.machine(machine)) else "off"
+
+
+def powered_off(store: Store) -> list[str]:
+    """The machines that are defined and off."""
+    return [each for each in all_machines(store) if not is_on(store.machine(each))]
+
+
+def ended(store: Store, machine: str) -> dict[str, Any] | None:
+    """Why and when a machine that is off ended: ``why`` is ``guest-shutdown``, ``host-request``, ``killed``,
+    ``failed-to-start`` or, where its supervisor did not outlive it, ``unknown``. None where it has never been
+    on."""
+    directory = store.machine(machine)
+    if is_on(directory) or not (directory / BOOT).exists():
+        return None
+    return records.read(directory / ENDED) or {"why": "unknown"}
+
+
+def booted(store: Store, machine: str) -> dict[str, Any] | None:
+    """How a machine booted last: ``port`` of 127.0.0.1 leads to its ssh, ``began`` is when. None before the
+    first."""
+    return records.read(store.machine(machine) / BOOT)
+
+
+def ssh_port(store: Store, machine: str) -> int | None:
+    """The port of 127.0.0.1 that leads to the ssh of a machine that is on; None where there is none."""
+    found = booted(store, machine) if is_on(store.machine(machine)) else None
+    return None if found is None else found["port"]
+
+
+# --- on -----------------------------------------------------------------------------------------------------------
+
+
+def start(store: Store, machine: str, boot: Mapping[str, Any]) -> Progress:
+    """Power a machine on by `boot`, the fields of a `BootSpec`. Done when its guest asks for a login on the
+    console, or has had the time for it."""
+    with working(store, machine) as (directory, lock):
+        host = settings.load(store)
+        if is_on(directory):
+            if not (directory / STOP).exists():
+                return _boot_progress(directory, host)
+            waits = _stop(directory, host)
+            if not waits.done:
+                return Progress(0, waits.wait)
+        _power_on(store, directory, lock, described(directory), _boot_of(boot), host, boot.get("firewall"))
+        return _boot_progress(directory, host)
+
+
+def _boot_of(given: Mapping[str, Any]) -> Boot:
+    known = {name: given[name] for name in Boot.__dataclass_fields__ if name in given}
+    return Boot(**{**known, **{name: tuple(known.get(name, ())) for name in ("ipv4", "interfaces", "ranges")}})
+
+
+def _power_on(
+    store: Store, directory: Path, lock: int, machine: Machine, boot: Boot, host: Settings, firewall: Any
+) -> None:
+    drives = to_boot(store, machine.name, boot)
+    name = command_line.DEFAULT_KERNEL if boot.rescue else _kernel(directory, boot, drives)
+    kernel = None if name is None else _kernel_files(store, name)
+    accel = settings.accelerator(store, host)
+    notes = _prepared(store, machine, boot, drives)
+    if firewall is not None:
+        firewalls.keep(directory, **firewall)
+    networks.make(store, machine, boot)
+    firewalls.apply(store, directory)
+    for each in (STOP, ENDED, "qmp", "ask", "watch", "console"):
+        (directory / each).unlink(missing_ok=True)
+    supervisor.trim(directory)
+    port = (records.read(directory / BOOT) or {}).get("port")
+    limits = scopes.of_machine(boot.memory, machine.vcpus, accel)
+    for _ in range(PORTS_TRIED):
+        port = None if host.networking else _free_port(port)
+        record = {
+            "began": time.time(),
+            "clock": time.monotonic(),
+            "host": boot_id(),
+            "console": _size(directory / LOG),
+            "port": port,
+            "accel": accel,
+            "notes": notes,
+            "swap": [each.name for each in drives if disks.is_swap(directory / each.file)],
+            "arguments": command_line.arguments(machine, boot, drives, host, accel, kernel, port),
+        }
+        records.write(directory / BOOT, record)
+        answer = supervisor.spawn(directory, lock, limits)
+        if answer["on"]:
+            return
+        if "host forwarding" not in answer["said"]:
+            break
+        port = None  # somebody took it in this moment
+    raise Failed("The machine could not be started.") from NotStarted(answer["said"])
+
+
+def _prepared(store: Store, machine: Machine, boot: Boot, drives: list[Drive]) -> list[str]:
+    """Settle the disks of a boot, and write the network onto that of the system; why that could not be, if so."""
+    root = None if boot.rescue else command_line.root_disk(boot, drives)
+    notes = []
+    for drive in [each for each in drives if each.label is None]:
+        inside = networks.in_guest(machine, boot, settings.load(store)) if drive is root else None
+        notes.append(disks.prepare(store, machine.name, drive.name, inside))
+    return list(filter(None, notes))
+
+
+def _kernel(directory: Path, boot: Boot, drives: list[Drive]) -> str | None:
+    return command_line.kernel_for(boot.kernel, command_line.boots_itself(directory / drives[0].file))
+
+
+def _kernel_files(store: Store, name: str) -> Path:
+    found = (store.kernels() / name).absolute()
+    if not all((found / each).exists() for each in ("vmlinuz", "initrd")):
+        raise Refused("This host has no kernel to boot from.")
+    return found
+
+
+def _size(path: Path) -> int:
+    return path.stat().st_size if path.exists() else 0
+
+
+def _free_port(wanted: int | None) -> int:
+    """The port of the boot before, so that one's ssh finds the machine where it was, or any other that is free."""
+    for port in (wanted or 0, 0):
+        with socket.socket() as probe:
+            try:
+                probe.bind(("127.0.0.1", port))
+            except OSError:
+                continue
+            return int(probe.getsockname()[1])
+    raise Failed("There is no free port on this host.")
+
+
+def _boot_progress(directory: Path, host: Settings) -> Progress:
+    record = records.read(directory / BOOT) or {}
+    if record.get("booted"):
+        return DONE
+    if not is_on(directory):
+        raise Failed("The machine powered off while it booted.")
+    took = time.monotonic() - record["clock"]
+    if took < host.patience and not BOOTED.search(_printed(directory, record["console"])):
+        return Progress(min(99, int(took / host.patience * 100)), POLL)
+    records.write(directory / BOOT, {**record, "booted": True})
+    return DONE
+
+
+def _printed(directory: Path, offset: int) -> bytes:
+    """What a machine has printed on its console since the log had this size."""
+    try:
+        log = (directory / LOG).open("rb")
+    except FileNotFoundError:
+        return b""  # QEMU has only just begun
+    with log:
+        if log.seek(0, os.SEEK_END) >= offset:
+            log.seek(offset)
+        else:
+            log.seek(0)  # the log began anew
+        return log.read()
+
+
+# --- off ----------------------------------------------------------------------------------------------------------
+
+
+def stop(store: Store, machine: str) -> Progress:
+    """Ask a guest to shut down, and again; where it does not within the host's grace, cut the power."""
+    try:
+        with working(store, machine) as (directory, _):
+            waits = _stop(directory, settings.load(store))
+            if waits.done:
+                networks.remove(store, machine)
+            return waits
+    except NoMachine:
+        return DONE
+
+
+def _stop(directory: Path, host: Settings) -> Progress:
+    """One look at a shutdown. What was done, and when, is in the machine's directory: any caller goes on with
+    it."""
+    if not is_on(directory):
+        return DONE
+    now = time.monotonic()
+    known = records.read(directory / STOP)
+    record = known or {"since": now, "pressed": None}
+    if known is None:
+        records.write(
+            directory / STOP, record
+        )  # before the button, so that nobody takes it for the guest's own will
+    took = now - record["since"]
+    if took >= host.grace + QUIT_SECONDS:
+        for pid in holders(directory):
+            kill(pid)
+    elif took >= host.grace:
+        _ask(directory, "quit")
+    elif (record["pressed"] is None or now - record["pressed"] >= PRESS_AGAIN) and _ask(
+        directory, "system_powerdown"
+    ):
+        records.write(directory / STOP, {**record, "pressed": now})
+    return Progress(min(99, int(took / (host.grace + QUIT_SECONDS) * 100)), POLL)
+
+
+def _ask(directory: Path, command: str) -> bool:
+    """Whether QEMU took the command: it may be starting, ending, or stuck, which the next call will see."""
+    try:
+        with QMP(directory / "qmp", timeout=2) as qemu:
+            qemu.call(command)
+    except Failed:
+        return False
+    return True

@@ -1,0 +1,214 @@
+"""The networks of machines on a host that routes: interfaces, routes, what a guest may send, and counters.
+
+Each start of a machine makes all of it anew, so that a host that was restarted needs nothing else; it is gone
+when the machine is off. Without ``networking`` nothing here does anything. docs/host-networks.md has the whole.
+"""
+
+import ipaddress
+import os
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from compute.drivers.qemu.agent import command_line, links, locks, overlay, packet_tables, records, settings
+from compute.drivers.qemu.agent.command_line import Boot, Machine
+from compute.drivers.qemu.agent.commands import CommandFailed
+from compute.drivers.qemu.agent.errors import Refused
+from compute.drivers.qemu.agent.links import ip
+from compute.drivers.qemu.agent.nics import Nic, nics
+from compute.drivers.qemu.agent.packet_tables import is_private, load
+from compute.drivers.qemu.agent.settings import Settings
+from compute.drivers.qemu.agent.store import Store
+
+MADE = "networks.json"
+LOCK = "networks.lock"
+GATEWAY = "fe80::1"
+"""The host, as guests know it in IPv6. In IPv4 it answers for the address of the gateway."""
+
+
+def make(store: Store, machine: Machine, boot: Boot) -> None:
+    """Make the interfaces of a machine that is off, and route its addresses to them."""
+    host = settings.load(store)
+    if not host.networking:
+        return
+    with locks.held(store.root / LOCK):
+        _unmake(store, machine.name)
+        _ready(host)
+        found = nics(machine.name, machine.mac, boot.interfaces)
+        uplink = host.uplink or links.uplink()
+        record: dict[str, Any] = {
+            "taps": [each.tap for each in found],
+            "vlans": [each.vlan for each in found if each.vlan is not None],
+            "proxies": _proxies(boot, host, uplink) if any(each.vlan is None for each in found) else [],
+        }
+        # before the first of it is made: whoever removes it after a crash knows all there may be
+        records.write(store.machine(machine.name) / MADE, record)
+        for nic in found:
+            if nic.vlan is None:
+                _public(machine.name, nic, boot, host)
+            else:
+                _vlan(nic, nic.vlan, host)
+        for interface, address in record["proxies"]:
+            ip("neigh", "replace", "proxy", address, "dev", interface)
+            if ":" not in address:
+                links.announce(interface, [address])
+
+
+def remove(store: Store, machine: str) -> None:
+    """Remove the interfaces of a machine that is off, and all that goes with them."""
+    if settings.load(store).networking:
+        with locks.held(store.root / LOCK):
+            _unmake(store, machine)
+
+
+def remove_here(directory: Path) -> None:
+    """The same, for the machine whose directory this is: for its supervisor, when its QEMU has ended."""
+    whole = directory.absolute()
+    remove(Store(whole.parents[1]), whole.name)
+
+
+def set_peers(store: Store, underlay: str, peers: Sequence[str]) -> None:
+    """Tell the host its own IPv4 address between hosts, and those of the region's other hosts.
+
+    Without an `underlay` its private network and its VLANs end at this host.
+    """
+    try:
+        known = [str(ipaddress.IPv4Address(each)) for each in peers if each != underlay]
+        own = str(ipaddress.IPv4Address(underlay)) if underlay else ""
+    except ValueError as error:
+        raise Refused("The address of a host is no IPv4 address.") from error
+    host = settings.load(store)
+    settings.change(store, underlay=own, peers=tuple(sorted(known)))
+    if host.networking:
+        with locks.held(store.root / LOCK):
+            _ready(settings.load(store))
+            overlay.set_peers(sorted(known))
+
+
+def in_guest(machine: Machine, boot: Boot, host: Settings) -> list[dict[str, Any]] | None:
+    """The networks of a guest, as `systems.Network` writes them onto its disk; None where its owner does that."""
+    if not host.networking:
+        return command_line.networks(machine, boot)
+    if not boot.ipv4 or not boot.helpers.get("network", True):
+        return None
+    found = []
+    for nic in nics(machine.name, machine.mac, boot.interfaces):
+        written: dict[str, Any] = {"name": nic.name, "mac": nic.mac, "router_advertisements": False}
+        if nic.vlan is None:
+            addresses, gateways = _addresses(boot, host)
+        else:
+            addresses, gateways = [nic.address] if nic.address else [], []
+        found.append({**written, "addresses": addresses, "gateways": gateways})
+    return found
+
+
+def counted(machine: str) -> dict[str, int]:
+    """The bytes of a machine's public interface since it booted; none where it has no such interface."""
+    try:
+        return packet_tables.counted(machine)
+    except CommandFailed:
+        return {}  # it is ending, or has interfaces in VLANs alone
+
+
+def _addresses(boot: Boot, host: Settings) -> tuple[list[str], list[str]]:
+    length = ipaddress.ip_network(host.private_network).prefixlen
+    private = [each for each in boot.ipv4 if is_private(each, host.private_network)]
+    public = [command_line.addresses(each) for each in boot.ipv4 if each not in private]
+    addresses = [str(own) for own, _ in public] + [f"{each}/{length}" for each in private]
+    gateways = [str(gateway.ip) for _, gateway in public[:1]]
+    if boot.ipv6 is not None:
+        addresses.append(f"{boot.ipv6}/128")
+        gateways.append(GATEWAY)
+    return addresses, gateways
+
+
+def _ready(host: Settings) -> None:
+    """What the host needs before its first machine: its own packet filter, forwarding, the private network."""
+    load(packet_tables.of_host(host.private_network, tuple(host.peers)))
+    overlay.private(host.underlay, tuple(host.peers), host.private_network)
+    uplink = host.uplink or links.uplink()
+    if uplink is not None:
+        links.switch(f"ipv4/conf/{uplink}/forwarding", 1)
+        # a host that forwards would no longer listen to the router that gave it its own default route
+        if (links.NET / "ipv6").exists() and links.value(f"ipv6/conf/{uplink}/accept_ra") == 1:
+            links.switch(f"ipv6/conf/{uplink}/accept_ra", 2)
+        links.switch(f"ipv6/conf/{uplink}/proxy_ndp", 1)
+        links.switch(f"ipv4/neigh/{uplink}/proxy_delay", 0)
+        links.switch(f"ipv6/neigh/{uplink}/proxy_delay", 0)
+    links.switch("ipv6/conf/all/forwarding", 1)
+
+
+def _tap(nic: Nic) -> None:
+    ip("tuntap", "add", "dev", nic.tap, "mode", "tap", "user", str(os.geteuid()))
+    links.switch(f"ipv6/conf/{nic.tap}/accept_ra", 0)
+
+
+def _public(machine: str, nic: Nic, boot: Boot, host: Settings) -> None:
+    own4, own6 = boot.ipv4, [*([boot.ipv6] if boot.ipv6 else []), *boot.ranges]
+    _tap(nic)
+    load(packet_tables.of_public(machine, nic, own4, own6, host.private_network))
+    # the host answers for the gateway, and for whatever else it has a route to
+    for name, wanted in (
+        ("forwarding", 1), ("proxy_arp", 1), ("rp_filter", 0), ("send_redirects", 0), ("accept_redirects", 0),
+    ):  # fmt: skip
+        links.switch(f"ipv4/conf/{nic.tap}/{name}", wanted)
+    links.switch(f"ipv4/neigh/{nic.tap}/proxy_delay", 0)
+    links.switch(f"ipv6/conf/{nic.tap}/addr_gen_mode", 1)
+    ip("link", "set", nic.tap, "up")
+    for address in own4:
+        _route(nic, address, "32")
+    if boot.ipv6 is not None:
+        ip("-6", "addr", "replace", f"{GATEWAY}/64", "dev", nic.tap, "nodad")
+        _route(nic, boot.ipv6, "128")
+        for network in boot.ranges:
+            ip("-6", "route", "replace", network, "via", boot.ipv6, "dev", nic.tap)
+
+
+def _route(nic: Nic, address: str, length: str) -> None:
+    ip("route", "replace", f"{address}/{length}", "dev", nic.tap)
+    # nobody is asked who has it, so that nobody can give a wrong answer
+    ip("neigh", "replace", address, "lladdr", nic.mac, "dev", nic.tap, "nud", "permanent")
+
+
+def _vlan(nic: Nic, number: int, host: Settings) -> None:
+    bridge = overlay.vlan(number, host.underlay, tuple(host.peers))
+    _tap(nic)
+    links.silence(nic.tap)
+    load(packet_tables.of_vlan(nic))
+    mtu = links.asked("link", "show", bridge)[0]["mtu"]
+    ip("link", "set", nic.tap, "mtu", str(mtu), "master", bridge, "up")
+
+
+def _proxies(boot: Boot, host: Settings, uplink: str | None) -> list[tuple[str, str]]:
+    """The interfaces of the host on which it answers for an address of the machine, each with the address."""
+    found = []
+    for address in boot.ipv4:
+        if is_private(address, host.private_network):
+            found += [(overlay.PRIVATE, address)] if host.underlay else []
+        elif uplink is not None:
+            found.append((uplink, address))
+    if boot.ipv6 is not None and uplink is not None:
+        found.append((uplink, boot.ipv6))
+    return found
+
+
+def _unmake(store: Store, machine: str) -> None:
+    path = store.machine(machine) / MADE
+    record = records.read(path)
+    if record is None:
+        return
+    here = {(each["dev"], each["dst"]) for each in _proxied()}
+    for interface, address in record["proxies"]:
+        if (interface, address) in here:
+            ip("neigh", "del", "proxy", address, "dev", interface)
+    for name in record["taps"]:
+        links.delete(name)
+        load(packet_tables.anew("netdev", name))
+    load(packet_tables.anew("netdev", machine))
+    for number in record["vlans"]:
+        overlay.leave(number)
+    path.unlink()
+
+
+def _proxied() -> list[dict[str, Any]]:
+    return links.asked("neigh", "show", "proxy") + links.asked("-6", "neigh", "show", "proxy")

@@ -1,0 +1,133 @@
+"""The rulesets of nftables that a host has of its own: one for itself, and one for each interface of a machine.
+
+They stand beside the packet filters of customers (tables ``inet skerry-<id>``), which may let in and out what they
+like of what passes here.
+"""
+
+import json
+from collections.abc import Iterable, Sequence
+from ipaddress import ip_address, ip_network
+
+from compute.drivers.qemu.agent import commands
+from compute.drivers.qemu.agent.nics import Nic
+
+SECONDS = 10.0
+VXLAN_PORT = 4789
+PROBE = "0.0.0.0"  # noqa: S104 - whom a guest asks as before it takes an address
+COUNTERS = ("v4_in", "v4_out", "v4_private_in", "v4_private_out", "v6_in", "v6_out")
+
+
+def load(ruleset: str) -> None:
+    """Load a ruleset as one transaction."""
+    commands.run("nft", "-f", "-", given=ruleset, timeout=SECONDS)
+
+
+def anew(family: str, name: str, body: Iterable[str] = ()) -> str:
+    """The ruleset that replaces a table, whether it is there or not; without a `body` it deletes it."""
+    head = f"table {family} {name}\ndelete table {family} {name}\n"
+    lines = "".join(f"\t{line}\n" for line in body)
+    return f"{head}table {family} {name} {{\n{lines}}}\n" if lines else head
+
+
+def of_host(private: str, peers: Sequence[str]) -> str:
+    """The host's own table ``inet skerry``.
+
+    Guests reach nothing on the host but its answer to a ping, and what the host itself began. Private addresses are
+    spoken to and from interfaces of the platform only. Packets of the network between hosts come from hosts: their
+    source is one that no guest can forge. Its rule on new connections has the host follow connections before any
+    customer's packet filter needs that.
+    """
+    known = f"ip saddr != {{ {', '.join(peers)} }} " if peers else ""
+    return anew(
+        "inet",
+        "skerry",
+        [
+            "chain input {",
+            "type filter hook input priority filter - 10; policy accept;",
+            f"udp dport {VXLAN_PORT} {known}counter drop",
+            'iifname "sk-v*" counter drop',
+            'iifname "sk-*" jump guests',
+            "}",
+            "chain guests {",
+            "ct state established,related accept",
+            "icmp type echo-request accept",
+            "icmpv6 type { echo-request, nd-neighbor-solicit, nd-neighbor-advert, nd-router-solicit } accept",
+            "counter drop",
+            "}",
+            "chain forward {",
+            "type filter hook forward priority filter - 10; policy accept;",
+            'iifname "sk-v*" oifname != "sk-v*" counter drop',
+            'oifname "sk-v*" iifname != "sk-v*" counter drop',
+            f'iifname != "sk-*" ip saddr {private} counter drop',
+            f'iifname != "sk-*" ip daddr {private} counter drop',
+            "ct state new counter",
+            "}",
+        ],
+    )
+
+
+def of_public(machine: str, nic: Nic, own4: Sequence[str], own6: Sequence[str], private: str) -> str:
+    """The table ``netdev <machine>``: what a guest may send on its public interface, and counters both ways.
+
+    It sends from its own hardware address and its own addresses alone, and is no server of addresses and no router.
+    `own4` and `own6` are its addresses and networks, `private` is the private network of the region.
+    """
+    public4, private4 = _parted(own4, private)
+    lines = [f"counter {name} {{ }}" for name in (*COUNTERS, "spoofed")]
+    lines += ["chain sent {", f'type filter hook ingress device "{nic.tap}" priority filter; policy drop;']
+    lines.append(f"ether saddr != {nic.mac} counter name spoofed drop")
+    arp = f"arp htype 1 arp ptype ip arp hlen 6 arp plen 4 arp saddr ether {nic.mac}"
+    lines.append(f"{arp} arp saddr ip {_set([PROBE, *own4])} accept")
+    # no machine hands out addresses, or says that it is the way to the world
+    lines += ["udp sport { 67, 547 } counter name spoofed drop"]
+    lines += ["icmpv6 type { nd-router-advert, nd-redirect } counter name spoofed drop"]
+    if private4:
+        lines.append(f"ip saddr {_set(private4)} ip daddr {private} counter name v4_private_out accept")
+    if public4:
+        lines.append(f"ip saddr {_set(public4)} ip daddr != {private} counter name v4_out accept")
+    lines.append("ip6 saddr :: icmpv6 type { nd-neighbor-solicit, mld2-listener-report } accept")
+    lines.append("ip6 saddr fe80::/10 ip6 daddr { fe80::/10, ff02::/16 } accept")
+    if own6:
+        lines.append(f"ip6 saddr {_set(own6)} counter name v6_out accept")
+    lines += ["counter name spoofed drop", "}"]
+    lines += ["chain received {", f'type filter hook egress device "{nic.tap}" priority filter; policy accept;']
+    lines += [f"ip saddr {private} counter name v4_private_in accept", "meta protocol ip counter name v4_in accept"]
+    lines += ["meta protocol ip6 counter name v6_in accept", "}"]
+    return anew("netdev", machine, lines)
+
+
+def of_vlan(nic: Nic) -> str:
+    """The table ``netdev <tap>`` of an interface in a VLAN: any address of its owner's choice, but its own hardware
+    address alone, so that nobody takes what is sent to another."""
+    return anew(
+        "netdev",
+        nic.tap,
+        [
+            "chain sent {",
+            f'type filter hook ingress device "{nic.tap}" priority filter; policy accept;',
+            f"ether saddr != {nic.mac} counter drop",
+            f"arp saddr ether != {nic.mac} counter drop",
+            "}",
+        ],
+    )
+
+
+def counted(machine: str) -> dict[str, int]:
+    """The bytes that each counter of a machine's public interface has, by the names of the interface's `Usage`."""
+    said = commands.run("nft", "-j", "list", "counters", "table", "netdev", machine, timeout=SECONDS).stdout
+    found = [each["counter"] for each in json.loads(said)["nftables"] if "counter" in each]
+    return {each["name"]: int(each["bytes"]) for each in found if each["name"] in COUNTERS}
+
+
+def _parted(addresses: Sequence[str], private: str) -> tuple[list[str], list[str]]:
+    from_private = [each for each in addresses if is_private(each, private)]
+    return [each for each in addresses if each not in from_private], from_private
+
+
+def is_private(address: str, private: str) -> bool:
+    """Whether an IPv4 address is in the region's private network."""
+    return ip_address(address) in ip_network(private)
+
+
+def _set(elements: Iterable[str]) -> str:
+    return f"{{ {', '.join(elements)} }}"

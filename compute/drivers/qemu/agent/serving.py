@@ -1,0 +1,186 @@
+"""The agent as a program: one request on the standard input, one answer on the standard output, both JSON.
+
+It is what ``sshd`` runs for the platform's key, and nothing else: the directories of the host stand in its
+command line, which ``authorized_keys`` has, and never in a request. A request is ``{"verb", "values"}``, an answer
+``{"result"}``, ``{"refused"}`` or ``{"failed"}``, each of these two a text that customers may read.
+
+::
+
+    python3 -I skerry-host.pyz answer ROOT [SHARED]     the platform: the verbs of `calls`, but those below
+    python3 -I skerry-host.pyz administer ROOT [SHARED] who is root there: all of them
+    python3 -I skerry-host.pyz install ROOT             this file, compiled, as ROOT's agent
+    python3 -I skerry-host.pyz confine ROOT USER        whom QEMU is to run as
+    python3 -I skerry-host.pyz admit ROOT SHARED KEY    let a key of the platform in, for `answer` alone
+    python3 -I skerry-host.pyz dismiss KEY              not any longer
+"""
+
+import io
+import json
+import os
+import shlex
+import sys
+import traceback
+import zipfile
+from contextlib import ExitStack, suppress
+from dataclasses import replace
+from importlib.util import MAGIC_NUMBER
+from marshal import dumps
+from pathlib import Path
+from typing import Any
+
+from compute.drivers.qemu.agent import console, settings
+from compute.drivers.qemu.agent.calls import call
+from compute.drivers.qemu.agent.errors import Failed, Refused
+from compute.drivers.qemu.agent.store import Store
+
+AGENT = "skerry-host.pyz"
+CONSOLE = "console"
+"""What the platform asks sshd for to have a console: the one word of its own that means anything here."""
+LONGEST_REQUEST = 4096
+ADMINISTRATORS = frozenset({"import_image", "delete_image"})
+"""They read any file of the host's that they are told of."""
+UNCHECKED = (1).to_bytes(4, "little") + bytes(8)
+"""After the number of the Python: a compiled module that no source is compared with, for they are in one file."""
+
+
+def main(arguments: list[str]) -> int:
+    match arguments:
+        case ["answer", root, *shared] if len(shared) < 2 and os.environ.get("SSH_ORIGINAL_COMMAND") == CONSOLE:
+            converse(Store(Path(root)), 0, 1)
+        case ["answer" | "administer" as how, root, *shared] if len(shared) < 2:
+            store = Store(Path(root), Path(shared[0]) if shared and shared[0] else None)
+            json.dump(answer(store, sys.stdin.buffer.read(), how == "administer"), sys.stdout)
+        case ["install", root]:
+            install(Path(sys.path[0]), Path(root))
+        case ["confine", root, user]:
+            store = Store(Path(root))
+            settings.save(store, replace(settings.load(store), user=user))
+        case ["admit", root, shared, key]:
+            write_keys(lambda line: not has_key(line, key), [admission(Path(root), shared, key)])
+        case ["dismiss", key]:
+            write_keys(lambda line: not has_key(line, key), [])
+        case _:
+            sys.stderr.write(__doc__ or "")
+            return 2
+    return 0
+
+
+def answer(store: Store, request: bytes, administers: bool = False) -> dict[str, Any]:
+    """What a request comes to. Whatever fails beside what verbs may say is in the log of ``sshd`` alone."""
+    try:
+        asked = json.loads(request)
+        verb, values = str(asked["verb"]), dict(asked["values"])
+    except (ValueError, TypeError, KeyError):
+        return {"refused": "This is no request."}
+    if verb == "digest":
+        return {"result": digest()}
+    if verb in ADMINISTRATORS and not administers:
+        return {"refused": f"{verb} is for the host's administrator."}
+    try:
+        return {"result": call(store, verb, values)}
+    except Refused as error:
+        return {"refused": str(error)}
+    except Failed as error:
+        return {"failed": str(error)}
+    except OSError as error:
+        traceback.print_exc()
+        return {"failed": f"The host could not do this: {error.strerror or type(error).__name__}."}
+    except Exception:  # noqa: BLE001 - whatever it was, it is answered
+        traceback.print_exc()
+        return {"failed": "The host failed at this."}
+
+
+def converse(store: Store, reader: int, writer: int) -> None:
+    """Have a console by a request of one line, ``{"machine"}``: answered by a line as others are, and from there on
+    the console itself, in both directions."""
+    with ExitStack() as stack:
+        try:
+            machine = str(json.loads(_line(reader))["machine"])
+            attached = stack.enter_context(console.attached(store, machine))
+        except Refused as error:
+            said: dict[str, Any] = {"refused": str(error)}
+        except Failed as error:
+            said = {"failed": str(error)}
+        except (ValueError, TypeError, KeyError):
+            said = {"refused": "This is no request."}
+        else:
+            said = {"result": None}
+        os.write(writer, json.dumps(said).encode() + b"\n")
+        if "result" in said:
+            # whoever looked may be gone
+            with suppress(BrokenPipeError):
+                attached.carry(reader, writer)
+
+
+def _line(reader: int) -> bytes:
+    """A line and nothing after it, which is the console's."""
+    line = b""
+    while not line.endswith(b"\n") and len(line) < LONGEST_REQUEST and (letter := os.read(reader, 1)):
+        line += letter
+    return line
+
+
+def digest() -> str | None:
+    """The digest of the agent that this is; None where it is no file of one."""
+    if not zipfile.is_zipfile(sys.path[0]):
+        return None
+    with zipfile.ZipFile(sys.path[0]) as packed:
+        return packed.read("digest").decode()
+
+
+def install(file: Path, root: Path) -> None:
+    """Make a file of the agent that of the host, with its modules compiled for the Python of the host: compiling
+    them is most of the time of a call. By rename: calls have the old one or the new one."""
+    root.mkdir(mode=0o711, parents=True, exist_ok=True)
+    part = root / f".{AGENT}.{os.getpid()}"
+    part.write_bytes(compiled(file.read_bytes()))
+    part.chmod(0o644)
+    part.replace(root / AGENT)
+
+
+def compiled(content: bytes) -> bytes:
+    made = io.BytesIO()
+    with zipfile.ZipFile(io.BytesIO(content)) as source, zipfile.ZipFile(made, "w") as target:
+        for name in source.namelist():
+            if name.endswith(".pyc"):
+                continue
+            text = source.read(name)
+            target.writestr(name, text)
+            if name.endswith(".py"):
+                code = compile(text, name, "exec", dont_inherit=True)
+                target.writestr(f"{name}c", MAGIC_NUMBER + UNCHECKED + dumps(code))
+    return made.getvalue()
+
+
+# --- who may call -------------------------------------------------------------------------------------------------
+
+
+def admission(root: Path, shared: str, key: str) -> str:
+    """The line of ``authorized_keys`` that lets a key do the verbs in these directories, and nothing else."""
+    words = ["/usr/bin/python3", "-I", str(root / AGENT), "answer", str(root), *filter(None, [shared])]
+    command = shlex.join(words)
+    if '"' in command or "\n" in command + key:
+        raise Refused("A directory of a host has no quotation marks in its name.")
+    return f'restrict,command="{command}" {key}'
+
+
+def has_key(line: str, key: str) -> bool:
+    """Whether a line of ``authorized_keys`` is for this key."""
+    return key.split()[1] in line.split()
+
+
+def write_keys(keeps: Any, added: list[str]) -> None:
+    """Replace ``authorized_keys`` of who runs this, by rename: those that it `keeps` and those `added`."""
+    folder = Path.home() / ".ssh"
+    folder.mkdir(mode=0o700, exist_ok=True)
+    path = folder / "authorized_keys"
+    known = path.read_text().splitlines() if path.exists() else []
+    lines = [*filter(keeps, known), *added]
+    if lines == known:
+        return
+    part = folder / f".authorized_keys.{os.getpid()}"
+    with os.fdopen(os.open(part, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w") as file:
+        file.write("".join(f"{line}\n" for line in lines))
+        file.flush()
+        os.fsync(file.fileno())
+    part.replace(path)

@@ -1,0 +1,196 @@
+"""The process beside each machine's QEMU: it starts QEMU, watches it, and writes down why it ended.
+
+It runs in the machine's directory, in a session of its own, and outlives who started it. Its file descriptors are
+its contract: it takes the machine's power file, which QEMU inherits, so that the machine is on as long as either
+lives; it has the lock of the verb that started it until QEMU answers or failed, so that no other verb comes
+between, even where the caller was killed; and it reports through a pipe. Killed, it leaves QEMU alone: the machine
+goes on, and it is not known why it ends.
+"""
+
+import contextlib
+import json
+import os
+import select
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from compute.drivers.qemu.agent import locks, networks, records, scopes
+from compute.drivers.qemu.agent.qmp import QMP, Silent
+from compute.drivers.qemu.agent.scopes import Limits
+
+BOOT, ENDED, STOP, POWER = "boot.json", "ended.json", "stop.json", "power"
+LOG, EARLIER = "console.log", "console.earlier"
+SAID = "stderr"
+SAID_BYTES = 2000
+LOG_BYTES = 1 << 20
+"""The size beyond which the console's log begins anew. The one before is kept, so there is up to twice as much."""
+TICK = 5.0
+"""Seconds between two looks at the sizes of logs."""
+ANSWERS = 30.0
+"""Seconds that QEMU has to answer at all."""
+# The directory or the zip file that has the package
+ROOT = str(Path(__file__).parents[4])
+
+
+def spawn(directory: Path, lock: int, limits: Limits | None = None, timeout: float = ANSWERS + 5) -> dict[str, Any]:
+    """Start a supervisor for the machine in `directory`, whose boot is written there; what it reports. Where the
+    host's systemd can, both have no more than `limits`.
+
+    That is ``on``, whether QEMU runs, and if not, ``said``, QEMU's last words.
+    """
+    reader, writer = os.pipe()
+    try:
+        try:
+            command = [sys.executable, "-S", "-P", "-m", __name__, str(writer), str(lock)]
+            if limits is not None:
+                command = scopes.within(directory.name, limits, command)
+            started = subprocess.Popen(  # noqa: S603 - this Python, this module
+                command,
+                cwd=directory,
+                env={"PYTHONPATH": ROOT, "PATH": os.environ.get("PATH", os.defpath), "LC_ALL": "C"},
+                pass_fds=(writer, lock),
+                start_new_session=True,
+                stdin=subprocess.DEVNULL,
+                stdout=subprocess.DEVNULL,
+                stderr=subprocess.DEVNULL,
+            )
+        finally:
+            os.close(writer)
+        started.wait()  # it has put the supervisor into the background
+        return _report(reader, time.monotonic() + timeout)
+    finally:
+        os.close(reader)
+
+
+def _report(reader: int, deadline: float) -> dict[str, Any]:
+    text = b""
+    while True:
+        if not select.select([reader], [], [], max(0.0, deadline - time.monotonic()))[0]:
+            return {"on": False, "said": "The supervisor does not answer."}
+        piece = os.read(reader, 65536)
+        if not piece:
+            break
+        text += piece
+    return dict(json.loads(text)) if text else {"on": False, "said": "The supervisor ended before it reported."}
+
+
+def main(report: int, lock: int) -> None:
+    """The supervisor's life. Its caller waits for the first process only, which is over at once."""
+    if os.fork():
+        os._exit(0)
+    for descriptor in (report, lock):
+        os.set_inheritable(descriptor, False)
+    here = Path(".")
+    said = os.open(SAID, os.O_RDWR | os.O_CREAT | os.O_TRUNC | os.O_APPEND | os.O_CLOEXEC, 0o600)
+    os.dup2(said, 2)  # where Python says what went wrong with the supervisor itself
+    power = os.open(POWER, os.O_RDWR | os.O_CLOEXEC)
+    if not locks.own(power):
+        _tell(report, on=True)
+        return
+    boot = records.read(here / BOOT) or {}
+    try:
+        qemu = subprocess.Popen(  # noqa: S603 - without a shell
+            boot["arguments"], stdin=subprocess.DEVNULL, stdout=said, stderr=said, pass_fds=(power,)
+        )
+    except OSError as error:
+        _end(here, "failed-to-start", said=str(error))
+        networks.remove_here(here)
+        os.close(power)  # the machine is off before anybody is told
+        _tell(report, on=False, said=str(error))
+        return
+    _supervise(here, qemu, power, report, lock)
+
+
+def _supervise(here: Path, qemu: "subprocess.Popen[bytes]", power: int, report: int, lock: int) -> None:
+    pidfd = os.pidfd_open(qemu.pid)
+    watch = _watch(here / "watch", pidfd)
+    if watch is None:
+        qemu.kill()
+        status = qemu.wait()
+        words = _last_words(here)
+        _end(here, "failed-to-start", status=status, said=words)
+        networks.remove_here(here)
+        os.close(power)
+        _tell(report, on=False, said=words)
+        return
+    _tell(report, on=True)
+    os.close(lock)
+    reason = None
+    for event in _events(here, watch, pidfd):
+        if event["event"] == "SHUTDOWN":
+            reason = str(event["data"].get("reason", ""))
+    status = qemu.wait()
+    _end(here, _why(here, reason), reason=reason, status=status, said=_last_words(here))
+    networks.remove_here(here)  # the power file is still held: nobody starts the machine meanwhile
+
+
+def _watch(path: Path, pidfd: int) -> QMP | None:
+    """A conversation with QEMU once it listens; None where it ended instead, or does not answer."""
+    deadline = time.monotonic() + ANSWERS
+    while time.monotonic() < deadline:
+        try:
+            return QMP(path)
+        except Silent:
+            if select.select([pidfd], [], [], 0.01)[0]:
+                return None
+    return None
+
+
+def _events(here: Path, watch: QMP, pidfd: int) -> Iterator[dict[str, Any]]:
+    """QEMU's events until it has ended."""
+    listening = [watch.fileno()]
+    while True:
+        ready = select.select([*listening, pidfd], [], [], TICK)[0]
+        if listening and not watch.read():
+            listening = []
+        yield from watch.events
+        watch.events.clear()
+        if pidfd in ready:
+            return
+        trim(here)
+
+
+def _why(here: Path, reason: str | None) -> str:
+    """Why a machine that ran has ended: the guest did it, or we asked it or QEMU to, or neither of them was
+    asked."""
+    if reason is None:
+        return "killed"
+    if reason.startswith("guest") and not (here / STOP).exists():
+        return "guest-shutdown"
+    return "host-request"
+
+
+def _end(here: Path, why: str, **details: Any) -> None:
+    records.write(here / ENDED, {"why": why, "at": time.time(), **details})
+
+
+def _last_words(here: Path) -> str:
+    return (here / SAID).read_text(errors="replace")[-SAID_BYTES:].strip()
+
+
+def trim(here: Path, most: int = LOG_BYTES) -> None:
+    """Keep what a machine says to a size. What it says between the copy and the cut is lost."""
+    with contextlib.suppress(FileNotFoundError):
+        if (here / LOG).stat().st_size > most:
+            with (here / LOG).open("r+b") as log:
+                log.seek(-most, os.SEEK_END)
+                (here / EARLIER).write_bytes(log.read(most))
+                log.truncate(0)
+    with contextlib.suppress(FileNotFoundError):
+        if (here / SAID).stat().st_size > most:
+            os.truncate(here / SAID, 0)
+
+
+def _tell(report: int, **answer: Any) -> None:
+    # whoever asked may be gone
+    with contextlib.suppress(BrokenPipeError):
+        os.write(report, json.dumps(answer).encode())
+    os.close(report)
+
+
+if __name__ == "__main__":
+    main(*map(int, sys.argv[1:3]))

@@ -1,0 +1,200 @@
+"""What is written into the system on a disk while it is off: who gets in, its name, its network, its first boot.
+
+Called with the `Tree` of a disk that the caller holds; nothing is written before its `commit`. What is the same
+already is left as it is, so that each boot may ask for it.
+"""
+
+import ipaddress
+import re
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from compute.drivers.qemu.agent.errors import Refused
+from compute.drivers.qemu.agent.trees import Tree
+
+SHADOW, KEYS, HOSTNAME, HOSTS, FSTAB = (
+    "/etc/shadow", "/root/.ssh/authorized_keys", "/etc/hostname", "/etc/hosts", "/etc/fstab",
+)  # fmt: skip
+HASH = re.compile(r"\$[a-z0-9]{1,3}\$[A-Za-z0-9./$=,+-]{8,200}")
+HOST_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9.-]{0,62}")
+INTERFACE = re.compile(r"[a-z][a-z0-9]{0,14}")
+MAC = re.compile(r"[0-9a-f]{2}(:[0-9a-f]{2}){5}")
+
+FIRST_BOOT = "/usr/local/lib/skerry-first-boot"
+SCRIPT = "/root/.skerry-first-boot"
+LOG = "/root/StackScript.log"
+UNIT = "/etc/systemd/system/skerry-first-boot.service"
+LOCAL = "/etc/local.d/skerry-first-boot.start"
+INTERFACES = "/etc/network/interfaces"
+NETWORKD = "/etc/systemd/network/05-skerry-{}.network"
+
+# Renamed before it runs: a system that is cut off in its first boot does not begin it a second time
+_RUN = f"""#!/bin/sh
+# Runs what a deployment left for the first boot, once.
+test -e {SCRIPT} || exit 0
+mv {SCRIPT} {SCRIPT}.running || exit 1
+umask 077
+export HOME=/root PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin
+cd /root
+{SCRIPT}.running </dev/null >>{LOG} 2>&1
+status=$?
+rm -f {SCRIPT}.running
+exit $status
+""".encode()
+_UNIT = f"""[Unit]
+Description=What a deployment left for the first boot
+ConditionPathExists={SCRIPT}
+Wants=network-online.target
+After=network-online.target
+
+[Service]
+Type=oneshot
+ExecStart={FIRST_BOOT}
+TimeoutStartSec=infinity
+RemainAfterExit=yes
+
+[Install]
+WantedBy=multi-user.target
+""".encode()
+_LOCAL = f"#!/bin/sh\n{FIRST_BOOT} &\n".encode()
+
+
+@dataclass(frozen=True, slots=True)
+class Network:
+    """One interface of a guest. With `dhcp` it asks for its address; `addresses` have their prefix lengths.
+
+    `gateways` need not be within the addresses' networks: an address may be a /32 of its own.
+    """
+
+    name: str
+    mac: str
+    addresses: tuple[str, ...] = ()
+    gateways: tuple[str, ...] = ()
+    dhcp: bool = False
+    router_advertisements: bool = False
+
+    @classmethod
+    def read(cls, given: dict[str, Any]) -> "Network":
+        """Of JSON. Raises `Refused` for what could be anything but an address."""
+        try:
+            addresses = tuple(str(ipaddress.ip_interface(each)) for each in given.get("addresses", ()))
+            gateways = tuple(str(ipaddress.ip_address(each)) for each in given.get("gateways", ()))
+        except ValueError as error:
+            raise Refused("A network of the machine has what is no address.") from error
+        name, mac = given["name"], given["mac"]
+        if not INTERFACE.fullmatch(name) or not MAC.fullmatch(mac):
+            raise Refused("A network of the machine has a name that is none.")
+        asks = bool(given.get("dhcp")), bool(given.get("router_advertisements"))
+        return cls(name, mac, addresses, gateways, *asks)
+
+
+def has_system(tree: Tree) -> bool:
+    """Whether there is a system on the disk that root can get into."""
+    return tree.is_there(SHADOW)
+
+
+def set_root_hash(tree: Tree, root_hash: str) -> None:
+    """Set the hash of root's password, as crypt(3) writes it. `Refused` without a system."""
+    if not HASH.fullmatch(root_hash):
+        raise Refused("The hash of a password is none.")
+    shadow = tree.read(SHADOW)
+    lines = (shadow or b"").split(b"\n")
+    index = next((at for at, line in enumerate(lines) if line.startswith(b"root:")), None)
+    if index is None:
+        raise Refused("There is no system on the disk to set a password in.")
+    fields = [*lines[index].split(b":"), *[b""] * 9][:9]
+    if fields[1] == root_hash.encode():
+        return
+    fields[1:3] = [root_hash.encode(), str(int(time.time() // 86400)).encode()]
+    lines[index] = b":".join(fields)
+    tree.put(SHADOW, b"\n".join(lines))
+
+
+def set_keys(tree: Tree, keys: Sequence[str]) -> None:
+    """Let these public keys in as root, and no others."""
+    if any("\n" in key or "\r" in key for key in keys):
+        raise Refused("A key is not one line.")
+    tree.put(KEYS, "".join(f"{key}\n" for key in keys).encode(), 0o600, folders=0o700)
+
+
+def set_hostname(tree: Tree, hostname: str) -> None:
+    """Name the system, and let the name be found without a network."""
+    if not HOST_NAME.fullmatch(hostname):
+        raise Refused("The name of the system is none.")
+    tree.put(HOSTNAME, f"{hostname}\n".encode())
+    lines = [line for line in (tree.read(HOSTS) or b"127.0.0.1\tlocalhost\n").splitlines() if line.strip()]
+    kept = [line for line in lines if not line.startswith(b"127.0.1.1")]
+    tree.put(HOSTS, b"\n".join([*kept, f"127.0.1.1\t{hostname}".encode(), b""]))
+
+
+def set_script(tree: Tree, script: str) -> None:
+    """Have a script run once, as root, at the next boot, with the network up. `Refused` where nothing would."""
+    if tree.is_there("/usr/lib/systemd/systemd", "/lib/systemd/systemd"):
+        tree.put(UNIT, _UNIT)
+        tree.link("/etc/systemd/system/multi-user.target.wants/skerry-first-boot.service", UNIT)
+    elif tree.is_there("/etc/init.d/local", "/etc/local.d"):
+        tree.put(LOCAL, _LOCAL, 0o755)
+        if tree.is_there("/etc/runlevels/default"):
+            tree.link("/etc/runlevels/default/local", "/etc/init.d/local")
+    else:
+        raise Refused("The system on the disk has nothing that would run a script at its first boot.")
+    tree.put(FIRST_BOOT, _RUN, 0o755)
+    tree.put(SCRIPT, script.encode(), 0o700)
+
+
+def set_file_system(tree: Tree, old: str, new: str) -> None:
+    """Have the system find its file system by its new UUID."""
+    table = tree.read(FSTAB)
+    if table is not None and old.encode() in table:
+        tree.put(FSTAB, table.replace(old.encode(), new.encode()))
+
+
+def set_networks(tree: Tree, networks: Sequence[Network]) -> None:
+    """Write the configuration of the network. `Refused` for a system whose network nobody here knows."""
+    if _uses_networkd(tree):
+        for network in networks:
+            tree.put(NETWORKD.format(network.name), _networkd(network).encode())
+    elif tree.is_there("/sbin/ifup", "/usr/sbin/ifup"):
+        tree.put(INTERFACES, _interfaces(networks).encode())
+    else:
+        raise Refused("The network of the system on the disk is of a kind that is not known here.")
+
+
+def _uses_networkd(tree: Tree) -> bool:
+    wants = "/etc/systemd/system/multi-user.target.wants/systemd-networkd.service"
+    return tree.is_there(wants, "/etc/systemd/system/dbus-org.freedesktop.network1.service")
+
+
+def _networkd(network: Network) -> str:
+    asks = "yes" if network.dhcp else "no"
+    lines = ["# Written by the platform at each boot", "[Match]", f"MACAddress={network.mac}", "", "[Network]"]
+    lines += [f"DHCP={asks}", f"IPv6AcceptRA={'yes' if network.router_advertisements else 'no'}"]
+    lines += [f"Address={each}" for each in network.addresses]
+    for gateway in network.gateways:
+        lines += ["", "[Route]", f"Gateway={gateway}", "GatewayOnLink=yes"]
+    return "\n".join([*lines, ""])
+
+
+def _interfaces(networks: Sequence[Network]) -> str:
+    """For ifupdown, and the one of BusyBox, which knows less: routes are set by commands that both run."""
+    lines = ["# Written by the platform at each boot", "auto lo", "iface lo inet loopback"]
+    for network in networks:
+        lines += ["", f"auto {network.name}"]
+        first = f"iface {network.name} inet dhcp" if network.dhcp else f"iface {network.name} inet manual"
+        lines += [first, f"    up ip link set {network.name} up"]
+        if network.router_advertisements:
+            lines.append(f"    up echo 1 > /proc/sys/net/ipv6/conf/{network.name}/accept_ra")
+        lines += [
+            f"    up ip -{_family(each)} addr add {each} dev {network.name} || true" for each in network.addresses
+        ]
+        for each in network.gateways:
+            ip = f"ip -{_family(each)}"
+            lines.append(f"    up {ip} route add {each} dev {network.name} || true")
+            lines.append(f"    up {ip} route add default via {each} dev {network.name} || true")
+    return "\n".join([*lines, ""])
+
+
+def _family(address: str) -> int:
+    return ipaddress.ip_interface(address).version

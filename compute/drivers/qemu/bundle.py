@@ -1,0 +1,50 @@
+"""The agent of hosts as one file, which the Python of a host runs: `agent`, and the packages that it is in."""
+
+import hashlib
+import io
+import zipfile
+from functools import cache
+from pathlib import Path
+from typing import NamedTuple
+
+HERE = Path(__file__).parent
+ABOVE = ("compute", "compute/drivers", "compute/drivers/qemu")
+MAIN = b"""import sys
+
+if __name__ == "__main__":
+    from compute.drivers.qemu.agent import serving
+
+    sys.exit(serving.main(sys.argv[1:]))
+"""
+THEN = (1980, 1, 1, 0, 0, 0)
+"""The time of every entry: the same sources are the same bytes."""
+
+
+class Bundle(NamedTuple):
+    """The file, and the digest by which the agent in it names itself."""
+
+    content: bytes
+    digest: str
+
+
+@cache
+def bundle() -> Bundle:
+    """The agent of this release."""
+    sources = _sources()
+    digest = hashlib.sha256()
+    for name, source in sorted(sources.items()):
+        digest.update(f"{name} {len(source)}\n".encode() + source)
+    named = digest.hexdigest()[:32]
+    file = io.BytesIO()
+    with zipfile.ZipFile(file, "w", zipfile.ZIP_DEFLATED) as packed:
+        for name, source in sorted({**sources, "digest": named.encode()}.items()):
+            packed.writestr(zipfile.ZipInfo(name, THEN), source, zipfile.ZIP_DEFLATED)
+    return Bundle(file.getvalue(), named)
+
+
+def _sources() -> dict[str, bytes]:
+    found = {f"{package}/__init__.py": b"" for package in ABOVE}
+    found["__main__.py"] = MAIN
+    for path in sorted((HERE / "agent").glob("*.py")):
+        found[f"compute/drivers/qemu/agent/{path.name}"] = path.read_bytes()
+    return found

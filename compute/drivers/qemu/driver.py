@@ -1,0 +1,345 @@
+"""The driver of a host of QEMU's: its calls, turned into verbs of the host's agent."""
+
+from dataclasses import asdict
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+from compute.drivers.base import (
+    DONE,
+    Address,
+    BootSpec,
+    Console,
+    DiskSpec,
+    Driver,
+    DriverError,
+    Ended,
+    FirewallSpec,
+    FoundMachine,
+    HostImage,
+    HostReport,
+    Inventory,
+    Leftover,
+    MachineSpec,
+    Options,
+    Power,
+    Progress,
+    Refused,
+    Usage,
+    VolumeSpec,
+)
+from compute.drivers.qemu import uploads
+from compute.drivers.qemu.agent.store import checked
+from compute.drivers.qemu.carrying import ArchiveFile, HostFile, carry
+from compute.drivers.qemu.passwords import sha512_crypt
+from compute.drivers.qemu.transport import Transport, transport
+
+PART = 0.3
+"""Of the time that a call may take, the part for which it carries."""
+
+FOR_MACHINES = 90
+"""Per cent of a host's memory and disk."""
+CORES_SHARED = 4
+"""Virtual cores for each of a host's."""
+ARCHITECTURE = "x86_64"
+
+
+OTHER_AGENT = "The agent of the host is not the one of this release: manage.py host_update brings it."
+
+
+class QemuDriver:
+    """A `compute.drivers.base.Driver` of one host. Its archives are files in a directory of the workers'."""
+
+    def __init__(self, address: Address, options: Options):
+        self.address = address
+        self.options = options
+
+    @classmethod
+    def connect(cls, address: Address, options: Options) -> "QemuDriver":
+        return cls(address, options)
+
+    @cached_property
+    def agent(self) -> Transport:
+        return transport(self.address, self.options)
+
+    # --- the host -------------------------------------------------------------------------------------------
+
+    def prepare(self) -> Progress:
+        if not self.agent.is_current():
+            raise Refused(OTHER_AGENT)
+        found = self.agent.call("check")
+        if found["problems"]:
+            raise Refused(" ".join(found["problems"]))
+        return DONE
+
+    def inspect(self) -> HostReport:
+        found = self.agent.call("check")
+        means = {"kvm": "by the processor (KVM)", "tcg": "emulated (TCG), which is slow"}
+        how = means.get(found["accel"], "not at all")
+        return HostReport(
+            memory=found["memory"] * FOR_MACHINES // 100,
+            vcpus=found["cores"] * CORES_SHARED,
+            disk=found["disk"] * FOR_MACHINES // 100,
+            architectures=(ARCHITECTURE,),
+            images=tuple(HostImage(each["id"], each["os"], each["size"]) for each in found["images"]),
+            volumes=found["volumes"],
+            notes=(f"QEMU {found['qemu']}: machines run {how}.", *found["problems"]),
+        )
+
+    def same_volumes(self, other: Driver) -> bool:
+        if not isinstance(other, QemuDriver):
+            return False
+        left = self.agent.call("leave_mark")
+        found = bool(other.agent.call("take_mark", mark=left))
+        if not found:
+            self.agent.call("take_mark", mark=left)
+        return found
+
+    # --- machines -------------------------------------------------------------------------------------------
+
+    def define(self, spec: MachineSpec) -> None:
+        self.agent.call("define", machine=spec.name, memory=spec.memory, vcpus=spec.vcpus, mac=spec.mac)
+
+    def undefine(self, machine: str) -> None:
+        self.agent.call("undefine", machine=machine)
+
+    def start(self, machine: str, boot: BootSpec) -> Progress:
+        return _progress(self.agent.call("start", machine=machine, boot=asdict(boot)))
+
+    def stop(self, machine: str) -> Progress:
+        return _progress(self.agent.call("stop", machine=machine))
+
+    def set_firewall(self, machine: str, firewall: FirewallSpec) -> int:
+        return int(self.agent.call("set_firewall", machine=machine, **asdict(firewall)))
+
+    def firewall(self, machine: str) -> FirewallSpec | None:
+        """The packet filter that is kept for a machine; None where none was ever set."""
+        found = self.agent.call("firewall", machine=machine)
+        return None if found is None else FirewallSpec(**found)
+
+    def power(self, machine: str) -> Power:
+        return Power(self.agent.call("power", machine=machine))
+
+    def powered_off(self) -> frozenset[str]:
+        return frozenset(self.agent.call("powered_off"))
+
+    def usage(self) -> list[Usage]:
+        return [Usage(**each) for each in self.agent.call("usage")]
+
+    def inventory(self) -> Inventory:
+        found = self.agent.call("inventory")
+        volumes = found["volumes"]
+        return Inventory(
+            machines=tuple(_found(each) for each in found["machines"]),
+            volumes=None if volumes is None else frozenset(volumes),
+            leftovers=tuple(Leftover(**each) for each in found["leftovers"]),
+            aside=frozenset(found["aside"]),
+        )
+
+    def set_aside(self, machine: str, disk: str | None = None) -> None:
+        self.agent.call("set_aside", machine=machine, disk=disk)
+
+    def set_volume_aside(self, volume: str) -> None:
+        self.agent.call("set_volume_aside", volume=volume)
+
+    def discard(self, name: str) -> None:
+        self.agent.call("discard", name=name)
+
+    def receive(self, machine: str, source: Driver) -> Progress:
+        if not isinstance(source, QemuDriver):
+            raise Refused("A host of QEMU's takes machines of its kind alone.")
+        if source.address.name == self.address.name:
+            return DONE
+        if self.agent.call("is_whole", machine=machine):
+            if self.power(machine) is Power.ON:
+                raise Refused("The machine is on.")
+            source.undefine(machine)
+            return DONE
+        left = source.agent.call("leaving", machine=machine)
+        self.agent.call("expect", machine=machine, left=left)
+        done = self._carry_disks(machine, sorted(left["disks"]), source)
+        if not done.done:
+            return done
+        self.agent.call("arrive", machine=machine)
+        source.undefine(machine)
+        return DONE
+
+    def _carry_disks(self, machine: str, disks: list[str], source: "QemuDriver") -> Progress:
+        """Carry the first disk that is not here yet; of several, each counts as much as the others."""
+        for number, disk in enumerate(disks):
+            place = ["disk", machine, disk]
+            carried = carry(HostFile(source.agent, place), HostFile(self.agent, place), self._seconds)
+            if not carried.done:
+                return Progress(
+                    (number * 100 + carried.percent) // len(disks), 0.0, carried.rate, carried.remaining
+                )
+        return DONE
+
+    @property
+    def _seconds(self) -> float:
+        return self.options.timeout * PART
+
+    # --- ways in --------------------------------------------------------------------------------------------
+
+    def console(self, machine: str) -> Console:
+        return self.agent.console(machine)
+
+    def ssh_port(self, machine: str) -> int | None:
+        found: int | None = self.agent.call("ssh_port", machine=machine)
+        return found
+
+    # --- disks ----------------------------------------------------------------------------------------------
+
+    def create_disk(self, machine: str, disk: DiskSpec, source: Driver | None = None) -> Progress:
+        values: dict[str, Any] = {"image": disk.image, "copy_of": disk.copy_of}
+        brought = None
+        if disk.copy_of is not None and source is not None and source is not self:
+            brought = self._bring_copy(machine, disk, source)
+        elif disk.image is not None and "/" not in disk.image:
+            brought = self._bring_archive(machine, disk)
+        if brought is not None:
+            if not brought.done:
+                return brought
+            values = {"image": disk.name, "copy_of": None}
+        made = _progress(
+            self.agent.call(
+                "create_disk",
+                machine=machine,
+                disk=disk.name,
+                size=disk.size,
+                filesystem=disk.filesystem,
+                hostname=disk.hostname,
+                root_hash=None if disk.root_password is None else sha512_crypt(disk.root_password),
+                authorized_keys=list(disk.authorized_keys),
+                script=disk.script,
+                **values,
+            )
+        )
+        if brought is not None and made.done:
+            HostFile(self.agent, ["incoming", disk.name]).drop()
+        return made
+
+    def _bring_copy(self, machine: str, disk: DiskSpec, source: Driver) -> Progress:
+        """Bring a disk of another host, saved there like an archive."""
+        if not isinstance(source, QemuDriver):
+            raise Refused("A host of QEMU's copies disks of its kind alone.")
+        assert disk.copy_of is not None  # noqa: S101 - the caller looked
+        place = ["outgoing", disk.name]
+        if self._is_there(machine, disk.name):
+            source.agent.call("drop", place=place)
+            return DONE
+        original, its_disk = disk.copy_of
+        saved = _progress(source.agent.call("save_disk", machine=original, disk=its_disk, archive=disk.name))
+        if not saved.done:
+            return _part(saved, 0, 40)
+        return _part(self._bring(disk.name, HostFile(source.agent, place)), 40, 80)
+
+    def _bring_archive(self, machine: str, disk: DiskSpec) -> Progress:
+        assert disk.image is not None  # noqa: S101 - the caller looked
+        if self._is_there(machine, disk.name):
+            return DONE
+        archive = ArchiveFile(self._archive(disk.image))
+        if not archive.is_complete():
+            raise Refused("There is no such archive.")
+        return _part(self._bring(disk.name, archive), 0, 80)
+
+    def _bring(self, name: str, source: HostFile | ArchiveFile) -> Progress:
+        return carry(source, HostFile(self.agent, ["incoming", name]), self._seconds)
+
+    def _is_there(self, machine: str, disk: str) -> bool:
+        return self.agent.call("disk_size", machine=machine, disk=disk) is not None
+
+    def resize_disk(self, machine: str, disk: str, size: int) -> Progress:
+        return _progress(self.agent.call("resize_disk", machine=machine, disk=disk, size=size))
+
+    def set_password(self, machine: str, disk: str, password: str) -> None:
+        self.agent.call("set_password", machine=machine, disk=disk, root_hash=sha512_crypt(password))
+
+    def delete_disk(self, machine: str, disk: str) -> None:
+        self.agent.call("delete_disk", machine=machine, disk=disk)
+
+    def disks(self, machine: str) -> frozenset[str]:
+        return frozenset(self.agent.call("disks", machine=machine))
+
+    # --- archives -------------------------------------------------------------------------------------------
+
+    def save_disk(self, machine: str, disk: str, archive: str) -> Progress:
+        place = HostFile(self.agent, ["outgoing", archive])
+        kept = ArchiveFile(self._archive(archive))
+        if kept.is_complete():
+            place.drop()
+            return DONE
+        saved = _progress(self.agent.call("save_disk", machine=machine, disk=disk, archive=archive))
+        if not saved.done:
+            return _part(saved, 0, 50)
+        carried = _part(carry(place, kept, self._seconds), 50, 100)
+        if carried.done:
+            place.drop()
+        return carried
+
+    def archive_upload(self, archive: str, path: str, size: int) -> Progress:
+        return uploads.take_in(self._archive(archive), Path(path), size)
+
+    def archive_size(self, archive: str) -> int | None:
+        path = self._archive(archive)
+        return -(-path.stat().st_size // (1 << 20)) if path.exists() else None
+
+    def delete_archive(self, archive: str) -> None:
+        uploads.delete(self._archive(archive))
+
+    def _archive(self, archive: str) -> Path:
+        if not self.options.archives:
+            raise DriverError("There is no directory for archives.")
+        return Path(self.options.archives) / f"{checked(archive)}.raw"
+
+    # --- volumes --------------------------------------------------------------------------------------------
+
+    def create_volume(self, volume: VolumeSpec) -> Progress:
+        holder = None if volume.copy_of is None else self.agent.call("machine_with", volume=volume.copy_of)
+        return _progress(
+            self.agent.call(
+                "create_volume", volume=volume.name, size=volume.size, copy_of=volume.copy_of, machine=holder
+            )
+        )
+
+    def resize_volume(self, volume: str, size: int) -> Progress:
+        if not self.agent.call("grow_volume", volume=volume, size=size):
+            holder = self.agent.call("machine_with", volume=volume)
+            if holder is None or not self.agent.call(
+                "resize_running", machine=holder, disk=volume, size=size * (1 << 30)
+            ):
+                raise DriverError("The volume is in use on another host.")
+        return DONE
+
+    def volume_size(self, volume: str) -> int | None:
+        found: int | None = self.agent.call("volume_size", volume=volume)
+        return found
+
+    def delete_volume(self, volume: str) -> None:
+        self.agent.call("delete_volume", volume=volume)
+
+    def plug(self, machine: str, volume: str, label: str) -> None:
+        self.agent.call("plug", machine=machine, volume=volume, label=label)
+
+    def unplug(self, machine: str, volume: str) -> None:
+        self.agent.call("unplug", machine=machine, volume=volume)
+
+
+def _progress(said: dict[str, Any]) -> Progress:
+    return Progress(**said)
+
+
+def _found(said: dict[str, Any]) -> FoundMachine:
+    ended = said["ended"]
+    sets = {name: frozenset(said[name]) for name in ("disks", "plugged")}
+    return FoundMachine(
+        **{**said, **sets, "power": Power(said["power"]), "ended": None if ended is None else Ended(ended)}
+    )
+
+
+def _part(progress: Progress, begin: int, end: int) -> Progress:
+    """A part of a longer call, from `begin` to `end` per cent of it. Done is done."""
+    if progress.done:
+        return DONE
+    percent = begin + progress.percent * (end - begin) // 100
+    return Progress(percent, progress.wait, progress.rate, progress.remaining)

@@ -1,0 +1,84 @@
+"""Packages of the distribution, unpacked without being installed."""
+
+import platform
+import re
+import shutil
+from collections.abc import Sequence
+from pathlib import Path
+
+from compute.drivers.qemu.agent.commands import CommandFailed, run
+from compute.drivers.qemu.agent.errors import Failed
+
+KERNELS = ("linux-image-cloud-amd64", "linux-image-virtual", "linux-image-amd64")
+"""Packages that depend on the kernel of the day: Debian's for virtual machines, Ubuntu's, Debian's for all."""
+SSH = "dropbear-bin"
+SHELL = "busybox-static"
+
+
+class NoPackages(Failed):
+    """There are no packages to build of."""
+
+
+class Packages:
+    """Packages by name, downloaded once into a folder."""
+
+    def __init__(self, folder: Path):
+        if platform.machine() != "x86_64":
+            raise NoPackages("The tiny guest is for x86_64 alone.")
+        for program in ("apt-get", "apt-cache", "dpkg-deb"):
+            if shutil.which(program) is None:
+                raise NoPackages(
+                    f"The tiny guest is made of packages of Debian or Ubuntu: there is no {program} here."
+                )
+        self._folder = folder.resolve()
+        self._folder.mkdir(parents=True, exist_ok=True)
+
+    def unpack(self, names: Sequence[str], target: Path) -> None:
+        """Unpack the packages over each other."""
+        for name in names:
+            run("dpkg-deb", "-x", str(self._file(name)), str(target))
+
+    def kernel(self) -> list[str]:
+        """The packages with the kernel and its modules."""
+        for name in KERNELS:
+            found = [name]
+            for each in found:
+                found += [more for more in self.depends(each) if more not in found and _is_kernel(more)]
+            if found[1:]:
+                return found[1:]
+        raise NoPackages("apt-cache knows no kernel: apt-get update, as root, makes it known.")
+
+    def with_libraries(self, name: str) -> list[str]:
+        """A package and all the libraries that it depends on."""
+        found = [name]
+        for each in found:
+            found += [more for more in self.depends(each) if more not in found and more.startswith(("lib", "zlib"))]
+        return found
+
+    def depends(self, name: str) -> list[str]:
+        try:
+            said = run("apt-cache", "depends", "--important", name).stdout
+        except CommandFailed:
+            return []
+        return re.findall(r"^\s*\|?(?:Pre)?Depends: ([a-z0-9][a-z0-9.+-]+)", said, re.MULTILINE)
+
+    def _file(self, name: str) -> Path:
+        folder = self._folder / name
+        found = sorted(folder.glob("*.deb"))
+        if not found:
+            part = folder.with_name(f"{name}.part")
+            shutil.rmtree(part, ignore_errors=True)
+            part.mkdir()
+            try:
+                run("apt-get", "download", "-q", name, folder=part)
+            except CommandFailed as error:
+                raise NoPackages(
+                    f"{name} cannot be downloaded: apt-get update, as root, may help. {error}"
+                ) from error
+            part.rename(folder)
+            found = sorted(folder.glob("*.deb"))
+        return found[0]
+
+
+def _is_kernel(name: str) -> bool:
+    return name.startswith(("linux-image-", "linux-modules-"))

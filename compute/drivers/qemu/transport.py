@@ -1,0 +1,74 @@
+"""How the driver's calls reach a host's agent."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any, Protocol
+
+from compute.drivers.base import Address, Console, DriverError, Options, Refused
+from compute.drivers.qemu.agent import errors
+from compute.drivers.qemu.agent.calls import call
+from compute.drivers.qemu.agent.store import Store
+from compute.drivers.qemu.consoles import open_console
+from compute.drivers.qemu.ssh import Ssh
+
+NOWHERE = (
+    "The location of a host is a directory on this machine, such as /var/lib/skerry, or one that ssh leads to, "
+    "such as ssh://root@hv1/var/lib/skerry."
+)
+
+
+class Transport(Protocol):
+    def call(self, verb: str, **values: Any) -> Any:
+        """What the agent's verb returns. Raises `DriverError`."""
+
+    def console(self, machine: str) -> Console:
+        """The console of a machine that is on. Raises `DriverError`."""
+
+    def is_current(self) -> bool:
+        """Whether the host's agent is the one of this release. Raises `DriverError`."""
+
+
+class Local:
+    """The agent in this very process, for the machine that the worker runs on."""
+
+    def __init__(self, location: str, shared: str):
+        self.store = Store(Path(location), Path(shared) if shared else None)
+
+    def call(self, verb: str, **values: Any) -> Any:
+        with _told():
+            return call(self.store, verb, values)
+
+    def console(self, machine: str) -> Console:
+        with _told():
+            return open_console(self.store, machine)
+
+    def is_current(self) -> bool:
+        return True
+
+
+@contextmanager
+def _told() -> Iterator[None]:
+    """Tell of the agent's errors by those of the interface."""
+    try:
+        yield
+    except errors.Refused as error:
+        raise Refused(str(error)) from error
+    except (errors.Failed, OSError) as error:
+        raise DriverError(_said(error)) from error
+
+
+def transport(address: Address, options: Options) -> Transport:
+    """What reaches the host. Raises `Refused` for a location that is none."""
+    if address.location.startswith("ssh:"):
+        return Ssh(address, options)
+    if not address.location.startswith("/"):
+        raise Refused(NOWHERE)
+    return Local(address.location, address.shared)
+
+
+def _said(error: Exception) -> str:
+    """What customers may read: nothing of the host's files."""
+    if isinstance(error, OSError):
+        return f"The host could not do this: {error.strerror or type(error).__name__}."
+    return str(error)

@@ -1,0 +1,48 @@
+"""Uploaded disk images, unpacked into the directory of archives on the workers' side."""
+
+import os
+from pathlib import Path
+
+from compute.drivers.base import DONE, DriverError, Progress, Refused
+from compute.drivers.qemu.agent import disks, errors, images, tasks
+from compute.drivers.qemu.agent.store import Store
+
+MB = 1 << 20
+GONE = "The file of the upload is gone."
+
+
+def take_in(archive: Path, file: Path, size: int) -> Progress:
+    """Unpack a gzip file of a raw disk image to an archive of `size` MB. Raises `Refused` without the file."""
+    folder, name = archive.parent / "tasks", f"upload.{archive.stem}"
+    if archive.exists() and not tasks.look(folder, name):
+        return DONE
+    if not file.is_file():
+        raise Refused(GONE)
+    arguments = {"archive": str(archive), "file": str(file), "size": size}
+    try:
+        said = tasks.run(folder, name, Store(archive.parent), unpack, arguments)
+    except errors.Refused as error:
+        raise Refused(str(error)) from error
+    except errors.Failed as error:
+        raise DriverError(str(error)) from error
+    return Progress(said.percent, said.wait, said.rate, said.remaining)
+
+
+def unpack(task: tasks.Task, store: Store, archive: str, file: str, size: int) -> None:
+    """The task of `take_in`."""
+    target = Path(archive)
+    if target.exists():
+        return
+    part = disks.begun(target)
+    images.unpack(Path(file), part, task.report)
+    os.truncate(part, size * MB)
+    disks.complete(part, target)
+
+
+def delete(archive: Path) -> None:
+    """Delete an archive, complete or not. Raises `DriverError` where somebody still writes it."""
+    try:
+        tasks.cancel(archive.parent / "tasks", f"upload.{archive.stem}")
+        disks.delete_file(archive)
+    except errors.Failed as error:
+        raise DriverError(str(error)) from error

@@ -1,0 +1,100 @@
+"""``manage.py console``: the text console of an instance, in this terminal."""
+
+import os
+import select
+import sys
+import termios
+import tty
+from argparse import ArgumentParser
+from collections.abc import Iterator
+from contextlib import closing, contextmanager
+from typing import Any
+
+from django.core.management.base import BaseCommand, CommandError
+
+from compute.drivers.base import Console, DriverError
+from compute.models import Instance
+from compute.worker.consoles import open_console, ssh_command
+
+ESCAPE = b"\x1d"
+"""Ctrl-] leaves the console."""
+
+
+class Command(BaseCommand):
+    help = "Show the text console of an instance, what it printed before first, and type there. Ctrl-] leaves it."
+
+    def add_arguments(self, parser: ArgumentParser) -> None:
+        parser.add_argument("instance", help="its id or its label")
+        parser.add_argument("--how", action="store_true", help="say how to get in, and leave it alone")
+
+    def handle(self, *, instance: str, how: bool, **options: Any) -> None:
+        found = named(instance)
+        try:
+            if how:
+                self._say_how(found)
+                return
+            with closing(open_console(found)) as console:
+                sys.stderr.write(f"The console of {found.label}. Ctrl-] leaves it.\r\n")
+                with raw_terminal(sys.stdin.fileno()):
+                    carry(console, sys.stdin.fileno(), sys.stdout.fileno())
+        except DriverError as error:
+            raise CommandError(f"{found.label}: {error}") from error
+        sys.stderr.write("\r\n")
+
+    def _say_how(self, instance: Instance) -> None:
+        ssh = ssh_command(instance)
+        if ssh is None:
+            raise CommandError(f"{instance.label} is not running.")
+        self.stdout.write(f"on its console:  manage.py console {instance.label}\nby ssh:          {ssh}")
+
+
+def named(text: str) -> Instance:
+    """The instance with this id or label. Raises `CommandError`; a label may be several accounts'."""
+    found = list(Instance.objects.filter(label=text).order_by("pk")[:10])
+    if not found and text.isascii() and text.isdecimal():
+        found = list(Instance.objects.filter(pk=int(text[:18])))
+    if not found:
+        raise CommandError(f"There is no instance {text}.")
+    if len(found) > 1:
+        ids = ", ".join(str(each.pk) for each in found)
+        raise CommandError(f"Several instances have this label: say which by its id, of {ids}.")
+    return found[0]
+
+
+@contextmanager
+def raw_terminal(descriptor: int) -> Iterator[None]:
+    """Have a terminal send each key at once, and show none by itself; anything else stays as it is."""
+    if not os.isatty(descriptor):
+        yield
+        return
+    before = termios.tcgetattr(descriptor)
+    tty.setraw(descriptor)
+    try:
+        yield
+    finally:
+        termios.tcsetattr(descriptor, termios.TCSADRAIN, before)
+
+
+def carry(console: Console, keys: int, screen: int) -> None:
+    """Carry keys to a console and its output to a screen, until the console ends or Ctrl-] is typed.
+
+    Keys that end (a pipe) leave the console open: what their last ones bring about is shown.
+    """
+    watched = [console.fileno(), keys]
+    while True:
+        ready = select.select(watched, [], [])[0]
+        if console.fileno() in ready:
+            shown = console.read()
+            if not shown:
+                return
+            while shown:
+                shown = shown[os.write(screen, shown) :]
+        if keys in ready:
+            typed = os.read(keys, 4096)
+            before, escaped, _ = typed.partition(ESCAPE)
+            if before:
+                console.write(before)
+            if escaped:
+                return
+            if not typed:
+                watched.remove(keys)

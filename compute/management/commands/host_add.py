@@ -1,0 +1,100 @@
+"""``manage.py host_add``: a host of a region, checked and ready for instances."""
+
+import hmac
+from argparse import ArgumentParser
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+from django.conf import settings
+from django.core.management.base import BaseCommand, CommandError
+
+from compute.management.hosts import describe, location_by_ssh
+from compute.services.hosts import registry
+from compute.worker import hosts, joining
+from config.command_errors import refused
+from config.errors import DomainError
+
+
+class Command(BaseCommand):
+    help = (
+        "Add a host to a region: have its driver make it ready, measure what it has for instances, and let it take "
+        "some. Where that fails the host is not added. With --ssh it is another machine: your own ssh puts the "
+        "agent, a guest and the platform's key there."
+    )
+
+    def add_arguments(self, parser: ArgumentParser) -> None:
+        parser.add_argument("label")
+        parser.add_argument("--region", required=True)
+        parser.add_argument("--driver", default="qemu", help="qemu, simulated or another one of DRIVERS (qemu)")
+        parser.add_argument(
+            "--location", default="", help="the host's directory for machines (with --ssh: /var/lib/skerry)"
+        )
+        parser.add_argument(
+            "--shared", default="", help="a directory that all hosts of the region share, for volumes"
+        )
+        parser.add_argument("--ssh", default="", metavar="USER@MACHINE", help="where the host is, such as root@hv1")
+        parser.add_argument("--port", type=int, default=22, help="of the host's ssh (22)")
+        parser.add_argument("--identity", default="", metavar="FILE", help="the key that your ssh is to take")
+        parser.add_argument(
+            "--fingerprint", default="", help="of the host's key, such as SHA256:…, instead of a question"
+        )
+        parser.add_argument(
+            "--user", default="skerry", help="whom QEMU runs as on a host of root's; made there (skerry)"
+        )
+        parser.add_argument(
+            "--guest", default="", metavar="DIR", help="kernels and images for a host that has none (of make guest)"
+        )
+
+    def handle(
+        self, *, label: str, region: str, driver: str, location: str, shared: str, ssh: str, **options: Any
+    ) -> None:
+        key = ""
+        if ssh:
+            location = location_by_ssh(ssh, options["port"], location)
+            key = self._pinned(location, options["fingerprint"])
+        elif location.startswith("ssh:"):
+            raise CommandError("A host that is reached by ssh is added with --ssh, which pins its key.")
+        spec = registry.HostSpec(label, region, driver, location, shared, key)
+        try:
+            host = registry.add(spec)
+        except DomainError as error:
+            raise refused(error) from error
+        try:
+            if ssh:
+                joining.join(host, options["identity"], _guest(options["guest"]), options["user"])
+            checked = hosts.check(host)
+        except hosts.NotReady as error:
+            if ssh:
+                with suppress(hosts.NotReady):  # what failed is said, not that this does as well
+                    joining.leave(host, options["identity"])
+            registry.remove(host)
+            raise CommandError(f"{label}: {error}") from error
+        self.stdout.write(describe(checked), self.style.SUCCESS)
+
+    def _pinned(self, location: str, expected: str) -> str:
+        """The key that the host presents, if it is the operator's word that this is its key."""
+        try:
+            found = joining.presented(location)
+        except hosts.NotReady as error:
+            raise CommandError(str(error)) from error
+        self.stdout.write(f"The host's key is {found.key.split()[0]} {found.fingerprint}")
+        if expected:
+            if not hmac.compare_digest(expected.encode(), found.fingerprint.encode()):
+                raise CommandError("That is another one than --fingerprint says.")
+        else:
+            try:
+                said = input("Compare it with ssh-keygen -l on the host itself. Is it this one? [yes/no] ")
+            except EOFError:
+                raise CommandError("Nobody is there to compare it: name it by --fingerprint.") from None
+            if said.strip() != "yes":
+                raise CommandError("Nothing is added.")
+        return found.key
+
+
+def _guest(named: str) -> Path | None:
+    """The directory of the guest: what `make guest` made, where none is named and that is there."""
+    if named:
+        return Path(named)
+    built = settings.STATE_DIR / "hypervisor"
+    return built if (built / "kernels").is_dir() and (built / "images").is_dir() else None

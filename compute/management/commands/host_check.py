@@ -1,0 +1,23 @@
+"""``manage.py host_check``: look again at what a host can do."""
+
+from argparse import ArgumentParser
+from typing import Any
+
+from django.core.management.base import BaseCommand, CommandError
+
+from compute.management.hosts import describe, host_called
+from compute.worker import hosts
+
+
+class Command(BaseCommand):
+    help = "Have a host's driver make it ready, measure what it has for instances, and write that to its row."
+
+    def add_arguments(self, parser: ArgumentParser) -> None:
+        parser.add_argument("label")
+
+    def handle(self, *, label: str, **options: Any) -> None:
+        try:
+            checked = hosts.check(host_called(label))
+        except hosts.NotReady as error:
+            raise CommandError(f"{label}: {error}") from error
+        self.stdout.write(describe(checked), self.style.SUCCESS)

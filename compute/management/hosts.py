@@ -1,0 +1,37 @@
+"""What the commands about hosts share."""
+
+from collections.abc import Iterator
+
+from django.core.management.base import CommandError
+
+from compute.models import Host
+from compute.worker.hosts import Checked
+
+
+def host_called(label: str) -> Host:
+    """The host with this label. Raises `CommandError`."""
+    host = Host.objects.filter(label=label).first()
+    if host is None:
+        raise CommandError(f"There is no host {label}.")
+    return host
+
+
+def location_by_ssh(target: str, port: int, directory: str) -> str:
+    """The location of a host on another machine, of what an operator types: ``root@hv1``, 22, a directory there."""
+    user, _, machine = target.rpartition("@")
+    if ":" in machine and not machine.startswith("["):
+        machine = f"[{machine}]"
+    return f"ssh://{user or 'root'}@{machine}:{port}{directory or '/var/lib/skerry'}"
+
+
+def describe(checked: Checked) -> str:
+    """What was found on a host, a line each."""
+    return "\n".join(_lines(checked))
+
+
+def _lines(checked: Checked) -> Iterator[str]:
+    host, report = checked.host, checked.report
+    yield f"{host.label} takes instances: {host.memory} MB of memory, {host.vcpus} cores, {host.disk} MB of disk."
+    images = "any image" if host.images is None else ", ".join(host.images) or "no image yet"
+    yield f"It deploys {images}, and has {'the volumes of its region' if report.volumes else 'no volumes'}."
+    yield from report.notes

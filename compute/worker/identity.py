@@ -1,0 +1,50 @@
+"""The platform's private key, as a file of the user that this worker runs as.
+
+It is a row of the database, encrypted, so that workers of any machine have it; ssh wants a file. That is in a
+directory of the user's alone below the one for temporary files, in which connections are kept as well.
+"""
+
+import hashlib
+import os
+import stat
+import tempfile
+from functools import cache
+from pathlib import Path
+
+from django.db import connection
+
+from compute.drivers.base import DriverError
+from compute.services.hosts import access
+
+
+def file() -> Path:
+    """The file of the key, written where it is not there. Raises `DriverError` where it would not be safe there."""
+    found = _written(str(connection.settings_dict["NAME"]), tempfile.gettempdir())
+    if not found.exists():  # what is for a while is cleared away now and then
+        _written.cache_clear()
+        found = _written(str(connection.settings_dict["NAME"]), tempfile.gettempdir())
+    return found
+
+
+@cache
+def _written(database: str, temporary: str) -> Path:
+    """For each database that this process works on."""
+    folder = _own_folder(Path(temporary) / f"skerry-{os.getuid()}")
+    key = access.platform_key()
+    path = folder / f"identity-{hashlib.sha256(key.public.encode()).hexdigest()[:12]}"
+    if not path.exists():
+        descriptor, part = tempfile.mkstemp(dir=folder)  # which nobody else may read
+        with os.fdopen(descriptor, "w") as new:
+            new.write(access.private_part(key))
+        Path(part).replace(path)
+    return path
+
+
+def _own_folder(path: Path) -> Path:
+    path.mkdir(mode=0o700, exist_ok=True)
+    found = path.lstat()
+    if not stat.S_ISDIR(found.st_mode) or found.st_uid != os.getuid() or found.st_mode & 0o077:
+        raise DriverError(
+            "The worker's directory for keys is not its own: its log says which."
+        ) from PermissionError(f"{path} is not a directory of this user's alone")
+    return path

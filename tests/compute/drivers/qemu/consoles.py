@@ -1,0 +1,76 @@
+"""The console of a guest, as a person types on it."""
+
+import re
+import select
+import socket
+import time
+from pathlib import Path
+
+PATIENCE = 400.0
+"""Seconds after which a guest that has to say something has not, emulated on a busy machine."""
+
+
+def _connected(path: Path) -> socket.socket:
+    """QEMU's socket is there a moment before QEMU listens at it."""
+    deadline = time.monotonic() + PATIENCE
+    while True:
+        connection = socket.socket(socket.AF_UNIX)
+        try:
+            connection.connect(str(path))
+        except (ConnectionRefusedError, FileNotFoundError):
+            connection.close()
+            if time.monotonic() > deadline:
+                raise
+            time.sleep(0.05)
+        else:
+            return connection
+
+
+class Console:
+    def __init__(self, path: Path):
+        self._socket = _connected(path)
+        self._said = b""
+
+    def expect(self, pattern: bytes) -> re.Match[bytes]:
+        """Wait for what has to be printed, and forget all before it."""
+        assert self.prints(pattern, PATIENCE), f"{pattern!r} is not in {self._said[-2000:]!r}"
+        found = re.search(pattern, self._said)
+        assert found
+        self._said = self._said[found.end() :]
+        return found
+
+    def prints(self, pattern: bytes, seconds: float) -> bool:
+        """Whether this is printed within so many seconds."""
+        deadline = time.monotonic() + seconds
+        while not re.search(pattern, self._said):
+            if time.monotonic() > deadline:
+                return False
+            if select.select([self._socket], [], [], 0.2)[0]:
+                more = self._socket.recv(4096)
+                assert more, f"the console was closed after {self._said[-2000:]!r}"
+                self._said += more
+        return True
+
+    def wake(self) -> None:
+        """Have the prompt of a login printed again. A getty that has just begun throws away what was typed."""
+        self.type("\n")
+        while not self.prints(b"login: ", 3):
+            self.type("\n")
+
+    def type(self, text: str) -> None:
+        self._socket.sendall(text.encode())
+
+    def log_in(self, password: str) -> None:
+        self.expect(b"login: ")
+        self.type("root\n")
+        self.expect(b"assword: ")
+        self.type(f"{password}\n")
+        self.expect(b"# ")
+
+    def run(self, command: str) -> str:
+        """What a command prints. Its own echo holds no marks: they are put together by the shell."""
+        self.type(f"echo BE''GIN; {command}; echo E''ND\n")
+        return self.expect(rb"(?s)BEGIN\r?\n(.*?)END\r?\n")[1].decode(errors="replace").replace("\r", "").strip()
+
+    def close(self) -> None:
+        self._socket.close()

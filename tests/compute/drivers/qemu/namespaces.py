@@ -1,0 +1,241 @@
+"""Hosts, guests and the world between them as network namespaces, on 198.18.0.0/15 alone.
+
+What runs in a namespace is a thread of the test's own process. A guest is a network stack of Linux behind the very
+interface that a host made for its machine: a thread hands packets from one to the other, as QEMU does.
+"""
+
+import ctypes
+import fcntl
+import os
+import select
+import socket
+import struct
+import subprocess
+import threading
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any
+
+from compute.drivers.qemu.agent import machines, networks, settings
+from compute.drivers.qemu.agent.machines import _boot_of
+from compute.drivers.qemu.agent.settings import Settings
+from compute.drivers.qemu.agent.store import Store
+from compute.drivers.qemu.agent.verbs import described
+from tests.compute.drivers.qemu.hosts import boot
+
+SECONDS = 60
+GATEWAY, INTERNET = "198.18.0.1", "198.19.0.1"
+GATEWAY6, INTERNET6 = "fd00:18::1", "fd00:19::1"
+LIBC, CLONE_NEWNET = ctypes.CDLL(None), 0x40000000
+TUNSETIFF, IFF_TAP, IFF_NO_PI = 0x400454CA, 2, 0x1000
+
+
+made: list[str] = []
+"""The namespaces that are there."""
+
+
+class Namespace:
+    """A network namespace, and a thread that lives there."""
+
+    def __init__(self, name: str):
+        self.name = f"skt{os.getpid()}-{name}"
+        run("ip", "netns", "add", self.name)
+        made.append(self.name)
+        self.thread = ThreadPoolExecutor(1, initializer=self._enter)
+        self.ip("link", "set", "lo", "up")
+
+    def _enter(self) -> None:
+        descriptor = os.open(f"/run/netns/{self.name}", os.O_RDONLY)
+        assert LIBC.setns(descriptor, CLONE_NEWNET) == 0, "no way into the namespace"
+        os.close(descriptor)
+
+    def do(self, call: Callable[..., Any], *values: Any, **named: Any) -> Any:
+        """Call a function in the namespace."""
+        return self.thread.submit(call, *values, **named).result(SECONDS)
+
+    def run(self, *command: str) -> str:
+        return self.do(run, *command)
+
+    def ip(self, *words: str) -> str:
+        return self.run("ip", *words)
+
+    def udp(self, address: str, port: int = 0) -> socket.socket:
+        """A socket bound to an address here, whether that is the namespace's own or not."""
+        return self.do(_udp, address, port)
+
+    def reaches(self, address: str, port: int, patience: float = 1.0) -> bool:
+        """Whether TCP connects from here."""
+        return self.do(_connects, address, port, patience)
+
+    def listen(self, port: int) -> socket.socket:
+        """Take TCP connections, on all addresses."""
+        return self.do(socket.create_server, ("", port))
+
+    def end(self) -> None:
+        self.thread.shutdown()
+        run("ip", "netns", "del", self.name)
+        made.remove(self.name)
+
+
+class Guest(Namespace):
+    """A network namespace behind interfaces of a host."""
+
+    def __init__(self, host: "Host", machine: str, written: list[dict[str, Any]], taps: list[str]):
+        super().__init__(machine)
+        self.stop, self.stopped = os.pipe()
+        self.wires = []
+        for network, tap in zip(written, taps, strict=True):
+            name = network["name"]
+            pair = host.do(open_tap, tap), self.do(open_tap, name)
+            self.ip("link", "set", name, "address", network["mac"], "up")
+            self.ip("link", "set", name, "mtu", "1400")
+            for address in network["addresses"]:
+                self.ip("addr", "add", address, "dev", name, *(["nodad"] if ":" in address else []))
+            for gateway in network["gateways"]:
+                family = "-6" if ":" in gateway else "-4"
+                self.ip(family, "route", "add", gateway, "dev", name)
+                self.ip(family, "route", "add", "default", "via", gateway, "dev", name)
+            wire = threading.Thread(target=_carry, args=(pair, self.stop))
+            wire.start()
+            self.wires.append(wire)
+
+    def end(self) -> None:
+        os.close(self.stopped)
+        for wire in self.wires:
+            wire.join(SECONDS)
+        os.close(self.stop)
+        super().end()
+
+
+class Host(Namespace):
+    """A host of QEMU's, with an uplink into the world."""
+
+    def __init__(self, world: "World", store: Store, number: int):
+        super().__init__(f"h{number}")
+        self.store, self.address = store, f"198.18.0.{200 + number}"
+        settings.save(store, Settings(accel="tcg", patience=500.0, networking=True))
+        run(
+            "ip",
+            "link",
+            "add",
+            f"h{number}",
+            "netns",
+            world.name,
+            "type",
+            "veth",
+            "peer",
+            "up0",
+            "netns",
+            self.name,
+        )
+        world.ip("link", "set", f"h{number}", "master", "switch", "up")
+        self.ip("addr", "add", f"{self.address}/24", "dev", "up0")
+        self.ip("-6", "addr", "add", f"fd00:18::{200 + number}/64", "dev", "up0", "nodad")
+        self.ip("link", "set", "up0", "up")
+        self.ip("route", "add", "default", "via", GATEWAY)
+        self.ip("-6", "route", "add", "default", "via", GATEWAY6)
+
+    def know(self, *others: "Host") -> None:
+        self.do(networks.set_peers, self.store, self.address, [each.address for each in others])
+
+    def define(self, number: int, **changes: Any) -> dict[str, Any]:
+        """Make a machine known; what boots it."""
+        machine = f"skerry-{number}"
+        mac = f"f2:3c:00:00:00:{number:02x}"
+        self.do(machines.define, self.store, machine, memory=32, vcpus=1, mac=mac)
+        return boot(machine, **changes)
+
+    def plug(self, number: int, **changes: Any) -> Guest:
+        """A guest on the interfaces that the host makes for a machine before it starts."""
+        machine = f"skerry-{number}"
+        how = _boot_of(self.define(number, **changes))
+        what = described(self.store.machine(machine))
+        self.do(networks.make, self.store, what, how)
+        written = networks.in_guest(what, how, settings.load(self.store))
+        taps = [f"sk-{number}{f'-{at}' if each.vlan else ''}" for at, each in enumerate(_nics(what, how))]
+        return Guest(self, machine, written, taps)
+
+    def mac(self, interface: str) -> str:
+        return self.ip("-o", "link", "show", interface).split("link/ether ")[1].split()[0]
+
+    def spoofed(self, machine: str) -> int:
+        """How many packets the machine was not allowed to send."""
+        said = self.run("nft", "list", "counter", "netdev", machine, "spoofed")
+        return int(said.split("packets ")[1].split()[0])
+
+    def traces(self) -> dict[str, list[str]]:
+        """All that the kernel has of the platform's, by kind."""
+        names = [line.split(": ")[1] for line in self.ip("-o", "link").splitlines()]
+        routes = [*self.ip("route").splitlines(), *self.ip("-6", "route").splitlines()]
+        proxies = [line for six in ([], ["-6"]) for line in self.ip(*six, "neigh", "show", "proxy").splitlines()]
+        return {
+            "links": sorted(each for each in names if each.startswith("sk-")),
+            "routes": sorted(each for each in routes if " sk-" in each),
+            "proxies": sorted(proxies),
+            "tables": sorted(self.run("nft", "list", "tables").splitlines()),
+        }
+
+
+class World(Namespace):
+    """The router that the hosts have, and what lies behind it."""
+
+    def __init__(self) -> None:
+        super().__init__("world")
+        self.ip("link", "add", "switch", "type", "bridge")
+        self.ip("addr", "add", f"{GATEWAY}/24", "dev", "switch")
+        self.ip("-6", "addr", "add", f"{GATEWAY6}/64", "dev", "switch", "nodad")
+        self.ip("addr", "add", f"{INTERNET}/32", "dev", "lo")
+        self.ip("-6", "addr", "add", f"{INTERNET6}/128", "dev", "lo")
+        self.ip("link", "set", "switch", "up")
+
+
+def run(*command: str) -> str:
+    done = subprocess.run(command, capture_output=True, text=True, timeout=SECONDS)
+    assert done.returncode == 0, (command, done.stderr)
+    return done.stdout
+
+
+def end_all() -> None:
+    """Delete the namespaces that are left."""
+    while made:
+        run("ip", "netns", "del", made.pop())
+
+
+def open_tap(name: str) -> int:
+    descriptor = os.open("/dev/net/tun", os.O_RDWR | os.O_NONBLOCK)
+    fcntl.ioctl(descriptor, TUNSETIFF, struct.pack("16sH14x", name.encode(), IFF_TAP | IFF_NO_PI))
+    return descriptor
+
+
+def _nics(machine: Any, how: Any) -> Any:
+    return networks.nics(machine.name, machine.mac, how.interfaces)
+
+
+def _carry(pair: tuple[int, int], stop: int) -> None:
+    left, right = pair
+    other = {left: right, right: left}
+    while stop not in (ready := select.select([left, right, stop], [], [])[0]):
+        for each in ready:
+            try:
+                os.write(other[each], os.read(each, 65536))
+            except OSError:  # an interface that is down, or was deleted, loses the packet
+                if stop in select.select([stop], [], [], 0.01)[0]:
+                    break
+    for each in pair:
+        os.close(each)
+
+
+def _udp(address: str, port: int) -> socket.socket:
+    found = socket.socket(socket.AF_INET6 if ":" in address else socket.AF_INET, socket.SOCK_DGRAM)
+    found.settimeout(SECONDS)
+    found.setsockopt(socket.IPPROTO_IPV6 if ":" in address else socket.SOL_IP, 75 if ":" in address else 15, 1)
+    found.bind((address, port))
+    return found
+
+
+def _connects(address: str, port: int, patience: float) -> bool:
+    try:
+        socket.create_connection((address, port), patience).close()
+    except OSError:
+        return False
+    return True

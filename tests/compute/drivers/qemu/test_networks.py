@@ -1,0 +1,270 @@
+"""Networks of machines on hosts that route: real packets, between hosts, guests and the world in namespaces."""
+
+import os
+import shutil
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from compute.drivers.qemu.agent import firewalls, machines, networks
+from compute.drivers.qemu.agent.store import Store
+from compute.services.firewalls.nftables import render
+from tests.compute.drivers.qemu.hosts import make_disk, typed, until_off
+from tests.compute.drivers.qemu.namespaces import GATEWAY, INTERNET, INTERNET6, Guest, Host, World, end_all
+from tests.waiting import wait_for
+
+pytestmark = pytest.mark.guest
+
+PUBLIC, OTHER = "198.18.0.7", "198.18.0.8"
+PRIVATE, OTHER_PRIVATE = "192.168.130.7", "192.168.130.8"
+V6, OTHER_V6 = "fd00:18::7", "fd00:18::8"
+
+
+@pytest.fixture
+def world(monkeypatch: pytest.MonkeyPatch) -> Iterator[World]:
+    monkeypatch.setenv("PATH", f"{os.environ['PATH']}:/usr/sbin:/sbin")
+    missing = [each for each in ("ip", "bridge", "nft") if shutil.which(each) is None]
+    if os.geteuid() or missing or not Path("/dev/net/tun").exists():
+        pytest.skip(f"needs root, /dev/net/tun, iproute2 and nftables (missing: {missing})")
+    try:
+        yield World()
+    finally:
+        end_all()
+
+
+@pytest.fixture
+def make_host(world: World, tmp_path: Path) -> Iterator[Callable[[], Host]]:
+    made: list[Host] = []
+
+    def make() -> Host:
+        made.append(Host(world, Store(tmp_path / f"h{len(made)}"), len(made) + 1))
+        return made[-1]
+
+    yield make
+    for each in made:
+        each.end()
+
+
+@pytest.fixture
+def host(make_host: Callable[[], Host]) -> Host:
+    return make_host()
+
+
+@pytest.fixture
+def plug() -> Iterator[Callable[..., Guest]]:
+    """A guest of a host, gone at the end of the test."""
+    made: list[Guest] = []
+
+    def make(host: Host, number: int, **changes: Any) -> Guest:
+        made.append(host.plug(number, **changes))
+        return made[-1]
+
+    yield make
+    for each in made:
+        each.end()
+
+
+def sends(sender, source: str, receiver, address: str, port: int = 7777) -> str:
+    """Send a word from an address to another; where the word says that it comes from."""
+    with receiver.udp(address, port) as taker, sender.udp(source) as giver:
+        giver.sendto(b"word", (address, port))
+        word, where = taker.recvfrom(100)
+        assert word == b"word"
+        return where[0]
+
+
+# --- in and out ---------------------------------------------------------------------------------------------------
+
+
+def test_a_guest_reaches_the_world_and_the_world_the_guest(world, host, plug):
+    guest = plug(host, 7, ipv4=(PUBLIC,), ipv6=V6)
+    assert sends(guest, PUBLIC, world, INTERNET) == PUBLIC
+    assert sends(guest, PUBLIC, world, GATEWAY) == PUBLIC
+    assert sends(world, GATEWAY, guest, PUBLIC) == GATEWAY
+    assert sends(guest, V6, world, INTERNET6) == V6
+    assert sends(world, INTERNET6, guest, V6) == INTERNET6
+
+
+def test_guests_of_one_host_and_of_two_reach_each_other(make_host, plug):
+    first, second = make_host(), make_host()
+    one, two = plug(first, 7, ipv4=(PUBLIC,), ipv6=V6), plug(first, 8, ipv4=(OTHER,), ipv6=OTHER_V6)
+    three = plug(second, 9, ipv4=("198.18.0.9",), ipv6="fd00:18::9")
+    for other, address, address6 in ((two, OTHER, OTHER_V6), (three, "198.18.0.9", "fd00:18::9")):
+        assert sends(one, PUBLIC, other, address) == PUBLIC
+        assert sends(other, address6, one, V6) == address6
+
+
+def test_a_routed_range_leads_to_its_machine(world, host, plug):
+    guest = plug(host, 7, ipv4=(PUBLIC,), ipv6=V6, ranges=("fd00:20::/64",))
+    guest.ip("addr", "add", "fd00:20::5/64", "dev", "lo")
+    world.ip("-6", "route", "add", "fd00:20::/64", "via", "fd00:18::201")
+    assert sends(world, INTERNET6, guest, "fd00:20::5") == INTERNET6
+    assert sends(guest, "fd00:20::5", world, INTERNET6) == "fd00:20::5"
+
+
+def test_bytes_are_counted_by_direction_and_kind(world, host, plug):
+    guest = plug(host, 7, ipv4=(PUBLIC, PRIVATE), ipv6=V6)
+    other = plug(host, 8, ipv4=(OTHER, OTHER_PRIVATE), ipv6=None)
+    before = host.do(networks.counted, "skerry-7")
+    sends(guest, PUBLIC, world, INTERNET)
+    sends(world, INTERNET6, guest, V6)
+    sends(other, OTHER_PRIVATE, guest, PRIVATE)
+    after = host.do(networks.counted, "skerry-7")
+    assert {name for name in after if after[name] > before[name]} >= {"v4_out", "v6_in", "v4_private_in"}
+    assert after["v4_private_out"] == before["v4_private_out"]
+    assert after["v4_out"] - before["v4_out"] == 20 + 8 + len(b"word")
+
+
+# --- what a guest may not -----------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("own", "forged", "target"),
+    [
+        (PUBLIC, "198.18.0.66", INTERNET),
+        (PUBLIC, OTHER, INTERNET),
+        (PUBLIC, PRIVATE, INTERNET),  # its own, and no address for the world
+        (V6, "fd00:18::66", INTERNET6),
+    ],
+)
+def test_a_forged_source_is_lost(world, host, plug, own, forged, target):
+    guest = plug(host, 7, ipv4=(PUBLIC, PRIVATE), ipv6=V6)
+    sends(guest, own, world, target)
+    if forged != PRIVATE:
+        guest.ip("addr", "add", forged, "dev", "lo")
+    before = host.spoofed("skerry-7")
+    with world.udp(target, 7777) as taker:
+        with guest.udp(forged) as liar:
+            for _ in range(5):
+                liar.sendto(b"forged", (target, 7777))
+        with guest.udp(own) as honest:
+            honest.sendto(b"honest", (target, 7777))
+        assert taker.recv(100) == b"honest"
+    assert host.spoofed("skerry-7") - before >= 5
+
+
+def test_another_hardware_address_is_lost(world, host, plug):
+    guest = plug(host, 7, ipv4=(PUBLIC,), ipv6=None)
+    sends(guest, PUBLIC, world, INTERNET)
+    before = host.spoofed("skerry-7")
+    with world.udp(INTERNET, 7777) as taker, guest.udp(PUBLIC) as giver:
+        for mac, word in (("f2:3c:00:00:00:66", b"forged"), ("f2:3c:00:00:00:07", b"honest")):
+            guest.ip("link", "set", "eth0", "address", mac)
+            # the gateway as the guest knows it: the question for it would be lost already
+            guest.ip("neigh", "replace", GATEWAY, "lladdr", host.mac("sk-7"), "dev", "eth0", "nud", "permanent")
+            giver.sendto(word, (INTERNET, 7777))
+        assert taker.recv(100) == b"honest"
+    assert host.spoofed("skerry-7") > before
+
+
+def test_a_guest_reaches_nothing_that_listens_on_its_host(host, plug):
+    guest = plug(host, 7, ipv4=(PUBLIC,), ipv6=V6)
+    with host.listen(2222):
+        assert host.reaches(host.address, 2222)
+        assert not guest.reaches(host.address, 2222)
+    with guest.listen(2222):
+        assert host.reaches(PUBLIC, 2222, 60)
+
+
+def test_the_rules_of_a_firewall_meet_real_packets(world, host, plug):
+    guest = plug(host, 7, ipv4=(PUBLIC,), ipv6=None)
+    everywhere = {"ipv4": ["0.0.0.0/0"], "ipv6": ["::/0"]}
+    ssh = {"action": "ACCEPT", "protocol": "TCP", "ports": "22", "addresses": everywhere}
+    rules = {"inbound": [ssh], "inbound_policy": "DROP", "outbound": [], "outbound_policy": "ACCEPT"}
+    text = render("skerry-7", "sk-7", rules)
+    with guest.listen(22), guest.listen(23):
+        assert world.reaches(PUBLIC, 23, 60)
+        assert host.do(firewalls.set_firewall, host.store, "skerry-7", 1, text) == 1
+        assert not world.reaches(PUBLIC, 23)
+        assert world.reaches(PUBLIC, 22, 60)
+        host.do(firewalls.set_firewall, host.store, "skerry-7", 2, render("skerry-7", "sk-7", None))
+        assert world.reaches(PUBLIC, 23, 60)
+
+
+# --- between hosts ------------------------------------------------------------------------------------------------
+
+
+def two_hosts(make_host: Callable[[], Host]) -> tuple[Host, Host]:
+    first, second = make_host(), make_host()
+    first.know(first, second)
+    second.know(first, second)
+    return first, second
+
+
+def test_private_addresses_reach_each_other_across_hosts(make_host, plug):
+    first, second = two_hosts(make_host)
+    one = plug(first, 7, ipv4=(PUBLIC, PRIVATE), ipv6=None)
+    two = plug(second, 8, ipv4=(OTHER, OTHER_PRIVATE), ipv6=None)
+    assert sends(one, PRIVATE, two, OTHER_PRIVATE) == PRIVATE
+    assert sends(two, OTHER_PRIVATE, one, PRIVATE) == OTHER_PRIVATE
+
+
+def test_a_host_that_is_no_peer_is_not_listened_to(make_host, plug):
+    first, second = two_hosts(make_host)
+    one = plug(first, 7, ipv4=(PUBLIC, PRIVATE), ipv6=None)
+    two = plug(second, 8, ipv4=(OTHER, OTHER_PRIVATE), ipv6=None)
+    assert sends(two, OTHER_PRIVATE, one, PRIVATE) == OTHER_PRIVATE
+    with one.udp(PRIVATE, 7777) as taker, two.udp(OTHER_PRIVATE) as giver:
+        first.know()
+        giver.sendto(b"unheard", (PRIVATE, 7777))
+        first.know(second)
+        giver.sendto(b"heard", (PRIVATE, 7777))
+        assert taker.recv(100) == b"heard"
+
+
+def vlan(number: int, address: str) -> dict[str, Any]:
+    return {"purpose": "vlan", "label": f"v{number}", "ipam_address": address, "number": number}
+
+
+def test_a_vlan_spans_hosts_and_is_apart_from_others(make_host, plug):
+    first, second = two_hosts(make_host)
+    public = {"purpose": "public", "label": "", "ipam_address": ""}
+
+    def on(host: Host, number: int, network: int) -> Guest:
+        own = vlan(network, f"10.0.0.{number}/24")
+        return plug(host, number, ipv4=(f"198.18.0.{number}",), ipv6=None, interfaces=(public, own))
+
+    one, near, far = on(first, 7, 5), on(first, 8, 5), on(second, 9, 5)
+    apart, far_apart = on(first, 10, 6), on(second, 11, 6)
+    for other in ("10.0.0.8", "10.0.0.9"):
+        with (near if other == "10.0.0.8" else far).listen(2222):
+            assert one.reaches(other, 2222, 60)
+            assert not apart.reaches(other, 2222)
+    with far_apart.listen(2222):
+        assert apart.reaches("10.0.0.11", 2222, 60)
+        assert not one.reaches("10.0.0.11", 2222)
+
+
+# --- gone ---------------------------------------------------------------------------------------------------------
+
+
+def test_a_machine_that_is_removed_leaves_nothing(make_host):
+    host, _ = two_hosts(make_host)
+    before = host.traces()
+    changes = {"ipv4": (PUBLIC, PRIVATE), "ipv6": V6, "interfaces": ({"purpose": "public"}, vlan(5, "10.0.0.7/24"))}
+    for _ in range(2):
+        guest = host.plug(7, **changes)
+        guest.end()
+    assert host.traces()["links"] == ["sk-7", "sk-7-1", "sk-private", "sk-v5", "sk-x5"]
+    assert host.traces()["proxies"]
+    host.do(
+        firewalls.set_firewall, host.store, "skerry-7", 1, render("skerry-7", "sk-7", None, mail_ports_closed=True)
+    )
+    host.do(machines.undefine, host.store, "skerry-7")
+    assert host.traces() == before
+
+
+def test_a_machine_of_qemu_has_its_interface_while_it_is_on(host, qemu):
+    spec = host.define(7, ipv4=(PUBLIC,), ipv6=V6)
+    make_disk(host.store.disk("skerry-7", "skerry-7-disk-1"))
+    for _ in range(2):
+        wait_for(lambda: host.do(machines.start, host.store, "skerry-7", spec).done, 500)
+        assert host.traces()["links"] == ["sk-7"]
+        assert "LOWER_UP" in host.ip("link", "show", "sk-7")
+        typed(host.store, "skerry-7", b"p")
+        until_off(host.store, "skerry-7")
+        assert host.traces()["links"] == []
+    host.do(machines.undefine, host.store, "skerry-7")
+    assert host.traces()["tables"] == ["table inet skerry"]

@@ -1,0 +1,103 @@
+"""``manage.py console``: whoever types there is in the instance's console."""
+
+import os
+import pty
+import socket
+import threading
+from io import StringIO
+
+import pytest
+from django.core.management import CommandError, call_command
+
+from compute.drivers.consoles import SocketConsole
+from compute.management.commands.console import carry, raw_terminal
+from compute.models import Instance
+from compute.worker import consoles
+from tests.compute.worker.scenarios import deployed
+from tests.factories import AccountFactory, InstanceFactory
+
+pytestmark = pytest.mark.django_db
+
+
+@pytest.fixture
+def instance(world, driver, monkeypatch) -> Instance:
+    monkeypatch.setattr(consoles.open_console, "__defaults__", (driver,))
+    monkeypatch.setattr(consoles.ssh_command, "__defaults__", (driver,))
+    return deployed(world, driver, label="web-1")
+
+
+def how(name: str) -> str:
+    said = StringIO()
+    call_command("console", name, how=True, stdout=said)
+    return said.getvalue()
+
+
+def test_ways_in_are_told_by_id_and_by_label(instance):
+    address = instance.addresses.get(public=True).address
+    for name in ("web-1", str(instance.pk)):
+        assert how(name) == f"on its console:  manage.py console web-1\nby ssh:          ssh root@{address}\n"
+
+
+def test_a_port_of_the_host_leads_in_where_it_has_one(instance, driver, monkeypatch):
+    monkeypatch.setattr(type(driver), "ssh_port", lambda self, machine: 40022)
+    assert "ssh -p 40022 root@127.0.0.1" in how("web-1")
+
+
+def test_who_cannot_be_reached_is_told_in_a_line(instance, driver):
+    with pytest.raises(CommandError, match="There is no instance nobody"):
+        how("nobody")
+    InstanceFactory(label="web-1", account=AccountFactory())
+    with pytest.raises(CommandError, match=f"say which by its id, of {instance.pk}, "):
+        how("web-1")
+    driver.stop(f"skerry-{instance.pk}")
+    with pytest.raises(CommandError, match="web-1 is not running"):
+        how(str(instance.pk))
+    with pytest.raises(CommandError, match="web-1: The machine is off"):
+        call_command("console", str(instance.pk))
+
+
+class Terminal:
+    """A console, and a terminal at which somebody sits."""
+
+    def __init__(self):
+        ours, self.machine = socket.socketpair()
+        self.person, keys = pty.openpty()
+        self.console = SocketConsole(ours)
+        self._thread = threading.Thread(target=self._run, args=(keys,))
+        self._thread.start()
+
+    def _run(self, keys: int) -> None:
+        with raw_terminal(keys):
+            carry(self.console, keys, keys)
+        os.close(keys)
+
+    def sees(self, text: bytes) -> None:
+        seen = b""
+        while text not in seen:
+            seen += os.read(self.person, 4096)
+
+    def gone(self) -> None:
+        self._thread.join()
+        os.close(self.person)
+        self.machine.close()
+
+
+def test_both_directions_are_carried_until_somebody_leaves():
+    terminal = Terminal()
+    terminal.machine.sendall(b"login: ")
+    terminal.sees(b"login: ")
+    os.write(terminal.person, b"root\r\x03")
+    typed = b""
+    while typed != b"root\r\x03":
+        typed += terminal.machine.recv(100)
+    os.write(terminal.person, b"x\x1dy")
+    terminal.gone()
+    assert typed == b"root\r\x03"
+
+
+def test_a_console_ends_with_its_machine():
+    terminal = Terminal()
+    terminal.machine.sendall(b"bye")
+    terminal.sees(b"bye")
+    terminal.machine.shutdown(socket.SHUT_RDWR)
+    terminal.gone()

@@ -1,0 +1,171 @@
+"""Hosts by commands: added when they are ready, checked again, removed when they are empty."""
+
+from collections.abc import Iterator
+from io import StringIO
+
+import pytest
+from django.core.management import CommandError, call_command
+
+from compute.drivers.base import Address, DriverError, HostImage, HostReport, Progress
+from compute.models import Host, Image
+from compute.worker import drivers, hosts
+from tests.compute.memory_driver import MemoryDriver
+from tests.factories import HostFactory, InstanceFactory
+
+pytestmark = pytest.mark.django_db
+
+GB = 1024
+DEBIAN = HostImage("compute/debian12", "Debian 12", 1300)
+
+
+class Machine(MemoryDriver):
+    """A host that gets ready in two steps, and has what it is told to have."""
+
+    asked: list[Address] = []
+    steps = 2
+    report = HostReport(16 * GB, 8, 500 * GB, (DEBIAN,), volumes=True, notes=("Guests are emulated.",))
+    error: DriverError | None = None
+    volumes_of = "the same"
+
+    @classmethod
+    def connect(cls, address: Address, options: object) -> "Machine":
+        made = cls()
+        made.host = address.name
+        cls.asked.append(address)
+        return made
+
+    def prepare(self) -> Progress:
+        if self.error:
+            raise self.error
+        type(self).steps -= 1
+        return Progress(50, wait=0) if type(self).steps > 0 else Progress()
+
+    def inspect(self) -> HostReport:
+        return self.report
+
+    def same_volumes(self, other: object) -> bool:
+        return self.volumes_of == "the same"
+
+
+@pytest.fixture(autouse=True)
+def machine(settings, monkeypatch) -> Iterator[type[Machine]]:
+    settings.DRIVERS = {**settings.DRIVERS, "mine": f"{__name__}.Machine"}
+    for name in ("asked", "steps", "report", "error", "volumes_of"):
+        monkeypatch.setattr(Machine, name, getattr(Machine, name))
+    monkeypatch.setattr(Machine, "asked", [])
+    yield Machine
+    drivers._driver.cache_clear()
+
+
+@pytest.fixture
+def region():
+    return HostFactory(label="older", driver="mine", enabled=False).region
+
+
+def add(region, label: str = "hv1", **options: str) -> str:
+    said = StringIO()
+    given = {"region": region.pk, "driver": "mine", "location": "/var/lib/skerry", **options}
+    call_command("host_add", label, stdout=said, **given)
+    return said.getvalue()
+
+
+def test_a_host_that_is_added_takes_instances_with_what_it_has(region, machine):
+    said = add(region, shared="/srv/volumes")
+    host = Host.objects.get(label="hv1")
+    assert (host.memory, host.vcpus, host.disk, host.enabled) == (16 * GB, 8, 500 * GB, True)
+    assert host.images == ["compute/debian12"]
+    image = Image.objects.get(pk="compute/debian12")
+    assert (image.label, image.size, image.is_public, image.account) == ("Debian 12", 1300, True, None)
+    assert machine.asked[0] == Address(str(host.uuid), "mine", "/var/lib/skerry", "/srv/volumes")
+    assert machine.steps == 0, "it was waited for"
+    assert "16384 MB of memory" in said
+    assert "Guests are emulated." in said
+
+
+@pytest.mark.parametrize("error", [DriverError("The host does not answer."), DriverError("QEMU is missing.")])
+def test_a_host_that_is_not_ready_is_not_added(region, machine, error):
+    machine.error = error
+    with pytest.raises(CommandError, match=str(error)):
+        add(region)
+    assert not Host.objects.filter(label="hv1").exists()
+
+
+def test_a_host_with_other_volumes_is_not_added(region, machine):
+    Host.objects.update(enabled=True)
+    machine.volumes_of = "others"
+    with pytest.raises(CommandError, match="other volumes than older"):
+        add(region)
+    assert not Host.objects.filter(label="hv1").exists()
+
+
+@pytest.mark.parametrize(
+    ("given", "said"),
+    [
+        ({"driver": "none"}, "driver: There is no driver"),
+        ({"driver": "simulated"}, "driver: The hosts of a region have one driver"),
+        ({"label": "older"}, "label: Another host"),
+        ({"label": ""}, "label: A label"),
+        ({"label": "x" * 65}, "label: A label"),
+    ],
+)
+def test_a_host_that_cannot_be_is_refused_by_field(region, given, said):
+    with pytest.raises(CommandError, match=said):
+        add(region, **given)
+    assert Host.objects.count() == 1
+
+
+def test_every_field_that_is_wrong_is_named(region):
+    with pytest.raises(CommandError) as caught:
+        call_command("host_add", "older", region="nowhere", driver="none")
+    assert [line.partition(":")[0] for line in str(caught.value).splitlines()] == ["region", "driver", "label"]
+
+
+def test_a_check_writes_what_there_is_now_and_keeps_what_instances_hold(region, machine):
+    add(region)
+    Host.objects.filter(label="hv1").update(memory_used=8 * GB)
+    machine.report = HostReport(4 * GB, 4, 100 * GB, None, volumes=False)
+    said = StringIO()
+    call_command("host_check", "hv1", stdout=said)
+    host = Host.objects.get(label="hv1")
+    assert (host.memory, host.vcpus, host.disk, host.images) == (8 * GB, 4, 100 * GB, None)
+    assert "any image" in said.getvalue()
+
+
+def test_a_check_leaves_alone_what_nothing_limits(region, machine):
+    add(region)
+    machine.report = HostReport()
+    call_command("host_check", "hv1", stdout=StringIO())
+    host = Host.objects.get(label="hv1")
+    assert (host.memory, host.vcpus, host.disk) == (16 * GB, 8, 500 * GB)
+
+
+def test_a_check_that_fails_changes_nothing(region, machine):
+    add(region)
+    machine.error = DriverError("The host does not answer.")
+    with pytest.raises(CommandError):
+        call_command("host_check", "hv1")
+    assert Host.objects.get(label="hv1").memory == 16 * GB
+
+
+def test_a_host_that_does_not_get_ready_is_given_up(region, machine, settings):
+    machine.steps = 10**9
+    host = Host.objects.get(label="older")
+    with pytest.raises(hosts.NotReady, match="not ready after 0 s"):
+        hosts.check(host, patience=0)
+
+
+def test_only_an_empty_host_is_removed(region):
+    add(region)
+    host = Host.objects.get(label="hv1")
+    instance = InstanceFactory(host=host, region=region)
+    with pytest.raises(CommandError, match="has instances"):
+        call_command("host_remove", "hv1")
+    instance.delete()
+    call_command("host_remove", "hv1", stdout=StringIO())
+    assert not Host.objects.filter(label="hv1").exists()
+
+
+def test_a_host_that_nobody_knows_is_said(region):
+    for command in ("host_check", "host_remove"):
+        with pytest.raises(CommandError, match="There is no host hv9"):
+            call_command(command, "hv9")

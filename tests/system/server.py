@@ -1,0 +1,97 @@
+"""``manage.py serve`` as tests start it: a process of its own, in a state folder of its own."""
+
+import os
+import pty
+import re
+import select
+import signal
+import subprocess
+import sys
+import threading
+import urllib.error
+import urllib.request
+from collections.abc import Sequence
+from pathlib import Path
+
+from tests.ports import free_port
+
+ROOT = Path(__file__).resolve().parent.parent.parent
+PATIENCE = 300
+"""Seconds that a start or a stop may take on whatever machine."""
+SERVE = (sys.executable, "manage.py", "serve")
+TOKEN = re.compile(r"^(restricted )?token: ([0-9a-f]{64})$", re.MULTILINE)
+
+
+def environment(state: Path) -> dict[str, str]:
+    """That of a shell where nothing is set: the embedded services, in `state`.
+
+    A make that runs the tests hands its own arguments to every make below it.
+    """
+    ours = ("DATABASE_URL", "REDIS_URL", "PORT", "SITE_URL", "PRODUCTION", "MAKEFLAGS", "MAKEOVERRIDES", "MFLAGS")
+    return {name: value for name, value in os.environ.items() if name not in ours} | {"STATE_DIR": str(state)}
+
+
+class Server:
+    """One ``manage.py serve``, or `command` that does so, its output on a pipe or on a terminal.
+
+    `env` are variables besides its state folder and its port.
+    """
+
+    def __init__(self, state: Path, *, terminal: bool = False, command: Sequence[str] = SERVE, **env: str) -> None:
+        self.port = free_port()
+        self.text = ""
+        self._reading: threading.Thread | None = None
+        self.output, out = pty.openpty() if terminal else os.pipe()
+        self.process = subprocess.Popen(
+            command, cwd=ROOT, env=environment(state) | {"PORT": str(self.port), **env}, stdin=subprocess.DEVNULL,
+            stdout=out, stderr=out, start_new_session=True,
+        )  # fmt: skip
+        os.close(out)
+
+    def read(self, until: str | None = None) -> str:
+        """Everything it wrote, up to `until` or to its end."""
+        while until is None or until not in self.text:
+            readable, _, _ = select.select([self.output], [], [], None if self._reading else PATIENCE)
+            assert readable, f"it is silent without {until!r}:\n{self.text}"
+            try:
+                more = os.read(self.output, 65536)
+            except OSError:  # a terminal ends so
+                more = b""
+            if not more:
+                assert until is None, f"it ended without {until!r}:\n{self.text}"
+                break
+            self.text += more.decode()
+        return self.text
+
+    def ready(self) -> str:
+        return self.read(until="/account/users/restricted/grants")
+
+    def tokens(self) -> list[str]:
+        """Of owner and of restricted."""
+        return [token for _, token in TOKEN.findall(self.text.replace("\r\n", "\n"))]
+
+    def status(self, token: str) -> int:
+        """How the API answers that token."""
+        request = urllib.request.Request(
+            f"http://127.0.0.1:{self.port}/v4/account", headers={"Authorization": f"Bearer {token}"}
+        )
+        try:
+            with urllib.request.urlopen(request, timeout=PATIENCE) as answer:
+                return answer.status
+        except urllib.error.HTTPError as error:
+            return error.code
+
+    def read_on(self) -> None:
+        """Read from now on: a server that says much stands still where nobody does."""
+        self._reading = threading.Thread(target=self.read, daemon=True)
+        self._reading.start()
+
+    def stop(self) -> int:
+        if self.process.poll() is None:
+            os.killpg(self.process.pid, signal.SIGINT)  # as a terminal does
+        if self._reading is None:
+            self.read()
+        else:
+            self._reading.join()
+        os.close(self.output)
+        return self.process.wait(PATIENCE)
