@@ -173,7 +173,9 @@ def test_a_boot_gets_the_interfaces(api, world, driver):
     from tests.compute.worker.scenarios import deployed
 
     instance = deployed(world, driver, interfaces=(vlan("a", "10.0.0.1/24"),))
-    assert driver.machines[f"skerry-{instance.pk}"]["boot"].interfaces == (vlan("a", "10.0.0.1/24"),)
+    number = VLAN.objects.get(label="a").pk
+    expected = vlan("a", "10.0.0.1/24") | {"number": number}
+    assert driver.machines[f"skerry-{instance.pk}"]["boot"].interfaces == (expected,)
 
 
 def test_without_an_image_there_is_no_profile_and_no_vlan_comes_of_it(api, world):

@@ -48,6 +48,17 @@ def define(host: SshHost) -> None:
     host.driver.define(MachineSpec(MACHINE, 1024, 1, "f2:3c:00:00:00:07"))
 
 
+@pytest.mark.guest
+def test_the_folder_of_connections_may_be_deep(tmp_path):
+    deep = tmp_path / ("d" * 60) / ("e" * 60)
+    deep.mkdir(parents=True)
+    with ssh_hosts(deep, "hv1") as (made,):
+        made.administrator.bring_agent()
+        made.administrator.admit(public(made.identity))
+        define(made)
+        assert [path.name for path in made.identity.parent.glob("c-*")], "the connection is kept"
+
+
 # --- locations and the file of the agent --------------------------------------------------------------------------
 
 
@@ -166,15 +177,16 @@ def test_the_platforms_key_runs_no_shell_and_goes_to_no_other_directory(host, tm
     command = host.agent.command
     touched = tmp_path / "touched"
     done = subprocess.run(
-        [*command, "--", "127.0.0.1", f"touch {touched}"], input=b"touch " + bytes(touched), capture_output=True
-    )
+        [*command, "--", "127.0.0.1", f"touch {touched}"], input=b"touch " + bytes(touched),
+        capture_output=True, cwd=host.agent.folder,
+    )  # fmt: skip
     assert b"This is no request" in done.stdout
     assert not touched.exists()
     define(host)
     assert (host.root / "machines" / MACHINE).is_dir(), "the directory is that of authorized_keys"
     forwarded = subprocess.run(
         [*command, "-o", "ExitOnForwardFailure=yes", "-W", f"127.0.0.1:{host.port}", "--", "127.0.0.1"],
-        input=b"", capture_output=True,
+        input=b"", capture_output=True, cwd=host.agent.folder,
     )  # fmt: skip
     assert forwarded.returncode, "restrict forbids forwarding"
 

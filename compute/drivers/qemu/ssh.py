@@ -1,0 +1,242 @@
+"""Calls of a host's agent by ssh: OpenSSH's client, a process for each call, over one connection that stays.
+
+The connection belongs to no worker: the first call opens it, those of all workers of this user and machine share
+it, and it ends a while after the last one. So nothing of it is inherited by a fork. The host proves itself by the
+key that is pinned in its row, and lets the platform's key do the verbs of `agent.serving` alone.
+"""
+
+import hashlib
+import json
+import logging
+import os
+import re
+import socket
+import subprocess
+import tempfile
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlsplit
+
+from compute.drivers.base import Address, Console, DriverError, Options, Refused, Unreachable
+from compute.drivers.consoles import SocketConsole
+from compute.drivers.qemu.agent.serving import CONSOLE
+from compute.drivers.qemu.bundle import bundle
+
+PERSIST = 60
+"""Seconds that a connection stays without calls."""
+ALIVE, MISSED = 5, 2
+"""Seconds of silence after which the host is asked for a sign of life, and how often before it is given up."""
+CONNECT = 10
+"""Seconds for a connection at most, and no more than a third of a call's time."""
+ALIAS = "host"
+OWN_FAILURE = 255
+"""The status of ssh itself, and of an agent that was killed: neither has answered."""
+NO_ANSWER = "The host does not answer."
+OTHER_KEY = "The host does not have the key that was pinned when it was added."
+NOT_ADMITTED = "The host does not let the platform's key in."
+NO_LOCATION = "A location by ssh is such as ssh://root@hv1:22/var/lib/skerry."
+
+logger = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """Where ssh leads to, of a location such as ``ssh://root@hv1:22/var/lib/skerry``."""
+
+    user: str
+    machine: str
+    port: int
+    root: str
+
+    @classmethod
+    def of(cls, location: str) -> "Place":
+        """Raises `Refused`."""
+        parts = urlsplit(location)
+        try:
+            port = parts.port or 22
+        except ValueError as error:
+            raise Refused(NO_LOCATION) from error
+        user, machine = parts.username or "root", parts.hostname or ""
+        fits = (
+            parts.scheme == "ssh"
+            and parts.password is None
+            and re.fullmatch(r"[a-z_][a-z0-9_-]{0,31}", user)
+            and re.fullmatch(r"[a-z0-9:][a-z0-9.:-]{0,252}", machine)
+            and re.fullmatch(r"(/[A-Za-z0-9_.-]+)+", parts.path)
+            and not (parts.query or parts.fragment)
+        )
+        if not fits:
+            raise Refused(NO_LOCATION)
+        return cls(user, machine, port, parts.path)
+
+
+def pinned(folder: Path, host_key: str) -> list[str]:
+    """The options of ssh that accept this key of a host's, and no other. Raises `Refused` for what is none."""
+    if not re.fullmatch(r"[a-z0-9@.-]+ [A-Za-z0-9+/=]+", host_key):
+        raise Refused("The key of the host is not known: add it by manage.py host_add --ssh.")
+    content = f"{ALIAS} {host_key}\n"
+    path = folder / f"known-{hashlib.sha256(content.encode()).hexdigest()[:12]}"
+    if not path.exists():
+        descriptor, part = tempfile.mkstemp(dir=folder)
+        with os.fdopen(descriptor, "w") as file:
+            file.write(content)
+        Path(part).replace(path)
+    return options(
+        StrictHostKeyChecking="yes",
+        HostKeyAlias=ALIAS,
+        UserKnownHostsFile=path,
+        GlobalKnownHostsFile="/dev/null",
+        HostKeyAlgorithms=",".join(algorithms(host_key)),
+    )
+
+
+def algorithms(host_key: str) -> list[str]:
+    kind = host_key.split()[0]
+    return ["rsa-sha2-512", "rsa-sha2-256"] if kind == "ssh-rsa" else [kind]
+
+
+def options(**given: Any) -> list[str]:
+    return [word for name, value in given.items() for word in ("-o", f"{name}={value}")]
+
+
+class Ssh:
+    """A `Transport` to the agent of another machine."""
+
+    def __init__(self, address: Address, given: Options):
+        if not given.identity:
+            raise Refused("There is no key of the platform's for hosts.")
+        self.host = address.name
+        self.timeout = given.timeout
+        self.place = Place.of(address.location)
+        self.folder = folder = Path(given.identity).parent
+        named = hashlib.sha256(f"{self.place}{address.host_key}{given.identity}".encode()).hexdigest()[:16]
+        # ssh runs in the folder, so that the socket's path is its name alone: a path has room for 107 bytes, and a
+        # folder for temporary files may be deep
+        self.command = [
+            "ssh", "-F", "none", "-T", "-p", str(self.place.port), "-l", self.place.user, "-i", given.identity,
+            *pinned(folder, address.host_key),
+            *options(
+                BatchMode="yes", IdentitiesOnly="yes", IdentityAgent="none", PreferredAuthentications="publickey",
+                ConnectTimeout=max(1, min(CONNECT, int(given.timeout / 3))),
+                ServerAliveInterval=ALIVE, ServerAliveCountMax=MISSED,
+                ControlMaster="auto", ControlPath=f"c-{named}", ControlPersist=PERSIST,
+                ForwardAgent="no", ClearAllForwardings="yes", PermitLocalCommand="no", LogLevel="ERROR",
+            ),
+        ]  # fmt: skip
+
+    def call(self, verb: str, **values: Any) -> Any:
+        return _result(self._run(json.dumps({"verb": verb, "values": values}).encode()))
+
+    def console(self, machine: str) -> Console:
+        end, other = socket.socketpair()
+        with other:
+            process = subprocess.Popen(  # noqa: S603 - without a shell
+                [*self.command, "--", self.place.machine, CONSOLE],
+                stdin=other.fileno(),
+                stdout=other.fileno(),
+                stderr=subprocess.DEVNULL,
+                start_new_session=True,
+                cwd=self.folder,
+            )
+        console = FarConsole(end, process)
+        try:
+            end.settimeout(self.timeout)
+            console.write(json.dumps({"machine": machine}).encode() + b"\n")
+            line = b""
+            while not line.endswith(b"\n"):
+                letter = end.recv(1)
+                if not letter:
+                    raise Unreachable(NO_ANSWER, self.host)
+                line += letter
+            _result(line)
+            end.settimeout(None)
+        except (TimeoutError, ConnectionResetError) as error:
+            console.close()
+            raise Unreachable(NO_ANSWER, self.host) from error
+        except DriverError:
+            console.close()
+            raise
+        return console
+
+    def is_current(self) -> bool:
+        return bool(self.call("digest") == bundle().digest)
+
+    def close(self) -> None:
+        """End the connection, where there is one: one that hangs would have the next calls hang as well."""
+        self._end(["-O", "exit"])
+
+    def _run(self, request: bytes) -> bytes:
+        # a file for what ssh says: the process that keeps the connection may hold a pipe open after a call
+        with tempfile.TemporaryFile() as words:
+            try:
+                done = subprocess.run(  # noqa: S603 - without a shell
+                    [*self.command, "--", self.place.machine, "answer"],
+                    input=request,
+                    stdout=subprocess.PIPE,
+                    stderr=words,
+                    timeout=self.timeout,
+                    start_new_session=True,
+                    cwd=self.folder,
+                    check=False,
+                )
+            except subprocess.TimeoutExpired as error:
+                self.close()
+                raise Unreachable(NO_ANSWER, self.host) from error
+            except FileNotFoundError as error:
+                raise DriverError("There is no ssh on this worker's machine.") from error
+            words.seek(0)
+            said = words.read(100_000).decode(errors="replace").strip()
+        if done.returncode == OWN_FAILURE:
+            raise Unreachable(why(said), self.host) from OSError(said[-1000:])
+        if done.returncode:
+            raise DriverError("The agent of the host does not run.") from OSError(said[-1000:])
+        if said:
+            logger.warning("Host %s says: %s", self.host, said[-4000:])
+        return done.stdout
+
+    def _end(self, what: Sequence[str]) -> None:
+        command = [*self.command, *what, "--", self.place.machine]
+        null = subprocess.DEVNULL
+        try:
+            subprocess.run(  # noqa: S603 - without a shell
+                command, stdin=null, stdout=null, stderr=null, timeout=2, cwd=self.folder, check=False
+            )
+        except subprocess.TimeoutExpired:
+            logger.warning("The connection to host %s does not end.", self.host)
+
+
+class FarConsole(SocketConsole):
+    """A console whose other end a process of ssh's serves."""
+
+    def __init__(self, end: socket.socket, process: "subprocess.Popen[bytes]"):
+        super().__init__(end)
+        self._process = process
+
+    def close(self) -> None:
+        super().close()
+        self._process.terminate()
+        self._process.wait()
+
+
+def _result(said: bytes) -> Any:
+    """The result in an answer of `agent.serving`. Raises what it says in place of one."""
+    try:
+        answer = json.loads(said)
+        if "refused" in answer:
+            raise Refused(str(answer["refused"]))
+        if "failed" in answer:
+            raise DriverError(str(answer["failed"]))
+        return answer["result"]
+    except (ValueError, TypeError, KeyError) as error:
+        raise DriverError("The agent of the host does not answer as it should.") from error
+
+
+def why(said: str) -> str:
+    """What a failure of ssh means, for people who may know nothing of the host's files and names."""
+    if "REMOTE HOST IDENTIFICATION HAS CHANGED" in said or "Host key verification failed" in said:
+        return OTHER_KEY
+    if "no matching host key type" in said:
+        return OTHER_KEY
+    return NOT_ADMITTED if "Permission denied" in said else NO_ANSWER
