@@ -183,6 +183,8 @@ class BootSpec:
     the VLAN's ``number`` besides, which is that of no other. Empty: the public interface alone."""
     ranges: tuple[str, ...] = ()
     """The IPv6 networks that are routed to `ipv6`."""
+    resolvers: tuple[str, ...] = ()
+    """The addresses of the region's name servers."""
     rescue: bool = False
     """Boot a rescue system of the hypervisor's own, with the disks in `devices`; it needs none."""
     firewall: FirewallSpec | None = None

@@ -666,10 +666,12 @@ SELECT c.kernel_id, c.root_device, c.run_level, c.virt_mode, c.memory_limit, c.h
        (SELECT jsonb_object_agg(n.label, n.id)
           FROM compute_vlan n WHERE n.account_id = i.account_id AND n.region_id = i.region_id),
        ARRAY(SELECT host(r.range) || '/' || r.prefix
-               FROM compute_ipv6range r WHERE r.instance_id = i.id AND r.kind = 'range' ORDER BY r.range)
+               FROM compute_ipv6range r WHERE r.instance_id = i.id AND r.kind = 'range' ORDER BY r.range),
+       g.resolvers_ipv4 || ',' || g.resolvers_ipv6
   FROM compute_config c
   JOIN compute_instance i ON i.id = c.instance_id
   JOIN compute_instancetype t ON t.id = i.type_id
+  JOIN regions_region g ON g.id = i.region_id
  WHERE c.id = %s AND c.instance_id = %s
 
 -- config.api.documents.healthz

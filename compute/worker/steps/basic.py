@@ -134,10 +134,12 @@ SELECT c.kernel_id, c.root_device, c.run_level, c.virt_mode, c.memory_limit, c.h
        (SELECT jsonb_object_agg(n.label, n.id)
           FROM compute_vlan n WHERE n.account_id = i.account_id AND n.region_id = i.region_id),
        ARRAY(SELECT host(r.range) || '/' || r.prefix
-               FROM compute_ipv6range r WHERE r.instance_id = i.id AND r.kind = 'range' ORDER BY r.range)
+               FROM compute_ipv6range r WHERE r.instance_id = i.id AND r.kind = 'range' ORDER BY r.range),
+       g.resolvers_ipv4 || ',' || g.resolvers_ipv6
   FROM compute_config c
   JOIN compute_instance i ON i.id = c.instance_id
   JOIN compute_instancetype t ON t.id = i.type_id
+  JOIN regions_region g ON g.id = i.region_id
  WHERE c.id = %s AND c.instance_id = %s
 """
 
@@ -155,7 +157,7 @@ def _boot_spec(run: Run[JobData], config_id: int | None) -> BootSpec | None:
     if row is None:
         raise Fail("The configuration profile to boot was deleted.")
     kernel, root_device, run_level, virt_mode, limit, helpers, interfaces, rescue, *rest = row
-    ipv4, ipv6, memory, slots, disks, volumes, vlans, ranges = rest
+    ipv4, ipv6, memory, slots, disks, volumes, vlans, ranges, resolvers = rest
     devices = {slot: disk_name(instance_id, disk) for slot, disk in zip(slots, disks, strict=True)}
     labels = {}
     for slot, volume, label, here, ready in json.loads(volumes or "[]"):
@@ -179,6 +181,7 @@ def _boot_spec(run: Run[JobData], config_id: int | None) -> BootSpec | None:
         helpers=json.loads(helpers),
         interfaces=tuple(_numbered(json.loads(interfaces), json.loads(vlans or "{}"))),
         ranges=tuple(ranges),
+        resolvers=tuple(filter(None, map(str.strip, resolvers.split(",")))),
         rescue=rescue,
         firewall=None if firewall is None else FirewallSpec(*firewall),
     )

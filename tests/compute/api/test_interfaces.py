@@ -4,6 +4,7 @@ import pytest
 
 from accounts.models import Event, User
 from compute.models import VLAN, Config, Instance
+from regions.models import Region
 from tests.client import errors
 from tests.factories import ConfigFactory, InstanceFactory
 from tests.world import STRONG
@@ -176,6 +177,14 @@ def test_a_boot_gets_the_interfaces(api, world, driver):
     number = VLAN.objects.get(label="a").pk
     expected = vlan("a", "10.0.0.1/24") | {"number": number}
     assert driver.machines[f"skerry-{instance.pk}"]["boot"].interfaces == (expected,)
+
+
+def test_a_boot_gets_the_resolvers_of_its_region(world, driver):
+    from tests.compute.worker.scenarios import deployed
+
+    Region.objects.update(resolvers_ipv4="198.18.0.2, 198.18.0.3", resolvers_ipv6="")
+    instance = deployed(world, driver)
+    assert driver.machines[f"skerry-{instance.pk}"]["boot"].resolvers == ("198.18.0.2", "198.18.0.3")
 
 
 def test_without_an_image_there_is_no_profile_and_no_vlan_comes_of_it(api, world):

@@ -10,7 +10,7 @@ import re
 import uuid
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from ipaddress import IPv4Interface, IPv6Interface
+from ipaddress import IPv4Address, IPv4Interface, IPv6Interface
 from pathlib import Path
 from typing import Any
 
@@ -55,6 +55,7 @@ class Boot:
     helpers: dict[str, bool] = field(default_factory=dict)
     interfaces: tuple[dict[str, Any], ...] = ()
     ranges: tuple[str, ...] = ()
+    resolvers: tuple[str, ...] = ()
     rescue: bool = False
 
 
@@ -181,11 +182,8 @@ def _public(boot: Boot, port: int | None) -> str:
     found = "user,id=public"
     if boot.ipv4:
         own, gateway = addresses(boot.ipv4[0])
-        # DHCP gives the machine its own address as well; the name server of slirp is one that nobody else has
-        server = next(
-            each for each in (own.network[-2], own.network[-3], own.network[-4]) if each not in (own.ip, gateway.ip)
-        )
-        found += f",net={own.network},host={gateway.ip},dns={server},dhcpstart={own.ip}"
+        # DHCP gives the machine its own address as well
+        found += f",net={own.network},host={gateway.ip},dns={resolver(boot.ipv4[0])},dhcpstart={own.ip}"
     if boot.ipv6:
         network = IPv6Interface(f"{boot.ipv6}/64").network
         found += f",ipv6-net={network},ipv6-host={network[1]},ipv6-dns={network[2]}"
@@ -202,12 +200,20 @@ def addresses(address: str) -> tuple[IPv4Interface, IPv4Interface]:
     return own, IPv4Interface(f"{first if first != own.ip else own.network[2]}/24")
 
 
+def resolver(address: str) -> IPv4Address:
+    """The name server of QEMU's user-mode network, which asks those of the host: it has an address of its own."""
+    own, gateway = addresses(address)
+    last = (own.network[-2], own.network[-3], own.network[-4])
+    return next(each for each in last if each not in (own.ip, gateway.ip))
+
+
 def networks(machine: Machine, boot: Boot) -> list[dict[str, Any]] | None:
     """The network of a guest, as `systems.Network` writes it onto its disk; None where its owner does that."""
     if not boot.ipv4 or not boot.helpers.get("network", True):
         return None
     own, gateway = addresses(boot.ipv4[0])
     found = {"name": "eth0", "mac": machine.mac, "addresses": [str(own)], "gateways": [str(gateway.ip)]}
+    found["resolvers"] = [str(resolver(boot.ipv4[0]))]
     return [{**found, "router_advertisements": boot.ipv6 is not None}]
 
 

@@ -147,9 +147,13 @@ def start(store: Store, machine: str, boot: Mapping[str, Any]) -> Progress:
         return _boot_progress(directory, host)
 
 
+TUPLES = ("ipv4", "interfaces", "ranges", "resolvers")
+"""The fields of a boot that JSON has as lists."""
+
+
 def _boot_of(given: Mapping[str, Any]) -> Boot:
     known = {name: given[name] for name in Boot.__dataclass_fields__ if name in given}
-    return Boot(**{**known, **{name: tuple(known.get(name, ())) for name in ("ipv4", "interfaces", "ranges")}})
+    return Boot(**{**known, **{name: tuple(known.get(name, ())) for name in TUPLES}})
 
 
 def _power_on(

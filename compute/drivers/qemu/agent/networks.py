@@ -112,6 +112,7 @@ def in_guest(machine: Machine, boot: Boot, host: Settings) -> list[dict[str, Any
     for nic in nics(machine.name, machine.mac, boot.interfaces):
         written: dict[str, Any] = {"name": nic.name, "mac": nic.mac, "router_advertisements": False}
         if nic.vlan is None:
+            written["resolvers"] = list(boot.resolvers)
             addresses, gateways = _addresses(boot, host)
         else:
             addresses, gateways = [nic.address] if nic.address else [], []

@@ -17,6 +17,8 @@ from compute.drivers.qemu.agent.trees import Tree
 SHADOW, KEYS, HOSTNAME, HOSTS, FSTAB = (
     "/etc/shadow", "/root/.ssh/authorized_keys", "/etc/hostname", "/etc/hosts", "/etc/fstab",
 )  # fmt: skip
+MOST_RESOLVERS = 3
+"""Name servers that the C library reads of the file."""
 HASH = re.compile(r"\$[a-z0-9]{1,3}\$[A-Za-z0-9./$=,+-]{8,200}")
 HOST_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9.-]{0,62}")
 INTERFACE = re.compile(r"[a-z][a-z0-9]{0,14}")
@@ -28,6 +30,7 @@ LOG = "/root/StackScript.log"
 UNIT = "/etc/systemd/system/skerry-first-boot.service"
 LOCAL = "/etc/local.d/skerry-first-boot.start"
 INTERFACES = "/etc/network/interfaces"
+RESOLVERS = "/etc/resolv.conf"
 NETWORKD = "/etc/systemd/network/05-skerry-{}.network"
 
 # Renamed before it runs: a system that is cut off in its first boot does not begin it a second time
@@ -72,6 +75,7 @@ class Network:
     mac: str
     addresses: tuple[str, ...] = ()
     gateways: tuple[str, ...] = ()
+    resolvers: tuple[str, ...] = ()
     dhcp: bool = False
     router_advertisements: bool = False
 
@@ -80,14 +84,17 @@ class Network:
         """Of JSON. Raises `Refused` for what could be anything but an address."""
         try:
             addresses = tuple(str(ipaddress.ip_interface(each)) for each in given.get("addresses", ()))
-            gateways = tuple(str(ipaddress.ip_address(each)) for each in given.get("gateways", ()))
+            gateways, resolvers = (
+                tuple(str(ipaddress.ip_address(each)) for each in given.get(kind, ()))
+                for kind in ("gateways", "resolvers")
+            )
         except ValueError as error:
             raise Refused("A network of the machine has what is no address.") from error
         name, mac = given["name"], given["mac"]
         if not INTERFACE.fullmatch(name) or not MAC.fullmatch(mac):
             raise Refused("A network of the machine has a name that is none.")
         asks = bool(given.get("dhcp")), bool(given.get("router_advertisements"))
-        return cls(name, mac, addresses, gateways, *asks)
+        return cls(name, mac, addresses, gateways, resolvers, *asks)
 
 
 def has_system(tree: Tree) -> bool:
@@ -160,6 +167,18 @@ def set_networks(tree: Tree, networks: Sequence[Network]) -> None:
         tree.put(INTERFACES, _interfaces(networks).encode())
     else:
         raise Refused("The network of the system on the disk is of a kind that is not known here.")
+    _set_resolvers(tree, [each for network in networks for each in network.resolvers])
+
+
+def _set_resolvers(tree: Tree, resolvers: Sequence[str]) -> None:
+    """Name the name servers, unless the file is a link to what a service of the system writes."""
+    there = tree.entry(RESOLVERS)
+    if resolvers and (there is None or there.type == "regular"):
+        lines = [
+            "# Written by the platform at each boot",
+            *(f"nameserver {each}" for each in resolvers[:MOST_RESOLVERS]),
+        ]
+        tree.put(RESOLVERS, "\n".join([*lines, ""]).encode())
 
 
 def _uses_networkd(tree: Tree) -> bool:
@@ -172,6 +191,7 @@ def _networkd(network: Network) -> str:
     lines = ["# Written by the platform at each boot", "[Match]", f"MACAddress={network.mac}", "", "[Network]"]
     lines += [f"DHCP={asks}", f"IPv6AcceptRA={'yes' if network.router_advertisements else 'no'}"]
     lines += [f"Address={each}" for each in network.addresses]
+    lines += [f"DNS={each}" for each in network.resolvers]
     for gateway in network.gateways:
         lines += ["", "[Route]", f"Gateway={gateway}", "GatewayOnLink=yes"]
     return "\n".join([*lines, ""])

@@ -96,6 +96,7 @@ def test_the_network_of_a_guest_is_that_of_its_first_address_unless_its_owner_wr
         "mac": SPEC.mac,
         "addresses": ["198.18.0.7/24"],
         "gateways": ["198.18.0.1"],
+        "resolvers": ["198.18.0.254"],
         "router_advertisements": True,
     }
     assert command_line.networks(SPEC, replace(BOOT, helpers={"network": False})) is None

@@ -37,7 +37,9 @@ NETWORK = {
     "mac": "f2:3c:00:00:00:07",
     "addresses": ["198.18.0.7/32", "2001:db8:77::7/128"],
     "gateways": ["198.18.0.1", "fe80::1"],
+    "resolvers": ["198.18.0.2", "2001:db8::53"],
 }
+RESOLVERS = b"nameserver 198.18.0.2\nnameserver 2001:db8::53\n"
 
 
 @pytest.fixture
@@ -412,6 +414,7 @@ def test_a_boot_writes_the_network_of_ifupdown(store):
     written = seen(path, "/etc/network/interfaces").decode()
     assert "ip -4 addr add 198.18.0.7/32 dev eth0" in written
     assert "ip -6 route add default via fe80::1 dev eth0" in written
+    assert seen(path, "/etc/resolv.conf").endswith(RESOLVERS)
     assert is_clean(path)
     changed = path.stat().st_mtime_ns
     assert disks.prepare(store, MACHINE, DISK, [NETWORK]) is None
@@ -423,12 +426,15 @@ def test_a_boot_writes_the_network_of_networkd(store, tmp_path):
     files = system_folder(tmp_path / "networkd")
     wants = files / "etc/systemd/system/multi-user.target.wants/systemd-networkd.service"
     wants.symlink_to("/usr/lib/systemd/system/systemd-networkd.service")
+    (files / "etc/resolv.conf").symlink_to("../run/systemd/resolve/stub-resolv.conf")
     ext4(store.image(IMAGE), 32, files)
     path = deploy(store, size=64)
     assert disks.prepare(store, MACHINE, DISK, [NETWORK]) is None
     written = seen(path, "/etc/systemd/network/05-skerry-eth0.network").decode()
     assert "MACAddress=f2:3c:00:00:00:07" in written
     assert "Gateway=fe80::1\nGatewayOnLink=yes" in written
+    assert "DNS=198.18.0.2\nDNS=2001:db8::53\n" in written
+    assert "symlink" in stat_of(path, "/etc/resolv.conf"), "a service of the system writes it"
 
 
 def test_what_an_owner_did_to_the_system_does_not_keep_it_from_booting(store):
@@ -451,7 +457,12 @@ def test_a_check_that_takes_too_long_does_not_keep_a_machine_from_booting(store,
 
 
 def test_a_network_of_nonsense_is_refused():
-    for nonsense in ({"addresses": ["198.18.0.7; reboot"]}, {"name": "eth0\n"}, {"mac": "x"}):
+    for nonsense in (
+        {"addresses": ["198.18.0.7; reboot"]},
+        {"resolvers": ["1.1.1"]},
+        {"name": "eth0\n"},
+        {"mac": "x"},
+    ):
         with pytest.raises(Refused):
             disks.systems.Network.read({**NETWORK, **nonsense})
 
