@@ -153,6 +153,7 @@ class QemuDriver:
         if self.agent.call("is_whole", machine=machine):
             if self.power(machine) is Power.ON:
                 raise Refused("The machine is on.")
+            self.agent.call("arrive", machine=machine)
             source.undefine(machine)
             return DONE
         left = source.agent.call("leaving", machine=machine)
