@@ -268,6 +268,7 @@ class QemuDriver:
         place = HostFile(self.agent, ["outgoing", archive])
         kept = ArchiveFile(self._archive(archive))
         if kept.is_complete():
+            kept.finish()
             place.drop()
             return DONE
         saved = _progress(self.agent.call("save_disk", machine=machine, disk=disk, archive=archive))
