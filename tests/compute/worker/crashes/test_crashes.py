@@ -1,0 +1,155 @@
+"""Provision, resize, backup and move on QEMU's hosts, with the worker or the host killed at each step.
+
+Whatever dies, and wherever, the job ends once, hosts and rows agree, and nothing is left over.
+"""
+
+from dataclasses import replace
+
+import pytest
+
+from compute.models import Host
+from tests.compute.drivers.qemu.disk_files import seen
+from tests.compute.worker.crashes.conftest import SCENES
+from tests.compute.worker.crashes.scene import (
+    Record,
+    Strike,
+    assert_nothing_leaked,
+    assert_once,
+    assert_whole,
+    boot_again,
+    stop,
+    take_over,
+    work,
+    work_until_killed,
+)
+
+pytestmark = [pytest.mark.guest, pytest.mark.crash]
+
+# Each step, and the verbs of hosts that it calls.
+POINTS = {
+    "provision": ["define define", "disks create_disk", "boot start", "boot power"],
+    "grow": [
+        "stop stop", "disk resize_disk", "reshape define", "move is_whole", "move leaving", "move expect",
+        "move arrived", "move read", "move write", "move finish", "move arrive", "move undefine",
+        "boot start", "boot power",
+    ],
+    "shrink": ["stop stop", "disk resize_disk", "reshape define", "boot start", "boot power"],
+    "backup": ["save save_disk", "save read", "save drop", "save power"],
+    "move": [
+        "stop stop", "move is_whole", "move leaving", "move expect", "move arrived", "move read", "move write",
+        "move finish", "move arrive", "move undefine", "boot start", "boot power",
+    ],
+}  # fmt: skip
+# A worker that grows an instance moves it as one that only moves it.
+SAME = {("grow", point) for point in POINTS["move"] if point.startswith("move ")}
+MOMENTS = [
+    pytest.param(name, point, answered, id=f"{name}, {'after' if answered else 'before'} {point}")
+    for name, points in POINTS.items()
+    for point in points
+    if (name, point) not in SAME
+    for answered in (False, True)
+]
+
+
+@pytest.mark.parametrize("name", SCENES)
+def test_these_are_all_steps(name, small, hosts, guest):
+    scene = SCENES[name](small, hosts)
+    hosts.reached = record = Record(scene.job)
+    work(scene.job, hosts)
+    assert [" ".join(each) for each in record.found] == POINTS[name]
+    assert_ended_well(scene, guest)
+
+
+@pytest.mark.parametrize(("name", "point", "answered"), MOMENTS)
+def test_a_worker_is_killed(name, point, answered, small, hosts, guest):
+    scene = SCENES[name](small, hosts)
+    hosts.reached = Strike(scene.job, *point.split(), answered=answered)
+    work_until_killed(scene.job, hosts)
+    hosts.reached = lambda *told: None
+    take_over(scene.job, hosts)
+    assert_ended_well(scene, guest)
+
+
+@pytest.mark.parametrize("name", ["grow", "move"])
+def test_a_worker_is_killed_in_the_middle_of_a_copy(name, small, hosts, guest):
+    scene = SCENES[name](small, hosts)
+    hosts.reached = Strike(scene.job, "move", "write", answered=True, nth=2)
+    work_until_killed(scene.job, hosts)
+    [part] = hosts.folder.rglob("*.part")
+    assert part.stat().st_blocks, "a part of it had come"
+    hosts.reached = lambda *told: None
+    take_over(scene.job, hosts)
+    assert_ended_well(scene, guest)
+
+
+# What dies, at which verb, of which host: the one that the instance is on, or the other one; and when.
+DEATHS = [
+    pytest.param(name, verb, at, moment, whole, id=f"{name}, {'host' if whole else 'agent'} {moment} {verb}")
+    for name, verb, at, moment, whole in [
+        ("provision", "define", "home", "midst", False),
+        ("provision", "define", "home", "answered", True),
+        ("provision", "create_disk", "home", "midst", False),
+        ("provision", "create_disk", "home", "copying", False),
+        ("provision", "create_disk", "home", "copying", True),
+        ("provision", "create_disk", "home", "answered", True),
+        ("provision", "start", "home", "midst", False),
+        ("provision", "start", "home", "answered", False),
+        ("provision", "start", "home", "answered", True),
+        ("shrink", "stop", "home", "midst", False),
+        ("shrink", "stop", "home", "answered", True),
+        ("shrink", "resize_disk", "home", "midst", False),
+        ("shrink", "resize_disk", "home", "changing", False),
+        ("shrink", "resize_disk", "home", "changing", True),
+        ("shrink", "resize_disk", "home", "answered", True),
+        ("shrink", "define", "home", "midst", False),
+        ("shrink", "define", "home", "answered", True),
+        ("grow", "resize_disk", "home", "changing", False),
+        ("grow", "resize_disk", "home", "changing", True),
+        ("backup", "save_disk", "home", "midst", False),
+        ("backup", "save_disk", "home", "copying", False),
+        ("backup", "save_disk", "home", "copying", True),
+        ("backup", "read", "home", "answered", False),
+        ("backup", "read", "home", "answered", True),
+        ("backup", "drop", "home", "midst", False),
+        ("backup", "drop", "home", "answered", True),
+        ("move", "leaving", "home", "answered", True),
+        ("move", "expect", "other", "midst", False),
+        ("move", "expect", "other", "answered", True),
+        ("move", "read", "home", "answered", False),
+        ("move", "read", "home", "answered", True),
+        ("move", "write", "other", "midst", False),
+        ("move", "write", "other", "answered", False),
+        ("move", "write", "other", "answered", True),
+        ("move", "finish", "other", "midst", False),
+        ("move", "finish", "other", "answered", True),
+        ("move", "arrive", "other", "midst", False),
+        ("move", "arrive", "other", "answered", True),
+        ("move", "undefine", "home", "midst", False),
+        ("move", "undefine", "home", "answered", True),
+        ("move", "start", "other", "midst", False),
+        ("move", "start", "other", "answered", True),
+    ]
+]
+
+
+@pytest.mark.parametrize(("name", "verb", "at", "moment", "whole"), DEATHS)
+def test_a_host_dies(name, verb, at, moment, whole, small, far, guest):
+    scene = SCENES[name](small, far)
+    home = Host.objects.get(label="us-test-h1")
+    far.strike(home if at == "home" else Host.objects.exclude(pk=home.pk).get(), verb, moment, whole)
+    work(scene.job, far)
+    assert far.has_struck()
+    if name == "backup" and whole:
+        boot_again(scene.instance, far)
+        scene = replace(scene, events=(*scene.events, "host_reboot"))
+    assert_ended_well(scene, guest)
+
+
+MARKER = "/bin/busybox"
+
+
+def assert_ended_well(scene, guest) -> None:
+    assert_once(scene.job, scene.hosts, scene.first_event, *scene.events)
+    assert_nothing_leaked(scene.hosts, scene.instance)
+    stop(scene.instance, scene.hosts)
+    assert_whole(scene.hosts, scene.instance, MARKER, seen(guest.image("compute/tiny"), MARKER))
