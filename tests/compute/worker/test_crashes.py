@@ -3,14 +3,22 @@
 Whatever dies, and wherever, the job ends once, hosts and rows agree, and nothing is left over.
 """
 
+from collections.abc import Iterator
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 
+from compute.drivers.qemu.agent.serving import AGENT
+from compute.drivers.qemu.agent.store import Store
 from compute.models import Host
-from tests.compute.drivers.qemu.disk_files import seen
-from tests.compute.worker.crashes.conftest import SCENES
-from tests.compute.worker.crashes.scene import (
+from tests.compute.drivers.qemu import striking
+from tests.compute.drivers.qemu.disk_files import needs, seen
+from tests.compute.drivers.qemu.ssh_hosts import public, ssh_hosts
+from tests.compute.drivers.qemu.tiny_guests import tiny_guest
+from tests.compute.worker.crash_scenes import MEMORY, SCENES, furnish
+from tests.compute.worker.crashes import (
+    Hosts,
     Record,
     Strike,
     assert_nothing_leaked,
@@ -22,7 +30,10 @@ from tests.compute.worker.crashes.scene import (
     work,
     work_until_killed,
 )
+from tests.factories import HostFactory, ImageFactory, InstanceTypeFactory
+from tests.world import World
 
+PROGRAMS = ("qemu-system-x86_64", "mke2fs", "e2fsck", "resize2fs", "debugfs")
 pytestmark = [pytest.mark.guest, pytest.mark.crash]
 
 # Each step, and the verbs of hosts that it calls.
@@ -49,6 +60,56 @@ MOMENTS = [
     if (name, point) not in SAME
     for answered in (False, True)
 ]
+
+
+@pytest.fixture(scope="module")
+def guest() -> Store:
+    return tiny_guest("make guest")
+
+
+@pytest.fixture
+def small(transactional_db, world: World) -> World:
+    """The world, whose type is small and whose image is the tiny guest."""
+    world.image = ImageFactory(id="compute/tiny", label="Tiny", size=64, is_public=True)
+    world.type = InstanceTypeFactory(id="g6-tiny-1", memory=MEMORY, disk=1024, vcpus=1)
+    return world
+
+
+@pytest.fixture
+def hosts(small: World, guest: Store, tmp_path: Path) -> Iterator[Hosts]:
+    """Two hosts, each a directory here."""
+    needs(*PROGRAMS)
+    (tmp_path / "shared" / "volumes").mkdir(parents=True)
+    for host in (small.host, HostFactory(region=small.region, label="us-test-h2")):
+        host.driver, host.location, host.shared = "qemu", str(tmp_path / host.label), str(tmp_path / "shared")
+        host.save(update_fields=["driver", "location", "shared"])
+        furnish(guest, Store(tmp_path / host.label))
+    found = Hosts(tmp_path)
+    yield found
+    found.end()
+
+
+@pytest.fixture
+def far(small: World, guest: Store, tmp_path: Path) -> Iterator[Hosts]:
+    """The same, each behind an sshd, whose agents die where they are told to."""
+    needs(*PROGRAMS)
+    HostFactory(region=small.region, label="us-test-h2")
+    with ssh_hosts(tmp_path, "us-test-h1", "us-test-h2") as servers:
+        found = Hosts(tmp_path, {each.name: each for each in servers}, str(servers[0].identity))
+        for host in Host.objects.all():
+            server = found.servers[host.label]
+            host.driver, host.location, host.shared = "qemu", server.location, str(server.shared)
+            host.host_key = server.host_key
+            host.save(update_fields=["driver", "location", "shared", "host_key"])
+            server.administrator.bring_agent()
+            server.administrator.admit(public(server.identity))
+            furnish(guest, server.store)
+            agent = str(server.root / AGENT)
+            admitted = server.keys.read_text()
+            assert f"-I {agent} answer" in admitted
+            server.keys.write_text(admitted.replace(f"-I {agent} ", f"-I {striking.__file__} {agent} "))
+        yield found
+        found.end()
 
 
 @pytest.mark.parametrize("name", SCENES)
