@@ -18,7 +18,7 @@ from compute.models import Drift, Host, Instance, Job, Reservation
 from compute.services.hosts import drift_records, maintenance
 from compute.services.hosts.access import fingerprint
 from compute.services.hosts.placement import RESOURCES
-from compute.services.hosts.registry import check_driver
+from compute.services.hosts.registry import check_driver, check_underlay, tell_peers_soon
 from config.admin.display import BAD, BUSY, GOOD, NOTHING, QUIET, link, list_of, moment, pill, span
 from config.admin.pages import Page, Panel
 from config.admin.verbs import Verb
@@ -69,7 +69,7 @@ class HostForm(forms.ModelForm):
 
     class Meta:
         model = Host
-        fields = ("label", "region", "enabled", "driver", "location", "shared", *RESOURCES)
+        fields = ("label", "region", "enabled", "driver", "location", "shared", "underlay", *RESOURCES)
 
     def clean(self) -> dict[str, Any] | None:
         # locked until the row is saved, since the admin's request is one transaction
@@ -84,6 +84,11 @@ class HostForm(forms.ModelForm):
             check_driver(region, driver, problems, but=held)
             if held and held.instances.exists():
                 problems.add("driver", "Its instances are known to the present one alone.")
+            for problem in problems:
+                self.add_error(problem.field, problem.reason)
+        if underlay := self.cleaned_data.get("underlay"):
+            problems = Problems()
+            check_underlay(underlay, problems, but=held)
             for problem in problems:
                 self.add_error(problem.field, problem.reason)
         return super().clean()
@@ -116,7 +121,7 @@ class HostPage(Page):
     search_fields = ("^label",)
     ordering = ("label",)
     fields = (
-        ("label", "region"), "enabled", "driver", "location", "key", "shared", "deploys",
+        ("label", "region"), "enabled", "driver", "location", "key", "shared", "underlay", "deploys",
         ("memory", "memory_used"), ("vcpus", "vcpus_used"), ("disk", "disk_used"),
         "answers", "answers_error", "maintenance_since", "uuid",
         ("instances_count", "live_jobs", "open_drift"), "created",
@@ -146,6 +151,8 @@ class HostPage(Page):
     def save_model(self, request: HttpRequest, obj: Host, form: forms.ModelForm, change: bool) -> None:
         """Write only the changed fields: the reservations may have changed since the row was read."""
         obj.save(update_fields=[name for name in form.changed_data if name in form.fields] if change else None)
+        if "underlay" in form.changed_data:
+            tell_peers_soon(obj.region_id)
 
     def panels(self, request: HttpRequest, obj: Host) -> list[Panel]:
         return [reservations_panel(obj)]

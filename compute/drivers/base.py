@@ -17,6 +17,7 @@ served one after the other. No call blocks for longer than the driver timeout, a
 docs/drivers.md tells how to write a driver; tests/compute/drivers/test_contract.py holds every driver against this.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Any, Protocol
@@ -395,6 +396,13 @@ class Driver(Protocol):
 
     def usage(self) -> list[Usage]:
         """The usage of each machine on this host that is on."""
+
+    def set_peers(self, underlay: str, peers: Sequence[str]) -> None:
+        """Tell the host its own IPv4 address between hosts, and those of the region's other hosts.
+
+        Its private network and its VLANs reach these hosts from then on, for machines that are on too; with an
+        empty `underlay` they end at this host. Repeated with the same it changes nothing.
+        """
 
     def inventory(self) -> Inventory:
         """All there is on this host: what the platform's rows are compared with."""

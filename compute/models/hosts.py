@@ -41,6 +41,10 @@ class Host(models.Model):
         blank=True, default="", db_default="", editable=False,
         help_text="The public key by which it proves itself, where it is reached by ssh.",
     )  # fmt: skip
+    underlay = models.GenericIPAddressField(
+        protocol="IPv4", null=True, blank=True,
+        help_text="Its IPv4 address between the hosts of the region. Empty: private network and VLANs end at it.",
+    )  # fmt: skip
     images = ArrayField(
         models.CharField(max_length=64), null=True, blank=True,
         help_text="The official images that it can deploy. Empty: any, on simulated hosts.",

@@ -3,6 +3,8 @@
 from dataclasses import dataclass
 from pathlib import Path
 
+from django.conf import settings
+
 from compute.drivers.base import DriverError
 from compute.drivers.qemu.joining import Operator, scan
 from compute.models import Host
@@ -41,6 +43,14 @@ def join(host: Host, identity: str = "", guest: Path | None = None, user: str = 
         raise NotReady(str(error)) from error
     if found["problems"]:
         raise NotReady(" ".join(found["problems"]))
+
+
+def have_route(host: Host, identity: str = "") -> None:
+    """Have a host route to its machines. Raises `NotReady`."""
+    try:
+        _operator(host, identity).have_route(str(settings.PRIVATE_NETWORK))
+    except DriverError as error:
+        raise NotReady(str(error)) from error
 
 
 def leave(host: Host, identity: str = "") -> None:

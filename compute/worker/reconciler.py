@@ -3,7 +3,7 @@
 import logging
 
 from compute.drivers.base import DriverError, Unreachable
-from compute.services.hosts import drift, drift_records, drift_verbs, reachability
+from compute.services.hosts import drift, drift_records, drift_verbs, reachability, registry
 from compute.worker.drivers import Drivers, address_of, configured
 from config.db.clock import database_now
 from config.notify import notify
@@ -29,7 +29,9 @@ def reconcile(host_id: int, drivers: Drivers = configured) -> int | None:
         return None
     asked = database_now()
     try:
-        found = drivers.at(address_of(host)).inventory()
+        driver = drivers.at(address_of(host))
+        driver.set_peers(host.underlay or "", registry.peers_of(host) if host.underlay else [])
+        found = driver.inventory()
     except Unreachable as error:
         reachability.record_unreachable(str(host.uuid), str(error), asked)
         return None

@@ -1,6 +1,6 @@
 """A hypervisor in memory, which fails or dies at the call it is told to."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from copy import copy
 from dataclasses import replace
 from functools import partial
@@ -69,6 +69,8 @@ class MemoryDriver:
         self.usages: dict[str, Usage] = {}
         """What machines have used, by their names."""
         self.aside: dict[str, tuple[str, Any]] = {}
+        self.peers: dict[str, tuple[str, tuple[str, ...]]] = {}
+        """What hosts were told of their own address between hosts, and of those of others."""
         """What was set aside, by its name, with the host that has it."""
         self.leftovers: dict[str, list[Leftover]] = {}
         """By the host that has them."""
@@ -334,6 +336,10 @@ class MemoryDriver:
     def usage(self) -> list[Usage]:
         on = [name for name, there in self.machines.items() if there["host"] == self.host and there["on"]]
         return [self.usages.get(name, Usage(name)) for name in on]
+
+    def set_peers(self, underlay: str, peers: Sequence[str]) -> None:
+        self._call("set_peers")
+        self.peers[self.host] = (underlay, tuple(peers))
 
     def inventory(self) -> Inventory:
         here = [(name, each) for name, each in self.machines.items() if each["host"] == self.host]

@@ -446,7 +446,7 @@ WITH chosen AS (
        SET memory = reserved.memory + excluded.memory, vcpus = reserved.vcpus + excluded.vcpus,
            disk = reserved.disk + excluded.disk
 )
-SELECT id, uuid, label, region_id, driver, location, shared, host_key, images, architectures, enabled, maintenance, memory, vcpus, disk, memory_used, vcpus_used, disk_used, unreachable_since, unreachable_error, reachable_since, reconcile_at, created FROM taken
+SELECT id, uuid, label, region_id, driver, location, shared, host_key, underlay, images, architectures, enabled, maintenance, memory, vcpus, disk, memory_used, vcpus_used, disk_used, unreachable_since, unreachable_error, reachable_since, reconcile_at, created FROM taken
 
 -- compute.services.hosts.placement._statement with hosts that do not answer
 WITH chosen AS (
@@ -469,7 +469,7 @@ WITH chosen AS (
        SET memory = reserved.memory + excluded.memory, vcpus = reserved.vcpus + excluded.vcpus,
            disk = reserved.disk + excluded.disk
 )
-SELECT id, uuid, label, region_id, driver, location, shared, host_key, images, architectures, enabled, maintenance, memory, vcpus, disk, memory_used, vcpus_used, disk_used, unreachable_since, unreachable_error, reachable_since, reconcile_at, created FROM taken
+SELECT id, uuid, label, region_id, driver, location, shared, host_key, underlay, images, architectures, enabled, maintenance, memory, vcpus, disk, memory_used, vcpus_used, disk_used, unreachable_since, unreachable_error, reachable_since, reconcile_at, created FROM taken
 
 -- compute.services.hosts.placement._statement with hosts that others have locked
 WITH chosen AS (
@@ -492,7 +492,7 @@ WITH chosen AS (
        SET memory = reserved.memory + excluded.memory, vcpus = reserved.vcpus + excluded.vcpus,
            disk = reserved.disk + excluded.disk
 )
-SELECT id, uuid, label, region_id, driver, location, shared, host_key, images, architectures, enabled, maintenance, memory, vcpus, disk, memory_used, vcpus_used, disk_used, unreachable_since, unreachable_error, reachable_since, reconcile_at, created FROM taken
+SELECT id, uuid, label, region_id, driver, location, shared, host_key, underlay, images, architectures, enabled, maintenance, memory, vcpus, disk, memory_used, vcpus_used, disk_used, unreachable_since, unreachable_error, reachable_since, reconcile_at, created FROM taken
 
 -- compute.services.hosts.reachability._REACHABLE
 WITH before AS (

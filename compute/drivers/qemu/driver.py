@@ -1,5 +1,6 @@
 """The driver of a host of QEMU's: its calls, turned into verbs of the host's agent."""
 
+from collections.abc import Sequence
 from dataclasses import asdict
 from functools import cached_property
 from pathlib import Path
@@ -125,6 +126,9 @@ class QemuDriver:
 
     def usage(self) -> list[Usage]:
         return [Usage(**each) for each in self.agent.call("usage")]
+
+    def set_peers(self, underlay: str, peers: Sequence[str]) -> None:
+        self.agent.call("set_peers", underlay=underlay, peers=list(peers))
 
     def inventory(self) -> Inventory:
         found = self.agent.call("inventory")

@@ -107,6 +107,10 @@ class Operator:
         confine = self._agent("confine", self.place.root, user)
         self.run(f'if [ "$(id -u)" = 0 ]; then id -u {user} >/dev/null 2>&1 || {add} && {confine}; fi')
 
+    def have_route(self, private_network: str) -> None:
+        """Have the host route to its machines from their next boots on. Raises `NotJoined` where it cannot."""
+        self.run(self._agent("route", self.place.root, private_network))
+
     def admit(self, key: str) -> None:
         """Let the platform's key do the verbs of this host in these directories, and nothing else."""
         self.run(self._agent("admit", self.place.root, self.shared, key))

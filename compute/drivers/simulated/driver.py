@@ -4,6 +4,7 @@ import json
 import os
 import signal
 import zlib
+from collections.abc import Sequence
 from copy import copy
 from dataclasses import asdict
 from functools import cache
@@ -174,6 +175,9 @@ class SimulatedDriver:
     def usage(self) -> list[Usage]:
         machines = self._call("SELECT * FROM simulated.usage(%s)", (self.host,)).detail
         return [load.used(*machine) for machine in json.loads(machines or "[]")]
+
+    def set_peers(self, underlay: str, peers: Sequence[str]) -> None:
+        """Nothing to do: what is simulated sends no packets."""
 
     def inventory(self) -> Inventory:
         found = json.loads(self._call("SELECT * FROM simulated.inventory(%s)", (self.host,)).detail)

@@ -45,17 +45,27 @@ class Command(BaseCommand):
         parser.add_argument(
             "--guest", default="", metavar="DIR", help="kernels and images for a host that has none (of make guest)"
         )
+        parser.add_argument(
+            "--underlay", metavar="ADDRESS", help="its IPv4 address between hosts, for private network and VLANs"
+        )
+        parser.add_argument(
+            "--networking",
+            action="store_true",
+            help="route to machines, filter and count their packets, as root of the host (docs/host-networks.md)",
+        )
 
     def handle(
         self, *, label: str, region: str, driver: str, location: str, shared: str, ssh: str, **options: Any
     ) -> None:
         key = ""
+        if options["networking"] and not ssh:
+            raise CommandError("--networking goes with --ssh.")
         if ssh:
             location = location_by_ssh(ssh, options["port"], location)
             key = self._pinned(location, options["fingerprint"])
         elif location.startswith("ssh:"):
             raise CommandError("A host that is reached by ssh is added with --ssh, which pins its key.")
-        spec = registry.HostSpec(label, region, driver, location, shared, key)
+        spec = registry.HostSpec(label, region, driver, location, shared, key, options["underlay"])
         try:
             host = registry.add(spec)
         except DomainError as error:
@@ -63,6 +73,8 @@ class Command(BaseCommand):
         try:
             if ssh:
                 joining.join(host, options["identity"], _guest(options["guest"]), options["user"])
+                if options["networking"]:
+                    joining.have_route(host, options["identity"])
             checked = hosts.check(host)
         except hosts.NotReady as error:
             if ssh:

@@ -2,11 +2,13 @@
 
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
+from ipaddress import IPv4Address
 from typing import Protocol
 
 from django.conf import settings
 from django.db import transaction
 from django.db.models import ProtectedError
+from django.db.models.functions import Now
 from django.utils.timezone import now
 
 from compute.models import Host, Image
@@ -32,6 +34,8 @@ class HostSpec:
     location: str = ""
     shared: str = ""
     host_key: str = ""
+    underlay: str | None = None
+    """Its IPv4 address between the hosts of the region."""
 
 
 @transaction.atomic
@@ -49,12 +53,41 @@ def add(spec: HostSpec) -> Host:
         problems.add("label", "A label has 1 to 64 characters.")
     elif Host.objects.filter(label=spec.label).exists():
         problems.add("label", "Another host has this label.")
+    if spec.underlay is not None:
+        check_underlay(spec.underlay, problems)
     problems.raise_any()
     assert region is not None  # noqa: S101 - or else there was a problem
     return Host.objects.create(
         label=spec.label, region=region, driver=spec.driver, location=spec.location, shared=spec.shared,
-        host_key=spec.host_key, images=[], enabled=False, **dict.fromkeys(RESOURCES, 0),
+        host_key=spec.host_key, underlay=spec.underlay, images=[], enabled=False,
+        **dict.fromkeys(RESOURCES, 0),
     )  # fmt: skip
+
+
+def check_underlay(address: str, problems: Problems, but: Host | None = None) -> None:
+    """Add a problem on ``underlay`` where this is no address that a host, `but` one, can have between hosts."""
+    try:
+        found = IPv4Address(address)
+    except ValueError:
+        problems.add("underlay", "Must be an IPv4 address.")
+        return
+    if found.is_multicast or found.is_loopback or found.is_unspecified or found.is_reserved:
+        problems.add("underlay", "Must be an address that other hosts reach.")
+        return
+    others = Host.objects.filter(underlay=str(found))
+    if (others.exclude(pk=but.pk) if but else others).exists():
+        problems.add("underlay", "Another host has this address.")
+
+
+def peers_of(host: Host) -> list[str]:
+    """The addresses between hosts of the other hosts of the region."""
+    others = Host.objects.filter(region=host.region_id, underlay__isnull=False).exclude(pk=host.pk)
+    return [str(address) for address in others.order_by("pk").values_list("underlay", flat=True)]
+
+
+def tell_peers_soon(region: str) -> None:
+    """Have the hosts of a region told of each other in a moment: whoever compares a host with the rows does so."""
+    Host.objects.filter(region=region, reconcile_at__gt=Now()).update(reconcile_at=Now())
 
 
 def check_driver(region: Region, driver: str, problems: Problems, but: Host | None = None) -> None:
@@ -116,6 +149,8 @@ def record(
     locked.architectures = None if architectures is None else sorted(architectures)
     locked.enabled = True
     locked.save(update_fields=[*RESOURCES, "images", "architectures", "enabled"])
+    if locked.underlay:
+        tell_peers_soon(locked.region_id)
     return locked
 
 
@@ -123,6 +158,9 @@ def record(
 def remove(host: Host) -> None:
     """Delete the row of a host without instances. Raises `Busy` where it has some."""
     try:
-        lock(Host.objects.filter(pk=host.pk)).delete()
+        locked = lock(Host.objects.filter(pk=host.pk))
+        locked.delete()
     except ProtectedError as error:
         raise Busy(USED) from error
+    if locked.underlay:
+        tell_peers_soon(locked.region_id)

@@ -1,7 +1,10 @@
 """Hosts in the admin: their room, and their maintenance."""
 
+from datetime import timedelta
+
 import pytest
 from django.contrib.admin.models import LogEntry
+from django.db.models.functions import Now
 
 from compute.models import Host, Job
 from compute.services.hosts import maintenance
@@ -83,6 +86,25 @@ def test_the_driver_is_one_there_is_that_of_the_region_and_that_of_its_instances
         assert said in response.content.decode()
         there.refresh_from_db()
         assert there.driver == "simulated"
+
+
+def test_an_address_between_hosts_is_its_own_and_told_to_all(admin, running):
+    host, other = running.host, HostFactory(region=running.region, underlay="198.18.0.2")
+    later = Now() + timedelta(hours=1)
+    fields = {"label": host.label, "enabled": "on", "driver": "simulated", "memory": host.memory}
+    fields |= {"vcpus": host.vcpus, "disk": host.disk}
+    for address, said in (
+        ("198.18.0.2", "Another host has this address."),
+        ("127.0.0.1", "Must be an address that other hosts reach."),
+        ("fd00::1", "Enter a valid IPv4 address."),
+    ):
+        response = admin.post(page_address(host), {**fields, "underlay": address})
+        assert said in response.content.decode()
+    Host.objects.update(reconcile_at=later)
+    admin.post(page_address(host), {**fields, "underlay": "198.18.0.1"})
+    host.refresh_from_db()
+    assert host.underlay == "198.18.0.1"
+    assert set(Host.objects.filter(reconcile_at__lte=Now())) == {host, other}
 
 
 def test_a_full_host_is_told_of(admin, running):

@@ -533,6 +533,13 @@ def test_a_host_gets_ready_and_tells_what_it_has(driver):
     assert report.images is None or "compute/debian12" in {image.id for image in report.images}
 
 
+def test_a_host_may_be_told_of_others_again_and_again(driver):
+    run_machine(driver)
+    for peers in (["198.18.0.2"], ["198.18.0.2"], []):
+        driver.set_peers("198.18.0.1" if peers else "", peers)
+    assert driver.power(MACHINE) is Power.ON
+
+
 def test_hosts_of_a_region_have_the_same_volumes(hosts, driver):
     assert driver.same_volumes(hosts.at(OTHER))
     assert hosts.at(OTHER).same_volumes(driver)

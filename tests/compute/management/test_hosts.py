@@ -59,7 +59,7 @@ def machine(settings, monkeypatch) -> Iterator[type[Machine]]:
 
 @pytest.fixture
 def region():
-    return HostFactory(label="older", driver="mine", enabled=False).region
+    return HostFactory(label="older", driver="mine", enabled=False, underlay="198.18.0.9").region
 
 
 def add(region, label: str = "hv1", **options: str) -> str:
@@ -105,6 +105,9 @@ def test_a_host_with_other_volumes_is_not_added(region, machine):
         ({"driver": "simulated"}, "driver: The hosts of a region have one driver"),
         ({"label": "older"}, "label: Another host"),
         ({"label": ""}, "label: A label"),
+        ({"underlay": "somewhere"}, "underlay: Must be an IPv4 address"),
+        ({"underlay": "127.0.0.1"}, "underlay: Must be an address that other"),
+        ({"underlay": "198.18.0.9"}, "underlay: Another host"),
         ({"label": "x" * 65}, "label: A label"),
     ],
 )

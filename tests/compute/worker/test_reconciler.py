@@ -25,7 +25,7 @@ from config.errors import Busy, Invalid
 from tests.compute.memory_driver import MemoryDriver
 from tests.compute.run_jobs import work
 from tests.compute.worker.scenarios import deployed, volume_of
-from tests.factories import HostFactory
+from tests.factories import HostFactory, RegionFactory
 
 pytestmark = pytest.mark.django_db
 
@@ -69,6 +69,33 @@ def seen(kind: str, driver: MemoryDriver, name: str) -> Drift:
     (found,) = Drift.objects.all()
     assert (found.kind, found.name, found.seen) == (kind, name, 2), found.detail
     return found
+
+
+def test_hosts_of_a_region_are_told_of_each_other(driver, world):
+    first, second = (HostFactory(region=world.region, underlay=f"198.18.0.{n}") for n in (1, 2))
+    HostFactory(region=RegionFactory(id="us-other"), underlay="198.18.0.3")
+    silent = HostFactory(region=world.region)
+    look(driver)
+    assert driver.peers[str(first.uuid)] == ("198.18.0.1", ("198.18.0.2",))
+    assert driver.peers[str(second.uuid)] == ("198.18.0.2", ("198.18.0.1",))
+    assert driver.peers[str(silent.uuid)] == ("", ())
+
+
+def test_who_cannot_be_told_is_not_compared(driver, world, instance):
+    driver.machines.clear()
+    HostFactory(region=world.region, underlay="198.18.0.1")
+    driver.before = refuse_peers
+    look(driver)
+    look(driver)
+    assert not Drift.objects.exists()
+    driver.before = lambda number, name: None
+    look(driver)
+    assert Drift.objects.exists()
+
+
+def refuse_peers(number: int, name: str) -> None:
+    if name == "set_peers":
+        raise Unreachable("The host does not answer.")
 
 
 def unfinished() -> Job:

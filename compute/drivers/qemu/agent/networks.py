@@ -7,6 +7,7 @@ when the machine is off. Without ``networking`` nothing here does anything. docs
 import ipaddress
 import os
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -67,6 +68,20 @@ def remove_here(directory: Path) -> None:
     remove(Store(whole.parents[1]), whole.name)
 
 
+def begin(store: Store, private_network: str) -> None:
+    """Have the host route to its machines from their next boots on. Raises `Refused` or `Failed`."""
+    if os.geteuid() != 0:
+        raise Refused("Interfaces for machines need root on their host.")
+    try:
+        network = str(ipaddress.IPv4Network(private_network))
+    except ValueError as error:
+        raise Refused(f"{private_network} is no IPv4 network.") from error
+    host = replace(settings.load(store), networking=True, private_network=network)
+    with locks.held(store.root / LOCK):
+        _ready(host)
+    settings.save(store, host)
+
+
 def set_peers(store: Store, underlay: str, peers: Sequence[str]) -> None:
     """Tell the host its own IPv4 address between hosts, and those of the region's other hosts.
 
@@ -78,6 +93,8 @@ def set_peers(store: Store, underlay: str, peers: Sequence[str]) -> None:
     except ValueError as error:
         raise Refused("The address of a host is no IPv4 address.") from error
     host = settings.load(store)
+    if (host.underlay, sorted(host.peers)) == (own, sorted(known)):
+        return
     settings.change(store, underlay=own, peers=tuple(sorted(known)))
     if host.networking:
         with locks.held(store.root / LOCK):

@@ -10,6 +10,7 @@ command line, which ``authorized_keys`` has, and never in a request. A request i
     python3 -I skerry-host.pyz administer ROOT [SHARED] who is root there: all of them
     python3 -I skerry-host.pyz install ROOT             this file, compiled, as ROOT's agent
     python3 -I skerry-host.pyz confine ROOT USER        whom QEMU is to run as
+    python3 -I skerry-host.pyz route ROOT NETWORK       make interfaces for machines, with these private addresses
     python3 -I skerry-host.pyz admit ROOT SHARED KEY    let a key of the platform in, for `answer` alone
     python3 -I skerry-host.pyz dismiss KEY              not any longer
 """
@@ -28,7 +29,7 @@ from marshal import dumps
 from pathlib import Path
 from typing import Any
 
-from compute.drivers.qemu.agent import console, settings
+from compute.drivers.qemu.agent import console, networks, settings
 from compute.drivers.qemu.agent.calls import call
 from compute.drivers.qemu.agent.errors import Failed, Refused
 from compute.drivers.qemu.agent.store import Store
@@ -44,6 +45,14 @@ UNCHECKED = (1).to_bytes(4, "little") + bytes(8)
 
 
 def main(arguments: list[str]) -> int:
+    try:
+        return _main(arguments)
+    except (Refused, Failed) as error:
+        sys.stderr.write(f"{error}\n")
+        return 1
+
+
+def _main(arguments: list[str]) -> int:
     match arguments:
         case ["answer", root, *shared] if len(shared) < 2 and os.environ.get("SSH_ORIGINAL_COMMAND") == CONSOLE:
             converse(Store(Path(root)), 0, 1)
@@ -55,6 +64,8 @@ def main(arguments: list[str]) -> int:
         case ["confine", root, user]:
             store = Store(Path(root))
             settings.save(store, replace(settings.load(store), user=user))
+        case ["route", root, network]:
+            networks.begin(Store(Path(root)), network)
         case ["admit", root, shared, key]:
             write_keys(lambda line: not has_key(line, key), [admission(Path(root), shared, key)])
         case ["dismiss", key]:

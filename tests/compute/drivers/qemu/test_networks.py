@@ -8,7 +8,8 @@ from typing import Any
 
 import pytest
 
-from compute.drivers.qemu.agent import firewalls, machines, networks
+from compute.drivers.qemu.agent import firewalls, machines, networks, settings
+from compute.drivers.qemu.agent.errors import Refused
 from compute.drivers.qemu.agent.store import Store
 from compute.services.firewalls.nftables import render
 from tests.compute.drivers.qemu.hosts import make_disk, typed, until_off
@@ -181,6 +182,21 @@ def test_the_rules_of_a_firewall_meet_real_packets(world, host, plug):
         assert world.reaches(PUBLIC, 22, 60)
         host.do(firewalls.set_firewall, host.store, "skerry-7", 2, render("skerry-7", "sk-7", None))
         assert world.reaches(PUBLIC, 23, 60)
+
+
+def test_a_host_begins_to_route_and_is_told_its_peers_once(host):
+    settings.save(host.store, settings.Settings(accel="tcg"))
+    with pytest.raises(Refused, match="no IPv4 network"):
+        host.do(networks.begin, host.store, "nonsense")
+    assert not settings.load(host.store).networking
+    host.do(networks.begin, host.store, "192.168.0.0/16")
+    known = settings.load(host.store)
+    assert (known.networking, known.private_network) == (True, "192.168.0.0/16")
+    assert "skerry" in host.run("nft", "list", "tables")
+    host.do(networks.set_peers, host.store, host.address, ["198.18.0.202"])
+    written = (host.store.root / settings.CONFIGURED).stat().st_mtime_ns
+    host.do(networks.set_peers, host.store, host.address, ["198.18.0.202"])
+    assert (host.store.root / settings.CONFIGURED).stat().st_mtime_ns == written
 
 
 # --- between hosts ------------------------------------------------------------------------------------------------

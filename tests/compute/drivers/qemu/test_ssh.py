@@ -192,6 +192,13 @@ def test_the_platforms_key_runs_no_shell_and_goes_to_no_other_directory(host, tm
 
 
 @pytest.mark.guest
+def test_a_host_that_cannot_route_says_why(host):
+    with pytest.raises(NotJoined, match="nonsense is no IPv4 network" if not os.geteuid() else "need root"):
+        host.administrator.have_route("nonsense")
+    assert not settings.load(host.store).networking
+
+
+@pytest.mark.guest
 def test_a_host_with_another_key_does_not_answer(host):
     define(host)
     host.agent.close()
