@@ -31,14 +31,15 @@ changed = $(shell cmp -s $(1) $(2) || echo FORCE)
 export PYTHONDONTWRITEBYTECODE :=
 
 .DEFAULT_GOAL := help
-.PHONY: help clients guest install serve test test-slow test-all fuzz drill lint types bench lock openapi baselines clean FORCE
+.PHONY: help clients guest install serve test test-slow test-all test-crash fuzz drill lint types bench lock openapi baselines clean FORCE
 .DELETE_ON_ERROR:
 
 help:
 	@echo "make serve     run everything here: database, broker, API, worker, clock (PORT=8000; HYPERVISOR=qemu: real machines)"
 	@echo "make test      run the tests but those that take long (ARGS=\"-k name\" for some, whatever they take)"
 	@echo "make test-slow run those that take long: servers, browsers, other programs, random actions"
-	@echo "make test-all  run all tests"
+	@echo "make test-all  run all tests but those of make test-crash"
+	@echo "make test-crash kill workers and hosts at each step of real machines' jobs, half an hour long"
 	@echo "make fuzz      send many requests that nobody would write, some minutes long (ARGS=--quick for a look)"
 	@echo "make drill     disturb, race and attack a server of its own, seven minutes long (ARGS=--quick for a look)"
 	@echo "make install   install what production needs: no database, no broker, no tools"
@@ -74,6 +75,9 @@ test-slow: $(VENV)/.installed-dev
 
 test-all: $(VENV)/.installed-dev
 	@exec $(BIN)/python -m pytest -n logical --everything $(ARGS)
+
+test-crash: $(VENV)/.installed-dev
+	@exec $(BIN)/python -m pytest -n logical -m crash $(ARGS)
 
 fuzz: $(VENV)/.installed-dev
 	@exec $(BIN)/python -m tests.fuzzing $(ARGS)

@@ -2,7 +2,7 @@
 
 A run that names nothing (no ``-k``, no ``-m``, no path) leaves marked tests out, and says at its end how many.
 ``--slow`` takes those alone, ``--everything`` takes all, ``--also guest`` takes those of one mark as well. Who
-names tests gets them, whatever their marks.
+names tests gets them, whatever their marks. A mark of `APART` is left out of ``--slow`` and ``--everything`` too.
 
 That a test carries its mark is held at the moment it would start the program: an audit hook refuses.
 """
@@ -17,12 +17,16 @@ import pytest
 MARKS = {
     "browser": "has a browser open pages",
     "clients": "has linters and generators of clients read the OpenAPI document, and uses such clients",
+    "crash": "has workers and hosts killed at each step of real machines' jobs",
     "generated": "plays through many actions or inputs drawn at random",
     "guest": "has a program that the platform writes for (HAProxy, Knot, nftables, QEMU) do its work",
     "system": "runs the platform as processes: web, workers, clock, what a laptop has in place of services",
     "tour": "types what the documents show into a shell beside a server",
 }
 """In the order of the alphabet."""
+
+APART = {"crash": "make test-crash"}
+"""Marks of tests that take longer than those of all others together, with what runs them."""
 
 STARTS = {
     "celery": {"browser", "clients", "system", "tour"},
@@ -75,12 +79,15 @@ def wanted(config: pytest.Config) -> bool | None:
 
 @pytest.hookimpl(trylast=True)
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    if (slow := wanted(config)) is None:
+    slow, everything = wanted(config), config.option.everything
+    if slow is None and not everything:
         return
     kept, left = [], []
     for item in items:
-        marks = set(marks_of(item)).difference([] if slow else config.option.also)
-        (kept if bool(marks) == slow else left).append(item)
+        unasked = set(marks_of(item)).difference(config.option.also)
+        marks = set(marks_of(item)) if slow else unasked
+        chosen = everything if slow is None else bool(marks) == slow
+        (kept if chosen and not unasked.intersection(APART) else left).append(item)
     items[:] = kept
     config.hook.pytest_deselected(items=left)
     config.stash[LEFT_OUT] = Counter(mark for item in left for mark in marks_of(item)[:1])
@@ -102,9 +109,14 @@ def pytest_testnodedown(node) -> None:
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: pytest.Config) -> None:
-    if left := config.stash[LEFT_OUT]:
-        kinds = ", ".join(f"{name} {left[name]}" for name in MARKS if left[name])
+    left = config.stash[LEFT_OUT]
+    if kinds := ", ".join(f"{name} {left[name]}" for name in MARKS if left[name] and name not in APART):
         terminalreporter.write_line(f"Not run, for they take long: {kinds}. `make test-slow` runs them.")
+    for name, command in APART.items():
+        if left[name]:
+            terminalreporter.write_line(
+                f"Not run, for they take longest: {name} {left[name]}. `{command}` runs them."
+            )
 
 
 @pytest.hookimpl(wrapper=True, tryfirst=True)

@@ -42,14 +42,17 @@ def test_who_names_tests_gets_them(given, slow):
     [
         ({}, ["quick"]),
         ({"also": ["guest"]}, ["quick", "guest"]),
+        ({"also": ["guest", "crash"]}, ["quick", "guest", "guest and crash"]),
+        ({"everything": True, "also": ["crash"]}, ["quick", "guest", "guest and browser", "guest and crash"]),
+        ({"markexpr": "crash"}, ["quick", "guest", "guest and browser", "guest and crash"]),
         ({"slow": True}, ["guest", "guest and browser"]),
         ({"slow": True, "also": ["guest"]}, ["guest", "guest and browser"]),
         ({"everything": True}, ["quick", "guest", "guest and browser"]),
     ],
 )
 def test_tests_of_a_mark_run_as_well(given, kept):
-    items = [item(), item("guest"), item("guest", "browser")]
-    names = dict(zip(map(id, items), ("quick", "guest", "guest and browser"), strict=True))
+    items = [item(), item("guest"), item("guest", "browser"), item("guest", "crash")]
+    names = dict(zip(map(id, items), ("quick", "guest", "guest and browser", "guest and crash"), strict=True))
     asked = config(**given)
     asked.stash, asked.hook = {}, SimpleNamespace(pytest_deselected=lambda items: None)
     budgets.pytest_collection_modifyitems(asked, items)

@@ -70,6 +70,7 @@ def carry(
 ) -> Progress:
     """Carry a file for about so many `seconds`, a chunk at least. Done when the target is complete."""
     if target.is_complete():
+        target.finish()  # whoever did may have been killed before the last of it
         return DONE
     began, first = clock(), None
     # without data: the target says where it wants to go on

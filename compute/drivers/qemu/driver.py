@@ -157,6 +157,7 @@ class QemuDriver:
         if self.agent.call("is_whole", machine=machine):
             if self.power(machine) is Power.ON:
                 raise Refused("The machine is on.")
+            self.agent.call("arrive", machine=machine)
             source.undefine(machine)
             return DONE
         left = source.agent.call("leaving", machine=machine)
@@ -271,6 +272,7 @@ class QemuDriver:
         place = HostFile(self.agent, ["outgoing", archive])
         kept = ArchiveFile(self._archive(archive))
         if kept.is_complete():
+            kept.finish()
             place.drop()
             return DONE
         saved = _progress(self.agent.call("save_disk", machine=machine, disk=disk, archive=archive))

@@ -11,7 +11,7 @@ from compute.drivers.simulated import SimulatedDriver
 from compute.worker.drivers import Drivers
 from tests.compute.drivers.machines import FIRST
 from tests.compute.drivers.qemu.disk_files import needs
-from tests.compute.drivers.qemu_hosts import QemuHosts
+from tests.compute.drivers.qemu_hosts import QemuHosts, SshQemuHosts
 from tests.compute.memory_driver import MemoryDriver
 
 
@@ -63,8 +63,23 @@ def qemu(tmp_path) -> Iterator[QemuHosts]:
     hosts.end()
 
 
-# The names of the fixtures that give them.
-DRIVERS = ["simulated", "memory", pytest.param("qemu", marks=pytest.mark.guest)]
+@pytest.fixture
+def qemu_by_ssh(tmp_path) -> Iterator[SshQemuHosts]:
+    """The same, each behind an sshd."""
+    needs("qemu-system-x86_64", "mke2fs", "e2fsck", "resize2fs", "debugfs", "sshd", "ssh", "ssh-keygen")
+    hosts = SshQemuHosts(tmp_path)
+    yield hosts
+    hosts.end()
+
+
+# The names of the fixtures that give them. By ssh each call takes a tenth of a second more, and most of what is
+# counted runs in other processes: so that is left to the run of all tests.
+DRIVERS = [
+    "simulated",
+    "memory",
+    pytest.param("qemu", marks=pytest.mark.guest),
+    pytest.param("qemu_by_ssh", marks=[pytest.mark.guest, pytest.mark.system]),
+]
 
 
 @pytest.fixture(params=DRIVERS)

@@ -11,6 +11,7 @@ from compute.drivers.qemu.driver import QemuDriver
 from tests.compute.drivers.qemu.disk_files import program, system_folder
 from tests.compute.drivers.qemu.hosts import make_kernel
 from tests.compute.drivers.qemu.sectors import boot_sector
+from tests.compute.drivers.qemu.ssh_hosts import SshHost, make_key, public
 
 IMAGE = "compute/debian12"
 IMAGE_MB = 64
@@ -22,16 +23,21 @@ class QemuHosts:
     def __init__(self, folder: Path):
         self.folder = folder
         self.stores: dict[str, Store] = {}
+        (folder / "shared" / "volumes").mkdir(parents=True)
 
     def at(self, address: Address) -> QemuDriver:
-        root, shared = self.folder / address.name, self.folder / "shared"
         if address.name not in self.stores:
-            store = self.stores[address.name] = Store(root, shared)
-            (shared / "volumes").mkdir(parents=True, exist_ok=True)
+            store = self.stores[address.name] = self._make(address.name)
             settings.save(store, Settings(accel="tcg", patience=500.0))
             make_kernel(store)
             self._make_image(store)
-        where = Address(address.name, "qemu", str(root), str(shared))
+        return self._driver(address.name)
+
+    def _make(self, name: str) -> Store:
+        return Store(self.folder / name, self.folder / "shared")
+
+    def _driver(self, name: str) -> QemuDriver:
+        where = Address(name, "qemu", str(self.folder / name), str(self.folder / "shared"))
         return QemuDriver(where, Options(timeout=300.0, archives=str(self.folder / "archives")))
 
     def _make_image(self, store: Store) -> None:
@@ -50,3 +56,30 @@ class QemuHosts:
         for store in self.stores.values():
             for directory in (store.root / "machines").glob("*"):
                 verbs.cut(directory, timeout=120)
+
+
+class SshQemuHosts(QemuHosts):
+    """The same, each reached by ssh."""
+
+    def __init__(self, folder: Path):
+        super().__init__(folder)
+        self.operator = make_key(folder / "operator" / "key")
+        self.identity = folder / "ssh" / "identity"
+        make_key(self.identity)
+        self.servers: dict[str, SshHost] = {}
+
+    def _make(self, name: str) -> Store:
+        server = SshHost(self.folder / name, name, self.operator, self.identity, self.folder / "shared")
+        self.servers[name] = server
+        server.start()
+        server.administrator.bring_agent()
+        server.administrator.admit(public(self.identity))
+        return server.store
+
+    def _driver(self, name: str) -> QemuDriver:
+        return self.servers[name].driver
+
+    def end(self) -> None:
+        super().end()
+        for server in self.servers.values():
+            server.end()

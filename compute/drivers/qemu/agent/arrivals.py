@@ -49,16 +49,18 @@ def expect(store: Store, machine: str, left: dict[str, Any]) -> None:
 
 def arrive(store: Store, machine: str) -> None:
     """Make a machine that came in whole one of this host. Raises `Refused` where none is expected."""
-    if machine in all_machines(store):
-        return
     with working(store, machine, defined=False) as (directory, _):
+        if exists(store, machine):
+            # whoever made it one may have been killed before this
+            records.remove(directory / EXPECTED)
+            return
         left = records.read(directory / EXPECTED)
         if left is None:
             raise Refused("No such machine is on its way to this host.")
         if left["firewall"] is not None:
             firewalls.keep(directory, left["firewall"]["version"], left["firewall"]["ruleset"])
         records.write(directory / DESCRIPTION, left["description"])
-        (directory / EXPECTED).unlink(missing_ok=True)
+        records.remove(directory / EXPECTED)
 
 
 def _version(path: Path) -> list[int]:

@@ -8,7 +8,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
-from compute.drivers.qemu.agent import ext, locks, sparse, systems, tasks
+from compute.drivers.qemu.agent import ext, locks, records, sparse, systems, tasks
 from compute.drivers.qemu.agent.commands import TimedOut, run
 from compute.drivers.qemu.agent.errors import Failed, Refused
 from compute.drivers.qemu.agent.ext import MB
@@ -294,8 +294,9 @@ def edited(path: Path) -> Iterator[Tree]:
 def begun(target: Path) -> Path:
     """The name under which a file is made; what an earlier try left there is gone."""
     part = _part(target)
-    for each in (part, ext.undo_file(target), ext.mark(target)):
+    for each in (part, ext.undo_file(target)):
         each.unlink(missing_ok=True)
+    records.remove(ext.mark(target))
     return part
 
 
@@ -319,7 +320,9 @@ def delete_file(path: Path) -> None:
 
 
 def _unlink(path: Path) -> None:
-    for each in (_part(path), coming(path), ext.undo_file(path), ext.mark(path), path):
+    for each in (coming(path), ext.mark(path)):
+        records.remove(each)
+    for each in (_part(path), ext.undo_file(path), path):
         each.unlink(missing_ok=True)
 
 

@@ -190,7 +190,7 @@ def put_back(path: Path) -> None:
     elif path.stat().st_size != found["size"]:
         os.truncate(path, found["size"])
     undo.unlink(missing_ok=True)
-    mark(path).unlink()
+    records.remove(mark(path))
     sparse.sync_folder(path.parent)
 
 

@@ -210,7 +210,7 @@ def discard(store: Store, name: str) -> None:
         case ["incoming" | "outgoing", file] if FILE.fullmatch(file):
             if parts[0] == "outgoing" and tasks.look(store.tasks(), f"save.{Path(file).stem}"):
                 raise Failed("It is being made.")
-            (store.root / parts[0] / file).unlink(missing_ok=True)
+            records.remove(store.root / parts[0] / file)
         case ["shared", "volumes", part] if FILE.fullmatch(part) and part.endswith(".part"):
             volume = part.removesuffix(".part")
             if tasks.look(store.shared_tasks(), f"volume.{checked(volume)}"):
@@ -254,8 +254,8 @@ def _discard_part(store: Store, machine: str, disk: str) -> None:
         with working(store, machine, defined=False):
             if tasks.look(store.tasks(), _disk_task(machine, disk)):
                 raise Failed("It is being made.")
-            for each in (path.with_suffix(".part"), disks.coming(path)):
-                each.unlink(missing_ok=True)
+            path.with_suffix(".part").unlink(missing_ok=True)
+            records.remove(disks.coming(path))
     except NoMachine:
         return
 

@@ -146,7 +146,7 @@ def finish_file(path: Path) -> None:
         if state is None or state["next"] != state["size"]:
             raise Failed("Not all of it has come in.")
         disks.complete(path.with_suffix(".part"), path)
-    _coming(path).unlink(missing_ok=True)
+    records.remove(_coming(path))
 
 
 def carried(chunk: dict[str, Any]) -> Progress:
@@ -157,7 +157,7 @@ def carried(chunk: dict[str, Any]) -> Progress:
 
 
 def _begin(path: Path, part: Path, chunk: dict[str, Any]) -> dict[str, Any]:
-    _coming(path).unlink(missing_ok=True)
+    records.remove(_coming(path))
     part.unlink(missing_ok=True)
     with part.open("xb") as file:
         part.chmod(0o600)

@@ -178,6 +178,10 @@ def test_an_archive_is_for_every_host(hosts, source, target):
         spec = replace(image_disk(disk), image=ARCHIVE, size=1000)
         finish(lambda spec=spec: target.create_disk(MACHINE, spec))
     assert target.disks(MACHINE) == {DISK, COPY}
+    left = Path(source.options.archives) / f"{ARCHIVE}.coming"
+    left.write_text("{}")
+    assert source.save_disk(MACHINE, DISK, ARCHIVE).done
+    assert not left.exists(), "who completed it was killed before this"
     nowhere = QemuDriver.connect(replace(FIRST, name="", driver="qemu"), source.options)
     assert nowhere.archive_size(ARCHIVE) == source.archive_size(ARCHIVE)
     nowhere.delete_archive(ARCHIVE)
@@ -241,6 +245,16 @@ class TestCarry:
     def test_what_is_complete_is_not_read(self, tmp_path):
         target = written(tmp_path / "copy.raw", MB)
         assert carry(ArchiveFile(tmp_path / "gone.raw"), ArchiveFile(target), 1.0).done
+
+    def test_what_was_completed_by_somebody_who_was_killed_then_is_tidied(self, tmp_path, original):
+        target, coming = tmp_path / "copy.raw", tmp_path / "copy.coming"
+        assert not carry(ArchiveFile(original), ArchiveFile(target), 0.5, self.moments(1.0)).done
+        left = coming.read_bytes()
+        while not carry(ArchiveFile(original), ArchiveFile(target), 1e9).done:
+            pass
+        coming.write_bytes(left)
+        assert carry(ArchiveFile(original), ArchiveFile(target), 1e9).done
+        assert not coming.exists()
 
 
 def test_archives_and_hosts_use_the_same_chunks(source, tmp_path):

@@ -1,7 +1,6 @@
 """The tiny guest is built of packages, and boots from what was written into its disk."""
 
 import json
-import os
 import subprocess
 import tempfile
 from collections.abc import Iterator
@@ -17,7 +16,8 @@ from compute.drivers.qemu.guest import build, cpio, modules, packages
 from compute.drivers.qemu.passwords import sha512_crypt
 from tests.compute.drivers.qemu.consoles import PATIENCE, Console
 from tests.compute.drivers.qemu.disk_files import DISK, MACHINE, OTHER, make_store, needs, program
-from tests.tours.pages import ROOT, blocks_for
+from tests.compute.drivers.qemu.tiny_guests import tiny_guest
+from tests.tours.pages import blocks_for
 from tests.waiting import wait_for
 
 PASSWORD = "Tall-ships.sail-at-9"
@@ -69,18 +69,8 @@ def test_without_a_distributions_packages_it_says_so(tmp_path, monkeypatch):
 def guest() -> Store:
     """A host with the tiny guest, as docs/guests.md has it typed. It is kept between runs, and built anew when its
     sources change."""
-    needs("e2fsck", "mke2fs", "debugfs", "resize2fs", "qemu-system-x86_64", "apt-get", "dpkg-deb", "make")
-    state = Path(os.environ.get("STATE_DIR", ".state")).resolve() / "tiny-guest"
-    outer = ("MAKEFLAGS", "MAKEOVERRIDES", "MFLAGS")
-    env = {name: value for name, value in os.environ.items() if name not in outer} | {"STATE_DIR": str(state)}
     [block] = blocks_for(__file__)
-    typed = subprocess.run(
-        ["bash", "-e", "-c", block], cwd=ROOT, env=env, stdin=subprocess.DEVNULL, capture_output=True, text=True
-    )
-    if typed.returncode and "packages of Debian" in typed.stderr and "CI" not in os.environ:
-        pytest.skip(typed.stderr)
-    assert typed.returncode == 0, typed.stderr
-    return Store(state / "hypervisor")
+    return tiny_guest(block)
 
 
 @contextmanager

@@ -1,0 +1,305 @@
+"""What crash tests play on: hosts of QEMU's with a guest, a job, workers that are killed, and what is left then."""
+
+import json
+import math
+import os
+import re
+import signal
+import time
+import traceback
+from collections.abc import Callable
+from contextlib import suppress
+from datetime import timedelta
+from pathlib import Path
+from typing import Any
+
+from django.db import connections, transaction
+from django.db.models import Sum
+from django.db.models.functions import Now
+
+from accounts.actors import Actor
+from accounts.models import Event
+from compute.drivers.base import Address, Options, Power
+from compute.drivers.qemu.agent import verbs
+from compute.drivers.qemu.agent.store import Store
+from compute.drivers.qemu.driver import QemuDriver
+from compute.drivers.qemu.transport import Transport
+from compute.jobs.queue import enqueue
+from compute.machine_names import disk_name, machine_name
+from compute.models import Backup, Drift, Host, Instance, Job
+from compute.worker import engine, reconciler, watchdog
+from compute.worker.drivers import address_of
+from config import notify
+from tests.compute.drivers.qemu import striking
+from tests.compute.drivers.qemu.disk_files import is_clean, seen
+from tests.compute.drivers.qemu.ssh_hosts import SshHost
+
+TIMEOUT = 300.0
+LIFETIME = 300.0
+"""Seconds after which a job that has not ended counts as stuck."""
+
+Reached = Callable[[str, str, bool], None]
+"""Told of each verb: the host's name, the verb, and whether it has been answered."""
+
+
+class Watched:
+    """A transport that tells of each verb, before it and after."""
+
+    def __init__(self, transport: Transport, host: str, reached: Reached):
+        self._transport, self._host, self._reached = transport, host, reached
+
+    def call(self, verb: str, **values: Any) -> Any:
+        self._reached(self._host, verb, False)
+        said = self._transport.call(verb, **values)
+        self._reached(self._host, verb, True)
+        return said
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._transport, name)
+
+
+class Hosts:
+    """The drivers of hosts, as their rows say. Hosts that are `servers` are reached by ssh."""
+
+    def __init__(self, folder: Path, servers: dict[str, SshHost] | None = None, identity: str = ""):
+        self.folder, self.servers, self.identity = folder, servers or {}, identity
+        self.reached: Reached = lambda host, verb, answered: None
+
+    def at(self, address: Address) -> QemuDriver:
+        options = Options(timeout=TIMEOUT, archives=str(self.folder / "archives"), identity=self.identity)
+        driver = QemuDriver(address, options)
+        driver.agent = Watched(driver.agent, address.name, lambda *told: self.reached(*told))
+        return driver
+
+    def store(self, host: Host) -> Store:
+        server = self.servers.get(host.label)
+        return Store(Path(host.location), Path(host.shared)) if server is None else server.store
+
+    def strike(self, host: Host, verb: str, moment: str, whole: bool) -> None:
+        """Have a host's agent die, once: `striking`."""
+        strike = {"verb": verb, "moment": moment, "whole": whole}
+        (self.store(host).root / striking.FILE).write_text(json.dumps(strike))
+
+    def has_struck(self) -> bool:
+        return not any(self.folder.rglob(striking.FILE))
+
+    def bring_back(self) -> None:
+        """Start the hosts again that have died."""
+        for server in self.servers.values():
+            assert server.process is not None
+            if server.process.poll() is not None:
+                server.kill()
+                server.start()
+
+    def end(self) -> None:
+        for server in self.servers.values():
+            server.end()
+        for directory in self.folder.rglob("machines/*"):
+            verbs.cut(directory, timeout=120)
+
+
+# --- workers ------------------------------------------------------------------------------------------------------
+
+
+def work(job: Job, hosts: Hosts) -> None:
+    """Be workers and the clock until the job has ended, as if waits, backoffs and leases took no time."""
+    deadline = time.monotonic() + LIFETIME
+    while job.finished_at is None:
+        assert time.monotonic() < deadline, f"{job} does not end: {job.state} at {job.step}, {job.error}"
+        engine.run(job.pk, hosts)
+        hosts.bring_back()
+        _let_time_pass(job)
+        job.refresh_from_db()
+
+
+def work_until_killed(job: Job, hosts: Hosts) -> None:
+    """Have a worker of its own work on the job, a process that is to die by SIGKILL at it."""
+    connections.close_all()
+    pid = os.fork()
+    if not pid:
+        try:
+            notify._unreachable_until = math.inf  # the broker's connection is the parent's
+            work(job, hosts)
+        except BaseException:  # noqa: BLE001 - a child that goes on would be a second pytest
+            traceback.print_exc()
+            os._exit(1)
+        os._exit(0)
+    _, status = os.waitpid(pid, 0)
+    assert os.WIFSIGNALED(status), f"the worker was to be killed, and ended by itself: {status}"
+    assert os.WTERMSIG(status) == signal.SIGKILL
+
+
+def take_over(job: Job, hosts: Hosts) -> None:
+    """Have another worker finish the job: not before the lease of the one that died has run out."""
+    job.refresh_from_db()
+    left = (job.step, job.state, job.fence, job.attempt)
+    engine.run(job.pk, hosts)
+    job.refresh_from_db()
+    assert (job.step, job.state, job.fence, job.attempt) == left, "the lease of the dead worker still holds"
+    _let_time_pass(job)
+    work(job, hosts)
+
+
+def stop(instance: Instance, hosts: Hosts) -> None:
+    """Have the guest shut down."""
+    user = Actor(instance.account_id, username="owner")
+    with transaction.atomic():
+        job = enqueue("shutdown", Instance.objects.get(pk=instance.pk), user)
+    work(job, hosts)
+    assert job.state == "done"
+
+
+def boot_again(instance: Instance, hosts: Hosts) -> None:
+    """Be the watchdog, which finds that the machine lost its power, and has it booted."""
+    Instance.objects.filter(pk=instance.pk).update(updated=Now() - timedelta(minutes=1))
+    watchdog.watch(hosts)
+    work(Job.objects.get(finished_at=None), hosts)
+
+
+def _let_time_pass(job: Job) -> None:
+    Job.objects.filter(pk=job.pk, finished_at=None).update(run_at=Now(), lease_until=Now() - timedelta(seconds=1))
+
+
+class Strike:
+    """Kills this worker at a verb of a step, before or after it, when it comes there for the nth time."""
+
+    def __init__(self, job: Job, step: str, verb: str, answered: bool, nth: int = 1):
+        self.job, self.point, self.left = job, (step, verb, answered), nth
+
+    def __call__(self, host: str, verb: str, answered: bool) -> None:
+        if (verb, answered) != self.point[1:]:
+            return
+        if Job.objects.values_list("step", flat=True).get(pk=self.job.pk) != self.point[0]:
+            return
+        self.left -= 1
+        if not self.left:
+            os.kill(os.getpid(), signal.SIGKILL)
+
+
+class Record:
+    """Notes the verbs of each step, in the order in which they first came."""
+
+    def __init__(self, job: Job):
+        self.job = job
+        self.found: dict[tuple[str, str], None] = {}
+
+    def __call__(self, host: str, verb: str, answered: bool) -> None:
+        if not answered:
+            step = Job.objects.values_list("step", flat=True).get(pk=self.job.pk)
+            self.found[step, verb] = None
+
+
+FOLDERS = ("machines", "incoming", "outgoing", "tasks", "aside")
+KEPT = ("lock", "process", "log", "request", "progress", "done")
+"""What is left of a task that ended well, until its disk is deleted."""
+
+
+# --- what is left -------------------------------------------------------------------------------------------------
+
+
+def traces(hosts: Hosts) -> set[str]:
+    """The files of machines, volumes and archives, of all hosts, each number written as N."""
+    folders = [hosts.folder / "shared", hosts.folder / "archives"]
+    for host in Host.objects.all():
+        folders += [
+            hosts.store(host).root / each for each in ("machines", "incoming", "outgoing", "tasks", "aside")
+        ]
+    found = (path for folder in folders for path in folder.rglob("*") if not path.is_dir())
+    return {
+        re.sub(r"(?<=[a-z]-)\d+", "N", str(path.relative_to(hosts.folder)))
+        for path in found
+        if path.parent.parent.name != "tasks" or path.name not in KEPT
+    }
+
+
+def processes(hosts: Hosts) -> list[str]:
+    """The programs that work in a folder of the hosts, or name one."""
+    found = []
+    for pid in striking.processes_below(hosts.folder):
+        with suppress(OSError):
+            words = Path(f"/proc/{pid}/cmdline").read_bytes().decode(errors="replace").split("\0")
+            name = Path(words[0].split(":")[0]).name
+            if name not in ("ssh", "sshd"):
+                found.append("supervisor" if any(word.endswith(".supervisor") for word in words) else name)
+    return sorted(found)
+
+
+def drift(hosts: Hosts) -> set[tuple[str, str, str]]:
+    """What two looks at each host find that differs from the rows."""
+    for _ in range(2):
+        Instance.objects.update(updated=Now() - timedelta(days=1))
+        Host.objects.update(reconcile_at=Now())
+        for host in Host.objects.order_by("pk"):
+            assert reconciler.reconcile(host.pk, hosts) is not None, f"{host} did not tell what it has"
+    return set(Drift.objects.filter(resolved_at=None).values_list("kind", "name", "detail"))
+
+
+def assert_once(job: Job, hosts: Hosts, first_event: int, *events: str) -> None:
+    """The job ended well and once: its events are these, and a late notification changes nothing."""
+    assert (job.state, job.error) == ("done", "")
+    fence = job.fence
+    for _ in range(2):
+        told = Event.objects.filter(pk__gte=first_event).order_by("pk")
+        assert [(each.action, each.status, each.percent_complete) for each in told] == [
+            (action, "finished", 100) for action in events
+        ]
+        engine.run(job.pk, hosts)
+        job.refresh_from_db()
+        assert job.fence == fence
+    assert Job.objects.filter(finished_at=None).count() == 0
+
+
+def assert_nothing_leaked(hosts: Hosts, instance: Instance) -> None:
+    """Hosts and rows agree; there is no file or process of which no row knows, and each disk is whole."""
+    instance.refresh_from_db()
+    name = machine_name(instance.pk)
+    home = hosts.store(instance.host)
+    for host in Host.objects.all():
+        held = host.reservations.aggregate(memory=Sum("memory"), vcpus=Sum("vcpus"), disk=Sum("disk"))
+        used = {"memory": host.memory_used, "vcpus": host.vcpus_used, "disk": host.disk_used}
+        assert used == {key: value or 0 for key, value in held.items()}
+        there = hosts.at(address_of(host)).inventory()
+        expected = [(name, Power.ON)] if host == instance.host else []
+        assert [(each.name, each.power) for each in there.machines] == expected
+        assert there.leftovers == ()
+        assert there.aside == frozenset()
+    assert drift(hosts) == set()
+    assert instance.status == "running"
+    assert processes(hosts) == ["qemu-system-x86_64", "supervisor"]
+    assert traces(hosts) == expected_traces(home.root.relative_to(hosts.folder), instance)
+    kept = {path.stem for path in (hosts.folder / "archives").glob("*.raw")}
+    assert kept == {disk["archive"] for backup in Backup.objects.all() for disk in backup.disks if disk["archive"]}
+
+
+def expected_traces(host: Path, instance: Instance) -> set[str]:
+    """The files of a machine that is on, and those that stay of what is over."""
+    files = {
+        "boot.json",
+        "console",
+        "console.log",
+        "lock",
+        "machine.json",
+        "power",
+        "qmp",
+        "ask",
+        "watch",
+        "stderr",
+    }
+    files |= {"firewall.json", "stderr"}
+    found = {f"{host}/machines/skerry-N/{each}" for each in files}
+    found |= {f"{host}/machines/skerry-N/disks/skerry-N-disk-N.raw"}
+    return found | {"archives/skerry-backup-N-0.raw" for _ in Backup.objects.filter(status="successful")}
+
+
+def assert_whole(hosts: Hosts, instance: Instance, marker: str, content: bytes) -> None:
+    """Each disk has its size; the system on it, and in archives, is clean and has what it was deployed with."""
+    store = hosts.store(instance.host)
+    for disk in instance.disks.order_by("pk"):
+        path = store.disk(machine_name(instance.pk), disk_name(instance.pk, disk.pk))
+        assert (disk.status, path.stat().st_size) == ("ready", disk.size << 20)
+        if disk.filesystem == "ext4":
+            assert is_clean(path)
+            assert seen(path, marker) == content
+    for archive in (hosts.folder / "archives").glob("*.raw"):
+        assert is_clean(archive)
+        assert seen(archive, marker) == content
