@@ -38,7 +38,7 @@ def join(host: Host, identity: str = "", guest: Path | None = None, user: str = 
     one is named, and what is in `guest` where the host has none. QEMU is to run as `user` there. Raises
     `NotReady`."""
     try:
-        found = _operator(host, identity).join(access.platform_key().public, guest, user)
+        found = operator(host, identity).join(access.platform_key().public, guest, user)
     except DriverError as error:
         raise NotReady(str(error)) from error
     if found["problems"]:
@@ -48,7 +48,7 @@ def join(host: Host, identity: str = "", guest: Path | None = None, user: str = 
 def have_route(host: Host, identity: str = "") -> None:
     """Have a host route to its machines. Raises `NotReady`."""
     try:
-        _operator(host, identity).have_route(str(settings.PRIVATE_NETWORK))
+        operator(host, identity).have_route(str(settings.PRIVATE_NETWORK))
     except DriverError as error:
         raise NotReady(str(error)) from error
 
@@ -56,10 +56,11 @@ def have_route(host: Host, identity: str = "") -> None:
 def leave(host: Host, identity: str = "") -> None:
     """Have a host let the platform's key in no longer. Raises `NotReady`."""
     try:
-        _operator(host, identity).dismiss(access.platform_key().public)
+        operator(host, identity).dismiss(access.platform_key().public)
     except DriverError as error:
         raise NotReady(str(error)) from error
 
 
-def _operator(host: Host, identity: str) -> Operator:
+def operator(host: Host, identity: str = "") -> Operator:
+    """A host as who runs this reaches it: its administrator."""
     return Operator(host.location, host.shared, host.host_key, identity)

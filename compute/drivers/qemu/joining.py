@@ -6,8 +6,11 @@ another agent, for that would be to run whatever they like.
 
 import json
 import re
+import secrets
 import shlex
 import subprocess
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
@@ -97,6 +100,17 @@ class Operator:
             self.run(unpack, given=packed.stdout, timeout=COPY)
         if packed.returncode:
             raise NotJoined(f"{guest} could not be read.")
+
+    @contextmanager
+    def holding(self, file: Path) -> Iterator[str]:
+        """Have a copy of a file on the host for as long as this goes on: its place there."""
+        place = f"{self.place.root}/.given-{secrets.token_hex(8)}"
+        try:
+            with file.open("rb") as content:
+                self.run(f"umask 077 && cat >{place}", given=content, timeout=COPY)
+            yield place
+        finally:
+            self.run(f"rm -f {place}")
 
     def confine(self, user: str) -> None:
         """Have QEMU run as a user of the host's. Only root can see to that: another administrator's QEMU is its

@@ -1,0 +1,46 @@
+"""``manage.py image_build``: a system of Debian as an official image of hosts, or as a file."""
+
+import tempfile
+from argparse import ArgumentParser
+from pathlib import Path
+from typing import Any
+
+from django.core.management.base import BaseCommand, CommandError
+
+from compute.drivers.qemu.building import SYSTEMS, NotBuilt, build
+from compute.management import images
+
+ROOMY = "/var/tmp"  # noqa: S108 - a directory of its own is made there
+"""Where a system is made: not in memory, as what is below /tmp may be."""
+
+
+class Command(BaseCommand):
+    help = (
+        "Build a system of Debian from its packages, by mmdebstrap or debootstrap and as root, and make it an "
+        "official image of hosts that run QEMU; with --output a file for image_import instead."
+    )
+
+    def add_arguments(self, parser: ArgumentParser) -> None:
+        parser.add_argument("system", choices=sorted(SYSTEMS))
+        parser.add_argument("--output", type=Path, metavar="FILE", help="only build it, into this file")
+        parser.add_argument("--mirror", default="", metavar="ADDRESS", help="of Debian's packages")
+        parser.add_argument("--include", default="", metavar="PACKAGE,...", help="more packages")
+        images.add_arguments(parser)
+
+    def handle(
+        self, *, system: str, output: Path | None, mirror: str, include: str, labels: list[str], **options: Any
+    ) -> None:
+        wanted = SYSTEMS[system]
+        packages = [name for name in include.split(",") if name]
+        try:
+            if output is not None:
+                build(wanted, output, mirror, packages)
+                self.stdout.write(f"To import it: manage.py image_import {output} --id {wanted.image}")
+                return
+            to = images.hosts_called(labels)
+            with tempfile.TemporaryDirectory(dir=ROOMY) as folder:
+                file = Path(folder) / "disk"
+                build(wanted, file, mirror, packages)
+                images.bring(self, file, wanted.image, wanted.label, to, **options)
+        except NotBuilt as error:
+            raise CommandError(str(error)) from error

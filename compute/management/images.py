@@ -1,0 +1,61 @@
+"""What the commands about official images of hosts share."""
+
+import re
+from argparse import ArgumentParser, ArgumentTypeError
+from pathlib import Path
+from typing import Any
+
+from django.core.management.base import BaseCommand, CommandError
+
+from compute.management.hosts import describe, host_called
+from compute.models import Host
+from compute.worker import hosts, official_images
+
+NO_HOST = "No host gets images of files: make serve HYPERVISOR=qemu, or manage.py host_add, adds one that does."
+
+
+def image_id(text: str) -> str:
+    """The id of an official image."""
+    if not re.fullmatch(r"[a-z0-9]+/[a-z0-9][a-z0-9._-]{0,62}", text):
+        raise ArgumentTypeError("an id is as compute/debian13: small letters and digits")
+    return text
+
+
+def add_arguments(parser: ArgumentParser) -> None:
+    """The options that say which hosts get an image."""
+    parser.add_argument(
+        "--host", action="append", default=[], metavar="LABEL", dest="labels", help="a host (all that run QEMU)"
+    )
+    parser.add_argument("--replace", action="store_true", help="in place of the image that a host has by this id")
+    parser.add_argument("--identity", default="", metavar="FILE", help="the key that your ssh is to take")
+
+
+def hosts_called(labels: list[str]) -> list[Host]:
+    """The hosts with these labels, or all that can get images. Raises `CommandError`."""
+    if not labels:
+        found = list(Host.objects.filter(driver=official_images.DRIVER).order_by("label"))
+        if not found:
+            raise CommandError(NO_HOST)
+        return found
+    named = [host_called(label) for label in labels]
+    for host in named:
+        if host.driver != official_images.DRIVER:
+            raise CommandError(f"{host.label} has the driver {host.driver}, which gets no images of files.")
+    return named
+
+
+def bring(
+    command: BaseCommand, file: Path, image: str, name: str | None, to: list[Host],
+    *, replace: bool, identity: str, **options: Any,
+) -> None:  # fmt: skip
+    """Import a file on each host, saying what came of it. Raises `CommandError` where one failed."""
+    failed = 0
+    for host in to:
+        try:
+            checked = official_images.import_image(host, file, image, name, replace, identity)
+            command.stdout.write(describe(checked), command.style.SUCCESS)
+        except hosts.NotReady as error:
+            failed += 1
+            command.stderr.write(str(error))
+    if failed:
+        raise CommandError(f"Hosts that failed: {failed} of {len(to)}.")
