@@ -48,7 +48,7 @@ def create_volume(run: Run[VolumeData]) -> Outcome:
         raise Fail("The volume was deleted.")
     copy_of = None if original is None else volume_name(original)
     spec = VolumeSpec(_name(run), volume.region_id, volume.size, volume.hardware_type, copy_of)
-    return until(_driver(run).create_volume(spec))
+    return until(_maker(run, original).create_volume(spec))
 
 
 def delete_volume(run: Run[VolumeData]) -> None:
@@ -223,6 +223,15 @@ def _at_work(run: Run[VolumeData], jobs: Q) -> bool:
 
 def _row(run: Run[VolumeData]) -> QuerySet[Volume]:
     return Volume.objects.filter(pk=run.data.volume_id)
+
+
+def _maker(run: Run[VolumeData], original: int | None) -> Driver:
+    """The driver that makes the volume: of the host whose machine has the original, since only there is known what
+    that is writing to it."""
+    having = None
+    if original is not None:
+        having = Volume.objects.filter(pk=original).values_list("instance_id", flat=True).first()
+    return _driver(run) if having is None else run.driver_of(having)
 
 
 def _driver(run: Run[VolumeData]) -> Driver:

@@ -1,21 +1,22 @@
 """Volumes as a client sees them: making, attaching, detaching, growing, cloning and deleting one."""
 
 import pytest
+from django.db.models.functions import Now
 
 from accounts.models import Event, Grant, User
-from compute.drivers.base import DriverError
+from compute.drivers.base import DriverError, Progress, VolumeSpec
 from compute.machine_names import machine_name
-from compute.models import Instance, Job, Volume, VolumeDevice
+from compute.models import Host, Instance, Job, Volume, VolumeDevice
 from compute.models.volumes import volume_name
 from compute.services.instances import instances, power, rebuild
 from compute.services.instances.rebuild import RebuildSpec
 from regions.models import Region
 from tags.models import Tagging
 from tests.client import errors, wrong_fields
-from tests.compute.memory_driver import failing_at
+from tests.compute.memory_driver import MemoryDriver, failing_at
 from tests.compute.run_jobs import work
 from tests.compute.worker.scenarios import deployed, volume_of
-from tests.factories import ConfigFactory, DiskFactory, InstanceFactory, RegionFactory, VolumeFactory
+from tests.factories import ConfigFactory, DiskFactory, HostFactory, InstanceFactory, RegionFactory, VolumeFactory
 from tests.world import STRONG
 
 pytestmark = pytest.mark.django_db
@@ -469,6 +470,25 @@ def test_a_clone_is_a_volume_of_its_own_attached_nowhere(api, world, running, dr
     assert api.get(f"{VOLUMES}/{made['id']}").json()["status"] == "active"
     event = event_of("volume_clone")
     assert (event.entity_id, event.secondary_id, event.status) == (mine.pk, str(made["id"]), "finished")
+
+
+def test_a_clone_is_made_where_the_original_is_in_use(api, world, running, driver, monkeypatch):
+    other = HostFactory(region=world.region)
+    mine = volume_of(world, driver, instance=running)
+    asked: list[str] = []
+    create = MemoryDriver.create_volume
+
+    def seen(self: MemoryDriver, spec: VolumeSpec) -> Progress:
+        asked.append(self.host)
+        return create(self, spec)
+
+    monkeypatch.setattr(MemoryDriver, "create_volume", seen)
+    Host.objects.filter(pk=running.host_id).update(unreachable_since=Now())
+    assert other.unreachable_since is None, "it would be chosen for its answers"
+    made = api.post(at(mine, "clone"), {"label": "copy"}).json()
+    assert finish(driver).state == "done"
+    assert set(asked) == {str(running.host.uuid)}
+    assert Volume.objects.get(pk=made["id"]).status == "active"
 
 
 def test_a_clone_needs_a_label_of_its_own(api, volume):
