@@ -18,10 +18,13 @@ class SocketConsole:
             return self._end.recv(65536)
         return b""
 
-    def write(self, typed: bytes) -> None:
-        # who serves it is gone: reading says so
-        with suppress(BrokenPipeError, ConnectionResetError):
-            self._end.sendall(typed)
+    def write(self, typed: bytes) -> int:
+        try:
+            return self._end.send(typed, socket.MSG_DONTWAIT)
+        except BlockingIOError:
+            return 0
+        except (BrokenPipeError, ConnectionResetError):
+            return len(typed)  # who serves it is gone: reading says so
 
     def close(self) -> None:
         self._end.close()

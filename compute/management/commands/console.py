@@ -80,20 +80,21 @@ def carry(console: Console, keys: int, screen: int) -> None:
 
     Keys that end (a pipe) leave the console open: what their last ones bring about is shown.
     """
-    watched = [console.fileno(), keys]
+    watched, waiting = [console.fileno(), keys], b""
     while True:
-        ready = select.select(watched, [], [])[0]
+        ready, takes, _ = select.select(watched, [console.fileno()] if waiting else [], [])
         if console.fileno() in ready:
             shown = console.read()
             if not shown:
                 return
             while shown:
                 shown = shown[os.write(screen, shown) :]
+        if takes:
+            waiting = waiting[console.write(waiting) :]
         if keys in ready:
             typed = os.read(keys, 4096)
             before, escaped, _ = typed.partition(ESCAPE)
-            if before:
-                console.write(before)
+            waiting += before
             if escaped:
                 return
             if not typed:

@@ -22,6 +22,8 @@ from compute.drivers.qemu.agent.verbs import NoMachine, exists, is_on
 TICK = 0.05
 CONNECT_SECONDS = 5.0
 HISTORY_BYTES = 64 << 10
+KEYS_BYTES = 64 << 10
+"""What is typed and waits for a guest that does not take it."""
 
 
 def paths(store: Store, machine: str) -> tuple[Path, Path]:
@@ -61,22 +63,26 @@ class Attached:
 
     def carry(self, reader: int, writer: int) -> None:
         """Carry both directions, as `attach`."""
-        show = self._log.before(HISTORY_BYTES)
+        show, keys = self._log.before(HISTORY_BYTES), b""
         while True:
             # What is to be shown waits for whoever looks. The connection never does: QEMU holds a guest up, after
             # some hundred letters, while nobody takes what it prints
-            watched = [self._connection.fileno(), reader]
-            ready, writable, _ = select.select(watched, [writer] if show else [], [], TICK)
-            if self._connection.fileno() in ready and not _drained(self._connection):
+            machine = self._connection.fileno()
+            takes = {descriptor for descriptor, waits in ((writer, show), (machine, keys)) if waits}
+            ready, writable = _ready({machine, reader}, takes, TICK)
+            if machine in ready and not _drained(self._connection):
                 break
-            if writable:
+            if writer in writable:
                 show = show[os.write(writer, show[: select.PIPE_BUF]) :]
             show = show or self._log.more()
+            if machine in writable:
+                keys = keys[_taken(self._connection, keys) :]
             if reader in ready:
                 typed = os.read(reader, 4096)
                 if not typed:
                     return
-                self._connection.sendall(typed)
+                # as on a line to a machine that hangs, the rest is lost: who typed it is heard when they leave
+                keys = (keys + typed)[:KEYS_BYTES]
         while show := show or self._log.more():
             show = show[os.write(writer, show) :]
 
@@ -126,9 +132,34 @@ def _connected(store: Store, machine: str) -> Iterator[socket.socket]:
         os.close(lock)
 
 
+def _ready(reading: set[int], writing: set[int], seconds: float) -> tuple[set[int], set[int]]:
+    """Those that can be read, or have ended, and those that can be written. Not by `select.select`, which takes no
+    descriptor beyond 1023: a process with thousands of connections has consoles as well."""
+    poll = select.poll()
+    for descriptor in reading | writing:
+        wanted = select.POLLIN * (descriptor in reading) | select.POLLOUT * (descriptor in writing)
+        poll.register(descriptor, wanted)
+    found = dict(poll.poll(seconds * 1000))
+    broken = select.POLLHUP | select.POLLERR
+    return (
+        {each for each in reading if found.get(each, 0) & (select.POLLIN | broken)},
+        {each for each in writing if found.get(each, 0) & (select.POLLOUT | broken)},
+    )
+
+
 def _drained(connection: socket.socket) -> bool:
     """Throw away what the connection brought; False where it ended."""
     try:
         return bool(connection.recv(65536))
     except OSError:
         return False
+
+
+def _taken(connection: socket.socket, keys: bytes) -> int:
+    """How many of the keys the connection took. All, where it ended: reading says so."""
+    try:
+        return connection.send(keys, socket.MSG_DONTWAIT)
+    except BlockingIOError:
+        return 0
+    except OSError:
+        return len(keys)

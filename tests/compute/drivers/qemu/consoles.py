@@ -27,8 +27,10 @@ def _connected(path: Path) -> socket.socket:
 
 
 class Console:
-    def __init__(self, path: Path):
-        self._socket = _connected(path)
+    """At QEMU's socket of a console, or at one that leads there."""
+
+    def __init__(self, place: Path | socket.socket):
+        self._socket = _connected(place) if isinstance(place, Path) else place
         self._said = b""
 
     def expect(self, pattern: bytes) -> re.Match[bytes]:
@@ -71,6 +73,13 @@ class Console:
         """What a command prints. Its own echo holds no marks: they are put together by the shell."""
         self.type(f"echo BE''GIN; {command}; echo E''ND\n")
         return self.expect(rb"(?s)BEGIN\r?\n(.*?)END\r?\n")[1].decode(errors="replace").replace("\r", "").strip()
+
+    def gone(self) -> None:
+        """Wait for the end of the console, whatever it prints before."""
+        while select.select([self._socket], [], [], PATIENCE)[0]:
+            if not self._socket.recv(4096):
+                return
+        raise AssertionError("the console does not end")
 
     def close(self) -> None:
         self._socket.close()

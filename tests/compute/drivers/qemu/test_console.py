@@ -2,6 +2,7 @@
 
 import fcntl
 import os
+import socket
 import threading
 
 import pytest
@@ -127,3 +128,19 @@ def test_a_console_goes_on_when_its_log_begins_anew(store, running):
     terminal.sees(b"z")
     terminal.leave()
     terminal.gone()
+
+
+def test_who_leaves_a_machine_that_takes_no_keys_is_gone(tmp_path):
+    """More is typed than sockets hold, to a machine that hangs: the next one has its console all the same."""
+    (tmp_path / "console.log").write_bytes(b"")
+    reader, keys = os.pipe()
+    machine, connection = socket.socketpair()
+    with machine, connection, open(os.devnull, "wb") as screen:
+        attached = console.Attached(connection, console.Log(tmp_path / "console.log"))
+        carrying = threading.Thread(target=attached.carry, args=(reader, screen.fileno()))
+        carrying.start()
+        for _ in range(1024):
+            os.write(keys, bytes(4096))
+        os.close(keys)
+        carrying.join()
+    os.close(reader)

@@ -1,0 +1,106 @@
+"""Consoles in browsers: who is at which, who was, and what staff were there for."""
+
+from typing import Any
+
+from django.contrib import admin
+from django.db.models import QuerySet
+from django.http import HttpRequest
+from django.urls import reverse
+from django.utils.html import format_html
+from django.utils.safestring import SafeString
+from django.utils.timezone import now
+
+from compute.models import ConsoleSession, Instance
+from compute.services import consoles
+from config.admin.display import BUSY, GOOD, QUIET, link, list_of, moment, pill
+from config.admin.pages import Panel, ReadOnlyPage
+from config.admin.verbs import Verb
+
+
+def is_at_it(session: ConsoleSession) -> bool:
+    """Whether somebody is at the console, by this machine's clock; services ask the database's."""
+    seen = session.seen is not None and now() - session.seen < ConsoleSession.SILENCE
+    return session.opened is not None and session.ended is None and seen
+
+
+def end(request: HttpRequest, session: ConsoleSession) -> str:
+    consoles.end(session)
+    return "they leave within seconds."
+
+
+def state_of(session: ConsoleSession) -> SafeString:
+    if is_at_it(session):
+        return pill("at it", GOOD)
+    if session.opened is None:
+        return pill("asked for", QUIET)
+    return pill("ended", QUIET) if session.ended else pill("its server is gone", BUSY)
+
+
+def who(session: ConsoleSession) -> SafeString:
+    if not session.staff:
+        return link(session.user)
+    return format_html("{} {}", link(session.user), pill("staff", BUSY))
+
+
+@admin.register(ConsoleSession)
+class ConsoleSessionPage(ReadOnlyPage):
+    """The newest first."""
+
+    list_display = ("created_at", "state", "instance_link", "who", "reason", "ip", "opened_at", "ended_at")
+    list_display_links = ("created_at",)
+    list_select_related = ("instance", "user")
+    list_filter = ("staff",)
+    search_fields = ("=instance_id", "^instance__label", "user__username")
+    search_help_text = "An instance's id, how its label begins, or a username."
+    ordering = ("-id",)
+    sortable_by = ()
+    link_filters = ("instance__id__exact",)
+    secret = ("ticket", "browser", "credentials", "origin")
+    fields = (
+        "instance_link", "who", "state", "reason", "ip", "created_at", "opened_at", "ended_at", "outcome",
+    )  # fmt: skip
+    verbs = (Verb("end", "End it", end, danger=True, offered=is_at_it, confirm="They have to leave the console."),)
+
+    def get_queryset(self, request: HttpRequest) -> QuerySet[ConsoleSession]:
+        return super().get_queryset(request).select_related("instance", "user")
+
+    @admin.display(description="Instance")
+    def instance_link(self, session: ConsoleSession) -> SafeString:
+        return link(session.instance)
+
+    @admin.display(description="Who")
+    def who(self, session: ConsoleSession) -> SafeString:
+        return who(session)
+
+    @admin.display(description="State")
+    def state(self, session: ConsoleSession) -> SafeString:
+        return state_of(session)
+
+    @admin.display(description="Asked for")
+    def created_at(self, session: ConsoleSession) -> SafeString:
+        return moment(session.created)
+
+    @admin.display(description="From")
+    def opened_at(self, session: ConsoleSession) -> SafeString:
+        return moment(session.opened)
+
+    @admin.display(description="Until")
+    def ended_at(self, session: ConsoleSession) -> SafeString:
+        return moment(session.ended)
+
+
+def consoles_panel(instance: Instance) -> Panel:
+    """Who was at the instance's console last, and a link to open it."""
+    rows = ConsoleSession.objects.filter(instance=instance).select_related("user").order_by("-pk")[:5]
+    found: list[tuple[Any, ...]] = [
+        (link(row, f"{row.created:%Y-%m-%d %H:%M}"), state_of(row), who(row), row.reason, moment(row.ended))
+        for row in rows
+    ]
+    address = reverse("staff-console", args=[instance.pk])
+    found.append((format_html('<a href="{}">open the console</a>', address), "", "", "", ""))
+    return Panel.of(
+        "Consoles",
+        ("When", "State", "Who", "Reason", "Until"),
+        found,
+        more=list_of(ConsoleSession, instance__id__exact=instance.pk),
+    )

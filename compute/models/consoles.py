@@ -1,0 +1,59 @@
+"""Consoles in browsers: who was at which, and when."""
+
+from datetime import timedelta
+from typing import Self
+
+from django.conf import settings
+from django.db import models
+from django.db.models import Q
+from django.db.models.functions import Now
+
+from compute.models.instances import Instance
+
+
+class ConsoleSessionQuerySet(models.QuerySet["ConsoleSession"]):
+    def at_it(self) -> Self:
+        """Those in which somebody is at the console now. The process that serves one says so every few seconds."""
+        alive = Now() - ConsoleSession.SILENCE
+        return self.filter(opened__isnull=False, ended=None, seen__gt=alive)
+
+
+class ConsoleSession(models.Model):
+    """One time at the console of an instance in a browser, from the ticket that lets the browser in to the end.
+
+    Written by `compute.services.consoles` alone. A ticket is kept as its SHA-256, and as nothing once it was used.
+    All times are on the database's clock.
+    """
+
+    SILENCE = timedelta(seconds=60)
+    """The time without a sign of life after which the process that served a console counts as gone."""
+
+    instance = models.ForeignKey(Instance, on_delete=models.CASCADE, related_name="console_sessions")
+    user = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.CASCADE, related_name="console_sessions")
+    staff = models.BooleanField(default=False, help_text="Whether they were there as staff.")
+    reason = models.TextField(blank=True, help_text="What staff were there for.")
+    ip = models.GenericIPAddressField(null=True, help_text="The browser's address.")
+    ticket = models.CharField(max_length=64, null=True, unique=True, editable=False)
+    origin = models.CharField(max_length=300, editable=False, help_text="The site whose page may use the ticket.")
+    browser = models.CharField(max_length=64, editable=False, help_text="The sign-in, by a hash of its id.")
+    device = models.BigIntegerField(null=True, editable=False, help_text="The remembered browser, where it is one.")
+    credentials = models.CharField(max_length=64, editable=False, help_text="A hash that a new password changes.")
+    by_key = models.BooleanField(default=False, editable=False, help_text="Whether a security key signed them in.")
+    created = models.DateTimeField(db_default=Now())
+    opened = models.DateTimeField(null=True, help_text="When the browser came with the ticket.")
+    seen = models.DateTimeField(null=True, editable=False)
+    ended = models.DateTimeField(null=True)
+    to_end = models.TextField(blank=True, default="", db_default="", editable=False, help_text="Why it has to end.")
+    outcome = models.TextField(blank=True, default="", db_default="", help_text="Why it ended.")
+
+    objects = ConsoleSessionQuerySet.as_manager()
+
+    class Meta:
+        ordering = ("-id",)
+        indexes = [
+            models.Index(fields=("user",), condition=Q(ended=None), name="open_console_sessions"),
+            models.Index(fields=("created",), name="console_sessions_by_age"),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.pk}"

@@ -1,0 +1,142 @@
+"""Consoles in browsers: the user's instances, and the page with a console, which staff have as well."""
+
+import json
+from typing import Any
+from urllib.parse import urlsplit
+
+from django.conf import settings
+from django.contrib.auth.mixins import LoginRequiredMixin
+from django.core.exceptions import PermissionDenied
+from django.core.paginator import Paginator
+from django.http import Http404, HttpRequest, HttpResponse, JsonResponse
+from django.urls import reverse
+from django.views.generic import TemplateView
+
+from accounts.pages.base import Page, actor_of, signed_in
+from accounts.pages.remember import SESSION_KEY as DEVICE
+from accounts.pages.session_store import hashed
+from accounts.pages.staff import BY_KEY
+from compute.models import Instance
+from compute.services import consoles
+from config.client_address import address_of
+from config.errors import DomainError, TooMany
+from config.headers import too_many
+from config.pages import POLICY
+
+INSTANCES_SHOWN = 50
+SOCKETS = {"http": "ws", "https": "wss"}
+
+
+class InstancesView(Page, LoginRequiredMixin, TemplateView):
+    """``/home/instances``: the instances that the user may change, with the ways in."""
+
+    template_name = "instances.html"
+
+    def get_context_data(self, **kwargs: Any) -> dict[str, Any]:
+        rows = Instance.objects.writable_by(actor_of(signed_in(self.request)))
+        wanted = self.request.GET.get("label", "").replace("\0", "").strip()[:64]
+        if wanted:
+            rows = rows.filter(label__icontains=wanted)
+        shown = rows.select_related("region", "image").order_by("label", "pk")
+        page = Paginator(shown, INSTANCES_SHOWN).get_page(self.request.GET.get("page"))
+        return super().get_context_data(page=page, wanted=wanted, **kwargs)
+
+
+class _Console(Page, LoginRequiredMixin, TemplateView):
+    """The page with a console, and the tickets that its script asks for by POST.
+
+    The answer is ``{"address": …}`` of the websocket, or ``{"reason": …, "occupied": …, "again": …}``: why there is
+    no ticket, whether somebody else is at the console, and whether asking again may help.
+    """
+
+    template_name = "console.html"
+
+    def dispatch(self, request: HttpRequest, *args: Any, **kwargs: Any) -> Any:
+        response = super().dispatch(request, *args, **kwargs)
+        # the terminal writes styles of its own into the page
+        styles = POLICY.replace("style-src 'self'", "style-src 'self' 'unsafe-inline'")
+        policy = f"{styles}; script-src 'self'; connect-src 'self' {sockets_of(request)}"
+        response["Content-Security-Policy"] = policy
+        return response
+
+    def post(self, request: HttpRequest, pk: int) -> HttpResponse:
+        try:
+            wishes = json.loads(request.body or b"{}")
+        except ValueError:
+            wishes = None
+        if not isinstance(wishes, dict):
+            return _refused("The body must be a JSON object.")
+        try:
+            ticket = self.ticket(pk, wishes.get("take_over") is True, str(wishes.get("reason") or ""))
+        except TooMany as error:
+            return too_many(_refused(str(error)), error.seconds)
+        except consoles.Occupied as error:
+            return _refused(str(error), occupied=True)
+        except DomainError as error:
+            return _refused(str(error), again=str(error) == consoles.OFF)
+        return JsonResponse({"address": f"{sockets_of(request)}/consoles/{ticket}"})
+
+    def ticket(self, pk: int, take_over: bool, reason: str) -> str:
+        raise NotImplementedError
+
+    def browser(self) -> consoles.Browser:
+        request = self.request
+        return consoles.Browser(
+            origin=f"{request.scheme}://{request.get_host()}",
+            session=hashed(request.session.session_key or ""),
+            ip=address_of(request) or None,
+            device=request.session.get(DEVICE),
+            by_key=bool(request.session.get(BY_KEY)),
+        )
+
+
+class ConsoleView(_Console):
+    """``/home/instances/<id>/console``, for users who may change the instance."""
+
+    def get_context_data(self, **kwargs: Any) -> dict[str, Any]:
+        instance = self._instance(kwargs["pk"])
+        return super().get_context_data(instance=instance, back=reverse("instances"), **kwargs)
+
+    def ticket(self, pk: int, take_over: bool, reason: str) -> str:
+        return consoles.ask(signed_in(self.request), self._instance(pk), self.browser(), take_over=take_over)
+
+    def _instance(self, pk: int) -> Instance:
+        rows = Instance.objects.writable_by(actor_of(signed_in(self.request)))
+        return _found(rows.filter(pk=pk).first())
+
+
+class StaffConsoleView(_Console):
+    """``/admin/compute/instance/<id>/console/``, for staff who may use consoles. They say what for, and it is
+    logged."""
+
+    def get_context_data(self, **kwargs: Any) -> dict[str, Any]:
+        instance = self._instance(kwargs["pk"])
+        back = reverse("admin:compute_instance_change", args=[instance.pk])
+        return super().get_context_data(instance=instance, back=back, staff=True, **kwargs)
+
+    def ticket(self, pk: int, take_over: bool, reason: str) -> str:
+        user, instance = signed_in(self.request), self._instance(pk)
+        return consoles.ask_as_staff(user, instance, self.browser(), reason, take_over=take_over)
+
+    def _instance(self, pk: int) -> Instance:
+        user = signed_in(self.request)
+        if not user.is_staff or not user.has_perm(consoles.WRITE):
+            raise PermissionDenied
+        return _found(Instance.objects.filter(pk=pk).first())
+
+
+def sockets_of(request: HttpRequest) -> str:
+    """Where websockets are served, such as ``wss://cloud.example.com``: by the stream processes."""
+    site = settings.STREAM_URL or f"{request.scheme}://{request.get_host()}"
+    parts = urlsplit(site)
+    return f"{SOCKETS[parts.scheme]}://{parts.netloc}"
+
+
+def _found(instance: Instance | None) -> Instance:
+    if instance is None:
+        raise Http404
+    return instance
+
+
+def _refused(reason: str, *, occupied: bool = False, again: bool = False) -> JsonResponse:
+    return JsonResponse({"reason": reason, "occupied": occupied, "again": again}, status=400)

@@ -1,0 +1,12 @@
+"""The paths of the pages."""
+
+from django.urls import path
+
+from compute.pages import consoles
+
+urlpatterns = [
+    path("home/instances", consoles.InstancesView.as_view(), name="instances"),
+    path("home/instances/<int:pk>/console", consoles.ConsoleView.as_view(), name="console"),
+    # below the admin's path, which staff reach with a second factor alone
+    path("admin/compute/instance/<int:pk>/console/", consoles.StaffConsoleView.as_view(), name="staff-console"),
+]

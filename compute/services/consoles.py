@@ -1,0 +1,251 @@
+"""Consoles in browsers: who may be at which, single-use tickets, and the record of each session.
+
+A page asks for a ticket, which its browser brings to a stream process within `TICKET_SECONDS`: that one knows no
+cookies. Whoever was let in stays for as long as they could be let in again: `refusal` is asked every so often.
+"""
+
+import hashlib
+import secrets
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import timedelta
+from typing import Any
+
+from django.conf import settings
+from django.contrib.admin.models import CHANGE, LogEntry
+from django.contrib.sessions.models import Session
+from django.core.signing import BadSignature, TimestampSigner
+from django.db import connection, transaction
+from django.db.models import Q
+from django.db.models.functions import Now
+
+from accounts.actors import Actor
+from accounts.models import TrustedDevice, User
+from accounts.services import attempts
+from accounts.services.retention import delete_in_batches
+from compute.models import ConsoleSession, Instance
+from config.errors import Denied, Invalid, Missing
+
+TICKET_SECONDS = 30
+_signer = TimestampSigner(salt="compute.console")
+WRITE = "compute.add_consolesession"
+"""The permission that staff need."""
+
+OFF = "The instance is off."
+DELETED = "The instance was deleted."
+SIGNED_OUT = "You are signed out in this browser."
+NO_RIGHTS = "You may not change this instance any more."
+NO_PERMISSION = "Your admin permissions do not allow this."
+TURNED_OFF = "Consoles are turned off in your profile: its lish_auth_method is disabled."
+KEYS_ONLY = (
+    "Your profile lets you at consoles with keys alone (lish_auth_method): sign in with a security key, in a"
+    " browser that is not remembered."
+)
+OPENED_AGAIN = "You opened this console somewhere else."
+TAKEN_OVER = "{name} took this console over."
+ENDED_BY_STAFF = "The platform's staff ended this console."
+TOO_MANY = "You are at {most} consoles already: leave one first."
+AT_IT = "{name} is at this console since {since:%H:%M} UTC."
+SOMEBODY = "Somebody of the platform's staff"
+_OFF = (Instance.Status.OFFLINE, Instance.Status.STOPPED)
+"""Of all others the driver knows whether the machine is on."""
+
+
+class Occupied(Invalid):
+    """Somebody else is at the console, who can be asked to leave. Answers 400."""
+
+
+@dataclass(frozen=True, slots=True)
+class Browser:
+    """The browser that asks for a ticket.
+
+    `origin` is that of the page, such as ``https://cloud.example.com``; `session` is the hash of the sign-in's id,
+    as its table has it; `device` the row of the remembered browser; `by_key` whether a security key signed the user
+    in.
+    """
+
+    origin: str
+    session: str
+    ip: str | None
+    device: int | None
+    by_key: bool
+
+
+def ask(user: User, instance: Instance, browser: Browser, *, take_over: bool = False) -> str:
+    """A ticket for the console of an instance of the user's account.
+
+    The user's own session at this console ends; with `take_over` that of others too. Raises `Denied` where the user
+    may not be there, `TooMany` after too many tickets, `Occupied` where somebody else is at it, and `Invalid` where
+    the instance is off.
+    """
+    return _ask(ConsoleSession(user=user, instance=instance), browser, take_over)
+
+
+def ask_as_staff(user: User, instance: Instance, browser: Browser, reason: str, *, take_over: bool = False) -> str:
+    """As `ask`, for staff, who say what they are there for; it is written into the admin's log."""
+    reason = reason.strip()
+    if not reason:
+        raise Invalid("Say what you are there for: it is logged.", "reason")
+    if not reason.isprintable():
+        raise Invalid("Must be one line of text.", "reason")
+    if len(reason) > 500:
+        raise Invalid("Length must be at most 500 characters", "reason")
+    return _ask(ConsoleSession(user=user, instance=instance, staff=True, reason=reason), browser, take_over)
+
+
+@transaction.atomic
+def _ask(session: ConsoleSession, browser: Browser, take_over: bool) -> str:
+    session.origin, session.browser, session.ip = browser.origin, browser.session, browser.ip
+    session.device, session.by_key = browser.device, browser.by_key
+    session.credentials = _credentials(session.user)
+    if why := refusal(session):
+        raise Denied(why)
+    if session.instance.status in _OFF:
+        raise Invalid(OFF)
+    attempts.check("console", f"user:{session.user_id}")
+    _make_room(session, take_over)
+    ticket = _signer.sign(secrets.token_urlsafe(24))
+    session.ticket = _digest(ticket)
+    session.save(force_insert=True)
+    if session.staff:
+        LogEntry.objects.log_actions(
+            session.user_id, [session.instance], CHANGE, f"Console: {session.reason}", single_object=True
+        )
+    return ticket
+
+
+def _make_room(session: ConsoleSession, take_over: bool) -> None:
+    """Have those at the console leave it. Raises `Occupied`, and `Invalid` where the user is at too many others."""
+    # the row is locked, so that of two who ask at once the second finds the first
+    Instance.objects.select_for_update().filter(pk=session.instance_id).first()
+    there = ConsoleSession.objects.at_it().filter(instance=session.instance_id)
+    others = there.exclude(user=session.user_id)
+    other = others.select_related("user").first()
+    if other is not None and not take_over:
+        raise Occupied(AT_IT.format(name=_name(other, session), since=other.opened))
+    others.update(to_end=TAKEN_OVER.format(name=_own_name(session)))
+    there.filter(user=session.user_id).update(to_end=OPENED_AGAIN)
+    _check_number(session)
+
+
+def _check_number(session: ConsoleSession) -> None:
+    elsewhere = ConsoleSession.objects.at_it().filter(user=session.user_id).exclude(instance=session.instance_id)
+    if elsewhere.count() >= settings.CONSOLES_PER_USER:
+        raise Invalid(TOO_MANY.format(most=settings.CONSOLES_PER_USER))
+
+
+def is_ticket(ticket: str) -> bool:
+    """Whether the ticket was made here, and not long ago. Asks nobody: what is none costs next to nothing."""
+    try:
+        _signer.unsign(ticket, max_age=2 * TICKET_SECONDS)  # by this machine's clock, the database's decides
+    except BadSignature:
+        return False
+    return True
+
+
+@transaction.atomic
+def admit(ticket: str, origin: str) -> ConsoleSession:
+    """The session that a ticket is for, which begins now. A ticket is good once.
+
+    Raises `Missing` for a ticket that is none, was used, is too old, or comes from a page of another site, and
+    `DomainError` where the user may not be there any more.
+    """
+    young = Now() - timedelta(seconds=TICKET_SECONDS)
+    asked = ConsoleSession.objects.filter(ticket=_digest(ticket), created__gt=young)
+    session = _whole(asked.select_for_update(of=("self",))).first()
+    if session is None or not secrets.compare_digest(session.origin.encode(), origin.encode()):
+        raise Missing
+    if why := refusal(session):
+        raise Denied(why)
+    _check_number(session)
+    ConsoleSession.objects.filter(pk=session.pk).update(ticket=None, opened=Now(), seen=Now())
+    return session
+
+
+def still_there(sessions: Sequence[int]) -> Mapping[int, str]:
+    """Record that these are still there, and return those that were asked to end, with the reason.
+
+    One statement, for all consoles of a process. A session without its row is one whose instance was deleted.
+    """
+    with connection.cursor() as cursor:
+        cursor.execute(_STILL_THERE, [list(sessions)])
+        found = dict(cursor.fetchall())
+    return {pk: found.get(pk, DELETED) for pk in sessions if found.get(pk, DELETED)}
+
+
+_STILL_THERE = """
+UPDATE compute_consolesession SET seen = statement_timestamp() WHERE id = ANY(%s) AND ended IS NULL
+RETURNING id, to_end
+"""
+
+
+def recheck(session_id: int) -> str:
+    """Why somebody who is at a console may be there no longer; empty where they may."""
+    session = _whole(ConsoleSession.objects.filter(pk=session_id)).first()
+    return DELETED if session is None else refusal(session)
+
+
+def leave(session_id: int, outcome: str) -> None:
+    """Record the end of a session, and why it ended."""
+    ConsoleSession.objects.filter(pk=session_id, ended=None).update(ended=Now(), seen=Now(), outcome=outcome)
+
+
+def end(session: ConsoleSession) -> None:
+    """Have somebody leave, as staff. They do so within seconds. Raises `Invalid` where the session has ended."""
+    if not ConsoleSession.objects.at_it().filter(pk=session.pk).update(to_end=ENDED_BY_STAFF):
+        raise Invalid("Nobody is at this console any more.")
+
+
+def refusal(session: ConsoleSession) -> str:
+    """Why the session's user may not be at its console, in its browser; empty where they may."""
+    user = session.user
+    account = user.account
+    if not user.is_active or (account is not None and not account.is_active):
+        return SIGNED_OUT
+    if not _is_signed_in(session):
+        return SIGNED_OUT
+    if session.staff:
+        return "" if user.is_staff and user.has_perm(WRITE) else NO_PERMISSION
+    actor = Actor(user.account_id or 0, user.pk, user.username, user.restricted)
+    if not Instance.objects.writable_by(actor).filter(pk=session.instance_id).exists():
+        return NO_RIGHTS
+    if user.lish_auth_method == User.LishAuthMethod.DISABLED:
+        return TURNED_OFF
+    if user.lish_auth_method == User.LishAuthMethod.KEYS_ONLY and not session.by_key:
+        return KEYS_ONLY
+    return ""
+
+
+def delete_old() -> int:
+    """Delete sessions that ended, or were never begun, longer ago than LOGINS_KEPT, and return how many."""
+    silent = Q(seen=None) | Q(seen__lt=Now() - ConsoleSession.SILENCE)
+    return delete_in_batches(ConsoleSession.objects.filter(silent, created__lt=Now() - settings.LOGINS_KEPT))
+
+
+def _is_signed_in(session: ConsoleSession) -> bool:
+    if session.credentials != _credentials(session.user):
+        return False
+    if session.device is not None and not TrustedDevice.objects.active().filter(pk=session.device).exists():
+        return False
+    return Session.objects.filter(session_key=session.browser, expire_date__gt=Now()).exists()
+
+
+def _whole(sessions: Any) -> Any:
+    return sessions.select_related("user__account", "instance__host")
+
+
+def _digest(ticket: str) -> str:
+    return hashlib.sha256(ticket.encode()).hexdigest()
+
+
+def _credentials(user: User) -> str:
+    return hashlib.sha256(user.get_session_auth_hash().encode()).hexdigest()
+
+
+def _name(other: ConsoleSession, reader: ConsoleSession) -> str:
+    """What customers are told of staff is that they are."""
+    return SOMEBODY if other.staff and not reader.staff else other.user.username
+
+
+def _own_name(session: ConsoleSession) -> str:
+    return SOMEBODY if session.staff else session.user.username

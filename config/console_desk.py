@@ -1,0 +1,58 @@
+"""Where those who come to a console by a browser are admitted: the services and drivers behind
+`config.server.consoles`.
+
+Stream processes speak to hypervisors for nothing else: a machine is looked at, and nothing about it is changed.
+"""
+
+import logging
+from collections.abc import Mapping, Sequence
+
+from compute.drivers.base import Console, DriverError, Refused, Unreachable
+from compute.models import ConsoleSession
+from compute.services import consoles
+from compute.worker.consoles import open_console
+from config.errors import DomainError, Missing
+from config.server.consoles import Ended, Occupied
+
+log = logging.getLogger(__name__)
+
+USED = "This page was let in once, a while ago: open the console again."
+
+
+class ConsoleDesk:
+    """Its calls block, but `is_ticket`."""
+
+    def is_ticket(self, ticket: str) -> bool:
+        return consoles.is_ticket(ticket)
+
+    def admit(self, ticket: str, origin: str) -> tuple[int, str]:
+        try:
+            session = consoles.admit(ticket, origin)
+        except Missing:
+            raise Ended(USED, again=True) from None
+        except DomainError as error:
+            raise Ended(str(error)) from None
+        return session.pk, str(session.instance.host)
+
+    def open(self, session: int) -> Console:
+        found = ConsoleSession.objects.select_related("instance").filter(pk=session).first()
+        if found is None:
+            raise Ended(consoles.DELETED)
+        try:
+            return open_console(found.instance)
+        except Refused as error:
+            raise Ended(str(error), again=True) from None
+        except Unreachable as error:
+            log.warning("The console of instance %s cannot be opened: %s", found.instance_id, error)
+            raise Ended(str(error), again=True) from None
+        except DriverError as error:
+            raise Occupied(str(error), again=True) from None
+
+    def look(self, sessions: Sequence[int]) -> Mapping[int, str]:
+        return consoles.still_there(sessions)
+
+    def recheck(self, session: int) -> str:
+        return consoles.recheck(session)
+
+    def leave(self, session: int, outcome: str) -> None:
+        consoles.leave(session, outcome)

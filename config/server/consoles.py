@@ -1,0 +1,384 @@
+"""Consoles in browsers: websockets whose other end is the console of a machine, by as many as like to look.
+
+All carrying is done on the loop, at the pace of the slower side. What blocks (the database, and a host that has to
+be reached) has its turn in a few threads: those in which consoles are opened are not those that look after open
+ones, and one host has no more than a few of them, so that a host that does not answer holds nobody else up.
+
+To the browser: what is printed, as bytes; ``{"state": "open"}`` once the console is open; at last ``{"ended": …,
+"again": …}``, the reason as a sentence and whether coming again may help. From it: what is typed, as bytes; any
+text as a sign of life.
+"""
+
+import asyncio
+import json
+import logging
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import AbstractContextManager, suppress
+from dataclasses import dataclass
+from time import monotonic
+from typing import Any, Protocol, TypeVar
+
+from granian.rsgi import ProtocolClosed
+
+from config.server.application import Headers, allow_many_connections
+
+log = logging.getLogger(__name__)
+
+R = TypeVar("R")
+OPENING, OPENING_OF_HOST = 16, 4
+"""Threads in which consoles are opened, and how many of them one host may have."""
+THREADS = 4
+"""For the database."""
+MOST = 1000
+"""Consoles of a process."""
+LOOK_SECONDS = 2.0
+"""Seconds between two looks at which consoles have to end."""
+RECHECK_SECONDS = 30.0
+"""Seconds after which it is asked again whether somebody may be there."""
+LOST_SECONDS = 120.0
+"""Seconds without an answer to that, as while there is no database, after which a console ends."""
+ALIVE_SECONDS = 90.0
+"""Seconds without a sign of life after which the browser is gone. Its page gives one every 20 s."""
+SEND_SECONDS = 60.0
+"""Seconds that a browser may take for a message."""
+OCCUPIED_SECONDS = 15.0
+"""Seconds for somebody who was asked to leave a console to do so."""
+AGAIN_SECONDS = 0.5
+LARGEST = 64 * 1024
+"""Bytes of a message from the browser, at most."""
+CLOSED, TEXT = 0, 2
+"""Kinds of messages, beside bytes."""
+
+FULL = "Too many consoles are open: try again in a while."
+BUSY = "Its host does not answer in time: try again in a while."
+HERE_NO_MORE = "The platform does not answer: try again in a while."
+FAULT = "The console does not work, which is the platform's fault: tell its support."
+BY_MACHINE = "The console has ended: the instance is off, or boots again."
+IDLE = "Nothing was typed for {minutes} minutes."
+LEFT = "They left."
+LOST = "The browser was not heard of any more."
+STOPPED = "The server stops: come again."
+SLOW = "The browser did not take what was shown."
+TOO_LARGE = "The browser sent too much at once."
+
+
+class Console(Protocol):
+    """The console of a machine, whose descriptor says when it has something, or takes something."""
+
+    def fileno(self) -> int: ...
+
+    def read(self) -> bytes: ...
+
+    def write(self, typed: bytes, /) -> int: ...
+
+    def close(self) -> None: ...
+
+
+class Ended(Exception):
+    """The end of a session, or why it does not begin. `again` is whether coming again may help."""
+
+    def __init__(self, reason: str, again: bool = False):
+        super().__init__(reason)
+        self.reason = reason
+        self.again = again
+
+
+class Occupied(Ended):
+    """Somebody is at the console. Those who were asked to leave it need a moment."""
+
+
+class Desk(Protocol):
+    """Where those who come are admitted, and their sessions recorded. Its calls block."""
+
+    def is_ticket(self, ticket: str) -> bool:
+        """Whether the ticket is one of ours, or else not worth a look at the database. Does not block."""
+
+    def admit(self, ticket: str, origin: str) -> tuple[int, str]:
+        """The id of the session that the ticket is for, and its host's name. Raises `Ended`."""
+
+    def open(self, session: int) -> Console:
+        """The console of a session. Raises `Ended`, and `Occupied` while somebody is at it."""
+
+    def look(self, sessions: Sequence[int]) -> Mapping[int, str]:
+        """Record that these are there; those that have to end, and why."""
+
+    def recheck(self, session: int) -> str:
+        """Why the session has to end, by rights; empty where it need not."""
+
+    def leave(self, session: int, outcome: str) -> None:
+        """Record the end of a session."""
+
+
+class Message(Protocol):
+    kind: int
+    data: Any
+
+
+class Transport(Protocol):
+    """An open websocket."""
+
+    async def receive(self) -> Message: ...
+
+    async def send_bytes(self, data: bytes) -> None: ...
+
+    async def send_str(self, data: str) -> None: ...
+
+
+class Handshake(Protocol):
+    """A websocket that is asked for."""
+
+    async def accept(self) -> Transport: ...
+
+    def close(self, status: int | None = None) -> Any: ...
+
+
+class Scope(Protocol):
+    """What RSGI says of a websocket that is asked for."""
+
+    proto: str
+    path: str
+
+    @property
+    def headers(self) -> Headers: ...
+
+
+@dataclass(eq=False)
+class Visit:
+    """Somebody at a console. `end` is done when they have to leave, with why."""
+
+    session: int
+    host: str
+    end: asyncio.Future[Ended]
+    checked: float
+    asked: float
+    typed: float
+
+    def must_end(self, reason: str, again: bool = False) -> None:
+        if not self.end.done():
+            self.end.set_result(Ended(reason, again))
+
+
+class Consoles:
+    """An application of RSGI for websockets below `prefix`, whose next part is a ticket.
+
+    `idle` are the seconds without typing after which somebody has to leave. `around` is what each call that blocks
+    is made in, such as one that gives back connections to the database.
+    """
+
+    def __init__(self, prefix: str, desk: Desk, idle: float, around: Callable[[], AbstractContextManager[None]]):
+        self.prefix = prefix
+        self.desk = desk
+        self.idle = idle
+        self.around = around
+        self.visits: set[Visit] = set()
+        self.opening: Counter[str] = Counter()
+        self.looking: asyncio.Task[None] | None = None
+        self.opens = ThreadPoolExecutor(OPENING, "console-opening")
+        self.threads = ThreadPoolExecutor(THREADS, "console")
+
+    def __rsgi_init__(self, loop: asyncio.AbstractEventLoop) -> None:
+        self.loop = loop
+        allow_many_connections()
+
+    async def __rsgi__(self, scope: Scope, handshake: Handshake) -> None:
+        ticket = scope.path.removeprefix(self.prefix)
+        if not self.desk.is_ticket(ticket):
+            handshake.close(403)
+            return
+        if len(self.visits) >= MOST:
+            await self._turn_away(handshake, Ended(FULL, again=True))
+            return
+        try:
+            session, host = await self._in(self.threads, self.desk.admit, ticket, scope.headers.get("origin") or "")
+        except Ended as refused:
+            await self._turn_away(handshake, refused)
+            return
+        except Exception:
+            log.exception("a ticket for a console cannot be looked up")
+            await self._turn_away(handshake, Ended(HERE_NO_MORE, again=True))
+            return
+        now = monotonic()
+        visit = Visit(session, host, self.loop.create_future(), now, now, now)
+        self.visits.add(visit)
+        if self.looking is None or self.looking.done():
+            self.looking = self.loop.create_task(self._look_after())
+        ended = Ended(STOPPED, again=True)
+        try:
+            ended = await self._visit(visit, handshake)
+        finally:
+            self.visits.discard(visit)
+            await self._record(session, ended.reason)
+
+    async def _turn_away(self, handshake: Handshake, refused: Ended) -> None:
+        """Say why: a browser's page is not told anything of a handshake that was refused."""
+        transport = await handshake.accept()
+        await _say(transport, refused)
+        handshake.close()
+
+    async def _visit(self, visit: Visit, handshake: Handshake) -> Ended:
+        transport = await handshake.accept()
+        console = None
+        try:
+            console = await self._open(visit)
+            await transport.send_str(json.dumps({"state": "open"}))
+            ended = await self._carry(visit, console, transport)
+        except Ended as refused:
+            ended = refused
+        except ProtocolClosed:
+            ended = Ended(LEFT)
+        except Exception:
+            log.exception("a console ends by a fault")
+            ended = Ended(FAULT)
+        finally:
+            if console is not None:
+                await self._in(self.opens, console.close)
+        await _say(transport, ended)
+        handshake.close()
+        return ended
+
+    async def _open(self, visit: Visit) -> Console:
+        """Raises `Ended`."""
+        until = monotonic() + OCCUPIED_SECONDS
+        while True:
+            if self.opening[visit.host] >= OPENING_OF_HOST:
+                raise Ended(BUSY, again=True)
+            self.opening[visit.host] += 1
+            opened = self.loop.create_task(self._in(self.opens, self.desk.open, visit.session))
+            opened.add_done_callback(lambda _: self._opened(visit.host))
+            try:
+                return await asyncio.shield(opened)
+            except Occupied:
+                if monotonic() > until or visit.end.done():
+                    raise
+            except asyncio.CancelledError:
+                opened.add_done_callback(self._close_late)
+                raise
+            await asyncio.sleep(AGAIN_SECONDS)
+
+    def _opened(self, host: str) -> None:
+        self.opening[host] -= 1
+        if not self.opening[host]:
+            del self.opening[host]
+
+    def _close_late(self, opened: "asyncio.Task[Console]") -> None:
+        """Close a console that nobody waits for any more."""
+        if not opened.cancelled() and opened.exception() is None:
+            self.opens.submit(opened.result().close)
+
+    async def _carry(self, visit: Visit, console: Console, transport: Transport) -> Ended:
+        """Carry both directions, until one of them ends or the visit has to."""
+        tasks = [
+            self.loop.create_task(self._show(console, transport)),
+            self.loop.create_task(self._type(visit, console, transport)),
+        ]
+        try:
+            await asyncio.wait([*tasks, visit.end], return_when=asyncio.FIRST_COMPLETED)
+            return next(each.result() for each in (visit.end, *tasks) if each.done())
+        finally:
+            for task in tasks:
+                task.cancel()
+            await asyncio.gather(*tasks, return_exceptions=True)
+
+    async def _show(self, console: Console, transport: Transport) -> Ended:
+        """Nothing more is read while the browser has not taken what was."""
+        while True:
+            await self._ready(console, self.loop.add_reader, self.loop.remove_reader)
+            shown = console.read()
+            if not shown:
+                return Ended(BY_MACHINE, again=True)
+            try:
+                async with asyncio.timeout(SEND_SECONDS):
+                    await transport.send_bytes(shown)
+            except TimeoutError:
+                return Ended(SLOW)
+            except ProtocolClosed:
+                return Ended(LEFT)
+
+    async def _type(self, visit: Visit, console: Console, transport: Transport) -> Ended:
+        """Nothing more is taken from the browser while the console has not taken what was."""
+        while True:
+            try:
+                async with asyncio.timeout(ALIVE_SECONDS):
+                    message = await transport.receive()
+            except TimeoutError:
+                return Ended(LOST)
+            except ProtocolClosed:
+                return Ended(LEFT)
+            if message.kind == CLOSED:
+                return Ended(LEFT)
+            if message.kind == TEXT:
+                continue
+            typed: bytes = message.data
+            if len(typed) > LARGEST:
+                return Ended(TOO_LARGE)
+            visit.typed = monotonic()
+            while typed := typed[console.write(typed) :]:
+                await self._ready(console, self.loop.add_writer, self.loop.remove_writer)
+
+    async def _ready(self, console: Console, add: Callable[..., Any], remove: Callable[[int], Any]) -> None:
+        """Wait until the console's descriptor is ready."""
+        ready: asyncio.Future[None] = self.loop.create_future()
+        descriptor = console.fileno()
+        add(descriptor, _note, ready)
+        try:
+            await ready
+        finally:
+            remove(descriptor)
+
+    async def _look_after(self) -> None:
+        """While somebody is there: record it, and end what has to end."""
+        while self.visits:
+            await asyncio.sleep(LOOK_SECONDS)
+            now = monotonic()
+            for visit in self.visits:
+                if now - visit.typed > self.idle:
+                    visit.must_end(IDLE.format(minutes=round(self.idle / 60)))
+                elif now - visit.checked > LOST_SECONDS:
+                    visit.must_end(HERE_NO_MORE, again=True)
+            try:
+                await self._look()
+            except Exception:  # whatever it was: the next look may do better, and LOST_SECONDS bounds it
+                log.exception("it cannot be looked up which consoles have to end")
+
+    async def _look(self) -> None:
+        there = {visit.session: visit for visit in self.visits}
+        if there:
+            ending = await self._in(self.threads, self.desk.look, list(there))
+            for session, why in ending.items():
+                there[session].must_end(why)
+        for visit in there.values():
+            if monotonic() - visit.asked < RECHECK_SECONDS or visit.end.done():
+                continue
+            visit.asked = monotonic()
+            if why := await self._in(self.threads, self.desk.recheck, visit.session):
+                visit.must_end(why)
+            visit.checked = monotonic()
+
+    async def _record(self, session: int, outcome: str) -> None:
+        try:
+            await self._in(self.threads, self.desk.leave, session, outcome)
+        except Exception:  # the row says by itself, a minute later, that nobody is there
+            log.exception("the end of a console cannot be recorded")
+
+    async def _in(self, threads: ThreadPoolExecutor, function: Callable[..., R], *arguments: Any) -> R:
+        """The function's result, which may block."""
+
+        def call() -> R:
+            with self.around():
+                return function(*arguments)
+
+        return await self.loop.run_in_executor(threads, call)
+
+
+def _note(ready: "asyncio.Future[None]") -> None:
+    if not ready.done():
+        ready.set_result(None)
+
+
+async def _say(transport: Transport, ended: Ended) -> None:
+    """Tell the browser how it ended, where it is still there."""
+    with suppress(ProtocolClosed, TimeoutError):  # it is gone, or too slow to be told
+        async with asyncio.timeout(SEND_SECONDS):
+            await transport.send_str(json.dumps({"ended": ended.reason, "again": ended.again}))

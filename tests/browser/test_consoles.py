@@ -1,0 +1,128 @@
+"""Consoles in a browser, of simulated machines: what they print, who may be there, and how one leaves."""
+
+import pytest
+from django.contrib.admin.models import LogEntry
+from selenium.webdriver.common.by import By
+from selenium.webdriver.common.keys import Keys
+
+from accounts.models import User
+from compute.drivers.simulated.driver import SimulatedDriver
+from compute.jobs import queue
+from compute.models import ConsoleSession, Instance
+from compute.worker import engine
+from compute.worker.drivers import address_of, configured
+from tests.browser.looks import check
+from tests.browser.second_factors import code, give_second_factor
+from tests.browser.visitor import PASSWORD, Visitor
+from tests.waiting import wait_for
+from tests.world import World
+
+pytestmark = pytest.mark.browser
+
+PRINTED = "This machine is simulated: there is nobody behind its console."
+
+
+@pytest.fixture
+def owner(world: World) -> User:
+    user = User.objects.get(pk=world.actor.user_id)
+    user.set_password(PASSWORD)
+    user.save()
+    return user
+
+
+@pytest.fixture
+def instance(site, world: World, owner, settings, monkeypatch) -> Instance:
+    """One that runs on the simulated hypervisor, which the server has as well."""
+    settings.DRIVER_SCALE = 0
+    monkeypatch.setattr(queue, "notify", lambda number: None)
+    monkeypatch.setattr(engine, "notify", lambda number: None)
+    made = world.create(label="web-1")
+    job = made.jobs.get()
+
+    def running() -> bool:
+        engine.run(job.pk, configured)
+        made.refresh_from_db()
+        return made.status == Instance.Status.RUNNING
+
+    wait_for(running)
+    driver = configured.at(address_of(made.host))
+    assert isinstance(driver, SimulatedDriver)
+    driver.close()  # its connection would be in the way of whoever deletes the database
+    return made
+
+
+def sign_in(visitor: Visitor, user: User) -> None:
+    visitor.visit("/login")
+    visitor.sign_in(user.username)
+
+
+def printed(visitor: Visitor) -> str:
+    return visitor.driver.find_element(By.CSS_SELECTOR, ".xterm-rows").text
+
+
+def state(visitor: Visitor) -> str:
+    return visitor.words_of("state")
+
+
+def test_a_user_comes_to_the_console_of_an_instance(visitor, owner, instance):
+    sign_in(visitor, owner)
+    visitor.follow("Instances")
+    check(visitor)
+    visitor.follow("Console")
+    assert visitor.heading == "Console of web-1"
+    visitor.wait_for(lambda: PRINTED in printed(visitor))
+    visitor.wait_for(lambda: "It is tried again" in state(visitor))
+    visitor.button("Leave").click()
+    visitor.wait_for(lambda: state(visitor) == "You left.")
+    assert visitor.focused == "Open the console"
+    check(visitor)
+    before = ConsoleSession.objects.count()
+    visitor.button("Open the console").click()
+    wait_for(lambda: ConsoleSession.objects.filter(ended__isnull=False).count() > before)
+    assert not ConsoleSession.objects.exclude(user=owner).exists()
+
+
+def test_the_page_says_that_an_instance_is_off_and_goes_on_trying(visitor, owner, instance):
+    Instance.objects.update(status=Instance.Status.OFFLINE)
+    sign_in(visitor, owner)
+    visitor.visit(f"/home/instances/{instance.pk}/console")
+    visitor.wait_for(lambda: state(visitor) == "The instance is off. It is tried again.")
+    Instance.objects.update(status=Instance.Status.RUNNING)
+    visitor.wait_for(lambda: PRINTED in printed(visitor))
+
+
+def test_the_keyboard_comes_out_of_the_terminal(visitor, owner, instance):
+    Instance.objects.update(status=Instance.Status.OFFLINE)
+    sign_in(visitor, owner)
+    visitor.visit(f"/home/instances/{instance.pk}/console")
+    visitor.wait_for(lambda: "It is tried again" in state(visitor))
+    visitor.driver.find_element(By.CSS_SELECTOR, ".xterm-helper-textarea").send_keys(Keys.TAB, "x")
+    assert visitor.focused == ""
+    visitor.driver.find_element(By.CSS_SELECTOR, ".xterm-helper-textarea").send_keys(Keys.CONTROL, "]")
+    visitor.wait_for(lambda: visitor.focused == "Leave")
+
+
+def test_without_scripts_it_says_how_else(visitor, owner, instance):
+    sign_in(visitor, owner)
+    visitor.disable_scripts()
+    visitor.visit(f"/home/instances/{instance.pk}/console")
+    assert "The console needs JavaScript" in visitor.text
+
+
+def test_staff_say_what_they_are_there_for(visitor, staff, instance):
+    staff.set_password(PASSWORD)
+    staff.save()
+    give_second_factor(staff)
+    visitor.visit(f"/admin/compute/instance/{instance.pk}/change/")
+    visitor.sign_in(staff.username)
+    visitor.type("Code", code())
+    visitor.press("Go on")
+    visitor.follow("open the console")
+    visitor.button("Open the console").click()
+    assert visitor.focused == "What are you there for?", "the browser asks for it"
+    check(visitor)
+    visitor.type("What are you there for?", "It hangs.")
+    visitor.button("Open the console").click()
+    visitor.wait_for(lambda: PRINTED in printed(visitor))
+    visitor.button("Leave").click()
+    assert {each.change_message for each in LogEntry.objects.filter(user=staff)} == {"Console: It hangs."}

@@ -1,0 +1,58 @@
+"""Consoles in the admin: who is at which, and ending it."""
+
+import pytest
+from django.contrib.admin.models import LogEntry
+
+from compute.models import ConsoleSession, Instance
+from compute.services import consoles
+from tests.compute.at_consoles import at_it, staff_at_it
+from tests.config.admin.pages import do, list_address, messages_of, page_address
+from tests.factories import InstanceFactory
+
+pytestmark = pytest.mark.django_db
+
+
+@pytest.fixture
+def instance(owner) -> Instance:
+    return InstanceFactory(account=owner.account, label="web-1", status=Instance.Status.RUNNING)
+
+
+def test_an_instance_s_page_says_who_was_there_and_leads_there(admin, staff, owner, instance):
+    consoles.leave(at_it(owner, instance).pk, "They left.")
+    staff_at_it(staff, instance)
+    page = admin.get(page_address(instance)).content.decode()
+    assert f'href="/admin/compute/instance/{instance.pk}/console/"' in page
+    assert "It hangs." in page
+    assert page.count(">at it<") == 1
+
+
+def test_the_list_is_searched_and_shows_no_secret(admin, owner, instance):
+    session = at_it(owner, instance)
+    for term in (str(instance.pk), "web", owner.username):
+        assert b"web-1" in admin.get(list_address(ConsoleSession), {"q": term}).content
+    for address in (list_address(ConsoleSession), page_address(session)):
+        page = admin.get(address).content.decode()
+        assert session.browser not in page
+        assert session.credentials not in page
+    assert admin.get(list_address(ConsoleSession), {"browser": session.browser}).status_code == 400
+
+
+def test_a_session_is_ended(admin, owner, instance):
+    session = at_it(owner, instance)
+    assert "they leave within seconds" in messages_of(do(admin, session, "end"))
+    assert consoles.still_there([session.pk]) == {session.pk: consoles.ENDED_BY_STAFF}
+    assert "End it" in LogEntry.objects.latest("pk").change_message
+    consoles.leave(session.pk, consoles.ENDED_BY_STAFF)
+    assert "Nobody is at this console" in messages_of(do(admin, session, "end"))
+
+
+def test_what_became_of_each_is_told(admin, owner, instance):
+    session = at_it(owner, instance)
+    for fields, state in (
+        ({}, "at it"),
+        ({"seen": session.created.replace(year=2020)}, "its server is gone"),
+        ({"ended": session.created}, "ended"),
+        ({"opened": None, "ended": None}, "asked for"),
+    ):
+        ConsoleSession.objects.update(**fields)
+        assert f">{state}<" in admin.get(page_address(session)).content.decode()

@@ -1,0 +1,34 @@
+"""Users in browsers who come to consoles."""
+
+from django.test import Client
+
+from accounts.models import User
+from accounts.pages.session_store import hashed
+from compute.models import ConsoleSession, Instance
+from compute.services import consoles
+
+ORIGIN = "https://cloud.example.com"
+
+
+def signed_in(user: User) -> Client:
+    browser = Client()
+    browser.force_login(user, "accounts.pages.sessions.Backend")
+    return browser
+
+
+def browser_of(client: Client, **fields) -> consoles.Browser:
+    """The browser, as the page describes it to services."""
+    session = hashed(client.session.session_key)
+    found = {"origin": ORIGIN, "session": session, "ip": "192.0.2.7", "device": None, "by_key": False}
+    return consoles.Browser(**{**found, **fields})
+
+
+def at_it(user: User, instance: Instance, client: Client | None = None, **fields) -> ConsoleSession:
+    """A session at the instance's console that has begun."""
+    browser = browser_of(client or signed_in(user), **fields)
+    return consoles.admit(consoles.ask(user, instance, browser, take_over=True), ORIGIN)
+
+
+def staff_at_it(user: User, instance: Instance, **fields) -> ConsoleSession:
+    ticket = consoles.ask_as_staff(user, instance, browser_of(signed_in(user)), "It hangs.", take_over=True)
+    return consoles.admit(ticket, ORIGIN)

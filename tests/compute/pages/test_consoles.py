@@ -1,0 +1,177 @@
+"""The pages of consoles: what they show to whom, their tickets, and what browsers are let do there."""
+
+import json
+import re
+from urllib.parse import urlsplit
+
+import pytest
+from django.contrib.admin.models import LogEntry
+
+from compute.models import ConsoleSession, Instance
+from compute.services import consoles
+from config.limits import forget
+from tests.accounts.pages.browsers import careful
+from tests.compute.at_consoles import at_it, signed_in, staff_at_it
+from tests.factories import GrantFactory, InstanceFactory, StaffFactory
+
+pytestmark = pytest.mark.django_db
+
+
+@pytest.fixture
+def instance(account) -> Instance:
+    return InstanceFactory(account=account, label="web-1", status=Instance.Status.RUNNING)
+
+
+def page_of(instance: Instance) -> str:
+    return f"/home/instances/{instance.pk}/console"
+
+
+def staff_page_of(instance: Instance) -> str:
+    return f"/admin/compute/instance/{instance.pk}/console/"
+
+
+def ask(browser, address: str, **wishes):
+    return browser.post(address, json.dumps(wishes), content_type="application/json")
+
+
+def ticket_in(answer) -> str:
+    assert answer.status_code == 200, answer.content
+    return answer.json()["address"].rpartition("/")[2]
+
+
+class TestInstances:
+    def test_those_that_the_user_may_change_are_listed(self, owner, restricted, instance):
+        other = InstanceFactory(account=instance.account, label="web-2")
+        GrantFactory(user=restricted, entity_id=other.pk, permissions="read_write")
+        GrantFactory(user=restricted, entity_id=instance.pk)
+        InstanceFactory(label="theirs")
+        for user, labels in ((owner, ["web-1", "web-2"]), (restricted, ["web-2"])):
+            page = signed_in(user).get("/home/instances").content.decode()
+            assert re.findall(r'<th scope="row">([^<]*)', page) == labels
+            assert "theirs" not in page
+
+    def test_they_are_searched_and_turned_over(self, owner, account):
+        InstanceFactory.create_batch(52, account=account)
+        InstanceFactory(account=account, label="odd-one")
+        browser = signed_in(owner)
+        assert browser.get("/home/instances").content.decode().count('<th scope="row">') == 50
+        assert browser.get("/home/instances?page=2").content.decode().count('<th scope="row">') == 3
+        assert browser.get("/home/instances?label=DD-O").content.decode().count('<th scope="row">') == 1
+        assert "No label has this in it" in browser.get("/home/instances?label=%00%25").content.decode()
+        assert browser.get("/home/instances?page=x").status_code == 200
+
+    def test_the_list_has_a_fixed_number_of_queries(self, owner, account, django_assert_num_queries):
+        browser = signed_in(owner)
+        for _ in range(2):
+            InstanceFactory.create_batch(5, account=account)
+            with django_assert_num_queries(4):
+                browser.get("/home/instances")
+
+    def test_home_leads_there(self, owner):
+        assert 'href="/home/instances"' in signed_in(owner).get("/home").content.decode()
+
+
+class TestThePage:
+    def test_it_lets_its_script_call_this_site_and_the_streams_alone(self, owner, instance, settings):
+        settings.STREAM_URL = "https://streams.example.com"
+        answer = signed_in(owner).get(page_of(instance))
+        policy = answer["Content-Security-Policy"]
+        assert "connect-src 'self' wss://streams.example.com" in policy
+        assert "script-src 'self';" in policy
+        assert "default-src 'none'" in policy
+        assert "no-store" in answer["Cache-Control"]
+        assert 'data-begin="now"' in answer.content.decode()
+
+    def test_an_address_leads_to_the_page_s_own_site_without_one_of_streams(self, owner, instance, settings):
+        settings.STREAM_URL = ""
+        answer = ask(signed_in(owner), page_of(instance))
+        assert answer.json()["address"].startswith("ws://testserver/consoles/")
+        assert consoles.admit(ticket_in(answer), "http://testserver").user == owner
+
+    def test_others_find_none(self, stranger, restricted, instance):
+        GrantFactory(user=restricted, entity_id=instance.pk)
+        for user in (stranger, restricted):
+            browser = signed_in(user)
+            for answer in (browser.get(page_of(instance)), ask(browser, page_of(instance))):
+                assert answer.status_code == 404
+
+    def test_nobody_is_sent_to_sign_in(self, client, instance):
+        for answer in (client.get(page_of(instance)), ask(client, page_of(instance))):
+            assert answer.status_code == 302
+            assert urlsplit(answer["Location"]).path == "/login"
+
+    def test_a_ticket_needs_the_page_s_own_token(self, owner, instance):
+        assert ask(careful(signed_in(owner)), page_of(instance)).status_code == 403
+        assert not ConsoleSession.objects.exists()
+
+    @pytest.mark.parametrize("body", ["x", "[]", "1", '"x"', "{"])
+    def test_what_is_no_object_is_refused(self, owner, instance, body):
+        answer = signed_in(owner).post(page_of(instance), body, content_type="application/json")
+        assert answer.status_code == 400
+        assert answer.json()["reason"] == "The body must be a JSON object."
+
+    def test_refusals_say_what_may_help(self, owner, staff, instance, settings):
+        browser = signed_in(owner)
+        staff_at_it(staff, instance)
+        answer = ask(browser, page_of(instance))
+        assert (answer.status_code, answer.json()["occupied"]) == (400, True)
+        assert ticket_in(ask(browser, page_of(instance), take_over=True))
+        Instance.objects.update(status="offline")
+        assert ask(browser, page_of(instance)).json() == {
+            "reason": "The instance is off.",
+            "occupied": False,
+            "again": True,
+        }
+        Instance.objects.update(status="running")
+        settings.RATE_LIMITS = {**settings.RATE_LIMITS, "console": "1/60"}
+        forget()
+        ask(browser, page_of(instance), take_over=True)
+        answer = ask(browser, page_of(instance), take_over=True)
+        assert answer.status_code == 429
+        assert 0 < int(answer["Retry-After"]) <= 60
+        forget()
+
+    def test_a_security_key_is_remembered_until_the_end_of_the_session(self, owner, instance):
+        owner.lish_auth_method = "keys_only"
+        owner.save()
+        browser = signed_in(owner)
+        assert ask(browser, page_of(instance)).status_code == 400
+        session = browser.session
+        session["by_key"] = True
+        session.save()
+        assert ticket_in(ask(browser, page_of(instance)))
+
+
+class TestOfStaff:
+    def test_they_say_what_for(self, staff, instance):
+        browser = signed_in(staff)
+        assert 'data-begin="asked"' in browser.get(staff_page_of(instance)).content.decode()
+        assert ask(browser, staff_page_of(instance)).status_code == 400
+        assert not LogEntry.objects.exists()
+        assert ticket_in(ask(browser, staff_page_of(instance), reason="It hangs."))
+        assert LogEntry.objects.get().change_message == "Console: It hangs."
+
+    def test_others_are_forbidden(self, owner, instance):
+        for user in (owner, StaffFactory(is_superuser=False)):
+            for answer in (
+                signed_in(user).get(staff_page_of(instance)),
+                ask(signed_in(user), staff_page_of(instance), reason="x"),
+            ):
+                assert answer.status_code == 403
+
+    def test_they_need_a_second_factor_where_the_admin_does(self, staff, instance, settings):
+        settings.STAFF_SECOND_FACTOR = True
+        for answer in (
+            signed_in(staff).get(staff_page_of(instance)),
+            ask(signed_in(staff), staff_page_of(instance), reason="x"),
+        ):
+            assert answer.status_code == 302
+        assert not ConsoleSession.objects.exists()
+
+    def test_there_is_no_console_of_no_instance(self, staff):
+        assert signed_in(staff).get("/admin/compute/instance/4711/console/").status_code == 404
+
+
+def test_who_is_there_is_not_told_to_who_may_not_be(stranger, owner, instance):
+    at_it(owner, instance)
+    assert b"owner" not in ask(signed_in(stranger), page_of(instance)).content

@@ -1,0 +1,461 @@
+"""Consoles over websockets: both directions, what ends them, and that one that hangs holds nobody else up."""
+
+import asyncio
+import json
+import socket
+import threading
+from collections.abc import Callable, Coroutine, Iterator, Mapping, Sequence
+from contextlib import nullcontext
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+from granian.rsgi import ProtocolClosed
+
+from compute.drivers.consoles import SocketConsole
+from config.server import consoles
+from config.server.application import Application
+from config.server.consoles import Consoles, Ended, Occupied
+from tests.config.server.exchanges import Headers
+
+SECONDS = 300
+"""How long anything may take. No test is decided by it but one that fails."""
+
+
+class Desk:
+    """Admits whoever has a ticket of letters, as the session that its length is; records what becomes of them.
+
+    Hosts in `hanging` do not answer until `answer` is set; `occupied` is how many tries find somebody at a console.
+    """
+
+    def __init__(self) -> None:
+        self.machines: dict[int, socket.socket] = {}
+        self.left: dict[int, str] = {}
+        self.to_end: dict[int, str] = {}
+        self.refused: dict[int, str] = {}
+        self.hanging: set[str] = set()
+        self.answer = threading.Event()
+        self.occupied = 0
+        self.looks = 0
+
+    def is_ticket(self, ticket: str) -> bool:
+        return ticket.isalpha()
+
+    def admit(self, ticket: str, origin: str) -> tuple[int, str]:
+        if origin != "https://here.example":
+            raise Ended("no")
+        return len(ticket), ticket[0]
+
+    def open(self, session: int) -> SocketConsole:
+        assert threading.current_thread().name.startswith("console-opening"), "it may block"
+        if "h" in self.hanging and session >= 100:
+            assert self.answer.wait(SECONDS)
+            raise Ended("It does not answer.", again=True)
+        if self.occupied:
+            self.occupied -= 1
+            raise Occupied("Somebody is there.", again=True)
+        end, self.machines[session] = socket.socketpair()
+        return SocketConsole(end)
+
+    def look(self, sessions: Sequence[int]) -> Mapping[int, str]:
+        self.looks += 1
+        return {each: why for each, why in self.to_end.items() if each in sessions}
+
+    def recheck(self, session: int) -> str:
+        return self.refused.get(session, "")
+
+    def leave(self, session: int, outcome: str) -> None:
+        self.left[session] = outcome
+
+
+class Browser:
+    """A browser's end of a websocket. `reads` is whether it takes what it is sent."""
+
+    def __init__(self, *, reads: bool = True) -> None:
+        self.sent: asyncio.Queue[SimpleNamespace] = asyncio.Queue()
+        self.shown = b""
+        self.told: list[dict[str, Any]] = []
+        self.reads = asyncio.Event()
+        if reads:
+            self.reads.set()
+        self.status: int | None = None
+        self.gone = False
+
+    # what the server does
+
+    async def accept(self) -> "Browser":
+        return self
+
+    def close(self, status: int | None = None) -> None:
+        self.status = status or 1000
+
+    async def receive(self) -> SimpleNamespace:
+        if self.gone:
+            raise ProtocolClosed
+        return await self.sent.get()
+
+    async def send_bytes(self, data: bytes) -> None:
+        await self.reads.wait()
+        self.shown += data
+
+    async def send_str(self, data: str) -> None:
+        if self.gone:
+            raise ProtocolClosed
+        self.told.append(json.loads(data))
+
+    # what the person does
+
+    def type(self, keys: bytes) -> None:
+        self.sent.put_nowait(SimpleNamespace(kind=1, data=keys))
+
+    def leave(self) -> None:
+        self.sent.put_nowait(SimpleNamespace(kind=consoles.CLOSED, data=None))
+
+    def sign_of_life(self) -> None:
+        self.sent.put_nowait(SimpleNamespace(kind=consoles.TEXT, data="alive"))
+
+    async def sees(self, condition: Callable[[], object]) -> None:
+        async with asyncio.timeout(SECONDS):
+            while not condition():
+                await asyncio.sleep(0.005)
+
+    async def is_open(self) -> None:
+        await self.sees(lambda: self.told)
+        assert self.told == [{"state": "open"}]
+
+
+@pytest.fixture
+def desk() -> Iterator[Desk]:
+    desk = Desk()
+    yield desk
+    desk.answer.set()
+    for machine in desk.machines.values():
+        machine.close()
+
+
+@pytest.fixture(autouse=True)
+def quick(monkeypatch) -> None:
+    """Looks come often; nothing is given up early."""
+    monkeypatch.setattr(consoles, "LOOK_SECONDS", 0.01)
+    monkeypatch.setattr(consoles, "AGAIN_SECONDS", 0.01)
+    monkeypatch.setattr(consoles, "OCCUPIED_SECONDS", SECONDS)
+
+
+def scope(ticket: str, origin: str = "https://here.example") -> SimpleNamespace:
+    return SimpleNamespace(proto="ws", path=f"/consoles/{ticket}", headers=Headers(("origin", origin)))
+
+
+class Served:
+    """The application, on a loop of its own."""
+
+    def __init__(self, desk: Desk, idle: float) -> None:
+        self.application = Consoles("/consoles/", desk, idle, nullcontext)
+        self.application.__rsgi_init__(asyncio.get_running_loop())
+        self.tasks: list[asyncio.Task[None]] = []
+
+    def come(self, browser: Browser, ticket: str = "abc") -> asyncio.Task[None]:
+        task = asyncio.create_task(self.application.__rsgi__(scope(ticket), browser))
+        self.tasks.append(task)
+        return task
+
+
+def serve(desk: Desk, scene: Callable[[Served], Coroutine[Any, Any, None]], idle: float = SECONDS) -> None:
+    async def run() -> None:
+        served = Served(desk, idle)
+        async with asyncio.timeout(SECONDS):
+            await scene(served)
+            desk.answer.set()
+            await asyncio.gather(*served.tasks)
+        if served.application.looking is not None:
+            await served.application.looking
+        served.application.opens.shutdown()
+        served.application.threads.shutdown()
+        assert not served.application.visits
+        assert not served.application.opening
+
+    asyncio.run(run())
+
+
+def test_both_directions_are_carried_until_the_browser_leaves(desk):
+    async def scene(served: Served) -> None:
+        browser = Browser()
+        served.come(browser)
+        await browser.is_open()
+        desk.machines[3].sendall(b"login: ")
+        await browser.sees(lambda: browser.shown == b"login: ")
+        browser.sign_of_life()
+        browser.type(b"ro")
+        browser.type(b"ot\r")
+        typed = b""
+        while typed != b"root\r":
+            typed += await asyncio.to_thread(desk.machines[3].recv, 100)
+        browser.leave()
+
+    serve(desk, scene)
+    assert desk.left == {3: "They left."}
+    assert desk.machines[3].recv(1) == b"", "it was closed"
+
+
+def test_the_end_of_the_machine_is_told_and_coming_again_may_help(desk):
+    async def scene(served: Served) -> None:
+        browser = Browser()
+        served.come(browser)
+        await browser.is_open()
+        desk.machines[3].sendall(b"bye")
+        desk.machines[3].shutdown(socket.SHUT_RDWR)
+        await browser.sees(lambda: browser.status)
+        assert browser.shown == b"bye"
+        assert browser.told[-1] == {"ended": consoles.BY_MACHINE, "again": True}
+
+    serve(desk, scene)
+    assert desk.left == {3: consoles.BY_MACHINE}
+
+
+@pytest.mark.parametrize(("ticket", "origin"), [("123", "https://here.example"), ("", "https://here.example")])
+def test_what_is_no_ticket_is_refused_without_a_look(desk, ticket, origin):
+    desk.admit = None
+
+    async def scene(served: Served) -> None:
+        browser = Browser()
+        await served.application.__rsgi__(scope(ticket, origin), browser)
+        assert browser.status == 403
+        assert not browser.told
+
+    serve(desk, scene)
+
+
+@pytest.mark.parametrize("origin", ["", "https://elsewhere.example"])
+def test_who_is_not_admitted_is_told_why(desk, origin):
+    async def scene(served: Served) -> None:
+        browser = Browser()
+        await served.application.__rsgi__(scope("abc", origin), browser)
+        assert browser.told == [{"ended": "no", "again": False}]
+
+    serve(desk, scene)
+    assert not desk.left
+
+
+@pytest.mark.parametrize("way", ["to_end", "refused"])
+def test_who_has_to_end_ends(desk, monkeypatch, way):
+    monkeypatch.setattr(consoles, "RECHECK_SECONDS", 0)
+
+    async def scene(served: Served) -> None:
+        first, second = Browser(), Browser()
+        served.come(first)
+        served.come(second, "abcd")
+        await first.is_open()
+        await second.is_open()
+        getattr(desk, way)[3] = "Go."
+        await first.sees(lambda: first.status)
+        assert first.told[-1] == {"ended": "Go.", "again": False}
+        looks = desk.looks
+        await second.sees(lambda: desk.looks > looks + 3)
+        assert second.status is None
+        second.leave()
+
+    serve(desk, scene)
+    assert desk.left == {3: "Go.", 4: "They left."}
+
+
+def test_who_types_nothing_leaves(desk):
+    async def scene(served: Served) -> None:
+        browser = Browser()
+        served.come(browser)
+        await browser.sees(lambda: browser.status)
+        assert browser.told[-1]["ended"].startswith("Nothing was typed")
+
+    serve(desk, scene, idle=0.05)
+
+
+def test_a_browser_without_a_sign_of_life_is_gone(desk, monkeypatch):
+    monkeypatch.setattr(consoles, "ALIVE_SECONDS", 0.05)
+
+    async def scene(served: Served) -> None:
+        served.come(Browser())
+
+    serve(desk, scene)
+    assert desk.left == {3: consoles.LOST}
+
+
+def test_a_browser_that_broke_off_is_recorded(desk):
+    async def scene(served: Served) -> None:
+        browser = Browser()
+        browser.gone = True
+        served.come(browser)
+
+    serve(desk, scene)
+    assert desk.left == {3: consoles.LEFT}
+
+
+def test_nothing_is_read_for_a_browser_that_takes_nothing(desk, monkeypatch):
+    async def scene(served: Served) -> None:
+        browser = Browser(reads=False)
+        served.come(browser)
+        await browser.is_open()
+        desk.machines[3].setblocking(False)
+        written = 0
+        # what sockets hold is taken, and one piece more
+        async with asyncio.timeout(SECONDS):
+            for _ in range(50):
+                try:
+                    written += desk.machines[3].send(bytes(65536))
+                except BlockingIOError:
+                    await asyncio.sleep(0.005)
+        assert written < 2 * 1024**2
+        browser.reads.set()
+        await browser.sees(lambda: len(browser.shown) == written)
+        browser.leave()
+
+    serve(desk, scene)
+
+
+def test_a_browser_that_is_too_slow_is_cut_off(desk, monkeypatch):
+    monkeypatch.setattr(consoles, "SEND_SECONDS", 0.05)
+
+    async def scene(served: Served) -> None:
+        browser = Browser(reads=False)
+        served.come(browser)
+        await browser.is_open()
+        desk.machines[3].sendall(b"x")
+
+    serve(desk, scene)
+    assert desk.left == {3: consoles.SLOW}
+
+
+def test_a_machine_that_takes_nothing_holds_only_its_own_browser_up(desk):
+    async def scene(served: Served) -> None:
+        stuck, other = Browser(), Browser()
+        served.come(stuck)
+        served.come(other, "abcd")
+        await stuck.is_open()
+        await other.is_open()
+        for _ in range(100):
+            stuck.type(bytes(consoles.LARGEST))
+        other.type(b"x")
+        assert await asyncio.to_thread(desk.machines[4].recv, 10) == b"x"
+        await other.sees(lambda: stuck.sent.qsize() < 100)
+        assert stuck.sent.qsize() > 50, "they are taken only as fast as the machine takes them"
+        desk.to_end[3] = "Go."
+        await stuck.sees(lambda: stuck.status)
+        other.leave()
+
+    serve(desk, scene)
+
+
+def test_a_message_that_is_too_large_ends_it(desk):
+    async def scene(served: Served) -> None:
+        browser = Browser()
+        served.come(browser)
+        browser.type(bytes(consoles.LARGEST + 1))
+
+    serve(desk, scene)
+    assert desk.left == {3: consoles.TOO_LARGE}
+
+
+def test_a_host_that_hangs_holds_nobody_of_other_hosts_up(desk):
+    desk.hanging.add("h")
+
+    async def scene(served: Served) -> None:
+        waiting = [Browser() for _ in range(consoles.OPENING_OF_HOST + 3)]
+        for number, browser in enumerate(waiting):
+            served.come(browser, "h" * (100 + number))
+        late = waiting[consoles.OPENING_OF_HOST :]
+        await late[0].sees(lambda: all(browser.told for browser in late))
+        assert [browser.told[0]["ended"] for browser in late] == [consoles.BUSY] * 3
+        other = Browser()
+        served.come(other)
+        await other.is_open()
+        other.leave()
+        assert not any(browser.told for browser in waiting[: consoles.OPENING_OF_HOST])
+
+    serve(desk, scene)
+    assert desk.left[100] == "It does not answer."
+
+
+def test_who_was_asked_to_leave_is_waited_for(desk):
+    desk.occupied = 3
+
+    async def scene(served: Served) -> None:
+        browser = Browser()
+        served.come(browser)
+        await browser.is_open()
+        browser.leave()
+
+    serve(desk, scene)
+
+
+def test_a_console_that_stays_occupied_is_told_of(desk, monkeypatch):
+    monkeypatch.setattr(consoles, "OCCUPIED_SECONDS", 0)
+    desk.occupied = 1000
+
+    async def scene(served: Served) -> None:
+        browser = Browser()
+        served.come(browser)
+        await browser.sees(lambda: browser.status)
+        assert browser.told == [{"ended": "Somebody is there.", "again": True}]
+
+    serve(desk, scene)
+
+
+def test_more_than_a_process_carries_are_turned_away(desk, monkeypatch):
+    monkeypatch.setattr(consoles, "MOST", 1)
+
+    async def scene(served: Served) -> None:
+        first, second = Browser(), Browser()
+        served.come(first)
+        await first.is_open()
+        await served.application.__rsgi__(scope("abcd"), second)
+        assert second.told == [{"ended": consoles.FULL, "again": True}]
+        first.leave()
+
+    serve(desk, scene)
+
+
+def test_while_the_database_is_away_consoles_go_on_for_a_while(desk, monkeypatch, caplog):
+    def look(sessions: Sequence[int]) -> Mapping[int, str]:
+        raise OSError("no database")
+
+    async def scene(served: Served) -> None:
+        browser = Browser()
+        served.come(browser)
+        await browser.is_open()
+        monkeypatch.setattr(desk, "look", look)
+        await browser.sees(lambda: "no database" in caplog.text)
+        desk.machines[3].sendall(b"still")
+        await browser.sees(lambda: browser.shown == b"still")
+        monkeypatch.setattr(consoles, "LOST_SECONDS", 0)
+        await browser.sees(lambda: browser.status)
+        assert browser.told[-1] == {"ended": consoles.HERE_NO_MORE, "again": True}
+
+    serve(desk, scene)
+
+
+def test_a_fault_of_the_desk_is_logged_and_told(desk, monkeypatch, caplog):
+    def admit(ticket: str, origin: str) -> tuple[int, str]:
+        raise OSError("no database")
+
+    async def scene(served: Served) -> None:
+        browser = Browser()
+        monkeypatch.setattr(desk, "admit", admit)
+        await served.application.__rsgi__(scope("abc"), browser)
+        assert browser.told == [{"ended": consoles.HERE_NO_MORE, "again": True}]
+
+    serve(desk, scene)
+    assert "no database" in caplog.text
+
+
+@pytest.mark.parametrize(("path", "status"), [("/v4/account", 404), ("/consoles/1", 403)])
+def test_an_application_leaves_websockets_to_theirs(desk, path, status):
+    async def scene() -> None:
+        application = Application(
+            lambda environ, start: None, 0, None, Consoles("/consoles/", desk, 1, nullcontext)
+        )
+        application.__rsgi_init__(asyncio.get_running_loop())
+        browser = Browser()
+        await application.__rsgi__(SimpleNamespace(proto="ws", path=path, headers=Headers()), browser)
+        assert browser.status == status
+        bare = Browser()
+        await Application(lambda environ, start: None, 0).__rsgi__(SimpleNamespace(proto="ws", path=path), bare)
+        assert bare.status == 404
+
+    asyncio.run(scene())
