@@ -12,8 +12,10 @@ import requests
 
 from compute.drivers.qemu.agent import verbs
 from compute.drivers.qemu.agent.store import Store
+from config.server.consoles import BY_MACHINE
 from tests.compute.drivers.qemu.consoles import Console
 from tests.compute.drivers.qemu.disk_files import needs
+from tests.system.console_page import ConsolePage
 from tests.system.server import Server
 from tests.waiting import wait_for
 
@@ -100,13 +102,16 @@ def test_a_machine_lives_from_its_create_to_its_delete(server, state):
     )  # fmt: skip
     number, path = made["id"], f"/compute/instances/{made['id']}"
 
-    console = log_in(state, number, FIRST)
-    assert console.run("hostname") == "web-1"
-    assert made["ipv4"][0] in console.run("ip addr show eth0")
-    boots = [boot_of(console)]
-    console.close()
-
-    customer.do(f"{path}/reboot", "running")
+    page = ConsolePage(server, number)
+    with page.opened() as console:
+        console.wake()
+        console.log_in(FIRST)
+        assert console.run("hostname") == "web-1"
+        assert made["ipv4"][0] in console.run("ip addr show eth0")
+        boots = [boot_of(console)]
+        customer.do(f"{path}/reboot", "running")
+        console.gone()
+    assert page.told == [{"state": "open"}, {"ended": BY_MACHINE, "again": True}]
     console = log_in(state, number, FIRST)
     boots.append(boot_of(console))
     console.run("echo first > /root/kept; sync")

@@ -20,6 +20,7 @@ from compute.drivers.qemu.agent.nics import Nic, nics
 from compute.drivers.qemu.agent.packet_tables import is_private, load
 from compute.drivers.qemu.agent.settings import Settings
 from compute.drivers.qemu.agent.store import Store
+from compute.drivers.qemu.agent.verbs import all_machines
 
 MADE = "networks.json"
 LOCK = "networks.lock"
@@ -29,10 +30,10 @@ GATEWAY = "fe80::1"
 
 def make(store: Store, machine: Machine, boot: Boot) -> None:
     """Make the interfaces of a machine that is off, and route its addresses to them."""
-    host = settings.load(store)
-    if not host.networking:
+    if not settings.load(store).networking:
         return
     with locks.held(store.root / LOCK):
+        host = settings.load(store)
         _unmake(store, machine.name)
         _ready(host)
         found = nics(machine.name, machine.mac, boot.interfaces)
@@ -50,6 +51,8 @@ def make(store: Store, machine: Machine, boot: Boot) -> None:
             else:
                 _vlan(nic, nic.vlan, host)
         for interface, address in record["proxies"]:
+            if interface == overlay.PRIVATE and not host.underlay:
+                continue  # until the host has an address between hosts
             ip("neigh", "replace", "proxy", address, "dev", interface)
             if ":" not in address:
                 links.announce(interface, [address])
@@ -92,14 +95,32 @@ def set_peers(store: Store, underlay: str, peers: Sequence[str]) -> None:
         own = str(ipaddress.IPv4Address(underlay)) if underlay else ""
     except ValueError as error:
         raise Refused("The address of a host is no IPv4 address.") from error
-    host = settings.load(store)
-    if (host.underlay, sorted(host.peers)) == (own, sorted(known)):
+    found = settings.load(store)
+    if (found.underlay, sorted(found.peers)) == (own, sorted(known)):
         return
-    settings.change(store, underlay=own, peers=tuple(sorted(known)))
-    if host.networking:
-        with locks.held(store.root / LOCK):
-            _ready(settings.load(store))
-            overlay.set_peers(sorted(known))
+    if not found.networking:
+        settings.change(store, underlay=own, peers=tuple(sorted(known)))
+        return
+    # a machine that starts at this moment is made before this, and joins, or after it, by the new settings
+    with locks.held(store.root / LOCK):
+        host = replace(settings.load(store), underlay=own, peers=tuple(sorted(known)))
+        _ready(host)
+        overlay.set_peers(host.peers)
+        if own != found.underlay:
+            _join(store, host)
+        settings.save(store, host)  # last: whoever was interrupted is told again
+
+
+def _join(store: Store, host: Settings) -> None:
+    """Bring the machines that are on into networks between hosts, with an address that the host did not have when
+    they started, or had another of."""
+    for machine in all_machines(store):
+        record = records.read(store.machine(machine) / MADE) or {"proxies": [], "vlans": []}
+        for number in record["vlans"]:
+            overlay.vlan(number, host.underlay, host.peers)
+        for interface, address in record["proxies"]:
+            if interface == overlay.PRIVATE and host.underlay:
+                ip("neigh", "replace", "proxy", address, "dev", interface)
 
 
 def in_guest(machine: Machine, boot: Boot, host: Settings) -> list[dict[str, Any]] | None:
@@ -202,7 +223,7 @@ def _proxies(boot: Boot, host: Settings, uplink: str | None) -> list[tuple[str, 
     found = []
     for address in boot.ipv4:
         if is_private(address, host.private_network):
-            found += [(overlay.PRIVATE, address)] if host.underlay else []
+            found.append((overlay.PRIVATE, address))
         elif uplink is not None:
             found.append((uplink, address))
     if boot.ipv6 is not None and uplink is not None:

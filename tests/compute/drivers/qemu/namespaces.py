@@ -8,22 +8,31 @@ import ctypes
 import fcntl
 import os
 import select
+import signal
 import socket
 import struct
 import subprocess
 import threading
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
+from pathlib import Path
 from typing import Any
+
+import pytest
 
 from compute.drivers.qemu.agent import machines, networks, settings
 from compute.drivers.qemu.agent.machines import _boot_of
 from compute.drivers.qemu.agent.settings import Settings
 from compute.drivers.qemu.agent.store import Store
 from compute.drivers.qemu.agent.verbs import described
+from tests.compute.drivers.qemu.disk_files import needs
 from tests.compute.drivers.qemu.hosts import boot
+from tests.waiting import wait_for
 
 SECONDS = 60
+CROWDED = 300
+"""Seconds for what takes none, on a machine where much else goes on."""
 GATEWAY, INTERNET = "198.18.0.1", "198.19.0.1"
 GATEWAY6, INTERNET6 = "fd00:18::1", "fd00:19::1"
 LIBC, CLONE_NEWNET = ctypes.CDLL(None), 0x40000000
@@ -51,10 +60,14 @@ class Namespace:
 
     def do(self, call: Callable[..., Any], *values: Any, **named: Any) -> Any:
         """Call a function in the namespace."""
-        return self.thread.submit(call, *values, **named).result(SECONDS)
+        return self.thread.submit(call, *values, **named).result(CROWDED)
 
     def run(self, *command: str) -> str:
         return self.do(run, *command)
+
+    def start(self, *command: str, **named: Any) -> "subprocess.Popen[Any]":
+        """Start a process that lives here, and whatever it starts."""
+        return self.do(subprocess.Popen, command, **named)
 
     def ip(self, *words: str) -> str:
         return self.run("ip", *words)
@@ -70,6 +83,30 @@ class Namespace:
     def listen(self, port: int) -> socket.socket:
         """Take TCP connections, on all addresses."""
         return self.do(socket.create_server, ("", port))
+
+    def traces(self) -> dict[str, list[str]]:
+        """All that the kernel has of the platform's, by kind."""
+        names = [line.split(": ")[1] for line in self.ip("-o", "link").splitlines()]
+        routes = [*self.ip("route").splitlines(), *self.ip("-6", "route").splitlines()]
+        proxies = [line for six in ([], ["-6"]) for line in self.ip(*six, "neigh", "show", "proxy").splitlines()]
+        return {
+            "links": sorted(each for each in names if each.startswith("sk-")),
+            "routes": sorted(each for each in routes if " sk-" in each),
+            "proxies": sorted(proxies),
+            "tables": sorted(self.run("nft", "list", "tables").splitlines()),
+        }
+
+    def kill(self) -> None:
+        """Kill all processes that were started here, and those that they have started."""
+        wait_for(self._are_dead, CROWDED)
+
+    def _are_dead(self) -> bool:
+        # whoever was forked in this moment is found by the next look
+        pids = run("ip", "netns", "pids", self.name).split()
+        for pid in map(int, pids):
+            with suppress(ProcessLookupError):
+                os.kill(pid, signal.SIGKILL)
+        return not pids
 
     def end(self) -> None:
         self.thread.shutdown()
@@ -102,7 +139,7 @@ class Guest(Namespace):
     def end(self) -> None:
         os.close(self.stopped)
         for wire in self.wires:
-            wire.join(SECONDS)
+            wire.join(CROWDED)
         os.close(self.stop)
         super().end()
 
@@ -112,28 +149,9 @@ class Host(Namespace):
 
     def __init__(self, world: "World", store: Store, number: int):
         super().__init__(f"h{number}")
-        self.store, self.address = store, f"198.18.0.{200 + number}"
+        self.store = store
         settings.save(store, Settings(accel="tcg", patience=500.0, networking=True))
-        run(
-            "ip",
-            "link",
-            "add",
-            f"h{number}",
-            "netns",
-            world.name,
-            "type",
-            "veth",
-            "peer",
-            "up0",
-            "netns",
-            self.name,
-        )
-        world.ip("link", "set", f"h{number}", "master", "switch", "up")
-        self.ip("addr", "add", f"{self.address}/24", "dev", "up0")
-        self.ip("-6", "addr", "add", f"fd00:18::{200 + number}/64", "dev", "up0", "nodad")
-        self.ip("link", "set", "up0", "up")
-        self.ip("route", "add", "default", "via", GATEWAY)
-        self.ip("-6", "route", "add", "default", "via", GATEWAY6)
+        self.address = world.join(self, number)
 
     def know(self, *others: "Host") -> None:
         self.do(networks.set_peers, self.store, self.address, [each.address for each in others])
@@ -163,18 +181,6 @@ class Host(Namespace):
         said = self.run("nft", "list", "counter", "netdev", machine, "spoofed")
         return int(said.split("packets ")[1].split()[0])
 
-    def traces(self) -> dict[str, list[str]]:
-        """All that the kernel has of the platform's, by kind."""
-        names = [line.split(": ")[1] for line in self.ip("-o", "link").splitlines()]
-        routes = [*self.ip("route").splitlines(), *self.ip("-6", "route").splitlines()]
-        proxies = [line for six in ([], ["-6"]) for line in self.ip(*six, "neigh", "show", "proxy").splitlines()]
-        return {
-            "links": sorted(each for each in names if each.startswith("sk-")),
-            "routes": sorted(each for each in routes if " sk-" in each),
-            "proxies": sorted(proxies),
-            "tables": sorted(self.run("nft", "list", "tables").splitlines()),
-        }
-
 
 class World(Namespace):
     """The router that the hosts have, and what lies behind it."""
@@ -188,9 +194,33 @@ class World(Namespace):
         self.ip("-6", "addr", "add", f"{INTERNET6}/128", "dev", "lo")
         self.ip("link", "set", "switch", "up")
 
+    def join(self, namespace: Namespace, number: int) -> str:
+        """Give a namespace an uplink into the world; its address there."""
+        port, address = f"h{number}", f"198.18.0.{200 + number}"
+        pair = ("type", "veth", "peer", "up0", "netns", namespace.name)
+        run("ip", "link", "add", port, "netns", self.name, *pair)
+        self.ip("link", "set", port, "master", "switch", "up")
+        namespace.ip("addr", "add", f"{address}/24", "dev", "up0")
+        namespace.ip("-6", "addr", "add", f"fd00:18::{200 + number}/64", "dev", "up0", "nodad")
+        namespace.ip("link", "set", "up0", "up")
+        namespace.ip("route", "add", "default", "via", GATEWAY)
+        namespace.ip("-6", "route", "add", "default", "via", GATEWAY6)
+        return address
+
+    def cut_off(self, number: int) -> None:
+        """Take the uplink of a namespace away. Who speaks with it is told nothing."""
+        self.ip("link", "del", f"h{number}")
+
+
+def needs_namespaces() -> None:
+    """Skip where no namespaces can be made, or none that hosts could be in."""
+    needs("ip", "bridge", "nft")
+    if os.geteuid() or not Path("/dev/net/tun").exists():
+        pytest.skip("needs root, for network namespaces, and /dev/net/tun")
+
 
 def run(*command: str) -> str:
-    done = subprocess.run(command, capture_output=True, text=True, timeout=SECONDS)
+    done = subprocess.run(command, capture_output=True, text=True, timeout=CROWDED)
     assert done.returncode == 0, (command, done.stderr)
     return done.stdout
 

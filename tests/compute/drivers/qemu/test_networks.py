@@ -1,7 +1,6 @@
 """Networks of machines on hosts that route: real packets, between hosts, guests and the world in namespaces."""
 
 import os
-import shutil
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -13,7 +12,16 @@ from compute.drivers.qemu.agent.errors import Refused
 from compute.drivers.qemu.agent.store import Store
 from compute.services.firewalls.nftables import render
 from tests.compute.drivers.qemu.hosts import make_disk, typed, until_off
-from tests.compute.drivers.qemu.namespaces import GATEWAY, INTERNET, INTERNET6, Guest, Host, World, end_all
+from tests.compute.drivers.qemu.namespaces import (
+    GATEWAY,
+    INTERNET,
+    INTERNET6,
+    Guest,
+    Host,
+    World,
+    end_all,
+    needs_namespaces,
+)
 from tests.waiting import wait_for
 
 pytestmark = pytest.mark.guest
@@ -26,9 +34,7 @@ V6, OTHER_V6 = "fd00:18::7", "fd00:18::8"
 @pytest.fixture
 def world(monkeypatch: pytest.MonkeyPatch) -> Iterator[World]:
     monkeypatch.setenv("PATH", f"{os.environ['PATH']}:/usr/sbin:/sbin")
-    missing = [each for each in ("ip", "bridge", "nft") if shutil.which(each) is None]
-    if os.geteuid() or missing or not Path("/dev/net/tun").exists():
-        pytest.skip(f"needs root, /dev/net/tun, iproute2 and nftables (missing: {missing})")
+    needs_namespaces()
     try:
         yield World()
     finally:
@@ -215,6 +221,26 @@ def test_private_addresses_reach_each_other_across_hosts(make_host, plug):
     two = plug(second, 8, ipv4=(OTHER, OTHER_PRIVATE), ipv6=None)
     assert sends(one, PRIVATE, two, OTHER_PRIVATE) == PRIVATE
     assert sends(two, OTHER_PRIVATE, one, PRIVATE) == OTHER_PRIVATE
+
+
+def test_machines_that_were_on_before_their_host_had_an_address_between_hosts_join(make_host, plug):
+    first, second = make_host(), make_host()
+    public = {"purpose": "public", "label": "", "ipam_address": ""}
+    one, two = (
+        plug(host, number, ipv4=own, ipv6=None, interfaces=(public, vlan(5, f"10.0.0.{number}/24")))
+        for host, number, own in ((first, 7, (PUBLIC, PRIVATE)), (second, 8, (OTHER, OTHER_PRIVATE)))
+    )
+    second.know(first, second)
+    first.know(first, second)
+    assert sends(one, PRIVATE, two, OTHER_PRIVATE) == PRIVATE
+    assert sends(two, OTHER_PRIVATE, one, PRIVATE) == OTHER_PRIVATE
+    with two.listen(2222):
+        assert one.reaches("10.0.0.8", 2222, 60)
+    for host, machine in ((first, "skerry-7"), (second, "skerry-8")):
+        host.do(machines.undefine, host.store, machine)
+        traces = host.traces()
+        assert [line for line in traces["proxies"] if "sk-" in line] == []
+        assert [name for name in traces["links"] if name != "sk-private"] == []
 
 
 def test_a_host_that_is_no_peer_is_not_listened_to(make_host, plug):
