@@ -1,8 +1,8 @@
 """The addresses that the platform may connect to: the internet's, and with a region those of private networks.
 
-Never the platform's own: loopback, link-local (with cloud metadata), this machine, its database and broker, what
-else the settings name in private networks, and the networks of the setting PROBE_FORBIDDEN. The networks of
-PROBE_ALLOWED, by which a laptop checks itself, are exempt.
+Never the platform's own: loopback, link-local (with cloud metadata), this machine, its database and broker, the
+servers that apps know of (`add_source`), what else the settings name in private networks, and the networks of the
+setting PROBE_FORBIDDEN. The networks of PROBE_ALLOWED, by which a laptop checks itself, are exempt.
 """
 
 import asyncio
@@ -10,7 +10,7 @@ import ipaddress
 import socket
 import threading
 import time
-from collections.abc import Collection, Iterable
+from collections.abc import Callable, Collection, Iterable
 from functools import cache
 from urllib.parse import urlsplit
 
@@ -123,9 +123,19 @@ _looking = threading.Lock()
 NEVER = 0.0, frozenset[Address]()
 
 
+sources: list[Callable[[], Iterable[str]]] = []
+"""What apps know of servers of the platform that the settings do not name."""
+
+
+def add_source(source: Callable[[], Iterable[str]]) -> None:
+    """Refuse the names and addresses that `source` returns too. It is called in any thread, once a minute."""
+    if source not in sources:
+        sources.append(source)
+
+
 def control_plane() -> frozenset[Address]:
-    """The addresses of our own database and broker, and the private ones of other servers that the settings name.
-    Paths of sockets have none.
+    """The addresses of our own database and broker, those of `sources`, and the private ones of other servers that
+    the settings name. Paths of sockets have none.
 
     Names are looked up once a minute, which blocks. In an event loop the known addresses are returned, however old,
     without waiting for a look-up in another thread: the prober leaves look-ups to the task that claims. An address
@@ -139,7 +149,8 @@ def control_plane() -> frozenset[Address]:
     with _looking:
         at, known = _plane.get(named, NEVER)
         if not at or time.monotonic() - at > PLANE_FOR:
-            fresh = (_resolve(host) for host in hosts if host and not host.startswith("/"))
+            known_to_apps = (host for source in sources for host in source())
+            fresh = (_resolve(host) for host in (*hosts, *known_to_apps) if host and not host.startswith("/"))
             private = (filter(is_private, _resolve(host)) for host in others if host)
             known = known.union(*fresh, *private)
             _plane[named] = time.monotonic(), known

@@ -21,6 +21,8 @@ ANOTHER_DRIVER = "The hosts of a region have one driver, and those of this regio
 NO_DRIVER = "There is no driver of this name: DRIVERS has {names}."
 LONGEST_LABEL, LONGEST_IMAGE_LABEL = 64, 50
 CREATOR = "skerry"
+VOLUMES = "Block Storage"
+"""The capability of regions whose hosts all have the same volumes."""
 USED = "The host has instances, or reservations for instances on their way: move them first."
 
 
@@ -99,6 +101,24 @@ def check_driver(region: Region, driver: str, problems: Problems, but: Host | No
     other = others.exclude(pk=but.pk).first() if but else others.first()
     if other is not None:
         problems.add("driver", ANOTHER_DRIVER.format(driver=other.driver))
+
+
+def offers_volumes(region: str) -> bool:
+    return Region.objects.filter(pk=region, capabilities__contains=[VOLUMES]).exists()
+
+
+@transaction.atomic
+def withdraw_volumes(region: str) -> bool:
+    """Have a region offer no volumes, as one of its hosts has not those of the others; whether it did until now.
+
+    Volumes that are there stay. Staff may offer them again, on the region's page.
+    """
+    locked = lock(Region.objects.filter(pk=region))
+    if VOLUMES not in locked.capabilities:
+        return False
+    locked.capabilities = [each for each in locked.capabilities if each != VOLUMES]
+    locked.save(update_fields=["capabilities"])
+    return True
 
 
 class OfficialImage(Protocol):
