@@ -10,7 +10,9 @@ from accounts.oauth.urls import urlpatterns as oauth
 from accounts.pages.urls import urlpatterns as people
 from compute.api.uploads import receive_image
 from compute.api.urls import urlpatterns as compute
+from compute.pages.urls import urlpatterns as machines
 from config.api.urls import about, documents, unknown
+from config.monitoring.urls import urlpatterns as monitoring
 from config.reference.urls import urlpatterns as reference
 from managed.api.urls import urlpatterns as managed
 from regions.api.urls import urlpatterns as regions
@@ -24,9 +26,11 @@ urlpatterns = [
     path("v4/", include(api)),
     path("v4beta/", include(api)),
     *documents,
+    *monitoring,
     *reference,
     path("uploads/images/<str:signed>", receive_image, name="image-upload"),
     *people,
+    *machines,
     *oauth,
     path("admin", RedirectView.as_view(pattern_name="admin:index")),
     # staff log in by the same page as everybody, with the same limits and the same second factor,

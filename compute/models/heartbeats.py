@@ -1,4 +1,4 @@
-"""Heartbeats: signs of life of the worker and clock processes."""
+"""Heartbeats: signs of life of the processes of an installation."""
 
 import uuid
 
@@ -15,6 +15,8 @@ class Heartbeat(models.Model):
     """
 
     class Kind(models.TextChoices):
+        WEB = "web"
+        STREAM = "stream"
         WORKER = "worker"
         CLOCK = "clock"
 

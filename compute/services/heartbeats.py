@@ -1,20 +1,25 @@
 """Heartbeats: processes record that they work; readers decide on the database's clock which ones are gone."""
 
+import logging
 import os
 import socket
 import uuid
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from datetime import timedelta
 from typing import Any
 
-from django.db import connection
+from django.db import Error, connection
 from django.db.backends.base.base import BaseDatabaseWrapper
 from django.db.models import Q, Value
 from django.db.models.functions import Now
 
 from accounts.services.retention import delete_in_batches
 from compute.models import Heartbeat
+from config.version import VERSION
+
+log = logging.getLogger(__name__)
 
 EVERY = 5.0
 """Seconds between two heartbeats of a process."""
@@ -32,6 +37,9 @@ ON CONFLICT (id) DO UPDATE
 _STOP = """
 UPDATE compute_heartbeat SET seen = statement_timestamp(), stopped = statement_timestamp() WHERE id = %s
 """
+
+CONNECT_SECONDS = 2
+ANSWER_MILLISECONDS = 4000
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,3 +81,47 @@ def alive() -> Q:
 def delete_old() -> int:
     """Delete the rows of processes that are long gone, and return how many."""
     return delete_in_batches(Heartbeat.objects.filter(seen__lt=Now() - Value(KEPT)))
+
+
+@contextmanager
+def own_connection() -> Iterator[BaseDatabaseWrapper]:
+    """A connection for one statement, which gives up soon where the database does not answer.
+
+    The connection is closed again at once, by the thread that forks, so that no process that a worker forks
+    inherits it.
+    """
+    own: BaseDatabaseWrapper = connection.copy()
+    own.settings_dict["OPTIONS"] = {
+        **own.settings_dict.get("OPTIONS", {}),
+        "connect_timeout": CONNECT_SECONDS,
+        "tcp_user_timeout": ANSWER_MILLISECONDS,
+    }
+    try:
+        yield own
+    finally:
+        own.close()
+
+
+class Pulse:
+    """Writes the heartbeats of this process. A database that is down does not end it: the error is logged once."""
+
+    def __init__(self, kind: str):
+        self.process = Process(kind, VERSION)
+        self.failing = False
+
+    def beat(self, queues: tuple[str, ...] = ()) -> None:
+        self._write(lambda using: record(self.process, queues, using))
+
+    def stop(self) -> None:
+        self._write(lambda using: stop(self.process, using))
+
+    def _write(self, statement: Callable[[BaseDatabaseWrapper], None]) -> None:
+        try:
+            with own_connection() as using:
+                statement(using)
+        except Error as error:
+            if not self.failing:
+                log.warning("the heartbeat of this %s cannot be written: %s", self.process.kind, error)
+            self.failing = True
+        else:
+            self.failing = False

@@ -7,71 +7,19 @@ ticks.
 
 import logging
 import time
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
 from typing import Any
 
 from celery import bootsteps
 from celery.beat import Scheduler
 from celery.signals import worker_shutdown
 from celery.worker.consumer import Consumer, Tasks
-from django.db import Error, connection
-from django.db.backends.base.base import BaseDatabaseWrapper
+from django.db import Error
 
 from compute.models import Heartbeat
-from compute.services import heartbeats
-from compute.services.heartbeats import EVERY, Process
+from compute.services.heartbeats import EVERY, Pulse, own_connection
 from compute.services.hosts.drift_records import LOOK_EVERYWHERE
-from config.version import VERSION
 
 log = logging.getLogger(__name__)
-
-CONNECT_SECONDS = 2
-ANSWER_MILLISECONDS = 4000
-
-
-@contextmanager
-def own_connection() -> Iterator[BaseDatabaseWrapper]:
-    """A connection for one statement, which gives up soon where the database does not answer.
-
-    The connection is closed again at once, by the thread that forks, so that no process that a worker forks
-    inherits it.
-    """
-    own: BaseDatabaseWrapper = connection.copy()
-    own.settings_dict["OPTIONS"] = {
-        **own.settings_dict.get("OPTIONS", {}),
-        "connect_timeout": CONNECT_SECONDS,
-        "tcp_user_timeout": ANSWER_MILLISECONDS,
-    }
-    try:
-        yield own
-    finally:
-        own.close()
-
-
-class Pulse:
-    """Writes the heartbeats of this process. A database that is down does not end it: the error is logged once."""
-
-    def __init__(self, kind: str):
-        self.process = Process(kind, VERSION)
-        self.failing = False
-
-    def beat(self, queues: tuple[str, ...] = ()) -> None:
-        self._write(lambda using: heartbeats.record(self.process, queues, using))
-
-    def stop(self) -> None:
-        self._write(lambda using: heartbeats.stop(self.process, using))
-
-    def _write(self, statement: Callable[[BaseDatabaseWrapper], None]) -> None:
-        try:
-            with own_connection() as using:
-                statement(using)
-        except Error as error:
-            if not self.failing:
-                log.warning("the heartbeat of this %s cannot be written: %s", self.process.kind, error)
-            self.failing = True
-        else:
-            self.failing = False
 
 
 class WorkerHeartbeat(bootsteps.StartStopStep):

@@ -12,7 +12,7 @@ from accounts.models import Account, Event
 from compute.admin import outages
 from compute.admin.job_status import JobProgress, with_progress
 from compute.models import Heartbeat, Host, Job, Reservation
-from compute.services import heartbeats
+from compute.services import heartbeats, missing_processes
 from compute.services.heartbeats import SILENCE, Process
 from compute.services.instances import instances, power
 from compute.worker import engine
@@ -203,9 +203,9 @@ def test_a_broker_that_does_not_answer_is_named_in_the_workers_place(admin, sett
 def test_a_web_process_that_has_just_begun_gives_the_others_time(admin, monkeypatch):
     Heartbeat.objects.all().delete()
     monkeypatch.undo()
-    monkeypatch.setattr(outages, "_started", outages.time.monotonic())
+    monkeypatch.setattr(missing_processes, "_started", missing_processes.time.monotonic())
     assert texts(admin) == []
-    monkeypatch.setattr(outages, "_started", outages.time.monotonic() - SILENCE.total_seconds())
+    monkeypatch.setattr(missing_processes, "_started", missing_processes.time.monotonic() - SILENCE.total_seconds())
     assert len(texts(admin)) == 2
 
 

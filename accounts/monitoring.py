@@ -1,0 +1,54 @@
+"""What operators are told of accounts: mails that wait, and tickets."""
+
+from collections.abc import Iterator
+
+from django.db.models import Count, Max, Min, Q
+from django.db.models.functions import Now
+from prometheus_client.core import GaugeMetricFamily, Metric
+
+from accounts.models import Account, Message, Ticket
+from config.monitoring.registry import measures
+
+
+@measures
+def outbox() -> Iterator[Metric]:
+    waiting = GaugeMetricFamily("skerry_messages", "Mails and short messages to send.", labels=["channel"])
+    given_up = GaugeMetricFamily(
+        "skerry_messages_given_up", "Those that were tried for the last time.", labels=["channel"]
+    )
+    oldest = GaugeMetricFamily(
+        "skerry_message_oldest_seconds", "The age of the oldest to send.", labels=["channel"]
+    )
+    rows = Message.objects.order_by().values("channel").annotate(
+        waiting=Count("pk", filter=Q(given_up=False)),
+        lost=Count("pk", filter=Q(given_up=True)),
+        first=Min("created", filter=Q(given_up=False)),
+        clock=Max(Now()),
+    )  # fmt: skip
+    found = {row["channel"]: row for row in rows}
+    for channel in Message.Channel.values:
+        row = found.get(channel)
+        age = (row["clock"] - row["first"]).total_seconds() if row and row["first"] else 0.0
+        waiting.add_metric([channel], row["waiting"] if row else 0)
+        given_up.add_metric([channel], row["lost"] if row else 0)
+        oldest.add_metric([channel], age)
+    yield from (waiting, given_up, oldest)
+
+
+@measures
+def tickets() -> Iterator[Metric]:
+    family = GaugeMetricFamily("skerry_tickets", "Tickets that are not closed.", labels=["status"])
+    rows = Ticket.objects.exclude(status=Ticket.Status.CLOSED).order_by().values_list("status")
+    found = dict(rows.annotate(number=Count("pk")))
+    for status in (Ticket.Status.NEW, Ticket.Status.OPEN):
+        family.add_metric([status], found.get(status, 0))
+    yield family
+
+
+@measures
+def accounts() -> Iterator[Metric]:
+    found = Account.objects.aggregate(active=Count("pk", filter=Q(is_active=True)), total=Count("pk"))
+    family = GaugeMetricFamily("skerry_accounts", "Accounts.", labels=["state"])
+    family.add_metric(["active"], found["active"])
+    family.add_metric(["suspended"], found["total"] - found["active"])
+    yield family

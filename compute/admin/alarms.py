@@ -1,0 +1,40 @@
+"""Alarms: what the operator was told of, and whether it could be told."""
+
+from django.contrib import admin
+from django.utils.safestring import SafeString
+
+from compute.models import Alarm
+from config.admin.display import BAD, BUSY, GOOD, moment, pill
+from config.admin.pages import ReadOnlyPage
+
+
+@admin.register(Alarm)
+class AlarmPage(ReadOnlyPage):
+    """The newest first."""
+
+    list_display = ("subject", "state", "text", "began_at", "ended_at", "told_at")
+    search_fields = ("^subject", "text")
+    search_help_text = "What did not work: clock, worker, host hv2."
+    ordering = ("-id",)
+    sortable_by = ()
+    fields = ("subject", "state", "text", "began_at", "ended_at", "told_at", "error")
+
+    @admin.display(description="State")
+    def state(self, alarm: Alarm) -> SafeString:
+        if alarm.error:
+            return pill("cannot be told", BAD)
+        if alarm.ended:
+            return pill("over", GOOD)
+        return pill("wrong", BAD) if alarm.told else pill("waits a minute", BUSY)
+
+    @admin.display(description="Began")
+    def began_at(self, alarm: Alarm) -> SafeString:
+        return moment(alarm.began)
+
+    @admin.display(description="Ended")
+    def ended_at(self, alarm: Alarm) -> SafeString:
+        return moment(alarm.ended)
+
+    @admin.display(description="The operator was told")
+    def told_at(self, alarm: Alarm) -> SafeString:
+        return moment(alarm.told)

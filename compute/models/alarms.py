@@ -1,0 +1,29 @@
+"""Alarms: what the operator is told of by mail or webhook."""
+
+from django.db import models
+from django.db.models import Q
+from django.db.models.functions import Now
+
+
+class Alarm(models.Model):
+    """Something that does not work, from the first look that found it to the first that does not.
+
+    Written by `compute.services.alarms` alone. All times are on the database's clock.
+    """
+
+    subject = models.CharField(max_length=80, help_text="What does not work: clock, worker, host hv2.")
+    text = models.TextField(help_text="As it was found last.")
+    began = models.DateTimeField(db_default=Now())
+    told = models.DateTimeField(null=True, blank=True, help_text="When the operator was told of it.")
+    ended = models.DateTimeField(null=True, blank=True)
+    end_told = models.DateTimeField(null=True, blank=True, help_text="When the operator was told of its end.")
+    error = models.TextField(blank=True, default="", help_text="Why the operator could not be told.")
+
+    class Meta:
+        ordering = ("-id",)
+        constraints = [
+            models.UniqueConstraint(fields=("subject",), condition=Q(ended=None), name="one_open_alarm"),
+        ]
+
+    def __str__(self) -> str:
+        return self.subject

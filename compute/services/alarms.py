@@ -1,0 +1,188 @@
+"""Alarms: the operator is told, by mail and webhook, what does not work, and once more when it does again.
+
+Web and stream processes look every `EVERY` seconds, and workers do when the clock tells them: whichever of them
+is left tells of the others. Nobody can tell where the database is gone, or all of them: that takes somebody outside
+who asks ``/readyz``. Mails go out from here and not by the outbox, which needs the workers that may be missing.
+"""
+
+import logging
+from collections.abc import Iterable, Iterator
+from datetime import datetime, timedelta
+
+import requests
+from django.conf import settings
+from django.core.mail import EmailMessage
+from django.db import connection, transaction
+from django.db.models import F, Q, QuerySet, Value
+from django.db.models.functions import Now
+
+from accounts.services.retention import delete_in_batches
+from compute.models import Alarm
+from compute.services.hosts.silence import jobs_waiting, silent
+from compute.services.missing_processes import missing, moment_of, starting
+from config.db.advisory import advisory_lock
+
+log = logging.getLogger(__name__)
+
+EVERY = 15.0
+"""Seconds between two looks of a process."""
+PATIENCE = timedelta(minutes=1)
+"""How long something has to be wrong before the operator is told: restarts are nobody's trouble."""
+KEPT = timedelta(days=90)
+MOST = 20
+"""Alarms that one message spells out; the rest is counted."""
+WEBHOOK_SECONDS = 10
+LOCK = 0x616C61726D
+"""Any number that nothing else in the database takes as an advisory lock."""
+
+
+def look() -> None:
+    """Record what does not work now, and tell the operator what is new of it. Does nothing where nobody is to be
+    told, or while another process looks.
+
+    Nor does a process that has just started: it cannot know yet who is missing, and what it does not find would
+    count as over.
+    """
+    if not (settings.OPERATOR_EMAILS or settings.OPERATOR_WEBHOOK) or starting():
+        return
+    with advisory_lock(connection, LOCK) as take:
+        if take():
+            _record(_wrong())
+            _tell()
+
+
+def _wrong() -> dict[str, str]:
+    """What does not work, by its subject. Hosts in maintenance are expected to be silent."""
+    found = {each.component: each.text for each in missing()}
+    for host in silent().filter(maintenance=None):
+        since = moment_of(host.unreachable_since) if host.unreachable_since else "a moment ago"
+        text = f"Host {host} has not answered since {since}: {jobs_waiting(host.waiting)}"
+        found[f"host {host}"] = text
+    return found
+
+
+@transaction.atomic
+def _record(found: dict[str, str]) -> None:
+    known = {alarm.subject: alarm for alarm in Alarm.objects.filter(ended=None)}
+    for subject, text in found.items():
+        alarm = known.pop(subject, None)
+        if alarm is None:
+            Alarm.objects.create(subject=subject, text=text)
+        elif alarm.text != text:
+            Alarm.objects.filter(pk=alarm.pk).update(text=text)
+    Alarm.objects.filter(pk__in=[alarm.pk for alarm in known.values()]).update(ended=Now())
+
+
+def _tell() -> None:
+    begun = list(_untold())
+    over = list(Alarm.objects.filter(ended__isnull=False, told__isnull=False, end_told=None).order_by("pk"))
+    if not (begun or over):
+        return
+    problems = _send(begun, over)
+    told = Alarm.objects.filter(pk__in=[alarm.pk for alarm in (*begun, *over)])
+    if len(problems) == len(_ways()):
+        log.error("the operator cannot be told of %s: %s", _subject(begun, over), "; ".join(problems))
+        told.update(error="; ".join(problems))
+        return
+    Alarm.objects.filter(pk__in=[alarm.pk for alarm in begun]).update(told=Now())
+    Alarm.objects.filter(pk__in=[alarm.pk for alarm in over]).update(end_told=Now())
+    told.update(error="; ".join(problems))
+
+
+def _untold() -> QuerySet[Alarm]:
+    """What has been wrong for long enough, and that the operator does not know of."""
+    return Alarm.objects.filter(
+        Q(began__lt=Now() - Value(PATIENCE)), ended=None, told=None
+    ).order_by("pk")  # fmt: skip
+
+
+def _ways() -> list[str]:
+    return [*(["mail"] if settings.OPERATOR_EMAILS else []), *(["webhook"] if settings.OPERATOR_WEBHOOK else [])]
+
+
+def _send(begun: list[Alarm], over: list[Alarm]) -> list[str]:
+    """Tell the operator by each way that is set up; why, for each that failed."""
+    problems = []
+    for way in _ways():
+        try:
+            (_mail if way == "mail" else _post)(begun, over)
+        except (OSError, requests.RequestException) as error:  # those of SMTP are errors of the system as well
+            problems.append(f"{way}: {_reason(error)}")
+    return problems
+
+
+class NotTaken(requests.RequestException):
+    """The webhook answered, and not by 2xx."""
+
+
+def _reason(error: Exception) -> str:
+    """Why a way failed, without its address: that of a webhook is as good as a password.
+
+    Errors of HTTP have it in their texts, and behind them the one of the system, which has not.
+    """
+    if not isinstance(error, requests.RequestException) or isinstance(error, NotTaken):
+        return f"{type(error).__name__}: {error}"
+    for behind in _behind(error):
+        if isinstance(behind, OSError) and behind.strerror and not isinstance(behind, requests.RequestException):
+            return f"{type(error).__name__}: {behind.strerror}"
+    return type(error).__name__
+
+
+def _behind(error: BaseException) -> Iterator[BaseException]:
+    """The errors that led to this one, the last first."""
+    while error.__context__ is not None:
+        error = error.__context__
+        yield error
+
+
+def _subject(begun: list[Alarm], over: list[Alarm]) -> str:
+    found = begun or over
+    if len(found) > 1:
+        return f"{len(found)} things {'do not work' if begun else 'work again'}"
+    return found[0].text if begun else f"Over: {found[0].text}"
+
+
+def _lines(alarms: Iterable[Alarm], ended: bool) -> list[str]:
+    found = [
+        f"{alarm.text} [{_span(alarm.began, alarm.ended)}]" if ended else alarm.text
+        for alarm in alarms
+    ]  # fmt: skip
+    return [*found[:MOST], *([f"and {len(found) - MOST} more"] if len(found) > MOST else [])]
+
+
+def _span(began: datetime, ended: datetime | None) -> str:
+    return f"{moment_of(began)} to {moment_of(ended) if ended else 'now'}"
+
+
+def _mail(begun: list[Alarm], over: list[Alarm]) -> None:
+    parts = []
+    if begun:
+        parts += ["Wrong now:", *(f"- {line}" for line in _lines(begun, ended=False)), ""]
+    if over:
+        parts += ["Over:", *(f"- {line}" for line in _lines(over, ended=True)), ""]
+    parts.append(f"{settings.SITE_URL}/admin/")
+    subject = " ".join(f"[Skerry] {_subject(begun, over)}".split())
+    EmailMessage(subject, "\n".join(parts) + "\n", to=settings.OPERATOR_EMAILS).send()
+
+
+def _post(begun: list[Alarm], over: list[Alarm]) -> None:
+    text = "\n".join([*_lines(begun, ended=False), *(f"Over: {line}" for line in _lines(over, ended=True))])
+    body = {
+        "text": text,
+        "site": settings.SITE_URL,
+        "problems": [
+            {"subject": each.subject, "text": each.text, "since": each.began.isoformat()} for each in begun
+        ],
+        "over": [each.subject for each in over],
+    }
+    # the body is not read: nobody needs it, and it could last for ever
+    with requests.post(
+        settings.OPERATOR_WEBHOOK, json=body, timeout=WEBHOOK_SECONDS, allow_redirects=False, stream=True
+    ) as answer:
+        if answer.status_code not in range(200, 300):
+            raise NotTaken(f"it answers {answer.status_code}")
+
+
+def delete_old() -> int:
+    """Delete alarms that ended long ago, and return how many."""
+    return delete_in_batches(Alarm.objects.filter(ended__lt=Now() - Value(KEPT)).order_by(F("pk")))

@@ -1,0 +1,49 @@
+"""Hosts that do not answer, and the jobs that wait for them."""
+
+from typing import TYPE_CHECKING, Any, TypedDict
+
+from django.db.models import Exists, Func, OuterRef, Q, QuerySet, Subquery, TextField, Value
+from django.db.models.fields.json import KT
+from django.db.models.functions import Cast, Now
+
+from compute.models import Host, Job, Reservation
+
+if TYPE_CHECKING:
+    from datetime import datetime
+
+    from django_stubs_ext import WithAnnotations
+
+
+class Silence(TypedDict):
+    clock: "datetime"
+    waiting: int
+
+
+def silent() -> "QuerySet[WithAnnotations[Host, Silence]]":
+    """The hosts that do not answer, the longest silence first, with the database's `clock` and the number of jobs
+    `waiting` for each. Those that are disabled and empty are missed by nobody, and left out."""
+    used = Q(enabled=True) | Exists(Reservation.objects.filter(host=OuterRef("pk")))
+    return (
+        Host.objects.filter(used, unreachable_since__isnull=False)
+        .annotate(clock=Now(), waiting=waiting_for(OuterRef("pk")))
+        .order_by("unreachable_since", "label")
+    )
+
+
+def waiting_for(host: Any) -> Subquery:
+    """The number of the jobs that need a host, an expression."""
+    return Subquery(needing(host).order_by().annotate(number=Func("pk", function="COUNT")).values("number"))
+
+
+def needing(host: Any) -> QuerySet[Job]:
+    """The live jobs that need a host (key or expression): of its instances, moves there, clones from it.
+
+    Reads only the small index of live jobs.
+    """
+    key = Cast(host if hasattr(host, "resolve_expression") else Value(host), TextField())
+    concerned = Q(instance__host=host) | Q(source__host=host) | Q(target=key)
+    return Job.objects.filter(state__in=Job.LIVE).alias(target=KT("data__host")).filter(concerned)
+
+
+def jobs_waiting(number: int) -> str:
+    return "1 job waits" if number == 1 else f"{number or 'no'} jobs wait"

@@ -1,0 +1,92 @@
+"""Processes that an installation needs and that do not run, by their heartbeats."""
+
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass
+from datetime import datetime
+
+from django.conf import settings
+from django.db.models import Count, Max, Q
+from django.utils.timezone import now
+from redis import Redis
+from redis.exceptions import RedisError
+
+from compute.models import Heartbeat
+from compute.services.heartbeats import SILENCE, alive
+
+BROKER_SECONDS = 0.5
+"""How long the broker has to answer, in seconds. It is asked only where no worker has a fresh heartbeat."""
+
+_started = time.monotonic()
+
+
+@dataclass(frozen=True, slots=True)
+class Missing:
+    """A kind of process that does not run, ``web``, ``broker``, ``worker`` or ``clock``, and what comes of it."""
+
+    component: str
+    text: str
+
+
+def missing() -> Iterator[Missing]:
+    """The kinds of process of which none runs. One query.
+
+    Web processes are missed where the last of them fell silent: behind a server that is not ours they have no
+    heartbeats, and who stops all of them means to.
+    """
+    if starting():
+        return
+    worker, clock, web = (Q(kind=kind) for kind in ("worker", "clock", "web"))
+    found = Heartbeat.objects.aggregate(
+        workers=Count("pk", filter=worker & alive()),
+        for_jobs=Count("pk", filter=worker & alive() & Q(queues__contains=["celery"])),
+        for_timers=Count("pk", filter=worker & alive() & Q(queues__contains=["clock"])),
+        worker_seen=Max("seen", filter=worker),
+        clocks=Count("pk", filter=clock & alive()),
+        clock_seen=Max("seen", filter=clock),
+        webs=Count("pk", filter=web & alive()),
+        web_silent=Max("seen", filter=web & Q(stopped=None)),
+        web_stopped=Max("stopped", filter=web),
+    )
+    silent, stopped = found["web_silent"], found["web_stopped"]
+    if not found["webs"] and silent and (stopped is None or silent > stopped):
+        yield Missing("web", f"No web process runs: nothing is answered ({last(found['web_silent'])})")
+    if not found["workers"] and not broker_answers():
+        text = f"The broker (Redis) does not answer: jobs wait ({last(found['worker_seen'], 'worker')})"
+        yield Missing("broker", text)
+    elif not found["workers"]:
+        yield Missing("worker", f"No worker runs: jobs wait ({last(found['worker_seen'])})")
+    elif not found["for_jobs"]:
+        yield Missing("worker", "No worker takes jobs: those that run have other queues")
+    elif not found["for_timers"]:
+        yield Missing("worker", "No worker has the queue of the clock: what it begins waits")
+    if not found["clocks"]:
+        text = f"No clock runs: nothing is tried again or begins by itself ({last(found['clock_seen'])})"
+        yield Missing("clock", text)
+
+
+def starting() -> bool:
+    """Whether this process has just started, perhaps with all others, whose first heartbeats are yet to come."""
+    return time.monotonic() - _started < SILENCE.total_seconds()
+
+
+def broker_answers() -> bool:
+    try:
+        with Redis.from_url(
+            settings.REDIS_URL, socket_connect_timeout=BROKER_SECONDS, socket_timeout=BROKER_SECONDS
+        ) as broker:
+            return bool(broker.ping())
+    except (RedisError, OSError):
+        return False
+
+
+def last(seen: datetime | None, subject: str = "") -> str:
+    """When the last process was seen, in words; `subject` names its kind."""
+    name = f"last {subject} seen" if subject else "last seen"
+    return f"{name} {moment_of(seen)}" if seen else f"no {subject or 'one'} was ever seen".replace("no one", "none")
+
+
+def moment_of(time: datetime) -> str:
+    """A moment in UTC, with its day where that is not today: ``14:02 UTC``, ``2030-01-31 14:02 UTC``."""
+    today = time.date() == now().date()
+    return f"{time:%H:%M} UTC" if today else f"{time:%Y-%m-%d %H:%M} UTC"

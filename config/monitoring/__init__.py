@@ -1,0 +1,1 @@
+"""What tells operators and their tools how the installation does: health, counts of what it did, and measures."""

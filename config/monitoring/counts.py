@@ -1,0 +1,171 @@
+"""Counts of what processes have done: requests, steps of jobs, and how long each took.
+
+A process counts in its memory, which costs a microsecond, and adds to Redis what it has counted every few seconds.
+The processes of a machine share one hash there, so that whichever process is asked can tell of all of them. A hash
+goes an hour after the last process of its machine has added to it. Redis may lose all of it: counts then begin at 0
+again, as those of any process that is restarted, which Prometheus expects.
+"""
+
+import logging
+import os
+import socket
+import threading
+import time
+from bisect import bisect_left
+from collections.abc import Iterable, Iterator, Mapping
+
+import redis
+from django.conf import settings
+from redis.backoff import NoBackoff
+from redis.retry import Retry
+
+log = logging.getLogger(__name__)
+
+EVERY = 5.0
+"""Seconds between two additions to Redis."""
+KEPT = 3600
+"""Seconds for which a machine's counts stay after the last addition."""
+WITHIN = 1.0
+"""Seconds that Redis has to take a connection, and to answer."""
+SEPARATOR = "\x1f"
+SUM = "sum"
+BUCKETS = (0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0, 60.0, 300.0, 1800.0)
+"""The upper ends, in seconds, of the ranges that durations are counted in."""
+
+Key = tuple[str, ...]
+"""A metric's name and the values of its labels; of a histogram also the number of a bucket, or `SUM`."""
+
+
+class Counts:
+    """What this process has counted since its last addition to Redis. Safe to use from several threads."""
+
+    def __init__(self) -> None:
+        self.forget()
+
+    def forget(self) -> None:
+        """Begin anew: after a fork the counts are the parent's, and its lock may have been held."""
+        self.lock = threading.Lock()
+        self.values: dict[Key, float] = {}
+
+    def add(self, *found: tuple[Key, float]) -> None:
+        with self.lock:
+            for key, amount in found:
+                self.values[key] = self.values.get(key, 0.0) + amount
+
+    def take(self) -> dict[Key, float]:
+        """What was counted; from now on it is the caller's to add to Redis."""
+        with self.lock:
+            taken, self.values = self.values, {}
+        return taken
+
+
+counts = Counts()
+os.register_at_fork(after_in_child=counts.forget)
+
+
+class Metric:
+    """Something that is counted under a name, by the values of its labels. Each is made once, at import."""
+
+    kind = ""
+
+    def __init__(self, name: str, documentation: str, labels: Iterable[str] = ()):
+        self.name, self.documentation, self.labels = name, documentation, tuple(labels)
+        METRICS[name] = self
+
+
+METRICS: dict[str, Metric] = {}
+"""All that is counted, by name."""
+
+
+class Counter(Metric):
+    """A number that only grows."""
+
+    kind = "counter"
+
+    def add(self, *labels: str, amount: float = 1.0) -> None:
+        counts.add(((self.name, *labels), amount))
+
+
+class Histogram(Metric):
+    """Durations: how many there were in each of `BUCKETS`, and their sum."""
+
+    kind = "histogram"
+
+    def observe(self, seconds: float, *labels: str) -> None:
+        counts.add(
+            ((self.name, *labels, _BUCKET_NAMES[bisect_left(BUCKETS, seconds)]), 1.0),
+            ((self.name, *labels, SUM), seconds),
+        )
+
+
+_BUCKET_NAMES = [str(number) for number in range(len(BUCKETS) + 1)]
+
+
+def machines_key() -> str:
+    """Of the sorted set of machines, each with the time of its last addition."""
+    return f"{settings.REDIS_PREFIX}metrics"
+
+
+def machine_key(machine: str) -> str:
+    return f"{settings.REDIS_PREFIX}metrics:{machine}"
+
+
+def connect() -> "redis.Redis":
+    """A client of Redis that gives up soon."""
+    return redis.Redis.from_url(
+        settings.REDIS_URL, socket_connect_timeout=WITHIN, socket_timeout=WITHIN, retry=Retry(NoBackoff(), 0)
+    )
+
+
+def store(values: Mapping[Key, float], machine: str | None = None) -> None:
+    """Add to the counts of a machine, by default this one, all or none. Raises `redis.RedisError`."""
+    name = machine or socket.gethostname()
+    with connect() as client, client.pipeline(transaction=True) as pipeline:
+        for key, amount in values.items():
+            pipeline.hincrbyfloat(machine_key(name), SEPARATOR.join(key), amount)
+        pipeline.expire(machine_key(name), KEPT)
+        pipeline.zadd(machines_key(), {name: time.time()})
+        pipeline.zremrangebyscore(machines_key(), "-inf", time.time() - KEPT)
+        pipeline.execute()
+
+
+def stored() -> Iterator[tuple[str, dict[Key, float]]]:
+    """Each machine with its counts. Raises `redis.RedisError`."""
+    with connect() as client:
+        for machine in sorted(client.zrange(machines_key(), 0, -1)):
+            name = machine.decode()
+            found = client.hgetall(machine_key(name))
+            yield name, {tuple(key.decode().split(SEPARATOR)): float(value) for key, value in found.items()}
+
+
+class Reporter:
+    """Adds what this process counts to Redis. While Redis is out of reach the counts stay in memory."""
+
+    def __init__(self) -> None:
+        self.failing = False
+        self.ended = threading.Event()
+
+    def report(self) -> None:
+        taken = counts.take()
+        try:
+            store(taken)
+        except (redis.RedisError, OSError) as error:
+            counts.add(*taken.items())
+            if not self.failing:
+                log.warning("what this process counts cannot be added to Redis: %s", error)
+            self.failing = True
+        else:
+            self.failing = False
+
+    def start(self) -> None:
+        """Report every `EVERY` seconds from now on, in a thread of its own."""
+        threading.Thread(target=self._run, name="counts", daemon=True).start()
+
+    def stop(self) -> None:
+        """Report for the last time."""
+        self.ended.set()
+        self.report()
+
+    def _run(self) -> None:
+        while not self.ended.wait(EVERY):
+            self.report()

@@ -1,0 +1,54 @@
+"""What apps register for operators: measures of the present, and what may be wrong.
+
+An app's module `monitoring` registers them when the first of them is asked for.
+"""
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from functools import cache
+
+from django.utils.module_loading import autodiscover_modules
+from prometheus_client.core import Metric
+
+
+@dataclass(frozen=True, slots=True)
+class Trouble:
+    """Something that does not work, though requests are answered. `component` is one word, for programs."""
+
+    component: str
+    text: str
+
+
+Measures = Callable[[], Iterable[Metric]]
+Look = Callable[[], Iterable[Trouble]]
+
+_measures: list[Measures] = []
+_looks: list[Look] = []
+
+
+def measures(function: Measures) -> Measures:
+    """Register a function that returns measures of the present, by a query or a few."""
+    _measures.append(function)
+    return function
+
+
+def look(function: Look) -> Look:
+    """Register a function that finds what does not work, by a query of a millisecond at most."""
+    _looks.append(function)
+    return function
+
+
+@cache
+def _registered() -> None:
+    autodiscover_modules("monitoring")
+
+
+def all_measures() -> list[Measures]:
+    _registered()
+    return _measures
+
+
+def troubles() -> list[Trouble]:
+    """All that does not work now. Raises `django.db.Error`."""
+    _registered()
+    return [found for function in _looks for found in function()]

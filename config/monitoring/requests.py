@@ -1,0 +1,57 @@
+"""Requests, counted by the route that answered them and not by their paths, which are without number."""
+
+import re
+
+from django.conf import settings
+from django.http import HttpRequest, HttpResponse
+
+from config.monitoring.counts import Counter, Histogram
+
+REQUESTS = Counter(
+    "skerry_requests", "Requests that were answered, by method, route and status.", ("method", "route", "status")
+)
+SECONDS = Histogram(
+    "skerry_request_seconds",
+    "The time that requests took in their process, without their bodies' way.",
+    ("method", "route"),
+)
+ANY_METHOD = {401, 405}
+"""What strangers are answered whatever the method: with it, they could make a series of every pair
+of method and route, and there are many more of these than operations."""
+METHODS = {"GET", "HEAD", "POST", "PUT", "DELETE", "PATCH", "OPTIONS"}
+UNKNOWN = "unknown"
+"""The route of requests for paths that are no endpoint's, and the method of those that no endpoint has."""
+UNKNOWN_PATHS = {"v4/", "v4beta/"}
+"""The routes of the patterns that match what no endpoint of the API does (config/api/urls.py)."""
+STATIC = "/static"
+_PARAMETER = re.compile(r"<(?:[^>:]*:)?([^>]*)>")
+
+_routes: dict[str, str] = {}
+
+
+def count(request: HttpRequest, response: HttpResponse, seconds: float) -> None:
+    method, route = method_of(request), route_of(request)
+    if response.status_code in ANY_METHOD:
+        method = UNKNOWN
+    REQUESTS.add(method, route, str(response.status_code))
+    SECONDS.observe(seconds, method, route)
+
+
+def method_of(request: HttpRequest) -> str:
+    return request.method if request.method in METHODS else UNKNOWN
+
+
+def route_of(request: HttpRequest) -> str:
+    """The pattern that the request's path matched."""
+    match = request.resolver_match
+    if match is not None:
+        return _routes.get(match.route) or _routes.setdefault(match.route, _named(match.route))
+    return STATIC if request.path.startswith(settings.STATIC_URL) else UNKNOWN
+
+
+def _named(route: str) -> str:
+    """``/v4/regions/{region_id}`` of ``v4beta/regions/<str:region_id>``: the two are one to those who watch."""
+    if route in UNKNOWN_PATHS:
+        return UNKNOWN
+    named = "/" + _PARAMETER.sub(r"{\1}", route)
+    return re.sub(r"^/v4beta\b", "/v4", named)

@@ -1,0 +1,80 @@
+"""``/livez``, ``/readyz``, ``/version`` and ``/metrics``: for load balancers and for those who watch."""
+
+import secrets
+from typing import Any
+
+from django.conf import settings
+from django.db import Error, connection
+from django.http import HttpRequest, HttpResponse
+from django.views.decorators.http import require_safe
+
+from config.api.responses import JSONResponse, error_response
+from config.draining import drain
+from config.monitoring.exposition import exposition
+from config.monitoring.health import failures
+from config.monitoring.registry import Trouble, troubles
+from config.version import VERSION
+
+CLOSED = "There are no metrics here: METRICS_TOKEN is not set."
+REFUSED = "Metrics are for those who have METRICS_TOKEN."
+
+
+@require_safe
+def livez(request: HttpRequest) -> HttpResponse:
+    """200 while this process answers at all: it asks nobody. One that does not answer this is to be restarted."""
+    return JSONResponse({"status": "ok"})
+
+
+@require_safe
+def readyz(request: HttpRequest) -> HttpResponse:
+    """503 while this process cannot answer requests: no database, or not the tables that this release expects; and
+    from when it was told to stop: it still answers, but whatever is before it had better ask another one.
+
+    Otherwise 200, with the status ``degraded`` where a broker, worker or clock is missing: requests are answered,
+    and what they begin waits.
+    """
+    if drain.begun:
+        draining = JSONResponse(_report("draining", []), 503)
+        # No error: Django would log one for each look.
+        draining._has_been_logged = True  # type: ignore[attr-defined]
+        return draining
+    failed = failures()
+    if failed:
+        return JSONResponse(_report("unavailable", failed), 503)
+    try:
+        found = troubles()
+    except Error:
+        connection.close()
+        return JSONResponse(_report("unavailable", [Trouble("database", "The database does not answer.")]), 503)
+    return JSONResponse(_report("degraded" if found else "ok", found))
+
+
+def _report(status: str, found: list[Trouble]) -> dict[str, Any]:
+    return {"status": status, "problems": {each.component: each.text for each in found}}
+
+
+@require_safe
+def version(request: HttpRequest) -> HttpResponse:
+    """The release that this process runs, and the revision of the API that it speaks."""
+    return JSONResponse({"version": VERSION, "api": settings.API_REVISION})
+
+
+@require_safe
+def metrics(request: HttpRequest) -> HttpResponse:
+    """Counts and measures of the whole installation, for Prometheus; for nobody without the token."""
+    if not settings.METRICS_TOKEN:
+        return error_response([{"field": None, "reason": CLOSED}], 404)
+    scheme, _, given = request.META.get("HTTP_AUTHORIZATION", "").partition(" ")
+    if scheme.lower() != "bearer" or not secrets.compare_digest(given.strip().encode(), _token()):
+        refused = error_response([{"field": None, "reason": REFUSED}], 401)
+        refused["WWW-Authenticate"] = "Bearer"
+        return refused
+    text, content_type = exposition(request.META.get("HTTP_ACCEPT", ""))
+    response = HttpResponse(text, content_type=content_type)
+    response["Cache-Control"] = "no-store"
+    return response
+
+
+def _token() -> bytes:
+    token: str = settings.METRICS_TOKEN
+    return token.encode()

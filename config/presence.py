@@ -1,0 +1,44 @@
+"""What a web or stream process does for operators beside its requests: heartbeats, counts, alarms and traces."""
+
+import asyncio
+from collections.abc import Sequence
+
+from django.db import connections
+
+from config import tracing
+from config.monitoring import counts
+from config.server.periodic import Beside, Periodic
+
+
+class _Traces:
+    """Records spans while the process serves. It begins in the process that serves, not in one that forks it."""
+
+    def __init__(self, kind: str):
+        self.kind = kind
+
+    def start(self, loop: asyncio.AbstractEventLoop) -> None:
+        tracing.start(self.kind)
+
+    def stop(self) -> None:
+        tracing.stop()
+
+
+def presence(kind: str) -> Sequence[Beside]:
+    """What a process of this kind has run beside its requests. `kind` is one of `Heartbeat.Kind`."""
+    # Imported once Django is set up.
+    from compute.services import alarms
+    from compute.services.heartbeats import EVERY, Pulse
+
+    def look_for_alarms() -> None:
+        try:
+            alarms.look()
+        finally:
+            connections.close_all()  # of this thread: none is kept for a look now and then
+
+    pulse, reporter = Pulse(kind), counts.Reporter()
+    return [
+        _Traces(kind),
+        Periodic(EVERY, pulse.beat, pulse.stop),
+        Periodic(counts.EVERY, reporter.report, reporter.report),
+        Periodic(alarms.EVERY, look_for_alarms),
+    ]

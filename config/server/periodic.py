@@ -1,0 +1,52 @@
+"""Functions that a serving process calls every so many seconds, beside its requests."""
+
+import asyncio
+import logging
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from typing import Protocol
+
+log = logging.getLogger(__name__)
+
+
+class Beside(Protocol):
+    """What begins when a process begins to serve, and ends with it."""
+
+    def start(self, loop: asyncio.AbstractEventLoop) -> None: ...
+
+    def stop(self) -> None: ...
+
+
+class Periodic:
+    """Calls `function` every `seconds` while the event loop turns, in a thread of its own, and at last `at_end`.
+
+    The loop counts the time: a process whose loop hangs falls silent, and a call that takes long delays the next.
+    Of failures one after the other the first is logged whole, and the others, alike in all likelihood, in a line.
+    """
+
+    def __init__(self, seconds: float, function: Callable[[], None], at_end: Callable[[], None] | None = None):
+        self.seconds, self.function, self.at_end = seconds, function, at_end
+        self.thread = ThreadPoolExecutor(1, "periodic")
+        self.task: asyncio.Task[None] | None = None
+
+    def start(self, loop: asyncio.AbstractEventLoop) -> None:
+        self.task = loop.create_task(self._turn(loop))
+
+    def stop(self) -> None:
+        """End for good. What is under way ends first."""
+        if self.task is not None:
+            self.task.cancel()
+        self.thread.shutdown()
+        if self.at_end is not None:
+            self.at_end()
+
+    async def _turn(self, loop: asyncio.AbstractEventLoop) -> None:
+        failing = False
+        while True:
+            try:
+                await loop.run_in_executor(self.thread, self.function)
+                failing = False
+            except Exception as error:
+                log.error("%s failed; it is called again: %s", self.function, error, exc_info=not failing)
+                failing = True
+            await asyncio.sleep(self.seconds)
