@@ -1,7 +1,9 @@
-"""Log lines: readable ones in development, JSON in production, each with its request or task."""
+"""Log lines: readable ones in development, JSON in production, each with its request or task and its subject."""
 
 import logging
 import os
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from contextvars import ContextVar
 from datetime import UTC, datetime
 from typing import Any
@@ -12,12 +14,29 @@ import orjson
 current_id: ContextVar[str] = ContextVar("current_id", default="-")
 
 
+# What this thread works on, by the names of fields: account and user of a request; job, instance, host of a job.
+current_subject: ContextVar[Mapping[str, Any]] = ContextVar("current_subject", default={})  # noqa: B039 - never written
+
+
 class AddId(logging.Filter):
-    """Puts the current id on every record, as `request_id`."""
+    """Puts the current id on every record, as `request_id`, and the fields of the current subject."""
 
     def filter(self, record: logging.LogRecord) -> bool:
         record.request_id = current_id.get()
+        for name, value in current_subject.get().items():
+            if not hasattr(record, name):  # a line that says more of its own
+                setattr(record, name, value)
         return True
+
+
+@contextmanager
+def about(**fields: Any) -> Iterator[None]:
+    """Have the lines of the block carry these fields in production. None of them may be a secret."""
+    token = current_subject.set({name: value for name, value in fields.items() if value is not None})
+    try:
+        yield
+    finally:
+        current_subject.reset(token)
 
 
 def write_line(logger: str, message: str, fields: dict[str, Any]) -> None:

@@ -12,7 +12,9 @@ from django.conf import settings
 from django.http import HttpRequest, HttpResponse
 
 from config.api.responses import CONTENT_TYPE, error_response
-from config.logging import current_id, write_line
+from config.logging import current_id, current_subject, write_line
+from config.monitoring.requests import count, method_of, route_of
+from config.tracing import NOT_RECORDED, Span, span
 
 access = logging.getLogger("access")
 
@@ -25,6 +27,8 @@ _TAG = re.compile(r"(/+v4(?:beta)?/+tags)/(.{3,})", re.DOTALL).match
 """The path of a tag, and its label: no label is shorter."""
 _LETS_IN = re.compile(r"^(/+password/+[^/]+/+|/+uploads/+images/+).+", re.DOTALL)
 """Paths that are as good as a password: links in mails, and upload addresses. Mistyped ones as well."""
+WATCHERS = {"/healthz", "/livez", "/readyz", "/metrics"}
+"""What load balancers and Prometheus ask for every few seconds."""
 
 
 def request_id(respond: Respond) -> Respond:
@@ -32,8 +36,8 @@ def request_id(respond: Respond) -> Respond:
 
     The client's own ``X-Request-ID`` is used if it is one short word, so that a request can be followed
     through a proxy. The line holds no query string, header, body or secret part of a path: they may carry
-    secrets. A view may name the caller for the line in ``request.actor_name``. A health check that finds
-    all well leaves no line.
+    secrets. A view may name the caller for the line in ``request.caller``. A health check that finds
+    all well, and a look at the metrics, leave no line. All requests are counted.
     """
 
     def middleware(request: HttpRequest) -> HttpResponse:
@@ -42,20 +46,46 @@ def request_id(respond: Respond) -> Respond:
         # Not reset afterwards: the next request of this thread sets its own.
         identity = given if _SANE_ID(given) else secrets.token_hex(16)
         current_id.set(identity)
-        response = respond(request)
+        current_subject.set({})
+        watched = request.path in WATCHERS
+        with NOT_RECORDED if watched else span(method_of(request), "server") as traced:
+            response = respond(request)
+            _trace(traced, request, response, identity)
         response.headers["X-Request-ID"] = identity
-        if access.isEnabledFor(logging.INFO) and not (request.path == "/healthz" and response.status_code == 200):
-            _log_access(request, response, (perf_counter() - started) * 1000)
+        seconds = perf_counter() - started
+        count(request, response, seconds)
+        if access.isEnabledFor(logging.INFO) and not (watched and response.status_code == 200):
+            _log_access(request, response, seconds * 1000)
         return response
 
     return middleware
+
+
+def _trace(traced: Span, request: HttpRequest, response: HttpResponse, identity: str) -> None:
+    """Say what the request was, by its route: there may be secrets in its path."""
+    if traced is NOT_RECORDED:
+        return
+    method, route = method_of(request), route_of(request)
+    traced.rename(f"{method} {route}")
+    traced.note(
+        {
+            "http.request.method": method,
+            "http.route": route,
+            "http.response.status_code": response.status_code,
+            "skerry.request.id": identity,
+        }
+    )
+    if response.status_code >= 500:
+        traced.fail(str(response.status_code))
 
 
 def _log_access(request: HttpRequest, response: HttpResponse, milliseconds: float) -> None:
     path = _LETS_IN.sub(r"\1…", request.path)
     # A path comes decoded, so it may hold line ends.
     path = path if path.isprintable() else repr(path)
-    user = getattr(request, "actor_name", None)
+    # of a page: only where something has looked already, since the look is a query
+    caller = getattr(request, "caller", None) or getattr(request, "_cached_user", None)
+    user = getattr(caller, "username", None) or None  # strangers on pages have an empty name
     message = f"{request.method} {path} {response.status_code} {milliseconds:.1f} ms{f' {user}' if user else ''}"
     fields = {
         "method": request.method,
@@ -63,6 +93,8 @@ def _log_access(request: HttpRequest, response: HttpResponse, milliseconds: floa
         "status": response.status_code,
         "duration_ms": round(milliseconds, 1),
         "user": user,
+        "user_id": getattr(caller, "pk", None),
+        "account_id": getattr(caller, "account_id", None),
     }
     if settings.PRODUCTION:
         write_line("access", message, fields)

@@ -15,10 +15,10 @@ from django.core.exceptions import (
     SuspiciousOperation,
 )
 from django.core.signals import got_request_exception
-from django.db import DataError, IntegrityError, InterfaceError, OperationalError
+from django.db import DataError, IntegrityError, InterfaceError, InternalError, OperationalError
 from django.db.models import UniqueConstraint
 from django.http import Http404, UnreadablePostError
-from psycopg.errors import DiskFull, ForeignKeyViolation
+from psycopg.errors import DiskFull, ForeignKeyViolation, IdleInTransactionSessionTimeout
 from rest_framework import exceptions as drf
 
 from config import errors
@@ -28,6 +28,7 @@ from config.db.rows import violated_constraint
 
 logger = logging.getLogger("config.api")
 
+UNAVAILABLE = "The service is not available, try again"
 DOMAIN_STATUS: tuple[tuple[type[errors.DomainError], int], ...] = (
     (errors.Denied, 403),
     (errors.Missing, 404),
@@ -40,7 +41,7 @@ FIXED: tuple[tuple[type[Exception] | tuple[type[Exception], ...], int, str], ...
     (drf.MethodNotAllowed, 405, reasons.METHOD_NOT_ALLOWED),
     (RequestDataTooBig, 400, "The body is too large"),
     ((SuspiciousOperation, UnreadablePostError), 400, "The request could not be read"),
-    ((OperationalError, InterfaceError), 503, "The service is not available, try again"),
+    ((OperationalError, InterfaceError), 503, UNAVAILABLE),
 )
 
 
@@ -93,6 +94,9 @@ def _known(error: Exception) -> Iterator[tuple[int, list[dict[str, Any]]]]:
         yield 400, [problem("A value is not valid")]
     elif is_no_room(error):
         yield 503, [problem(reasons.NO_ROOM)]
+    elif isinstance(error, InternalError) and isinstance(error.__cause__, IdleInTransactionSessionTimeout):
+        # this process stood still in a transaction for so long that the database took its connection
+        yield 503, [problem(UNAVAILABLE)]
     elif isinstance(error, drf.UnsupportedMediaType):
         yield 415, [problem(f"The body must be {getattr(error, 'wanted', CONTENT_TYPE)}")]
     for kinds, status, reason in FIXED:

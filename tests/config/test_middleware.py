@@ -6,6 +6,7 @@ import pytest
 from django.http import HttpResponse
 from django.test import RequestFactory
 
+from accounts.actors import Actor
 from config.logging import AddId, configuration, current_id
 from config.middleware import request_id, tidy_api_paths
 
@@ -66,7 +67,7 @@ def test_the_access_log_holds_no_secret(caplog):
         {"root_pass": "hunter2"},
         headers={"Authorization": "Bearer hunter2"},
     )
-    request.actor_name = "owner"  # type: ignore[attr-defined]
+    request.caller = Actor(7, 12, "owner")  # type: ignore[attr-defined]
     request_id(lambda request: HttpResponse(status=201))(request)
     [record] = caplog.records
     assert record.getMessage().startswith("POST /v4/x 201 ")
@@ -110,6 +111,8 @@ def test_production_writes_the_access_line_as_the_formatter_would(capfd, setting
         "path": "/v4/x",
         "status": 201,
         "user": None,
+        "user_id": None,
+        "account_id": None,
     }
 
 

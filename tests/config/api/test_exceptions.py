@@ -1,7 +1,7 @@
 """Every failure as the one error body."""
 
 import pytest
-from django.db import IntegrityError, transaction
+from django.db import DatabaseError, IntegrityError, connection, transaction
 from django.test import RequestFactory
 from rest_framework import exceptions as drf
 
@@ -9,6 +9,7 @@ from compute.models import Instance, Kernel
 from config import errors
 from config.api.exceptions import answer, flatten, violated
 from regions.models import Region
+from tests.waiting import wait_for
 
 REQUEST = RequestFactory().get("/v4/regions")
 
@@ -61,6 +62,27 @@ def test_what_was_deleted_while_it_was_referred_to_is_no_failure_of_ours(world):
     response = answer(raised.value, REQUEST)
     assert response.status_code == 400
     assert b"deleted meanwhile" in response.content
+
+
+@pytest.mark.django_db(transaction=True)
+def test_a_connection_that_was_taken_from_a_process_that_stood_still_is_no_failure_of_ours():
+    watching = connection.copy()
+
+    def stand_still() -> None:
+        with transaction.atomic(), connection.cursor() as cursor, watching.cursor() as others:
+            pid = connection.connection.info.backend_pid
+            cursor.execute("SET LOCAL idle_in_transaction_session_timeout = 1")
+            there = "SELECT FROM pg_stat_activity WHERE pid = %s"
+            wait_for(lambda: others.execute(there, [pid]) or others.fetchone() is None)
+            cursor.execute("SELECT 1")
+
+    with pytest.raises(DatabaseError) as raised:
+        stand_still()
+    watching.close()
+    connection.close()
+    response = answer(raised.value, REQUEST)
+    assert response.status_code == 503
+    assert b"not available" in response.content
 
 
 @pytest.mark.django_db

@@ -1,0 +1,167 @@
+"""Spans of OpenTelemetry: a request, the steps of the jobs that it began, and their calls of drivers are one trace.
+
+Off unless TRACING is set. `span` then gives an object that does nothing, and no module of OpenTelemetry is loaded:
+its packages are an extra, ``otel``. Spans go to a collector as the standard variables say (``OTEL_…``).
+
+Attributes are ids, labels, kinds and verbs. Paths, bodies and the texts of unexpected errors stay out, since there
+may be secrets in them.
+"""
+
+import os
+from collections.abc import Mapping
+from types import TracebackType
+from typing import TYPE_CHECKING, Any, Literal
+
+from django.conf import settings
+from django.core.exceptions import ImproperlyConfigured
+
+from config.version import VERSION
+
+if TYPE_CHECKING:
+    from opentelemetry.sdk.trace import SpanProcessor, TracerProvider
+    from opentelemetry.trace import Tracer
+
+Attributes = Mapping[str, str | int | float | bool | None]
+Kind = Literal["server", "producer", "consumer", "client"]
+
+LACKING = "TRACING is on, and its packages are not installed: docs/monitoring.md#traces names them."
+
+
+class Span:
+    """Something that takes time, as a context manager; this one is recorded nowhere."""
+
+    __slots__ = ()
+
+    def rename(self, name: str) -> None:
+        """Give it the name that is only known later."""
+
+    def note(self, attributes: Attributes) -> None:
+        """Add attributes. Those that are None are left out."""
+
+    def fail(self, text: str) -> None:
+        """Mark it as failed, for a reason that anybody may read."""
+
+    def __enter__(self) -> "Span":
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, where: TracebackType | None
+    ) -> None:
+        return None
+
+
+class _Recorded(Span):
+    __slots__ = ("_failed", "_span", "_token")
+
+    def __init__(self, tracer: "Tracer", name: str, kind: Kind, attributes: Attributes, parent: str | None):
+        from opentelemetry import trace
+        from opentelemetry.trace.propagation.tracecontext import TraceContextTextMapPropagator
+
+        context = TraceContextTextMapPropagator().extract({"traceparent": parent}) if parent else None
+        self._span = tracer.start_span(name, context, trace.SpanKind[kind.upper()])
+        self._failed = False
+        self.note(attributes)
+
+    def rename(self, name: str) -> None:
+        self._span.update_name(name)
+
+    def note(self, attributes: Attributes) -> None:
+        self._span.set_attributes({name: value for name, value in attributes.items() if value is not None})
+
+    def fail(self, text: str) -> None:
+        from opentelemetry.trace import StatusCode
+
+        self._failed = True
+        self._span.set_status(StatusCode.ERROR, text)
+
+    def __enter__(self) -> "Span":
+        from opentelemetry import context, trace
+
+        self._token = context.attach(trace.set_span_in_context(self._span))
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, where: TracebackType | None
+    ) -> None:
+        from opentelemetry import context
+
+        context.detach(self._token)
+        if isinstance(error, Exception):
+            self.note({"error.type": type(error).__qualname__})
+            if not self._failed:
+                self.fail(type(error).__qualname__)
+        self._span.end()
+
+
+NOT_RECORDED = Span()
+
+_tracer: "Tracer | None" = None
+_provider: "TracerProvider | None" = None
+
+
+def on() -> bool:
+    """Whether this process records spans."""
+    return _tracer is not None
+
+
+def span(name: str, kind: Kind, attributes: Attributes | None = None, parent: str | None = None) -> Span:
+    """A span below `parent`, a `traceparent`, or else below the one that is open in this thread."""
+    if _tracer is None:
+        return NOT_RECORDED
+    return _Recorded(_tracer, name, kind, attributes or {}, parent)
+
+
+def inside() -> bool:
+    """Whether a span is open in this thread."""
+    return traceparent() is not None
+
+
+def traceparent() -> str | None:
+    """The open span, as the W3C's header of that name has it; None without one."""
+    if _tracer is None:
+        return None
+    from opentelemetry.trace.propagation.tracecontext import TraceContextTextMapPropagator
+
+    carrier: dict[str, str] = {}
+    TraceContextTextMapPropagator().inject(carrier)
+    return carrier.get("traceparent")
+
+
+def start(process: str, processor: "SpanProcessor | None" = None) -> None:
+    """Record spans in this process from now on, if TRACING is set. `process` is one of `Heartbeat.Kind`.
+
+    In the process that records them: a thread of its own sends them, and no thread survives a fork. Without a
+    `processor` they go to the collector. Raises `ImproperlyConfigured` without the packages.
+    """
+    global _tracer, _provider
+    if not settings.TRACING:
+        return
+    try:
+        from opentelemetry.sdk.resources import Resource
+        from opentelemetry.sdk.trace import TracerProvider
+    except ImportError as error:
+        raise ImproperlyConfigured(LACKING) from error
+    described: dict[str, Any] = {"service.version": VERSION, "skerry.process": process}
+    if not os.environ.get("OTEL_SERVICE_NAME"):
+        described["service.name"] = "skerry"
+    # Flushed by `stop`: a worker's children end without the handlers of `atexit`.
+    _provider = TracerProvider(resource=Resource.create(described), shutdown_on_exit=False)
+    _provider.add_span_processor(processor or _to_collector())
+    _tracer = _provider.get_tracer("skerry", VERSION)
+
+
+def _to_collector() -> "SpanProcessor":
+    try:
+        from opentelemetry.exporter.otlp.proto.http.trace_exporter import OTLPSpanExporter
+        from opentelemetry.sdk.trace.export import BatchSpanProcessor
+    except ImportError as error:
+        raise ImproperlyConfigured(LACKING) from error
+    return BatchSpanProcessor(OTLPSpanExporter())
+
+
+def stop() -> None:
+    """Send what is left, and record no more."""
+    global _tracer, _provider
+    provider, _tracer, _provider = _provider, None, None
+    if provider is not None:
+        provider.shutdown()
