@@ -10,16 +10,20 @@ from django.conf import settings
 from django.db import close_old_connections
 from kombu.transport.redis import Channel
 
+from config import tracing
 from config.logging import current_id
+from config.monitoring import counts
 from config.starting import warn_at_start
 
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "config.settings")
 
+reporter = counts.Reporter()
 app = Celery("skerry")
 app.config_from_object("django.conf:settings", namespace="CELERY")
 app.autodiscover_tasks(["accounts", "compute.worker", "managed"])
-# By name: the class needs Django's models, which are not loaded yet.
+# By name: the classes need Django's models, which are not loaded yet.
 app.steps["consumer"].add("compute.worker.heartbeats:WorkerHeartbeat")
+app.steps["consumer"].add("compute.worker.leaving:HandBack")
 # Celery closes each task's database connection, and opening one costs more than most steps. Connections live as
 # long as they work instead, as in the web processes: `begin_task` drops a broken one.
 app.conf["CELERY_DB_REUSE_MAX"] = sys.maxsize
@@ -39,6 +43,22 @@ def log_as_everywhere(**kwargs: Any) -> None:
 @signals.beat_init.connect
 def warn(**kwargs: Any) -> None:
     warn_at_start()
+
+
+@signals.worker_process_init.connect
+def report_counts(**kwargs: Any) -> None:
+    reporter.start()
+
+
+@signals.worker_process_init.connect
+def trace(**kwargs: Any) -> None:
+    tracing.start("worker")
+
+
+@signals.worker_process_shutdown.connect
+def report_last_counts(**kwargs: Any) -> None:
+    reporter.stop()
+    tracing.stop()
 
 
 @signals.task_prerun.connect

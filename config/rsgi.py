@@ -2,9 +2,9 @@
 
 from django.conf import settings
 
+from config.presence import presence
 from config.server.application import Application
-from config.streams import PREFIX
-from config.streams import application as streams
+from config.streams import UPLOADS, application_for_streams, consoles
 from config.wsgi import application as handler
 
 FORM = 64 * 1024
@@ -12,4 +12,4 @@ FORM = 64 * 1024
 LARGEST = max(settings.DATA_UPLOAD_MAX_MEMORY_SIZE, settings.ATTACHMENT_LIMIT + FORM)
 """Bytes that a body may have to be read at all. What each view takes of it is the view's affair."""
 
-application = Application(handler, LARGEST, {PREFIX: streams})
+application = Application(handler, LARGEST, {UPLOADS: application_for_streams()}, consoles, presence("web"))

@@ -1,23 +1,49 @@
-"""The RSGI entry point of the process kind for what is slow by nature: uploads. Web processes have it too, below
-``/uploads/``, for where nothing is run or routed apart."""
+"""The RSGI entry point of the process kind for what is slow by nature: uploads, and consoles in browsers. Web
+processes have it too, below ``/uploads/`` and ``/consoles/``, for where nothing is run or routed apart."""
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 
 from django.conf import settings
+from django.db import close_old_connections
 
+from config.presence import presence
 from config.server.bodies import Pace
+from config.server.consoles import Consoles
+from config.server.periodic import Beside
 from config.server.streams import Streams
 from config.wsgi import application as handler
 
-PREFIX = "/uploads/images/"
+UPLOADS = "/uploads/images/"
+CONSOLES = "/consoles/"
 
 
-def application_for_uploads() -> Streams:
+def application_for_consoles() -> Consoles:
     # Imported once Django is set up, which the import of the handler did.
+    from config.console_desk import ConsoleDesk
+
+    return Consoles(CONSOLES, ConsoleDesk(), settings.CONSOLE_IDLE, _fresh_connection)
+
+
+def application_for_streams(beside: Sequence[Beside] = ()) -> Streams:
     from compute.services.images import uploads
 
     def begin(path: str, length: int) -> uploads.Upload:
-        return uploads.begin(path.removeprefix(PREFIX), length)
+        return uploads.begin(path.removeprefix(UPLOADS), length)
 
-    return Streams(handler, PREFIX, begin, Pace(settings.UPLOAD_TIMEOUT, settings.UPLOAD_RATE))
+    pace = Pace(settings.UPLOAD_TIMEOUT, settings.UPLOAD_RATE)
+    return Streams(handler, UPLOADS, begin, pace, consoles, beside)
 
 
-application = application_for_uploads()
+@contextmanager
+def _fresh_connection() -> Iterator[None]:
+    """As around a request: a connection that broke, or is too old, is not used again."""
+    close_old_connections()
+    try:
+        yield
+    finally:
+        close_old_connections()
+
+
+consoles = application_for_consoles()
+application = application_for_streams(presence("stream"))

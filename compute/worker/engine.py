@@ -21,14 +21,18 @@ from compute.drivers.base import DriverError, Power, Refused, Unreachable
 from compute.jobs import store
 from compute.jobs.data import JobData, UnreadableData
 from compute.jobs.definition import KINDS, Again, Fail, Kind, Outcome, Step, Wait
+from compute.jobs.metrics import JOB_SECONDS, STEP_FAILURES, STEP_SECONDS, SWEEPS
 from compute.jobs.notify import notify
 from compute.models import Instance, Job
 from compute.refs import config_ref, instance_ref
 from compute.services.common.boot_profile import boot_config
 from compute.worker import reachability
 from compute.worker.drivers import Drivers, configured
+from compute.worker.leaving import leaving
 from compute.worker.run import Run
+from config import tracing
 from config.errors import Busy
+from config.logging import about
 
 log = logging.getLogger(__name__)
 
@@ -41,13 +45,26 @@ BUSY_SECONDS = 1.0
 def run(job_id: int, drivers: Drivers = configured) -> None:
     """Claim the job and work on it until it ends, waits, fails for now, or the task's time is used up.
 
-    Does nothing for a job that is not due: a notification may be late, repeated or about a finished job.
+    Does nothing for a job that is not due: a notification may be late, repeated or about a finished job. A worker
+    that was told to stop runs no further step, and has another one notified.
     """
-    started = time.monotonic()
+    if leaving():
+        notify(job_id)
+        return
     job = store.claim(job_id)
+    if job is not None:
+        with about(job_id=job.pk, kind=job.kind, instance_id=job.instance_id, **job.named):
+            _run(job, drivers)
+
+
+def _run(claimed: Job, drivers: Drivers) -> None:
+    started = time.monotonic()
+    job: Job | None = claimed
     while job is not None:
-        if time.monotonic() - started > settings.JOB_SOFT_LIMIT - settings.JOB_DRIVER_TIMEOUT:
-            # no time for another driver call within this task's limits: hand over to a fresh one
+        job.named = claimed.named
+        if leaving() or time.monotonic() - started > settings.JOB_SOFT_LIMIT - settings.JOB_DRIVER_TIMEOUT:
+            # the worker stops, or no time is left for another driver call within this task's limits: hand over to a
+            # fresh one
             store.postpone(job, 0)
             notify(job.pk)
             return
@@ -100,6 +117,7 @@ class Runner:
         self.plan = self.kind.plan(data)
         self.at = self.kind.position(job.step, data)
         self.context = Run(job, data, drivers)
+        self.span = tracing.NOT_RECORDED
 
     @property
     def current(self) -> Step[Run[Any], Any]:
@@ -107,8 +125,20 @@ class Runner:
 
     def step(self) -> Job | None:
         """Run or undo the current step. Returns the job while the lease is held and steps are left, else None."""
+        began = time.monotonic()
+        undoing = self.job.state == Job.State.UNDOING
+        name = f"{'undo ' if undoing else ''}{self.kind.name} {self.current.name}"
+        with tracing.span(name, "consumer", parent=self.job.traceparent) as self.span:
+            if tracing.on():
+                self.span.note(self._described())
+            try:
+                return self._step(undoing)
+            finally:
+                STEP_SECONDS.observe(time.monotonic() - began, self.kind.name, self.current.name)
+
+    def _step(self, undoing: bool) -> Job | None:
         try:
-            if self.job.state == Job.State.UNDOING:
+            if undoing:
                 return self._undo()
             if reason := self._hopeless():
                 return self._give_up(reason)
@@ -123,6 +153,19 @@ class Runner:
             # whatever it was, the job stays due; soft time limits arrive here as well
             self._retry(error)
             return None
+
+    def _described(self) -> dict[str, str | int | None]:
+        """The job as traces name it."""
+        job = self.job
+        return {
+            "skerry.job.id": job.pk,
+            "skerry.job.kind": job.kind,
+            "skerry.job.step": job.step,
+            "skerry.job.attempt": job.attempt,
+            "skerry.instance.id": job.instance_id,
+            "skerry.instance.label": job.named.get("instance"),
+            "skerry.host.label": job.named.get("host"),
+        }
 
     # --- forwards -------------------------------------------------------------------------------------
 
@@ -151,6 +194,7 @@ class Runner:
 
     def _wait(self, outcome: Wait) -> None:
         percent = self.kind.percent(self.at, outcome.percent, self.data)
+        self.span.note({"skerry.job.outcome": "waits"})
         waits = store.postpone(
             self.job, outcome.seconds, percent=percent, rate=outcome.rate, remaining=outcome.remaining
         )
@@ -206,6 +250,8 @@ class Runner:
             self._retry(DriverError(reason))
             return None
         # a customer's deletion of a busy instance is no trouble
+        self.span.note({"skerry.job.outcome": "given up"})
+        self.span.fail(self._public(reason))
         level = logging.INFO if reason == Event.SUPERSEDED else logging.WARNING
         log.log(level, "%s gives up at %s: %s", self._name(), self.current.name, reason)
         if self.current.undo is None:
@@ -219,6 +265,9 @@ class Runner:
         if self._moot():
             self._end_superseded()
             return None
+        if self.data.given_up:
+            self._abandon()
+            return None
         if self.current.undo is not None:
             outcome = self.current.undo(self.context)
             if isinstance(outcome, Wait):
@@ -230,10 +279,41 @@ class Runner:
         self._finish(Job.State.FAILED, rolled_back=self.at == 0)
         return None
 
+    def _abandon(self) -> None:
+        """End a job whose undoing staff gave up: our rows become as if all had been undone, and the error says what
+        was not. The host is asked for the power of the machine, and does not have to answer.
+
+        A deletion ends as one that succeeded: what it could not delete is on a host that is gone.
+        """
+        steps = [step.name for step in self.plan[: self.at + 1] if step.undo is not None]
+        try:
+            status = self._status(self.context.power())
+        except DriverError as error:
+            log.warning("%s is given up, and its host does not answer: %s", self._name(), error)
+            status = self._status(Power.ABSENT)
+        reason = self.data.undo_reason
+        callback = self.kind.on_done if self.kind.goal == Power.ABSENT else self.kind.on_rollback
+        with transaction.atomic():
+            finished = store.finish(
+                self.job, state=Job.State.FAILED, status=status, during=self.kind.during,
+                message=f"{self._public(reason)} {self.data.given_up}".strip(),
+                error=f"{reason} {self.data.given_up} Not undone: {', '.join(reversed(steps))}.".strip(),
+            )  # fmt: skip
+            if finished is not None and callback:
+                store.lock_instances(finished)
+                callback(self.context)
+        if finished is not None:
+            log.warning("%s was given up: %s", self._name(), finished.error)
+            self._count(finished, "given up")
+            notify_promoted()
+
     def _retry(self, error: Exception) -> None:
         """Postpone the step, with the error written to the job."""
+        STEP_FAILURES.add(self.kind.name, self.current.name)
         expected = isinstance(error, DriverError)
         message = str(error) if expected else f"{UNEXPECTED}{type(error).__name__}: {error}"
+        self.span.note({"skerry.job.outcome": "tried again"})
+        self.span.fail(message if expected else type(error).__qualname__)
         undoing = self.job.state == Job.State.UNDOING
         delay = min(2**self.job.attempt, 60) * settings.JOB_BACKOFF
         if not undoing and self.job.attempt == settings.JOB_ATTEMPTS:
@@ -257,7 +337,9 @@ class Runner:
 
     def _name(self) -> str:
         """The job as the log names it: ``job 7 (boot) of web-1 (12)``."""
-        return f"job {self.job.pk} ({self.kind.name}) of {reachability.name_of(self.job.instance_id)}"
+        label, key = self.job.named.get("instance"), self.job.instance_id
+        of = f"{label} ({key})" if label else "no instance" if key is None else f"({key})"
+        return f"job {self.job.pk} ({self.kind.name}) of {of}"
 
     # --- the end --------------------------------------------------------------------------------------
 
@@ -298,8 +380,16 @@ class Runner:
                         callback = self.kind.on_superseded
                     if callback:
                         callback(self.context)
-        if finished is not None and finished.cancelled:
-            notify_promoted()
+        if finished is not None:
+            self._count(finished, state)
+            if finished.cancelled:
+                notify_promoted()
+
+    def _count(self, finished: Job, outcome: str) -> None:
+        assert finished.finished_at is not None  # noqa: S101 - the settle wrote it
+        log.info("%s ended: %s", self._name(), outcome)
+        self.span.note({"skerry.job.outcome": outcome})
+        JOB_SECONDS.observe((finished.finished_at - finished.created).total_seconds(), self.kind.name, outcome)
 
     def _status(self, power: Power) -> str | None:
         """The status of the instance from now on; None where this kind does not change the status.
@@ -342,6 +432,8 @@ class Runner:
             if finished and self.kind.on_superseded:
                 store.lock_instances(finished)
                 self.kind.on_superseded(self.context)
+        if finished is not None:
+            self._count(finished, "superseded")
         notify_promoted()
 
 
@@ -353,6 +445,7 @@ def notify_promoted() -> None:
 
 def sweep() -> int:
     """Notify of every job that may be due. Runs every second or so; any number of sweepers is harmless."""
+    SWEEPS.add()
     notify_promoted()
     due = store.due()
     for job_id in due:

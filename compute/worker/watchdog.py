@@ -39,8 +39,9 @@ def watch(drivers: Drivers = configured) -> int:
     Only this function records that a host answers again. An error that the host itself returns is an answer.
     """
     found = 0
-    # hosts out of service as well: instances may still be there, and staff have to know
-    for host in Host.objects.order_by("pk"):
+    # hosts out of service as well: instances may still be there, and staff have to know. Not one that is just being
+    # added: it does not know the platform yet
+    for host in Host.objects.exclude(reachability.BEING_ADDED).order_by("pk"):
         asked_at = database_now()
         driver = drivers.at(address_of(host))
         try:

@@ -29,6 +29,7 @@ from config.api.responses import JSONResponse
 from config.client_address import network_of
 from config.errors import Denied, TooMany
 from config.headers import Headers, add_headers, prepared
+from config.logging import current_subject
 
 NO_STORE = "private, max-age=0, no-store"
 QUARTER_HOUR = "private, max-age=900"
@@ -159,7 +160,8 @@ class Admission(ViewSetMixin, APIView, Generic[A]):
                 request._authenticator = authenticator
                 caller, request.auth = found
                 self.caller = request.user = caller
-                request._request.actor_name = caller.username  # for the access log
+                request._request.caller = caller  # for the access log
+                current_subject.set({"user_id": caller.pk, "account_id": caller.account_id})
                 return
 
     def authenticate_and_count(self, request: Request) -> AuthenticationFailed | None:

@@ -11,7 +11,7 @@ import errno
 import logging
 import resource
 import sys
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextvars import copy_context
 from io import BytesIO
@@ -23,7 +23,9 @@ from django.core.exceptions import RequestDataTooBig
 from config import waiting
 from config.api import reasons
 from config.api.responses import error_response
+from config.draining import drain
 from config.server import bodies
+from config.server.periodic import Beside
 
 log = logging.getLogger(__name__)
 
@@ -63,6 +65,7 @@ class Headers(Protocol):
 class Scope(Protocol):
     """What RSGI says of a request before its body. Addresses are ``192.0.2.1:80`` and ``[2001:db8::1]:80``."""
 
+    proto: str
     http_version: str
     method: str
     scheme: str
@@ -103,16 +106,36 @@ class _Started:
         self.headers = headers
 
 
+class Websockets(Protocol):
+    """An application of RSGI for websockets below its prefix."""
+
+    prefix: str
+
+    def __rsgi_init__(self, loop: asyncio.AbstractEventLoop) -> None: ...
+
+    async def __rsgi__(self, scope: Any, handshake: Any, /) -> None: ...
+
+
 class Application:
     """A WSGI handler as an application of RSGI. Bodies of more than `largest` bytes are left to it unread.
 
-    What begins with one of `prefixes` is the affair of another application.
+    What begins with one of `prefixes` is the affair of another application, and websockets that of `websockets`.
+    What is in `beside` runs as long as the process serves.
     """
 
-    def __init__(self, handler: Handler, largest: int, prefixes: "Mapping[str, Application] | None" = None):
+    def __init__(
+        self,
+        handler: Handler,
+        largest: int,
+        prefixes: "Mapping[str, Application] | None" = None,
+        websockets: Websockets | None = None,
+        beside: Sequence[Beside] = (),
+    ):
         self.handler = handler
         self.largest = largest
         self.prefixes = prefixes or {}
+        self.websockets = websockets
+        self.beside = beside
         self.pace = bodies.Pace(settings.BODY_TIMEOUT, settings.BODY_RATE)
         self.context = copy_context()
         """One for all requests, as a thread has: what libraries keep by context would be made anew for each."""
@@ -124,9 +147,22 @@ class Application:
         self.loop = loop
         for application in self.prefixes.values():
             application.__rsgi_init__(loop)
+        if self.websockets is not None:
+            self.websockets.__rsgi_init__(loop)
+        for each in self.beside:
+            each.start(loop)
+        drain.prepare(loop, settings.DRAIN_SECONDS)
         allow_many_connections()
 
+    def __rsgi_del__(self, loop: asyncio.AbstractEventLoop) -> None:
+        """The process has answered its last request."""
+        for each in self.beside:
+            each.stop()
+
     async def __rsgi__(self, scope: Scope, exchange: Exchange) -> None:
+        if scope.proto == "ws":
+            await self._websocket(scope, exchange)
+            return
         for prefix, application in self.prefixes.items():
             if scope.path.startswith(prefix):
                 await application.__rsgi__(scope, exchange)
@@ -160,6 +196,12 @@ class Application:
             return
         with BytesIO(body) if isinstance(body, bytes) else body as file:
             await self._answer(scope, headers, exchange, file)
+
+    async def _websocket(self, scope: Scope, handshake: Any) -> None:
+        if self.websockets is not None and scope.path.startswith(self.websockets.prefix):
+            await self.websockets.__rsgi__(scope, handshake)
+        else:
+            handshake.close(404)
 
     async def _without_length(self, scope: Scope, headers: Headers, exchange: Exchange) -> None:
         """Answer a request of which only its body tells whether it has one, and how long it is.
@@ -230,6 +272,8 @@ class Application:
             content = b"".join(response)
         finally:
             response.close()
+        if drain.begun:
+            started.headers.append(("Connection", "close"))  # a proxy keeps it for no other request
         # Whole: the server's threads hand it out, however slowly it is read.
         exchange.response_bytes(started.status, started.headers, content)
 

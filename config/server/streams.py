@@ -6,7 +6,7 @@ what was received, or the exception that this ended with, in the environment, an
 """
 
 import logging
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from io import BytesIO
 from typing import Any, Protocol, TypeVar
@@ -23,8 +23,10 @@ from config.server.application import (
     Headers,
     Scope,
     TooLarge,
+    Websockets,
     refuse,
 )
+from config.server.periodic import Beside
 
 log = logging.getLogger(__name__)
 
@@ -50,14 +52,25 @@ Receiver = Callable[[str, int], Receiving]
 class Streams(Application):
     """A WSGI handler as an application of RSGI, for paths below `prefix`; all else is answered without a body."""
 
-    def __init__(self, handler: Handler, prefix: str, receiver: Receiver, pace: bodies.Pace):
-        super().__init__(handler, largest=0)
+    def __init__(
+        self,
+        handler: Handler,
+        prefix: str,
+        receiver: Receiver,
+        pace: bodies.Pace,
+        websockets: Websockets | None = None,
+        beside: Sequence[Beside] = (),
+    ):
+        super().__init__(handler, largest=0, websockets=websockets, beside=beside)
         self.prefix = prefix
         self.receiver = receiver
         self.pace = pace
         self.threads = ThreadPoolExecutor(THREADS, "stream")
 
     async def __rsgi__(self, scope: Scope, exchange: Exchange) -> None:
+        if scope.proto == "ws":
+            await self._websocket(scope, exchange)
+            return
         headers = scope.headers
         pieces = bodies.Pieces(exchange, self.pace)
         length = int(headers.get("content-length") or 0)

@@ -109,7 +109,7 @@ class Installation:
                 "SECRET_KEY=…": f"SECRET_KEY={KEY}",
                 "ENCRYPTION_KEYS=…": f"ENCRYPTION_KEYS={KEY[::-1]}",
                 "postgres://user:password@host/name": f"'{self.env['DATABASE_URL']}'",
-                "redis://host:6379/0": f"'{self.env['REDIS_URL']}'",
+                "redis://:password@host:6379/0": f"'{self.env['REDIS_URL']}'",
                 "smtp+tls://user:password@mail.example.com:587": f"file://{self.mails}",
                 "\ncurl ": f"\n{WAIT.format(port=self.web)}\ncurl ",
             },

@@ -6,12 +6,13 @@ from typing import Any
 from django.db import transaction
 from django.db.models import Q
 from django.db.models.functions import Now
+from django.utils.timezone import now
 
 from accounts.actors import Actor
 from accounts.services.account import lock_account
 from compute.jobs.data import MoveData
 from compute.jobs.queue import enqueue
-from compute.models import AddressShare, HostMigration, Instance, InstanceType, IPv6Range, Job, RangeShare
+from compute.models import AddressShare, Host, HostMigration, Instance, InstanceType, IPv6Range, Job, RangeShare
 from compute.services.common.boot_profile import boot_config
 from compute.services.common.disk_space import taken, too_small
 from compute.services.common.locks import is_busy, lock_any
@@ -150,6 +151,29 @@ def _data(instance: Instance, host_id: int, plan: InstanceType, **rest: Any) -> 
 
 
 # --- host migrations: for staff and the clock ---------------------------------------------------------
+
+
+@transaction.atomic
+def migrate_now(actor: Actor, instance: Instance, host: Host | None, reason: str) -> Job:
+    """Move the instance within its region at once: to `host`, or where that is None to the one with the most room.
+
+    It takes the place of a migration that was scheduled for later. Raises `Busy` while another job lives, and
+    `Invalid` on ``host`` where that cannot have it.
+    """
+    locked = lock_any(instance)
+    if is_busy(locked):
+        raise Busy
+    if host is not None and (host.region_id != locked.region_id or host.pk == locked.host_id):
+        raise Invalid("Name another host of the compute's region.", "host")
+    migration = HostMigration.objects.filter(instance=locked, status=Status.PENDING).select_for_update().first()
+    if migration is None:
+        migration = HostMigration.objects.create(instance=locked, when=now(), reason=reason)
+    target = place(
+        locked, locked.type, locked.region_id, avoid=locked.host, like=locked.host_id, only=host, field="host"
+    )
+    HostMigration.objects.filter(pk=migration.pk).update(status=Status.STARTED, reason=reason)
+    data = _data(locked, target.pk, locked.type, migration_id=migration.pk)
+    return enqueue("migrate", locked, actor, data=data, message=reason)
 
 
 def cancel(migration: HostMigration) -> None:

@@ -55,6 +55,9 @@ _FREEST = """
         (disk - disk_used)::float8 / NULLIF(disk, 0)
     ) DESC, id
 """
+_THIS_ONE = "id = %(only)s"
+# hosts that another placement has locked are skipped; only if there is no other do we wait for them
+_TRIES = ((_ANSWERS, _FREEST, "SKIP LOCKED"), (_ANSWERS, "id", ""), (_ANY, "id", ""))
 
 
 def place(
@@ -65,14 +68,16 @@ def place(
     avoid: Host | None = None,
     like: int | None = None,
     image: Image | None = None,
+    only: Host | None = None,
     field: str | None = "region",
 ) -> Host:
     """Reserve capacity for the instance, as of type `plan`, on the host of the region with the largest free share.
 
     Only enabled hosts that are not in maintenance are chosen, and not `avoid`; unreachable hosts only where no
     other has the capacity, for they may be back in a minute. The host can deploy the `image`, and has the driver of
-    the host with the key `like`: what is there can be copied from it. The instance's row may be inserted later in
-    the same transaction (the foreign key is deferred). Raises `Invalid` on `field` where no host has the capacity.
+    the host with the key `like`: what is there can be copied from it. With `only` it is that host, or none. The
+    instance's row may be inserted later in the same transaction (the foreign key is deferred). Raises `Invalid` on
+    `field` where no host has the capacity.
     """
     asked = {
         "region": region_id,
@@ -82,9 +87,11 @@ def place(
         **_sizes(plan),
     }
     asked["image"] = image.pk if image and image.account_id is None else None
+    tries = _TRIES if only is None else ((_THIS_ONE, "id", ""),)
+    if only is not None:
+        asked["only"] = only.pk
     before = transaction.savepoint()
-    # hosts that another placement has locked are skipped; only if there is no other do we wait for them
-    for wanted, order, others in ((_ANSWERS, _FREEST, "SKIP LOCKED"), (_ANSWERS, "id", ""), (_ANY, "id", "")):
+    for wanted, order, others in tries:
         row = _take(asked, wanted, order, others)
         if row is not None:
             return Host.from_db(connection.alias, columns_of(Host), row)

@@ -32,12 +32,12 @@ _SERVER = [
     *("--workers-kill-timeout", "3"),
     # Of HTTP/2, a connection that says nothing would be kept for good.
     *("--http", "1"),
-    "--no-ws",
     *("--log-level", "warning"),
 ]
 
-_WEB = [*_SERVER, "--workers", "2"]
-_STREAM = [*_SERVER, "--workers", "1"]
+# Consoles are the stream process's.
+_WEB = [*_SERVER, "--workers", "2", "--no-ws"]
+_STREAM = [*_SERVER, "--workers", "1", "--ws"]
 
 _WORKER = [
     *("--pool", "prefork"),

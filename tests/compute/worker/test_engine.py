@@ -84,6 +84,29 @@ def test_a_finished_job_ignores_notifications(running, driver):
     assert len(driver.calls) == calls
 
 
+def test_a_worker_that_is_to_stop_ends_its_step_and_hands_the_job_back(world, driver, monkeypatch):
+    """It is told so in the midst of the first step; the next step is another worker's, at once."""
+    told, notified = [], []
+    monkeypatch.setattr(engine, "leaving", lambda: bool(told))
+    monkeypatch.setattr(engine, "notify", notified.append)
+    job = world.create().jobs.get()
+    driver.after = lambda number, name: told.append(name)
+
+    engine.run(job.pk, driver)
+    job.refresh_from_db()
+    assert (job.state, job.step, job.lease_until, job.attempt) == ("active", "disks", None, 0)
+    assert notified == [job.pk]
+    calls = len(driver.calls)
+    engine.run(job.pk, driver)  # it takes none
+    assert (len(driver.calls), notified) == (calls, [job.pk, job.pk])
+
+    driver.after = lambda number, name: None
+    told.clear()
+    engine.run(job.pk, driver)
+    job.refresh_from_db()
+    assert job.state == "done"
+
+
 # --- waiting and retrying --------------------------------------------------------------------------------
 
 

@@ -10,6 +10,7 @@ from django.db.models.functions import Now
 from accounts.models import Event
 from compute.machine_names import machine_name
 from compute.models import Instance, Job
+from compute.services.hosts import drift_records, registry
 from compute.services.images.images import create_from_disk
 from compute.worker import watchdog
 from tests.compute.memory_driver import MemoryDriver
@@ -103,3 +104,22 @@ def test_a_job_that_comes_in_the_same_moment_does_not_keep_it_from_the_others(wo
     assert found == [1]
     statuses = dict(Instance.objects.values_list("label", "status"))
     assert statuses == {"busy": "running", "other": "booting"}
+
+
+def test_a_host_that_is_just_being_added_is_not_asked(world, driver):
+    added = registry.add(registry.HostSpec("hv9", world.region.pk, "simulated"))
+    asked = []
+
+    class Asked:
+        def at(self, address):
+            asked.append(address.name)
+            return driver.at(address)
+
+    watchdog.watch(Asked())
+    assert asked == [str(world.host.uuid)]
+    assert drift_records.due() == [world.host.pk]
+
+    registry.record(added, {"memory": 1024}, None)
+    watchdog.watch(Asked())
+    assert asked[1:] == [str(world.host.uuid), str(added.uuid)]
+    assert drift_records.due() == [world.host.pk, added.pk]

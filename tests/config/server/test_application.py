@@ -10,6 +10,7 @@ import pytest
 from django.core.exceptions import RequestDataTooBig
 
 from config import waiting
+from config.draining import drain
 from config.server import bodies
 from config.server.application import Application
 from config.server.bodies import Pace
@@ -59,6 +60,7 @@ def send(
     """Give the request to the application; what its handler saw last, or None where it was not asked."""
     handler = handler or Handler()
     scope = SimpleNamespace(
+        proto="http",
         http_version=http, method="POST", scheme="http", path="/caf\xe9", query_string="a=%C3%A9", authority=None,
         client="[2001:db8::7]:5000", server="127.0.0.1:8000", headers=Headers(("host", "here"), *headers),
     )  # fmt: skip
@@ -204,3 +206,11 @@ def test_a_request_does_not_wait_without_end():
 
 def test_outside_of_a_server_the_function_is_just_called():
     assert waiting.outside(str.upper, "me") == "ME"
+
+
+def test_each_answer_closes_its_connection_once_the_process_is_to_stop(monkeypatch):
+    kept, closed = Exchange(), Exchange()
+    send(kept)
+    monkeypatch.setattr(drain, "begun", True)
+    send(closed)
+    assert [each.answer and each.answer[1].get("Connection") for each in (kept, closed)] == [None, "close"]

@@ -59,6 +59,7 @@ def send(exchange: Exchange, receiving: Receiving, length: int, method: str = "P
         return Answer(b"{}")
 
     scope = SimpleNamespace(
+        proto="http",
         http_version="1.1", method=method, scheme="http", path="/uploads/7", query_string="", authority=None,
         client="192.0.2.1:5000", server="127.0.0.1:8000", headers=Headers(("content-length", str(length))),
     )  # fmt: skip

@@ -1,0 +1,91 @@
+"""Emptying a host: it is closed, and each of its instances is scheduled to move to another host of the region.
+
+The clock starts the moves as instances are free and hosts have room (`moves.start_due`), and tries again those that
+failed. What a drain is still to do is read off its rows, so that there is no state beside them.
+"""
+
+from dataclasses import dataclass
+from typing import Any
+
+from django.db import transaction
+from django.db.models import Count, Q, QuerySet, Sum
+from django.utils.timezone import now
+
+from compute.models import Host, HostMigration, Instance, Reservation
+from compute.services.hosts.placement import RESOURCES
+from config.errors import Invalid
+
+Status = HostMigration.Status
+OPEN = (Status.PENDING, Status.STARTED)
+
+
+@dataclass(frozen=True, slots=True)
+class Progress:
+    """How far a host is from being empty: the instances on it, and how many of them move now, wait to, or stay."""
+
+    left: int
+    moving: int
+    waiting: int
+
+    @property
+    def staying(self) -> int:
+        return self.left - self.moving - self.waiting
+
+
+@transaction.atomic
+def drain(host: Host, reason: str) -> int:
+    """Close the host, and schedule the move of each of its instances for now. Returns how many were scheduled.
+
+    May be used again: one that came while the host was being closed is scheduled then. Raises `Invalid` where
+    nothing is left to be done.
+    """
+    moving = HostMigration.objects.filter(status__in=OPEN).values("instance")
+    staying = list(
+        Instance.objects.filter(host=host).exclude(pk__in=moving).order_by("pk").values_list("pk", flat=True)
+    )
+    when = now()
+    rows = [HostMigration(instance_id=pk, when=when, reason=reason) for pk in staying]
+    # one that was scheduled by somebody else meanwhile is left alone
+    HostMigration.objects.bulk_create(rows, batch_size=1000, ignore_conflicts=True)
+    # hosts are locked after instances, whose rows the inserts have locked against deletion
+    closed = Host.objects.filter(pk=host.pk, enabled=True).update(enabled=False)
+    if not closed and not staying:
+        raise Invalid("It takes no instances, and each of its own is scheduled to move already.")
+    return len(staying)
+
+
+@transaction.atomic
+def stop(host: Host) -> int:
+    """Cancel the moves from the host that have not begun; returns how many. It stays closed until it is enabled."""
+    return HostMigration.objects.filter(instance__host=host, status=Status.PENDING).update(status=Status.CANCELLED)
+
+
+def progress(host: Host) -> Progress:
+    """Two queries."""
+    found = (
+        moves_from(host)
+        .order_by()
+        .aggregate(
+            moving=Count("pk", filter=Q(status=Status.STARTED)),
+            waiting=Count("pk", filter=Q(status=Status.PENDING)),
+        )
+    )
+    return Progress(Instance.objects.filter(host=host).count(), found["moving"], found["waiting"])
+
+
+def moves_from(host: Host) -> QuerySet[HostMigration]:
+    """The moves from the host that are scheduled or under way, those under way first."""
+    rows = HostMigration.objects.filter(instance__host=host, status__in=OPEN)
+    return rows.select_related("instance").order_by("-status", "when", "pk")
+
+
+def room(host: Host) -> dict[str, tuple[int, int]]:
+    """For each resource what the host's instances hold, and what is free on the other open hosts of its region.
+
+    Enough in all is not always enough for each: the largest instance needs it on one host. Two queries.
+    """
+    sums: dict[str, Any] = {name: Sum(name) for name in RESOURCES}
+    held = Reservation.objects.filter(host=host).aggregate(**sums)
+    others = Host.objects.filter(region=host.region_id, enabled=True, maintenance=None).exclude(pk=host.pk)
+    free = others.aggregate(**{name: Sum(name) - Sum(f"{name}_used") for name in RESOURCES})
+    return {name: (held[name] or 0, free[name] or 0) for name in RESOURCES}
