@@ -1,0 +1,27 @@
+#!/bin/sh
+# restore.sh BACKUP: bring a backup of backup.sh into an empty database, and the files of tickets into their folder.
+#
+# DATABASE_URL names the database, which has to be there and without tables; ATTACHMENTS_DIR (or STATE_DIR) the folder.
+# Nothing else may run yet. Afterwards: manage.py migrate, where the release is newer than the backup, then all processes,
+# with the SECRET_KEY and ENCRYPTION_KEYS of then. Jobs that were under way go on by themselves.
+set -eu
+umask 077
+began=$(date +%s)
+: "${DATABASE_URL:?says which database}"
+[ $# -eq 1 ] || { echo "usage: restore.sh BACKUP" >&2; exit 2; }
+files=${ATTACHMENTS_DIR:-${STATE_DIR:?or ATTACHMENTS_DIR says where the files of tickets go}/attachments}
+
+(cd "$1" && sha256sum --check --strict --quiet SHA256SUMS)
+tables=$(psql --no-psqlrc --tuples-only --no-align --dbname="$DATABASE_URL" --command="
+    SELECT count(*) FROM pg_tables WHERE schemaname NOT IN ('pg_catalog', 'information_schema')")
+[ "$tables" -eq 0 ] || { echo "restore.sh: the database has $tables tables: it has to be empty" >&2; exit 1; }
+
+# All of it or nothing.
+pg_restore --exit-on-error --single-transaction --no-owner --no-privileges --dbname="$DATABASE_URL" "$1/database.dump"
+if [ -f "$1/attachments.tar" ]; then
+    mkdir -p "$files"
+    tar --extract --file="$1/attachments.tar" --directory="$files"
+fi
+psql --no-psqlrc --quiet --dbname="$DATABASE_URL" --command="ANALYZE"
+
+echo "Restored in $(($(date +%s) - began)) s."

@@ -1,0 +1,148 @@
+"""The samples of docs/deploy: checked by the programs that they are for, and held together."""
+
+import re
+import subprocess
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from config.version import VERSION
+from tests.certificates import certificate, new_key, pem
+from tests.compute.drivers.qemu.disk_files import needs
+from tests.tours.pages import replaced
+
+ROOT = Path(__file__).resolve().parents[2]
+DEPLOY = ROOT / "docs" / "deploy"
+UNITS = sorted(path for path in (DEPLOY / "systemd").iterdir() if path.suffix in (".service", ".target"))
+VARIABLE = re.compile(r'env\.\w+\(\s*"([A-Z_0-9]+)"')
+PROCESSES = {
+    "web": "config.rsgi:application",
+    "stream": "config.streams:application",
+    "worker": "worker",
+    "clock": "beat",
+}
+"""What each kind's command ends with, or has in it."""
+EXPOSED = 20
+"""Ten times the exposure that systemd may count, from 0 to 10."""
+
+
+def checked(*command: str | Path) -> str:
+    done = subprocess.run([str(each) for each in command], capture_output=True, text=True, cwd=DEPLOY / "systemd")
+    assert done.returncode == 0, done.stdout + done.stderr
+    return done.stdout + done.stderr
+
+
+@pytest.fixture
+def bundle(tmp_path: Path) -> Path:
+    """A certificate and its key in one file, as HAProxy wants them."""
+    key = new_key()
+    path = tmp_path / "cloud.pem"
+    path.write_text(certificate(key, "cloud.example.com", "cloud.example.com") + pem(key))
+    return path
+
+
+@pytest.mark.guest
+def test_haproxy_finds_nothing_to_complain_of(tmp_path: Path, bundle: Path):
+    needs("haproxy")
+    sample = (DEPLOY / "haproxy.cfg").read_text()
+    mine = {"/etc/haproxy/certs/cloud.example.com.pem": str(bundle), "    user haproxy\n    group haproxy\n": ""}
+    (tmp_path / "haproxy.cfg").write_text(replaced(sample, mine))
+    said = checked("haproxy", "-c", "-f", tmp_path / "haproxy.cfg")
+    assert "Configuration file is valid" in said
+    assert "[WARNING]" not in said
+
+
+@pytest.mark.guest
+def test_caddy_takes_its_sample():
+    needs("caddy")
+    said = checked("caddy", "validate", "--adapter", "caddyfile", "--config", DEPLOY / "Caddyfile")
+    assert "Valid configuration" in said
+
+
+@pytest.mark.guest
+def test_systemd_takes_the_units_and_finds_them_shut(tmp_path: Path):
+    """Programs are looked for where the unit says: here it is true(1) for each."""
+    needs("systemd-analyze")
+    for unit in UNITS:
+        text = unit.read_text().replace("/opt/skerry/.venv/bin/granian", "/bin/true")
+        text = text.replace("/opt/skerry/.venv/bin/celery", "/bin/true")
+        (tmp_path / unit.name).write_text(text.replace("/opt/skerry/.venv/bin/python", "/bin/true"))
+    assert checked("systemd-analyze", "verify", "--man=no", *sorted(tmp_path.glob("skerry*"))) == ""
+    for service in sorted(tmp_path.glob("*.service")):
+        checked("systemd-analyze", "security", "--offline=true", f"--threshold={EXPOSED}", service)
+
+
+def documents() -> list[dict[str, Any]]:
+    """What Kubernetes is told, in all files."""
+    found = [yaml.safe_load_all(path.read_text()) for path in sorted((DEPLOY / "kubernetes").glob("*.yaml"))]
+    return [document for documents in found for document in documents]
+
+
+def pods() -> dict[str, dict[str, Any]]:
+    kinds = ("Deployment", "Job")
+    found = [each for each in documents() if each["kind"] in kinds]
+    return {
+        each["metadata"]["labels"]["app.kubernetes.io/component"]: each["spec"]["template"]["spec"]
+        for each in found
+    }
+
+
+def services() -> dict[str, dict[str, Any]]:
+    """Those of the compose file that are ours."""
+    every = yaml.safe_load((DEPLOY / "compose.yaml").read_text())["services"]
+    return {name: each for name, each in every.items() if each["image"].startswith("skerry:")}
+
+
+def test_no_container_is_root_or_writes_its_root():
+    for name, pod in pods().items():
+        [container] = pod["containers"]
+        assert pod["securityContext"]["runAsNonRoot"], name
+        held = container["securityContext"]
+        assert held["readOnlyRootFilesystem"], name
+        assert not held["allowPrivilegeEscalation"], name
+        assert held["capabilities"] == {"drop": ["ALL"]}, name
+        assert {mount["mountPath"] for mount in container["volumeMounts"]} == {"/data", "/tmp"}, name
+    for name, service in services().items():
+        assert service["read_only"], name
+        assert service["cap_drop"] == ["ALL"], name
+    assert re.search(r"^USER [1-9]\d*$", (ROOT / "Containerfile").read_text(), re.MULTILINE)
+
+
+def test_every_kind_of_process_is_run_by_each():
+    assert pods().keys() == {*PROCESSES, "migrate"}
+    assert services().keys() == {"migrate", "web1", "web2", "stream", "worker1", "worker2", "clock"}
+    image = (ROOT / "Containerfile").read_text().splitlines()[-1]
+    for kind, word in PROCESSES.items():
+        unit = (DEPLOY / "systemd" / f"skerry-{kind}.service").read_text()
+        assert word in re.findall(r"^ExecStart=(.*)$", unit, re.MULTILINE)[0].split(), kind
+        assert word in pods()[kind]["containers"][0]["command"], kind
+    assert f'"{PROCESSES["web"]}"' in image
+    for name, service in services().items():
+        kind = name.rstrip("12")
+        if kind not in ("web", "migrate"):
+            assert PROCESSES[kind] in service["command"], name
+
+
+def test_secrets_are_named_and_not_written():
+    """By hand a Secret is made; the files refer to it, and the compose file to its environment."""
+    assert not [each for each in documents() if each["kind"] == "Secret"]
+    for name, pod in pods().items():
+        assert {"secretRef": {"name": "skerry"}} in pod["containers"][0]["envFrom"], name
+    for service in services().values():
+        for name in ("SECRET_KEY", "ENCRYPTION_KEYS", "EMAIL_URL"):
+            assert service["environment"][name].startswith(f"${{{name}:?")
+
+
+def test_every_variable_is_one_that_is_read_and_every_image_is_of_this_release():
+    known = set(VARIABLE.findall((ROOT / "config" / "settings.py").read_text()))
+    [configuration] = [each for each in documents() if each["kind"] == "ConfigMap"]
+    lines = (DEPLOY / "systemd" / "skerry.env").read_text().splitlines()
+    named = {line.partition("=")[0] for line in lines if line and not line.startswith("#")}
+    for service in services().values():
+        named |= service["environment"].keys()
+        assert service["image"] == f"skerry:${{SKERRY_TAG:-{VERSION}}}"
+    assert named | configuration["data"].keys() <= known
+    assert {pod["containers"][0]["image"] for pod in pods().values()} == {f"registry.example.com/skerry:{VERSION}"}
+    assert f"\n## [{VERSION}]" in (ROOT / "CHANGELOG.md").read_text()

