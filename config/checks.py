@@ -134,8 +134,29 @@ def _services() -> Iterator[tuple[str, str]]:
     elif settings.DEFAULT_FROM_EMAIL.rstrip(">").endswith(".example"):
         yield "W015", f"MAIL_FROM is {settings.DEFAULT_FROM_EMAIL}: mail servers take no mail from such a domain."
 
+    redis = urlsplit(settings.REDIS_URL)
+    if redis.hostname and not redis.password and not _is_loopback(redis.hostname):
+        yield (
+            "W020",
+            "REDIS_URL has no password: whoever reaches that server sends workers tasks, and lifts limits.",
+        )
+    yield from _watching()
+    named = {"PLATFORM_DOMAIN": [settings.PLATFORM_DOMAIN], "DNS_NAMESERVERS": settings.DNS_NAMESERVERS}
+    for variable, names in named.items():
+        if any(name.rstrip(".").endswith(".example") for name in names):
+            yield "W023", f"{variable} is {','.join(names)}: customers are shown names that exist nowhere."
     if settings.SMS_GATEWAY == SMS_CONSOLE:
         yield "E018", "SMS_GATEWAY is accounts.sms.console: codes would go to the worker's log, for its readers."
+
+
+def _watching() -> Iterator[tuple[str, str]]:
+    if not (settings.OPERATOR_EMAILS or settings.OPERATOR_WEBHOOK):
+        yield (
+            "W021",
+            "OPERATOR_EMAIL and OPERATOR_WEBHOOK are not set: nobody is told when no worker, clock or host works.",
+        )
+    if not settings.METRICS_TOKEN:
+        yield "W022", "METRICS_TOKEN is not set: /metrics answers nobody, so nothing can watch this installation."
 
 
 def is_open_to_others(folder: Path) -> bool:

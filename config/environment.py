@@ -30,6 +30,7 @@ YES, NO = {"1", "true", "yes", "on"}, {"0", "false", "no", "off"}
 HOST_NAME = re.compile(r"(?!-)[a-z0-9_-]{1,63}(?<!-)(\.(?!-)[a-z0-9_-]{1,63}(?<!-))*\.?", re.IGNORECASE | re.ASCII)
 ALLOWED_HOST = re.compile(r"\*|\.?[a-z0-9_.-]+|\[[0-9a-f:.]+\]", re.IGNORECASE | re.ASCII)
 SENDER = re.compile(r"[^<>@\r\n]*<[^<>@\s]+@[^<>@\s]+>|[^<>@\s]+@[^<>@\s]+")
+ADDRESS = re.compile(r"[^<>@\s,]+@[^<>@\s,]+")
 RATE = re.compile(r"[1-9][0-9]*/[1-9][0-9]*", re.ASCII)
 DEFAULT_PORTS = {"http": 80, "https": 443}
 LARGEST = 1_000_000
@@ -296,6 +297,14 @@ class Environment:
             right = False
         advice = 'is not a sender such as Skerry <noreply@example.com> or "Skerry, Inc." <noreply@example.com>'
         return found if right else _fail(name, f"{found!r} {advice}")
+
+    def mail_addresses(self, name: str) -> list[str]:
+        """Comma-separated addresses of mails."""
+        found = self.words(name)
+        for each in found:
+            if not ADDRESS.fullmatch(each):
+                _fail(name, f"{each!r} is not an address such as operator@example.com")
+        return found
 
     def mail_server(self, name: str) -> dict[str, Any]:
         """Django's ``EMAIL_…`` settings; mails go to the console where the variable is not set."""

@@ -7,15 +7,29 @@ from django.http import HttpRequest
 
 from accounts.models import Account
 from compute.models import Image, InstanceType, Kernel
+from config.admin.display import gigabytes
 from config.admin.pages import Page
+from config.admin.sizes import GigabytesField, SizesMixin
+
+
+class InstanceTypeForm(ModelForm):
+    memory = GigabytesField(label="Memory")
+    disk = GigabytesField(label="Disk")
+
+    class Meta:
+        model = InstanceType
+        exclude: tuple[str, ...] = ()
 
 
 @admin.register(InstanceType)
-class InstanceTypePage(Page):
+class InstanceTypePage(SizesMixin, Page):
     """The resources of a type cannot change once it is sold: instances' disks were made to fit it."""
 
+    form = InstanceTypeForm
+    sizes = ("memory", "disk")
     list_display = (
-        "id", "label", "type_class", "memory", "vcpus", "disk", "transfer", "price_monthly", "deprecated",
+        "id", "label", "type_class", "memory_in_gb", "vcpus", "disk_in_gb", "transfer", "price_monthly",
+        "deprecated",
     )  # fmt: skip
     list_filter = ("type_class", "deprecated")
     search_fields = ("^id", "^label")
@@ -25,7 +39,7 @@ class InstanceTypePage(Page):
         (None, {"fields": ("id", "label", "type_class", "deprecated", "successor", "position")}),
         ("What it gives", {
             "fields": (("memory", "disk"), ("vcpus", "gpus"), ("transfer", "network_out")),
-            "description": "Memory and disk in MB, transfer in GB a month, outgoing bandwidth in Mbit/s.",
+            "description": "Memory and disk in GB, transfer in GB a month, outgoing bandwidth in Mbit/s.",
         }),
         ("Prices in USD", {
             "fields": (("price_hourly", "price_monthly"), ("backup_price_hourly", "backup_price_monthly")),
@@ -34,6 +48,14 @@ class InstanceTypePage(Page):
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[InstanceType]:
         return super().get_queryset(request).select_related("successor")
+
+    @admin.display(description="Memory", ordering="memory")
+    def memory_in_gb(self, kind: InstanceType) -> str:
+        return gigabytes(kind.memory)
+
+    @admin.display(description="Disk", ordering="disk")
+    def disk_in_gb(self, kind: InstanceType) -> str:
+        return gigabytes(kind.disk)
 
 
 class Kept(Page):
@@ -51,11 +73,21 @@ class KernelPage(Kept):
     fixed = ("id", "architecture")
 
 
+class ImageForm(ModelForm):
+    size = GigabytesField(label="Size", initial=0, help_text="GB that a disk needs at least.")
+
+    class Meta:
+        model = Image
+        exclude: tuple[str, ...] = ()
+
+
 @admin.register(Image)
-class ImagePage(Kept):
+class ImagePage(SizesMixin, Kept):
     """Staff manage public images; customers' own images are read-only."""
 
-    list_display = ("id", "label", "vendor", "owner", "size", "status", "deprecated", "eol")
+    form = ImageForm
+    sizes = ("size",)
+    list_display = ("id", "label", "vendor", "owner", "size_in_gb", "status", "deprecated", "eol")
     list_select_related = ("account",)
     list_filter = ("is_public", "status", "deprecated")
     search_fields = ("id", "^label")
@@ -83,3 +115,7 @@ class ImagePage(Kept):
     @admin.display(description="Owner")
     def owner(self, image: Image) -> Account | str:
         return image.account or "official"
+
+    @admin.display(description="Size", ordering="size")
+    def size_in_gb(self, image: Image) -> str:
+        return gigabytes(image.size)

@@ -34,4 +34,6 @@ def _lines(checked: Checked) -> Iterator[str]:
     yield f"{host.label} takes instances: {host.memory} MB of memory, {host.vcpus} cores, {host.disk} MB of disk."
     images = "any image" if host.images is None else ", ".join(host.images) or "no image yet"
     yield f"It deploys {images}, and has {'the volumes of its region' if report.volumes else 'no volumes'}."
+    if checked.withdrawn:
+        yield f"Its region, {host.region_id}, offers no volumes from now on."
     yield from report.notes

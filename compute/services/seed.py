@@ -18,6 +18,9 @@ from compute.services.stackscripts.fields import read_fields
 from config.errors import Problems
 from regions.models import Region
 
+OWN_SECTION = "*"
+"""The key of a `SeededRow` that stands for its whole kind: the operator keeps these rows in a file of their own
+(`compute.services.catalogue`), and `seed` neither adds to them nor resets them."""
 STEP = 10
 """Between the positions of two rows of the file: staff may put one of theirs there."""
 DATA = Path(__file__).resolve().parent.parent / "data"
@@ -44,20 +47,29 @@ def seed(update: bool = False, demo: bool = False) -> dict[str, int]:
 
     With `demo` also regions, each with two hosts and address pools that are routed nowhere. Existing rows stay as
     staff keep them; with `update` those of the file get its values again. A row that was seeded before and is gone
-    was deleted, and is not inserted again.
+    was deleted, and is not inserted again. What the operator keeps in a catalogue file is left alone.
     """
     data = json.loads(CATALOGUE.read_text())
     with transaction.atomic():
         with connection.cursor() as cursor:  # of two seeds at once, the second finds the rows of the first
             cursor.execute(f"LOCK TABLE {SeededRow._meta.db_table} IN SHARE ROW EXCLUSIVE MODE")
-        before = _counts()
-        _bring(SeededRow.Kind.TYPE, map(_type, data["types"]), update)
-        _bring(SeededRow.Kind.KERNEL, map(_kernel, data["kernels"]), update)
-        _bring(SeededRow.Kind.IMAGE, map(_image, data["images"]), update)
+        before, own = _counts(), own_sections()
+        for kind, rows in (
+            (SeededRow.Kind.TYPE, map(_type, data["types"])),
+            (SeededRow.Kind.KERNEL, map(_kernel, data["kernels"])),
+            (SeededRow.Kind.IMAGE, map(_image, data["images"])),
+        ):
+            if kind not in own:
+                _bring(kind, rows, update)
         _bring_scripts(json.loads(SCRIPTS.read_text()), update)
         if demo:
-            _bring_places([_region(item) for item in data["regions"]], update)
+            _bring_places([_region(item) for item in data["regions"]], update, own)
         return {name: count - before[name] for name, count in _counts().items()}
+
+
+def own_sections() -> set[str]:
+    """The kinds of row that the operator keeps in a catalogue file."""
+    return set(SeededRow.objects.filter(key=OWN_SECTION).values_list("kind", flat=True))
 
 
 def _counts() -> dict[str, int]:
@@ -181,11 +193,14 @@ _COLUMNS: dict[type[models.Model], list[str]] = {
 # --- Places to try things out -----------------------------------------------------------------------------
 
 
-def _bring_places(regions: list[Region], update: bool) -> None:
-    _bring(SeededRow.Kind.REGION, regions, update)
+def _bring_places(regions: list[Region], update: bool, own: set[str]) -> None:
+    if SeededRow.Kind.REGION not in own:
+        _bring(SeededRow.Kind.REGION, regions, update)
     there = set(Region.objects.values_list("pk", flat=True))
-    _add_hosts([region for region in regions if region.pk in there])
-    _add_pools(regions, there)
+    if SeededRow.Kind.HOST not in own:
+        _add_hosts([region for region in regions if region.pk in there])
+    if SeededRow.Kind.POOL not in own:
+        _add_pools(regions, there)
 
 
 def _add_hosts(regions: list[Region]) -> None:

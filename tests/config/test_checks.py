@@ -31,7 +31,9 @@ def complete(settings, tmp_path):
     settings.STAFF_SECOND_FACTOR = True
     settings.SECRET_KEY, settings.ENCRYPTION_KEYS = SECRET, [KEY]
     settings.DATABASES = {"default": {**settings.DATABASES["default"], "HOST": "db.example.com"}}
-    settings.REDIS_URL = "redis://redis.example.com"
+    settings.REDIS_URL = "redis://:password@redis.example.com"
+    settings.OPERATOR_EMAILS, settings.METRICS_TOKEN = ["ops@example.com"], "token"
+    settings.PLATFORM_DOMAIN, settings.DNS_NAMESERVERS = "ip.example.com", ["ns1.example.com"]
     settings.EMAIL_BACKEND = "django.core.mail.backends.smtp.EmailBackend"
     settings.DEFAULT_FROM_EMAIL = "Example <noreply@example.com>"
     settings.SMS_GATEWAY = "accounts.sms.http"
@@ -65,7 +67,10 @@ def test_nothing_is_said_of_a_complete_one(complete):
 def test_nor_by_any_check_of_a_deployment_and_none_is_silenced_that_would_be_silent(settings, tmp_path):
     variables = environment(
         PRODUCTION="1", SECRET_KEY=SECRET, ENCRYPTION_KEYS=KEY, NUM_PROXIES="1", STATE_DIR=str(tmp_path / "state"),
-        SITE_URL="https://cloud.example.com", ALLOWED_HOSTS="cloud.example.com", REDIS_URL="redis://redis.example.com",
+        SITE_URL="https://cloud.example.com", ALLOWED_HOSTS="cloud.example.com",
+        REDIS_URL="redis://:password@redis.example.com",
+        OPERATOR_WEBHOOK="https://ops.example.com/skerry",
+        METRICS_TOKEN="token", PLATFORM_DOMAIN="ip.example.com", DNS_NAMESERVERS="ns1.example.com",
         DATABASE_URL="postgres://user:password@db.example.com/skerry", MAIL_FROM="Example <noreply@example.com>",
         EMAIL_URL="smtp+tls://user:password@mail.example.com:587",
     )  # fmt: skip
@@ -112,6 +117,11 @@ def test_answers_by_https_tell_browsers_to_stay_with_it(db, settings, path, seco
         ("ENCRYPTION_KEYS", [KEY, "short"], "ENCRYPTION_KEYS has a key that can be guessed"),
         ("EMAIL_BACKEND", checks.CONSOLE, "EMAIL_URL is not set"),
         ("SMS_GATEWAY", "accounts.sms.console", "SMS_GATEWAY is accounts.sms.console"),
+        ("REDIS_URL", "redis://redis.example.com:6379/0", "REDIS_URL has no password"),
+        ("OPERATOR_EMAILS", [], "OPERATOR_EMAIL and OPERATOR_WEBHOOK are not set"),
+        ("METRICS_TOKEN", "", "METRICS_TOKEN is not set"),
+        ("PLATFORM_DOMAIN", "ip.skerry.example", "PLATFORM_DOMAIN is ip.skerry.example"),
+        ("DNS_NAMESERVERS", ["ns1.example.com", "ns2.skerry.example"], "DNS_NAMESERVERS is ns1.example.com,ns2"),
         ("DEFAULT_FROM_EMAIL", "Skerry <noreply@skerry.example>", "MAIL_FROM is Skerry"),
     ],
 )
@@ -120,6 +130,17 @@ def test_each_shortcoming_is_a_sentence_that_names_its_variable(complete, settin
     [only] = said()
     assert re.match(sentence, only)
     assert only.endswith(".")
+
+
+@pytest.mark.parametrize("address", ["redis://127.0.0.1:6379/0", "unix:///run/redis.sock", "redis://[::1]"])
+def test_a_broker_of_this_machine_needs_no_password(complete, address):
+    complete.REDIS_URL = address
+    assert said() == []
+
+
+def test_a_webhook_is_as_good_as_a_mail(complete):
+    complete.OPERATOR_EMAILS, complete.OPERATOR_WEBHOOK = [], "https://ops.example.com/skerry"
+    assert said() == []
 
 
 def test_embedded_services_are_no_production(complete):

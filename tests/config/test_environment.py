@@ -12,7 +12,7 @@ from config.environment import RENAMED, BadVariable, Environment
 from tests.config.variables import ROOT, SOURCE, VARIABLE, environment
 from tests.ports import free_port
 
-FREE = {"NODEBALANCER_SOCKET", "NODEBALANCER_HAPROXY", "REDIS_PREFIX", "SMS_HTTP_BODY"}
+FREE = {"METRICS_TOKEN", "NODEBALANCER_SOCKET", "NODEBALANCER_HAPROXY", "REDIS_PREFIX", "SMS_HTTP_BODY"}
 """Any text is good for these."""
 PROVIDER = {"OIDC_ISSUER": "https://id.example.com", "OIDC_CLIENT_ID": "skerry", "OIDC_CLIENT_SECRET": "s3cret"}
 
@@ -28,7 +28,8 @@ NUMBERS = re.findall(
     TRANSACTION_IDLE_LIMIT JOB_ATTEMPTS JOB_BACKOFF JOB_SWEEP_EVERY JOB_NOTIFY_PATIENCE WATCHDOG_EVERY
     RECONCILE_EVERY MOVES_EVERY MAINTENANCE_EVERY BACKUPS_EVERY BACKUPS_TRIES BACKUPS_FAILED_KEPT DRIVER_SCALE
     RDNS_TIMEOUT DOMAIN_IMPORT_TIMEOUT FILTER_TIMEOUT IPV6_RANGES NODEBALANCERS UPLOAD_LIMIT UPLOAD_LIMIT_RAW
-    OIDC_TIMEOUT BODY_TIMEOUT BODY_RATE UPLOADS_AT_ONCE UPLOAD_SPACE UPLOAD_TIMEOUT UPLOAD_RATE
+    OIDC_TIMEOUT BODY_TIMEOUT BODY_RATE DRAIN_SECONDS UPLOADS_AT_ONCE UPLOAD_SPACE UPLOAD_TIMEOUT UPLOAD_RATE
+    CONSOLES_PER_USER CONSOLE_IDLE
     """,
 )
 FLAGS = [
@@ -40,6 +41,7 @@ FLAGS = [
     "RDNS_CHECK",
     "STAFF_SECOND_FACTOR",
     "PREPARED_STATEMENTS",
+    "TRACING",
 ]
 RATES = sorted(set(re.findall(r"RATE_LIMIT_\w+", SOURCE)))
 FOLDERS = [
@@ -91,6 +93,8 @@ BAD = [
     *(("EMAIL_URL", value) for value in ("nonsense", "foo://x", "smtp+tls://u:p@mail:port", "smtp+tls:///")),
     *(("EMAIL_URL", value) for value in ("file:", "file://folder")),
     *(("MAIL_FROM", value) for value in ("nobody", "Foo, Inc. <a@example.com>", "Foo (Inc <a@example.com>")),
+    *(("OPERATOR_EMAIL", value) for value in ("nobody", "a@example.com,nobody", "Foo <a@example.com>")),
+    *(("OPERATOR_WEBHOOK", value) for value in ("hooks.example.com", "ftp://hooks.example.com", "https://")),
     *(("SECRET_KEY", value) for value in ("", "  ")),
     ("ENCRYPTION_KEYS", " , "),
     ("LOG_LEVEL", "LOUD"),

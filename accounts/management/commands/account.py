@@ -1,31 +1,101 @@
-"""``manage.py account create``: an account, whose id is printed alone on a line."""
+"""``manage.py account``: customers' accounts. `create` prints the new one's id alone on a line."""
 
 from argparse import ArgumentParser
 from typing import Any
 
 from django.core.management.base import BaseCommand
+from django.db.models import Count
 
+from accounts.management.people import Row, account_numbered, acting, add_audit, add_json, moment, show, show_list
+from accounts.models import Account
 from accounts.services.account import create
+from accounts.services.suspension import set_account_active
 from config.command_errors import refused
 from config.errors import Invalid
 
 OPTIONAL = ("first_name", "last_name", "country", "phone")
+DETAILS = ("address_1", "address_2", "city", "state", "zip", "country", "phone", "first_name", "last_name")
 
 
 class Command(BaseCommand):
-    help = "Open an account (create) and print its id, alone on a line. It has no users: `user create` makes one."
+    help = (
+        "Accounts. `create` opens one and prints its id, alone on a line; it has no users: `user invite` makes "
+        "one. A suspended account's users and tokens are answered 401, and its computes run on."
+    )
 
     def add_arguments(self, parser: ArgumentParser) -> None:
-        create = parser.add_subparsers(dest="verb", required=True).add_parser("create", help="open an account")
+        verbs = parser.add_subparsers(dest="verb", required=True)
+        create = verbs.add_parser("create", help="open an account")
         create.add_argument("--company", required=True, help="who the customer is")
         create.add_argument("--email", required=True, help="where the customer is written to")
         for name in OPTIONAL:
             create.add_argument(f"--{name.replace('_', '-')}", default="")
+        for verb, about in (("suspend", "keep its users and tokens out"), ("restore", "let them in again")):
+            changed = verbs.add_parser(verb, help=about)
+            changed.add_argument("account", metavar="ID")
+            add_audit(changed, needs_reason=verb == "suspend")
+        listed = verbs.add_parser("list", help="accounts, oldest first")
+        listed.add_argument("--suspended", action="store_true", help="suspended ones alone")
+        add_json(listed)
+        shown = verbs.add_parser("show", help="one account")
+        shown.add_argument("account", metavar="ID")
+        add_json(shown)
 
-    def handle(self, *, verb: str, company: str, email: str, **options: Any) -> None:
-        values = {"company": company, "email": email, **{name: options[name] for name in OPTIONAL}}
+    def handle(self, *, verb: str, **options: Any) -> None:
+        verbs = {
+            "create": self._create, "suspend": self._suspend, "restore": self._restore, "list": self._list,
+            "show": self._show,
+        }  # fmt: skip
+        verbs[verb](options)
+
+    def _create(self, options: dict[str, Any]) -> None:
+        values = {name: options[name] for name in ("company", "email", *OPTIONAL)}
         try:
             account = create(values)
         except Invalid as error:
             raise refused(error) from error
         self.stdout.write(str(account.pk))
+
+    def _suspend(self, options: dict[str, Any]) -> None:
+        self._set_active(options, False)
+
+    def _restore(self, options: dict[str, Any]) -> None:
+        self._set_active(options, True)
+
+    def _set_active(self, options: dict[str, Any], active: bool) -> None:
+        account = account_numbered(options["account"])
+        with acting(options["by"], options["reason"]) as who:
+            actor = who.on(account.pk)
+            assert actor is not None  # noqa: S101 - an account has events
+            set_account_active(actor, account, active, who.reason)
+            who.log(account, "Restored." if active else "Suspended.")
+        self.stdout.write(f"Account {account.pk} ({account}) is {_status(account)}.", self.style.SUCCESS)
+
+    def _list(self, options: dict[str, Any]) -> None:
+        accounts = Account.objects.annotate(users_number=Count("users")).order_by("pk")
+        if options["suspended"]:
+            accounts = accounts.filter(is_active=False)
+        rows = [{**_row(account), "users": account.users_number} for account in accounts]
+        show_list(self.stdout, rows, options["json"])
+
+    def _show(self, options: dict[str, Any]) -> None:
+        account = account_numbered(options["account"])
+        details = {name: getattr(account, name) for name in DETAILS}
+        users = list(account.users.order_by("pk").values_list("username", flat=True))
+        more = {"managed": account.managed, "quotas": account.quotas, "users": users}
+        row = {**_row(account), **details, **more}
+        if not options["json"]:
+            own = ", ".join(f"{name} {most}" for name, most in account.quotas.items())
+            row |= {"users": ", ".join(users), "quotas": own}
+        show(self.stdout, row, options["json"])
+
+
+def _row(account: Account) -> Row:
+    return {
+        "id": account.pk, "company": account.company, "email": account.email, "status": _status(account),
+        "opened": moment(account.created),
+    }  # fmt: skip
+
+
+def _status(account: Account) -> str:
+    return "active" if account.is_active else "suspended"

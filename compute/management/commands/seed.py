@@ -5,7 +5,7 @@ from typing import Any
 
 from django.core.management.base import BaseCommand
 
-from compute.services.seed import seed
+from compute.services.seed import own_sections, seed
 
 
 class Command(BaseCommand):
@@ -31,3 +31,5 @@ class Command(BaseCommand):
                 self.stdout.write(f"{count} {table}")
             if not added:
                 self.stdout.write("nothing to add")
+            if own := sorted(own_sections()):
+                self.stdout.write(f"left alone, since a catalogue file has them: {', '.join(own)}")

@@ -7,11 +7,12 @@ from typing import Any
 
 from django.core.management.base import CommandParser
 from django.core.management.commands import migrate
-from django.db import connections
+from django.db import DEFAULT_DB_ALIAS, connections
 from django.db.backends.base.base import BaseDatabaseWrapper
 from django.db.migrations import Migration
 from django.db.migrations.executor import MigrationExecutor
 
+from config.admin import roles
 from config.db.advisory import advisory_lock
 from config.db.fresh_database import create_tables
 
@@ -25,7 +26,7 @@ SECONDS = 0.2
 
 
 class Command(migrate.Command):
-    """Calls `report` with the number of applied migrations, and of all migrations."""
+    """Calls `report` with the number of applied migrations, and of all migrations. Ends with the roles of staff."""
 
     def __init__(self, *args: Any, report: Callable[[int, int], None] | None = None, **options: Any) -> None:
         super().__init__(*args, **options)
@@ -49,13 +50,16 @@ class Command(migrate.Command):
             self._migrate(connection, *args, one_by_one=one_by_one, **options)
 
     def _migrate(self, connection: BaseDatabaseWrapper, *args: Any, one_by_one: bool, **options: Any) -> None:
-        if not one_by_one and not any(options[name] for name in PARTIAL):
+        whole = not any(options[name] for name in PARTIAL)
+        if not one_by_one and whole:
             created = create_tables(connection)
             if created and options["verbosity"] >= 1:
                 self.stdout.write(f"The database was empty: tables of {created} migrations created at once.")
         if self.report:
             self._count(MigrationExecutor(connection))
         super().handle(*args, **options)
+        if whole and connection.alias == DEFAULT_DB_ALIAS:
+            roles.sync()
 
     def migration_progress_callback(
         self, action: str, migration: Migration | None = None, fake: bool = False

@@ -108,7 +108,8 @@ class Command(BaseCommand):
         with Supervisor(children(port, stream_port), keeper.tend, say) as supervisor:
             # A line that is not rewritten: from here on the children write to the terminal as well.
             say("Starting the API, a worker and the clock")
-            ready = supervisor.run_until(lambda: serves(port), START_SECONDS)
+            # The stream process too: it is where the first upload goes.
+            ready = supervisor.run_until(lambda: serves(port) and serves(stream_port), START_SECONDS)
             if ready is False:
                 raise CommandError(f"The API does not answer after {START_SECONDS} seconds.")
             if ready:

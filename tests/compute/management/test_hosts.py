@@ -1,6 +1,7 @@
 """Hosts by commands: added when they are ready, checked again, removed when they are empty."""
 
 from collections.abc import Iterator
+from dataclasses import replace
 from io import StringIO
 
 import pytest
@@ -9,6 +10,7 @@ from django.core.management import CommandError, call_command
 from compute.drivers.base import Address, DriverError, HostImage, HostReport, Progress
 from compute.models import Host, Image
 from compute.worker import drivers, hosts
+from regions.models import Region
 from tests.compute.memory_driver import MemoryDriver
 from tests.factories import HostFactory, InstanceFactory
 
@@ -96,6 +98,37 @@ def test_a_host_with_other_volumes_is_not_added(region, machine):
     with pytest.raises(CommandError, match="other volumes than older"):
         add(region)
     assert not Host.objects.filter(label="hv1").exists()
+
+
+def test_a_host_without_the_volumes_of_its_region_is_not_added(region, machine):
+    Host.objects.update(enabled=True)
+    Region.objects.update(capabilities=["Block Storage", "Computes"])
+    machine.report = replace(machine.report, volumes=False)
+    with pytest.raises(CommandError, match="no volumes, and older has those of the region"):
+        add(region)
+    assert not Host.objects.filter(label="hv1").exists()
+
+
+def test_a_region_whose_only_host_has_no_volumes_offers_none(region, machine):
+    Region.objects.update(capabilities=["Block Storage", "Computes"])
+    machine.report = replace(machine.report, volumes=False)
+    assert "offers no volumes from now on" in add(region)
+    region.refresh_from_db()
+    assert region.capabilities == ["Computes"]
+    said = StringIO()
+    call_command("host_check", "hv1", stdout=said)
+    assert "from now on" not in said.getvalue(), "that is told once"
+
+
+def test_a_region_offers_no_volumes_once_its_hosts_turn_out_to_have_others(region, machine):
+    add(region)
+    Host.objects.update(enabled=True)
+    Region.objects.update(capabilities=["Block Storage", "Computes"])
+    machine.volumes_of = "others"
+    with pytest.raises(CommandError, match="other volumes than older"):
+        call_command("host_check", "hv1")
+    region.refresh_from_db()
+    assert region.capabilities == ["Computes"]
 
 
 @pytest.mark.parametrize(

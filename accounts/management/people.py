@@ -1,0 +1,99 @@
+"""What the commands about users and accounts share: who is meant, in whose name, and how it is shown."""
+
+import json
+from argparse import ArgumentParser
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from datetime import UTC, datetime
+from typing import Any
+
+from django.core.management.base import CommandError, OutputWrapper
+from django.db import transaction
+
+from accounts.models import Account, User
+from accounts.services.command_line import Operator, operator
+from config.command_errors import refused
+from config.errors import DomainError
+
+LONGEST_ID = 18
+"""The most digits of an account's id."""
+
+Row = dict[str, Any]
+
+
+def user_named(username: str) -> User:
+    """The user with this name, and its account. Raises `CommandError`."""
+    found = User.objects.select_related("account").filter(username=username).first()
+    if found is None:
+        raise CommandError(f"username: There is no user {username!r}.")
+    return found
+
+
+def account_numbered(number: str) -> Account:
+    """The account with this id, as somebody typed it. Raises `CommandError`."""
+    if not (number.isascii() and number.isdecimal() and len(number) <= LONGEST_ID):
+        raise CommandError(f"account: {number!r} is not the number of an account.")
+    found = Account.objects.filter(pk=number).first()
+    if found is None:
+        raise CommandError(f"account: There is no account {number}.")
+    return found
+
+
+def add_audit(parser: ArgumentParser, *, needs_reason: bool) -> None:
+    """The options of a verb that is audited."""
+    parser.add_argument(
+        "--reason", required=needs_reason, default="", help="why: stands in the event, where the account reads it"
+    )
+    parser.add_argument("--by", metavar="STAFF", help="the staff user who does it, whom event and log name")
+
+
+@contextmanager
+def acting(by: str | None, reason: str = "") -> Iterator[Operator]:
+    """The operator in whose name the block acts, in one transaction. A refusal is the command's error."""
+    if len(reason) > Operator.LONGEST_REASON:
+        raise CommandError(f"reason: Must have {Operator.LONGEST_REASON} characters at most.")
+    try:
+        with transaction.atomic():
+            yield operator(by, reason)
+    except DomainError as error:
+        raise refused(error) from error
+
+
+# --- showing ----------------------------------------------------------------------------------------------
+
+
+def add_json(parser: ArgumentParser) -> None:
+    parser.add_argument("--json", action="store_true", help="for scripts")
+
+
+def show(out: OutputWrapper, row: Row, as_json: bool) -> None:
+    """One thing: a line for each field."""
+    if as_json:
+        out.write(json.dumps(row, indent=2, ensure_ascii=False))
+        return
+    width = max(map(len, row))
+    for name, value in row.items():
+        out.write(f"{name:<{width}}  {_cell(value)}")
+
+
+def show_list(out: OutputWrapper, rows: Sequence[Row], as_json: bool) -> None:
+    """Many things: a table, or a list of objects. An empty table has no line."""
+    if as_json:
+        out.write(json.dumps(list(rows), indent=2, ensure_ascii=False))
+        return
+    cells = [[*map(str, rows[0])], *([_cell(value) for value in row.values()] for row in rows)] if rows else []
+    widths = [max(map(len, column)) for column in zip(*cells, strict=True)]
+    for line in cells:
+        out.write("  ".join(f"{cell:<{width}}" for cell, width in zip(line, widths, strict=True)).rstrip())
+
+
+def moment(time: datetime | None) -> str | None:
+    """A time in UTC as the API writes it."""
+    return None if time is None else f"{time.astimezone(UTC):%Y-%m-%dT%H:%M:%S}"
+
+
+def _cell(value: Any) -> str:
+    """A value for people: no control characters, which a customer may have put into a name."""
+    words = {None: "-", True: "yes", False: "no"}
+    text = words[value] if value is None or isinstance(value, bool) else str(value)
+    return "".join(each if each.isprintable() else "?" for each in text) or "-"

@@ -1,0 +1,112 @@
+"""``manage.py catalogue``: regions, types, kernels, images, address pools and hosts from a file."""
+
+import sys
+from argparse import ArgumentParser
+from pathlib import Path
+from typing import Any
+
+from django.core.management.base import BaseCommand, CommandError
+
+from compute.services.catalogue import applying, exporting
+from compute.services.catalogue.reading import read
+from compute.services.catalogue.schema import SECTIONS
+from compute.services.catalogue.showing import lines
+from config.command_errors import refused
+from config.errors import DomainError
+
+STANDARD_INPUT = "-"
+WOULD_CHANGE = 2
+"""The exit code of ``--check`` where something would change."""
+
+
+class Command(BaseCommand):
+    help = (
+        "Make regions, types, kernels, images, address pools and hosts what a file says (apply), write such a file "
+        "(export), or let `seed` add to a section again (release)."
+    )
+
+    def add_arguments(self, parser: ArgumentParser) -> None:
+        verbs = parser.add_subparsers(dest="verb", required=True)
+        apply = verbs.add_parser("apply", help="show the difference, and make it so")
+        apply.add_argument("file", metavar="FILE", help="YAML or JSON; - is standard input")
+        how = apply.add_mutually_exclusive_group()
+        how.add_argument("--yes", action="store_true", help="do not ask")
+        how.add_argument(
+            "--check", "--dry-run", action="store_true",
+            help="change nothing; exit code 2 where something would change, 0 where nothing would",
+        )  # fmt: skip
+        apply.add_argument("--by", metavar="STAFF", help="the staff user whom the log of changes names")
+        apply.add_argument("--reason", default="", help="why, for the log of changes")
+        export = verbs.add_parser("export", help="write what there is as a file")
+        export.add_argument(
+            "file", metavar="FILE", nargs="?", default=STANDARD_INPUT, help="standard output if none"
+        )
+        export.add_argument("--format", choices=("yaml", "json"), help="by the file's name; else yaml")
+        export.add_argument("--only", metavar="SECTION,…", default=",".join(SECTIONS), help="some sections alone")
+        release = verbs.add_parser("release", help="let `seed` add to these sections again")
+        release.add_argument("sections", nargs="+", metavar="SECTION", help=", ".join(SECTIONS))
+
+    def handle(self, *, verb: str, **options: Any) -> None:
+        try:
+            {"apply": self._apply, "export": self._export, "release": self._release}[verb](options)
+        except DomainError as error:
+            raise refused(error) from error
+
+    def _apply(self, options: dict[str, Any]) -> None:
+        catalogue = read(_text_of(options["file"]))
+        plan = applying.planned(catalogue)
+        for line in lines(plan):
+            self.stdout.write(line)
+        if options["check"]:
+            sys.exit(WOULD_CHANGE if plan else 0)
+        if plan and not options["yes"]:
+            _ask()
+        own = applying.apply(catalogue, plan, options["by"], options["reason"])
+        if plan:
+            self.stdout.write("Applied.", self.style.SUCCESS)
+        if own:
+            self.stdout.write(f"Yours from now on, left alone by `manage.py seed`: {', '.join(own)}.")
+
+    def _export(self, options: dict[str, Any]) -> None:
+        found = exporting.export(_sections(options["only"].split(",")))
+        form = options["format"] or ("json" if options["file"].endswith(".json") else "yaml")
+        text = exporting.as_json(found) if form == "json" else exporting.as_yaml(found)
+        if options["file"] == STANDARD_INPUT:
+            self.stdout.write(text, ending="")
+            return
+        try:
+            Path(options["file"]).write_text(text, encoding="utf-8")
+        except OSError as error:
+            raise CommandError(f"{options['file']}: {error.strerror}.") from error
+
+    def _release(self, options: dict[str, Any]) -> None:
+        released = applying.release(_sections(options["sections"]))
+        self.stdout.write(
+            f"`manage.py seed` adds to {', '.join(released)} again." if released else "None was yours."
+        )
+
+
+def _text_of(name: str) -> str:
+    try:
+        if name == STANDARD_INPUT:
+            return sys.stdin.read()
+        return Path(name).read_text(encoding="utf-8")
+    except OSError as error:
+        raise CommandError(f"{name}: {error.strerror}.") from error
+    except UnicodeDecodeError as error:
+        raise CommandError(f"{name}: This is not text in UTF-8.") from error
+
+
+def _sections(names: list[str]) -> list[str]:
+    for name in names:
+        if name not in SECTIONS:
+            raise CommandError(f"There is no section {name!r}: {', '.join(SECTIONS)} are there.")
+    return names
+
+
+def _ask() -> None:
+    """Ask at the terminal. Raises `CommandError` where the answer is not yes, or nobody is there."""
+    if not sys.stdin.isatty():
+        raise CommandError("Nobody is there to ask: --yes applies it, --check does not. Nothing is applied.")
+    if input("Apply it? Only yes does. ").strip() != "yes":
+        raise CommandError("Nothing is applied.")

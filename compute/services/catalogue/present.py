@@ -1,0 +1,141 @@
+"""What the installation has now: the rows of each section, and what uses them. The number of queries is fixed."""
+
+from collections import Counter
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from django.db import connection
+from django.db.models import Count, Model, Q, QuerySet
+
+from compute.models import (
+    Address,
+    AddressPool,
+    Backup,
+    Config,
+    Disk,
+    Host,
+    Image,
+    Instance,
+    InstanceType,
+    IPv6Range,
+    Job,
+    Kernel,
+    NodeBalancer,
+    StackScript,
+)
+from compute.services.catalogue.schema import ITEMS
+from compute.services.instances.deploy import DEPLOYED_KERNEL
+from regions.models import Region
+
+_KERNELS_OF_BACKUPS = f"""
+SELECT DISTINCT profile ->> 'kernel_id' FROM {Backup._meta.db_table}, jsonb_array_elements(profiles) AS profile
+"""  # noqa: S608 - no value of anybody's
+DEFAULT_KERNEL = str(Config._meta.get_field("kernel").get_default())
+
+
+def rows_of(section: str) -> QuerySet:
+    """The rows that a section is about, in the order of the lists. Customers' own images are none of them."""
+    querysets: dict[str, QuerySet] = {
+        "regions": Region.objects.order_by("position", "pk"),
+        "types": InstanceType.objects.order_by("position", "pk"),
+        "kernels": Kernel.objects.order_by("position", "pk"),
+        "images": Image.objects.filter(account=None, number=None).order_by("position", "pk"),
+        "pools": AddressPool.objects.order_by("region__position", "region_id", "kind", "pk"),
+        "hosts": Host.objects.order_by("region__position", "region_id", "label"),
+    }
+    return querysets[section]
+
+
+@dataclass(frozen=True, slots=True)
+class Present:
+    """The rows by section and name, in the order of the lists, and by the same keys what uses them, in words."""
+
+    rows: dict[str, dict[str, Model]]
+    uses: dict[str, dict[str, str]]
+
+    def used_by(self, section: str, name: str) -> str | None:
+        return self.uses.get(section, {}).get(name)
+
+
+def present(sections: Iterable[str]) -> Present:
+    """The rows of all sections, since they name each other, and what uses those of `sections`."""
+    rows = {
+        section: {str(getattr(row, item.key)): row for row in rows_of(section)} for section, item in ITEMS.items()
+    }
+    uses = {
+        section: find(rows[section])
+        for section, find in (
+            ("types", _uses_of_types), ("kernels", _uses_of_kernels), ("images", _uses_of_images),
+            ("pools", _uses_of_pools),
+        )
+        if section in sections
+    }  # fmt: skip
+    return Present(rows, uses)
+
+
+def _uses_of_types(rows: dict[str, Model]) -> dict[str, str]:
+    found = {
+        name: _counted(number, "compute has it", "computes have it")
+        for name, number in Instance.objects.order_by().values_list("type").annotate(number=Count("pk"))
+    }
+    return _named_by_jobs("type") | found
+
+
+def _uses_of_kernels(rows: dict[str, Model]) -> dict[str, str]:
+    found = {
+        name: _counted(number, "configuration profile boots it", "configuration profiles boot it")
+        for name, number in Config.objects.order_by().values_list("kernel").annotate(number=Count("pk"))
+    }
+    with connection.cursor() as cursor:
+        cursor.execute(_KERNELS_OF_BACKUPS)
+        for (name,) in cursor.fetchall():
+            found.setdefault(name, "a backup has it")
+    for name in (DEFAULT_KERNEL, DEPLOYED_KERNEL):
+        found.setdefault(name, "the platform boots new computes by it")
+    return found
+
+
+def _uses_of_images(rows: dict[str, Model]) -> dict[str, str]:
+    found: dict[str, str] = {}
+    for model in (Instance, Disk):
+        names = model._default_manager.exclude(image=None).order_by().values_list("image", flat=True).distinct()
+        found |= dict.fromkeys(names, "computes were deployed from it")
+    for label, images in Host.objects.exclude(images=None).order_by("pk").values_list("label", "images"):
+        for name in images or ():
+            found.setdefault(name, f"host {label} has it")
+    for images in StackScript.objects.order_by().values_list("images", flat=True).distinct():
+        for name in images:
+            found.setdefault(name, "deployment scripts name it")
+    return _named_by_jobs("image") | found
+
+
+def _named_by_jobs(noun: str) -> dict[str, str]:
+    """The rows that jobs name which have not ended: those that instances get, and those that they had."""
+    keys = [noun, f"previous_{noun}"]
+    waiting = Job.objects.filter(finished_at=None, data__has_any_keys=keys)
+    named = {name for names in waiting.values_list(*(f"data__{key}" for key in keys)) for name in names}
+    return dict.fromkeys(map(str, named), "a job that waits needs it")
+
+
+def _uses_of_pools(rows: dict[str, Model]) -> dict[str, str]:
+    taken = Address.objects.exclude(instance=None, nodebalancer=None).order_by().values_list("pool")
+    cut = IPv6Range.objects.order_by().values_list("pool")
+    addresses, ranges = (dict(each.annotate(number=Count("pk"))) for each in (taken, cut))
+    of_instances = Q(instances__ipv6__isnull=False)
+    slaac = Counter(dict(Region.objects.filter(of_instances).values_list("pk").annotate(number=Count("instances"))))
+    balancers = NodeBalancer.objects.filter(ipv6__isnull=False).order_by().values_list("region")
+    slaac += Counter(dict(balancers.annotate(number=Count("pk"))))
+    found = {}
+    for name, row in rows.items():
+        assert isinstance(row, AddressPool)  # noqa: S101 - for the type checker
+        numbers = {AddressPool.Kind.SLAAC: slaac[row.region_id], AddressPool.Kind.ROUTED: ranges.get(row.pk, 0)}
+        number = numbers.get(AddressPool.Kind(row.kind), addresses.get(row.pk, 0))
+        if number:
+            noun = "range of it is" if row.kind == AddressPool.Kind.ROUTED else "address of it is"
+            nouns = "ranges of it are" if row.kind == AddressPool.Kind.ROUTED else "addresses of it are"
+            found[name] = _counted(number, f"{noun} in use", f"{nouns} in use")
+    return found
+
+
+def _counted(number: int, one: str, many: str) -> str:
+    return f"{number} {one if number == 1 else many}"

@@ -1,0 +1,154 @@
+"""Reading a catalogue file: YAML or JSON, checked whole, with all that is wrong said at once."""
+
+import json
+import re
+from collections import Counter
+from collections.abc import Hashable, Iterator
+from dataclasses import MISSING
+from typing import Any
+
+import yaml
+
+from compute.services.catalogue.schema import ITEMS, MOST_ITEMS, SECTIONS, Catalogue, Item, said_of
+from config.errors import Invalid, Problems
+
+LARGEST = 10 * 1024**2
+"""The most characters of a file."""
+MISSING_FIELD = "The file has to say it."
+
+
+class _Loader(yaml.SafeLoader):
+    """YAML with the few types that JSON has too: ``no`` is a country, and 2030-06-30 the text that it looks like.
+
+    A key that is there twice is an error, since the first value would be lost.
+    """
+
+    yaml_implicit_resolvers: dict[str, Any] = {}
+
+    def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[Hashable, Any]:
+        keys = Counter(key.value for key, _ in node.value if isinstance(key, yaml.ScalarNode) and key.value != "<<")
+        twice = [key for key, count in keys.items() if count > 1]
+        if twice:
+            raise yaml.constructor.ConstructorError(None, None, f"{twice[0]!r} is there twice", node.start_mark)
+        return super().construct_mapping(node, deep)
+
+
+for _tag, _pattern, _first in (
+    ("merge", r"<<", "<"),
+    ("null", r"null|Null|NULL|~|", ["n", "N", "~", ""]),
+    ("bool", r"true|True|TRUE|false|False|FALSE", "tTfF"),
+    ("int", r"[-+]?(0|[1-9][0-9]*)", "-+0123456789"),
+    ("float", r"[-+]?([0-9]+\.[0-9]*|\.[0-9]+|[0-9]+(?=[eE]))([eE][-+]?[0-9]+)?", "-+.0123456789"),
+):
+    _Loader.add_implicit_resolver(f"tag:yaml.org,2002:{_tag}", re.compile(rf"(?:{_pattern})$"), list(_first))
+
+
+def read(text: str) -> Catalogue:
+    """The items of a file's text, which is JSON where it begins with ``{``. Raises `Invalid` with every problem.
+
+    The field of a problem names section, item and field: ``types.small-1.price.hourly``; an item without a name is
+    named by its place, ``types[0]``.
+    """
+    problems = Problems()
+    parsed = _parsed(text)
+    catalogue: Catalogue = {}
+    if not isinstance(parsed, dict):
+        raise Invalid(f"A catalogue has sections: {', '.join(SECTIONS)}.")
+    for section in parsed:
+        if section not in ITEMS:
+            problems.add(str(section), f"There is no such section: {', '.join(SECTIONS)} are there.")
+    for section in SECTIONS:
+        if section in parsed:
+            catalogue[section] = list(_items(section, parsed[section], problems))
+    problems.raise_any()
+    return catalogue
+
+
+def _parsed(text: str) -> Any:
+    if len(text) > LARGEST:
+        raise Invalid(f"The file is too large: {LARGEST} characters are the most.")
+    try:
+        if text.lstrip().startswith("{"):
+            return json.loads(text, object_pairs_hook=_once, parse_constant=_no_number)
+        return yaml.load(text, _Loader)  # noqa: S506 - a SafeLoader with fewer types
+    except yaml.MarkedYAMLError as error:
+        where = f"Line {error.problem_mark.line + 1}: " if error.problem_mark else ""
+        raise Invalid(f"{where}{error.problem}.") from error
+    except yaml.YAMLError as error:
+        raise Invalid(f"This is not YAML: {' '.join(str(error).split())}.") from error
+    except json.JSONDecodeError as error:
+        raise Invalid(f"Line {error.lineno}: {error.msg}.") from error
+    except RecursionError as error:
+        raise Invalid("The file is nested too deeply.") from error
+    except ValueError as error:
+        raise Invalid(f"{error}.") from error
+
+
+def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    keys = Counter(key for key, _ in pairs)
+    for key, count in keys.items():
+        if count > 1:
+            raise ValueError(f"{key!r} is there twice")
+    return dict(pairs)
+
+
+def _no_number(found: str) -> Any:
+    raise ValueError(f"{found} is not a number")
+
+
+def _items(section: str, given: Any, problems: Problems) -> Iterator[Item]:
+    """The items of a section that are right, in the file's order; all others are in `problems`."""
+    kind = ITEMS[section]
+    if given is None:
+        given = []  # a section with a name alone has nothing in it
+    if not isinstance(given, list):
+        problems.add(section, "Must be a list.")
+        return
+    if len(given) > MOST_ITEMS:
+        problems.add(section, f"Must have {MOST_ITEMS} items at most.")
+        return
+    seen: set[str] = set()
+    for position, each in enumerate(given):
+        where = f"{section}[{position}]"
+        if not isinstance(each, dict):
+            problems.add(where, f"Must be an item with fields, as {kind.key}.")
+            continue
+        name = each.get(kind.key)
+        if isinstance(name, str) and name:
+            where = f"{section}.{name}"
+            if name in seen:
+                problems.add(f"{where}.{kind.key}", "Another item has it.")
+            seen.add(name)
+        found = _item(kind, where, each, problems)
+        if found is not None:
+            yield found
+
+
+def _item(kind: type[Item], where: str, given: dict[Any, Any], problems: Problems) -> Item | None:
+    flat, wrong = dict(_flat(given, _groups(kind))), Problems()
+    values: dict[str, Any] = {}
+    for attribute, path in said_of(kind):
+        if path in flat:
+            try:
+                values[attribute.name] = attribute.metadata["read"](flat.pop(path))
+            except ValueError as error:
+                wrong.add(f"{where}.{path}", str(error))
+        elif attribute.default is MISSING and attribute.default_factory is MISSING:
+            wrong.add(f"{where}.{path}", MISSING_FIELD)
+    for path in flat:
+        wrong.add(f"{where}.{path}", f"There is no such field: {', '.join(path for _, path in said_of(kind))}.")
+    problems.extend(wrong)
+    return None if wrong else kind(**values)
+
+
+def _groups(kind: type[Item]) -> set[str]:
+    """The fields that are groups of others, as ``price``."""
+    return {path.partition(".")[0] for _, path in said_of(kind) if "." in path}
+
+
+def _flat(given: dict[Any, Any], groups: set[str]) -> Iterator[tuple[str, Any]]:
+    for key, value in given.items():
+        if key in groups and isinstance(value, dict):
+            yield from ((f"{key}.{inner}", each) for inner, each in value.items())
+        elif not (key in groups and value is None):  # a group of nothing
+            yield str(key), value

@@ -1,0 +1,186 @@
+"""What a catalogue file can say: one class for each section, one attribute for each column that it sets."""
+
+# ruff: noqa: RUF009 - `said` makes a dataclass field
+
+from collections.abc import Iterator
+from dataclasses import MISSING, Field, dataclass, field, fields
+from datetime import datetime
+from typing import Any, ClassVar
+
+from django.db.models import Model
+
+from compute.models import AddressPool, Host, Image, InstanceType, Kernel, SeededRow
+from compute.services.catalogue import values
+from compute.services.catalogue.values import Reader
+from regions.models import Region
+
+SECTIONS = ("regions", "types", "kernels", "images", "pools", "hosts")
+"""The sections of a file, in the order in which they are applied: what others name comes first."""
+MOST_ITEMS = 3000
+"""Of one section, so that each has a position of its own (`compute.services.catalogue.planning`)."""
+
+
+class Unstated:
+    """The value of what the file does not say and the row keeps."""
+
+    def __repr__(self) -> str:
+        return "unstated"
+
+
+UNSTATED: Any = Unstated()
+
+
+def said(read: Reader, at: str = "", default: Any = MISSING, factory: Any = MISSING) -> Any:
+    """An attribute, whose value in the file is at the path `at` (``price.hourly``), and is read by `read`.
+
+    Without a default the file has to say it.
+    """
+    return field(default=default, default_factory=factory, metadata={"read": read, "at": at})
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Item:
+    """An item of a section. `key` is the attribute by which an item and its row know each other."""
+
+    model: ClassVar[type[Model]]
+    seeded_as: ClassVar[SeededRow.Kind]
+    key: ClassVar[str] = "id"
+    fixed: ClassVar[tuple[str, ...]] = ()
+    """Attributes that never change once something uses the row."""
+    ordered: ClassVar[bool] = True
+    """Whether lists have the file's order."""
+
+    @property
+    def name(self) -> str:
+        return str(getattr(self, self.key))
+
+    def stated(self) -> dict[str, Any]:
+        """The values of all columns that the file says something of, by attribute."""
+        found = {each.name: getattr(self, each.name) for each in fields(self)}
+        return {name: value for name, value in found.items() if value is not UNSTATED}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RegionItem(Item):
+    model = Region
+    seeded_as = SeededRow.Kind.REGION
+
+    id: str = said(values.slug(50))
+    country: str = said(values.country)
+    capabilities: list[str] = said(values.texts(64), factory=lambda: ["Computes"])
+    status: str = said(values.one_of(Region.Status.values), default=Region.Status.OK.value)
+    retired: bool = said(values.flag, default=False)
+    resolvers_ipv4: str = said(values.addresses(4), "resolvers.ipv4", default="")
+    resolvers_ipv6: str = said(values.addresses(6), "resolvers.ipv6", default="")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TypeItem(Item):
+    model = InstanceType
+    seeded_as = SeededRow.Kind.TYPE
+    fixed = ("type_class", "memory", "disk", "vcpus", "gpus")
+
+    id: str = said(values.slug(50))
+    label: str = said(values.text(64))
+    type_class: str = said(values.one_of(InstanceType.Class.values), "class", default="standard")
+    memory: int = said(values.size)
+    disk: int = said(values.size)
+    vcpus: int = said(values.number(1))
+    gpus: int = said(values.number(), default=0)
+    transfer: int = said(values.number())
+    network_out: int = said(values.number())
+    price_hourly: float = said(values.price, "price.hourly")
+    price_monthly: float = said(values.price, "price.monthly")
+    backup_price_hourly: float | None = said(values.optional(values.price), "backup_price.hourly", default=None)
+    backup_price_monthly: float | None = said(values.optional(values.price), "backup_price.monthly", default=None)
+    successor_id: str | None = said(values.optional(values.slug(50)), "successor", default=None)
+    deprecated: bool = said(values.flag, default=False)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class KernelItem(Item):
+    model = Kernel
+    seeded_as = SeededRow.Kind.KERNEL
+    fixed = ("architecture",)
+
+    id: str = said(values.official)
+    label: str = said(values.text(128))
+    version: str = said(values.text(32, empty=True))
+    architecture: str = said(values.one_of(Kernel.Architecture.values), default=Kernel.Architecture.X86_64.value)
+    kvm: bool = said(values.flag, default=True)
+    xen: bool = said(values.flag, default=False)
+    pvops: bool = said(values.flag, default=True)
+    built: datetime | None = said(values.optional(values.moment), default=None)
+    deprecated: bool = said(values.flag, default=False)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ImageItem(Item):
+    model = Image
+    seeded_as = SeededRow.Kind.IMAGE
+    fixed = ("size",)
+
+    id: str = said(values.official)
+    label: str = said(values.text(50))
+    vendor: str | None = said(values.optional(values.text(64)), default=None)
+    description: str | None = said(values.optional(values.text(65_000, empty=True)), default=None)
+    size: int = said(values.size)
+    created: datetime = said(values.moment, default=UNSTATED)
+    eol: datetime | None = said(values.optional(values.moment), default=None)
+    deprecated: bool = said(values.flag, default=False)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PoolItem(Item):
+    model = AddressPool
+    seeded_as = SeededRow.Kind.POOL
+    key = "network"
+    fixed = ("region_id", "kind", "gateway")
+    ordered = False
+
+    network: str = said(values.network)
+    region_id: str = said(values.slug(50), "region")
+    kind: str = said(values.one_of(AddressPool.Kind.values))
+    gateway: str = said(values.address())
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class HostItem(Item):
+    model = Host
+    seeded_as = SeededRow.Kind.HOST
+    key = "label"
+    fixed = ("region_id", "driver")
+    ordered = False
+
+    label: str = said(values.text(64))
+    region_id: str = said(values.slug(50), "region")
+    driver: str = said(values.text(32), default=UNSTATED)
+    memory: int = said(values.capacity)
+    vcpus: int = said(values.number())
+    disk: int = said(values.capacity)
+    enabled: bool = said(values.flag, default=True)
+    maintenance: bool = said(values.flag, default=UNSTATED)
+
+
+ITEMS: dict[str, type[Item]] = {
+    "regions": RegionItem,
+    "types": TypeItem,
+    "kernels": KernelItem,
+    "images": ImageItem,
+    "pools": PoolItem,
+    "hosts": HostItem,
+}
+
+Catalogue = dict[str, list[Item]]
+"""The items by section, in the file's order. A section that the file does not have is not there."""
+
+
+def said_of(item: type[Item]) -> Iterator[tuple["Field[Any]", str]]:
+    """The attributes of a section, each with its path in the file."""
+    for each in fields(item):
+        yield each, each.metadata["at"] or each.name
+
+
+def path_of(item: type[Item], attribute: str) -> str:
+    """How a file calls an attribute: ``price_hourly`` is ``price.hourly``."""
+    return next(path for each, path in said_of(item) if each.name == attribute)

@@ -1,0 +1,64 @@
+"""Plans as people read them."""
+
+from collections.abc import Iterator
+from typing import Any
+
+from compute.services.catalogue.planning import Change, Difference, Plan, Verb
+from compute.services.catalogue.schema import SECTIONS
+from compute.services.catalogue.values import written
+
+SIGNS = {Verb.ADD: "+", Verb.CHANGE: "~", Verb.RETIRE: "-", Verb.REMOVE: "-"}
+COUNTED = {Verb.ADD: "to add", Verb.CHANGE: "to change", Verb.RETIRE: "to retire", Verb.REMOVE: "to remove"}
+NOTHING = "Nothing to change."
+
+
+def lines(plan: Plan) -> Iterator[str]:
+    """The plan by sections, a line for each change, and their number at the end."""
+    for section in SECTIONS:
+        changes = [change for change in plan.changes if change.section == section]
+        order = plan.orders.get(section)
+        moved = plan.positions.get(section)
+        if changes or moved:
+            yield section
+        for change in changes:
+            yield f"  {SIGNS[change.verb]} {change.name}{_told(change)}"
+        if order:
+            yield f"  ~ order: {', '.join(order)}"
+        elif moved:
+            yield f"  ~ positions of {len(moved)}"
+    if plan:
+        counts = ", ".join(f"{plan.count(verb)} {word}" for verb, word in COUNTED.items())
+        yield f"Plan: {counts}."
+    else:
+        yield NOTHING
+
+
+def sentence(change: Change) -> str:
+    """A change as the log of staff's actions has it."""
+    return f"catalogue: {change.verb}{_told(change)}"
+
+
+def _told(change: Change) -> str:
+    if change.verb == Verb.ADD:
+        return ""
+    if change.verb == Verb.REMOVE:
+        return ": removed"
+    said = "; ".join(map(_difference, change.differences))
+    if change.verb == Verb.RETIRE:
+        return f": {said}, it is not in the file{f' ({change.reason})' if change.reason else ''}"
+    return f": {said}"
+
+
+def _difference(found: Difference) -> str:
+    return f"{found.path} {_value(found.before)} -> {_value(found.after)}"
+
+
+def _value(value: Any) -> str:
+    shown = written(value)
+    if shown is None:
+        return "none"
+    if isinstance(shown, bool):
+        return str(shown).lower()
+    if isinstance(shown, list):
+        return f"[{', '.join(map(str, shown))}]"
+    return str(shown) if not isinstance(shown, str) or (shown and " " not in shown) else repr(shown)

@@ -1,0 +1,183 @@
+"""Verbs of ``manage.py user`` and ``account`` for those who are there: audited, with a reason."""
+
+import io
+import json
+
+import pytest
+from django.conf import settings
+from django.contrib.admin.models import LogEntry
+from django.core.management import CommandError, call_command
+from django.test import Client
+
+from accounts.models import Event, Message, SecondFactor, User
+from tests.client import APIClient
+from tests.factories import StaffFactory, UserFactory, token_of
+
+pytestmark = pytest.mark.django_db
+
+
+def run(*arguments: str) -> str:
+    out = io.StringIO()
+    call_command(*arguments, stdout=out, stderr=io.StringIO())
+    return out.getvalue()
+
+
+def refusal(*arguments: str) -> str:
+    with pytest.raises(CommandError) as caught:
+        run(*arguments)
+    return str(caught.value)
+
+
+def log() -> list[str]:
+    return [entry.change_message.rpartition(" - manage.py, by ")[0] for entry in LogEntry.objects.order_by("pk")]
+
+
+def test_a_disabled_user_is_kept_out_until_it_is_enabled_and_the_account_reads_why(owner):
+    api = APIClient(token_of(owner))
+    assert run("user", "disable", "owner", "--reason", "Stolen laptop") == "owner is disabled.\n"
+    assert api.get("/v4/profile").status_code == 401
+    assert run("user", "enable", "owner") == "owner is active.\n"
+    assert api.get("/v4/profile").status_code == 200
+    events = Event.objects.order_by("pk").values_list("action", "username", "message")
+    assert list(events) == [
+        ("user_update", "", "The user is suspended: Stolen laptop"), ("user_update", "", "The user is active."),
+    ]  # fmt: skip
+    assert log() == ["Disabled. - Stolen laptop", "Enabled."]
+    assert "is active already" in refusal("user", "enable", "owner")
+    assert len(log()) == 2, "what was refused is no change"
+
+
+def test_events_and_the_log_name_the_member_of_staff_who_did_it(owner):
+    StaffFactory(username="ops-1")
+    run("user", "disable", "owner", "--reason", "Stolen laptop", "--by", "ops-1")
+    assert Event.objects.get().username == "ops-1"
+    assert LogEntry.objects.get().user.username == "ops-1"
+
+
+@pytest.mark.parametrize("by", ["nobody", "owner", "(command line)", "gone"])
+def test_nobody_but_active_staff_is_named_so(owner, by):
+    StaffFactory(username="gone", is_active=False)
+    assert (
+        refusal("user", "disable", "owner", "--reason", "x", "--by", by)
+        == f"by: There is no active staff user {by!r}."
+    )
+    assert User.objects.get(username="owner").is_active
+
+
+def test_staff_are_on_no_account_so_that_only_the_log_has_it():
+    StaffFactory(username="ops-1")
+    run("user", "disable", "ops-1", "--reason", "Left")
+    assert not Event.objects.exists()
+    assert log() == ["Disabled. - Left"]
+    assert LogEntry.objects.get().object_repr == "ops-1"
+
+
+def test_a_new_member_of_staff_is_in_the_log():
+    run("user", "invite", "ops-1", "--staff", "--email", "ops@example.com")
+    assert log() == ["A new staff user, who may do everything in the admin."]
+    assert LogEntry.objects.get().user.username == "(command line)"
+
+
+def test_the_user_of_the_command_line_signs_nobody_in(owner):
+    run("user", "disable", "owner", "--reason", "x")
+    for password in ("", "!", "(command line)"):
+        answer = Client().post("/login", {"username": "(command line)", "password": password})
+        assert answer.status_code == 200, "the form again"
+
+
+def test_an_invitation_is_mailed_and_its_address_printed(account):
+    printed = run("user", "invite", "ops", "--account", str(account.pk), "--email", "ops@example.com")
+    assert printed.startswith(f"{settings.SITE_URL}/password/")
+    assert Message.objects.get().recipient == "ops@example.com"
+    assert Event.objects.get().action == "user_create"
+
+
+def test_a_second_factor_is_reset_with_its_secret(owner):
+    User.objects.filter(pk=owner.pk).update(two_factor_auth=True)
+    SecondFactor.objects.create(user=owner, encrypted=b"x")
+    run("user", "reset-second-factor", "owner", "--reason", "Called back on the known number")
+    assert not User.objects.get(pk=owner.pk).two_factor_auth
+    assert not SecondFactor.objects.exists()
+    event = Event.objects.get()
+    assert (event.action, event.message) == (
+        "tfa_disabled", "Turned off by support: Called back on the known number",
+    )  # fmt: skip
+    assert Message.objects.get().recipient == owner.email
+    assert refusal("user", "reset-second-factor", "owner", "--reason", "x") == "second_factor: It is off already."
+    assert len(log()) == 1
+
+
+def test_a_password_link_is_mailed_and_printed(owner):
+    assert run("user", "mail-password", "owner").startswith(f"{settings.SITE_URL}/password/")
+    assert Message.objects.get().recipient == owner.email
+    assert Event.objects.get().action == "password_reset"
+    run("user", "disable", "owner", "--reason", "x")
+    assert refusal("user", "mail-password", "owner") == "The user is suspended."
+
+
+def test_users_are_listed_for_people_and_for_scripts(owner):
+    StaffFactory(username="ops-1")
+    UserFactory(username="elsewhere")
+    run("user", "disable", "elsewhere", "--reason", "x")
+    found = json.loads(run("user", "list", "--json"))
+    assert [(each["username"], each["status"]) for each in found] == [
+        ("owner", "active"), ("ops-1", "active"), ("elsewhere", "disabled"),
+    ]  # fmt: skip
+    assert [each["username"] for each in json.loads(run("user", "list", "--staff", "--json"))] == ["ops-1"]
+    head, line = run("user", "list", "--account", str(owner.account_id)).splitlines()
+    assert head.split()[:5] == ["id", "username", "email", "account", "status"]
+    assert line.split()[1] == "owner"
+    shown = json.loads(run("user", "show", "owner", "--json"))
+    assert shown["account_name"] == "Cast"
+    assert not {"password", "secret"} & shown.keys()
+    assert "second_factor  no" in run("user", "show", "owner")
+
+
+def test_an_empty_list_is_empty(account):
+    assert run("user", "list") == ""
+    assert json.loads(run("user", "list", "--json")) == []
+
+
+def test_a_suspended_account_is_kept_out_until_it_is_restored(owner):
+    api, number = APIClient(token_of(owner)), str(owner.account_id)
+    assert run("account", "suspend", number, "--reason", "Not paid") == f"Account {number} (Cast) is suspended.\n"
+    assert api.get("/v4/profile").status_code == 401
+    assert [each["id"] for each in json.loads(run("account", "list", "--suspended", "--json"))] == [
+        owner.account_id
+    ]
+    run("account", "restore", number)
+    assert api.get("/v4/profile").status_code == 200
+    assert list(Event.objects.order_by("pk").values_list("message", flat=True)) == [
+        "The account is suspended: Not paid", "The account is active.",
+    ]  # fmt: skip
+    assert log() == ["Suspended. - Not paid", "Restored."]
+    assert "is active already" in refusal("account", "restore", number)
+
+
+def test_accounts_are_listed_and_shown(owner, django_assert_num_queries):
+    owner.account.company = "Cast\x1b[31m"
+    owner.account.save()
+    UserFactory()
+    with django_assert_num_queries(1):
+        head, first, _ = run("account", "list").splitlines()
+    assert head.split() == ["id", "company", "email", "status", "opened", "users"]
+    assert "Cast?[31m" in first, "a terminal obeys nobody's name"
+    shown = json.loads(run("account", "show", str(owner.account_id), "--json"))
+    assert (shown["users"], shown["status"], shown["quotas"]) == (["owner"], "active", {})
+    assert "users       owner" in run("account", "show", str(owner.account_id))
+
+
+@pytest.mark.parametrize(
+    ("arguments", "line"),
+    [
+        (["user", "disable", "nobody", "--reason", "x"], "username: There is no user 'nobody'."),
+        (["user", "show", "nobody"], "username: There is no user 'nobody'."),
+        (["user", "disable", "owner"], "Error: the following arguments are required: --reason"),
+        (["user", "disable", "owner", "--reason", "x" * 201], "reason: Must have 200 characters at most."),
+        (["account", "suspend", "0", "--reason", "x"], "account: There is no account 0."),
+        (["account", "show", "Cast"], "account: 'Cast' is not the number of an account."),
+    ],
+)
+def test_what_is_wrong_is_a_line(owner, arguments, line):
+    assert refusal(*arguments) == line
+    assert User.objects.get(username="owner").is_active
