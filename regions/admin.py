@@ -11,7 +11,10 @@ from django.utils.safestring import SafeString
 
 from config.admin.display import BAD, GOOD, NOTHING, QUIET, pill
 from config.admin.pages import Page
+from config.admin.roles import OPERATOR, allow
 from regions.models import CAPABILITIES, Region
+
+allow(OPERATOR, Region, to="add change")
 
 
 class RegionForm(forms.ModelForm):

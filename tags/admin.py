@@ -3,10 +3,12 @@
 from typing import TYPE_CHECKING, TypedDict
 
 from django.contrib import admin
-from django.db.models import Count, QuerySet
+from django.db.models import Count, Q, QuerySet
 from django.http import HttpRequest
 
+from accounts.admin.panels import entity_link
 from config.admin.pages import Panel, ReadOnlyPage
+from config.admin.search import Hit, Kind, contains, findable
 from tags.models import Tag
 
 if TYPE_CHECKING:
@@ -32,8 +34,20 @@ class TagPage(ReadOnlyPage):
 
     def panels(self, request: HttpRequest, obj: Tag) -> list[Panel]:
         rows = obj.taggings.order_by("entity_type", "entity_id")[:100]
-        return [Panel.of("Is on", ("Kind", "Id"), ((row.entity_type, row.entity_id) for row in rows))]
+        found = ((entity_link(row.entity_type, row.entity_id, ""),) for row in rows)
+        return [Panel.of("Is on", ("Entity",), found)]
 
     @admin.display(description="Objects")
     def objects_count(self, tag: "WithAnnotations[Tag, Counted]") -> int:
         return tag.objects_number
+
+
+findable(
+    Kind(
+        Tag,
+        lambda: Tag.objects.select_related("account"),
+        lambda row: Hit(row.label, "", [row.account]),
+        lambda term: Q(label=term.text),
+        contains("label"),
+    )
+)

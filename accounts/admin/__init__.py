@@ -3,6 +3,34 @@
 No page shows a secret or the digest of one.
 """
 
-from accounts.admin import access, accounts, events, log, oauth, outbox, security_keys, tickets, tokens, users
+from accounts.admin import (
+    access,
+    accounts,
+    board,
+    events,
+    log,
+    oauth,
+    outbox,
+    roles,
+    search,
+    security_keys,
+    tickets,
+    tokens,
+    users,
+)
 
-__all__ = ["access", "accounts", "events", "log", "oauth", "outbox", "security_keys", "tickets", "tokens", "users"]
+__all__ = [
+    "access",
+    "accounts",
+    "board",
+    "events",
+    "log",
+    "oauth",
+    "outbox",
+    "roles",
+    "search",
+    "security_keys",
+    "tickets",
+    "tokens",
+    "users",
+]

@@ -17,6 +17,7 @@ from accounts.quotas import QUOTAS
 from accounts.services import account as services
 from accounts.services.suspension import set_account_active
 from config.admin.display import BAD, GOOD, link, list_of, moment, pill
+from config.admin.forms import ReasonForm
 from config.admin.pages import Page, Panel
 from config.admin.verbs import Verb
 from config.errors import Invalid
@@ -30,14 +31,14 @@ QUOTA = "quota_"
 MOST = 1_000_000
 
 
-def suspend(request: HttpRequest, account: Account) -> str:
-    set_account_active(staff(request, account.pk), account, False)
-    return "suspended."
+def suspend(request: HttpRequest, account: Account, given: dict[str, Any]) -> str:
+    set_account_active(staff(request, account.pk), account, False, given["reason"])
+    return f"suspended. {given['reason']}"
 
 
-def activate(request: HttpRequest, account: Account) -> str:
-    set_account_active(staff(request, account.pk), account, True)
-    return "active."
+def activate(request: HttpRequest, account: Account, given: dict[str, Any]) -> str:
+    set_account_active(staff(request, account.pk), account, True, given["reason"])
+    return f"active. {given['reason']}"
 
 
 account_verb(
@@ -46,11 +47,12 @@ account_verb(
         "Suspend",
         suspend,
         danger=True,
+        form=ReasonForm,
         offered=lambda account: account.is_active,
         confirm="Its users and tokens will be answered 401. Its instances run on.",
     )
 )
-account_verb(Verb("activate", "Activate", activate, offered=lambda account: not account.is_active))
+account_verb(Verb("activate", "Activate", activate, form=ReasonForm, offered=lambda account: not account.is_active))
 
 
 class AccountForm(forms.ModelForm):

@@ -10,7 +10,7 @@ from django.utils.html import format_html
 from django.utils.safestring import SafeString
 from django.utils.timezone import now
 
-from accounts.admin.panels import event_entity, event_state
+from accounts.admin.panels import entity_link, event_entity, event_state
 from accounts.models import Event
 from config.admin.display import NOTHING, list_of
 from config.admin.pages import ReadOnlyPage
@@ -79,13 +79,15 @@ class EventPage(ReadOnlyPage):
 
     @admin.display(description="Entity")
     def entity(self, event: Event) -> str:
-        return event_entity(event)
+        if event.entity_id is None:
+            return event_entity(event)
+        return entity_link(event.entity_type, event.entity_id, event.entity_label)
 
     @admin.display(description="Second entity")
     def secondary(self, event: Event) -> str:
         if not event.secondary_type:
             return ""
-        return f"{event.secondary_type} {event.secondary_label} ({event.secondary_id})"
+        return entity_link(event.secondary_type, event.secondary_id, event.secondary_label)
 
     @admin.display(description="Status")
     def state(self, event: Event) -> SafeString:

@@ -1,7 +1,7 @@
 """Support tickets: those that wait for staff, the conversation, and replying."""
 
 from collections.abc import Iterator
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, Any, TypedDict
 from uuid import UUID
 
@@ -31,7 +31,9 @@ from config.admin.verbs import Verb
 if TYPE_CHECKING:
     from django_stubs_ext import WithAnnotations
 
-TONES = {Ticket.Status.NEW: BAD, Ticket.Status.OPEN: BUSY, Ticket.Status.CLOSED: QUIET}
+TONES = {Ticket.Status.NEW: BUSY, Ticket.Status.OPEN: BUSY, Ticket.Status.CLOSED: QUIET}
+TOO_LONG = timedelta(days=1)
+"""The wait for support from which on it is wrong."""
 
 
 def with_waiting(rows: QuerySet[Ticket]) -> QuerySet[Ticket]:
@@ -205,7 +207,10 @@ class TicketPage(ReadOnlyPage):
     @admin.display(description="Waits for us")
     def waits(self, ticket: "WithAnnotations[Ticket, Waiting]") -> SafeString:
         since = ticket.waiting
-        return NOTHING if since is None else pill(f"since {span(now() - since)}", BAD)
+        if since is None:
+            return NOTHING
+        wait = now() - since
+        return pill(f"since {span(wait)}", BAD if wait >= TOO_LONG else BUSY)
 
     @admin.display(description="About")
     def about(self, ticket: Ticket) -> str:
@@ -271,7 +276,9 @@ def words(text: str) -> SafeString:
 def said_by(name: str, ours: bool, user: User | None) -> SafeString:
     if ours:
         return format_html("{} {}", name or "the platform", pill("support", BUSY))
-    return format_html("{} {}", link(user) if user else name or "the platform", pill("customer"))
+    if not name:
+        return format_html("the platform {}", pill("monitoring"))
+    return format_html("{} {}", link(user) if user else name, pill("customer"))
 
 
 def file_link(ticket: Ticket, attachment: TicketAttachment) -> SafeString:

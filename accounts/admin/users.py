@@ -24,14 +24,16 @@ from accounts.admin import user_panels
 from accounts.admin.grants import GrantsForm
 from accounts.admin.panels import staff
 from accounts.models import TrustedDevice, User
-from accounts.services import attempts, external, outbox, second_factor, users
+from accounts.services import access, attempts, external, outbox, second_factor, users
 from accounts.services.events import record_event
 from accounts.services.grants import set_grants
 from accounts.services.refs import user_ref
 from accounts.services.security_questions import QUESTIONS, is_right
 from accounts.services.suspension import set_user_active
 from config.admin.display import BAD, GOOD, moment, pill
+from config.admin.forms import READ_BY_CUSTOMERS, ReasonForm
 from config.admin.pages import Page, Panel
+from config.admin.roles import ROLES, is_role
 from config.admin.verbs import Verb
 from config.errors import Invalid
 
@@ -40,18 +42,20 @@ OWN = ("username", "email", "restricted")
 """Fields that the service changes: it renames the user's rows, and keeps an account's last unrestricted user."""
 
 
-def suspend(request: HttpRequest, user: User) -> str:
-    _set_active(request, user, False)
-    return "suspended."
+def suspend(request: HttpRequest, user: User, given: dict[str, Any]) -> str:
+    set_user_active(account_actor(request, user), user, False, given["reason"])
+    return f"suspended. {given['reason']}"
 
 
-def activate(request: HttpRequest, user: User) -> str:
-    _set_active(request, user, True)
-    return "active."
+def activate(request: HttpRequest, user: User, given: dict[str, Any]) -> str:
+    set_user_active(account_actor(request, user), user, True, given["reason"])
+    return f"active. {given['reason']}"
 
 
-def _set_active(request: HttpRequest, user: User, active: bool) -> None:
-    set_user_active(account_actor(request, user), user, active)
+def log_out(request: HttpRequest, user: User, given: dict[str, Any]) -> str:
+    tokens = given["tokens"]
+    access.log_out(account_actor(request, user), user, given["reason"], tokens=tokens)
+    return f"logged out of every browser{', and all tokens ended' if tokens else ''}. {given['reason']}"
 
 
 def account_actor(request: HttpRequest, user: User) -> Actor | None:
@@ -59,17 +63,21 @@ def account_actor(request: HttpRequest, user: User) -> Actor | None:
     return staff(request, user.account_id) if user.account_id else None
 
 
-class ReasonForm(forms.Form):
+class ProofForm(ReasonForm):
     """The reason for a change that staff make to a user's security."""
 
-    reason = forms.CharField(
-        max_length=200,
-        help_text="How you made sure who asks. It stands in the account's event, for the customer to read too.",
-        widget=forms.TextInput(attrs={"class": "vTextField"}),
-    )
-
     def __init__(self, user: User, data: QueryDict | None = None):
-        super().__init__(data)
+        super().__init__(user, data)
+        self.fields["reason"].help_text = f"How you made sure who asks. {READ_BY_CUSTOMERS}"
+
+
+class LogOutForm(ReasonForm):
+    """The reason, and whether programs are to be shut out along with browsers."""
+
+    tokens = forms.BooleanField(
+        label="End personal access tokens and the access of apps as well: programs that use them stop",
+        required=False,
+    )
 
 
 class AnswerForm(forms.Form):
@@ -203,10 +211,14 @@ class UserPage(Page, UserAdmin):
     secret = ("password",)
     verbs = (
         Verb(
-            "suspend", "Suspend", suspend, danger=True, offered=lambda user: user.is_active,
+            "suspend", "Suspend", suspend, danger=True, form=ReasonForm, offered=lambda user: user.is_active,
             confirm="They will not be able to log in, and their tokens will be answered 401.",
         ),
-        Verb("activate", "Activate", activate, offered=lambda user: not user.is_active),
+        Verb("activate", "Activate", activate, form=ReasonForm, offered=lambda user: not user.is_active),
+        Verb(
+            "log-out", "Log out", log_out, danger=True, form=LogOutForm,
+            confirm="Their sessions end, and their browsers are forgotten: the second factor is asked for again.",
+        ),
         Verb(
             "grants", "Change grants", change_grants, form=GrantsForm, offered=lambda user: user.restricted,
             confirm="What the user may do. Only what you change is written; it holds from the next request on.",
@@ -217,7 +229,7 @@ class UserPage(Page, UserAdmin):
             confirm="To be sure who calls: ask the question, and type what they say. It can be tried a few times.",
         ),
         Verb(
-            "second-factor-off", "Turn second factor off", turn_second_factor_off, form=ReasonForm, danger=True,
+            "second-factor-off", "Turn second factor off", turn_second_factor_off, form=ProofForm, danger=True,
             offered=lambda user: user.two_factor_auth,
             confirm=(
                 "Whoever has the password gets in from then on, without a code. Make sure that it is the user who"
@@ -302,8 +314,19 @@ admin.site.unregister(Group)
 
 @admin.register(Group)
 class GroupPage(Page, GroupAdmin):
-    """Groups of staff, with their permissions in the admin."""
+    """Groups of staff, with their permissions in the admin. The platform's own stay as releases have them."""
 
+    list_display = ("name", "purpose")
     search_fields = ("^name",)
     search_help_text = "How a group's name begins."
     sortable_by = ()
+
+    def has_change_permission(self, request: HttpRequest, obj: Group | None = None) -> bool:
+        return not is_role(obj) and super().has_change_permission(request, obj)
+
+    def has_delete_permission(self, request: HttpRequest, obj: Group | None = None) -> bool:
+        return not is_role(obj) and super().has_delete_permission(request, obj)
+
+    @admin.display(description="What it is for")
+    def purpose(self, group: Group) -> str:
+        return ROLES.get(group.name, "your own")

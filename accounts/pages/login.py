@@ -116,7 +116,7 @@ class CodeView(Page, FormView):
             form.add_error("code", "The code is not right, or was used already.")
             return self.form_invalid(form)
         response = enter(self.request, self.user, self.half["next"], None, self.half["remember"])
-        note_proofs(self.request, mark, self.half.get("provider", False))
+        note_proofs(self.request, mark, self.half.get("provider", False), by_key=bool(answer))
         return response
 
     def get_context_data(self, **kwargs: Any) -> dict[str, Any]:

@@ -19,17 +19,18 @@ from accounts.models import User
 from accounts.services import second_factor
 from config.pages import PagesOnly
 
-MARK, BY_PROVIDER = "second_factor_passed", "by_provider"
-"""Session keys: the mark of the secret whose code was given, if any; whether the provider opened the session."""
+MARK, BY_PROVIDER, BY_KEY = "second_factor_passed", "by_provider", "by_key"
+"""Session keys: the mark of the secret whose code was given, if any; whether the provider opened the session, and
+whether a security key did."""
 ONCE_MORE = "Sign in once more: the admin wants a second factor, and this session was opened without it."
 is_admin = re.compile(r"/admin(?:/|$)").match
 is_open = re.compile(r"/admin/log(?:in|out)/").fullmatch
 """Signing in and out, which are for everybody."""
 
 
-def note_proofs(request: HttpRequest, mark: str | None, by_provider: bool) -> None:
+def note_proofs(request: HttpRequest, mark: str | None, by_provider: bool, by_key: bool = False) -> None:
     """Note in the session how it was opened. After `login`, which may have begun another one, or kept old notes."""
-    request.session[MARK], request.session[BY_PROVIDER] = mark, by_provider
+    request.session[MARK], request.session[BY_PROVIDER], request.session[BY_KEY] = mark, by_provider, by_key
 
 
 def note_confirmed_secret(request: HttpRequest, mark: str) -> None:

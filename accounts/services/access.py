@@ -24,7 +24,7 @@ from accounts.models import (
 )
 from accounts.scopes import parse_scopes
 from accounts.services.events import record_event
-from accounts.services.refs import client_ref, profile_ref
+from accounts.services.refs import client_ref, profile_ref, user_ref
 from config.errors import Missing
 
 
@@ -149,6 +149,25 @@ def end_tokens(client: OAuthClient, user: User | None = None) -> int:
     access = OAuthAccessToken.objects.filter(application=client, **whose)
     personal = PersonalToken.objects.filter(client=client, **whose)
     return sum(found.delete()[1].get(found.model._meta.label, 0) for found in (refresh, access, personal))
+
+
+@transaction.atomic
+def log_out(actor: Actor | None, user: User, reason: str, *, tokens: bool) -> None:
+    """End all sessions of the user and forget its browsers; with `tokens` end all its tokens and its apps' access.
+
+    For staff; `actor` is None for a user without an account, who has no events. Writes ``user_update``.
+    """
+    User.objects.select_for_update(no_key=True, of=("self",)).get(pk=user.pk)
+    User.objects.filter(pk=user.pk).update(logged_out=F("logged_out") + 1)
+    TrustedDevice.objects.filter(user=user).delete()
+    if tokens:
+        for app in holding(user=user):
+            end_tokens(app.client, user)
+        Authorization.objects.filter(user=user).delete()
+        PersonalToken.objects.filter(user=user).delete()
+    if actor is not None:
+        ended = "Support ended all sessions and tokens" if tokens else "Support ended all sessions"
+        record_event(actor, "user_update", user_ref(user), message=f"{ended}: {reason}")
 
 
 @transaction.atomic

@@ -10,25 +10,29 @@ from config.errors import Invalid
 
 
 @transaction.atomic
-def set_account_active(actor: Actor, account: Account, active: bool) -> None:
+def set_account_active(actor: Actor, account: Account, active: bool, reason: str = "") -> None:
     """Activate or suspend an account: tokens and users of a suspended one are answered 401, its instances run on.
 
-    Raises `Invalid` where the account is in that state already. Writes ``account_update``.
+    Raises `Invalid` where the account is in that state already. Writes ``account_update``, with the reason.
     """
     if not Account.objects.filter(pk=account.pk).exclude(is_active=active).update(is_active=active):
         raise Invalid(f"The account is {_state(active)} already.")
     account.is_active = active
-    record_event(actor, "account_update", account_ref(account), message=f"The account is {_state(active)}.")
+    record_event(actor, "account_update", account_ref(account), message=_sentence("account", active, reason))
 
 
 @transaction.atomic
-def set_user_active(actor: Actor | None, user: User, active: bool) -> None:
+def set_user_active(actor: Actor | None, user: User, active: bool, reason: str = "") -> None:
     """As `set_account_active`, for one user. Writes ``user_update`` where the user has an account."""
     if not User.objects.filter(pk=user.pk).exclude(is_active=active).update(is_active=active):
         raise Invalid(f"The user is {_state(active)} already.")
     user.is_active = active
     if actor is not None:
-        record_event(actor, "user_update", user_ref(user), message=f"The user is {_state(active)}.")
+        record_event(actor, "user_update", user_ref(user), message=_sentence("user", active, reason))
+
+
+def _sentence(noun: str, active: bool, reason: str) -> str:
+    return f"The {noun} is {_state(active)}{f': {reason}' if reason else '.'}"
 
 
 def _state(active: bool) -> str:

@@ -1,11 +1,15 @@
 """Instances, jobs, addresses and the catalogue for staff."""
 
 from compute.admin import (
+    alarms,
     attention,
     backups,
+    board,
     catalogue,
+    consoles,
     domains,
     drift,
+    failing,
     firewalls,
     heartbeats,
     hosts,
@@ -17,17 +21,23 @@ from compute.admin import (
     outages,
     pools,
     ranges,
+    roles,
+    search,
     stackscripts,
     vlans,
     volumes,
 )
 
 __all__ = [
+    "alarms",
     "attention",
     "backups",
+    "board",
     "catalogue",
+    "consoles",
     "domains",
     "drift",
+    "failing",
     "firewalls",
     "heartbeats",
     "hosts",
@@ -39,6 +49,8 @@ __all__ = [
     "outages",
     "pools",
     "ranges",
+    "roles",
+    "search",
     "stackscripts",
     "vlans",
     "volumes",

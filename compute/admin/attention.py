@@ -1,6 +1,6 @@
 """This app's notices of what needs attention: stuck jobs, failed events, scarce pools, full hosts, late firewalls.
 
-One query for each. Hosts and processes that do not answer have a module of their own, `compute.admin.outages`.
+A query or two for each. Hosts and processes that do not answer have a module of their own, `compute.admin.outages`.
 """
 
 from collections.abc import Iterator
@@ -8,6 +8,7 @@ from datetime import timedelta
 
 from django.db.models import Count, F, Q
 from django.http import HttpRequest
+from django.urls import reverse
 from django.utils.timezone import now
 
 from accounts.models import Event
@@ -15,6 +16,7 @@ from compute.admin.firewalls import PATIENCE, behind
 from compute.admin.hosts import FULL
 from compute.admin.job_status import live, overdue, retrying, stuck
 from compute.admin.pools import counted, is_scarce
+from compute.admin.usual import slow, usual_times
 from compute.models import Address, AddressPool, Host, Job, PacketFilter
 from compute.services.hosts.placement import RESOURCES
 from config.admin.attention import Notice, watcher
@@ -32,10 +34,13 @@ def jobs(request: HttpRequest) -> Iterator[Notice]:
         stuck=Count("pk", filter=stuck()),
         overdue=Count("pk", filter=overdue()),
         retrying=Count("pk", filter=retrying()),
+        slow=Count("pk", filter=slow(usual_times()) & ~stuck()),
     )
     if found["stuck"]:
         text = f"Stuck jobs: {found['stuck']} ({found['overdue']} overdue, {found['retrying']} retrying)"
-        yield Notice(text, list_of(Job, now="stuck"))
+        yield Notice(text, reverse("admin:failing"))
+    if found["slow"]:
+        yield Notice(f"Jobs that take much longer than usual: {found['slow']}", list_of(Job, now="slow"))
 
 
 @watcher

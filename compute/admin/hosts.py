@@ -9,18 +9,21 @@ from django.contrib import admin
 from django.contrib.admin import ModelAdmin
 from django.db.models import Count, QuerySet
 from django.db.models.functions import Now
-from django.http import HttpRequest
-from django.utils.html import format_html
+from django.http import HttpRequest, QueryDict
+from django.utils.html import format_html, format_html_join
 from django.utils.safestring import SafeString
 
+from compute.admin.power import status_pill
 from compute.jobs.data import SIMULATED
-from compute.models import Drift, Host, Instance, Job, Reservation
-from compute.services.hosts import drift_records, maintenance
+from compute.models import Drift, Host, HostMigration, Instance, Job, Reservation
+from compute.services.hosts import draining, drift_records, maintenance
 from compute.services.hosts.access import fingerprint
 from compute.services.hosts.placement import RESOURCES
 from compute.services.hosts.registry import check_driver, check_underlay, tell_peers_soon
-from config.admin.display import BAD, BUSY, GOOD, NOTHING, QUIET, link, list_of, moment, pill, span
+from config.admin.display import BAD, BUSY, GOOD, NOTHING, QUIET, gigabytes, link, list_of, moment, pill, span
+from config.admin.forms import ReasonForm
 from config.admin.pages import Page, Panel
+from config.admin.sizes import GigabytesField, SizesMixin
 from config.admin.verbs import Verb
 from config.errors import Problems
 
@@ -38,6 +41,21 @@ def begin_maintenance(request: HttpRequest, host: Host) -> str:
 
 def end_maintenance(request: HttpRequest, host: Host) -> str:
     return f"instances that are to be booted again: {maintenance.end(host)}."
+
+
+def drain(request: HttpRequest, host: Host, given: dict[str, Any]) -> str:
+    number = draining.drain(host, given["reason"])
+    return f"it takes no more instances, and moves scheduled: {number}. {given['reason']}"
+
+
+def stop_draining(request: HttpRequest, host: Host) -> str:
+    return f"moves cancelled: {draining.stop(host)}. It stays closed until you enable it."
+
+
+class DrainForm(ReasonForm):
+    def __init__(self, host: Host, data: QueryDict | None = None):
+        super().__init__(host, data)
+        self.fields["reason"].help_text = "Owners read it beside the move, in their notifications and its event."
 
 
 def compare(request: HttpRequest, host: Host) -> str:
@@ -66,6 +84,8 @@ class HostForm(forms.ModelForm):
     """Keeps the capacity from falling below the reservations, which may grow while staff type."""
 
     driver = forms.ChoiceField(choices=drivers, initial=SIMULATED, help_text="What speaks with the host.")
+    memory = GigabytesField(label="Memory", initial=4 * 1024 * 1024, help_text="GB for instances.")
+    disk = GigabytesField(label="Disk", initial=256 * 1024 * 1024, help_text="GB for instances.")
 
     class Meta:
         model = Host
@@ -77,7 +97,7 @@ class HostForm(forms.ModelForm):
         for name in RESOURCES if held else ():
             used, asked = getattr(held, f"{name}_used"), self.cleaned_data.get(name)
             if asked is not None and asked < used:
-                self.add_error(name, f"Instances hold {used} of it.")
+                self.add_error(name, f"Instances hold {used if name == 'vcpus' else gigabytes(used)} of it.")
         region, driver = self.cleaned_data.get("region", held and held.region), self.cleaned_data.get("driver")
         if region and driver and (held is None or held.driver != driver):
             problems = Problems()
@@ -113,21 +133,22 @@ class Counted(TypedDict):
 
 
 @admin.register(Host)
-class HostPage(Page):
+class HostPage(SizesMixin, Page):
     form = HostForm
-    list_display = ("label", "region", "answers", "state", "used", "instances_count", "uuid")
+    sizes = ("memory", "disk")
+    list_display = ("label", "region", "answers", "state", "used", "instances_count")
     list_select_related = ("region",)
     list_filter = (Answers, "region", "enabled")
     search_fields = ("^label",)
     ordering = ("label",)
     fields = (
         ("label", "region"), "enabled", "driver", "location", "key", "shared", "underlay", "deploys",
-        ("memory", "memory_used"), ("vcpus", "vcpus_used"), ("disk", "disk_used"),
+        ("memory", "memory_held"), ("vcpus", "vcpus_used"), ("disk", "disk_held"),
         "answers", "answers_error", "maintenance_since", "uuid",
         ("instances_count", "live_jobs", "open_drift"), "created",
     )  # fmt: skip
     readonly_fields = (
-        "key", "deploys", "memory_used", "vcpus_used", "disk_used", "answers", "answers_error", "maintenance_since",
+        "key", "deploys", "memory_held", "vcpus_used", "disk_held", "answers", "answers_error", "maintenance_since",
         "uuid", "instances_count", "live_jobs", "open_drift", "created",
     )  # fmt: skip
     fixed = ("region",)
@@ -142,6 +163,15 @@ class HostPage(Page):
             offered=lambda host: host.maintenance is not None,
             confirm="What the maintenance stopped is booted again.",
         ),
+        Verb(
+            "drain", "Drain", drain, danger=True, form=DrainForm, offered=lambda host: bool(host.instances_number),
+            confirm="It takes no more instances, and all that are there move to other hosts of the region as these"
+            " have room. What runs is shut down for its move, and booted again.",
+        ),
+        Verb(
+            "stop-draining", "Stop draining", stop_draining, offered=lambda host: not host.enabled,
+            confirm="Moves that have not begun are cancelled, also those that were scheduled one by one.",
+        ),
         Verb("compare", "Compare with the rows", compare),
     )  # fmt: skip
 
@@ -155,7 +185,7 @@ class HostPage(Page):
             tell_peers_soon(obj.region_id)
 
     def panels(self, request: HttpRequest, obj: Host) -> list[Panel]:
-        return [reservations_panel(obj)]
+        return [draining_panel(obj), reservations_panel(obj)]
 
     @admin.display(description="Answers")
     def answers(self, host: "WithAnnotations[Host, Counted]") -> SafeString:
@@ -213,12 +243,53 @@ class HostPage(Page):
 
     @admin.display(description="Used")
     def used(self, host: Host) -> SafeString:
-        text = ", ".join(f"{name} {share:.0%}" for name, share in shares(host).items())
-        return pill(text, BAD if is_full(host) else GOOD)
+        found = (
+            pill(f"{name} {share:.0%}", BAD if share >= FULL else QUIET) for name, share in shares(host).items()
+        )
+        return format_html_join(" ", "{}", ((each,) for each in found))
+
+    @admin.display(description="Memory")
+    def memory_in_gb(self, host: Host) -> str:
+        return gigabytes(host.memory)
+
+    @admin.display(description="Disk")
+    def disk_in_gb(self, host: Host) -> str:
+        return gigabytes(host.disk)
+
+    @admin.display(description="Memory used")
+    def memory_held(self, host: Host) -> str:
+        return gigabytes(host.memory_used)
+
+    @admin.display(description="Disk used")
+    def disk_held(self, host: Host) -> str:
+        return gigabytes(host.disk_used)
 
     @admin.display(description="In maintenance since")
     def maintenance_since(self, host: Host) -> SafeString:
         return moment(host.maintenance)
+
+
+def draining_panel(host: Host) -> Panel:
+    """The moves from the host, and whether there is room for them; five queries at most."""
+    progress = draining.progress(host)
+    if not progress.moving + progress.waiting:
+        return Panel("Moves from here", (), empty="None is scheduled.")
+    rows = draining.moves_from(host)[:RESERVATIONS_SHOWN]
+    found: list[tuple[Any, ...]] = [
+        (link(row.instance), link(row, row.status), moment(row.when), row.reason, status_pill(row.instance))
+        for row in rows
+    ]
+    lacking = [name for name, (held, free) in draining.room(host).items() if held > free]
+    room = pill(f"not enough {' and '.join(lacking)} on other hosts", BAD) if lacking else pill("room enough", GOOD)
+    total = (
+        f"{progress.left} left: {progress.moving} moving, {progress.waiting} waiting, {progress.staying} staying"
+    )
+    return Panel.of(
+        "Moves from here",
+        ("Instance", "Move", "Due", "Reason", "Status"),
+        [(total, room, "", "", ""), *found],
+        more=list_of(HostMigration, instance__host__id__exact=host.pk),
+    )
 
 
 def reservations_panel(host: Host) -> Panel:
@@ -229,7 +300,13 @@ def reservations_panel(host: Host) -> Panel:
         .order_by("-memory", "pk")[:RESERVATIONS_SHOWN]
     )
     found: list[tuple[Any, ...]] = [
-        (link(row.instance), f"{row.memory} MB", row.vcpus, f"{row.disk} MB", row.instance.host_id == host.pk)
+        (
+            link(row.instance),
+            gigabytes(row.memory),
+            row.vcpus,
+            gigabytes(row.disk),
+            row.instance.host_id == host.pk,
+        )
         for row in rows
     ]
     return Panel.of(

@@ -1,36 +1,39 @@
 """Instances: a search by anything a customer may name, and a page that shows the present state and history."""
 
 import ipaddress
-from collections.abc import Callable
-from typing import Any
+from typing import Any, cast
 
+from django import forms
 from django.contrib import admin
 from django.db.models import Q, QuerySet
-from django.http import HttpRequest
+from django.http import HttpRequest, QueryDict
 from django.utils.html import format_html, format_html_join
 from django.utils.safestring import SafeString
+from django.utils.timezone import now
 
 from accounts.admin.panels import ROWS_SHOWN, account_panel, staff
 from accounts.models import Account, User
 from compute.admin.backups import backups_panel
+from compute.admin.consoles import consoles_panel
 from compute.admin.firewalls import firewalls_panel
 from compute.admin.jobs import job_buttons, started
 from compute.admin.moves import migrations_panel
+from compute.admin.power import can, status_pill
 from compute.admin.timeline import timeline
 from compute.admin.volumes import volumes_panel
-from compute.jobs.definition import KINDS
-from compute.models import Address, Config, Disk, Instance, IPv6Range
+from compute.models import Address, Config, Disk, Host, Instance, IPv6Range
+from compute.services.hosts import moves
 from compute.services.instances import instances, power
 from compute.services.networking.vlans import vlans_of
-from config.admin.display import BAD, BUSY, GOOD, NOTHING, QUIET, link, list_of, moment, page_of, pill
+from config.admin.display import BUSY, GOOD, NOTHING, gigabytes, link, list_of, moment, page_of, pill, span
+from config.admin.forms import ReasonForm
 from config.admin.pages import ClosedFilter, Panel, ReadOnlyPage, is_number
 from config.admin.verbs import Verb
 
-TONES: dict[str, str] = {
-    Instance.Status.RUNNING: GOOD,
-    Instance.Status.OFFLINE: QUIET,
-    Instance.Status.STOPPED: BAD,
-}
+MOVING = "compute.add_hostmigration"
+"""The permission to move instances: it takes room on hosts."""
+AWAY = "Staff moved it to another host."
+"""The reason that owners read of a move that staff began from a list."""
 
 
 def boot(request: HttpRequest, instance: Instance) -> str:
@@ -45,27 +48,46 @@ def shutdown(request: HttpRequest, instance: Instance) -> str:
     return started(power.shutdown(staff(request, instance.account_id), instance))
 
 
+def migrate(request: HttpRequest, instance: Instance, given: dict[str, Any]) -> str:
+    actor = staff(request, instance.account_id)
+    job = moves.migrate_now(actor, instance, given["host"], given["reason"])
+    return f"{started(job)} {given['reason']}"
+
+
+def migrate_away(request: HttpRequest, instance: Instance) -> str:
+    return started(moves.migrate_now(staff(request, instance.account_id), instance, None, AWAY))
+
+
+class MigrateForm(ReasonForm):
+    """The host to move to, and the reason."""
+
+    host = forms.ModelChoiceField(
+        Host.objects.none(),
+        required=False,
+        empty_label="the one with the most room",
+        help_text="Open hosts of its region.",
+    )
+    field_order = ("host", "reason")
+
+    def __init__(self, instance: Instance, data: QueryDict | None = None):
+        super().__init__(instance, data)
+        others = Host.objects.filter(region=instance.region_id, enabled=True, maintenance=None)
+        field = cast(forms.ModelChoiceField, self.fields["host"])
+        field.queryset = others.exclude(pk=instance.host_id).order_by("label")
+
+
 def delete(request: HttpRequest, instance: Instance) -> str:
     return started(instances.delete(staff(request, instance.account_id), instance))
-
-
-def can(kind: str) -> Callable[[Instance], bool]:
-    """Whether a job of this kind starts from the instance's status."""
-    return lambda instance: instance.status in KINDS[kind].starts_from
-
-
-def status_pill(instance: Instance) -> SafeString:
-    return pill(instance.get_status_display().lower(), TONES.get(instance.status, BUSY))
 
 
 @admin.register(Instance)
 class InstancePage(ReadOnlyPage):
     """Read-only: only jobs change an instance. Staff act through the services, as customers do."""
 
-    list_display = ("id", "label", "state", "account", "ipv4_list", "region", "type", "host")
+    list_display = ("id", "label", "state", "account", "ipv4_list", "region", "type", "host", "age")
     list_display_links = ("id", "label")
     list_select_related = ("account", "region", "type", "host")
-    list_filter = ("status", "region", ("type", ClosedFilter))
+    list_filter = ("status", "region", ("type", ClosedFilter), ("host", ClosedFilter))
     search_fields = ("=pk", "^label")
     search_help_text = "Id, IPv4 address, username, or how a label, company or account's email begins."
     ordering = ("-id",)
@@ -82,9 +104,18 @@ class InstancePage(ReadOnlyPage):
         )}),
     )  # fmt: skip
     verbs = (
-        Verb("boot", "Boot", boot, offered=can("boot")),
+        Verb("boot", "Boot", boot, offered=can("boot"), ask_for_many="They are booted."),
         Verb("reboot", "Reboot", reboot, offered=can("reboot"), confirm="They will be down for a moment."),
         Verb("shutdown", "Shut down", shutdown, offered=can("shutdown"), confirm="They will be off until booted."),
+        Verb(
+            "migrate", "Migrate", migrate, form=MigrateForm, offered=can("migrate"), permission=MOVING,
+            confirm="It moves to another host of its region. What runs is shut down for that and booted again.",
+        ),
+        Verb(
+            "migrate-away", "Migrate away", migrate_away, for_lists=True, permission=MOVING,
+            confirm="They move to those hosts of their regions with the most room. What runs is shut down for that"
+            " and booted again.",
+        ),
         Verb(
             "delete", "Delete", delete, danger=True, permission="delete", offered=can("delete"),
             confirm="Their disks are deleted and their addresses given back. This cannot be undone.",
@@ -108,13 +139,17 @@ class InstancePage(ReadOnlyPage):
         buttons = job_buttons(self.admin_site, request, back=page_of(obj))
         shown = (
             disks_panel, volumes_panel, configs_panel, addresses_panel, firewalls_panel, backups_panel,
-            migrations_panel,
+            migrations_panel, consoles_panel,
         )  # fmt: skip
         return [timeline(obj, buttons), *(panel(obj) for panel in shown)]
 
     @admin.display(description="Status")
     def state(self, instance: Instance) -> SafeString:
         return status_pill(instance)
+
+    @admin.display(description="Age")
+    def age(self, instance: Instance) -> str:
+        return span(now() - instance.created)
 
     @admin.display(description="Type")
     def type_link(self, instance: Instance) -> SafeString:
@@ -153,7 +188,7 @@ def disks_panel(instance: Instance) -> Panel:
             (
                 disk.pk,
                 disk.label,
-                f"{disk.size} MB",
+                gigabytes(disk.size),
                 disk.filesystem,
                 pill(disk.status, GOOD if disk.status == Disk.Status.READY else BUSY),
                 link(disk.image),

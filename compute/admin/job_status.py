@@ -2,11 +2,11 @@
 
 from dataclasses import dataclass
 from datetime import datetime, timedelta
-from typing import TYPE_CHECKING, Any, TypedDict
+from typing import TYPE_CHECKING, TypedDict
 
 from django.conf import settings
-from django.db.models import Case, F, Func, OuterRef, Q, QuerySet, Subquery, TextField, Value, When
-from django.db.models.fields.json import KT, KeyTextTransform
+from django.db.models import Case, F, OuterRef, Q, QuerySet, Subquery, TextField, Value, When
+from django.db.models.fields.json import KeyTextTransform
 from django.db.models.functions import Cast, Coalesce, Greatest, Now
 from django.utils.html import format_html, format_html_join
 from django.utils.safestring import SafeString
@@ -63,21 +63,6 @@ def waiting() -> Q:
 def stuck() -> Q:
     """Jobs that staff should look at."""
     return overdue() | retrying() | (live() & Q(deadline_at__lt=Now()))
-
-
-def needing(host: Any) -> QuerySet[Job]:
-    """The live jobs that need a host (key or expression): of its instances, moves there, clones from it.
-
-    Reads only the small index of live jobs.
-    """
-    key = Cast(host if hasattr(host, "resolve_expression") else Value(host), TextField())
-    concerned = Q(instance__host=host) | Q(source__host=host) | Q(target=key)
-    return Job.objects.filter(live()).alias(target=KT("data__host")).filter(concerned)
-
-
-def counted(rows: QuerySet) -> QuerySet:
-    """The number of `rows`, as the one row of a subquery."""
-    return rows.order_by().annotate(number=Func("pk", function="COUNT")).values("number")
 
 
 class ProgressColumns(TypedDict):

@@ -1,8 +1,9 @@
 """Jobs: which are stuck, why, and what staff can do about them."""
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
+from django import forms
 from django.contrib import admin
 from django.contrib.admin import ModelAdmin
 from django.db.models import Q, QuerySet
@@ -10,13 +11,18 @@ from django.http import HttpRequest
 from django.utils.html import format_html_join
 from django.utils.safestring import SafeString
 
+from accounts.admin.panels import staff
 from accounts.models import Account, Event, User
 from compute.admin import job_status
-from compute.admin.job_status import JobProgress, needing, with_progress
+from compute.admin.job_status import JobProgress, with_progress
+from compute.admin.usual import slow, usual_times
 from compute.jobs import queue
 from compute.jobs.definition import KINDS
 from compute.models import Host, Instance, Job
+from compute.services.hosts import giving_up
+from compute.services.hosts.silence import needing
 from config.admin.display import NOTHING, lines, link, pretty
+from config.admin.forms import ReasonForm
 from config.admin.pages import ReadOnlyPage, is_number
 from config.admin.verbs import Verb
 from config.errors import Invalid
@@ -35,6 +41,21 @@ def cancel(request: HttpRequest, job: Job) -> str:
     if not queue.cancel(job):
         raise Invalid("It is finished, queued, or being undone already.")
     return "it will stop before its next step and undo what can be undone."
+
+
+class GiveUpForm(ReasonForm):
+    """The reason, and that staff have seen to what the job leaves behind."""
+
+    gone = forms.BooleanField(
+        label="Its host is off for good, or cut off from the network: what is left there runs and answers no more",
+        help_text="Addresses and reservations of what could not be undone are free for others from then on.",
+    )
+
+
+def give_up(request: HttpRequest, job: Job, given: dict[str, Any]) -> str:
+    about = job.instance or job.volume or job.event
+    giving_up.give_up(staff(request, about.account_id if about else 0), job, given["reason"])
+    return f"it ends in a moment, and its error says what it left behind. {given['reason']}"
 
 
 def started(job: Job) -> str:
@@ -65,6 +86,7 @@ class Now(admin.SimpleListFilter):
         job_status.RETRYING: ("… retrying", job_status.retrying),
         job_status.HELD: ("At work", job_status.held),
         job_status.WAITING: ("Waiting", job_status.waiting),
+        "slow": ("… slower than usual", lambda: slow(usual_times())),
         "live": ("All that live", job_status.live),
     }
 
@@ -149,11 +171,20 @@ class JobPage(ReadOnlyPage):
         ("Dates", {"fields": (("created", "finished_at"),)}),
     )  # fmt: skip
     verbs = (
-        Verb("run_now", "Run now", run_now, offered=lambda job: job.state in Job.LIVE),
+        Verb(
+            "run_now", "Run now", run_now, offered=lambda job: job.state in Job.LIVE,
+            ask_for_many="They are tried again at once.",
+        ),
         Verb(
             "cancel", "Cancel", cancel, danger=True, offered=lambda job: job.state == "active",
             confirm="It stops before its next step and undoes what it did, as after a failure. "
             "A cancelled provisioning takes the instance away, and a deletion goes on.",
+        ),
+        Verb(
+            "give-up", "Give up undoing", give_up, danger=True, form=GiveUpForm,
+            offered=lambda job: job.state == Job.State.UNDOING,
+            confirm="For a host that never comes back. The job ends as failed, and what it has not undone stays"
+            " there: machines, disks, volumes. A deletion ends as if it had succeeded.",
         ),
     )  # fmt: skip
 

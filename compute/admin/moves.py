@@ -66,6 +66,7 @@ class HostMigrationPage(Page):
     list_display_links = ("due",)
     list_select_related = ("instance",)
     list_filter = ("status",)
+    link_filters = ("instance__host__id__exact",)
     search_fields = ("=instance_id", "^instance__label")
     search_help_text = "An instance's id, or how its label begins."
     ordering = ("-id",)

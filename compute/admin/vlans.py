@@ -3,7 +3,7 @@
 from django.contrib import admin
 from django.http import HttpRequest
 
-from compute.admin.instances import status_pill
+from compute.admin.power import status_pill
 from compute.models import VLAN, Instance
 from config.admin.display import link
 from config.admin.pages import Panel, ReadOnlyPage

@@ -56,6 +56,11 @@ def span(time: timedelta) -> str:
     return f"{days} d {hours % 24} h" if hours % 24 else f"{days} d"
 
 
+def gigabytes(megabytes: float) -> str:
+    """A size that is kept in MB, as people read it: ``25 GB``, ``0.5 GB``, ``1,024 GB``."""
+    return f"{megabytes / 1024:,.3f}".rstrip("0").rstrip(".") + " GB"
+
+
 def moment(time: datetime | None) -> SafeString:
     """A time in UTC, to the second, with how long ago it was (or how soon it will be)."""
     if time is None:

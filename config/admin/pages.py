@@ -14,7 +14,9 @@ from django.db import DataError
 from django.db.models import Field, ForeignKey, Model, Q, QuerySet
 from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
 from django.utils.functional import cached_property
+from django.utils.text import slugify
 
+from config.admin.export import ExportMixin
 from config.admin.verbs import VerbsMixin
 from config.errors import DomainError, Problem
 
@@ -73,7 +75,7 @@ class Autocomplete(AutocompleteSelect):
         return super().optgroups(name, [each for each in value if is_possible(key, each)], attr)
 
 
-class Page(VerbsMixin, admin.ModelAdmin):
+class Page(ExportMixin, VerbsMixin, admin.ModelAdmin):
     """The base of all our pages.
 
     `save_model` may call a service: the problems of a refusal are shown beside the form's fields.
@@ -186,6 +188,7 @@ class Page(VerbsMixin, admin.ModelAdmin):
             context["panels"] = self.panels(request, obj)
             context["verbs"] = self.buttons(request, obj)
             context["open_forms"] = self.open_forms(request, obj)
+            context["sections"] = sections(context)
         return super().render_change_form(request, context, add, change, form_url, obj)
 
 
@@ -208,6 +211,23 @@ class ReadOnlyPage(Page):
 
     def has_delete_permission(self, request: HttpRequest, obj: Model | None = None) -> bool:
         return False
+
+
+SECTIONS_SEEN = 4
+"""The number of sections from which on a page has an index of them."""
+
+
+def sections(context: dict[str, Any]) -> list[tuple[str, str]]:
+    """The index of a long page: names of its sections, and their ids in the templates. Of a short one, nothing."""
+    fieldsets = [
+        (str(each.name), f"fieldset-0-{index}-heading")
+        for index, each in enumerate(context["adminform"])
+        if each.name
+    ]
+    panels = [(each.title, f"panel-{slugify(each.title)}") for each in context["panels"]]
+    forms = [(each.label, f"form-{each.name}") for each in context["open_forms"]]
+    found = [*fieldsets, *panels, *forms]
+    return found if len(found) >= SECTIONS_SEEN else []
 
 
 def is_number(term: str) -> bool:

@@ -9,6 +9,9 @@ from django.core.exceptions import BadRequest
 from django.db import DataError
 from django.http import HttpRequest, HttpResponse
 from django.template.response import SimpleTemplateResponse
+from django.urls import URLPattern, URLResolver, path
+
+from config.admin import search
 
 
 class Site(admin.AdminSite):
@@ -20,8 +23,30 @@ class Site(admin.AdminSite):
     site_url = "/docs"
     empty_value_display = "–"
 
+    def get_urls(self) -> list[URLPattern | URLResolver]:
+        own = [path(address, self.admin_view(view), name=name) for name, address, view in _own_pages]
+        return [path("search/", self.admin_view(self.search), name="search"), *own, *super().get_urls()]
+
+    def search(self, request: HttpRequest) -> HttpResponse:
+        """The page that finds everything."""
+        return search.page(request, self.each_context(request))
+
     def admin_view(self, view: Callable[..., Any], cacheable: bool = False) -> Any:
         return super().admin_view(refusing_impossible_values(view), cacheable)
+
+
+View = Callable[..., HttpResponse]
+_own_pages: list[tuple[str, str, View]] = []
+
+
+def own_page(name: str, address: str) -> Callable[[View], View]:
+    """Register a view as a page of no one model, at ``/admin/<address>``. It checks permissions itself."""
+
+    def register(view: View) -> View:
+        _own_pages.append((name, address, view))
+        return view
+
+    return register
 
 
 def refusing_impossible_values(view: Callable[..., HttpResponse]) -> Callable[..., HttpResponse]:

@@ -43,6 +43,11 @@ class Verb:
     `form` makes the verb's form from an object and the data sent (None at first). The effect takes the form's
     cleaned data as a third argument, and its problems are shown beside the form's fields. Such a verb is for one
     object, and in no list's menu. With `open` its form stands on the object's page, below the panels.
+
+    `permission` is an action on the object's model, or another permission: ``compute.add_hostmigration``.
+
+    `ask_for_many` is the question before a verb without `confirm` is used on a selection. A verb that is
+    `for_lists` has no button on pages, where another one asks for more.
     """
 
     name: str
@@ -54,6 +59,13 @@ class Verb:
     offered: Callable[[Any], bool] = lambda obj: True
     form: Callable[[Any, QueryDict | None], forms.Form] | None = None
     open: bool = False
+    ask_for_many: str = ""
+    for_lists: bool = False
+
+    @property
+    def question(self) -> str:
+        """The question before the verb is used on a selection of a list."""
+        return self.confirm or self.ask_for_many
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,7 +108,9 @@ class VerbsMixin(admin.ModelAdmin):
     verbs: Sequence[Verb] = ()
 
     def may(self, request: HttpRequest, verb: Verb) -> bool:
-        """Whether the staff user has the model permission that the verb asks for."""
+        """Whether the staff user has the permission that the verb asks for."""
+        if "." in verb.permission:
+            return request.user.has_perm(verb.permission)
         return request.user.has_perm(f"{self.opts.app_label}.{verb.permission}_{self.opts.model_name}")
 
     def may_on(self, request: HttpRequest, verb: Verb, obj: Any) -> bool:
@@ -109,7 +123,7 @@ class VerbsMixin(admin.ModelAdmin):
         return [
             Button(verb.label, self._address_of(verb, obj) + query, verb.danger, verb.offered(obj))
             for verb in self.verbs
-            if not verb.open and self.may_on(request, verb, obj)
+            if not (verb.open or verb.for_lists) and self.may_on(request, verb, obj)
         ]
 
     def open_forms(self, request: HttpRequest, obj: Model) -> list[OpenForm]:
@@ -178,7 +192,7 @@ class VerbsMixin(admin.ModelAdmin):
         if len(objects) > MAX_SELECTED:
             messages.error(request, f"Nothing was done: select at most {MAX_SELECTED} at a time.")
             return None
-        if verb.confirm and "confirmed" not in request.POST:
+        if verb.question and "confirmed" not in request.POST:
             return self._ask(request, verb, objects, cancel=request.get_full_path(), action=verb.name)
         self._report(request, verb, [self._use(request, verb, obj) for obj in objects])
         return None

@@ -1,5 +1,16 @@
 """Services, issues, credentials and keys, for staff. Secrets are on no page but the answer to Decrypt."""
 
-from managed.admin import attention, contacts, credentials, issues, keys, panels, services
+from managed.admin import attention, board, contacts, credentials, issues, keys, panels, roles, search, services
 
-__all__ = ["attention", "contacts", "credentials", "issues", "keys", "panels", "services"]
+__all__ = [
+    "attention",
+    "board",
+    "contacts",
+    "credentials",
+    "issues",
+    "keys",
+    "panels",
+    "roles",
+    "search",
+    "services",
+]

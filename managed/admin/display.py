@@ -7,7 +7,7 @@ from django.utils.safestring import SafeString
 from django.utils.timezone import now
 
 from accounts.models import Ticket
-from config.admin.display import BAD, NOTHING, QUIET, link, moment, pill, span
+from config.admin.display import BUSY, NOTHING, QUIET, link, moment, pill, span
 
 TARGET = '<span class="address">{}</span>'
 
@@ -33,5 +33,5 @@ def _distance(time: datetime) -> str:
 def ticket_link(ticket: Ticket) -> SafeString:
     """A link to the ticket, and the ticket's status."""
     closed = ticket.status == Ticket.Status.CLOSED
-    state = pill(ticket.status, QUIET if closed else BAD)
+    state = pill(ticket.status, QUIET if closed else BUSY)
     return format_html("{} {}", link(ticket, f"{ticket.pk}: {ticket.summary}"), state)

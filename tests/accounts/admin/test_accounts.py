@@ -7,7 +7,7 @@ from django.test import Client
 from django.urls import reverse
 
 from accounts.models import Account, Event, GlobalGrants, Grant, PersonalToken, SSHKey, User
-from tests.config.admin.pages import do, list_address, messages_of, page_address
+from tests.config.admin.pages import do, list_address, page_address
 from tests.factories import UserFactory
 
 pytestmark = pytest.mark.django_db
@@ -128,19 +128,20 @@ def test_a_users_page_shows_keys_and_grants(admin, owner):
 def test_suspending_an_account_is_asked_done_told_and_logged(admin, world):
     address = page_address(world.account).replace("/change/", "/do/suspend/")
     assert "answered 401" in admin.post(address).content.decode()
-    do(admin, world.account, "suspend")
+    do(admin, world.account, "suspend", reason="Spam.")
     world.account.refresh_from_db()
     assert not world.account.is_active
-    assert Event.objects.filter(action="account_update", username="staff", account=world.account).exists()
-    assert LogEntry.objects.get().change_message == "Suspend: suspended."
-    assert "suspended already" in messages_of(do(admin, world.account, "suspend"))
-    do(admin, world.account, "activate")
+    event = Event.objects.get(action="account_update", username="staff", account=world.account)
+    assert event.message == "The account is suspended: Spam."
+    assert LogEntry.objects.get().change_message == "Suspend: suspended. Spam."
+    assert "suspended already" in do(admin, world.account, "suspend", reason="Again.").content.decode()
+    do(admin, world.account, "activate", reason="It was a mistake.")
     world.account.refresh_from_db()
     assert world.account.is_active
 
 
 def test_suspending_a_user_is_told_to_the_account(admin, owner, world):
-    do(admin, owner, "suspend")
+    do(admin, owner, "suspend", reason="Left.")
     owner.refresh_from_db()
     assert not owner.is_active
     assert Event.objects.filter(action="user_update", entity_id=owner.pk, account=world.account).exists()

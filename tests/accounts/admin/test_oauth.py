@@ -74,7 +74,7 @@ def test_disabling_is_a_pause(admin, app):
 
 
 def test_one_whose_account_is_suspended_is_shown_so(admin, app):
-    do(admin, app.account, "suspend")
+    do(admin, app.account, "suspend", reason="Unpaid.")
     for address in (page_address(app), list_address(OAuthClient), page_address(app.account)):
         assert "active, account suspended" in admin.get(address).content.decode()
     assert status(app) == "active"

@@ -57,25 +57,25 @@ def test_the_page_tells_capacity_use_and_who_holds_it(admin, running):
     page = admin.get(page_address(running.host)).content.decode()
     assert 'name="memory"' in page
     assert 'name="memory_used"' not in page
-    assert f"{running.type.memory} MB" in page
+    assert f"{running.type.memory // 1024} GB" in page
     assert running.label in page
 
 
 def test_capacity_cannot_be_set_below_what_is_used(admin, running):
     host = running.host
     fields = {"label": host.label, "enabled": "on", "driver": "simulated", "memory": 1, "vcpus": host.vcpus}
-    fields["disk"] = host.disk
+    fields["disk"] = host.disk // 1024
     response = admin.post(page_address(host), fields)
     assert response.status_code == 200, "the form is shown again"
-    assert "Instances hold 2048 of it." in response.content.decode()
-    admin.post(page_address(host), {**fields, "memory": 2048})
+    assert "Instances hold 2 GB of it." in response.content.decode()
+    admin.post(page_address(host), {**fields, "memory": 2})
     host.refresh_from_db()
     assert (host.memory, host.memory_used) == (2048, 2048)
 
 
 def test_the_driver_is_one_there_is_that_of_the_region_and_that_of_its_instances(admin, running):
     host, other = running.host, HostFactory(region=running.region)
-    fields = {"enabled": "on", "memory": host.memory, "vcpus": host.vcpus, "disk": host.disk}
+    fields = {"enabled": "on", "memory": host.memory // 1024, "vcpus": host.vcpus, "disk": host.disk // 1024}
     for there, driver, said in (
         (other, "qemu", "The hosts of a region have one driver"),
         (host, "qemu", "Its instances are known to the present one alone."),
@@ -91,8 +91,8 @@ def test_the_driver_is_one_there_is_that_of_the_region_and_that_of_its_instances
 def test_an_address_between_hosts_is_its_own_and_told_to_all(admin, running):
     host, other = running.host, HostFactory(region=running.region, underlay="198.18.0.2")
     later = Now() + timedelta(hours=1)
-    fields = {"label": host.label, "enabled": "on", "driver": "simulated", "memory": host.memory}
-    fields |= {"vcpus": host.vcpus, "disk": host.disk}
+    fields = {"label": host.label, "enabled": "on", "driver": "simulated", "memory": host.memory // 1024}
+    fields |= {"vcpus": host.vcpus, "disk": host.disk // 1024}
     for address, said in (
         ("198.18.0.2", "Another host has this address."),
         ("127.0.0.1", "Must be an address that other hosts reach."),

@@ -111,7 +111,7 @@ def test_a_type_in_use_cannot_be_deleted(admin, running):
 
 def test_a_host_takes_no_new_instances_when_staff_say_so(admin, running):
     host = running.host
-    capacity = {"memory": host.memory, "vcpus": host.vcpus, "disk": host.disk}
+    capacity = {"memory": host.memory // 1024, "vcpus": host.vcpus, "disk": host.disk // 1024}
     admin.post(page_address(host), {"label": host.label, "driver": "simulated", **capacity})
     running.host.refresh_from_db()
     assert running.host.enabled is False

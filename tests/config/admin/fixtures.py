@@ -13,14 +13,15 @@ from django.utils.timezone import now
 
 from accounts.models import Authorization, Login, OAuthAccessToken, OAuthRefreshToken, SecurityKey, User
 from accounts.services import outbox
-from compute.admin import outages
 from compute.jobs import queue
 from compute.models import (
     VLAN,
     Address,
     AddressPool,
     AddressShare,
+    Alarm,
     Backup,
+    ConsoleSession,
     Drift,
     Heartbeat,
     Instance,
@@ -29,7 +30,7 @@ from compute.models import (
     PacketFilter,
     RangeShare,
 )
-from compute.services import heartbeats
+from compute.services import heartbeats, missing_processes
 from compute.services.firewalls import delivery
 from compute.worker import engine
 from tests.compute.memory_driver import MemoryDriver
@@ -99,7 +100,7 @@ def notified(monkeypatch) -> list[int]:
 @pytest.fixture(autouse=True)
 def all_at_work(monkeypatch, request) -> None:
     """A worker and a clock that run, however long the test takes, before staff who came long after them."""
-    monkeypatch.setattr(outages, "starting", lambda: False)
+    monkeypatch.setattr(missing_processes, "starting", lambda: False)
     if "django_db" in request.keywords:
         request.getfixturevalue("db")
         for kind, queues in (("worker", ["celery", "clock"]), ("clock", [])):
@@ -164,4 +165,6 @@ def everything(world: World, running: Instance, staff: User) -> Instance:
         account=account, region=world.region, pool=pool, range="2001:db8:5000::", prefix=64, instance=running
     )
     RangeShare.objects.create(range=held, instance=running)
+    Alarm.objects.create(subject="clock", text="No clock runs")
+    ConsoleSession.objects.create(instance=running, user=user, ip="198.51.100.7")
     return running

@@ -1,0 +1,26 @@
+"""What the roles of staff may do to accounts and their users. Sorted by noun."""
+
+from accounts.models import (
+    Account,
+    Authorization,
+    Message,
+    OAuthAccessToken,
+    OAuthClient,
+    OAuthRefreshToken,
+    PersonalToken,
+    SecurityKey,
+    Ticket,
+    TrustedDevice,
+    User,
+)
+from config.admin.roles import OPERATOR, SUPPORT, allow
+
+allow(SUPPORT, Account, User, to="add change")
+allow(SUPPORT, Ticket, OAuthClient, to="change")
+allow(SUPPORT, Message, to="change delete")
+allow(
+    SUPPORT, Authorization, OAuthAccessToken, OAuthRefreshToken, PersonalToken, SecurityKey, TrustedDevice,
+    to="delete",
+)  # fmt: skip
+# mails and codes that do not go out are trouble of the platform as well
+allow(OPERATOR, Message, to="change delete")

@@ -1,0 +1,261 @@
+"""What the search finds of what is provisioned, and of what it runs on."""
+
+from typing import Any
+
+from django.db.models import F, Func, GenericIPAddressField, Q, QuerySet, TextField, Value
+from django.db.models.functions import Cast, Concat
+from django.db.models.lookups import Lookup
+
+from compute.models import (
+    VLAN,
+    Address,
+    AddressPool,
+    Domain,
+    DomainRecord,
+    Firewall,
+    Host,
+    Image,
+    Instance,
+    IPv6Range,
+    Job,
+    NodeBalancer,
+    StackScript,
+    Volume,
+)
+from config.admin.search import Hit, Kind, Term, contains, findable
+
+NEWEST_JOBS = 20_000
+"""The newest jobs, whose errors are searched."""
+
+
+class Inet(Func):
+    """A text as PostgreSQL's address or network."""
+
+    template = "(%(expressions)s)::inet"
+    output_field = GenericIPAddressField()
+
+
+class Holds(Lookup):
+    """Whether a network has an address, or is it: a condition on two expressions."""
+
+    lookup_name = "holds"
+    prepare_rhs = False
+
+    def as_sql(self, compiler: Any, connection: Any) -> tuple[str, tuple[Any, ...]]:
+        network, first = self.process_lhs(compiler, connection)
+        address, second = self.process_rhs(compiler, connection)
+        return f"{network} >>= {address}", (*first, *second)
+
+
+def holds(network: Any, address: str) -> Q:
+    """The condition that the network which a text expression spells has the address in it."""
+    return Q(Holds(Inet(network), Inet(Value(address, output_field=TextField()))))
+
+
+def of_range() -> Concat:
+    """The network of an IPv6 range, as text. An address' text has its length at the end, which is cut off."""
+    first = Func(F("range"), function="host", output_field=TextField())
+    return Concat(first, Value("/"), Cast("prefix", TextField()), output_field=TextField())
+
+
+def numbered(term: Term) -> Q | None:
+    return None if term.number is None else Q(pk=term.number)
+
+
+def labelled(term: Term) -> Q:
+    """By id or the whole label."""
+    named = Q(label=term.text)
+    return named if term.number is None else named | Q(pk=term.number)
+
+
+def carrying(term: Term) -> Q:
+    """As `labelled`, and by a tag."""
+    return labelled(term) | Q(tags__contains=[term.text])
+
+
+def instances_of(term: Term) -> Q:
+    """By id, label, tag, and any address that it has, also within its ranges."""
+    address = term.address
+    if address is None:
+        return carrying(term)
+    held = Address.objects.filter(address=address).values("instance")
+    ranges = IPv6Range.objects.filter(holds(of_range(), address), instance__isnull=False).values("instance")
+    found = Q(pk__in=held.filter(instance__isnull=False))
+    if ":" not in address:
+        return found
+    # one by its own address alone: all of a region are in one network, whose length is not theirs
+    return found | Q(pk__in=ranges) | Q(ipv6__in=[f"{address}/128", f"{address}/64", address])
+
+
+def addresses_of(term: Term) -> Q | None:
+    return Q(address=term.address) if term.address else Q(rdns__iexact=term.text)
+
+
+def ranges_of(term: Term) -> Q | None:
+    return holds(of_range(), term.address) if term.address else None
+
+
+def pools_of(term: Term) -> Q | None:
+    return holds(F("network"), term.address) if term.address else None
+
+
+def balancers_of(term: Term) -> Q:
+    if term.address:
+        return Q(ipv4=term.address) if ":" not in term.address else Q(ipv6=term.address)
+    return carrying(term) | Q(hostname__iexact=term.text)
+
+
+def hosts_of(term: Term) -> Q:
+    if term.address:
+        return Q(location__contains=term.address) | (
+            Q(underlay=term.address) if ":" not in term.address else Q(pk__in=[])
+        )
+    return labelled(term)
+
+
+def domains_of(term: Term) -> Q:
+    if term.address:
+        records = DomainRecord.objects.filter(target=term.address).values("domain")
+        return Q(pk__in=records)
+    return carrying(term)
+
+
+def domain_has(term: Term) -> Q:
+    named = Q(name__icontains=term.text) | Q(target__icontains=term.text)
+    records = DomainRecord.objects.filter(named).values("domain")
+    return Q(label__icontains=term.text) | Q(spelling__icontains=term.text) | Q(pk__in=records)
+
+
+def jobs_of(term: Term) -> Q | None:
+    """By its own id or that of its instance."""
+    return None if term.number is None else Q(pk=term.number) | Q(instance=term.number) | Q(volume=term.number)
+
+
+def job_says(term: Term) -> Q:
+    newest = Job.objects.order_by("-pk").values("pk")[:NEWEST_JOBS]
+    return Q(pk__in=newest) & (Q(error__icontains=term.text) | Q(kind=term.text))
+
+
+def images_of(term: Term) -> Q:
+    named = Q(pk=term.text) | Q(label=term.text)
+    return named if term.number is None else named | Q(number=term.number)
+
+
+def jobs() -> QuerySet[Job]:
+    joined = ("instance__account", "instance__host", "volume__account", "event__account")
+    return Job.objects.select_related(*joined).defer("encrypted")
+
+
+def instances() -> QuerySet[Instance]:
+    return Instance.objects.select_related("account", "host")
+
+
+def balancers() -> QuerySet[NodeBalancer]:
+    return NodeBalancer.objects.select_related("account")
+
+
+def about_instance(row: Instance) -> Hit:
+    addresses = ", ".join([*row.ipv4, *([row.ipv6] if row.ipv6 else [])])
+    about = f"{row.status.replace('_', ' ')} in {row.region_id}: {addresses}"
+    tags = f"; tags {', '.join(row.tags)}" if row.tags else ""
+    return Hit(f"{row.label} ({row.pk})", about + tags, [row.account, row.host])
+
+
+def about_job(row: Job) -> Hit:
+    where = row.instance.host if row.instance else None
+    account = row.instance or row.volume or row.event
+    state = f"{row.state}, {row.created:%Y-%m-%d %H:%M}"
+    about = f"{state}: {row.error}"[:200] if row.error else state
+    return Hit(f"{row.pk} {row.kind}", about, [row.instance, row.volume, where, account and account.account])
+
+
+findable(
+    Kind(Instance, instances, about_instance, instances_of, contains("label", "group")),
+    Kind(
+        Host,
+        lambda: Host.objects.select_related("region"),
+        lambda row: Hit(row.label, f"{row.region_id}, {row.driver} {row.location}", [row.region]),
+        hosts_of,
+        contains("label", "location"),
+    ),
+    Kind(
+        Job,
+        jobs,
+        about_job,
+        jobs_of,
+        job_says,
+        note="Of jobs the errors of the newest 20,000 are searched; older ones are found by id.",
+    ),
+    Kind(
+        Address,
+        lambda: Address.objects.select_related("instance__account", "nodebalancer__account", "pool"),
+        lambda row: Hit(
+            row.address,
+            row.rdns or ("" if row.instance_id or row.nodebalancer_id else "free"),
+            [row.instance, row.nodebalancer, row.pool],
+        ),
+        addresses_of,
+        contains("rdns"),
+    ),
+    Kind(
+        IPv6Range,
+        lambda: IPv6Range.objects.select_related("account", "instance", "pool"),
+        lambda row: Hit(str(row), row.get_kind_display(), [row.account, row.instance, row.pool]),
+        ranges_of,
+    ),
+    Kind(
+        AddressPool,
+        lambda: AddressPool.objects.select_related("region"),
+        lambda row: Hit(row.network, row.kind, [row.region]),
+        pools_of,
+    ),
+    Kind(
+        Volume,
+        lambda: Volume.objects.select_related("account", "instance"),
+        lambda row: Hit(f"{row.label} ({row.pk})", f"{row.status}, {row.size} GB", [row.account, row.instance]),
+        carrying,
+        contains("label"),
+    ),
+    Kind(
+        NodeBalancer,
+        balancers,
+        lambda row: Hit(f"{row.label} ({row.pk})", f"{row.hostname} {row.ipv4}", [row.account]),
+        balancers_of,
+        contains("label", "hostname"),
+    ),
+    Kind(
+        Domain,
+        lambda: Domain.objects.select_related("account"),
+        lambda row: Hit(row.label, row.type, [row.account]),
+        domains_of,
+        domain_has,
+    ),
+    Kind(
+        Firewall,
+        lambda: Firewall.objects.select_related("account"),
+        lambda row: Hit(f"{row.label} ({row.pk})", row.status, [row.account]),
+        labelled,
+        contains("label"),
+    ),
+    Kind(
+        VLAN,
+        lambda: VLAN.objects.select_related("account"),
+        lambda row: Hit(f"{row.label} ({row.pk})", row.region_id, [row.account]),
+        labelled,
+        contains("label"),
+    ),
+    Kind(
+        Image,
+        lambda: Image.objects.select_related("account"),
+        lambda row: Hit(f"{row.pk} {row.label}", row.status, [row.account]),
+        images_of,
+        contains("label"),
+    ),
+    Kind(
+        StackScript,
+        lambda: StackScript.objects.select_related("account").defer("script"),
+        lambda row: Hit(f"{row.label} ({row.pk})", f"of {row.username}", [row.account]),
+        labelled,
+        contains("label"),
+    ),
+)  # fmt: skip

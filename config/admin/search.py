@@ -1,0 +1,216 @@
+"""One search over everything that has a page: ``/admin/search/?q=``. Apps register what can be found, at import.
+
+Each kind has two queries of its own at most, whatever is found: an exact one, by ids, names and addresses, and a
+loose one, for words in the middle of labels and texts, which may read a whole table. Loose queries share a few
+seconds, after which the database ends them, and the page asks for more exact words. That needs no extension of
+PostgreSQL: trigrams would be faster, but an operator may not be allowed to add them.
+"""
+
+import ipaddress
+import time
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any
+
+from django.db.models import Model, Q, QuerySet
+from django.http import HttpRequest
+from django.template.response import TemplateResponse
+from django.utils.text import capfirst
+
+from config.admin.display import page_of
+from config.admin.pages import is_number
+from config.db.prepared import TookTooLong, ending_after
+
+SHOWN = 10
+"""Rows of each kind. One more is read, to know whether there are more."""
+LONGEST = 200
+"""Characters of a search."""
+SHORTEST_LOOSE = 2
+"""Characters from which on a word is also looked for in the middle of others."""
+EXACT_SECONDS, LOOSE_SECONDS = 2.0, 1.0
+LOOSE_BUDGET = 4.0
+"""Seconds that all loose queries of a search may take together."""
+
+
+@dataclass(frozen=True)
+class Term:
+    """The text that is looked for, as it may be meant."""
+
+    text: str
+
+    @cached_property
+    def number(self) -> int | None:
+        """The id that it may be."""
+        return int(self.text) if is_number(self.text) else None
+
+    @cached_property
+    def address(self) -> str | None:
+        """The IP address that it spells, in its normal form; of a network, its first address."""
+        try:
+            return str(ipaddress.ip_interface(self.text.strip("[]")).ip)
+        except ValueError:
+            return None
+
+    @cached_property
+    def is_loose(self) -> bool:
+        return len(self.text) >= SHORTEST_LOOSE and self.address is None
+
+
+Condition = Callable[[Term], Q | None]
+
+
+def never(term: Term) -> Q | None:
+    return None
+
+
+@dataclass(frozen=True, slots=True)
+class Hit:
+    """What is said of a row: its name, one line about it, and the objects that it belongs to."""
+
+    name: str
+    about: str = ""
+    related: Sequence[Model | None] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Kind:
+    """Rows that can be found, each with an admin page.
+
+    `exact` and `loose` make the condition of a term; None where it cannot be meant so, and then nothing is asked.
+    `rows` has all that `show` reads joined. `note` says what the loose search leaves out.
+    """
+
+    model: type[Model]
+    rows: Callable[[], QuerySet[Any]]
+    show: Callable[[Any], Hit]
+    exact: Condition = never
+    loose: Condition = never
+    note: str = ""
+
+    @property
+    def title(self) -> str:
+        return capfirst(str(self.model._meta.verbose_name_plural))
+
+    @property
+    def permission(self) -> str:
+        return view_of(self.model)
+
+
+@dataclass(frozen=True, slots=True)
+class Link:
+    text: str
+    address: str
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    link: Link
+    about: str
+    related: list[Link]
+
+
+@dataclass(slots=True)
+class Group:
+    """What was found of one kind. `more`: there is more than is shown. `ended`: the database ended a query."""
+
+    title: str
+    rows: list[Row] = field(default_factory=list)
+    more: bool = False
+    ended: bool = False
+    note: str = ""
+
+
+_kinds: list[Kind] = []
+
+
+def findable(*kinds: Kind) -> None:
+    """Register kinds; they are shown in the order of registration."""
+    _kinds.extend(kinds)
+
+
+def contains(*columns: str) -> Condition:
+    """A loose condition: the term is somewhere in one of the columns, in any case."""
+
+    def condition(term: Term) -> Q | None:
+        return _any(Q(**{f"{column}__icontains": term.text}) for column in columns)
+
+    return condition
+
+
+def _any(conditions: Iterable[Q]) -> Q:
+    found = Q(pk__in=[])
+    for each in conditions:
+        found |= each
+    return found
+
+
+def search(request: HttpRequest, text: str) -> list[Group]:
+    """What the user of the request may see of what the text finds, by kind; kinds without any are left out."""
+    term = Term(text)
+    end = time.monotonic() + LOOSE_BUDGET
+    allowed = [kind for kind in _kinds if request.user.has_perm(kind.permission)]
+    groups = [_exact(kind, term) for kind in allowed]
+    for (group, found), kind in zip(groups, allowed, strict=True):
+        if term.is_loose:
+            _loose(kind, term, group, found, end)
+    answered = []
+    for (group, found), kind in zip(groups, allowed, strict=True):
+        group.more = len(found) > SHOWN
+        group.rows = [_row(request, kind, obj) for obj in found[:SHOWN]]
+        if group.rows or group.ended:
+            answered.append(group)
+    return answered
+
+
+def _exact(kind: Kind, term: Term) -> tuple[Group, list[Model]]:
+    group = Group(kind.title, note=kind.note)
+    return group, _read(kind, kind.exact(term), group, EXACT_SECONDS)
+
+
+def _loose(kind: Kind, term: Term, group: Group, found: list[Model], end: float) -> None:
+    """Add to `found` what the loose condition finds; not what is there already."""
+    condition = kind.loose(term)
+    left = end - time.monotonic()
+    if condition is None:
+        return
+    if left <= 0:
+        group.ended = True
+        return
+    known = {obj.pk for obj in found}
+    found += [obj for obj in _read(kind, condition, group, min(left, LOOSE_SECONDS)) if obj.pk not in known]
+
+
+def _read(kind: Kind, condition: Q | None, group: Group, seconds: float) -> list[Model]:
+    if condition is None:
+        return []
+    try:
+        with ending_after(seconds):
+            return list(kind.rows().filter(condition).order_by("-pk")[: SHOWN + 1])
+    except TookTooLong:
+        group.ended = True
+        return []
+
+
+def _row(request: HttpRequest, kind: Kind, obj: Model) -> Row:
+    hit = kind.show(obj)
+    related = [
+        Link(f"{each._meta.verbose_name} {each}", page_of(each))
+        for each in hit.related
+        if each is not None and request.user.has_perm(view_of(type(each)))
+    ]
+    return Row(Link(hit.name, page_of(obj)), hit.about, related)
+
+
+def view_of(model: type[Model]) -> str:
+    """The permission to view a model's pages."""
+    return f"{model._meta.app_label}.view_{model._meta.model_name}"
+
+
+def page(request: HttpRequest, context: dict[str, Any]) -> TemplateResponse:
+    """The page of the search, with the site's `context`. An empty search finds nothing."""
+    text = " ".join(request.GET.get("q", "").replace("\0", "").split())
+    shown = {"title": "Search", "q": text, "too_long": len(text) > LONGEST, "groups": []}
+    if text and len(text) <= LONGEST:
+        shown["groups"] = search(request, text)
+    return TemplateResponse(request, "admin/search.html", {**context, **shown})

@@ -1,0 +1,67 @@
+"""The part of managed on the first page: how fast services answer. Two queries."""
+
+from collections.abc import Iterator
+from datetime import UTC, datetime, timedelta
+
+from django.db.models import Avg, Count, DateTimeField, F, Func, Max, Q, QuerySet, Sum, Value
+from django.http import HttpRequest
+from django.utils.timezone import now
+
+from config.admin.board.course import Course, Series
+from config.admin.board.registry import Figure, Number, part
+from config.admin.display import BAD, BUSY, list_of
+from managed.admin.chart import milliseconds
+from managed.admin.service_status import Status
+from managed.models import Measurement, Service
+
+HOURS, STEP = timedelta(hours=3), timedelta(minutes=5)
+SERVICES = 200
+"""The number of services whose checks are read, at most: each is a range of an index, of some hundred rows."""
+_EPOCH = datetime(2000, 1, 1, tzinfo=UTC)
+
+
+@part(50)
+def probes(request: HttpRequest) -> Iterator[Number | Figure]:
+    if not request.user.has_perm("managed.view_service"):
+        return
+    watched = Service.objects.exclude(status=Status.DISABLED)
+    found = watched.aggregate(number=Count("pk"), down=Count("pk", filter=Q(status=Status.PROBLEM)))
+    down = found["down"]
+    yield Number(
+        "services watched", f"{found['number']:,}", list_of(Service, now="problem") if down else list_of(Service),
+        f"{down:,} down" if down else "none down", BAD if down else "",
+    )  # fmt: skip
+    yield latency(watched, found["number"])
+
+
+def latency(watched: QuerySet[Service], number: int) -> Course:
+    end = _EPOCH + ((now() - _EPOCH) // STEP + 1) * STEP
+    start, steps = end - HOURS, int(HOURS / STEP)
+    binned = Func(Value(STEP), F("at"), Value(_EPOCH), function="date_bin", output_field=DateTimeField())
+    chosen = watched.order_by("-pk").values("pk")[:SERVICES]
+    rows = (
+        Measurement.objects.filter(service__in=chosen, span=Measurement.Span.CHECK, at__gte=start, at__lt=end)
+        .annotate(step=binned)
+        .order_by()
+        .values_list("step")
+        .annotate(average=Avg("milliseconds"), slowest=Max("milliseconds"), n=Sum("checks"), bad=Sum("failed"))
+    )
+    average: list[float | None] = [None] * steps
+    slowest: list[float | None] = [None] * steps
+    checks = failed = 0
+    for step, mean, most, n, bad in rows:
+        at = int((step - start) / STEP)
+        average[at], slowest[at] = mean, most
+        checks, failed = checks + n, failed + bad
+    highest = max((value for value in slowest if value is not None), default=None)
+    said = f"{checks:,} checks in the last three hours, {failed:,} of them failed."
+    if highest is not None:
+        said += f" The slowest answer took {milliseconds(highest)}."
+    return Course.of(
+        "probe-latency", "Answers of managed services", start, STEP,
+        [Series("average", BUSY, average, whole=False)], lines=[Series("slowest", "line", slowest, whole=False)],
+        unit="ms",
+        description=f"{said} Times are UTC." if checks else "Nothing was checked in the last three hours.",
+        more=list_of(Service),
+        note=f"Of the newest {SERVICES} of {number:,} services." if number > SERVICES else "",
+    )  # fmt: skip

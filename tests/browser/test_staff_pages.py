@@ -1,0 +1,113 @@
+"""The staff's pages, as somebody sees them who has little: weak eyes, a small screen; dark and light."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import pytest
+from selenium.webdriver.common.by import By
+
+from accounts.models import Ticket, User
+from compute.models import Instance
+from tests.browser.looks import AXE, RUN_AXE, WIDE
+from tests.browser.second_factors import code, give_second_factor
+from tests.browser.visitor import PASSWORD, Visitor
+from tests.config.admin.pages import list_address, page_address
+from tests.factories import InstanceFactory, ServiceFactory, TicketFactory
+
+pytestmark = pytest.mark.browser
+
+WIDTHS = (1400, 420)
+
+
+@pytest.fixture
+def clerk(visitor: Visitor, staff: User) -> Visitor:
+    """The visitor, signed in as staff."""
+    staff.set_password(PASSWORD)
+    staff.save(update_fields=["password"])
+    give_second_factor(staff)
+    visitor.visit("/login?next=/admin/")
+    visitor.sign_in(staff.username)
+    visitor.type("Code", code())
+    visitor.press("Go on")
+    return visitor
+
+
+def check(visitor: Visitor) -> None:
+    """Fails where axe finds something, or the page is wider than its window; says which."""
+    for width in WIDTHS:
+        for dark in (False, True):
+            visitor.look(width, dark=dark)
+            visitor.driver.execute_script(AXE)
+            found = visitor.driver.execute_async_script(RUN_AXE)
+            where = f"at {width}, {'dark' if dark else 'light'}"
+            assert not found, f"axe found {where}: {found}"
+            wide = visitor.driver.execute_script(WIDE, width)
+            assert not wide, f"wider than the window {where}: {wide}"
+    assert visitor.complaints() == []
+
+
+def test_the_sign_in_of_staff(visitor: Visitor):
+    visitor.visit("/admin/")
+    assert visitor.path == "/login"
+    check(visitor)
+
+
+@dataclass(frozen=True)
+class There:
+    """The rows whose pages are visited."""
+
+    instance: Instance
+    ticket: Ticket
+
+
+def first(visitor: Visitor, there: There) -> None:
+    visitor.visit("/admin/")
+    assert "Capacity of hosts" in visitor.text
+
+
+def a_list(visitor: Visitor, there: There) -> None:
+    visitor.visit(list_address(Instance))
+
+
+def a_detail(visitor: Visitor, there: There) -> None:
+    visitor.visit(page_address(there.instance))
+
+
+def a_form(visitor: Visitor, there: There) -> None:
+    visitor.visit(page_address(there.instance.host))
+
+
+def a_long_page(visitor: Visitor, there: There) -> None:
+    visitor.visit(page_address(there.instance.account))
+    # a place on the same page: no page is left
+    visitor.driver.find_element(By.LINK_TEXT, "Support tickets").click()
+    assert visitor.driver.current_url.endswith("#panel-support-tickets")
+
+
+def a_confirmation(visitor: Visitor, there: There) -> None:
+    visitor.visit(page_address(there.instance.host))
+    visitor.press("Begin maintenance")
+    assert "stays off until the maintenance ends" in visitor.text
+
+
+def a_ticket(visitor: Visitor, there: There) -> None:
+    visitor.visit(page_address(there.ticket))
+
+
+def test_pages_can_be_read_by_everybody(clerk: Visitor):
+    instance = InstanceFactory(label="a-rather-long-label-of-some-machine-that-somebody-typed", status="running")
+    there = There(instance, TicketFactory(account=instance.account))
+    ServiceFactory(account=instance.account, status="problem", error="connect: refused")
+    pages: list[Callable[[Visitor, There], None]] = [
+        first,
+        a_list,
+        a_detail,
+        a_form,
+        a_long_page,
+        a_confirmation,
+        a_ticket,
+    ]
+    for page in pages:
+        clerk.look(WIDTHS[0], dark=False)
+        page(clerk, there)
+        check(clerk)

@@ -1,0 +1,123 @@
+"""Giving up to undo a job on a host that is gone for good."""
+
+import pytest
+from django.db.models.functions import Now
+
+from accounts.models import Event
+from compute.drivers.base import Unreachable
+from compute.models import Address, Host, HostMigration, Instance, Job, Reservation
+from compute.services.hosts import moves
+from compute.services.instances import instances
+from compute.worker import engine
+from tests.compute.memory_driver import CountingDriver
+from tests.compute.run_jobs import work
+from tests.config.admin.pages import do, messages_of, page_address
+from tests.factories import HostFactory, HostMigrationFactory
+
+pytestmark = pytest.mark.django_db
+
+SURE = {"gone": "on", "reason": "It burnt down."}
+
+
+@pytest.fixture
+def lost(driver):
+    """The driver of hosts of which none answers any more."""
+
+    def silence(number: int, name: str) -> None:
+        raise Unreachable("The host does not answer.")
+
+    def lose(host: Host) -> CountingDriver:
+        driver.before = silence
+        Host.objects.filter(pk=host.pk).update(unreachable_since=Now(), unreachable_error="No route.")
+        return CountingDriver(driver)
+
+    return lose
+
+
+def undoing(job: Job, driver: CountingDriver) -> Job:
+    """The job after some more attempts, none of which can succeed."""
+    for _ in range(3):
+        engine.run(job.pk, driver)
+        Job.objects.filter(pk=job.pk).update(run_at=Now(), lease_until=None)
+    job.refresh_from_db()
+    assert job.state == "undoing", job.state
+    return job
+
+
+@pytest.fixture
+def deletion(world, running, lost) -> tuple[Job, CountingDriver]:
+    """Of an instance whose host is lost before it could delete the machine."""
+    driver = lost(running.host)
+    instances.delete(world.actor, running)
+    job = running.jobs.get(kind="delete")
+    Job.objects.filter(pk=job.pk).update(state="undoing", run_at=Now())
+    return undoing(job, driver), driver
+
+
+def test_a_deletion_ends_and_frees_addresses_and_room(admin, deletion, running):
+    job, driver = deletion
+    held = list(Address.objects.filter(instance=running))
+    assert held
+    assert "it ends in a moment" in messages_of(do(admin, job, "give-up", **SURE))
+
+    work(job, driver)
+
+    job.refresh_from_db()
+    assert job.state == "failed"
+    assert "Ended by support (staff): It burnt down. Not undone: undefine." in job.error
+    assert not Instance.objects.filter(pk=running.pk).exists()
+    assert not Address.objects.filter(pk__in=[each.pk for each in held], instance__isnull=False).exists()
+    assert not Reservation.objects.exists()
+    assert Host.objects.get(pk=running.host_id).memory_used == 0
+    event = Event.objects.get(action="compute_delete")
+    assert event.status == "failed"
+    assert "Ended by support (staff): It burnt down." in event.message
+
+
+def test_a_move_to_a_lost_host_leaves_the_instance_where_it_was(admin, running, world, driver, lost):
+    target = HostFactory(region=running.region)
+    HostMigrationFactory(instance=running)
+    job = moves.migrate(world.actor, running)
+    Job.objects.filter(pk=job.pk).update(state="undoing", step="move", run_at=Now())
+    job = undoing(Job.objects.get(pk=job.pk), lost(target))
+
+    do(admin, job, "give-up", **SURE)
+    work(job, CountingDriver(driver))
+
+    job.refresh_from_db()
+    running.refresh_from_db()
+    assert job.state == "failed"
+    assert "Not undone: move, stop." in job.error
+    assert running.status == "offline"
+    assert running.host_id != target.pk
+    assert [each.host_id for each in Reservation.objects.all()] == [running.host_id]
+    assert HostMigration.objects.get().status == "pending", "it is tried again later"
+    assert not running.jobs.filter(finished_at=None).exists(), "it is free for the next job"
+
+
+def test_staff_have_to_be_sure_and_say_why(admin, deletion):
+    job, _ = deletion
+    assert do(admin, job, "give-up", reason="It burnt down.").context["form"].errors.keys() == {"gone"}
+    assert do(admin, job, "give-up", gone="on").context["form"].errors.keys() == {"reason"}
+    job.refresh_from_db()
+    assert "given_up" not in job.data
+
+
+def test_a_job_whose_host_answers_is_not_given_up(admin, deletion, running):
+    job, _ = deletion
+    Host.objects.filter(pk=running.host_id).update(unreachable_since=None)
+    assert "Its host answers" in do(admin, job, "give-up", **SURE).content.decode()
+    job.refresh_from_db()
+    assert "given_up" not in job.data
+
+
+def test_a_job_that_is_not_undoing_is_not_given_up(admin, running, world, lost):
+    lost(running.host)
+    job = running.jobs.get()
+    assert "Only a job that is undoing" in do(admin, job, "give-up", **SURE).content.decode()
+
+
+def test_the_button_stands_on_the_page_of_an_undoing_job_alone(admin, deletion, running):
+    job, _ = deletion
+    button = next(each for each in admin.get(page_address(job)).context["verbs"] if each.label == "Give up undoing")
+    assert button.offered

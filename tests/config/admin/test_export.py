@@ -1,0 +1,92 @@
+"""Lists as CSV."""
+
+import csv
+from io import StringIO
+
+import pytest
+from django.contrib import admin as django_admin
+from django.contrib.auth.models import Permission
+from django.db import connection
+from django.test import Client
+from django.test.utils import CaptureQueriesContext
+
+from accounts.models import Account, User
+from compute.models import Instance, Job
+from config.admin import export
+from tests.config.admin.pages import list_address
+
+pytestmark = pytest.mark.django_db
+
+
+def exported(browser: Client, model, **filters) -> list[list[str]]:
+    response = browser.get(f"{list_address(model)}csv/", filters)
+    assert response.status_code == 200
+    assert response["Content-Type"] == "text/csv; charset=utf-8"
+    assert response["Content-Disposition"].startswith("attachment")
+    return list(csv.reader(StringIO(b"".join(response.streaming_content).decode())))
+
+
+def test_every_list_is_had_as_a_file(admin, everything):
+    for model in django_admin.site._registry:
+        lines = exported(admin, model)
+        assert len(lines) > 1, model
+        assert len({len(line) for line in lines}) == 1, model
+        assert not any("<" in cell and ">" in cell for line in lines for cell in line), model
+
+
+def test_a_file_has_what_the_list_shows(admin, running, world):
+    world.create(label="web-2")
+    titles, *rows = exported(admin, Instance, q="web-1")
+    assert titles[:3] == ["id", "ID", "label"]
+    assert [row[2] for row in rows] == ["web-1"]
+    assert rows[0][3] == "running"
+    assert len(exported(admin, Instance)) == 3
+    assert len(exported(admin, Instance, status__exact="running")) == 2
+
+
+@pytest.mark.parametrize("label", ["=cmd|' /C calc'!A0", "+1", "-1", "@SUM(A1)"])
+def test_no_cell_is_a_formula(label, admin, account):
+    Account.objects.filter(pk=account.pk).update(company=label)
+    cells = [cell for row in exported(admin, Account) for cell in row]
+    assert f"'{label}" in cells
+    assert not any(cell.startswith(("=", "+", "-", "@")) for cell in cells)
+
+
+def test_who_may_not_see_a_list_has_no_file_of_it(running, outsider):
+    user = User.objects.create_user("newcomer", "new@example.com", is_staff=True)
+    user.user_permissions.set(Permission.objects.filter(codename="view_instance"))
+    browser = Client()
+    browser.force_login(user)
+    assert exported(browser, Instance)
+    assert browser.get(f"{list_address(Account)}csv/").status_code == 403
+    assert outsider.get(f"{list_address(Instance)}csv/").status_code == 302
+
+
+@pytest.mark.django_db(transaction=True)  # the refusal must not end the test's own transaction
+def test_a_filter_of_a_wrong_value_leads_back_to_the_list(admin, running):
+    response = admin.get(f"{list_address(Instance)}csv/", {"id__exact": "x"})
+    assert response["Location"] == f"{list_address(Instance)}?e=1"
+
+
+def test_a_file_costs_the_same_however_long(admin, world):
+    def cost(model) -> int:
+        with CaptureQueriesContext(connection) as queries:
+            exported(admin, model)
+        return len(queries)
+
+    world.create()
+    models = (Instance, Job, Account, User)
+    few = [cost(model) for model in models for _ in range(2)][1::2]
+    for number in range(4):
+        world.create()
+        User.objects.create_user(f"user-{number}", f"u{number}@example.com", account=world.account)
+    assert [cost(model) for model in models] == few
+
+
+def test_a_long_list_is_cut_off_and_says_so(admin, world, monkeypatch):
+    monkeypatch.setattr(export, "MOST", 2)
+    for number in range(4):
+        world.create(label=f"many-{number}")
+    lines = exported(admin, Instance)
+    assert len(lines) == 4
+    assert lines[-1] == ["There are more: only the first 2 are here."]

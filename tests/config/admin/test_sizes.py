@@ -1,0 +1,91 @@
+"""Sizes in GB on pages, of columns in MB."""
+
+from decimal import Decimal
+
+import pytest
+from django import forms
+
+from compute.models import Host, Image, InstanceType
+from config.admin.display import gigabytes
+from config.admin.sizes import GigabytesField
+from tests.config.admin.pages import list_address, page_address
+
+
+class Sized(forms.Form):
+    memory = GigabytesField()
+
+
+@pytest.mark.parametrize(
+    ("megabytes", "words"),
+    [(0, "0 GB"), (512, "0.5 GB"), (1024, "1 GB"), (81920, "80 GB"), (2**30, "1,048,576 GB")],
+)
+def test_a_size_is_read_in_gb(megabytes, words):
+    assert gigabytes(megabytes) == words
+
+
+@pytest.mark.parametrize(("typed", "kept"), [("2", 2048), ("0.5", 512), ("0.25", 256), ("1.5", 1536), ("0", 0)])
+def test_what_is_typed_in_gb_is_kept_in_mb(typed, kept):
+    form = Sized({"memory": typed})
+    assert form.is_valid(), form.errors
+    assert form.cleaned_data["memory"] == kept
+
+
+@pytest.mark.parametrize(
+    ("typed", "said"),
+    [
+        ("0.0001", "whole MB"),
+        ("-1", "greater than or equal to 0"),
+        ("2097152", "less than or equal to 2097151"),
+        ("much", "Enter a number"),
+        ("NaN", "Enter a number"),
+        ("9" * 30, "no more than"),
+        ("", "required"),
+    ],
+)
+def test_what_is_no_size_is_refused(typed, said):
+    assert said in str(Sized({"memory": typed}).errors["memory"])
+
+
+@pytest.mark.parametrize(("kept", "shown"), [(2048, "2"), (512, "0.5"), (102400, "100"), (1, "0.0009765625")])
+def test_the_field_shows_gb_and_is_unchanged_by_them(kept, shown):
+    form = Sized({"memory": shown}, initial={"memory": kept})
+    assert f'value="{shown}"' in str(Sized(initial={"memory": kept})["memory"])
+    assert not form.has_changed()
+    assert form.is_valid()
+    assert form.cleaned_data["memory"] == kept
+    assert Sized({"memory": str(Decimal(shown) + 1)}, initial={"memory": kept}).has_changed()
+
+
+@pytest.mark.django_db
+def test_a_refused_form_shows_what_was_typed(admin, world):
+    host = Host.objects.first()
+    page = admin.post(page_address(host), {"label": "", "memory": "3", "disk": "4", "vcpus": "2"}).content.decode()
+    assert 'name="memory" value="3"' in page
+
+
+@pytest.mark.django_db
+@pytest.mark.parametrize("model", [Host, InstanceType, Image])
+def test_who_may_only_look_reads_gb(model, onlooker, world):
+    obj = model.objects.first()
+    page = onlooker.get(page_address(obj)).content.decode()
+    size = obj.size if model is Image else obj.memory
+    assert gigabytes(size) in page
+    assert 'name="memory"' not in page
+    assert onlooker.get(list_address(model)).status_code == 200
+
+
+@pytest.mark.django_db
+def test_a_type_is_added_in_gb_and_its_sizes_stay(admin, world):
+    typed = {
+        "id": "g6-new", "label": "New", "type_class": "standard", "memory": "0.5", "disk": "25", "vcpus": "1",
+        "gpus": "0", "transfer": "1000", "network_out": "1000", "price_hourly": "0.01", "price_monthly": "5",
+        "backup_price_hourly": "0.001", "backup_price_monthly": "1", "position": "99",
+    }  # fmt: skip
+    answer = admin.post(list_address(InstanceType) + "add/", typed)
+    assert answer.status_code == 302, answer.context["adminform"].form.errors
+    made = InstanceType.objects.get(pk="g6-new")
+    assert (made.memory, made.disk) == (512, 25600)
+    admin.post(page_address(made), typed | {"label": "Newer", "memory": "64"})
+    made.refresh_from_db()
+    assert (made.label, made.memory) == ("Newer", 512)
+    assert "0.5 GB" in admin.get(list_address(InstanceType)).content.decode()
