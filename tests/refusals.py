@@ -1,0 +1,368 @@
+"""The reasons that the API answers, read off the code: docs/errors.md has each of them.
+
+A reason is the text of an error that a service raises or adds to the problems of a request, of a view's or field's
+validation, or of a constraint. Most are written where they are raised. Others are a constant, the answer of a
+function, or the text of another error: those are looked up. Where that is beyond this module, `BY_HAND` has them.
+"""
+
+import ast
+import re
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+from functools import cache
+from importlib import import_module
+from pathlib import Path
+from typing import Any
+
+from django.conf import settings
+from rest_framework import serializers
+
+from compute.services.images import uploads
+from compute.services.instances import root_passwords
+from compute.services.nodebalancers import nodes
+from config.api.exceptions import FIXED
+from config.api.serializers import Resource
+from config.error_pages import REASONS
+from regions.models import RETIRED
+from tests.config.api.routes import routes
+
+ROOT = Path(settings.BASE_DIR)
+APPS = ("accounts", "compute", "config", "managed", "regions", "tags")
+NEVER = re.compile(r"/(admin|management|migrations|pages|laptop|bootstrap|drivers|worker|reference|seed)/")
+"""Folders that no request to the API reaches."""
+ELSEWHERE = re.compile(
+    r"/(oauth|jobs/(?!queue)|egress|monitoring|prober|services/catalogue)/"
+    r"|^config/(?!api/(?!answers)|server/|middleware|error_pages)|/(apps|tasks|admin|missing_processes|pools)\.py$"
+)
+"""Modules whose own errors no request to the API is answered with."""
+FOR_STAFF = {
+    "accounts/services/external.py", "accounts/services/outbox.py", "accounts/services/passwords.py",
+    "accounts/services/security_keys.py", "accounts/services/suspension.py", "accounts/services/attempts.py",
+    "compute/services/firewalls/mail_ports.py", "compute/services/hosts/drift_verbs.py",
+    "compute/services/hosts/registry.py", "compute/services/hosts/this_machine.py", "compute/services/consoles.py",
+    "managed/services/decryptions.py",
+}  # fmt: skip
+"""Services that only pages call: the admin, the users' own, commands."""
+
+STATUSES = {
+    "Denied": 403, "Missing": 404, "Invalid": 400, "Busy": 400, "ValidationError": 400, "Problem": 400,
+    "ParseError": 400, "refuse": 400, "problem": 0,
+}  # fmt: skip
+"""What refuses, and how it is answered: 0 where another place says so."""
+
+
+PASSED_ON: list[str] = []
+"""Of an expression whose texts are those of another place, which is found there."""
+
+BY_HAND: dict[tuple[str, str], list[str]] = {
+    ("accounts/api/ssh_keys.py", "invalid"): PASSED_ON,
+    ("accounts/api/ssh_keys.py", "f'{invalid}: {error}'"): ["ssh_key is not valid: SSH key type is not supported"],
+    ("accounts/api/tokens.py", "f'{self.field_name} must be in the future'"): PASSED_ON,
+    ("config/api/exceptions.py", "str(constraint.violation_error_message)"): PASSED_ON,
+    ("config/api/exceptions.py", "str(detail)"): PASSED_ON,
+    ("config/api/exceptions.py", "str(error.detail)"): PASSED_ON,
+    ("config/api/exceptions.py", "each.reason"): PASSED_ON,
+    ("config/error_pages.py", "REASONS[status]"): [*REASONS.values()],
+    ("config/server/application.py", "reason"): PASSED_ON,
+    ("accounts/services/users.py", "' '.join(error.messages)"): PASSED_ON,  # of a command
+    ("compute/services/common/regions.py", "refusal"): [
+        RETIRED, "This region does not offer <capability>.",
+    ],
+    ("compute/services/domains/records.py", "problem.reason"): PASSED_ON,
+    ("compute/services/domains/zone_import.py", "f'{error}.'"): ["the name <host> was not found."],
+    ("compute/services/images/uploads.py", "taken"): [uploads.UNDER_WAY],
+    ("compute/services/instances/root_passwords.py", "otherwise"): [
+        root_passwords.SEVERAL, root_passwords.NONE,
+    ],
+    ("compute/services/nodebalancers/nodes.py", "owners.refusal(spelled.partition(':')[0])"): [
+        nodes.ELSEWHERE, "Must begin with <network>",
+    ],
+    ("compute/services/volumes/volumes.py", "refusal"): PASSED_ON,
+    ("config/api/exceptions.py", "reason"): PASSED_ON,
+    ("config/api/filterable.py", "reason"): PASSED_ON,
+    ("config/api/parsers.py", "{path: [reasons.not_valid(path.rpartition('.')[2])]}"): ["<name> is not valid"],
+    ("config/api/reasons.py", "reason"): PASSED_ON,
+    ("config/api/serializers.py", "wrong"): PASSED_ON,
+    ("config/api/serializers.py", "problem['reason']"): PASSED_ON,
+    ("managed/services/services.py", "problem.reason"): PASSED_ON,
+    ("tags/services/__init__.py", "reason"): ["Length must be 3-50 characters"],
+    ("tags/services/__init__.py", "each.reason"): PASSED_ON,
+    ("tags/services/labels.py", "reason"): PASSED_ON,
+}  # fmt: skip
+"""By module and expression: the texts that it may be."""
+
+
+@dataclass(frozen=True)
+class Refusal:
+    """A reason with the status and the field that it is answered with; parts that vary stand in angle brackets."""
+
+    reason: str
+    status: int
+    field: str
+    module: str
+
+
+@dataclass
+class Source:
+    """A module of ours: its nodes, with what each is in, and its names."""
+
+    path: str
+    parents: dict[ast.AST, ast.AST] = field(default_factory=dict)
+
+    @property
+    def names(self) -> dict[str, Any]:
+        return vars(import_module(self.path.removesuffix(".py").removesuffix("/__init__").replace("/", ".")))
+
+    def within(self, node: ast.AST, *kinds: type[ast.AST]) -> Iterator[Any]:
+        """The nodes of these kinds around a node, the nearest first."""
+        while node in self.parents:
+            node = self.parents[node]
+            if isinstance(node, kinds):
+                yield node
+
+
+@cache
+def sources() -> dict[str, Source]:
+    found = {}
+    for app in APPS:
+        for file in sorted((ROOT / app).rglob("*.py")):
+            path = str(file.relative_to(ROOT))
+            if not NEVER.search(path):
+                source = found[path] = Source(path)
+                waiting: list[ast.AST] = [ast.parse(file.read_text())]
+                while waiting:
+                    node = waiting.pop()
+                    within = [*ast.iter_child_nodes(node)]
+                    source.parents.update(dict.fromkeys(within, node))
+                    waiting += within
+    return found
+
+
+@cache
+def functions() -> dict[str, list[tuple[Source, ast.FunctionDef]]]:
+    """All functions and methods by their name."""
+    found: dict[str, list[tuple[Source, ast.FunctionDef]]] = {}
+    for source in sources().values():
+        for node in source.parents:
+            if isinstance(node, ast.FunctionDef):
+                found.setdefault(node.name, []).append((source, node))
+    return found
+
+
+class Unknown(Exception):
+    """This expression is beyond us."""
+
+
+def called(source: Source, call: ast.Call) -> list[tuple[Source, ast.FunctionDef]]:
+    """The functions of ours that a call may be of: by the module's names, else by a name that few have."""
+    name = call.func.id if isinstance(call.func, ast.Name) else getattr(call.func, "attr", "")
+    all_of_it = functions().get(name, [])
+    try:
+        there = eval(ast.unparse(call.func), source.names)
+    except Exception:  # noqa: BLE001 - a name of a function's, not of the module's
+        there = None
+    module = getattr(there, "__module__", None)
+    exactly = [
+        (of, node) for of, node in all_of_it if module and of.path.startswith(module.replace(".", "/") + ".")
+    ]
+    return exactly or (all_of_it if len(all_of_it) <= 2 else [])
+
+
+def texts(source: Source, node: ast.expr, depth: int = 0) -> list[str]:
+    """The texts that an expression may be."""
+    if depth > 6:
+        raise Unknown(ast.unparse(node))
+    if isinstance(node, ast.Constant):
+        return [node.value] if isinstance(node.value, str) and node.value else []
+    if isinstance(node, ast.JoinedStr):
+        return ["".join(_piece(source, each) for each in node.values)]
+    if isinstance(node, ast.IfExp):
+        return texts(source, node.body, depth + 1) + texts(source, node.orelse, depth + 1)
+    if isinstance(node, ast.BoolOp):
+        return [text for each in node.values for text in texts(source, each, depth + 1)]
+    if isinstance(node, ast.BinOp):
+        return [a + b for a in texts(source, node.left, depth + 1) for b in texts(source, node.right, depth + 1)]
+    if "settings." not in ast.unparse(node):
+        try:
+            value = eval(ast.unparse(node), dict(source.names))
+        except Exception:  # noqa: BLE001 - it has a name of its function's
+            value = None
+        if isinstance(value, str):
+            return [value]
+        if value is not None and isinstance(node, ast.Constant | ast.Name):
+            return []
+    if isinstance(node, ast.Call):
+        return _of_a_call(source, node, depth)
+    if isinstance(node, ast.Name):
+        return _of_a_name(source, node, depth)
+    raise Unknown(ast.unparse(node))
+
+
+def _piece(source: Source, node: ast.expr) -> str:
+    """A piece of an f-string: its text, its value where that is the same for everybody, or a word for it."""
+    if isinstance(node, ast.Constant):
+        return str(node.value)
+    assert isinstance(node, ast.FormattedValue)
+    inner = ast.unparse(node.value)
+    if "settings." not in inner:
+        try:
+            value = eval(inner, dict(source.names))
+        except Exception:  # noqa: BLE001 - it has a name of its function's
+            value = None
+        if isinstance(value, str | int | float) and not callable(value):
+            return str(value)
+    if isinstance(node.value, ast.Name):
+        try:
+            (text,) = _of_a_name(source, node.value, 0)
+            return text
+        except (Unknown, ValueError):
+            pass
+    named = node.value
+    while isinstance(named, ast.Call | ast.Subscript):  # of status.replace("_", " ") the status
+        within = named.func if isinstance(named, ast.Call) else named
+        named = within.value if isinstance(within, ast.Attribute | ast.Subscript) else within
+    words = re.findall(r"[a-z_]+", ast.unparse(named).lower()) or ["…"]
+    word = words[-1] if isinstance(named, ast.Attribute) else words[0]
+    return f"<{word.strip('_')}>"
+
+
+def _of_a_call(source: Source, node: ast.Call, depth: int) -> list[str]:
+    if isinstance(node.func, ast.Attribute) and node.func.attr == "format":
+        base = texts(source, node.func.value, depth + 1)
+        return [re.sub(r"\{(\w*)[^}]*\}", lambda part: f"<{part[1] or '…'}>", text) for text in base]
+    if isinstance(node.func, ast.Name) and node.func.id == "str" and isinstance(node.args[0], ast.Name):
+        return _of_an_error(source, node, node.args[0].id, depth)
+    found = [
+        text
+        for of, function in called(source, node)
+        for each in ast.walk(function)
+        if isinstance(each, ast.Return) and each.value is not None
+        for text in texts(of, each.value, depth + 1)
+    ]
+    if not found:
+        raise Unknown(ast.unparse(node))
+    return found
+
+
+def _of_a_name(source: Source, node: ast.Name, depth: int) -> list[str]:
+    for function in source.within(node, ast.FunctionDef):
+        given = [
+            each.value
+            for each in ast.walk(function)
+            if (isinstance(each, ast.Assign) and any(ast.unparse(t) == node.id for t in each.targets))
+            or (isinstance(each, ast.NamedExpr) and each.target.id == node.id)
+        ]
+        if given:
+            return [text for each in given for text in texts(source, each, depth + 1)]
+    raise Unknown(node.id)
+
+
+def _of_an_error(source: Source, node: ast.expr, name: str, depth: int) -> list[str]:
+    """What ``str(error)`` may be: the texts of errors that functions called in the ``try`` raise."""
+    for handler in source.within(node, ast.ExceptHandler):
+        if handler.name == name:
+            trial = source.parents[handler]
+            assert isinstance(trial, ast.Try)
+            kind = ast.unparse(handler.type) if handler.type else ""
+            found = list(_raised(source, trial.body, kind.rpartition(".")[2], depth))
+            if found:
+                return found
+    raise Unknown(ast.unparse(node))
+
+
+def _raised(source: Source, body: Iterable[ast.AST], kind: str, depth: int) -> Iterator[str]:
+    for each in (node for part in body for node in ast.walk(part)):
+        if isinstance(each, ast.Raise) and isinstance(each.exc, ast.Call):
+            if ast.unparse(each.exc.func).rpartition(".")[2] == kind and each.exc.args:
+                yield from texts(source, each.exc.args[0], depth + 1)
+        elif isinstance(each, ast.Call) and depth < 4:
+            for of, function in called(source, each):
+                yield from _raised(of, function.body, kind, depth + 1)
+
+
+def field_of(source: Source, node: ast.expr | None) -> str:
+    """The field that an error names: empty for none, with a word in angle brackets where it varies."""
+    if node is None:
+        return ""
+    try:
+        return " or ".join(dict.fromkeys(texts(source, node)))
+    except Unknown:
+        return "<field>"
+
+
+def _arguments(node: ast.AST) -> tuple[str, ast.expr, ast.expr | None] | None:
+    """Of a call that refuses, or a body of an error: what it is called, the reason and the field."""
+    if isinstance(node, ast.Dict):
+        pairs = {key.value: value for key, value in zip(node.keys, node.values, strict=True) if _is_text(key)}
+        return ("problem", pairs["reason"], None) if {*pairs} == {"field", "reason"} else None
+    if not isinstance(node, ast.Call):
+        return None
+    name = node.func.id if isinstance(node.func, ast.Name) else getattr(node.func, "attr", "")
+    if name == "refuse" and len(node.args) > 2:  # of the server, which answers itself
+        return "problem", node.args[1], None
+    if name in STATUSES and node.args:
+        named = next((keyword.value for keyword in node.keywords if keyword.arg == "field"), None)
+        return name, node.args[0], node.args[1] if len(node.args) > 1 else named
+    if name == "add" and isinstance(node.func, ast.Attribute) and len(node.args) == 2:
+        return "Problem", node.args[1], node.args[0]
+    keywords = {keyword.arg: keyword.value for keyword in node.keywords}
+    if reason := keywords.get("violation_error_message"):
+        return "Problem", reason, keywords.get("violation_error_code")
+    return None
+
+
+def _is_text(node: ast.expr | None) -> bool:
+    return isinstance(node, ast.Constant) and isinstance(node.value, str)
+
+
+def collected() -> tuple[list[Refusal], list[str]]:
+    """All refusals, and what is beyond this module."""
+    found = [Refusal(reason, status, "", "config/api/exceptions.py") for _, status, reason in FIXED]
+    unknown = []
+    for path, source in sources().items():
+        if ELSEWHERE.search(path) or path in FOR_STAFF:
+            continue
+        for node in source.parents:
+            parts = _arguments(node)
+            if parts is None:
+                continue
+            kind, reason, about = parts
+            if isinstance(reason, ast.List) and len(reason.elts) == 1:
+                reason = reason.elts[0]
+            try:
+                by_hand = BY_HAND.get((path, ast.unparse(reason)))
+                said = texts(source, reason) if by_hand is None else by_hand
+            except Unknown:
+                unknown.append(f"{path}:{node.lineno}: {ast.unparse(reason)}")
+                continue
+            found += [Refusal(text, STATUSES[kind], field_of(source, about), path) for text in said]
+    return found, unknown
+
+
+def bodies() -> list[type[Resource]]:
+    """The resources that some operation takes as its body."""
+    written = (route for route in routes() if route.method != "get")
+    found = {route.view.requests.get(route.action, route.view.resource) for route in written}
+    return sorted(found, key=lambda resource: resource.__qualname__)
+
+
+def reasons_of(given: serializers.Field) -> Iterator[tuple[str, str]]:
+    """What a field of a body, and all in it, can be refused with, each with the name of the field."""
+    if isinstance(given, serializers.Serializer):
+        for child in given.fields.values():
+            if not child.read_only:
+                yield from reasons_of(child)
+        return
+    name = given.field_name or getattr(given.parent, "field_name", "") or ""
+    yield from ((name, str(text)) for text in given.error_messages.values())
+    yield from ((name, str(check.message)) for check in given.validators if hasattr(check, "message"))
+    if child := getattr(given, "child", None):
+        yield from reasons_of(child)
+
+
+def of_fields() -> Iterator[Refusal]:
+    """The refusals by fields of bodies, which no service sees."""
+    for resource in bodies():
+        path = resource.__module__.replace(".", "/") + ".py"
+        for name, reason in reasons_of(resource()):
+            yield Refusal(reason, 400, name, path)
