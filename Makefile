@@ -8,11 +8,14 @@ BIN := $(VENV)/bin
 INSTALL = $(BIN)/python config/bootstrap/install.py
 LOCK = $(BIN)/uv pip compile --universal --python-version 3.11 --generate-hashes --no-annotate --no-header --quiet
 GENERATED_OPENAPI = docs/openapi.yaml
+SITE = $(or $(STATE_DIR),.state)/site
 BASELINES = \
 	tests/config/api/test_guards.py::test_who_may_do_what_is_as_written_down \
 	tests/config/api/test_examples.py::test_every_operation_has_its_examples \
 	tests/config/api/test_guards.py::test_every_list_costs_the_queries_written_down \
+	tests/test_errors_page.py::test_the_page_has_every_reason \
 	tests/test_policy.py::test_the_table_has_every_operation_and_no_other \
+	tests/config/admin/test_roles.py::test_the_table_has_what_each_role_may_see_and_do \
 	tests/compute/worker/test_states.py::test_every_cell_is_as_written_down \
 	tests/test_architecture.py::test_the_graphs_of_the_page_are_those_of_the_code \
 	tests/upgrades/test_migrations.py::test_what_has_landed_is_never_edited_again
@@ -31,7 +34,7 @@ changed = $(shell cmp -s $(1) $(2) || echo FORCE)
 export PYTHONDONTWRITEBYTECODE :=
 
 .DEFAULT_GOAL := help
-.PHONY: help clients guest install serve test test-slow test-all test-crash fuzz drill lint types bench lock openapi baselines clean FORCE
+.PHONY: help clients docs guest install serve test test-slow test-all test-crash fuzz drill lint types bench lock openapi baselines clean FORCE
 .DELETE_ON_ERROR:
 
 help:
@@ -45,6 +48,7 @@ help:
 	@echo "make install   install what production needs: no database, no broker, no tools"
 	@echo "make lint      ruff: rules and format"
 	@echo "make types     mypy"
+	@echo "make docs      build the docs as a site, to be read without a network: $(SITE)/index.html"
 	@echo "make bench     compare the API's speed with that of a bare server (ARGS=--quick for a look)"
 	@echo "make clients   install the linters and generators of clients that tests use, with npm"
 	@echo "make guest     build the tiny guest of a hypervisor here, of packages of Debian or Ubuntu"
@@ -91,6 +95,12 @@ lint: $(VENV)/.installed-dev
 
 types: $(VENV)/.installed-dev
 	$(BIN)/mypy .
+
+# Whatever the builder warns of is an error: a link, a heading, a page that no contents lead to.
+docs: $(VENV)/.installed-dev
+	@mkdir -p -m 700 $(or $(STATE_DIR),.state)
+	@$(BIN)/sphinx-build --quiet --fail-on-warning --nitpicky --fresh-env -d $(SITE)-read docs $(SITE)
+	@echo "The docs are in $(SITE)/index.html"
 
 bench: $(VENV)/.installed-dev
 	@exec $(BIN)/python -m tests.bench $(ARGS)

@@ -6,8 +6,11 @@ class ComputeConfig(AppConfig):
 
     def ready(self) -> None:
         from accounts.entities import EntityKind, register
+        from compute import checks  # noqa: F401  (registers them)
         from compute.models import VLAN, Domain, Firewall, Image, Instance, NodeBalancer, StackScript, Volume
+        from compute.services.hosts.addresses import reached_at
         from compute.worker import kinds  # noqa: F401  (registers them)
+        from config.egress import guard
         from tags.resources import show_with
 
         register(EntityKind("compute", Instance, "/v4/compute/instances/{id}", grantable=True))
@@ -33,6 +36,7 @@ class ComputeConfig(AppConfig):
             )
         )
 
+        guard.add_source(reached_at)
         show_with("compute", "compute.api.resources.InstanceResource")
         show_with("domain", "compute.api.domains.DomainResource")
         show_with("nodebalancer", "compute.api.nodebalancers.NodeBalancerResource")

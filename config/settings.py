@@ -330,6 +330,8 @@ RATE_LIMITS = {
     "password_mail": env.rate("RATE_LIMIT_PASSWORD_MAIL", "10/3600"),
     "second_factor": env.rate("RATE_LIMIT_SECOND_FACTOR", "10/600"),
     "sms": env.rate("RATE_LIMIT_SMS", "5/3600"),
+    # tickets for consoles: a page whose instance boots asks every few seconds
+    "console": env.rate("RATE_LIMIT_CONSOLE", "60/60"),
     # failures alone, of a client from an address and of an address: a client without failures is never slowed
     "oauth_failures": env.rate("RATE_LIMIT_OAUTH_FAILURES", "60/60"),
     "oauth_failures_address": env.rate("RATE_LIMIT_OAUTH_FAILURES_ADDRESS", "300/300"),
@@ -379,6 +381,14 @@ ACCOUNT_CAPABILITIES = (
     "Vlans",
 )
 
+# Who may read the metrics: whoever has this token. Empty: nobody.
+METRICS_TOKEN = env.text("METRICS_TOKEN").strip()
+# Whether requests, jobs and calls of drivers are recorded as spans (config/tracing.py).
+TRACING = env.flag("TRACING")
+# Whom the platform tells that it does not work (compute/services/alarms.py), and where it posts that.
+OPERATOR_EMAILS = env.mail_addresses("OPERATOR_EMAIL")
+OPERATOR_WEBHOOK = env.address("OPERATOR_WEBHOOK")
+
 # --- Mails and short messages -------------------------------------------------------------------------------------
 # A URL such as smtp+tls://user:password@mail.example.com:587; in development mails go to the log of the worker.
 _mail = env.mail_server("EMAIL_URL")
@@ -400,6 +410,8 @@ MESSAGE_ATTEMPTS = env.integer("MESSAGE_ATTEMPTS", 24, 1)  # the last of them af
 # The pace of bodies: seconds that one may stand still, and bytes a second that it has to come at beside that.
 BODY_TIMEOUT = env.number("BODY_TIMEOUT", 20)
 BODY_RATE = env.integer("BODY_RATE", 1024, 1)
+# Seconds that a web or stream process goes on after SIGTERM, not ready for more: until a proxy has noticed.
+DRAIN_SECONDS = env.number("DRAIN_SECONDS", 10 if PRODUCTION else 0, zero=True)
 
 # The folder of tickets' attachments. Web processes share it; nothing serves it.
 ATTACHMENTS_DIR = env.folder("ATTACHMENTS_DIR", STATE_DIR / "attachments")
@@ -467,6 +479,9 @@ ARCHIVES_DIR = env.folder("ARCHIVES_DIR", STATE_DIR / "archives")  # of real hos
 # An account's: uploads that come in at the same time, and bytes that lie in that folder for it.
 UPLOADS_AT_ONCE = env.integer("UPLOADS_AT_ONCE", 4, 1)
 UPLOAD_SPACE = env.integer("UPLOAD_SPACE", 20 * 1024**3, 1)
+# Consoles in browsers that a user may be at, and the seconds without typing after which one ends.
+CONSOLES_PER_USER = env.integer("CONSOLES_PER_USER", 8, 1)
+CONSOLE_IDLE = env.number("CONSOLE_IDLE", 3600)
 # The pace of uploads, as of bodies.
 UPLOAD_TIMEOUT = env.number("UPLOAD_TIMEOUT", 60)
 UPLOAD_RATE = env.integer("UPLOAD_RATE", 64 * 1024, 1)
@@ -475,6 +490,7 @@ UPLOAD_LIMIT_RAW = env.integer("UPLOAD_LIMIT_RAW", 6 * 1024**3, 1)  # bytes of t
 
 CELERY_BEAT_SCHEDULE = {
     "sweep": {"task": "compute.jobs.sweep", "schedule": JOB_SWEEP_EVERY},
+    "tell_operator": {"task": "compute.jobs.tell_operator", "schedule": 15},
     "watch": {"task": "compute.jobs.watch", "schedule": WATCHDOG_EVERY},
     "reconcile": {"task": "compute.jobs.reconcile", "schedule": 5},
     "start_moves": {"task": "compute.jobs.start_moves", "schedule": MOVES_EVERY},
@@ -495,6 +511,7 @@ CELERY_BEAT_SCHEDULE = {
 CELERY_TASK_QUEUES = [Queue("celery"), Queue("clock")]
 CELERY_TASK_ROUTES = {
     "compute.jobs.sweep": {"queue": "clock"},
+    "compute.jobs.tell_operator": {"queue": "clock"},
     "compute.jobs.watch": {"queue": "clock"},
     "compute.jobs.reconcile": {"queue": "clock"},
     "compute.jobs.start_moves": {"queue": "clock"},

@@ -4,6 +4,7 @@ import secrets
 from collections.abc import Iterator
 from contextlib import contextmanager
 
+from django.contrib.contenttypes.models import ContentType
 from django.db import connection
 
 
@@ -16,9 +17,12 @@ def another_database() -> Iterator[str]:
         cursor.execute(f'CREATE DATABASE "{name}" TEMPLATE template0')
     connection.close()
     connection.settings_dict["NAME"] = name
+    # content types are remembered by their numbers, which are others there
+    ContentType.objects.clear_cache()
     try:
         yield name
     finally:
+        ContentType.objects.clear_cache()
         connection.close()
         connection.settings_dict["NAME"] = usual
         with connection.cursor() as cursor:

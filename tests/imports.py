@@ -22,15 +22,18 @@ FLOORS: dict[str, tuple[set[str], set[str]]] = {
     "resources": (set(), set()),
     "machine_names": (set(), set()),
     "drivers": (set(), set()),
-    "jobs": (BELOW | REFERENCES | {"models", "services", "drivers"}, {"db", "encryption", "errors", "notify"}),
+    "jobs": (
+        BELOW | REFERENCES | {"models", "services", "drivers"},
+        {"db", "encryption", "errors", "monitoring", "notify", "tracing"},
+    ),
     "services": (
         BELOW | REFERENCES | {"models", "jobs"},
-        {"db", "egress", "encryption", "errors", "limits", "notify", "waiting"},
+        {"db", "egress", "encryption", "errors", "limits", "notify", "version", "waiting"},
     ),
     "prober": ({"models", "services"}, {"egress", "errors"}),
     "worker": (
         BELOW | REFERENCES | {"models", "jobs", "services", "drivers"},
-        {"db", "encryption", "errors", "notify", "version"},
+        {"db", "encryption", "errors", "logging", "notify", "tracing", "version"},
     ),
     "authentication": (BELOW | {"models"}, {"db"}),
     "openid": (set(), {"openid"}),
@@ -45,14 +48,16 @@ FLOORS: dict[str, tuple[set[str], set[str]]] = {
     ),
     "oauth": (BELOW | {"models", "services", "pages"}, {"api", "client_address", "hidden_characters"}),
     "admin": (BELOW | REFERENCES | {"models", "services", "jobs"}, {"admin", "errors"}),
+    "checks": ({"services"}, set()),
     "tasks": ({"services", "prober", "worker"}, {"notify"}),
+    "monitoring": ({"models", "services", "jobs"}, {"monitoring", "version"}),
     "management": (BELOW | {"models", "services", "worker", "drivers"}, {"command_errors", "errors"}),
-    "apps": (BELOW | REFERENCES | {"models", "services", "jobs", "worker"}, {"api"}),
+    "apps": (BELOW | REFERENCES | {"models", "services", "jobs", "worker", "checks"}, {"api", "egress"}),
 }
 
 # of config: what each package or module of it may import besides itself; none but the first may import apps
 CONFIG: dict[str, set[str]] = {
-    "urls": {"api", "reference"},
+    "urls": {"api", "monitoring", "reference"},
     "openapi": set(),
     "errors": set(),
     "headers": set(),
@@ -60,8 +65,8 @@ CONFIG: dict[str, set[str]] = {
     "db": {"errors"},
     "limits": {"headers", "metering", "waiting"},
     "metering": set(),
-    "api": {"client_address", "db", "errors", "headers", "hidden_characters", "limits", "openapi"},
-    "admin": {"errors", "headers"},
+    "api": {"client_address", "db", "errors", "headers", "hidden_characters", "limits", "logging", "openapi"},
+    "admin": {"db", "errors", "headers"},
     "templatetags": {"admin", "hidden_characters"},
     "hidden_characters": set(),
     "encryption": set(),
@@ -79,21 +84,26 @@ CONFIG: dict[str, set[str]] = {
     "version": set(),
     "bootstrap": set(),
     "command_errors": {"errors"},
-    "middleware": {"api", "logging"},
+    "middleware": {"api", "logging", "monitoring", "tracing"},
+    "monitoring": {"api", "draining", "version"},
+    "draining": set(),
+    "tracing": {"version"},
     "laptop": {"db", "environment"},
     "settings": {"environment", "laptop", "logging", "openapi", "openid"},
     "checks": {"environment", "laptop"},
     "starting": {"checks"},
-    "celery": {"logging", "starting"},
+    "celery": {"logging", "monitoring", "starting", "tracing"},
     "wsgi": {"handler", "starting"},
-    "server": {"api", "waiting"},
+    "server": {"api", "draining", "waiting"},
     "waiting": set(),
-    "streams": {"server", "wsgi"},
-    "rsgi": {"server", "streams", "wsgi"},
+    "console_desk": {"errors", "server"},
+    "presence": {"monitoring", "server", "tracing"},
+    "streams": {"console_desk", "presence", "server", "wsgi"},
+    "rsgi": {"presence", "server", "streams", "wsgi"},
     "apps": {"checks", "db", "environment"},
-    "management": {"celery", "command_errors", "db", "encryption", "environment", "laptop"},
+    "management": {"admin", "celery", "command_errors", "db", "encryption", "environment", "laptop"},
 }
-ENTRANCES = {"urls", "rsgi", "streams", "management"}
+ENTRANCES = {"urls", "rsgi", "streams", "console_desk", "presence", "management"}
 """Of config: what may import apps. Addresses, servers and commands lead to them."""
 
 

@@ -41,6 +41,8 @@ STARTS = {
     "chromedriver": {"browser"},
     "nginx": {"system"},
     "haproxy": {"guest"},
+    "caddy": {"guest"},
+    "systemd-analyze": {"guest"},
     "knotd": {"guest"},
     "nft": {"guest"},
     "qemu-system-x86_64": {"guest"},

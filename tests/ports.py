@@ -13,9 +13,10 @@ _SHARE = 500
 
 _worker = int(os.environ.get("PYTEST_XDIST_WORKER", "gw0").removeprefix("gw"))
 _first = _LOWEST + _worker * _SHARE % (_EPHEMERAL - _LOWEST - _SHARE)
-_ports = itertools.cycle(range(_first, _first + _SHARE))
+# Every other one: `make serve` has its streams at the port after its own, and listens there a while later.
+_ports = itertools.cycle(range(_first, _first + _SHARE, 2))
 # Two runs on one machine begin at different ones.
-for _ in range(random.SystemRandom().randrange(_SHARE)):
+for _ in range(random.SystemRandom().randrange(_SHARE // 2)):
     next(_ports)
 
 
@@ -24,7 +25,7 @@ def free_port(address: str = "127.0.0.1") -> int:
 
     Each worker of a run has ports of its own, and gives each of them once before any of them twice.
     """
-    for port in itertools.islice(_ports, _SHARE):
+    for port in itertools.islice(_ports, _SHARE // 2):
         try:
             for kind in (socket.SOCK_STREAM, socket.SOCK_DGRAM):
                 with socket.socket(socket.AF_INET, kind) as probe:

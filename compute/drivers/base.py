@@ -306,13 +306,15 @@ class Console(Protocol):
     """The text console of a machine, in both directions. What was printed before comes first."""
 
     def fileno(self) -> int:
-        """A descriptor that can be read when `read` has something, or the end."""
+        """A descriptor that can be read when `read` has something, or the end, and written when `write` takes
+        something."""
 
     def read(self) -> bytes:
         """What is printed, as it comes; ``b""`` at the end, which is also that of the machine's power."""
 
-    def write(self, typed: bytes) -> None:
-        """Type something. After the end nobody takes it."""
+    def write(self, typed: bytes) -> int:
+        """Type something, and return how many bytes of it were taken: 0 while nobody takes any, which the
+        descriptor says by when it can be written. It never waits. After the end all count as taken."""
 
     def close(self) -> None:
         """Leave the console: another one may come."""

@@ -27,7 +27,9 @@ class JobData:
     """The data that the engine itself reads, and all that jobs of some kinds carry.
 
     `config_id` is the profile that the job boots; `off_status` the status of an instance that is off after the job,
-    where it differs from the kind's. The engine writes `undo_reason` when a job begins to unwind.
+    where it differs from the kind's. The engine writes `undo_reason` when a job begins to unwind, staff `given_up`
+    when that is to end as it is. The latter did not raise the versions: only jobs that were given up have it, and a
+    worker of an earlier release, which cannot read these, leaves them to others.
     """
 
     VERSION: ClassVar[int] = 1
@@ -39,6 +41,7 @@ class JobData:
     config_id: int | None = None
     off_status: str | None = None
     undo_reason: str = ""
+    given_up: str = ""
 
     def to_json(self) -> JSON:
         """The record as it is stored."""

@@ -19,6 +19,7 @@ from compute.refs import instance_ref
 from config.db.inserts import FromNow, insert, insert_together
 from config.encryption import encrypt_json
 from config.errors import Busy, Invalid, Missing, Problems
+from config.tracing import span, traceparent
 
 NO_DATA = JobData()
 
@@ -206,6 +207,9 @@ def _draft(
     _check_transaction()
     if type(data) is not kind.data:
         raise TypeError(f"a job of kind {kind.name} carries {kind.data.__name__}, not {type(data).__name__}")
+    with span(f"enqueue {kind.name}", "producer", {"skerry.job.kind": kind.name}) as traced:
+        traced.note({"skerry.instance.id": None if instance is None else instance.pk})
+        began = traceparent()
     return Job(
         instance=instance,
         event=event,
@@ -214,6 +218,7 @@ def _draft(
         data=data.to_json(),
         encrypted=encrypt_json(secrets) if secrets else None,
         created_by=actor.username,
+        traceparent=began,
         notified_at=FromNow(),
         deadline_at=FromNow(kind.deadline),
     )
@@ -250,6 +255,22 @@ def cancel(job: Job) -> bool:
         going = Job.objects.filter(pk=job.pk, state=Job.State.ACTIVE)
         if not going.update(cancelled=True):
             return False
+        _nudge(job)
+    return True
+
+
+def give_up(job: Job, reason: str) -> bool:
+    """Have a job that is undoing end at its next claim, and leave behind what it has not undone yet.
+
+    False for a job in any other state. `reason` is a sentence that customers read too. A worker that is at the job
+    may still undo something: the data of an undoing job is written by nobody else.
+    """
+    with transaction.atomic():
+        undoing = Job.objects.filter(pk=job.pk, state=Job.State.UNDOING)
+        locked = undoing.select_for_update(no_key=True).first()
+        if locked is None:
+            return False
+        undoing.update(data={**locked.data, "given_up": reason})
         _nudge(job)
     return True
 

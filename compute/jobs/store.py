@@ -30,6 +30,11 @@ _HOST = """(
       FROM compute_instance i JOIN compute_host h ON h.id = i.host_id WHERE i.id = {job}.instance_id)"""
 # The address of the host of a job's instance: it travels with the job, in place of a query for each step.
 
+_NAMED = """(
+    SELECT jsonb_build_object('account_id', i.account_id, 'instance', i.label, 'host', h.label)
+      FROM compute_instance i JOIN compute_host h ON h.id = i.host_id WHERE i.id = claimed.instance_id)"""
+# What the log names the job's instance by, once for each run of the job.
+
 LONGEST_WAIT = 3600.0
 """The longest wait of a job before it is run again, in seconds."""
 
@@ -42,7 +47,8 @@ WITH claimed AS (
     UPDATE accounts_event SET status = 'started', started = statement_timestamp()
       FROM claimed WHERE accounts_event.id = claimed.event_id AND accounts_event.status = 'scheduled'
 )
-SELECT *, deadline_at < statement_timestamp() AS overdue, {_HOST.format(job="claimed")} AS host FROM claimed
+SELECT *, deadline_at < statement_timestamp() AS overdue, {_HOST.format(job="claimed")} AS host, {_NAMED} AS named
+  FROM claimed
 """  # noqa: S608 - of constants
 
 _SETTLE = f"""
@@ -286,11 +292,12 @@ def _one(sql: str, params: dict[str, Any]) -> Job | None:
         if row is None:
             return None
         values = dict(zip((column.name for column in cursor.description), row, strict=True))
-    overdue, host = values.pop("overdue", False), values.pop("host", None)
+    overdue, host, named = values.pop("overdue", False), values.pop("host", None), values.pop("named", None)
     values["data"] = json.loads(values["data"])
     job = Job.from_db(connection.alias, _COLUMNS, [values[name] for name in _COLUMNS])
     job.overdue = overdue
     job.host = None if host is None else tuple(json.loads(host))
+    job.named = {} if named is None else json.loads(named)
     return job
 
 

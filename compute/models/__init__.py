@@ -1,6 +1,8 @@
 from compute.models.addresses import Address, AddressPool
+from compute.models.alarms import Alarm
 from compute.models.backups import Backup
 from compute.models.catalogue import Image, InstanceType, Kernel, SeededRow
+from compute.models.consoles import ConsoleSession
 from compute.models.domains import Domain, DomainRecord
 from compute.models.drift import Drift
 from compute.models.firewalls import Firewall, FirewallDevice, PacketFilter
@@ -26,10 +28,12 @@ __all__ = [
     "Address",
     "AddressPool",
     "AddressShare",
+    "Alarm",
     "Alert",
     "Backup",
     "Config",
     "ConfigDevice",
+    "ConsoleSession",
     "Disk",
     "Domain",
     "DomainRecord",

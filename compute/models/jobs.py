@@ -1,5 +1,8 @@
 """The jobs table: queue, outbox, program counter and lease in one. See docs/jobs.md."""
 
+from collections.abc import Mapping
+from typing import Any
+
 from django.db import models
 from django.db.models import Q
 from django.db.models.functions import Now
@@ -58,6 +61,9 @@ class Job(models.Model):
     attempt = models.PositiveIntegerField(default=0)
     fence = models.PositiveIntegerField(default=0)
     created_by = models.CharField(max_length=32, blank=True, help_text="Username; empty is the platform.")
+    traceparent = models.CharField(
+        max_length=55, null=True, editable=False, help_text="What began it, in traces; null without them."
+    )
     created = models.DateTimeField(db_default=Now())
     run_at = models.DateTimeField(db_default=Now())
     notified_at = models.DateTimeField(null=True)
@@ -68,6 +74,8 @@ class Job(models.Model):
     host: tuple[str, ...] | None = None
     """The columns of the instance's host that make its address, as `compute.jobs.store` last returned this job.
     None: they have to be looked up."""
+    named: Mapping[str, Any] = {}
+    """How the log names its instance, host and account, where it was claimed."""
     overdue = False
     """Whether the deadline had passed when `compute.jobs.store` last returned this job."""
 

@@ -12,6 +12,8 @@ from psycopg.conninfo import make_conninfo
 from compute.drivers.base import Address, Driver, DriverError, Options
 from compute.models import Host
 from compute.worker import identity
+from compute.worker.driver_spans import traced
+from config import tracing
 
 
 class InstanceGone(DriverError):
@@ -33,7 +35,8 @@ class ConfiguredDrivers:
         timeout = settings.JOB_DRIVER_TIMEOUT * 2 / 3
         key = str(identity.file()) if address.location.startswith("ssh:") else ""
         options = Options(timeout, str(settings.ARCHIVES_DIR), _conninfo(), settings.DRIVER_SCALE, key)
-        return _driver(address, options)
+        driver = _driver(address, options)
+        return traced(driver, address) if tracing.on() else driver
 
 
 @cache

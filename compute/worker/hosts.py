@@ -10,6 +10,7 @@ from compute.services.hosts.placement import RESOURCES
 from compute.worker.drivers import Drivers, address_of, configured
 
 OTHER_VOLUMES = "It has other volumes than {label}: both need the same directory as `shared`."
+NO_VOLUMES = "It has no volumes, and {label} has those of the region: both need the same directory as `shared`."
 
 
 class NotReady(Exception):
@@ -22,6 +23,8 @@ class Checked:
 
     host: Host
     report: HostReport
+    withdrawn: bool = False
+    """Whether the region offered volumes until now, which this host does not have."""
 
 
 def check(host: Host, drivers: Drivers = configured, patience: float = 600.0) -> Checked:
@@ -29,14 +32,15 @@ def check(host: Host, drivers: Drivers = configured, patience: float = 600.0) ->
 
     Waits while the host is made ready, for `patience` seconds at most. Raises `NotReady`, and writes nothing, where
     the host does not answer or cannot be made ready, and where it has other volumes than the other hosts of its
-    region.
+    region, or none. A region whose volumes a host in service turns out not to have offers none any more.
     """
     try:
         report = _look(host, drivers, patience)
     except DriverError as error:
         raise NotReady(str(error)) from error
+    withdrawn = not report.volumes and registry.withdraw_volumes(host.region_id)
     capacity = {name: getattr(report, name) for name in RESOURCES}
-    return Checked(registry.record(host, capacity, report.images, report.architectures), report)
+    return Checked(registry.record(host, capacity, report.images, report.architectures), report, withdrawn)
 
 
 def _look(host: Host, drivers: Drivers, patience: float) -> HostReport:
@@ -47,8 +51,13 @@ def _look(host: Host, drivers: Drivers, patience: float) -> HostReport:
             raise NotReady(f"The host is not ready after {patience:.0f} s.")
         time.sleep(progress.wait)
     report = driver.inspect()
+    others = Host.objects.filter(region=host.region_id, enabled=True).exclude(pk=host.pk).order_by("pk")
     if report.volumes:
-        for other in Host.objects.filter(region=host.region_id, enabled=True).exclude(pk=host.pk).order_by("pk"):
+        for other in others:
             if not driver.same_volumes(drivers.at(address_of(other))):
+                if host.enabled:
+                    registry.withdraw_volumes(host.region_id)
                 raise NotReady(OTHER_VOLUMES.format(label=other.label))
+    elif not host.enabled and registry.offers_volumes(host.region_id) and (first := others.first()):
+        raise NotReady(NO_VOLUMES.format(label=first.label))
     return report

@@ -4,7 +4,7 @@ from celery import shared_task
 from django.utils.timezone import now
 
 from compute.jobs.notify import TASK
-from compute.services import heartbeats, retention
+from compute.services import alarms, consoles, heartbeats, retention
 from compute.services.backups import schedule
 from compute.services.firewalls import mail_ports
 from compute.services.firewalls.delivery import TASK as APPLY_FIREWALL
@@ -37,6 +37,12 @@ def sweep() -> None:
     """
     engine.sweep()
     packet_filters.sweep()
+
+
+@shared_task(name="compute.jobs.tell_operator", ignore_result=True, expires=60)
+def tell_operator() -> None:
+    """Look for what does not work, and tell the operator."""
+    alarms.look()
 
 
 @shared_task(name="compute.jobs.watch", ignore_result=True, expires=60)
@@ -102,8 +108,10 @@ def keep_mail_ports() -> None:
 
 @shared_task(name="compute.jobs.delete_old", ignore_result=True, expires=3600)
 def delete_old() -> None:
-    """Delete jobs that finished long ago, whose events stay, drift that ended, and heartbeats of processes long
-    gone."""
+    """Delete jobs that finished long ago, whose events stay, drift and alarms that ended, heartbeats of processes
+    long gone, and records of who was at consoles."""
     retention.delete_old()
+    consoles.delete_old()
     drift_records.delete_old()
     heartbeats.delete_old()
+    alarms.delete_old()

@@ -59,6 +59,7 @@ def configure() -> None:
         RATE_LIMIT_ENDPOINT=RAISED,
         RATE_LIMIT_INSTANCE_CREATE=RAISED,
         DRIVER_SCALE="0",
+        DRAIN_SECONDS="0",
     )
 
 

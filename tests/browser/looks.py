@@ -9,6 +9,7 @@ from tests.browser.visitor import DESKTOP, PHONE, Visitor
 FIELDS = """
 return [...document.querySelectorAll('input:not([type=hidden]), select, textarea')]
     .filter(field => field.getClientRects().length)
+    .filter(field => !field.ariaLabel)
     .filter(field => ![...field.labels].some(label => label.innerText.trim() && label.getClientRects().length))
     .map(field => field.outerHTML)
 """
@@ -43,7 +44,7 @@ for (const element of document.querySelectorAll('body *')) {
         const found = ratio(style.color, behind(element))
         if (found < (large ? 3 : 4.5)) faint.push(`${texts[0].data.trim()}: ${found.toFixed(2)}`)
     }
-    if (element.matches('input:not([type=hidden]):not([type=checkbox]), select, textarea')) {
+    if (element.matches('input:not([type=hidden]):not([type=checkbox]), select, textarea:not(#terminal *)')) {
         const found = ratio(style.borderTopColor, behind(element.parentElement))
         if (found < 3) faint.push(`the border of ${element.id}: ${found.toFixed(2)}`)
     }
@@ -60,8 +61,10 @@ return [...document.querySelectorAll('body *')]
 OUTLINE = """
 const element = document.activeElement
 if (element === document.body || element === document.documentElement) return null
-const style = getComputedStyle(element)
-const visible = style.outlineStyle !== 'none' && parseFloat(style.outlineWidth) >= 2
+// of a terminal, which draws its own field, what is around it shows it
+const outlined = style => style.outlineStyle !== 'none' && parseFloat(style.outlineWidth) >= 2
+const shown = [element, element.closest('#terminal')].filter(Boolean)
+const visible = shown.some(each => outlined(getComputedStyle(each)))
 return [element.outerHTML.slice(0, 200), visible]
 """
 AXE = (files("axe_core_python") / "axe.min.js").read_text()

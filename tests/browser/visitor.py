@@ -69,12 +69,15 @@ class Visitor:
         return self.driver.execute_cdp_cmd(name, parameters)
 
     def look(self, width: int, *, dark: bool) -> None:
-        """Have a window of `width` CSS pixels, on a system that is light or dark."""
+        """Have a window of `width` CSS pixels, on a system that is light or dark, where nothing is to move: colours
+        that fade into each other are those of neither look."""
         self.command(
             "Emulation.setDeviceMetricsOverride", width=width, height=900, deviceScaleFactor=1, mobile=False
         )
         scheme = {"name": "prefers-color-scheme", "value": "dark" if dark else "light"}
-        self.command("Emulation.setEmulatedMedia", features=[scheme])
+        self.command(
+            "Emulation.setEmulatedMedia", features=[scheme, {"name": "prefers-reduced-motion", "value": "reduce"}]
+        )
         WebDriverWait(self.driver, SECONDS, 0.02).until(
             lambda driver: driver.execute_script(LOOK) == [width, scheme["value"]]
         )

@@ -64,6 +64,11 @@ SELECT id FROM accounts_picture
  WHERE (run_at <= statement_timestamp() OR run_at > statement_timestamp() + (%(horizon)s)::float8 * interval '1 second') AND (lease_until IS NULL OR (lease_until <= statement_timestamp() OR lease_until > statement_timestamp() + (%(horizon)s)::float8 * interval '1 second')) AND NOT EXISTS (SELECT FROM accounts_picture WHERE (lease_until > statement_timestamp() AND lease_until <= statement_timestamp() + (%(horizon)s)::float8 * interval '1 second'))
  ORDER BY run_at LIMIT 1 FOR UPDATE SKIP LOCKED
 
+-- compute.admin.usual._USUAL
+SELECT kind, percentile_cont(0.95) WITHIN GROUP (ORDER BY finished_at - created)
+  FROM (SELECT kind, state, created, finished_at FROM compute_job ORDER BY id DESC LIMIT %s) AS newest
+ WHERE state = 'done' GROUP BY kind HAVING count(*) >= %s
+
 -- compute.drivers.simulated.driver.SimulatedDriver.all_machines
 SELECT m.name, array_remove(array_agg(d.name), NULL) AS disks FROM simulated.machine m LEFT JOIN simulated.disk d ON d.machine = m.name GROUP BY m.name
 
@@ -218,14 +223,17 @@ COMMENT ON SCHEMA simulated IS '{VERSION}'
 WITH claimed AS (
     UPDATE compute_job SET lease_until = statement_timestamp() + (%(lease)s)::float8 * interval '1 second', fence = fence + 1, attempt = attempt + 1
      WHERE id = %(id)s AND state IN ('active', 'undoing') AND (run_at <= statement_timestamp() OR run_at > statement_timestamp() + (%(horizon)s)::float8 * interval '1 second') AND (lease_until IS NULL OR (lease_until <= statement_timestamp() OR lease_until > statement_timestamp() + (%(horizon)s)::float8 * interval '1 second'))
- RETURNING compute_job.id, compute_job.instance_id, compute_job.source_id, compute_job.volume_id, compute_job.event_id, compute_job.kind, compute_job.state, compute_job.step, compute_job.data, compute_job.encrypted, compute_job.error, compute_job.cancelled, compute_job.attempt, compute_job.fence, compute_job.created_by, compute_job.created, compute_job.run_at, compute_job.notified_at, compute_job.lease_until, compute_job.deadline_at, compute_job.finished_at
+ RETURNING compute_job.id, compute_job.instance_id, compute_job.source_id, compute_job.volume_id, compute_job.event_id, compute_job.kind, compute_job.state, compute_job.step, compute_job.data, compute_job.encrypted, compute_job.error, compute_job.cancelled, compute_job.attempt, compute_job.fence, compute_job.created_by, compute_job.traceparent, compute_job.created, compute_job.run_at, compute_job.notified_at, compute_job.lease_until, compute_job.deadline_at, compute_job.finished_at
 ), updated_event AS (
     UPDATE accounts_event SET status = 'started', started = statement_timestamp()
       FROM claimed WHERE accounts_event.id = claimed.event_id AND accounts_event.status = 'scheduled'
 )
 SELECT *, deadline_at < statement_timestamp() AS overdue, (
     SELECT jsonb_build_array(h.uuid, h.driver, h.location, h.shared, h.host_key)
-      FROM compute_instance i JOIN compute_host h ON h.id = i.host_id WHERE i.id = claimed.instance_id) AS host FROM claimed
+      FROM compute_instance i JOIN compute_host h ON h.id = i.host_id WHERE i.id = claimed.instance_id) AS host, (
+    SELECT jsonb_build_object('account_id', i.account_id, 'instance', i.label, 'host', h.label)
+      FROM compute_instance i JOIN compute_host h ON h.id = i.host_id WHERE i.id = claimed.instance_id) AS named
+  FROM claimed
 
 -- compute.jobs.store._DUE
 UPDATE compute_job SET notified_at = statement_timestamp() WHERE id = ANY(ARRAY(
@@ -241,7 +249,7 @@ WITH finished AS (
        SET state = %(state)s::text, error = %(error)s, encrypted = NULL, lease_until = NULL,
            finished_at = statement_timestamp()
      WHERE id = %(id)s AND fence = %(fence)s AND state IN ('active', 'undoing')
- RETURNING compute_job.id, compute_job.instance_id, compute_job.source_id, compute_job.volume_id, compute_job.event_id, compute_job.kind, compute_job.state, compute_job.step, compute_job.data, compute_job.encrypted, compute_job.error, compute_job.cancelled, compute_job.attempt, compute_job.fence, compute_job.created_by, compute_job.created, compute_job.run_at, compute_job.notified_at, compute_job.lease_until, compute_job.deadline_at, compute_job.finished_at
+ RETURNING compute_job.id, compute_job.instance_id, compute_job.source_id, compute_job.volume_id, compute_job.event_id, compute_job.kind, compute_job.state, compute_job.step, compute_job.data, compute_job.encrypted, compute_job.error, compute_job.cancelled, compute_job.attempt, compute_job.fence, compute_job.created_by, compute_job.traceparent, compute_job.created, compute_job.run_at, compute_job.notified_at, compute_job.lease_until, compute_job.deadline_at, compute_job.finished_at
 ), updated_event AS (
     UPDATE accounts_event
        SET status = %(event_status)s::text,
@@ -304,7 +312,7 @@ WITH settled AS (
            run_at = statement_timestamp() + (%(delay)s)::float8 * interval '1 second', notified_at = NULL,
            lease_until = CASE WHEN %(keep_lease)s::boolean THEN statement_timestamp() + (%(lease)s)::float8 * interval '1 second' END
      WHERE id = %(id)s AND fence = %(fence)s AND state IN ('active', 'undoing')
- RETURNING compute_job.id, compute_job.instance_id, compute_job.source_id, compute_job.volume_id, compute_job.event_id, compute_job.kind, compute_job.state, compute_job.step, compute_job.data, compute_job.encrypted, compute_job.error, compute_job.cancelled, compute_job.attempt, compute_job.fence, compute_job.created_by, compute_job.created, compute_job.run_at, compute_job.notified_at, compute_job.lease_until, compute_job.deadline_at, compute_job.finished_at
+ RETURNING compute_job.id, compute_job.instance_id, compute_job.source_id, compute_job.volume_id, compute_job.event_id, compute_job.kind, compute_job.state, compute_job.step, compute_job.data, compute_job.encrypted, compute_job.error, compute_job.cancelled, compute_job.attempt, compute_job.fence, compute_job.created_by, compute_job.traceparent, compute_job.created, compute_job.run_at, compute_job.notified_at, compute_job.lease_until, compute_job.deadline_at, compute_job.finished_at
 ), updated_event AS (
     UPDATE accounts_event
        SET percent_complete = GREATEST(percent_complete, %(percent)s::smallint),
@@ -322,6 +330,16 @@ SELECT id FROM compute_job
 
 -- compute.services.backups.schedule._clock
 SELECT statement_timestamp()
+
+-- compute.services.catalogue.applying.apply
+LOCK TABLE {SeededRow._meta.db_table} IN SHARE ROW EXCLUSIVE MODE
+
+-- compute.services.catalogue.present._KERNELS_OF_BACKUPS
+SELECT DISTINCT profile ->> 'kernel_id' FROM compute_backup, jsonb_array_elements(profiles) AS profile
+
+-- compute.services.consoles._STILL_THERE
+UPDATE compute_consolesession SET seen = statement_timestamp() WHERE id = ANY(%s) AND ended IS NULL
+RETURNING id, to_end
 
 -- compute.services.firewalls.delivery._CHANGED
 INSERT INTO compute_packetfilter AS f (instance_id, wanted, mail_ports_closed)
@@ -372,6 +390,9 @@ ON CONFLICT (id) DO UPDATE
 
 -- compute.services.heartbeats._STOP
 UPDATE compute_heartbeat SET seen = statement_timestamp(), stopped = statement_timestamp() WHERE id = %s
+
+-- compute.services.hosts.addresses._KNOWN
+SELECT location, host(underlay) FROM compute_host WHERE location LIKE '%://%' OR underlay IS NOT NULL
 
 -- compute.services.hosts.drift_records.LOOK_EVERYWHERE
 UPDATE compute_host SET reconcile_at = statement_timestamp() WHERE reconcile_at > statement_timestamp()
@@ -703,6 +724,12 @@ select 1 from pg_database where datname = %s
 
 -- config.laptop.embedded.postgres.Postgres._ensure_database (2)
 create database {DATABASE}
+
+-- config.monitoring.health.MISSING
+SELECT wanted.app || '.' || wanted.name
+  FROM unnest(%s::text[], %s::text[]) AS wanted (app, name)
+ WHERE NOT EXISTS (
+    SELECT FROM django_migrations AS done WHERE done.app = wanted.app AND done.name = wanted.name)
 
 -- managed.services.compute_settings._FORGET
 UPDATE managed_computesettings s SET ip = %(any)s, "user" = NULL, port = NULL

@@ -1,5 +1,6 @@
 """``manage.py serve`` as tests start it: a process of its own, in a state folder of its own."""
 
+import codecs
 import os
 import pty
 import re
@@ -27,7 +28,17 @@ def environment(state: Path) -> dict[str, str]:
 
     A make that runs the tests hands its own arguments to every make below it.
     """
-    ours = ("DATABASE_URL", "REDIS_URL", "PORT", "SITE_URL", "PRODUCTION", "MAKEFLAGS", "MAKEOVERRIDES", "MFLAGS")
+    ours = (
+        "DATABASE_URL",
+        "REDIS_URL",
+        "PORT",
+        "SITE_URL",
+        "PRODUCTION",
+        "STREAM_URL",
+        "MAKEFLAGS",
+        "MAKEOVERRIDES",
+        "MFLAGS",
+    )
     return {name: value for name, value in os.environ.items() if name not in ours} | {"STATE_DIR": str(state)}
 
 
@@ -40,6 +51,7 @@ class Server:
     def __init__(self, state: Path, *, terminal: bool = False, command: Sequence[str] = SERVE, **env: str) -> None:
         self.port = free_port()
         self.text = ""
+        self._decoder = codecs.getincrementaldecoder("utf-8")()  # a piece may end within a character
         self._reading: threading.Thread | None = None
         self.output, out = pty.openpty() if terminal else os.pipe()
         self.process = subprocess.Popen(
@@ -60,7 +72,7 @@ class Server:
             if not more:
                 assert until is None, f"it ended without {until!r}:\n{self.text}"
                 break
-            self.text += more.decode()
+            self.text += self._decoder.decode(more)
         return self.text
 
     def ready(self) -> str:

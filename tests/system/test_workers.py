@@ -5,9 +5,12 @@ import json
 import os
 import random
 import signal
+import subprocess
+import sys
 import threading
 import time
 
+import psycopg
 import pytest
 from django.db.models import F
 
@@ -17,7 +20,7 @@ from compute.models import Address, AddressPool, Instance, Job, PacketFilter
 from compute.services.firewalls import firewalls, mail_ports
 from compute.services.instances import instances, power
 from compute.worker.drivers import anywhere, configured
-from tests.system.conftest import Fleet
+from tests.system.conftest import ROOT, Fleet
 from tests.waiting import wait_for
 from tests.world import STRONG, World
 
@@ -248,3 +251,28 @@ def test_the_watchdog_boots_what_powers_itself_off(fleet, world, hypervisor):
     instance.refresh_from_db()
     asleep.refresh_from_db()
     assert (instance.status, asleep.status) == ("running", "offline")
+
+
+def test_a_worker_that_is_told_to_stop_hands_back_what_it_holds(fleet, world, hypervisor):
+    """It is at a job's first step, and has taken a notification of another. Nobody else notifies again here: no
+    lease runs out, and no clock runs."""
+    ages = {"JOB_SOFT_LIMIT": "50000", "JOB_HARD_LIMIT": "60000", "JOB_LEASE": "100000"}
+    fleet.env |= ages | {"JOB_DRIVER_TIMEOUT": "600", "TRANSACTION_IDLE_LIMIT": "600"}
+    jobs = [world.create().jobs.get().pk for _ in range(4)]
+    hypervisor.forget_all()  # which makes the tables that are locked next
+
+    with psycopg.connect(fleet.env["DATABASE_URL"]) as holding:
+        holding.execute("LOCK TABLE simulated.machine IN ACCESS EXCLUSIVE MODE")
+        leaves = fleet.worker(concurrency=1)
+        code = f"from compute.jobs.notify import notify\nfor job in {jobs}: notify(job)"
+        subprocess.run([sys.executable, "manage.py", "shell", "-c", code], cwd=ROOT, env=fleet.env, check=True)
+        wait_for(lambda: Job.objects.exclude(lease_until=None).exists())
+        leaves.send_signal(signal.SIGTERM)
+        wait_for(lambda: "Warm shutdown" in (fleet.state / "fleet.log").read_text())
+    assert leaves.wait(PATIENCE) == 0
+    assert not settled()
+    assert not Job.objects.exclude(lease_until=None).exists()
+
+    fleet.worker()
+    wait_for(settled)
+    assert_all_running(4, hypervisor)

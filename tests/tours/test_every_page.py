@@ -45,7 +45,7 @@ def test_what_is_not_typed_here_is_typed_elsewhere():
 @pytest.mark.parametrize("page", PAGES)
 def test_a_block_says_of_itself_what_it_is(page):
     """One without a language could be a command that nobody types."""
-    known = {"bash", "sh", "console", "json", "mermaid", "python", "text"}
+    known = {"bash", "sh", "console", "json", "mermaid", "python", "text", "yaml"}
     assert set(FENCE.findall(PAGES[page].read_text())) <= known
 
 

@@ -112,28 +112,31 @@ class Ssh:
         self.place = Place.of(address.location)
         self.folder = folder = Path(given.identity).parent
         named = hashlib.sha256(f"{self.place}{address.host_key}{given.identity}".encode()).hexdigest()[:16]
+        multiplexed = options(ControlMaster="auto", ControlPath=f"c-{named}", ControlPersist=PERSIST)
         # ssh runs in the folder, so that the socket's path is its name alone: a path has room for 107 bytes, and a
         # folder for temporary files may be deep
-        self.command = [
+        self.alone = [
             "ssh", "-F", "none", "-T", "-p", str(self.place.port), "-l", self.place.user, "-i", given.identity,
             *pinned(folder, address.host_key),
             *options(
                 BatchMode="yes", IdentitiesOnly="yes", IdentityAgent="none", PreferredAuthentications="publickey",
                 ConnectTimeout=max(1, min(CONNECT, int(given.timeout / 3))),
                 ServerAliveInterval=ALIVE, ServerAliveCountMax=MISSED,
-                ControlMaster="auto", ControlPath=f"c-{named}", ControlPersist=PERSIST,
                 ForwardAgent="no", ClearAllForwardings="yes", PermitLocalCommand="no", LogLevel="ERROR",
             ),
         ]  # fmt: skip
+        self.command = [*self.alone, *multiplexed]
 
     def call(self, verb: str, **values: Any) -> Any:
         return _result(self._run(json.dumps({"verb": verb, "values": values}).encode()))
 
     def console(self, machine: str) -> Console:
+        """By a connection of its own: a server lets a connection have a few sessions at a time, which calls need,
+        and a call that hangs ends the one that calls share."""
         end, other = socket.socketpair()
         with other:
             process = subprocess.Popen(  # noqa: S603 - without a shell
-                [*self.command, "--", self.place.machine, CONSOLE],
+                [*self.alone, "--", self.place.machine, CONSOLE],
                 stdin=other.fileno(),
                 stdout=other.fileno(),
                 stderr=subprocess.DEVNULL,
@@ -143,7 +146,7 @@ class Ssh:
         console = FarConsole(end, process)
         try:
             end.settimeout(self.timeout)
-            console.write(json.dumps({"machine": machine}).encode() + b"\n")
+            end.sendall(json.dumps({"machine": machine}).encode() + b"\n")
             line = b""
             while not line.endswith(b"\n"):
                 letter = end.recv(1)

@@ -12,6 +12,7 @@ from django.db.models.functions import Now
 
 from accounts.services.retention import delete_in_batches
 from compute.models import Drift, Host
+from compute.services.hosts.reachability import BEING_ADDED
 
 TASK = "compute.jobs.reconcile_host"
 AGAIN = 20.0
@@ -64,7 +65,8 @@ class Finding:
 
 def due() -> list[int]:
     """The hosts that are to be compared now."""
-    return list(Host.objects.filter(reconcile_at__lte=Now()).order_by("pk").values_list("pk", flat=True))
+    hosts = Host.objects.filter(reconcile_at__lte=Now()).exclude(BEING_ADDED)
+    return list(hosts.order_by("pk").values_list("pk", flat=True))
 
 
 def claim(host_id: int) -> Host | None:

@@ -4,10 +4,13 @@ import logging
 from datetime import datetime, timedelta
 
 from django.db import connection
+from django.db.models import Q
 
 log = logging.getLogger(__name__)
 
 LONGEST_ERROR = 500
+BEING_ADDED = Q(enabled=False, memory=0)
+"""Hosts that were never measured: whether they answer is only what adds them concerned with."""
 
 # An answer that came after the call was made outweighs the call's failure. The error is kept up to date.
 _UNREACHABLE = """

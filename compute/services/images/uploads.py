@@ -4,8 +4,9 @@ import fcntl
 import os
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
+from io import FileIO
 from pathlib import Path
-from typing import BinaryIO, Protocol
+from typing import IO, Protocol
 
 from django.conf import settings
 from django.core.signing import BadSignature, TimestampSigner
@@ -71,7 +72,8 @@ def begin(signed: str, length: int) -> "Upload":
     with ExitStack() as opened:
         opened.enter_context(_place(image.account_id or 0))
         part = files.part_of(image.number or 0)
-        file = opened.enter_context(open(os.open(part, os.O_RDWR | os.O_CREAT, 0o600), "wb"))
+        # without a buffer: on a full disk, what waits in one fails once more when the file is closed
+        file = opened.enter_context(open(os.open(part, os.O_RDWR | os.O_CREAT, 0o600), "wb", buffering=0))
         _lock(file, part, UNDER_WAY)
         opened.callback(_drop, file, part)
         # as large as it is going to be, so that others of the account find the room taken; without taking it
@@ -83,7 +85,7 @@ def begin(signed: str, length: int) -> "Upload":
 class Upload:
     """A file that is coming in, locked against other uploads of the same image. Its methods block."""
 
-    def __init__(self, image: Image, length: int, file: BinaryIO, part: Path, opened: ExitStack):
+    def __init__(self, image: Image, length: int, file: FileIO, part: Path, opened: ExitStack):
         self.image = image
         self.length = length
         self.received = 0
@@ -97,7 +99,9 @@ class Upload:
             start = max(0, len(MAGIC) - self.received)
             if data[:start] != MAGIC[self.received : self.received + len(data[:start])]:
                 raise Invalid(BROKEN)
-        self.file.write(data)
+        left = memoryview(data)
+        while left:
+            left = left[self.file.write(left) :]
         self.received += len(data)
 
     def accept(self) -> None:
@@ -107,7 +111,6 @@ class Upload:
         """
         if self.received < self.length:
             raise Invalid(SHORT)
-        self.file.flush()
         os.fsync(self.file.fileno())
         _accept(self.image, self.part)
 
@@ -137,7 +140,7 @@ def _check_length(length: int) -> None:
         raise Invalid(unpacking.too_large("compressed", settings.UPLOAD_LIMIT))
 
 
-def _lock(file: BinaryIO, path: Path, taken: str) -> None:
+def _lock(file: IO[bytes], path: Path, taken: str) -> None:
     """Lock the file, which was opened at this path; raises `Invalid` where another process has.
 
     The lock ends with the process, so that a crash leaves none.
@@ -155,7 +158,7 @@ def _lock(file: BinaryIO, path: Path, taken: str) -> None:
         raise Invalid(taken)
 
 
-def _drop(file: BinaryIO, path: Path) -> None:
+def _drop(file: IO[bytes], path: Path) -> None:
     """Delete the file where it still has this name: an accepted one has another, and this may be a later one's."""
     try:
         if os.path.samestat(os.fstat(file.fileno()), path.stat()):

@@ -64,14 +64,8 @@ def check_pool(pool: AddressPool) -> None:
     overlapping pools the second is refused.
     """
     problems = Problems()
-    network = _network(pool, problems)
-    try:
-        pool.gateway = str(ip_address(pool.gateway))
-    except ValueError:
-        problems.add("gateway", "This is not an address.")
-        network = None
+    network = check_shape(pool, problems)
     if network is not None:
-        _check_gateway(pool, network, problems)
         with connection.cursor() as cursor:
             cursor.execute("LOCK TABLE compute_addresspool IN SHARE ROW EXCLUSIVE MODE")
         for other in AddressPool.objects.all():
@@ -79,6 +73,22 @@ def check_pool(pool: AddressPool) -> None:
             if found.version == network.version and found.overlaps(network):
                 problems.add("network", f"It overlaps {other}.")
     problems.raise_any()
+
+
+def check_shape(pool: AddressPool, problems: Problems) -> IPv4Network | IPv6Network | None:
+    """Normalise `network` and `gateway`, and add what is wrong with them by themselves. Asks no table.
+
+    Returns the network, or None where network or gateway cannot be read.
+    """
+    network = _network(pool, problems)
+    try:
+        pool.gateway = str(ip_address(pool.gateway))
+    except ValueError:
+        problems.add("gateway", "This is not an address.")
+        return None
+    if network is not None:
+        _check_gateway(pool, network, problems)
+    return network
 
 
 def _network(pool: AddressPool, problems: Problems) -> IPv4Network | IPv6Network | None:

@@ -9,7 +9,7 @@ from rest_framework import serializers
 
 from config.api.exceptions import flatten
 from config.api.serializers import Resource
-from tests.config.api.routes import routes
+from tests.refusals import bodies, reasons_of
 
 OF_THE_FRAMEWORK = (
     "A valid", "Ensure", "Enter a", "Expected", "Incorrect", "Invalid", "Must be a valid", "Not a valid", "Null",
@@ -20,28 +20,12 @@ WRONG: list[Any] = [
     7, -1, 2**70, 1.5, 1e300, True, "", " ", "x", "\x00", "\ud800", "é" * 300, "999.1.1.1", "a@",
     "http://", "2026-99-99", [], [7], ["x"], [None], ["\x00"], [""], {}, {"x": 1}, [{}], [{"x": 1}], None,
 ]  # fmt: skip
-RESOURCES = sorted(
-    {route.view.requests.get(route.action, route.view.resource) for route in routes() if route.method != "get"},
-    key=lambda resource: resource.__qualname__,
-)
-
-
-def reasons_of(field: serializers.Field) -> Iterator[str]:
-    """What a field of a body, and all in it, can be refused with."""
-    if isinstance(field, serializers.Serializer):
-        for child in field.fields.values():
-            if not child.read_only:
-                yield from reasons_of(child)
-        return
-    yield from map(str, field.error_messages.values())
-    yield from (str(check.message) for check in field.validators if hasattr(check, "message"))
-    if child := getattr(field, "child", None):
-        yield from reasons_of(child)
+RESOURCES = bodies()
 
 
 @pytest.mark.parametrize("resource", RESOURCES, ids=lambda resource: resource.__qualname__)
 def test_no_field_has_a_sentence_of_the_frameworks(resource: type[Resource]):
-    assert not [reason for reason in reasons_of(resource()) if reason.startswith(OF_THE_FRAMEWORK)]
+    assert not [reason for _, reason in reasons_of(resource()) if reason.startswith(OF_THE_FRAMEWORK)]
 
 
 def inputs_of(resource: Resource, path: str) -> Iterator[tuple[str, serializers.Field]]:
@@ -79,13 +63,13 @@ def test_no_value_is_refused_with_a_sentence_of_the_frameworks():
 
 
 def test_no_length_is_said_twice():
-    found = {reason for resource in RESOURCES for reason in reasons_of(resource())}
+    found = {reason for resource in RESOURCES for _, reason in reasons_of(resource())}
     assert "Length must be 2 characters" in found
     assert not [reason for reason in found if any(f" {number}-{number} " in reason for number in range(100))]
 
 
 def test_no_bound_is_that_of_a_column():
-    found = {reason for resource in RESOURCES for reason in reasons_of(resource())}
+    found = {reason for resource in RESOURCES for _, reason in reasons_of(resource())}
     assert not [reason for reason in found if str(2**63 - 1) in reason]
 
 
