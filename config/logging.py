@@ -29,9 +29,17 @@ class AddId(logging.Filter):
         return True
 
 
+class Readable(logging.Formatter):
+    """Lines of development: those of production's fields that say what a line is about stand at its end."""
+
+    def formatMessage(self, record: logging.LogRecord) -> str:  # noqa: N802 - its name in logging
+        fields = "".join(f" {name}={value}" for name, value in current_subject.get().items())
+        return f"{super().formatMessage(record)} [{getattr(record, 'request_id', '-')}{fields}]"
+
+
 @contextmanager
 def about(**fields: Any) -> Iterator[None]:
-    """Have the lines of the block carry these fields in production. None of them may be a secret."""
+    """Have the lines of the block carry these fields. None of them may be a secret."""
     token = current_subject.set({name: value for name, value in fields.items() if value is not None})
     try:
         yield
@@ -65,7 +73,8 @@ def configuration(*, production: bool, level: str) -> dict[str, Any]:
         "filters": {"id": {"()": "config.logging.AddId"}},
         "formatters": {
             "readable": {
-                "format": "%(asctime)s %(levelname)-7s %(name)s: %(message)s [%(request_id)s]",
+                "()": "config.logging.Readable",
+                "format": "%(asctime)s %(levelname)-7s %(name)s: %(message)s",
                 "datefmt": "%H:%M:%S",
             },
             "json": {

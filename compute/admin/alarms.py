@@ -12,20 +12,20 @@ from config.admin.pages import ReadOnlyPage
 class AlarmPage(ReadOnlyPage):
     """The newest first."""
 
-    list_display = ("subject", "state", "text", "began_at", "ended_at", "told_at")
+    list_display = ("subject", "state", "text", "began_at", "ended_at", "notified_at")
     search_fields = ("^subject", "text")
     search_help_text = "What did not work: clock, worker, host hv2."
     ordering = ("-id",)
     sortable_by = ()
-    fields = ("subject", "state", "text", "began_at", "ended_at", "told_at", "error")
+    fields = ("subject", "state", "text", "began_at", "ended_at", "notified_at", "error")
 
     @admin.display(description="State")
     def state(self, alarm: Alarm) -> SafeString:
         if alarm.error:
-            return pill("cannot be told", BAD)
+            return pill("cannot be notified", BAD)
         if alarm.ended:
             return pill("over", GOOD)
-        return pill("wrong", BAD) if alarm.told else pill("waits a minute", BUSY)
+        return pill("wrong", BAD) if alarm.notified else pill("waits a minute", BUSY)
 
     @admin.display(description="Began")
     def began_at(self, alarm: Alarm) -> SafeString:
@@ -35,6 +35,6 @@ class AlarmPage(ReadOnlyPage):
     def ended_at(self, alarm: Alarm) -> SafeString:
         return moment(alarm.ended)
 
-    @admin.display(description="The operator was told")
-    def told_at(self, alarm: Alarm) -> SafeString:
-        return moment(alarm.told)
+    @admin.display(description="Notified")
+    def notified_at(self, alarm: Alarm) -> SafeString:
+        return moment(alarm.notified)

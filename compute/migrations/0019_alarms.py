@@ -23,9 +23,9 @@ class Migration(migrations.Migration):
                 ('subject', models.CharField(help_text='What does not work: clock, worker, host hv2.', max_length=80)),
                 ('text', models.TextField(help_text='As it was found last.')),
                 ('began', models.DateTimeField(db_default=django.db.models.functions.datetime.Now())),
-                ('told', models.DateTimeField(blank=True, help_text='When the operator was told of it.', null=True)),
+                ('notified', models.DateTimeField(blank=True, help_text='When the operator was told of it.', null=True)),
                 ('ended', models.DateTimeField(blank=True, null=True)),
-                ('end_told', models.DateTimeField(blank=True, help_text='When the operator was told of its end.', null=True)),
+                ('end_notified', models.DateTimeField(blank=True, help_text='When the operator was told of its end.', null=True)),
                 ('error', models.TextField(blank=True, default='', help_text='Why the operator could not be told.')),
             ],
             options={

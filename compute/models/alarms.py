@@ -14,9 +14,9 @@ class Alarm(models.Model):
     subject = models.CharField(max_length=80, help_text="What does not work: clock, worker, host hv2.")
     text = models.TextField(help_text="As it was found last.")
     began = models.DateTimeField(db_default=Now())
-    told = models.DateTimeField(null=True, blank=True, help_text="When the operator was told of it.")
+    notified = models.DateTimeField(null=True, blank=True, help_text="When the operator was told of it.")
     ended = models.DateTimeField(null=True, blank=True)
-    end_told = models.DateTimeField(null=True, blank=True, help_text="When the operator was told of its end.")
+    end_notified = models.DateTimeField(null=True, blank=True, help_text="When the operator was told of its end.")
     error = models.TextField(blank=True, default="", help_text="Why the operator could not be told.")
 
     class Meta:

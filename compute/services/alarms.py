@@ -75,7 +75,7 @@ def _record(found: dict[str, str]) -> None:
 
 def _tell() -> None:
     begun = list(_untold())
-    over = list(Alarm.objects.filter(ended__isnull=False, told__isnull=False, end_told=None).order_by("pk"))
+    over = list(Alarm.objects.filter(ended__isnull=False, notified__isnull=False, end_notified=None).order_by("pk"))
     if not (begun or over):
         return
     problems = _send(begun, over)
@@ -84,15 +84,15 @@ def _tell() -> None:
         log.error("the operator cannot be told of %s: %s", _subject(begun, over), "; ".join(problems))
         told.update(error="; ".join(problems))
         return
-    Alarm.objects.filter(pk__in=[alarm.pk for alarm in begun]).update(told=Now())
-    Alarm.objects.filter(pk__in=[alarm.pk for alarm in over]).update(end_told=Now())
+    Alarm.objects.filter(pk__in=[alarm.pk for alarm in begun]).update(notified=Now())
+    Alarm.objects.filter(pk__in=[alarm.pk for alarm in over]).update(end_notified=Now())
     told.update(error="; ".join(problems))
 
 
 def _untold() -> QuerySet[Alarm]:
     """What has been wrong for long enough, and that the operator does not know of."""
     return Alarm.objects.filter(
-        Q(began__lt=Now() - Value(PATIENCE)), ended=None, told=None
+        Q(began__lt=Now() - Value(PATIENCE)), ended=None, notified=None
     ).order_by("pk")  # fmt: skip
 
 

@@ -5,7 +5,8 @@ Of the checks that Schemathesis has, two cannot hold as they are, for no schema 
 * *What fits the schema is accepted*: it may name an image that is not there, or a password that is too weak. So
   this holds for reading; a refusal of what changes something has to name fields of the body, or none for all of it.
 * *What does not fit is refused*: null means "not given" in every body, an empty text clears one that may be empty,
-  and what clients send back unchanged is not looked at. A body that fits without those is accepted.
+  blanks around a text are trimmed before it is measured, and what clients send back unchanged is not looked at. A
+  body that fits without those is accepted.
 """
 
 from functools import cache
@@ -73,9 +74,12 @@ def tolerated(route: Route, case: Any) -> bool:
 
 
 def _given(value: Any) -> Any:
-    """A body without what it does not give."""
+    """A body without what it does not give, nor blanks around its texts."""
     if isinstance(value, dict):
-        return {name: _given(child) for name, child in value.items() if child is not None and child != ""}
+        given = {name: _given(child) for name, child in value.items() if child is not None}
+        return {name: child for name, child in given.items() if child != ""}
+    if isinstance(value, str):
+        return value.strip()
     return [_given(child) for child in value] if isinstance(value, list) else value
 
 

@@ -160,13 +160,13 @@ def test_the_operator_is_told_when_the_way_is_there_again(settings, hook, status
     a_minute_goes_by()
     alarms.look()
     alarm = Alarm.objects.get()
-    assert (alarm.told, alarm.error[:9]) == (None, "webhook: ")
+    assert (alarm.notified, alarm.error[:9]) == (None, "webhook: ")
     assert "the operator cannot be told of No clock runs" in caplog.text
     hook.status = 200
     alarms.look()
     assert len(hook.taken) == 1
     alarm.refresh_from_db()
-    assert alarm.told is not None
+    assert alarm.notified is not None
     assert alarm.error == ""
 
 
@@ -257,7 +257,7 @@ def test_a_webhook_that_answers_without_end_holds_nobody_up(settings, monkeypatc
         alarms.look()
         serving.join()
     assert left.is_set()
-    assert Alarm.objects.get().told is not None
+    assert Alarm.objects.get().notified is not None
 
 
 def test_nobody_looks_where_nobody_is_to_be_told(settings, django_assert_num_queries):

@@ -1,4 +1,4 @@
-"""Log lines of production: JSON with the ids and labels of what they are about, and no secret."""
+"""Log lines: the ids and labels of what they are about, as JSON in production, and no secret."""
 
 import io
 import json
@@ -12,7 +12,7 @@ from django.test import Client
 
 from compute.drivers.base import DriverError, Refused
 from compute.models import Host
-from config.logging import configuration, current_subject
+from config.logging import about, configuration, current_subject
 from tests.client import APIClient
 from tests.compute.memory_driver import MemoryDriver, failing_at
 from tests.compute.run_jobs import work
@@ -56,6 +56,15 @@ def test_lines_of_a_job_name_it_with_instance_host_and_account(world: World, set
         "host": Host.objects.get().label, "account_id": world.account.pk,
     }  # fmt: skip
     assert current_subject.get() == {}, "what comes after the job is not about it"
+
+
+def test_lines_of_development_say_at_their_end_what_they_are_about():
+    made = configuration(production=False, level="DEBUG")
+    readable = logging.config.DictConfigurator(made).configure_formatter(made["formatters"]["readable"])
+    record = logging.makeLogRecord({"name": "compute", "levelname": "INFO", "msg": "It runs.", "request_id": "abc"})
+    with about(job_id=5, host="hv1", account_id=None):
+        assert readable.format(record).endswith("INFO    compute: It runs. [abc job_id=5 host=hv1]")
+    assert readable.format(record).endswith("INFO    compute: It runs. [abc]")
 
 
 @pytest.mark.parametrize("error", [DriverError, Refused, ValueError])
