@@ -56,6 +56,7 @@ class Boot:
     interfaces: tuple[dict[str, Any], ...] = ()
     ranges: tuple[str, ...] = ()
     resolvers: tuple[str, ...] = ()
+    network_out: int | None = None
     rescue: bool = False
 
 
