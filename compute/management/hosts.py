@@ -1,5 +1,6 @@
 """What the commands about hosts share."""
 
+import re
 from collections.abc import Iterator
 
 from django.core.management.base import CommandError
@@ -17,8 +18,15 @@ def host_called(label: str) -> Host:
 
 
 def location_by_ssh(target: str, port: int, directory: str) -> str:
-    """The location of a host on another machine, of what an operator types: ``root@hv1``, 22, a directory there."""
+    """The location of a host on another machine, of what an operator types: ``root@hv1``, 22, a directory there.
+
+    A port may stand behind the machine instead. Raises `CommandError` for one that is none.
+    """
     user, _, machine = target.rpartition("@")
+    if behind := re.fullmatch(r"([^:]+|\[[^]]*\]):(\d+)", machine):
+        machine, port = behind[1], int(behind[2])
+    if not 0 < port < 1 << 16:
+        raise CommandError(f"{port} is no port of ssh: they are 1 to 65535.")
     if ":" in machine and not machine.startswith("["):
         machine = f"[{machine}]"
     return f"ssh://{user or 'root'}@{machine}:{port}{directory or '/var/lib/skerry'}"

@@ -674,7 +674,7 @@ ON CONFLICT (instance_id, span, at) DO NOTHING
 
 -- compute.worker.steps.basic._PROFILE
 SELECT c.kernel_id, c.root_device, c.run_level, c.virt_mode, c.memory_limit, c.helpers, c.interfaces, c.rescue,
-       i.ipv4, i.ipv6, t.memory,
+       i.ipv4, i.ipv6, t.memory, t.network_out,
        ARRAY(SELECT d.slot FROM compute_configdevice d WHERE d.config_id = c.id ORDER BY d.slot),
        ARRAY(SELECT d.disk_id FROM compute_configdevice d WHERE d.config_id = c.id ORDER BY d.slot),
        (SELECT jsonb_agg(jsonb_build_array(

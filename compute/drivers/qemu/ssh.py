@@ -53,8 +53,8 @@ class Place:
     @classmethod
     def of(cls, location: str) -> "Place":
         """Raises `Refused`."""
-        parts = urlsplit(location)
         try:
+            parts = urlsplit(location)
             port = parts.port or 22
         except ValueError as error:
             raise Refused(NO_LOCATION) from error

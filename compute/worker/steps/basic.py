@@ -121,7 +121,7 @@ def disk_spec(run: Run[JobData], disk: Disk) -> DiskSpec:
 
 _PROFILE = """
 SELECT c.kernel_id, c.root_device, c.run_level, c.virt_mode, c.memory_limit, c.helpers, c.interfaces, c.rescue,
-       i.ipv4, i.ipv6, t.memory,
+       i.ipv4, i.ipv6, t.memory, t.network_out,
        ARRAY(SELECT d.slot FROM compute_configdevice d WHERE d.config_id = c.id ORDER BY d.slot),
        ARRAY(SELECT d.disk_id FROM compute_configdevice d WHERE d.config_id = c.id ORDER BY d.slot),
        (SELECT jsonb_agg(jsonb_build_array(
@@ -157,7 +157,7 @@ def _boot_spec(run: Run[JobData], config_id: int | None) -> BootSpec | None:
     if row is None:
         raise Fail("The configuration profile to boot was deleted.")
     kernel, root_device, run_level, virt_mode, limit, helpers, interfaces, rescue, *rest = row
-    ipv4, ipv6, memory, slots, disks, volumes, vlans, ranges, resolvers = rest
+    ipv4, ipv6, memory, network_out, slots, disks, volumes, vlans, ranges, resolvers = rest
     devices = {slot: disk_name(instance_id, disk) for slot, disk in zip(slots, disks, strict=True)}
     labels = {}
     for slot, volume, label, here, ready in json.loads(volumes or "[]"):
@@ -182,6 +182,7 @@ def _boot_spec(run: Run[JobData], config_id: int | None) -> BootSpec | None:
         interfaces=tuple(_numbered(json.loads(interfaces), json.loads(vlans or "{}"))),
         ranges=tuple(ranges),
         resolvers=tuple(filter(None, map(str.strip, resolvers.split(",")))),
+        network_out=network_out,
         rescue=rescue,
         firewall=None if firewall is None else FirewallSpec(*firewall),
     )

@@ -5,7 +5,7 @@ from django.db.models.functions import Now
 
 from accounts.models import Event, Grant, User
 from compute.jobs.queue import enqueue
-from compute.models import VLAN, Config, Disk, Host, Instance, Job, VolumeDevice
+from compute.models import VLAN, Config, Disk, Host, Instance, InstanceType, Job, VolumeDevice
 from compute.services.instances import power
 from tests.client import errors
 from tests.compute.run_jobs import work
@@ -301,6 +301,15 @@ def test_an_instance_boots_what_its_profile_says_now(api, world, driver):
     assert driver.machines[f"skerry-{instance.pk}"]["boot"].devices == {
         "sdd": f"skerry-{instance.pk}-disk-{second.pk}"
     }
+
+
+def test_an_instance_sends_at_the_rate_of_its_plan_from_its_next_boot_on(world, driver):
+    instance = deployed(world, driver, running=False)
+    for rate in (1000, 2000):
+        InstanceType.objects.filter(pk=instance.type_id).update(network_out=rate)
+        work(power.boot(world.actor, instance), driver)
+        assert driver.machines[f"skerry-{instance.pk}"]["boot"].network_out == rate
+        work(power.shutdown(world.actor, instance), driver)
 
 
 def test_a_boot_has_the_numbers_of_vlans_and_the_networks_routed_to_the_instance(api, world, driver, routed):

@@ -11,6 +11,8 @@ from django.core.management import CommandError, call_command
 
 from compute.drivers.base import Power
 from compute.drivers.qemu.agent import serving
+from compute.drivers.qemu.ssh import Place
+from compute.management.hosts import location_by_ssh
 from compute.models import Host, PlatformKey
 from compute.services.hosts import access
 from compute.worker import drivers, identity
@@ -112,6 +114,25 @@ def test_what_is_no_key_has_no_fingerprint():
 def test_a_host_by_ssh_is_added_by_ssh_alone(region):
     with pytest.raises(CommandError, match="--ssh"):
         call_command("host_add", "hv1", region=region.pk, location="ssh://root@hv1/var/lib/skerry")
+
+
+@pytest.mark.parametrize(
+    ("target", "place"),
+    [
+        ("root@hv1", Place("root", "hv1", 22, "/var/lib/skerry")),
+        ("hv1:2222", Place("root", "hv1", 2222, "/var/lib/skerry")),
+        ("root@2001:db8::1", Place("root", "2001:db8::1", 22, "/var/lib/skerry")),
+        ("root@[2001:db8::1]:2222", Place("root", "2001:db8::1", 2222, "/var/lib/skerry")),
+    ],
+)
+def test_what_an_operator_types_says_where_ssh_leads_to(target, place):
+    assert Place.of(location_by_ssh(target, 22, "")) == place
+
+
+@pytest.mark.parametrize(("target", "port"), [("root@127.0.0.1:99999", 22), ("hv1:0", 22), ("hv1", 65536)])
+def test_a_port_that_is_none_is_said_to_be_none(region, target, port):
+    with pytest.raises(CommandError, match="no port of ssh: they are 1 to 65535"):
+        call_command("host_add", "hv1", region=region.pk, ssh=target, port=port)
 
 
 @pytest.mark.guest

@@ -4,7 +4,7 @@ import time
 from dataclasses import dataclass, replace
 
 from compute.drivers.qemu.agent import locks
-from compute.drivers.qemu.agent.command_line import SLOTS, Drive
+from compute.drivers.qemu.agent.command_line import LIMITS, SLOTS, Drive
 from compute.drivers.qemu.agent.drives import free_volume
 from compute.drivers.qemu.agent.errors import Failed, Refused
 from compute.drivers.qemu.agent.qmp import QMP, QMPError
@@ -64,12 +64,18 @@ def plug(store: Store, machine: str, volume: str, label: str) -> None:
             drive = Drive(volume, str(path), attached(qemu).free_place(), label)
             try:
                 with qemu.opened(path) as name:
-                    qemu.call("blockdev-add", **replace(drive, file=name).block_device())
+                    qemu.call("blockdev-add", **replace(drive, file=name).block_device(_is_limited(qemu)))
             except QMPError as error:
                 if locks.in_use(path):
                     raise Refused("Another machine has the volume.") from error
                 raise Failed("The volume is in use.") from error
             qemu.call("device_add", **drive.device())
+
+
+def _is_limited(qemu: QMP) -> bool:
+    """Whether the machine booted with limits for its disks: not where its host has none, or had an agent that
+    knew of none."""
+    return any(each["name"] == LIMITS for each in qemu.call("qom-list", path="/objects"))
 
 
 def unplug(store: Store, machine: str, volume: str) -> None:

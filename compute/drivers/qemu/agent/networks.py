@@ -46,8 +46,12 @@ def make(store: Store, machine: Machine, boot: Boot) -> None:
         # before the first of it is made: whoever removes it after a crash knows all there may be
         records.write(store.machine(machine.name) / MADE, record)
         for nic in found:
+            _tap(nic)
+        # while they are down, so that nothing passes before its rules
+        load(_rules(machine.name, found, boot, host))
+        for nic in found:
             if nic.vlan is None:
-                _public(machine.name, nic, boot, host)
+                _public(nic, boot)
             else:
                 _vlan(nic, nic.vlan, host)
         for interface, address in record["proxies"]:
@@ -142,11 +146,11 @@ def in_guest(machine: Machine, boot: Boot, host: Settings) -> list[dict[str, Any
 
 
 def counted(machine: str) -> dict[str, int]:
-    """The bytes of a machine's public interface since it booted; none where it has no such interface."""
+    """The bytes of a machine's public interface since it booted."""
     try:
         return packet_tables.counted(machine)
     except CommandFailed:
-        return {}  # it is ending, or has interfaces in VLANs alone
+        return {}  # it is ending
 
 
 def _addresses(boot: Boot, host: Settings) -> tuple[list[str], list[str]]:
@@ -182,10 +186,13 @@ def _tap(nic: Nic) -> None:
     links.switch(f"ipv6/conf/{nic.tap}/accept_ra", 0)
 
 
-def _public(machine: str, nic: Nic, boot: Boot, host: Settings) -> None:
-    own4, own6 = boot.ipv4, [*([boot.ipv6] if boot.ipv6 else []), *boot.ranges]
-    _tap(nic)
-    load(packet_tables.of_public(machine, nic, own4, own6, host.private_network))
+def _rules(machine: str, found: Sequence[Nic], boot: Boot, host: Settings) -> str:
+    own6 = [*([boot.ipv6] if boot.ipv6 else []), *boot.ranges]
+    rates = boot.network_out, host.network_in
+    return packet_tables.of_machine(machine, found, boot.ipv4, own6, host.private_network, *rates)
+
+
+def _public(nic: Nic, boot: Boot) -> None:
     # the host answers for the gateway, and for whatever else it has a route to
     for name, wanted in (
         ("forwarding", 1), ("proxy_arp", 1), ("rp_filter", 0), ("send_redirects", 0), ("accept_redirects", 0),
@@ -194,7 +201,7 @@ def _public(machine: str, nic: Nic, boot: Boot, host: Settings) -> None:
     links.switch(f"ipv4/neigh/{nic.tap}/proxy_delay", 0)
     links.switch(f"ipv6/conf/{nic.tap}/addr_gen_mode", 1)
     ip("link", "set", nic.tap, "up")
-    for address in own4:
+    for address in boot.ipv4:
         _route(nic, address, "32")
     if boot.ipv6 is not None:
         ip("-6", "addr", "replace", f"{GATEWAY}/64", "dev", nic.tap, "nodad")
@@ -211,9 +218,7 @@ def _route(nic: Nic, address: str, length: str) -> None:
 
 def _vlan(nic: Nic, number: int, host: Settings) -> None:
     bridge = overlay.vlan(number, host.underlay, tuple(host.peers))
-    _tap(nic)
     links.silence(nic.tap)
-    load(packet_tables.of_vlan(nic))
     mtu = links.asked("link", "show", bridge)[0]["mtu"]
     ip("link", "set", nic.tap, "mtu", str(mtu), "master", bridge, "up")
 
@@ -242,7 +247,7 @@ def _unmake(store: Store, machine: str) -> None:
             ip("neigh", "del", "proxy", address, "dev", interface)
     for name in record["taps"]:
         links.delete(name)
-        load(packet_tables.anew("netdev", name))
+        load(packet_tables.anew("netdev", name))  # which interfaces in VLANs had in the release before
     load(packet_tables.anew("netdev", machine))
     for number in record["vlans"]:
         overlay.leave(number)

@@ -1,4 +1,4 @@
-"""The rulesets of nftables that a host has of its own: one for itself, and one for each interface of a machine.
+"""The rulesets of nftables that a host has of its own: one for itself, and one for each machine.
 
 They stand beside the packet filters of customers (tables ``inet skerry-<id>``), which may let in and out what they
 like of what passes here.
@@ -15,6 +15,13 @@ SECONDS = 10.0
 VXLAN_PORT = 4789
 PROBE = "0.0.0.0"  # noqa: S104 - whom a guest asks as before it takes an address
 COUNTERS = ("v4_in", "v4_out", "v4_private_in", "v4_private_out", "v6_in", "v6_out")
+MBIT = 125_000
+"""Bytes."""
+BURST_PART = 10
+"""Of the bytes of a second, what may pass at once: TCP over up to 100 ms of round trip keeps its pace by it."""
+SMALLEST_BURST = 1 << 18
+"""Bytes. A packet larger than the burst would never pass, and what a guest hands over for its interface to cut into
+packets is 64 KB at once."""
 
 
 def load(ruleset: str) -> None:
@@ -66,16 +73,57 @@ def of_host(private: str, peers: Sequence[str]) -> str:
     )
 
 
-def of_public(machine: str, nic: Nic, own4: Sequence[str], own6: Sequence[str], private: str) -> str:
-    """The table ``netdev <machine>``: what a guest may send on its public interface, and counters both ways.
+def of_machine(
+    machine: str,
+    nics: Sequence[Nic],
+    own4: Sequence[str],
+    own6: Sequence[str],
+    private: str,
+    sends: int | None = None,
+    receives: int | None = None,
+) -> str:
+    """The table ``netdev <machine>``: what a guest may send on each of its interfaces, which are there already, how
+    much of it both ways, and counters.
 
-    It sends from its own hardware address and its own addresses alone, and is no server of addresses and no router.
-    `own4` and `own6` are its addresses and networks, `private` is the private network of the region.
+    `own4` and `own6` are its addresses and networks, `private` is the private network of the region. `sends` and
+    `receives`, in Mbit/s, are for all interfaces together; without them there is no limit.
     """
+    lines = [f"counter {name} {{ }}" for name in (*COUNTERS, "spoofed", "over_out", "over_in")]
+    lines += [*_rate("out", sends), *_rate("in", receives)]
+    for nic in nics:
+        out, in_ = _limit("out", sends), _limit("in", receives)
+        lines += _public(nic, own4, own6, private, out, in_) if nic.vlan is None else _vlan(nic, out, in_)
+    return anew("netdev", machine, lines)
+
+
+def _rate(way: str, mbit: int | None) -> list[str]:
+    """The object that knows how much has passed, which the rules of all interfaces share.
+
+    It drops what is beyond the rate, and queues nothing. A queue (tc's tbf on an ifb, which an interface's packets
+    are handed to) would be gentler on TCP, but what comes out of an ifb passes the hook ``ingress`` no more:
+    neither counters nor the rules against forged addresses would see it. docs/decisions/machine-limits.md has the
+    measurements.
+    """
+    if not mbit:
+        return []
+    rate = mbit * MBIT
+    burst = max(rate // BURST_PART, SMALLEST_BURST)
+    return [f"limit rate_{way} {{", f"rate over {rate:d} bytes/second burst {burst:d} bytes", "}"]
+
+
+def _limit(way: str, mbit: int | None) -> list[str]:
+    """The rule that drops what is beyond the rate: before those that count, so that nobody pays for it."""
+    return [f"limit name rate_{way} counter name over_{way} drop"] if mbit else []
+
+
+def _public(
+    nic: Nic, own4: Sequence[str], own6: Sequence[str], private: str, out: list[str], in_: list[str]
+) -> list[str]:
+    """The chains of the public interface. A guest sends from its own hardware address and its own addresses alone,
+    and is no server of addresses and no router."""
     public4, private4 = _parted(own4, private)
-    lines = [f"counter {name} {{ }}" for name in (*COUNTERS, "spoofed")]
-    lines += ["chain sent {", f'type filter hook ingress device "{nic.tap}" priority filter; policy drop;']
-    lines.append(f"ether saddr != {nic.mac} counter name spoofed drop")
+    lines = ["chain sent {", f'type filter hook ingress device "{nic.tap}" priority filter; policy drop;']
+    lines += [f"ether saddr != {nic.mac} counter name spoofed drop", *out]
     arp = f"arp htype 1 arp ptype ip arp hlen 6 arp plen 4 arp saddr ether {nic.mac}"
     lines.append(f"{arp} arp saddr ip {_set([PROBE, *own4])} accept")
     # no machine hands out addresses, or says that it is the way to the world
@@ -91,29 +139,30 @@ def of_public(machine: str, nic: Nic, own4: Sequence[str], own6: Sequence[str], 
         lines.append(f"ip6 saddr {_set(own6)} counter name v6_out accept")
     lines += ["counter name spoofed drop", "}"]
     lines += ["chain received {", f'type filter hook egress device "{nic.tap}" priority filter; policy accept;']
+    lines += in_
     lines += [f"ip saddr {private} counter name v4_private_in accept", "meta protocol ip counter name v4_in accept"]
-    lines += ["meta protocol ip6 counter name v6_in accept", "}"]
-    return anew("netdev", machine, lines)
+    return [*lines, "meta protocol ip6 counter name v6_in accept", "}"]
 
 
-def of_vlan(nic: Nic) -> str:
-    """The table ``netdev <tap>`` of an interface in a VLAN: any address of its owner's choice, but its own hardware
-    address alone, so that nobody takes what is sent to another."""
-    return anew(
-        "netdev",
-        nic.tap,
-        [
-            "chain sent {",
-            f'type filter hook ingress device "{nic.tap}" priority filter; policy accept;',
-            f"ether saddr != {nic.mac} counter drop",
-            f"arp saddr ether != {nic.mac} counter drop",
-            "}",
-        ],
-    )
+def _vlan(nic: Nic, out: list[str], in_: list[str]) -> list[str]:
+    """The chains of an interface in a VLAN: any address of its owner's choice, but its own hardware address alone,
+    so that nobody takes what is sent to another."""
+    return [
+        f"chain sent_{nic.name} {{",
+        f'type filter hook ingress device "{nic.tap}" priority filter; policy accept;',
+        f"ether saddr != {nic.mac} counter drop",
+        f"arp saddr ether != {nic.mac} counter drop",
+        *out,
+        "}",
+        f"chain received_{nic.name} {{",
+        f'type filter hook egress device "{nic.tap}" priority filter; policy accept;',
+        *in_,
+        "}",
+    ]
 
 
 def counted(machine: str) -> dict[str, int]:
-    """The bytes that each counter of a machine's public interface has, by the names of the interface's `Usage`."""
+    """The bytes that each counter of a machine's traffic has, by the names of the interface's `Usage`."""
     said = commands.run("nft", "-j", "list", "counters", "table", "netdev", machine, timeout=SECONDS).stdout
     found = [each["counter"] for each in json.loads(said)["nftables"] if "counter" in each]
     return {each["name"]: int(each["bytes"]) for each in found if each["name"] in COUNTERS}

@@ -36,6 +36,14 @@ class Settings:
     """The host's IPv4 address between hosts. Empty: its private network and its VLANs end here."""
     peers: tuple[str, ...] = ()
     """Those of the region's other hosts."""
+    network_in: int = 40_000
+    """What each machine may receive, on all its interfaces together, in Mbit/s; 0 limits nothing. What it may send
+    is its plan's."""
+    disk_iops: int = 20_000
+    """What each machine may read and write of all its disks and volumes together, in operations a second; 0 limits
+    nothing."""
+    disk_rate: int = 500
+    """The same in MB a second."""
 
 
 def load(store: Store) -> Settings:

@@ -4,7 +4,7 @@ A task is named after its target, such as a disk. The first call starts it and w
 it at work and reports how far it is. Whether the work goes on is told by a lock which its process holds, and every
 program that the process has started: no number of a process is trusted for that. Work whose process died begins
 anew, so it starts by removing what an earlier run may have left. A failure is raised by the next call, once, and
-forgotten: the call after that begins anew.
+forgotten: the call after that begins anew. Of what was refused nothing is left; of other failures, the log.
 
 Whoever has the lock may delete its file, when all is over. So who gets it looks whether it is still that file.
 """
@@ -120,6 +120,8 @@ def _begun(place: Path, wanted: str, given: Mapping[str, Any]) -> bool:
             return False
         failure = _take_failure(place, wanted)
         if failure is not None:
+            if isinstance(failure, Refused):
+                _remove(place, lock)
             raise failure
         _clean(place)
         records.write(place / "request", {"digest": wanted})
@@ -148,10 +150,7 @@ def cancel(folder: Path, name: str) -> None:
                 with contextlib.suppress(ProcessLookupError):
                     os.killpg(begun["group"], signal.SIGKILL)
             time.sleep(POLL)
-        if _is(lock, place / "lock"):
-            _clean(place)
-            (place / "lock").unlink()
-            _remove_if_empty(place)
+        _remove(place, lock)
 
 
 def _awaited(place: Path, wanted: str, patience: float) -> Progress:
@@ -162,6 +161,11 @@ def _awaited(place: Path, wanted: str, patience: float) -> Progress:
         time.sleep(POLL)
     failure = _take_failure(place, wanted)
     if failure is not None:
+        if isinstance(failure, Refused):
+            with _opened(place) as lock:
+                # not where somebody has begun anew meanwhile
+                if locks.own(lock):
+                    _remove(place, lock)
         raise failure
     if records.read(place / "done") != {"digest": wanted}:
         raise Failed("The work was interrupted.")
@@ -229,6 +233,14 @@ def _take_failure(place: Path, wanted: str) -> Failed | None:
     if found["digest"] != wanted:
         return None
     return (Refused if found["refused"] else Failed)(found["text"])
+
+
+def _remove(place: Path, lock: int) -> None:
+    """Remove the folder of a task that nobody is at, whose lock is ours, unless it is another one's already."""
+    if _is(lock, place / "lock"):
+        _clean(place)
+        (place / "lock").unlink()
+        _remove_if_empty(place)
 
 
 def _remove_if_empty(place: Path) -> None:

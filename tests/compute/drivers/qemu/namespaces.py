@@ -22,6 +22,7 @@ from typing import Any
 import pytest
 
 from compute.drivers.qemu.agent import machines, networks, settings
+from compute.drivers.qemu.agent.command_line import Boot, Machine
 from compute.drivers.qemu.agent.machines import _boot_of
 from compute.drivers.qemu.agent.settings import Settings
 from compute.drivers.qemu.agent.store import Store
@@ -165,20 +166,23 @@ class Host(Namespace):
 
     def plug(self, number: int, **changes: Any) -> Guest:
         """A guest on the interfaces that the host makes for a machine before it starts."""
-        machine = f"skerry-{number}"
-        how = _boot_of(self.define(number, **changes))
-        what = described(self.store.machine(machine))
+        what, how = self.about(number, **changes)
         self.do(networks.make, self.store, what, how)
         written = networks.in_guest(what, how, settings.load(self.store))
         taps = [f"sk-{number}{f'-{at}' if each.vlan else ''}" for at, each in enumerate(_nics(what, how))]
-        return Guest(self, machine, written, taps)
+        return Guest(self, what.name, written, taps)
+
+    def about(self, number: int, **changes: Any) -> tuple[Machine, Boot]:
+        """A machine, and how it boots."""
+        how = _boot_of(self.define(number, **changes))
+        return described(self.store.machine(f"skerry-{number}")), how
 
     def mac(self, interface: str) -> str:
         return self.ip("-o", "link", "show", interface).split("link/ether ")[1].split()[0]
 
-    def spoofed(self, machine: str) -> int:
-        """How many packets the machine was not allowed to send."""
-        said = self.run("nft", "list", "counter", "netdev", machine, "spoofed")
+    def counted(self, machine: str, counter: str) -> int:
+        """The packets of a machine that came to a counter of its table."""
+        said = self.run("nft", "list", "counter", "netdev", machine, counter)
         return int(said.split("packets ")[1].split()[0])
 
 

@@ -9,7 +9,16 @@ from compute.drivers.qemu.agent import devices, locks, machines
 from compute.drivers.qemu.agent.errors import Failed, Refused
 from compute.drivers.qemu.agent.qmp import QMP
 from compute.drivers.qemu.agent.verbs import NoMachine
-from tests.compute.drivers.qemu.hosts import MACHINE, OTHER, VOLUME, boot, make_volume, run_machine, until_done
+from tests.compute.drivers.qemu.hosts import (
+    MACHINE,
+    OTHER,
+    VOLUME,
+    boot,
+    configure,
+    make_volume,
+    run_machine,
+    until_done,
+)
 
 pytestmark = pytest.mark.guest
 
@@ -145,6 +154,19 @@ def test_half_an_unplugging_is_finished_by_the_next(store, running):
     devices.plug(store, running, VOLUME, "data")
     ask(store, "device_del", id=VOLUME)
     devices.unplug(store, running, VOLUME)
+    assert not locks.in_use(store.volume(VOLUME))
+
+
+@pytest.mark.parametrize(("disk_iops", "limited"), [(300, 2), (0, 0)])
+def test_a_volume_comes_under_the_limits_that_the_machine_booted_with(store, machine, disk_iops, limited):
+    configure(store, disk_iops=disk_iops, disk_rate=0)
+    until_done(lambda: machines.start(store, machine, boot()))
+    configure(store, disk_iops=300 - disk_iops)  # for its next boot
+    make_volume(store)
+    devices.plug(store, machine, VOLUME, "data")
+    assert [each["drv"] for each in ask(store, "query-named-block-nodes")].count("throttle") == limited
+    assert devices.resize_running(store, machine, VOLUME, 3 << 20)
+    devices.unplug(store, machine, VOLUME)
     assert not locks.in_use(store.volume(VOLUME))
 
 

@@ -1,7 +1,9 @@
 """Networks of machines on hosts that route: real packets, between hosts, guests and the world in namespaces."""
 
+import json
 import os
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -11,8 +13,9 @@ from compute.drivers.qemu.agent import firewalls, machines, networks, settings
 from compute.drivers.qemu.agent.errors import Refused
 from compute.drivers.qemu.agent.store import Store
 from compute.services.firewalls.nftables import render
-from tests.compute.drivers.qemu.hosts import make_disk, typed, until_off
+from tests.compute.drivers.qemu.hosts import configure, make_disk, typed, until_off
 from tests.compute.drivers.qemu.namespaces import (
+    CROWDED,
     GATEWAY,
     INTERNET,
     INTERNET6,
@@ -124,6 +127,60 @@ def test_bytes_are_counted_by_direction_and_kind(world, host, plug):
     assert after["v4_out"] - before["v4_out"] == 20 + 8 + len(b"word")
 
 
+# --- how much of it -----------------------------------------------------------------------------------------------
+
+BIG = bytes(1200)
+
+
+def floods(sender: Any, source: str, address: str, enough: Callable[[], bool]) -> None:
+    """Send until it is enough: however slow this machine is, more comes than may pass."""
+
+    def more() -> bool:
+        for _ in range(500):
+            with suppress(OSError):  # a queue on the way is full
+                giver.sendto(BIG, (address, 7777))
+        return enough()
+
+    with sender.udp(source) as giver:
+        wait_for(more, CROWDED)
+
+
+def test_what_a_guest_sends_beyond_its_rate_is_lost_and_not_counted_as_sent(world, host, plug):
+    guest, other = (
+        plug(host, number, ipv4=(f"198.18.0.{number}",), ipv6=None, network_out=rate)
+        for number, rate in ((7, 1), (8, None))
+    )
+    floods(guest, PUBLIC, INTERNET, lambda: host.counted("skerry-7", "over_out") > 100)
+    floods(other, OTHER, INTERNET, lambda: host.do(networks.counted, "skerry-8")["v4_out"] > 1_000_000)
+    lost, passed = host.counted("skerry-7", "over_out"), host.do(networks.counted, "skerry-7")["v4_out"]
+    came = int(json.loads(host.ip("-j", "-s", "link", "show", "sk-7"))[0]["stats64"]["rx"]["packets"])
+    assert passed > 0
+    assert passed // (20 + 8 + len(BIG)) + lost <= came
+    assert [host.counted(machine, "spoofed") for machine in ("skerry-7", "skerry-8")] == [0, 0]
+    assert host.counted("skerry-8", "over_out") == 0
+
+
+def test_a_guest_shares_its_rate_among_its_interfaces_and_has_another_one_from_its_next_boot_on(host):
+    changes = {"ipv4": (PUBLIC,), "ipv6": None, "interfaces": ({"purpose": "public"}, vlan(5, "10.0.0.7/24"))}
+    guest = host.plug(7, network_out=1, **changes)
+    guest.ip("neigh", "add", "10.0.0.8", "lladdr", "f2:3c:00:00:00:08", "dev", "eth1")
+    floods(guest, "10.0.0.7", "10.0.0.8", lambda: host.counted("skerry-7", "over_out") > 100)
+    assert "rate over 125000 bytes/second" in host.run("nft", "list", "limits")
+    guest.end()
+    host.do(networks.make, host.store, *host.about(7, network_out=4000, **changes))
+    assert "rate over 500000000 bytes/second burst 50000000 bytes" in host.run("nft", "list", "limits")
+    assert host.counted("skerry-7", "over_out") == 0
+    host.do(networks.make, host.store, *host.about(7, **changes))
+    assert "rate_out" not in host.run("nft", "list", "limits")
+
+
+def test_a_guest_receives_no_more_than_its_host_lets_it(world, host, plug):
+    configure(host.store, network_in=1)
+    plug(host, 7, ipv4=(PUBLIC,), ipv6=None)
+    floods(world, GATEWAY, PUBLIC, lambda: host.counted("skerry-7", "over_in") > 100)
+    assert host.counted("skerry-7", "over_out") == 0
+
+
 # --- what a guest may not -----------------------------------------------------------------------------------------
 
 
@@ -141,7 +198,7 @@ def test_a_forged_source_is_lost(world, host, plug, own, forged, target):
     sends(guest, own, world, target)
     if forged != PRIVATE:
         guest.ip("addr", "add", forged, "dev", "lo")
-    before = host.spoofed("skerry-7")
+    before = host.counted("skerry-7", "spoofed")
     with world.udp(target, 7777) as taker:
         with guest.udp(forged) as liar:
             for _ in range(5):
@@ -149,13 +206,13 @@ def test_a_forged_source_is_lost(world, host, plug, own, forged, target):
         with guest.udp(own) as honest:
             honest.sendto(b"honest", (target, 7777))
         assert taker.recv(100) == b"honest"
-    assert host.spoofed("skerry-7") - before >= 5
+    assert host.counted("skerry-7", "spoofed") - before >= 5
 
 
 def test_another_hardware_address_is_lost(world, host, plug):
     guest = plug(host, 7, ipv4=(PUBLIC,), ipv6=None)
     sends(guest, PUBLIC, world, INTERNET)
-    before = host.spoofed("skerry-7")
+    before = host.counted("skerry-7", "spoofed")
     with world.udp(INTERNET, 7777) as taker, guest.udp(PUBLIC) as giver:
         for mac, word in (("f2:3c:00:00:00:66", b"forged"), ("f2:3c:00:00:00:07", b"honest")):
             guest.ip("link", "set", "eth0", "address", mac)
@@ -163,7 +220,7 @@ def test_another_hardware_address_is_lost(world, host, plug):
             guest.ip("neigh", "replace", GATEWAY, "lladdr", host.mac("sk-7"), "dev", "eth0", "nud", "permanent")
             giver.sendto(word, (INTERNET, 7777))
         assert taker.recv(100) == b"honest"
-    assert host.spoofed("skerry-7") > before
+    assert host.counted("skerry-7", "spoofed") > before
 
 
 def test_a_guest_reaches_nothing_that_listens_on_its_host(host, plug):

@@ -78,6 +78,7 @@ def test_a_location_says_where_ssh_leads_to(location, place):
     "location",
     [
         "ssh://root@-oProxyCommand=x/srv", "ssh://-x@hv1/srv", "ssh://root:secret@hv1/srv", "ssh://hv1", "ssh:///srv",
+        "ssh://root@[127.0.0.1:99999]:22/srv",
         "ssh://hv1:99999/srv", "ssh://hv1/srv/$(id)", "ssh://hv1/a b", "https://hv1/srv", "ssh://hv1/srv?x=1",
     ],
 )  # fmt: skip

@@ -128,10 +128,22 @@ def test_a_failure_is_raised_once_and_the_next_call_begins_anew(store, work, err
 
 
 def test_a_failure_that_nobody_asked_about_is_not_that_of_other_work(store):
-    with pytest.raises(Refused):
-        run(store, refuse)
+    with pytest.raises(Failed):
+        run(store, fail)
     records.write(store.tasks() / NAME / "failure", {"text": "old", "refused": True, "digest": "of another"})
     assert run(store, note, text="one").done
+
+
+def test_of_what_was_refused_nothing_is_left_whoever_hears_of_it(store):
+    with pytest.raises(Refused):
+        run(store, refuse)
+    assert list(store.tasks().iterdir()) == []
+    run(store, refuse, patience=0)
+    wait_for(lambda: not tasks.look(store.tasks(), NAME))
+    with pytest.raises(Refused):
+        run(store, refuse)
+    assert list(store.tasks().iterdir()) == []
+    assert notes(store) == ["tried"] * 2
 
 
 def test_work_outlives_who_began_it(store):
