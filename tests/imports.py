@@ -28,7 +28,7 @@ FLOORS: dict[str, tuple[set[str], set[str]]] = {
     ),
     "services": (
         BELOW | REFERENCES | {"models", "jobs"},
-        {"db", "egress", "encryption", "errors", "limits", "notify", "version", "waiting"},
+        {"db", "egress", "encryption", "errors", "folders", "limits", "notify", "version", "waiting"},
     ),
     "prober": ({"models", "services"}, {"egress", "errors"}),
     "worker": (
@@ -79,6 +79,7 @@ CONFIG: dict[str, set[str]] = {
     "openid": {"environment"},
     "logging": set(),
     "handler": set(),
+    "folders": set(),
     "formats": set(),
     "environment": set(),
     "version": set(),

@@ -17,6 +17,7 @@ from accounts.models import Ticket, TicketAttachment, TicketReply, User
 from accounts.services import outbox, quotas
 from accounts.services.events import EntityRef, record_event
 from accounts.services.refs import ticket_ref
+from config import folders
 from config.db.rows import lock
 from config.errors import Invalid, Problems
 
@@ -283,7 +284,7 @@ def _check_file(name: str, size: int, problems: Problems) -> None:
 
 
 def _write(path: Path, upload: Upload) -> None:
-    path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+    folders.make_private(path.parent)
     with open(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "wb") as file:
         for chunk in upload.chunks():
             file.write(chunk)

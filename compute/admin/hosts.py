@@ -45,7 +45,7 @@ def end_maintenance(request: HttpRequest, host: Host) -> str:
 
 def drain(request: HttpRequest, host: Host, given: dict[str, Any]) -> str:
     number = draining.drain(host, given["reason"])
-    return f"it takes no more instances, and moves scheduled: {number}. {given['reason']}"
+    return f"it takes no more instances; moves scheduled: {number}. {given['reason']}"
 
 
 def stop_draining(request: HttpRequest, host: Host) -> str:

@@ -7,9 +7,11 @@
 set -eu
 umask 077
 began=$(date +%s)
-: "${DATABASE_URL:?says which database}"
+: "${DATABASE_URL:?is not set: it says which database}"
 [ $# -eq 1 ] || { echo "usage: backup.sh FOLDER" >&2; exit 2; }
-files=${ATTACHMENTS_DIR:-${STATE_DIR:?or ATTACHMENTS_DIR says where the files of tickets are}/attachments}
+files=${ATTACHMENTS_DIR:-${STATE_DIR:?is not set, nor ATTACHMENTS_DIR: one of them says where the files of tickets are}/attachments}
+# The folder of tickets comes with their first file; one above it that is not there is a mistake.
+[ -d "$files" ] || [ -d "$(dirname "$files")" ] || { echo "backup.sh: there is no folder $(dirname "$files")" >&2; exit 1; }
 
 backup=$1/skerry-$(date -u +%Y%m%dT%H%M%SZ)
 partial=$backup.partial
@@ -21,6 +23,8 @@ pg_dump --format=custom --no-owner --no-privileges --file="$partial/database.dum
 if [ -d "$files" ]; then
     # A file that is deleted or written meanwhile (1) is no error: no row of the dump is about it.
     tar --create --file="$partial/attachments.tar" --directory="$files" . || [ $? -eq 1 ]
+else
+    echo "There is no folder $files: no files of tickets are in this backup."
 fi
 (cd "$partial" && sha256sum -- * >SHA256SUMS)
 mv "$partial" "$backup"

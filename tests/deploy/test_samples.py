@@ -135,6 +135,24 @@ def test_secrets_are_named_and_not_written():
             assert service["environment"][name].startswith(f"${{{name}:?")
 
 
+def test_no_sample_leaves_out_what_the_readme_sets():
+    """`check --deploy` warns of an installation without these."""
+    _, _, rest = (ROOT / "README.md").read_text().partition("## For real")
+    exported = re.findall(r"^export .*", rest, re.MULTILINE)
+    wanted = {name for line in exported for name in re.findall(r"\b([A-Z_]+)=", line)}
+    assert {"SECRET_KEY", "STATE_DIR", "DNS_NAMESERVERS"} < wanted
+
+    unit = re.findall(r"^([A-Z_]+)=", (DEPLOY / "systemd" / "skerry.env").read_text(), re.MULTILINE)
+    assert wanted - set(unit) == set()
+    in_image = set(re.findall(r"\b([A-Z_]+)=/", (ROOT / "Containerfile").read_text()))
+    for name, service in services().items():
+        assert wanted - service["environment"].keys() - in_image == set(), name
+    [configuration] = [each for each in documents() if each["kind"] == "ConfigMap"]
+    page = (DEPLOY / "kubernetes" / "config.yaml").read_text()
+    secret = {name for name in wanted if re.search(rf"^# .*\b{name}\b", page, re.MULTILINE)}
+    assert wanted - configuration["data"].keys() - secret - in_image == set()
+
+
 def test_every_variable_is_one_that_is_read_and_every_image_is_of_this_release():
     known = set(VARIABLE.findall((ROOT / "config" / "settings.py").read_text()))
     [configuration] = [each for each in documents() if each["kind"] == "ConfigMap"]

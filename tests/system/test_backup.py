@@ -115,3 +115,15 @@ def test_a_backup_that_was_changed_is_not_restored(tmp_path: Path, process_env: 
     refused = script("restore.sh", backup, DATABASE_URL=process_env["DATABASE_URL"], STATE_DIR=str(tmp_path))
     assert refused.returncode == 1
     assert "database.dump: FAILED" in refused.stdout
+
+
+def test_a_backup_without_files_of_tickets_says_so(tmp_path: Path, process_env: dict[str, str]):
+    url = process_env["DATABASE_URL"]
+    (tmp_path / "state").mkdir()
+    backed_up = script("backup.sh", tmp_path / "kept", DATABASE_URL=url, STATE_DIR=str(tmp_path / "state"))
+    assert backed_up.returncode == 0, backed_up.stderr
+    assert f"There is no folder {tmp_path}/state/attachments" in backed_up.stdout
+
+    mistaken = script("backup.sh", tmp_path / "none", DATABASE_URL=url, STATE_DIR=str(tmp_path / "stat"))
+    assert (mistaken.returncode, mistaken.stderr) == (1, f"backup.sh: there is no folder {tmp_path}/stat\n")
+    assert not (tmp_path / "none").exists()

@@ -106,6 +106,7 @@ class Installation:
                 "make install ": f"make --dry-run VENV={self.folder}/venv install ",
                 "SITE_URL=https://cloud.example.com": f"SITE_URL={self.url}",
                 "--port 8001": f"--port {self.stream}",
+                "STATE_DIR=/var/lib/skerry": f"STATE_DIR={self.env['STATE_DIR']}",
                 "SECRET_KEY=…": f"SECRET_KEY={KEY}",
                 "ENCRYPTION_KEYS=…": f"ENCRYPTION_KEYS={KEY[::-1]}",
                 "postgres://user:password@host/name": f"'{self.env['DATABASE_URL']}'",

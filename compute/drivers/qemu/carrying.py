@@ -42,6 +42,12 @@ class HostFile:
         self.transport.call("drop", place=self.place)
 
 
+def make_archives(directory: Path) -> None:
+    """Make the directory of archives, and the one above it, which is the state folder, for their owner alone."""
+    for each in (directory.parent, directory):
+        each.mkdir(mode=0o700, parents=True, exist_ok=True)
+
+
 class ArchiveFile:
     """A file in the directory of archives."""
 
@@ -55,7 +61,7 @@ class ArchiveFile:
         return transfer.read_file(self.path, start, most)
 
     def write(self, chunk: dict[str, Any]) -> int:
-        self.path.parent.mkdir(parents=True, exist_ok=True)
+        make_archives(self.path.parent)
         return transfer.write_file(self.path, chunk)
 
     def finish(self) -> None:

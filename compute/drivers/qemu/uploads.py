@@ -6,6 +6,7 @@ from pathlib import Path
 from compute.drivers.base import DONE, DriverError, Progress, Refused
 from compute.drivers.qemu.agent import disks, errors, images, tasks
 from compute.drivers.qemu.agent.store import Store
+from compute.drivers.qemu.carrying import make_archives
 
 MB = 1 << 20
 GONE = "The file of the upload is gone."
@@ -18,6 +19,7 @@ def take_in(archive: Path, file: Path, size: int) -> Progress:
         return DONE
     if not file.is_file():
         raise Refused(GONE)
+    make_archives(archive.parent)
     arguments = {"archive": str(archive), "file": str(file), "size": size}
     try:
         said = tasks.run(folder, name, Store(archive.parent), unpack, arguments)

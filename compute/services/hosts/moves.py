@@ -193,7 +193,7 @@ def start_due() -> int:
 def _start(migration: HostMigration) -> bool:
     instance = migration.instance
     try:
-        migrate(Actor.platform(instance.account_id), instance, message=SCHEDULED)
+        migrate(Actor.platform(instance.account_id), instance, message=f"{SCHEDULED} {migration.reason}".strip())
     except DomainError as error:
         # the next run comes soon; the other migrations must not wait for this one
         log.info("%s cannot start yet: %s", migration, error)

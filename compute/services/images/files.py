@@ -4,11 +4,13 @@ from pathlib import Path
 
 from django.conf import settings
 
+from config import folders
+
 
 def folder() -> Path:
     """The folder, readable by the service alone; it is created if missing."""
     path = Path(settings.UPLOADS_DIR)
-    path.mkdir(mode=0o700, parents=True, exist_ok=True)
+    folders.make_private(path)
     return path
 
 

@@ -78,7 +78,7 @@ def test_staff_belong_to_no_account_and_may_do_everything_in_the_admin():
     run("user", "create", "admin-1", "--staff", "--email", "ops@example.com")
     user = User.objects.get(username="admin-1")
     assert (user.account, user.is_staff, user.is_superuser) == (None, True, True)
-    assert "one of its staff" in decrypt_json(Message.objects.get().encrypted)["text"]
+    assert "a member of the platform's staff" in decrypt_json(Message.objects.get().encrypted)["text"]
     assert not Event.objects.exists()
 
 

@@ -10,7 +10,7 @@ import pytest
 
 from compute.drivers.base import DiskSpec, DriverError, Options, Refused
 from compute.drivers.qemu.agent import transfer
-from compute.drivers.qemu.carrying import ArchiveFile, HostFile, carry
+from compute.drivers.qemu.carrying import ArchiveFile, HostFile, carry, make_archives
 from compute.drivers.qemu.driver import QemuDriver
 from tests.compute.drivers.machines import (
     ARCHIVE,
@@ -289,3 +289,12 @@ def test_hosts_with_other_directories_have_other_volumes(source, tmp_path):
     assert not other.same_volumes(source)
     for folder in (elsewhere, Path(source.address.shared)):
         assert not list((folder / "marks").iterdir())
+
+
+def test_what_is_made_for_archives_is_for_its_owner_alone(tmp_path):
+    before = os.umask(0o022)
+    try:
+        make_archives(tmp_path / "state" / "archives")
+    finally:
+        os.umask(before)
+    assert [(tmp_path / name).stat().st_mode & 0o777 for name in ("state", "state/archives")] == [0o700, 0o700]
