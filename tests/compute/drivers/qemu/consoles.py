@@ -53,6 +53,10 @@ class Console:
                 self._said += more
         return True
 
+    def printed(self) -> str:
+        """All that was printed and is not forgotten."""
+        return self._said.decode(errors="replace")
+
     def wake(self) -> None:
         """Have the prompt of a login printed again. A getty that has just begun throws away what was typed."""
         self.type("\n")

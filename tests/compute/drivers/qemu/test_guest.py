@@ -130,11 +130,14 @@ def test_the_tiny_guest_boots_with_all_that_was_written_into_its_disk(guest, tmp
     ]
     for boot in range(2):
         with booted(guest, files, "root=/dev/sda rw") as console:
+            assert console.prints(b"login: ", PATIENCE)
+            assert "RTNETLINK" not in console.printed()
             console.log_in(PASSWORD)
             assert console.run("hostname") == "web-1"
             assert "/dev/sdb" in console.run("cat /proc/swaps")
             assert console.run("readlink /dev/disk/by-id/scsi-0Skerry_Volume_data") == "../../sdc"
             assert "198.18.0.7/32" in console.run("ip addr show eth0")
+            assert console.run("ip addr show lo").count("127.0.0.1/8") == 1
             assert "default via 198.18.0.1" in console.run("ip route")
             size = int(console.run("df -m / | tail -1").split()[1])
             assert 900 < size < 1000
