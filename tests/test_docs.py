@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from compute.jobs.definition import KINDS
+from tests.imports import APPS
 from tests.tours.pages import PAGES, ROOT
 
 DOCS = ROOT / "docs"
@@ -90,6 +91,14 @@ def test_the_operator_is_told_of_every_variable():
     source = "".join((ROOT / "config" / name).read_text() for name in ("settings.py", "openid.py"))
     page = (DOCS / "operating.md").read_text()
     assert {name for name in VARIABLE.findall(source) if f"`{name}`" not in page} == set()
+
+
+def test_the_operator_is_told_of_every_command():
+    page = (DOCS / "operating.md").read_text()
+    files = (path for app in (*APPS, "config") for path in (ROOT / app).glob("management/commands/[a-z]*.py"))
+    commands = {path.stem for path in files}
+    assert {"seed", "serve"} < commands
+    assert {name for name in commands if f"`manage.py {name}" not in page} == set()
 
 
 def test_the_table_of_jobs_has_every_kind():
