@@ -23,6 +23,7 @@ from accounts.actors import Actor
 from accounts.admin import user_panels
 from accounts.admin.grants import GrantsForm
 from accounts.admin.panels import staff
+from accounts.admin.token_links import HAND_OVER
 from accounts.models import TrustedDevice, User
 from accounts.services import access, attempts, external, outbox, second_factor, users
 from accounts.services.events import record_event
@@ -241,6 +242,7 @@ class UserPage(Page, UserAdmin):
             offered=lambda user: user.authentication_type != User.PASSWORD,
             confirm="Their sessions end, and they are mailed an address at which to choose a password instead.",
         ),
+        HAND_OVER,
         Verb(
             "mail-password", "Mail a password link", mail_password,
             offered=lambda user: user.is_active and user.authentication_type == User.PASSWORD,
