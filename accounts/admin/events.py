@@ -10,6 +10,7 @@ from django.utils.html import format_html
 from django.utils.safestring import SafeString
 from django.utils.timezone import now
 
+from accounts.admin.filters import AccountFilter
 from accounts.admin.panels import entity_link, event_entity, event_panels, event_state
 from accounts.models import Event
 from config.admin.display import NOTHING, list_of
@@ -65,9 +66,9 @@ class Outcome(admin.SimpleListFilter):
 
 @admin.register(Event)
 class EventPage(ReadOnlyPage):
-    list_display = ("created", "action", "entity", "state", "account", "by", "message")
+    list_display = ("created", "age", "action", "entity", "state", "account", "by", "message")
     list_select_related = ("account",)
-    list_filter = ("status", Outcome, Since, Action)
+    list_filter = ("status", Outcome, AccountFilter, Since, Action)
     ordering = ("-id",)
     sortable_by = ()
     fieldsets = (

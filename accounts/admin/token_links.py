@@ -9,6 +9,7 @@ from django.http import HttpRequest, QueryDict
 from django.utils.safestring import SafeString
 from django.utils.timezone import now
 
+from accounts.admin.filters import UsersAccountFilter
 from accounts.admin.panels import staff
 from accounts.models import TokenLink, User
 from accounts.scopes import ALL, KNOWN, describe
@@ -86,6 +87,7 @@ class TokenLinkPage(ReadOnlyPage):
 
     list_display = ("__str__", "user", "scopes", "state", "by", "created_at", "ends")
     list_select_related = ("user",)
+    list_filter = (UsersAccountFilter,)
     link_filters = ("user__id__exact", "user__account__id__exact")
     search_fields = ("=pk", "user__username")
     search_help_text = "A username."

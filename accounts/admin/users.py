@@ -21,6 +21,7 @@ from django.utils.safestring import SafeString
 
 from accounts.actors import Actor
 from accounts.admin import user_panels
+from accounts.admin.filters import AccountFilter
 from accounts.admin.grants import GrantsForm
 from accounts.admin.panels import staff
 from accounts.admin.token_links import HAND_OVER
@@ -182,7 +183,7 @@ class UserPage(Page, UserAdmin):
     add_form = NewUserForm
     change_password_form = PasswordForm
     list_display = ("username", "email", "account", "access", "state", "is_staff", "last_seen")
-    list_filter = ("is_active", "is_staff", "restricted")
+    list_filter = ("is_active", AccountFilter, "is_staff", "restricted")
     list_select_related = ("account",)
     search_fields = ("=pk", "^username", "^email")
     search_help_text = "User id, or how a username or email begins."

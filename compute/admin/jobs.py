@@ -8,7 +8,7 @@ from django.contrib import admin
 from django.contrib.admin import ModelAdmin
 from django.db.models import Q, QuerySet
 from django.http import HttpRequest
-from django.utils.html import format_html_join
+from django.utils.html import format_html, format_html_join
 from django.utils.safestring import SafeString
 
 from accounts.admin.panels import event_panel, staff
@@ -21,7 +21,7 @@ from compute.jobs.definition import KINDS
 from compute.models import Host, Instance, Job
 from compute.services.hosts import giving_up
 from compute.services.hosts.silence import needing
-from config.admin.display import NOTHING, lines, link, list_of, pretty
+from config.admin.display import NOTHING, age, lines, link, list_of, pretty
 from config.admin.forms import ReasonForm
 from config.admin.pages import Panel, ReadOnlyPage, is_number
 from config.admin.verbs import Verb
@@ -207,8 +207,10 @@ class JobPage(ReadOnlyPage):
 
     @admin.display(description="Created")
     def began(self, job: Job) -> SafeString:
-        """The day above the time, so that the row fits."""
-        return lines([f"{job.created:%Y-%m-%d}", f"{job.created:%H:%M:%S}"])
+        """The day above the time, so that the row fits, and how long ago that was."""
+        return lines(
+            [f"{job.created:%Y-%m-%d}", f"{job.created:%H:%M:%S}", format_html("{} ago", age(job.created))]
+        )
 
     @admin.display(description="Instance")
     def instance_link(self, job: Job) -> str:

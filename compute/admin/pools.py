@@ -12,10 +12,11 @@ from django.http import HttpRequest
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
 
+from accounts.admin.filters import InstancesAccountFilter
 from compute.models import Address, AddressPool, IPv6Range
 from compute.services.networking import pools
 from config.admin.display import BAD, GOOD, NOTHING, QUIET, link, list_of, pill
-from config.admin.pages import Page, ReadOnlyPage, is_number
+from config.admin.pages import HostFilter, Page, ReadOnlyPage, is_number
 from config.admin.verbs import Verb
 from config.errors import Invalid
 
@@ -183,7 +184,7 @@ class AddressPage(ReadOnlyPage):
 
     list_display = ("address", "holder", "public", "pool", "released")
     list_select_related = ("instance", "nodebalancer", "pool")
-    list_filter = (Used, "public", "region")
+    list_filter = (Used, InstancesAccountFilter, "public", "region", ("instance__host", HostFilter))
     search_fields = ("address", "=instance_id")
     search_help_text = "An address, or an instance's id."
     ordering = ("id",)
