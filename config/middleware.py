@@ -25,8 +25,8 @@ _SLASHES = re.compile(r"/{2,}")
 _API = re.compile(r"/v4(?:beta)?(?:/|$)").match
 _TAG = re.compile(r"(/+v4(?:beta)?/+tags)/(.{3,})", re.DOTALL).match
 """The path of a tag, and its label: no label is shorter."""
-_LETS_IN = re.compile(r"^(/+password/+[^/]+/+|/+uploads/+images/+).+", re.DOTALL)
-"""Paths that are as good as a password: links in mails, and upload addresses. Mistyped ones as well."""
+_LETS_IN = re.compile(r"^(/+password/+[^/]+/+|/+token/+|/+uploads/+images/+).+", re.DOTALL)
+"""Paths that are as good as a password: links in mails and to tokens, upload addresses. Mistyped ones as well."""
 WATCHERS = {"/healthz", "/livez", "/readyz", "/metrics"}
 """What load balancers and Prometheus ask for every few seconds."""
 

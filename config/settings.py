@@ -255,6 +255,8 @@ HOURLY_MEASUREMENTS_KEPT = timedelta(days=env.integer("HOURLY_MEASUREMENTS_KEPT"
 EVENTS_KEPT = timedelta(days=env.integer("EVENTS_KEPT", 365, 90, A_CENTURY))
 LOGINS_KEPT = timedelta(days=env.integer("LOGINS_KEPT", 365, 90, A_CENTURY))
 JOBS_KEPT = timedelta(days=env.integer("JOBS_KEPT", 90, 1, A_CENTURY))
+# How long a link that shows a token once may wait for that.
+TOKEN_LINK_GOOD = timedelta(hours=env.integer("TOKEN_LINK_HOURS", 24, 1, 720))
 SESSION_ENGINE = "accounts.pages.session_store"  # ids are stored hashed
 LOGIN_URL, LOGIN_REDIRECT_URL, LOGOUT_REDIRECT_URL = "login", "home", "signed-out"
 REFERENCE_TOKEN_LIFETIME = 900  # seconds; of tokens that the pages at /docs make for trying calls out

@@ -6,6 +6,7 @@ from django.contrib import admin
 from django.db.models import Count, Q, QuerySet
 from django.http import HttpRequest
 
+from accounts.admin.filters import AccountFilter
 from accounts.admin.panels import entity_link
 from config.admin.pages import Panel, ReadOnlyPage
 from config.admin.search import Hit, Kind, contains, findable
@@ -21,8 +22,9 @@ class Counted(TypedDict):
 
 @admin.register(Tag)
 class TagPage(ReadOnlyPage):
-    list_display = ("label", "account", "objects_count", "created")
+    list_display = ("label", "account", "objects_count", "age")
     list_select_related = ("account",)
+    list_filter = (AccountFilter,)
     search_fields = ("=account_id", "^label")
     search_help_text = "An account's id, or how a label begins."
     ordering = ("-id",)

@@ -20,9 +20,10 @@ from django.conf import settings as configured
 from django.db import connection
 from django.test import Client
 
+from accounts.actors import Actor
 from accounts.models import Message, SecondFactor, User
 from accounts.pages.session_store import SessionStore
-from accounts.services import outbox
+from accounts.services import outbox, token_links
 from compute.models import Disk, Instance, Job
 from config import notify
 from config.encryption import decrypt_json
@@ -135,6 +136,17 @@ def people(kept: Canaries, user: User) -> APIClient:
     kept.add("token of the API", api.post("/v4/profile/tokens", {"label": "x", "scopes": "*"}).json()["token"])
     for number, wrong in enumerate((kept.new("wrong token"), kept.new("wrong token in the address"))):
         assert APIClient(wrong if number else None).get(f"/v4/profile?access_token={wrong}").status_code == 401
+
+    _, address = token_links.make_link(Actor(user.account_id or 0, username="staff"), user, "handed over")
+    key = kept.add("key of a link to a token", address.rpartition("/")[2])
+    handed = Client().post(f"/token/{key}")
+    kept.add("token of a link", handed.context["readable"])
+    desk = Client()
+    desk.force_login(User.objects.create_superuser("helpdesk", "desk@example.com"))
+    wish = {"confirmed": "yes", "label": "waits", "scopes": "*", "reason": "asked on the phone"}
+    page = desk.post(f"/admin/accounts/user/{user.pk}/do/hand-over-token/", wish)
+    unused = kept.add("key of a link that is not used", page.context["once"].shown.rpartition("/")[2])
+    assert Client().get(f"/token/{unused}").status_code == 200
 
     answers = [{"question_id": n, "response": kept.new(f"answer {n}", 5)} for n in (1, 2, 3)]
     assert api.post("/v4/profile/security-questions", {"security_questions": answers}).status_code == 200

@@ -15,6 +15,7 @@ from accounts.admin import (
     search,
     security_keys,
     tickets,
+    token_links,
     tokens,
     users,
 )
@@ -31,6 +32,7 @@ __all__ = [
     "search",
     "security_keys",
     "tickets",
+    "token_links",
     "tokens",
     "users",
 ]

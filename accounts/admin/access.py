@@ -8,6 +8,7 @@ from django.utils.safestring import SafeString
 from django.utils.timezone import now
 
 from accounts.admin.events import Since
+from accounts.admin.filters import AccountFilter, UsersAccountFilter
 from accounts.admin.panels import staff
 from accounts.models import Authorization, Login, TrustedDevice, User
 from accounts.services import access
@@ -43,7 +44,7 @@ def users_named(term: str) -> list[int]:
 class LoginPage(ReadOnlyPage):
     list_display = ("when", "by", "account", "ip", "access")
     list_select_related = ("account", "user")
-    list_filter = (Since,)
+    list_filter = (Since, AccountFilter)
     link_filters = ("account__id__exact",)
     search_fields = ("=pk",)
     search_help_text = "A username, or an IP address in any spelling."
@@ -76,6 +77,7 @@ class TrustedDevicePage(ReadOnlyPage):
     list_display = ("id", "user", "browser", "last_from", "seen", "state", "expires")
     list_display_links = ("id", "browser")
     list_select_related = ("user",)
+    list_filter = (UsersAccountFilter,)
     search_fields = ("=pk",)
     search_help_text = "A username, or the IP address that a browser last came from."
     secret = ("digest",)
@@ -129,6 +131,7 @@ class AuthorizationPage(ReadOnlyPage):
 
     list_display = ("id", "user", "app", "scopes", "given", "ends")
     list_select_related = ("user", "client")
+    list_filter = (UsersAccountFilter,)
     link_filters = ("user__account__id__exact",)
     search_fields = ("=pk", "client__client_id")
     search_help_text = "A username or a client id."

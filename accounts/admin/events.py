@@ -10,10 +10,11 @@ from django.utils.html import format_html
 from django.utils.safestring import SafeString
 from django.utils.timezone import now
 
-from accounts.admin.panels import entity_link, event_entity, event_state
+from accounts.admin.filters import AccountFilter
+from accounts.admin.panels import entity_link, event_entity, event_panels, event_state
 from accounts.models import Event
 from config.admin.display import NOTHING, list_of
-from config.admin.pages import ReadOnlyPage
+from config.admin.pages import Panel, ReadOnlyPage
 
 PERIODS = {"hour": timedelta(hours=1), "day": timedelta(days=1), "week": timedelta(weeks=1)}
 
@@ -65,9 +66,9 @@ class Outcome(admin.SimpleListFilter):
 
 @admin.register(Event)
 class EventPage(ReadOnlyPage):
-    list_display = ("created", "action", "entity", "state", "account", "by", "message")
+    list_display = ("created", "age", "action", "entity", "state", "account", "by", "message")
     list_select_related = ("account",)
-    list_filter = ("status", Outcome, Since, Action)
+    list_filter = ("status", Outcome, AccountFilter, Since, Action)
     ordering = ("-id",)
     sortable_by = ()
     fieldsets = (
@@ -76,6 +77,9 @@ class EventPage(ReadOnlyPage):
         ("Course", {"fields": ("created", "started", "duration", "percent_complete", "rate", "time_remaining")}),
         ("Client", {"fields": (("seen", "read"),)}),
     )
+
+    def panels(self, request: HttpRequest, obj: Event) -> list[Panel]:
+        return [build(obj) for build in event_panels]
 
     @admin.display(description="Entity")
     def entity(self, event: Event) -> str:

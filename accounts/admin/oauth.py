@@ -4,6 +4,8 @@ These replace django-oauth-toolkit's own pages, which offer to edit clients' sec
 tokens have no page at all.
 """
 
+from typing import Any, ClassVar
+
 import oauth2_provider.admin  # noqa: F401  (registers its pages, so that we can take them away)
 from django.contrib import admin
 from django.db.models import Model, Q, QuerySet
@@ -12,6 +14,7 @@ from django.utils.html import format_html
 from django.utils.safestring import SafeString
 from django.utils.timezone import now
 
+from accounts.admin.filters import AccountFilter, UsersAccountFilter
 from accounts.admin.panels import ROWS_SHOWN, account_panel, staff
 from accounts.models import (
     Account,
@@ -76,9 +79,9 @@ def revoke_refresh(request: HttpRequest, token: OAuthRefreshToken) -> str:
 class OAuthClientPage(ReadOnlyPage):
     """OAuth clients, which their accounts manage. Staff may only stop them, and activate them again."""
 
-    list_display = ("client_id", "label", "account", "client_type", "state")
+    list_display = ("client_id", "label", "account", "client_type", "state", "age")
     list_select_related = ("account",)
-    list_filter = ("status", "client_type")
+    list_filter = ("status", AccountFilter, "client_type")
     link_filters = ("account__id__exact",)
     search_fields = ("=pk", "client_id", "^name")
     search_help_text = "A client id, or how a label, or the company or email of its account begins."
@@ -197,6 +200,7 @@ class TokenPage(ReadOnlyPage):
     """The base of the pages for access tokens and for refresh tokens."""
 
     list_select_related = ("user", "application")
+    list_filter: ClassVar[tuple[Any, ...]] = (UsersAccountFilter,)
     search_fields = ("=pk", "user__username", "application__client_id")
     search_help_text = "A username or a client id."
     secret = ("token", "token_checksum")
@@ -218,7 +222,7 @@ class TokenPage(ReadOnlyPage):
 
 @admin.register(OAuthAccessToken)
 class OAuthAccessTokenPage(TokenPage):
-    list_display = ("name", "user", "client", "scope", "created", "expires_at")
+    list_display = ("name", "user", "client", "scope", "age", "expires_at")
     fields = ("id", "user", "client", "scope", "created", "expires_at")
     verbs = (Verb("revoke", "Revoke", revoke_access, danger=True, permission="delete"),)
 
@@ -229,8 +233,11 @@ class OAuthAccessTokenPage(TokenPage):
 
 @admin.register(OAuthRefreshToken)
 class OAuthRefreshTokenPage(TokenPage):
-    list_display = ("name", "user", "client", "created", "state")
-    list_filter = (("revoked", admin.EmptyFieldListFilter),)
+    list_display = ("name", "user", "client", "age", "state")
+    list_filter = (
+        UsersAccountFilter,
+        ("revoked", admin.EmptyFieldListFilter),
+    )
     fields = ("id", "user", "client", "created", "state")
     verbs = (Verb("revoke", "Revoke", revoke_refresh, danger=True, permission="delete"),)
 

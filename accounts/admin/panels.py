@@ -1,5 +1,5 @@
-"""Panels and verbs that other apps add to an account's page. Each app registers its own at import; accounts knows
-none."""
+"""Panels and verbs that other apps add to the pages of accounts and events. Each app registers its own at import;
+accounts knows none."""
 
 from collections.abc import Callable
 
@@ -18,9 +18,11 @@ from config.admin.pages import Panel
 from config.admin.verbs import Verb
 
 AccountPanel = Callable[[Account], Panel]
+EventPanel = Callable[[Event], Panel]
 
 account_panels: list[AccountPanel] = []
 account_verbs: list[Verb] = []
+event_panels: list[EventPanel] = []
 ROWS_SHOWN = 50
 """Rows of a panel; the whole list is a link away."""
 
@@ -36,6 +38,12 @@ EVENT_TONES: dict[str, str] = {
 def account_panel(build: AccountPanel) -> AccountPanel:
     """Register a panel for the page of an account."""
     account_panels.append(build)
+    return build
+
+
+def event_panel(build: EventPanel) -> EventPanel:
+    """Register a panel for the page of an event."""
+    event_panels.append(build)
     return build
 
 

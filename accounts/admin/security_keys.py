@@ -3,6 +3,7 @@
 from django.contrib import admin
 from django.http import HttpRequest
 
+from accounts.admin.filters import UsersAccountFilter
 from accounts.admin.panels import staff
 from accounts.models import SecurityKey
 from accounts.services import security_keys
@@ -22,6 +23,7 @@ class SecurityKeyPage(ReadOnlyPage):
     list_select_related = ("user",)
     search_fields = ("name", "user__username")
     search_help_text = "The key's name, or a username."
+    list_filter = (UsersAccountFilter,)
     link_filters = ("user__account__id__exact",)
     secret = ("credential", "public_key")
     ordering = ("-id",)

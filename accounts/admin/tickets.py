@@ -20,6 +20,7 @@ from django.utils.html import format_html
 from django.utils.safestring import SafeString
 from django.utils.timezone import now
 
+from accounts.admin.filters import AccountFilter
 from accounts.admin.panels import account_panel, entity_link, staff
 from accounts.models import Account, Ticket, TicketAttachment, TicketReply, User
 from accounts.services import tickets
@@ -132,7 +133,8 @@ class TicketPage(ReadOnlyPage):
     list_display = ("id", "subject", "state", "waits", "account", "about", "age")
     list_display_links = ("id", "subject")
     list_select_related = ("account",)
-    list_filter = (StateFilter, "status", "managed_issue")
+    list_filter = (StateFilter, AccountFilter, "status", "managed_issue")
+    born = "opened"
     link_filters = ("account__id__exact",)
     search_fields = ("=pk", "^summary", "opened_by", "^entity_label")
     search_help_text = (
@@ -217,10 +219,6 @@ class TicketPage(ReadOnlyPage):
         if not ticket.entity_type:
             return NOTHING
         return entity_link(ticket.entity_type, ticket.entity_id, ticket.entity_label)
-
-    @admin.display(description="Age")
-    def age(self, ticket: Ticket) -> str:
-        return span(now() - ticket.opened)
 
     @admin.display(description="Opened")
     def opened_at(self, ticket: Ticket) -> SafeString:

@@ -10,6 +10,7 @@ from django.utils.html import format_html
 from django.utils.safestring import SafeString
 from django.utils.timezone import now
 
+from accounts.admin.filters import UsersAccountFilter
 from accounts.admin.panels import staff
 from accounts.models import PersonalToken
 from accounts.services.tokens import revoke_token
@@ -42,9 +43,9 @@ def token_rows(tokens: Iterable[PersonalToken], *, with_user: bool = False) -> I
 
 @admin.register(PersonalToken)
 class PersonalTokenPage(ReadOnlyPage):
-    list_display = ("beginning", "label", "user", "app", "scopes", "created", "expires")
+    list_display = ("beginning", "label", "user", "app", "scopes", "age", "expires")
     list_select_related = ("user", "client")
-    list_filter = (("expiry", admin.EmptyFieldListFilter),)
+    list_filter = (UsersAccountFilter, ("expiry", admin.EmptyFieldListFilter))
     search_fields = ("=pk", "prefix", "user__username")
     search_help_text = "The token's first 16 characters, or a username."
     link_filters = ("user__account__id__exact",)

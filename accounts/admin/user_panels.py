@@ -11,6 +11,7 @@ from django.utils.safestring import SafeString
 from django.utils.timezone import now
 
 from accounts.admin.panels import ROWS_SHOWN, entity_link
+from accounts.admin.token_links import link_rows
 from accounts.admin.tokens import token_rows
 from accounts.models import (
     Authorization,
@@ -20,6 +21,7 @@ from accounts.models import (
     PersonalToken,
     SecondFactor,
     SecurityAnswer,
+    TokenLink,
     TrustedDevice,
     User,
 )
@@ -52,6 +54,7 @@ def all_of(request: HttpRequest, user: User) -> list[Panel]:
         devices_panel(user, buttons),
         apps_panel(user, buttons),
         tokens_panel(user),
+        links_panel(user),
         oauth_tokens_panel(user),
         keys_panel(user),
         global_grants_panel(user),
@@ -122,6 +125,15 @@ def tokens_panel(user: User) -> Panel:
         ("Token", "Label", "Scopes", "Expires"),
         token_rows(tokens),
         more=list_of(PersonalToken, user__id__exact=user.pk),
+    )
+
+
+def links_panel(user: User) -> Panel:
+    return Panel.of(
+        "Links to tokens, not used yet",
+        ("Link", "Scopes", "Made by", "Works until"),
+        link_rows(user),
+        more=list_of(TokenLink, user__id__exact=user.pk),
     )
 
 

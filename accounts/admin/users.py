@@ -21,8 +21,10 @@ from django.utils.safestring import SafeString
 
 from accounts.actors import Actor
 from accounts.admin import user_panels
+from accounts.admin.filters import AccountFilter
 from accounts.admin.grants import GrantsForm
 from accounts.admin.panels import staff
+from accounts.admin.token_links import HAND_OVER
 from accounts.models import TrustedDevice, User
 from accounts.services import access, attempts, external, outbox, second_factor, users
 from accounts.services.events import record_event
@@ -181,7 +183,7 @@ class UserPage(Page, UserAdmin):
     add_form = NewUserForm
     change_password_form = PasswordForm
     list_display = ("username", "email", "account", "access", "state", "is_staff", "last_seen")
-    list_filter = ("is_active", "is_staff", "restricted")
+    list_filter = ("is_active", AccountFilter, "is_staff", "restricted")
     list_select_related = ("account",)
     search_fields = ("=pk", "^username", "^email")
     search_help_text = "User id, or how a username or email begins."
@@ -241,6 +243,7 @@ class UserPage(Page, UserAdmin):
             offered=lambda user: user.authentication_type != User.PASSWORD,
             confirm="Their sessions end, and they are mailed an address at which to choose a password instead.",
         ),
+        HAND_OVER,
         Verb(
             "mail-password", "Mail a password link", mail_password,
             offered=lambda user: user.is_active and user.authentication_type == User.PASSWORD,

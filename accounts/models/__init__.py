@@ -15,7 +15,7 @@ from accounts.models.outbox import Message
 from accounts.models.preferences import Preferences
 from accounts.models.security import PhoneVerification, SecondFactor, SecurityAnswer, SecurityKey
 from accounts.models.tickets import Ticket, TicketAttachment, TicketReply
-from accounts.models.tokens import PersonalToken
+from accounts.models.tokens import PersonalToken, TokenLink
 from accounts.models.users import SSHKey, User
 
 __all__ = [
@@ -45,6 +45,7 @@ __all__ = [
     "Ticket",
     "TicketAttachment",
     "TicketReply",
+    "TokenLink",
     "TrustedDevice",
     "User",
 ]

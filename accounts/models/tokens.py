@@ -47,3 +47,38 @@ class PersonalToken(models.Model):
 
     def __str__(self) -> str:
         return f"{self.label} ({self.prefix}…)"
+
+
+class TokenLinkQuerySet(models.QuerySet["TokenLink"]):
+    def good(self) -> Self:
+        """Links that still give a token, by the database's clock: neither they nor the token have expired, and the
+        token would not be answered 401."""
+        alive = self.filter(expiry__gt=Now(), user__is_active=True, user__account__is_active=True)
+        return alive.filter(Q(token_expiry=None) | Q(token_expiry__gt=Now()))
+
+
+class TokenLink(models.Model):
+    """An address at which whoever opens it is shown a new token of `user`, once.
+
+    There is no token before: it is made when the page's button is pressed, and the row is deleted with that. Of the
+    address's random part (256 bits) only the SHA-256 `digest` is kept.
+    """
+
+    user = models.ForeignKey(User, on_delete=models.CASCADE, related_name="token_links")
+    digest = models.CharField(max_length=64, unique=True, editable=False)
+    label = models.CharField(max_length=100, help_text="Of the token.")
+    scopes = models.TextField(help_text="Of the token: space-separated, or * for all.")
+    token_expiry = models.DateTimeField(null=True, blank=True, help_text="Empty: the token does not expire.")
+    created_by = models.CharField(max_length=32, blank=True, help_text="A member of staff. Empty: the platform.")
+    created = models.DateTimeField(db_default=Now())
+    expiry = models.DateTimeField(help_text="When the link itself ends.")
+
+    objects = TokenLinkQuerySet.as_manager()
+
+    class Meta:
+        ordering = ("id",)
+        verbose_name = "link to a token"
+        verbose_name_plural = "links to tokens"
+
+    def __str__(self) -> str:
+        return f"to {self.label}"

@@ -118,5 +118,5 @@ class NewTokenView(CopyPage, Confirmed, FormView):
         except (Invalid, Denied) as error:
             add_problems(form, error, {"expiry": "until"})
             return self.form_invalid(form)
-        made = {"token": token, "readable": readable, "site": settings.SITE_URL}
+        made = {"token": token, "readable": readable, "site": settings.SITE_URL, "handed_over": False}
         return render(self.request, "token_made.html", made)

@@ -14,6 +14,7 @@ from accounts.pages import (
     security_keys,
     security_questions,
     ssh_keys,
+    token_links,
     tokens,
 )
 
@@ -27,6 +28,7 @@ urlpatterns = [
     path("signed-out", login.SignedOutView.as_view(), name="signed-out"),
     path("password/forgotten", passwords.ForgottenView.as_view(), name="forgotten"),
     path("password/<uidb64>/<token>", passwords.SetPasswordView.as_view(), name="set-password"),
+    path("token/<slug:key>", token_links.TokenLinkView.as_view(), name="token-link"),
     path("home", home.HomeView.as_view(), name="home"),
     path("home/confirm", confirm.ConfirmView.as_view(), name="confirm"),
     path("home/tokens/new", tokens.NewTokenView.as_view(), name="new-token"),

@@ -19,6 +19,7 @@ from accounts.models import (
     OAuthGrant,
     OAuthRefreshToken,
     PersonalToken,
+    TokenLink,
     TrustedDevice,
     User,
 )
@@ -165,6 +166,7 @@ def log_out(actor: Actor | None, user: User, reason: str, *, tokens: bool) -> No
             end_tokens(app.client, user)
         Authorization.objects.filter(user=user).delete()
         PersonalToken.objects.filter(user=user).delete()
+        TokenLink.objects.filter(user=user).delete()
     if actor is not None:
         ended = "Support ended all sessions and tokens" if tokens else "Support ended all sessions"
         record_event(actor, "user_update", user_ref(user), message=f"{ended}: {reason}")

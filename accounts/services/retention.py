@@ -16,6 +16,7 @@ from accounts.models import (
     PersonalToken,
     PhoneVerification,
     SecondFactor,
+    TokenLink,
     TrustedDevice,
 )
 from accounts.services.access import settle
@@ -29,6 +30,7 @@ def delete_old() -> None:
     delete_in_batches(Login.objects.filter(created__lt=Now() - settings.LOGINS_KEPT))
     delete_in_batches(TrustedDevice.objects.filter(expiry__lt=Now()))
     delete_in_batches(PersonalToken.objects.filter(expiry__lt=Now()))
+    delete_in_batches(TokenLink.objects.filter(expiry__lt=Now()))
     delete_in_batches(PhoneVerification.objects.filter(expiry__lt=Now()))
     _end_set_ups()
     clear_expired()

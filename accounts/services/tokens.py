@@ -41,15 +41,7 @@ def create_token(
     the caller's token, or the app's access has just ended. A label that is None failed a check before.
     """
     problems = problems or Problems()
-    _check_label(problems, label)
-    granted: tuple[str, ...] = ()
-    try:
-        granted = parse_scopes(scopes)
-    except ValueError as error:
-        problems.add("scopes", str(error))
-    if expiry is not None and expiry <= now():
-        problems.add("expiry", "expiry must be in the future")
-    quotas.check_users_quota(user.pk, "tokens", PersonalToken.objects.filter(user=user), problems)
+    granted = check_token(user, label, scopes, expiry, problems)
     problems.raise_any()
     assert label is not None  # noqa: S101 - or else there were problems
     if actor is not None and not includes(actor.scopes, granted):
@@ -69,6 +61,22 @@ def create_token(
     )
     _record(actor, user, "token_create", token_ref(token))
     return token, readable
+
+
+def check_token(
+    user: User, label: str | None, scopes: str, expiry: datetime | None, problems: Problems
+) -> tuple[str, ...]:
+    """The scopes of a token that is to be made, in the caller's transaction. Adds what is wrong to `problems`."""
+    _check_label(problems, label)
+    granted: tuple[str, ...] = ()
+    try:
+        granted = parse_scopes(scopes)
+    except ValueError as error:
+        problems.add("scopes", str(error))
+    if expiry is not None and expiry <= now():
+        problems.add("expiry", "expiry must be in the future")
+    quotas.check_users_quota(user.pk, "tokens", PersonalToken.objects.filter(user=user), problems)
+    return granted
 
 
 @transaction.atomic

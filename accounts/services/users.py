@@ -1,7 +1,9 @@
 """The users of an account: invited, changed, restricted, removed."""
 
 import re
+from collections.abc import Collection
 
+from django.contrib.auth.models import Group
 from django.contrib.auth.password_validation import validate_password
 from django.contrib.auth.tokens import default_token_generator
 from django.core.exceptions import ValidationError
@@ -27,6 +29,7 @@ from accounts.models.users import NAME, TAKEN
 from accounts.services import outbox, quotas
 from accounts.services.events import record_event
 from accounts.services.refs import user_ref
+from accounts.services.staff import groups_named
 from config.db.rows import add_failing_fields, differing, lock, write
 from config.errors import Invalid, Problems
 
@@ -66,21 +69,30 @@ def invite(
 
 @transaction.atomic
 def create(
-    username: str, email: str, account: Account | None, *, restricted: bool = False, password: str | None = None
+    username: str,
+    email: str,
+    account: Account | None,
+    *,
+    restricted: bool = False,
+    password: str | None = None,
+    roles: Collection[str] = (),
 ) -> User:
-    """Create a user of an account or, without one, a staff user who may do everything in the admin. For the
-    operator.
+    """Create a user of an account or, without one, a staff user, who has `roles` or, without any, may do everything
+    in the admin. For the operator.
 
     Without a password the user is mailed an address at which to choose one. The account's event is the platform's,
-    and names no user. Raises `Invalid` with every failing field.
+    and names no user. Raises `Invalid` with every failing field; a role that is none fails ``role``.
     """
     user = User(
         username=username, email=User.objects.normalize_email(email), account=account, restricted=restricted
     )
-    user.is_staff = user.is_superuser = account is None
-    _check_new(user, password)
+    user.is_staff = account is None
+    user.is_superuser = user.is_staff and not roles
+    groups = _check_new(user, password, roles)
     user.set_password(password)
     user.save()
+    if groups:
+        user.groups.set(groups)
     if restricted:
         GlobalGrants.objects.create(user=user)
     if password is None:
@@ -97,7 +109,8 @@ def problem_with_name(username: str) -> str | None:
     return TAKEN if User.objects.filter(username__iexact=username).exists() else None
 
 
-def _check_new(user: User, password: str | None) -> None:
+def _check_new(user: User, password: str | None, roles: Collection[str]) -> list[Group]:
+    """The groups of the roles. Raises `Invalid`."""
     problems = Problems()
     if problem := problem_with_name(user.username):
         problems.add("username", problem)
@@ -109,7 +122,11 @@ def _check_new(user: User, password: str | None) -> None:
             validate_password(password, user)
         except ValidationError as error:
             problems.add("password", " ".join(error.messages))
+    if roles and user.account is not None:
+        problems.add("role", "Only staff have roles: users of an account have grants.")
+    groups = groups_named(roles, problems) if user.account is None else []
     problems.raise_any()
+    return groups
 
 
 def _mail_invitation(user: User, inviter: str = "") -> None:

@@ -15,9 +15,9 @@ from accounts.models import Event
 from compute.admin.firewalls import PATIENCE, behind
 from compute.admin.hosts import FULL
 from compute.admin.job_status import live, overdue, retrying, stuck
-from compute.admin.pools import counted, is_scarce
+from compute.admin.pools import scarce
 from compute.admin.usual import slow, usual_times
-from compute.models import Address, AddressPool, Host, Job, PacketFilter
+from compute.models import Address, Host, Job, PacketFilter
 from compute.services.hosts.placement import RESOURCES
 from config.admin.attention import Notice, watcher
 from config.admin.display import list_of
@@ -59,12 +59,9 @@ def address_pools(request: HttpRequest) -> Iterator[Notice]:
     """Pools with less than a tenth free, one line each."""
     if not request.user.has_perm("compute.view_addresspool"):
         return
-    rows = counted(AddressPool.objects.exclude(kind=AddressPool.Kind.SLAAC)).filter(~Q(total=0))
-    for pool in rows:
-        total, used = pool.total, pool.used
-        if is_scarce(total, used):
-            text = f"{pool}: {total - used} of {total} addresses left"
-            yield Notice(text, list_of(Address, pool__id__exact=pool.pk))
+    for pool, total, used in scarce():
+        text = f"{pool}: {total - used} of {total} addresses left"
+        yield Notice(text, list_of(Address, pool__id__exact=pool.pk))
 
 
 @watcher

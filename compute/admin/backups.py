@@ -4,11 +4,12 @@ from django.contrib import admin
 from django.http import HttpRequest
 from django.utils.safestring import SafeString
 
+from accounts.admin.filters import AccountFilter
 from accounts.admin.panels import staff
 from compute.models import Backup, Instance
 from compute.services.backups import backups
 from config.admin.display import BAD, BUSY, GOOD, QUIET, link, list_of, moment, pill
-from config.admin.pages import Panel, ReadOnlyPage
+from config.admin.pages import HostFilter, Panel, ReadOnlyPage
 from config.admin.verbs import Verb
 
 Status = Backup.Status
@@ -49,9 +50,9 @@ def backups_panel(instance: Instance) -> Panel:
 class BackupPage(ReadOnlyPage):
     """The archives of instances, and why a backup failed."""
 
-    list_display = ("__str__", "instance_link", "type", "rotation", "state", "created", "finished")
+    list_display = ("__str__", "instance_link", "type", "rotation", "state", "age", "finished")
     list_select_related = ("instance",)
-    list_filter = ("type", "status", "region")
+    list_filter = ("type", "status", AccountFilter, "region", ("instance__host", HostFilter))
     link_filters = ("instance__id__exact", "account__id__exact")
     search_fields = ("=instance_id", "=account_id")
     search_help_text = "An instance's or account's id."

@@ -5,6 +5,7 @@ from django.db.models import Model, QuerySet
 from django.forms import ModelForm
 from django.http import HttpRequest
 
+from accounts.admin.filters import AccountFilter
 from accounts.models import Account
 from compute.models import Image, InstanceType, Kernel
 from config.admin.display import gigabytes
@@ -87,9 +88,9 @@ class ImagePage(SizesMixin, Kept):
 
     form = ImageForm
     sizes = ("size",)
-    list_display = ("id", "label", "vendor", "owner", "size_in_gb", "status", "deprecated", "eol")
+    list_display = ("id", "label", "vendor", "owner", "size_in_gb", "status", "deprecated", "eol", "age")
     list_select_related = ("account",)
-    list_filter = ("is_public", "status", "deprecated")
+    list_filter = ("is_public", AccountFilter, "status", "deprecated")
     search_fields = ("id", "^label")
     search_help_text = "An image's id, or how its label begins."
     fixed = ("id", "size", "created")

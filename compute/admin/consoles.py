@@ -10,10 +10,11 @@ from django.utils.html import format_html
 from django.utils.safestring import SafeString
 from django.utils.timezone import now
 
+from accounts.admin.filters import InstancesAccountFilter
 from compute.models import ConsoleSession, Instance
 from compute.services import consoles
 from config.admin.display import BUSY, GOOD, QUIET, link, list_of, moment, pill
-from config.admin.pages import Panel, ReadOnlyPage
+from config.admin.pages import HostFilter, Panel, ReadOnlyPage
 from config.admin.verbs import Verb
 
 
@@ -49,7 +50,7 @@ class ConsoleSessionPage(ReadOnlyPage):
     list_display = ("created_at", "state", "instance_link", "who", "reason", "ip", "opened_at", "ended_at")
     list_display_links = ("created_at",)
     list_select_related = ("instance", "user")
-    list_filter = ("staff",)
+    list_filter = ("staff", InstancesAccountFilter, ("instance__host", HostFilter))
     search_fields = ("=instance_id", "^instance__label", "user__username")
     search_help_text = "An instance's id, how its label begins, or a username."
     ordering = ("-id",)

@@ -5,6 +5,7 @@ from django.http import HttpRequest
 from django.utils.html import format_html_join
 from django.utils.safestring import SafeString
 
+from accounts.admin.filters import AccountFilter
 from accounts.admin.panels import ROWS_SHOWN, account_panel, staff
 from accounts.models import Account
 from compute.admin.timeline import story
@@ -58,10 +59,10 @@ def no_buttons(job: Job) -> str:
 class DomainPage(ReadOnlyPage):
     """Read-only: only services change a domain."""
 
-    list_display = ("id", "label", "state", "type", "account", "updated")
+    list_display = ("id", "label", "state", "type", "account", "updated", "age")
     list_display_links = ("id", "label")
     list_select_related = ("account",)
-    list_filter = ("status", "type")
+    list_filter = ("status", AccountFilter, "type")
     link_filters = ("account__id__exact",)
     search_fields = ("=pk", "=account_id", "^label")
     search_help_text = "The id of a domain or an account, or how a name begins."

@@ -10,13 +10,14 @@ from django.http import HttpRequest
 from django.utils.html import format_html, format_html_join
 from django.utils.safestring import SafeString
 
+from accounts.admin.filters import AccountFilter, InstancesAccountFilter
 from accounts.admin.panels import staff
 from compute.machine_names import machine_name
 from compute.models import Firewall, FirewallDevice, Instance, PacketFilter
 from compute.services.firewalls import delivery, firewalls
 from compute.services.firewalls.firewalls import FirewallChanges
 from config.admin.display import BAD, BUSY, GOOD, NOTHING, QUIET, link, list_of, moment, pill, pretty
-from config.admin.pages import Panel, ReadOnlyPage
+from config.admin.pages import HostFilter, Panel, ReadOnlyPage
 from config.admin.verbs import Verb
 
 if TYPE_CHECKING:
@@ -84,10 +85,10 @@ class Counted(TypedDict):
 class FirewallPage(ReadOnlyPage):
     """Owners write the rules; staff may disable a firewall that locks its owner out, and enable it again."""
 
-    list_display = ("id", "label", "state", "account", "rules_count", "devices_count", "updated")
+    list_display = ("id", "label", "state", "account", "rules_count", "devices_count", "updated", "age")
     list_display_links = ("id", "label")
     list_select_related = ("account",)
-    list_filter = ("status",)
+    list_filter = ("status", AccountFilter)
     link_filters = ("account__id__exact",)
     search_fields = ("=pk", "=account_id", "^label")
     search_help_text = "The id of a firewall or an account, or how a label begins."
@@ -162,7 +163,7 @@ class PacketFilterPage(ReadOnlyPage):
     list_display = ("instance_id", "instance_link", "state", "changed", "confirmed", "error")
     list_display_links = ("instance_id",)
     list_select_related = ("instance",)
-    list_filter = (Host,)
+    list_filter = (Host, InstancesAccountFilter, ("instance__host", HostFilter))
     link_filters = ("instance__id__exact",)
     search_fields = ("=instance_id",)
     search_help_text = "An instance's id."

@@ -9,8 +9,8 @@ from django.db.models import Q, QuerySet
 from django.http import HttpRequest, QueryDict
 from django.utils.html import format_html, format_html_join
 from django.utils.safestring import SafeString
-from django.utils.timezone import now
 
+from accounts.admin.filters import AccountFilter
 from accounts.admin.panels import ROWS_SHOWN, account_panel, staff
 from accounts.models import Account, User
 from compute.admin.backups import backups_panel
@@ -25,7 +25,7 @@ from compute.models import Address, Config, Disk, Host, Instance, IPv6Range
 from compute.services.hosts import moves
 from compute.services.instances import instances, power
 from compute.services.networking.vlans import vlans_of
-from config.admin.display import BUSY, GOOD, NOTHING, gigabytes, link, list_of, moment, page_of, pill, span
+from config.admin.display import BUSY, GOOD, NOTHING, gigabytes, link, list_of, moment, page_of, pill
 from config.admin.forms import ReasonForm
 from config.admin.pages import ClosedFilter, Panel, ReadOnlyPage, is_number
 from config.admin.verbs import Verb
@@ -87,7 +87,7 @@ class InstancePage(ReadOnlyPage):
     list_display = ("id", "label", "state", "account", "ipv4_list", "region", "type", "host", "age")
     list_display_links = ("id", "label")
     list_select_related = ("account", "region", "type", "host")
-    list_filter = ("status", "region", ("type", ClosedFilter), ("host", ClosedFilter))
+    list_filter = ("status", AccountFilter, "region", ("type", ClosedFilter), ("host", ClosedFilter))
     search_fields = ("=pk", "^label")
     search_help_text = "Id, IPv4 address, username, or how a label, company or account's email begins."
     ordering = ("-id",)
@@ -146,10 +146,6 @@ class InstancePage(ReadOnlyPage):
     @admin.display(description="Status")
     def state(self, instance: Instance) -> SafeString:
         return status_pill(instance)
-
-    @admin.display(description="Age")
-    def age(self, instance: Instance) -> str:
-        return span(now() - instance.created)
 
     @admin.display(description="Type")
     def type_link(self, instance: Instance) -> SafeString:

@@ -1,5 +1,6 @@
 """The progress of jobs by the database's clock, which leases and timers go by as well."""
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, TypedDict
@@ -206,9 +207,17 @@ class JobProgress:
     def error(self) -> SafeString:
         if self.superseded:
             return format_html('<span class="quiet">{}</span>', self.job.error)
-        if not self.job.error:
-            return SafeString("")
-        return format_html('<span class="problem">{}</span>', self.job.error)
+        return lines(format_html('<span class="problem">{}</span>', each) for each in self._errors())
+
+    def _errors(self) -> Iterator[str]:
+        """The error of the last attempt, and while the job is undone the one that it is undone for: the column has
+        that again only at the end."""
+        if self.job.error:
+            yield self.job.error
+        data = self.job.data if isinstance(self.job.data, dict) else {}  # another release may have written it
+        reason = data.get("undo_reason", "")
+        if self.job.state == Job.State.UNDOING and reason and reason != self.job.error:
+            yield f"Undone because: {reason}"
 
     def details(self) -> SafeString:
         """Everything about a job in one cell of the timeline."""

@@ -8,10 +8,10 @@ from django.contrib import admin
 from django.contrib.admin import ModelAdmin
 from django.db.models import Q, QuerySet
 from django.http import HttpRequest
-from django.utils.html import format_html_join
+from django.utils.html import format_html, format_html_join
 from django.utils.safestring import SafeString
 
-from accounts.admin.panels import staff
+from accounts.admin.panels import event_panel, staff
 from accounts.models import Account, Event, User
 from compute.admin import job_status
 from compute.admin.job_status import JobProgress, with_progress
@@ -21,9 +21,9 @@ from compute.jobs.definition import KINDS
 from compute.models import Host, Instance, Job
 from compute.services.hosts import giving_up
 from compute.services.hosts.silence import needing
-from config.admin.display import NOTHING, lines, link, pretty
+from config.admin.display import NOTHING, age, lines, link, list_of, pretty
 from config.admin.forms import ReasonForm
-from config.admin.pages import ReadOnlyPage, is_number
+from config.admin.pages import Panel, ReadOnlyPage, is_number
 from config.admin.verbs import Verb
 from config.errors import Invalid
 
@@ -207,8 +207,10 @@ class JobPage(ReadOnlyPage):
 
     @admin.display(description="Created")
     def began(self, job: Job) -> SafeString:
-        """The day above the time, so that the row fits."""
-        return lines([f"{job.created:%Y-%m-%d}", f"{job.created:%H:%M:%S}"])
+        """The day above the time, so that the row fits, and how long ago that was."""
+        return lines(
+            [f"{job.created:%Y-%m-%d}", f"{job.created:%H:%M:%S}", format_html("{} ago", age(job.created))]
+        )
 
     @admin.display(description="Instance")
     def instance_link(self, job: Job) -> str:
@@ -225,7 +227,7 @@ class JobPage(ReadOnlyPage):
 
     @admin.display(description="Host")
     def host(self, job: Job) -> SafeString:
-        return link(job.instance.host) if job.instance is not None else NOTHING
+        return host_of(job)
 
     @admin.display(description="State")
     def progress(self, job: "WithAnnotations[Job, job_status.ProgressColumns]") -> SafeString:
@@ -274,6 +276,28 @@ class JobPage(ReadOnlyPage):
     @admin.display(description="Data")
     def pretty_data(self, job: Job) -> SafeString:
         return pretty(job.data)
+
+
+@event_panel
+def jobs_panel(event: Event) -> Panel:
+    """The job that tells the event, on its page; the list has the other jobs of its compute.
+
+    A job that tells several events one after the other is on the page of the last one.
+    """
+    rows = with_progress(Job.objects.filter(event=event)).select_related("instance__host").order_by("-pk")
+    found = ((job, JobProgress(job)) for job in rows)
+    return Panel.of(
+        "Job",
+        ("Job", "State", "Where it stands", "Host"),
+        ((link(job), progress.state(), progress.details(), host_of(job)) for job, progress in found),
+        more=list_of(Job, q=event.entity_id) if event.entity_type == "compute" else "",
+        empty="None, or it tells a later event by now.",
+    )
+
+
+def host_of(job: Job) -> SafeString:
+    """The host of the job's instance."""
+    return link(job.instance.host) if job.instance is not None else NOTHING
 
 
 def job_buttons(site: admin.AdminSite, request: HttpRequest, back: str) -> Callable[[Job], SafeString]:

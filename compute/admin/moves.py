@@ -11,11 +11,12 @@ from django.utils.html import format_html
 from django.utils.http import urlencode
 from django.utils.safestring import SafeString
 
+from accounts.admin.filters import InstancesAccountFilter
 from accounts.admin.panels import staff
 from compute.models import HostMigration, Instance
 from compute.services.hosts import moves
 from config.admin.display import BUSY, GOOD, QUIET, link, list_of, moment, pill
-from config.admin.pages import Page, Panel
+from config.admin.pages import HostFilter, Page, Panel
 from config.admin.verbs import Verb
 from config.errors import Invalid
 
@@ -62,10 +63,10 @@ class HostMigrationPage(Page):
     """Migrations are added and cancelled, never changed: they may start at any moment as they are."""
 
     form = MigrationForm
-    list_display = ("instance_link", "state", "due", "reason", "created")
+    list_display = ("instance_link", "state", "due", "reason", "age")
     list_display_links = ("due",)
     list_select_related = ("instance",)
-    list_filter = ("status",)
+    list_filter = ("status", InstancesAccountFilter, ("instance__host", HostFilter))
     link_filters = ("instance__host__id__exact",)
     search_fields = ("=instance_id", "^instance__label")
     search_help_text = "An instance's id, or how its label begins."

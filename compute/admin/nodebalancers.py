@@ -8,6 +8,7 @@ from django.http import HttpRequest
 from django.utils.html import format_html_join
 from django.utils.safestring import SafeString
 
+from accounts.admin.filters import AccountFilter
 from accounts.admin.panels import ROWS_SHOWN, account_panel, staff
 from accounts.models import Account
 from compute.admin.instances import addresses, ipv4
@@ -99,10 +100,10 @@ def nodes_panel(configs: list[NodeBalancerConfig]) -> Panel:
 class NodeBalancerPage(ReadOnlyPage):
     """Owners make and change load balancers. Private keys of certificates are shown to nobody."""
 
-    list_display = ("id", "label", "account", "ipv4", "region", "state", "created")
+    list_display = ("id", "label", "account", "ipv4", "region", "state", "age")
     list_display_links = ("id", "label")
     list_select_related = ("account", "region")
-    list_filter = ("region",)
+    list_filter = (AccountFilter, "region")
     link_filters = ("account__id__exact",)
     search_fields = ("=pk", "^label")
     search_help_text = "Id, IPv4 address, or how a label begins."

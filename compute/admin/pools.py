@@ -12,10 +12,11 @@ from django.http import HttpRequest
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
 
+from accounts.admin.filters import InstancesAccountFilter
 from compute.models import Address, AddressPool, IPv6Range
 from compute.services.networking import pools
 from config.admin.display import BAD, GOOD, NOTHING, QUIET, link, list_of, pill
-from config.admin.pages import Page, ReadOnlyPage, is_number
+from config.admin.pages import HostFilter, Page, ReadOnlyPage, is_number
 from config.admin.verbs import Verb
 from config.errors import Invalid
 
@@ -26,18 +27,34 @@ SCARCE = 0.1
 """The share of free addresses below which a pool needs attention."""
 
 
-FREE = Q(addresses__instance__isnull=True, addresses__nodebalancer__isnull=True)
-"""A free address, as a condition on its pool."""
+TAKEN = Q(instance__isnull=False) | Q(nodebalancer__isnull=False)
+"""An address that somebody has."""
 
 
 def counted(rows: QuerySet[AddressPool]) -> "QuerySet[WithAnnotations[AddressPool, Counted]]":
-    """Add the number of addresses of each pool, of used ones, and of ranges: one query for all."""
+    """Add the number of addresses of each pool, of used ones, and of ranges: one query for all.
+
+    Each number is counted by itself, by the index of its pool: a join would have all columns of a pool beside each
+    of its addresses, and sort them.
+    """
+    theirs = Address.objects.filter(pool=OuterRef("pk")).order_by().values("pool").annotate(number=Count("pk"))
     cut = IPv6Range.objects.filter(pool=OuterRef("pk")).order_by().values("pool").annotate(number=Count("pk"))
     return rows.annotate(
-        total=Count("addresses"),
-        used=Count("addresses", filter=~FREE),
+        total=Coalesce(Subquery(theirs.values("number")), 0),
+        used=Coalesce(Subquery(theirs.filter(TAKEN).values("number")), 0),
         cut=Coalesce(Subquery(cut.values("number")), 0),
     )
+
+
+def scarce() -> list[tuple[AddressPool, int, int]]:
+    """The pools of which little is free, each with the number of its addresses and of used ones; two queries, of
+    which one reads each address once."""
+    numbers = Address.objects.order_by().values("pool").annotate(total=Count("pk"), used=Count("pk", filter=TAKEN))
+    found = {
+        each["pool"]: (each["total"], each["used"]) for each in numbers if is_scarce(each["total"], each["used"])
+    }
+    pools = AddressPool.objects.filter(pk__in=found).order_by("pk") if found else ()
+    return [(pool, *found[pool.pk]) for pool in pools]
 
 
 def remove(request: HttpRequest, pool: AddressPool) -> str:
@@ -167,7 +184,7 @@ class AddressPage(ReadOnlyPage):
 
     list_display = ("address", "holder", "public", "pool", "released")
     list_select_related = ("instance", "nodebalancer", "pool")
-    list_filter = (Used, "public", "region")
+    list_filter = (Used, InstancesAccountFilter, "public", "region", ("instance__host", HostFilter))
     search_fields = ("address", "=instance_id")
     search_help_text = "An address, or an instance's id."
     ordering = ("id",)

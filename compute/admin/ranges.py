@@ -9,11 +9,12 @@ from django.forms import ModelForm
 from django.http import HttpRequest
 from django.utils.safestring import SafeString
 
+from accounts.admin.filters import AccountFilter
 from accounts.admin.panels import staff
 from compute.models import AddressShare, IPv6Range, RangeShare
 from compute.services.networking import ranges
 from config.admin.display import NOTHING, link
-from config.admin.pages import Page, ReadOnlyPage, is_number
+from config.admin.pages import HostFilter, Page, ReadOnlyPage, is_number
 from config.admin.verbs import Verb
 from config.errors import Invalid
 
@@ -46,9 +47,9 @@ class IPv6RangePage(Page):
     """Clients take ranges themselves; staff give out pools here. Neither is ever changed."""
 
     form = PoolForm
-    list_display = ("__str__", "kind", "account", "instance_link", "route_target", "region", "created")
+    list_display = ("__str__", "kind", "account", "instance_link", "route_target", "region", "age")
     list_select_related = ("account", "instance", "region")
-    list_filter = ("kind", "region")
+    list_filter = ("kind", AccountFilter, "region", ("instance__host", HostFilter))
     link_filters = ("account__id__exact", "pool__id__exact")
     search_fields = ("=instance_id", "=account_id")
     search_help_text = "The first address, or an instance's or account's id."

@@ -6,6 +6,7 @@ from django.forms import ModelForm
 from django.http import HttpRequest
 
 from accounts.actors import Actor
+from accounts.admin.filters import AccountFilter
 from accounts.services.events import record_event
 from compute.models import StackScript
 from compute.refs import script_ref
@@ -19,9 +20,19 @@ CHANGED = {True: "The platform's staff made the script public.", False: "The pla
 class StackScriptPage(Page):
     """Owners make and delete scripts; staff may make a public one private."""
 
-    list_display = ("id", "label", "account", "username", "is_public", "ordinal", "deployments_total", "updated")
+    list_display = (
+        "id",
+        "label",
+        "account",
+        "username",
+        "is_public",
+        "ordinal",
+        "deployments_total",
+        "updated",
+        "age",
+    )
     list_select_related = ("account",)
-    list_filter = ("is_public",)
+    list_filter = ("is_public", AccountFilter)
     search_fields = ("=id", "^label", "username")
     search_help_text = "A script's id, how its label begins, or its author."
     link_filters = ("account__id__exact",)

@@ -3,6 +3,7 @@
 from django.contrib import admin
 from django.http import HttpRequest
 
+from accounts.admin.filters import AccountFilter
 from compute.admin.power import status_pill
 from compute.models import VLAN, Instance
 from config.admin.display import link
@@ -13,9 +14,9 @@ from config.admin.pages import Panel, ReadOnlyPage
 class VLANPage(ReadOnlyPage):
     """Clients make VLANs by naming them in profiles. One that no profile names any more may stand here a while."""
 
-    list_display = ("label", "account", "region", "created")
+    list_display = ("label", "account", "region", "age")
     list_select_related = ("account", "region")
-    list_filter = ("region",)
+    list_filter = (AccountFilter, "region")
     link_filters = ("account__id__exact",)
     search_fields = ("=account_id", "^label")
     search_help_text = "How a label begins, or an account's id."

@@ -5,6 +5,7 @@ from django.http import HttpRequest
 from django.utils.html import format_html_join
 from django.utils.safestring import SafeString
 
+from accounts.admin.filters import AccountFilter
 from accounts.admin.panels import ROWS_SHOWN, account_panel, staff
 from accounts.models import Account
 from compute.admin.jobs import job_buttons, started
@@ -13,7 +14,7 @@ from compute.models import Instance, Volume, VolumeDevice
 from compute.models.volumes import volume_name
 from compute.services.volumes import volumes
 from config.admin.display import BUSY, GOOD, NOTHING, link, list_of, moment, page_of, pill
-from config.admin.pages import Panel, ReadOnlyPage
+from config.admin.pages import HostFilter, Panel, ReadOnlyPage
 from config.admin.verbs import Verb
 
 
@@ -41,10 +42,20 @@ def slots_panel(volume: Volume) -> Panel:
 class VolumePage(ReadOnlyPage):
     """Read-only: only services and jobs change a volume."""
 
-    list_display = ("id", "label", "state", "account", "region", "gigabytes", "hardware_type", "instance_link")
+    list_display = (
+        "id",
+        "label",
+        "state",
+        "account",
+        "region",
+        "gigabytes",
+        "hardware_type",
+        "instance_link",
+        "age",
+    )
     list_display_links = ("id", "label")
     list_select_related = ("account", "region", "instance")
-    list_filter = ("status", "region", "hardware_type")
+    list_filter = ("status", AccountFilter, "region", "hardware_type", ("instance__host", HostFilter))
     link_filters = ("account__id__exact", "instance__id__exact")
     search_fields = ("=pk", "=account_id", "=instance_id", "^label")
     search_help_text = "The id of a volume, an account or an instance, or how a label begins."

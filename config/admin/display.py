@@ -72,6 +72,16 @@ def moment(time: datetime | None) -> SafeString:
     )
 
 
+def age(time: datetime) -> SafeString:
+    """How long ago a time was, with the time itself beside it for who points there: ``3 h 5 min``."""
+    return format_html(
+        '<time datetime="{}" title="{}">{}</time>',
+        time.isoformat(),
+        f"{time:%Y-%m-%d %H:%M:%S}",
+        span(now() - time),
+    )
+
+
 def pretty(data: Any) -> SafeString:
     """Indented JSON, for people to read."""
     return format_html("<pre>{}</pre>", json.dumps(data, indent=2, ensure_ascii=False, default=str))

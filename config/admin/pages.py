@@ -14,8 +14,10 @@ from django.db import DataError
 from django.db.models import Field, ForeignKey, Model, Q, QuerySet
 from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
 from django.utils.functional import cached_property
+from django.utils.safestring import SafeString
 from django.utils.text import slugify
 
+from config.admin.display import age
 from config.admin.export import ExportMixin
 from config.admin.verbs import VerbsMixin
 from config.errors import DomainError, Problem
@@ -42,6 +44,14 @@ class ClosedFilter(admin.RelatedFieldListFilter):
     """A filter with many choices, which are shown when it is opened."""
 
     template = "admin/closed_filter.html"
+
+
+class HostFilter(ClosedFilter):
+    """By the host that a relation leads to, named as it is seen: ``host``, not ``instance: host``."""
+
+    def __init__(self, *args: Any, **kwargs: Any):
+        super().__init__(*args, **kwargs)
+        self.title = "host"
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,6 +94,8 @@ class Page(ExportMixin, VerbsMixin, admin.ModelAdmin):
     ``field`` (exactly): unlike Django's, none of them turns a lookup by id into a scan. `fixed` fields can be
     given once, on creation. `link_filters` are lookups across relations that links from other pages use; lookups
     of `secret` fields are refused, since a list that can be filtered by a digest reveals the digest bit by bit.
+
+    The column ``age`` is how long ago the row's field `born` was.
     """
 
     show_full_result_count = False
@@ -93,6 +105,11 @@ class Page(ExportMixin, VerbsMixin, admin.ModelAdmin):
     fixed: tuple[str, ...] = ()
     link_filters: tuple[str, ...] = ()
     secret: tuple[str, ...] = ()
+    born = "created"
+
+    @admin.display(description="Age")
+    def age(self, obj: Any) -> SafeString:
+        return age(getattr(obj, self.born))
 
     def get_readonly_fields(self, request: HttpRequest, obj: Any = None) -> tuple[Any, ...]:
         readonly = tuple(super().get_readonly_fields(request, obj))

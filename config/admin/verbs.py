@@ -6,7 +6,7 @@ page of its own.
 """
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import partial
 from typing import Any
 
@@ -33,10 +33,24 @@ MAX_SELECTED = 100
 
 
 @dataclass(frozen=True, slots=True)
+class Once:
+    """The result of a verb that made something to be shown once: the page that answers has it, and nothing else.
+
+    `sentence` is the result, which is logged and `shown` is not. `advice` says what to do with what is shown.
+    """
+
+    sentence: str
+    # Django logs a template's whole context where a variable is missing
+    shown: str = field(repr=False)
+    advice: str
+
+
+@dataclass(frozen=True, slots=True)
 class Verb:
     """An operation that staff can carry out on an object.
 
-    `effect` carries it out and returns the result as a short sentence; it refuses by raising a `DomainError`.
+    `effect` carries it out and returns the result as a short sentence, or `Once`; it refuses by raising a
+    `DomainError`.
     `confirm` is a question that staff must answer first. `offered` tells whether the verb makes sense for an object
     as it was read; the service decides.
 
@@ -52,7 +66,7 @@ class Verb:
 
     name: str
     label: str
-    effect: Callable[..., str]
+    effect: Callable[..., str | Once]
     confirm: str = ""
     danger: bool = False
     permission: str = "change"
@@ -93,13 +107,14 @@ class OpenForm:
 @dataclass(frozen=True, slots=True)
 class Result:
     """The result of a verb on one object. `problems` are those of the service's refusal, `limit` the refusal itself
-    where it was for too many attempts."""
+    where it was for too many attempts, `once` what is to be shown once."""
 
     subject: str
     done: bool
     sentence: str
     problems: tuple[Problem, ...] = ()
     limit: TooMany | None = None
+    once: Once | None = None
 
 
 class VerbsMixin(admin.ModelAdmin):
@@ -169,6 +184,8 @@ class VerbsMixin(admin.ModelAdmin):
                 asked.add_error(problem.field if problem.field in asked.fields else None, problem.reason)
             page = self._ask(request, verb, [obj], cancel=back, form=asked)
             return page if result.limit is None else too_many(page, result.limit.seconds)
+        if result.once is not None:
+            return self._show_once(request, verb, obj, result.once)
         messages.add_message(
             request,
             messages.SUCCESS if result.done else messages.ERROR,
@@ -205,14 +222,28 @@ class VerbsMixin(admin.ModelAdmin):
             if not self.may_on(request, verb, obj):
                 raise Denied("Your admin permissions do not allow this.")
             with transaction.atomic():
-                sentence = verb.effect(request, obj, *([] if form is None else [form.cleaned_data]))
+                made = verb.effect(request, obj, *([] if form is None else [form.cleaned_data]))
+                once, sentence = (made, made.sentence) if isinstance(made, Once) else (None, made)
                 obj.pk = key  # a deletion clears the key, by which the log names the object
                 _log(request, obj, f"{verb.label}: {sentence}")
         except DomainError as error:
             reason = " ".join(problem.reason for problem in error.problems)
             _log(request, obj, f"{verb.label} refused: {reason}")
             return Result(subject, False, reason, error.problems, error if isinstance(error, TooMany) else None)
-        return Result(subject, True, sentence)
+        return Result(subject, True, sentence, once=once)
+
+    def _show_once(self, request: HttpRequest, verb: Verb, obj: Model, once: Once) -> HttpResponse:
+        """Answer with it: a message that the next page shows would be kept in a cookie or a session till then."""
+        context = {
+            **self.admin_site.each_context(request),
+            "title": verb.label,
+            "opts": self.opts,
+            "verb": verb,
+            "obj": obj,
+            "back": page_of(obj),
+            "once": once,
+        }
+        return TemplateResponse(request, "admin/shown_once.html", context)
 
     def _report(self, request: HttpRequest, verb: Verb, results: list[Result]) -> None:
         done = [result for result in results if result.done]

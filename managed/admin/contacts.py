@@ -5,6 +5,7 @@ from django.db.models import Q
 from django.http import HttpRequest
 from django.utils.safestring import SafeString
 
+from accounts.admin.filters import AccountFilter
 from accounts.models import Account
 from config.admin.display import link, moment
 from config.admin.pages import Panel, ReadOnlyPage, is_number
@@ -19,6 +20,7 @@ class ContactPage(ReadOnlyPage):
     list_display = ("id", "name", "account", "group", "email", "phone_primary", "phone_secondary")
     list_display_links = ("id", "name")
     list_select_related = ("account",)
+    list_filter = (AccountFilter,)
     link_filters = ("account__id__exact",)
     search_fields = ("=pk", "^name", "email", "group")
     search_help_text = "Id, email, group, or how a name, company or account's email begins."

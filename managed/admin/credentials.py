@@ -10,6 +10,7 @@ from django.utils.html import format_html
 from django.utils.safestring import SafeString
 
 from accounts.admin.events import Since
+from accounts.admin.filters import AccountFilter
 from accounts.admin.panels import staff
 from accounts.models import Account
 from config.admin.display import NOTHING, link, moment
@@ -32,6 +33,7 @@ class Counted(TypedDict):
 class CredentialPage(RevealPage):
     list_display = ("id", "label", "account", "used_by", "given", "read")
     list_display_links = ("id", "label")
+    list_filter = (AccountFilter,)
     link_filters = ("account__id__exact",)
     search_fields = ("=pk", "^label")
     search_help_text = "Id, or how a label, company or account's email begins."
@@ -103,7 +105,7 @@ class DecryptionPage(ReadOnlyPage):
 
     list_display = ("when", "username", "what", "account", "reason")
     list_select_related = ("account", "credential", "key_pair")
-    list_filter = (Since,)
+    list_filter = (Since, AccountFilter)
     link_filters = ("account__id__exact",)
     search_fields = ("=pk", "username", "^label")
     search_help_text = "A staff username, or how the label of what was read begins."

@@ -11,6 +11,7 @@ from django.utils.html import format_html
 from django.utils.safestring import SafeString
 from django.utils.timezone import now
 
+from accounts.admin.filters import AccountFilter
 from accounts.models import Account
 from config.admin.display import BAD, QUIET, link, moment, pill, span
 from config.admin.pages import Panel, ReadOnlyPage, Row, is_number
@@ -52,7 +53,7 @@ class IssuePage(ReadOnlyPage):
     """Issues, which the prober alone opens and closes. Open ones come first."""
 
     list_display = ("name", "state", "account", "services_list", "ticket_subject", "opened", "lasted")
-    list_filter = (StateFilter,)
+    list_filter = (StateFilter, AccountFilter)
     link_filters = ("account__id__exact",)
     search_fields = ("=pk", "=ticket_id")
     search_help_text = "Id of an issue or ticket, or how a company or account's email begins."

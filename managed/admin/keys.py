@@ -12,11 +12,12 @@ from django.http import HttpRequest
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
 
+from accounts.admin.filters import AccountFilter, InstancesAccountFilter
 from accounts.admin.panels import staff
 from accounts.models import Account
 from compute.models import Instance
 from config.admin.display import BAD, GOOD, link, list_of, moment, pill
-from config.admin.pages import Panel, ReadOnlyPage
+from config.admin.pages import HostFilter, Panel, ReadOnlyPage
 from managed.admin.reveal import Revealed, RevealPage, decryptions_panel
 from managed.models import ComputeSettings, KeyPair
 from managed.services import keys
@@ -27,6 +28,7 @@ INSTANCES_SHOWN = 50
 @admin.register(KeyPair)
 class KeyPairPage(RevealPage):
     list_display = ("account", "public_half", "made")
+    list_filter = (AccountFilter,)
     link_filters = ("account__id__exact",)
     search_fields = ("=account_id", "^account__company", "^account__email")
     search_help_text = "An account's id, or how its company or email begins."
@@ -56,7 +58,7 @@ class ComputeSettingsPage(ReadOnlyPage):
 
     list_display = ("instance_link", "account", "allowed", "command")
     list_display_links = None
-    list_filter = ("access",)
+    list_filter = ("access", InstancesAccountFilter, ("instance__host", HostFilter))
     link_filters = ("instance__account__id__exact",)
     search_fields = ("=instance_id", "^instance__label")
     search_help_text = "A compute's id, or how its label begins."

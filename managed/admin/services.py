@@ -13,6 +13,7 @@ from django.http import HttpRequest, HttpResponse
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
 
+from accounts.admin.filters import AccountFilter
 from accounts.admin.panels import event_state, staff
 from accounts.models import Account, Event
 from compute.models import Instance
@@ -78,9 +79,9 @@ class RightNow(admin.SimpleListFilter):
 class ServicePage(ReadOnlyPage):
     """A service, which its account changes; staff check, disable and enable it, and mend what it watches."""
 
-    list_display = ("label", "state", "account", "kind", "found", "last_check")
+    list_display = ("label", "state", "account", "kind", "found", "last_check", "age")
     list_select_related = ("account",)
-    list_filter = (RightNow, "status", "service_type", ("region", ClosedFilter))
+    list_filter = (RightNow, AccountFilter, "status", "service_type", ("region", ClosedFilter))
     link_filters = ("account__id__exact",)
     search_fields = ("=pk", "^label")
     search_help_text = "Id, part of an address, or how a label, company or account's email begins."

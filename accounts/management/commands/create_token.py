@@ -7,27 +7,61 @@ from django.core.management.base import BaseCommand, CommandError, CommandParser
 from django.utils.dateparse import parse_datetime
 from django.utils.timezone import is_naive, make_aware
 
+from accounts.management.people import acting, add_audit
 from accounts.models import User
+from accounts.services.token_links import make_link
 from accounts.services.tokens import create_token
 from config.command_errors import refused
 from config.errors import Invalid
 
 
 class Command(BaseCommand):
-    help = "Make a personal access token and print it, alone on a line. It cannot be read again."
+    help = (
+        "Make a personal access token and print it, alone on a line. It cannot be read again. With --link there is "
+        "no token yet: an address is printed that shows it once to whoever opens it."
+    )
 
     def add_arguments(self, parser: CommandParser) -> None:
         parser.add_argument("username")
         parser.add_argument("--scopes", default="*", help='such as "computes:read_write"; * is all')
         parser.add_argument("--expiry", help="UTC, such as 2030-01-31T12:00:00; by default it does not expire")
         parser.add_argument("--label", default="create_token")
+        parser.add_argument(
+            "--link", action="store_true", help="print an address that shows the token once, for somebody else"
+        )
+        add_audit(parser, needs_reason=False)
 
-    def handle(self, *, username: str, scopes: str, expiry: str | None, label: str, **options: Any) -> None:
+    def handle(
+        self,
+        *,
+        username: str,
+        scopes: str,
+        expiry: str | None,
+        label: str,
+        link: bool,
+        by: str | None,
+        reason: str,
+        **options: Any,
+    ) -> None:
         user = User.objects.filter(username=username).first()
         if user is None:
             raise CommandError(f"username: There is no user {username!r}.")
         if user.account_id is None:
             raise CommandError(f"username: {username!r} belongs to no account: a token would be good for nothing.")
+        if link:
+            with acting(by, reason) as who:
+                actor = who.on(user.account_id)
+                assert actor is not None  # noqa: S101 - the user has an account
+                made, address = make_link(actor, user, label, scopes, _moment(expiry), who.reason)
+                who.log(
+                    user, f"Made a link to a token, {label}, that works until {made.expiry:%Y-%m-%d %H:%M} UTC."
+                )
+            self.stdout.write(address)
+            return
+        if by is not None or reason:
+            raise CommandError(
+                f"{'by' if by is not None else 'reason'}: Give it with --link: without, nobody is told."
+            )
         try:
             _, readable = create_token(user, label, scopes, _moment(expiry))
         except Invalid as error:

@@ -2,10 +2,11 @@
 
 import sys
 from argparse import ArgumentParser
+from collections.abc import Sequence
 from typing import Any
 
 from django.conf import settings
-from django.core.management.base import BaseCommand
+from django.core.management.base import BaseCommand, CommandError
 from django.db.models import QuerySet
 
 from accounts.management.people import (
@@ -22,6 +23,7 @@ from accounts.management.people import (
 from accounts.models import SecurityKey, User
 from accounts.services import second_factor
 from accounts.services.command_line import ADDED, NAME
+from accounts.services.staff import roles_of, set_roles
 from accounts.services.suspension import set_user_active
 from accounts.services.users import create, mail_password, password_path
 from config.command_errors import refused
@@ -40,13 +42,19 @@ class Command(BaseCommand):
             made = verbs.add_parser(verb, help=about)
             made.add_argument("username")
             made.add_argument("--email", required=True)
-            whose = made.add_mutually_exclusive_group(required=True)
+            whose = made.add_mutually_exclusive_group()
             whose.add_argument(
                 "--account", metavar="ID", help="the account's number, as `account create` prints it"
             )
             whose.add_argument(
-                "--staff", action="store_true", help="of no account: everything in the admin is open"
+                "--staff",
+                action="store_true",
+                help="of no account: without a role, everything in the admin is open",
             )
+            made.add_argument(
+                "--role", action="append", default=[],
+                help="of staff: support, operator, auditor, or a group of your own; may be given several times",
+            )  # fmt: skip
             made.add_argument("--restricted", action="store_true", help="may do nothing until it is granted")
             made.add_argument("--by", metavar="STAFF", help="the staff user who does it, for the log of new staff")
             if verb == "create":
@@ -62,6 +70,15 @@ class Command(BaseCommand):
             changed = verbs.add_parser(verb, help=about)
             changed.add_argument("username")
             add_audit(changed, needs_reason=needs_reason)
+        given = verbs.add_parser("role", help="say which roles a staff user has from now on")
+        given.add_argument("username")
+        which = given.add_mutually_exclusive_group(required=True)
+        which.add_argument(
+            "--role", action="append", default=[], help="these and no others; may be given several times"
+        )
+        which.add_argument("--superuser", action="store_true", help="everything in the admin is open")
+        which.add_argument("--none", action="store_true", help="nothing in the admin is open")
+        add_audit(given, needs_reason=False)
         listed = verbs.add_parser("list", help="users, oldest first")
         whose = listed.add_mutually_exclusive_group()
         whose.add_argument("--account", metavar="ID", help="of this account alone")
@@ -75,22 +92,25 @@ class Command(BaseCommand):
         verbs = {
             "invite": self._create, "create": self._create, "disable": self._disable, "enable": self._enable,
             "reset-second-factor": self._reset_second_factor, "mail-password": self._mail_password,
-            "list": self._list, "show": self._show,
+            "role": self._role, "list": self._list, "show": self._show,
         }  # fmt: skip
         verbs[verb](options)
 
     def _create(self, options: dict[str, Any]) -> None:
         from_stdin = options.get("password_stdin", False)
         password = sys.stdin.readline().rstrip("\r\n") if from_stdin else None
+        roles = options["role"]
+        if options["account"] is None and not options["staff"] and not roles:
+            raise CommandError("account: Give --account ID, or for a member of staff --staff or --role ROLE.")
         account = None if options["account"] is None else account_numbered(options["account"])
         username, email, restricted = options["username"], options["email"], options["restricted"]
         if account is None:  # staff are on no account that has an event of it: the log of staff's actions has it
             with acting(options["by"]) as who:
-                user = create(username, email, None, restricted=restricted, password=password)
-                who.log(user, "A new staff user, who may do everything in the admin.", ADDED)
+                user = create(username, email, None, restricted=restricted, password=password, roles=roles)
+                who.log(user, f"A new staff user {_may(roles, not roles)}.", ADDED)
         else:
             try:
-                user = create(username, email, account, restricted=restricted, password=password)
+                user = create(username, email, account, restricted=restricted, password=password, roles=roles)
             except Invalid as error:
                 raise refused(error) from error
         if password is None:
@@ -136,6 +156,13 @@ class Command(BaseCommand):
             who.log(user, "Mailed a password link.")
         self._say_address(user, "A mail to", "for three days")
 
+    def _role(self, options: dict[str, Any]) -> None:
+        user, roles, superuser = user_named(options["username"]), options["role"], options["superuser"]
+        with acting(options["by"], options["reason"]) as who:
+            set_roles(user, roles, superuser=superuser)
+            who.log(user, f"A staff user {_may(roles, superuser)}.")
+        self.stdout.write(f"{user.username} is a staff user {_may(roles, superuser)}.", self.style.SUCCESS)
+
     def _list(self, options: dict[str, Any]) -> None:
         users = User.objects.exclude(username=NAME).order_by("pk")
         if options["account"] is not None:
@@ -149,6 +176,7 @@ class Command(BaseCommand):
         keys = SecurityKey.objects.filter(user=user).count()
         more = {
             "security_keys": keys, "signs_in_with": user.authentication_type, "superuser": user.is_superuser,
+            "roles": roles_of(user) if options["json"] else ", ".join(roles_of(user)),
             "account_name": str(user.account) if user.account else None,
         }  # fmt: skip
         show(self.stdout, {**_row(user), **more}, options["json"])
@@ -165,6 +193,13 @@ def _row(user: User) -> Row:
         "second_factor": user.two_factor_auth, "last_login": moment(user.last_login),
         "created": moment(user.date_joined),
     }  # fmt: skip
+
+
+def _may(roles: Sequence[str], superuser: bool) -> str:
+    """What a staff user may do, as the end of a sentence about the user."""
+    if superuser:
+        return "who may do everything in the admin"
+    return f"with the role {', '.join(roles)}" if roles else "with no role"
 
 
 def _status(user: User) -> str:

@@ -5,9 +5,12 @@ import re
 from datetime import UTC, datetime
 
 import pytest
+from django.conf import settings
+from django.contrib.admin.models import LogEntry
 from django.core.management import CommandError, call_command
+from django.test import Client
 
-from accounts.models import Event, PersonalToken
+from accounts.models import Event, PersonalToken, TokenLink
 from tests.client import APIClient
 
 pytestmark = pytest.mark.django_db
@@ -39,6 +42,33 @@ def test_the_account_reads_of_it(owner):
     event = Event.objects.get()
     assert (event.account_id, event.action, event.username) == (owner.account_id, "token_create", "owner")
     assert (event.entity_type, event.entity_label) == ("token", "ci")
+
+
+def test_a_link_shows_the_token_once_and_the_command_never(owner):
+    printed = create_token("owner", "--link", "--label", "ci", "--reason", "New laptop").strip()
+    assert printed.startswith(f"{settings.SITE_URL}/token/")
+    assert not PersonalToken.objects.exists()
+    path, browser = printed.removeprefix(settings.SITE_URL), Client()
+    token = re.findall(r'<code id="token">([0-9a-f]{64})</code>', browser.post(path).content.decode())[0]
+    assert APIClient(token).get("/v4/profile").json()["username"] == "owner"
+    assert browser.post(path).status_code == 404
+    assert list(Event.objects.order_by("pk").values_list("action", "message", "username")) == [
+        ("profile_update", "Support made a link to a token, ci: New laptop", ""), ("token_create", "", ""),
+    ]  # fmt: skip
+    logged = LogEntry.objects.get().change_message
+    assert logged.startswith("Made a link to a token, ci, that works until ")
+    assert path.rpartition("/")[2] not in logged
+
+
+def test_who_does_it_is_asked_of_links_alone(owner):
+    for option in (("--by", "staff"), ("--reason", "x")):
+        with pytest.raises(CommandError, match=f"^{option[0][2:]}: Give it with --link"):
+            create_token("owner", *option)
+    with pytest.raises(CommandError, match=r"^by: There is no active staff user 'nobody'"):
+        create_token("owner", "--link", "--by", "nobody")
+    with pytest.raises(CommandError, match=r"^scopes: Unknown scope: x"):
+        create_token("owner", "--link", "--scopes", "x")
+    assert not TokenLink.objects.exists()
 
 
 @pytest.mark.parametrize(

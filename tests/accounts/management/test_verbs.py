@@ -6,6 +6,7 @@ import json
 import pytest
 from django.conf import settings
 from django.contrib.admin.models import LogEntry
+from django.contrib.auth.models import Group
 from django.core.management import CommandError, call_command
 from django.test import Client
 
@@ -74,8 +75,88 @@ def test_staff_are_on_no_account_so_that_only_the_log_has_it():
 
 def test_a_new_member_of_staff_is_in_the_log():
     run("user", "invite", "ops-1", "--staff", "--email", "ops@example.com")
-    assert log() == ["A new staff user, who may do everything in the admin."]
+    assert log() == ["A new staff user who may do everything in the admin."]
     assert LogEntry.objects.get().user.username == "(command line)"
+
+
+@pytest.fixture
+def roles() -> None:
+    """The groups that `migrate` makes."""
+    for name in ("support", "operator", "auditor"):
+        Group.objects.get_or_create(name=name)
+
+
+def test_a_member_of_staff_is_made_with_roles_and_may_do_no_more(roles):
+    run("user", "create", "ops-1", "--email", "ops@example.com", "--role", "support", "--role", "auditor")
+    user = User.objects.get(username="ops-1")
+    assert (user.is_staff, user.is_superuser, user.account) == (True, False, None)
+    assert set(user.groups.values_list("name", flat=True)) == {"support", "auditor"}
+    assert log() == ["A new staff user with the role support, auditor."]
+    assert json.loads(run("user", "show", "ops-1", "--json"))["roles"] == ["auditor", "support"]
+    assert "roles          auditor, support" in run("user", "show", "ops-1")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "line"),
+    [
+        (["--role", "boss"], "role: There is no role 'boss': choose of auditor, operator, support."),
+        (["--account", "{account}", "--role", "support"], "role: Only staff have roles: users of an account have"),
+        ([], "account: Give --account ID, or for a member of staff --staff or --role ROLE."),
+        (["--staff", "--account", "{account}"], "Error: argument --account: not allowed with argument --staff"),
+    ],
+)
+def test_what_is_wrong_with_a_role_makes_nobody(owner, roles, arguments, line):
+    given = [each.format(account=owner.account_id) for each in arguments]
+    assert refusal("user", "create", "ops-1", "--email", "ops@example.com", *given).startswith(line)
+    assert not User.objects.filter(username="ops-1").exists()
+    assert not Message.objects.exists()
+
+
+def test_roles_are_changed_and_the_log_says_why(roles):
+    user = StaffFactory(username="ops-1", is_superuser=False)
+    said = run("user", "role", "ops-1", "--role", "operator", "--reason", "Joined the night shift")
+    assert said == "ops-1 is a staff user with the role operator.\n"
+    run("user", "role", "ops-1", "--role", "support")
+    assert [group.name for group in user.groups.all()] == ["support"]
+    run("user", "role", "ops-1", "--none")
+    assert not user.groups.exists()
+    run("user", "role", "ops-1", "--superuser")
+    user.refresh_from_db()
+    assert user.is_superuser
+    assert log() == [
+        "A staff user with the role operator. - Joined the night shift", "A staff user with the role support.",
+        "A staff user with no role.", "A staff user who may do everything in the admin.",
+    ]  # fmt: skip
+
+
+def test_the_last_superuser_stays_one(roles):
+    StaffFactory(username="ops-1", is_superuser=True)
+    assert refusal("user", "role", "ops-1", "--role", "support").startswith(
+        "username: The user is the only superuser"
+    )
+    StaffFactory(username="ops-2", is_superuser=True)
+    run("user", "role", "ops-1", "--role", "support")
+    assert not User.objects.get(username="ops-1").is_superuser
+    assert "only superuser" in refusal("user", "role", "ops-2", "--none")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "line"),
+    [
+        (["owner", "--role", "support"], "username: 'owner' is no staff user: only those have roles."),
+        (
+            ["ops-1", "--role", "boss", "--role", "chief"],
+            "role: There is no role 'boss': choose of auditor, operator,",
+        ),
+        (["ops-1"], "Error: one of the arguments --role --superuser --none is required"),
+        (["ops-1", "--role", "support", "--none"], "Error: argument --none: not allowed with argument --role"),
+        (["nobody", "--none"], "username: There is no user 'nobody'."),
+    ],
+)
+def test_what_is_wrong_with_a_change_of_roles_is_a_line(owner, roles, arguments, line):
+    StaffFactory(username="ops-1", is_superuser=False)
+    assert refusal("user", "role", *arguments).startswith(line)
+    assert not LogEntry.objects.exists()
 
 
 def test_the_user_of_the_command_line_signs_nobody_in(owner):

@@ -11,7 +11,7 @@ from compute.admin.job_status import JobProgress, with_progress
 from compute.models import Job
 from compute.services.instances import instances, power
 from compute.worker import engine
-from tests.compute.memory_driver import failing_at
+from tests.compute.memory_driver import MemoryDriver, failing_at
 from tests.config.admin.pages import do, list_address, messages_of, page_address
 
 pytestmark = pytest.mark.django_db
@@ -56,6 +56,40 @@ def test_a_jobs_progress(columns, progress, stuck, timing, job):
     found = status_of(job, **columns)
     assert (found.job.progress, found.stuck) == (progress, stuck)
     assert timing in found.timing()
+
+
+def test_a_job_that_is_undone_says_why_and_what_hinders_it(admin, job, driver):
+    job.refresh_from_db()
+    data = {**job.data, "undo_reason": "No such disk: skerry-1-1"}
+    Job.objects.filter(pk=job.pk).update(state="undoing", data=data)
+    page = admin.get(page_address(job)).content.decode()
+    assert '<span class="problem">Undone because: No such disk: skerry-1-1</span>' in page
+    Job.objects.filter(pk=job.pk).update(error="Unexpected: OSError: no route")
+    both = admin.get(list_address(Job)).content.decode()
+    assert "Unexpected: OSError: no route" in both
+    assert "Undone because: No such disk: skerry-1-1" in both
+    Job.objects.filter(pk=job.pk).update(
+        state="failed", error="No such disk: skerry-1-1", finished_at=Now(), encrypted=None
+    )
+    assert "Undone because" not in admin.get(page_address(job)).content.decode()
+
+
+def test_the_exception_of_a_driver_is_on_the_jobs_page(admin, job, monkeypatch):
+    class Broken(MemoryDriver):
+        def stop(self, *args, **kwargs):
+            raise KeyError("virsh said: domain not found")
+
+    engine.run(job.pk, Broken())
+    assert "KeyError: &#x27;virsh said: domain not found&#x27;" in admin.get(page_address(job)).content.decode()
+
+
+def test_an_event_leads_to_its_job_and_back(admin, job, world):
+    page = admin.get(page_address(job.event)).content.decode()
+    assert f'<a href="{page_address(job)}">reboot {job.pk}</a>' in page
+    assert "due now" in page
+    assert f'href="{page_address(job.event)}"' in admin.get(page_address(job)).content.decode()
+    Job.objects.filter(pk=job.pk).update(event=None)
+    assert "it tells a later event by now" in admin.get(page_address(job.event)).content.decode()
 
 
 def test_a_dead_workers_lease_is_called_lost(job):

@@ -11,7 +11,7 @@ from django.db.models.functions import Now
 from django.test import Client
 from django.utils.timezone import now
 
-from accounts.models import Authorization, Login, OAuthAccessToken, OAuthRefreshToken, SecurityKey, User
+from accounts.models import Authorization, Login, OAuthAccessToken, OAuthRefreshToken, SecurityKey, TokenLink, User
 from accounts.services import outbox
 from compute.jobs import queue
 from compute.models import (
@@ -138,6 +138,7 @@ def everything(world: World, running: Instance, staff: User) -> Instance:
     OAuthRefreshToken.objects.create(user=user, application=app, token="r", access_token=access)
     Authorization.objects.create(user=user, client=app, scopes="*")
     TrustedDeviceFactory(user=user)
+    TokenLink.objects.create(user=user, digest="ab" * 32, label="ci", scopes="*", expiry=later)
     SecurityKey.objects.create(user=user, name="blue one", credential=b"id", public_key=b"point")
     Login.objects.create(account=account, user=user, username=user.username, restricted=False, ip="198.51.100.7")
     TicketFactory(account=account, opened_by=user.username)

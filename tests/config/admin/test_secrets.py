@@ -22,10 +22,11 @@ from accounts.models import (
     PhoneVerification,
     SecondFactor,
     SecurityAnswer,
+    TokenLink,
     TrustedDevice,
     User,
 )
-from accounts.services import phone, second_factor, security_questions, users
+from accounts.services import phone, second_factor, security_questions, token_links, users
 from accounts.services.security_questions import Answer
 from compute.models import Job
 from config.encryption import decrypt_json
@@ -84,11 +85,12 @@ def signing_in(world, user: User) -> list[str]:
     device = TrustedDevice.objects.create(
         user=user, digest="d7" * 32, last_remote_addr="198.51.100.7", last_authenticated=now(), expiry=now() + DAY
     )
+    _, address = token_links.make_link(world.actor, user, "ci")
     held = SecondFactor.objects.get()
     return [
         "Bergenhus", "Snarfle", "Trabant", *SecurityAnswer.objects.values_list("response", flat=True),
         secret, scratch, pending, held.scratch, bytes(held.encrypted).decode(), bytes(held.pending).decode(),
-        device.digest,
+        device.digest, address.rpartition("/")[2], TokenLink.objects.get().digest,
     ]  # fmt: skip
 
 
@@ -142,6 +144,9 @@ def test_codes_and_id_tokens_have_no_page(model):
         (Job, "encrypted__isnull"),
         (Message, "encrypted__startswith"),
         (TrustedDevice, "digest__startswith"),
+        (TokenLink, "digest__startswith"),
+        (TokenLink, "user__password__startswith"),
+        (User, "token_links__digest__startswith"),
         (TrustedDevice, "user__password__startswith"),
         (Authorization, "client__client_secret__startswith"),
         (User, "second_factor__scratch__startswith"),

@@ -1,0 +1,80 @@
+"""The filter of lists by account: typed, since there are too many accounts to choose from."""
+
+from collections.abc import Iterator
+from typing import Any
+
+from django.contrib import admin
+from django.contrib.admin import ModelAdmin
+from django.contrib.admin.views.main import ERROR_FLAG, PAGE_VAR, ChangeList
+from django.db.models import Model, Q, QuerySet
+from django.http import HttpRequest
+
+from accounts.models import Account, User
+from config.admin.pages import is_number
+
+MOST = 100
+"""Accounts of one company name whose rows are listed together."""
+
+
+def accounts_called(term: str) -> list[Account]:
+    """The accounts with this id, company, email or username, whatever the case; one query."""
+    if is_number(term):
+        return list(Account.objects.filter(pk=int(term)))
+    owners = User.objects.filter(username__iexact=term, account__isnull=False).values("account")
+    named = Q(company__iexact=term) | Q(email__iexact=term) | Q(pk__in=owners)
+    return list(Account.objects.filter(named).order_by("pk")[:MOST])
+
+
+class AccountFilter(admin.SimpleListFilter):
+    """Rows of the account whose id, company, email or username was typed. `path` is the relation that leads to it.
+
+    The links of other pages have ``<path>__id__exact`` in their addresses, which this one shows and replaces.
+    """
+
+    title = "account"
+    parameter_name = "account"
+    template = "admin/account_filter.html"
+    path = "account"
+
+    def __init__(self, request: HttpRequest, params: dict[str, Any], model: type[Model], model_admin: ModelAdmin):
+        super().__init__(request, params, model, model_admin)
+        by_link = request.GET.get(self.linked, "")
+        self.typed = (self.value() or by_link).strip()
+        self.found = accounts_called(self.typed) if self.typed else []
+        mine = {self.parameter_name, self.linked, PAGE_VAR, ERROR_FLAG}
+        self.others = [(name, each) for name, found in request.GET.lists() if name not in mine for each in found]
+        """What else the list is filtered by, which the form sends along."""
+
+    @property
+    def linked(self) -> str:
+        return f"{self.path}__id__exact"
+
+    def lookups(self, request: HttpRequest, model_admin: ModelAdmin) -> list[tuple[str, str]]:
+        return []
+
+    def has_output(self) -> bool:
+        return True
+
+    def choices(self, changelist: ChangeList) -> Iterator[Any]:
+        everyone = changelist.get_query_string(remove=[self.parameter_name, self.linked])
+        yield {"selected": not self.typed, "query_string": everyone, "display": "All"}
+        if self.typed:
+            names = ", ".join(str(account) for account in self.found[:3]) or f"none is called {self.typed}"
+            yield {"selected": True, "query_string": changelist.get_query_string(), "display": names}
+
+    def queryset(self, request: HttpRequest, queryset: QuerySet[Any]) -> QuerySet[Any]:
+        if not self.value():
+            return queryset
+        return queryset.filter(**{f"{self.path}__in": [account.pk for account in self.found]})
+
+
+class UsersAccountFilter(AccountFilter):
+    """Rows of an account's users."""
+
+    path = "user__account"
+
+
+class InstancesAccountFilter(AccountFilter):
+    """Rows of an account's instances."""
+
+    path = "instance__account"

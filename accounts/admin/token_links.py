@@ -1,0 +1,125 @@
+"""Links that show a customer's new token once: made for a user, listed, taken back. Nobody here sees the token."""
+
+from datetime import timedelta
+from typing import Any
+
+from django import forms
+from django.contrib import admin
+from django.http import HttpRequest, QueryDict
+from django.utils.safestring import SafeString
+from django.utils.timezone import now
+
+from accounts.admin.filters import UsersAccountFilter
+from accounts.admin.panels import staff
+from accounts.models import TokenLink, User
+from accounts.scopes import ALL, KNOWN, describe
+from accounts.services import token_links
+from accounts.services.tokens import MAX_LABEL_LENGTH
+from config.admin.display import BAD, GOOD, link, moment, pill
+from config.admin.forms import ReasonForm
+from config.admin.pages import ReadOnlyPage
+from config.admin.verbs import Once, Verb
+
+MOST_DAYS = 3650
+ADVICE = (
+    "Send it to the user, and to nobody else, by a way that you trust: whoever opens it first gets the token."
+    " Programs that look at addresses do not use it up, for the page has a button."
+)
+
+
+class LinkForm(ReasonForm):
+    """What the token is for, what it may do, how long it is good, and why staff make the link."""
+
+    label = forms.CharField(
+        max_length=MAX_LABEL_LENGTH,
+        help_text="What will use the token: the user reads it.",
+        widget=forms.TextInput(attrs={"class": "vTextField", "autocomplete": "off"}),
+    )
+    scopes = forms.MultipleChoiceField(
+        choices=[(scope, describe(scope)) for scope in sorted(KNOWN)],
+        initial=[],
+        help_text="What the token may do; the first is everything that the user may.",
+        widget=forms.CheckboxSelectMultiple,
+    )
+    days = forms.IntegerField(
+        required=False,
+        min_value=1,
+        max_value=MOST_DAYS,
+        initial=90,
+        help_text="Days from now on that the token is good. Empty: until it is revoked.",
+    )
+    field_order = ("label", "scopes", "days", "reason")
+
+    def __init__(self, user: User, data: QueryDict | None = None):
+        super().__init__(user, data)
+
+    def clean_scopes(self) -> str:
+        ticked: list[str] = self.cleaned_data["scopes"]
+        return ALL if ALL in ticked else " ".join(ticked)
+
+
+def hand_over(request: HttpRequest, user: User, given: dict[str, Any]) -> Once:
+    days = given["days"]
+    expiry = None if days is None else now() + timedelta(days=days)
+    actor = staff(request, user.account_id or 0)
+    made, address = token_links.make_link(
+        actor, user, given["label"], given["scopes"], expiry, reason=given["reason"]
+    )
+    end = f"{made.expiry:%Y-%m-%d %H:%M} UTC"
+    return Once(f"a link to a token, {made.label}, that works until {end}. {given['reason']}", address, ADVICE)
+
+
+HAND_OVER = Verb(
+    "hand-over-token", "Make a link to a token", hand_over, form=LinkForm, danger=True,
+    permission="accounts.add_tokenlink", offered=lambda user: user.account_id is not None,
+    confirm="Whoever opens the link is shown a new token of the user, once. The account is told, with your name.",
+)  # fmt: skip
+
+
+def take_back(request: HttpRequest, made: TokenLink) -> str:
+    token_links.take_back(staff(request, made.user.account_id or 0), made)
+    return "taken back: it shows nothing any more."
+
+
+@admin.register(TokenLink)
+class TokenLinkPage(ReadOnlyPage):
+    """Links that were not used yet. Those that were are gone; their tokens are among the tokens."""
+
+    list_display = ("__str__", "user", "scopes", "state", "by", "created_at", "ends")
+    list_select_related = ("user",)
+    list_filter = (UsersAccountFilter,)
+    link_filters = ("user__id__exact", "user__account__id__exact")
+    search_fields = ("=pk", "user__username")
+    search_help_text = "A username."
+    secret = ("digest",)
+    ordering = ("-id",)
+    sortable_by = ()
+    fields = ("label", "user", "scopes", "state", "by", "created_at", "ends", "token_expiry")
+    verbs = (
+        Verb(
+            "take-back", "Take back", take_back, danger=True, permission="delete",
+            confirm="Whoever has the address is shown nothing any more.",
+        ),
+    )  # fmt: skip
+
+    @admin.display(description="State")
+    def state(self, made: TokenLink) -> SafeString:
+        return pill("waits", GOOD) if made.expiry > now() else pill("expired", BAD)
+
+    @admin.display(description="Made by")
+    def by(self, made: TokenLink) -> str:
+        return made.created_by or "the platform"
+
+    @admin.display(description="Made")
+    def created_at(self, made: TokenLink) -> SafeString:
+        return moment(made.created)
+
+    @admin.display(description="Works until")
+    def ends(self, made: TokenLink) -> SafeString:
+        return moment(made.expiry)
+
+
+def link_rows(user: User) -> list[tuple[Any, ...]]:
+    """The cells of a panel's row for each link of a user that still works."""
+    rows = TokenLink.objects.good().filter(user=user).defer("digest").order_by("-pk")
+    return [(link(row), row.scopes, row.created_by or "the platform", moment(row.expiry)) for row in rows]

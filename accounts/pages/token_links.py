@@ -1,0 +1,40 @@
+"""The page of a link to a token: a button, and then the token, once."""
+
+from typing import Any
+
+from django.conf import settings
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import render
+
+from accounts.models import TokenLink
+from accounts.pages.base import CopyPage
+from accounts.scopes import describe_all, split_scopes
+from accounts.services import token_links
+from config.errors import Invalid, Missing
+
+
+class TokenLinkView(CopyPage):
+    """``/token/<key>``, which whoever has the address may open. Only the button uses the link up: programs that
+    look at addresses in messages press none."""
+
+    def get(self, request: HttpRequest, key: str) -> HttpResponse:
+        return self._page(token_links.link_of(key))
+
+    def post(self, request: HttpRequest, key: str) -> HttpResponse:
+        try:
+            token, readable = token_links.use_link(key)
+        except Missing:
+            return self._page(None)
+        except Invalid as error:
+            return self._page(token_links.link_of(key), problem=" ".join(each.reason for each in error.problems))
+        made = {"token": token, "readable": readable, "site": settings.SITE_URL, "handed_over": True}
+        return render(self.request, "token_made.html", made)
+
+    def _page(self, link: TokenLink | None, problem: str = "") -> HttpResponse:
+        """The page before the token is shown; 404 where there is no such link any more."""
+        shown: dict[str, Any] = {"link": link, "problem": problem}
+        if link is not None:
+            shown["scopes"] = describe_all(split_scopes(link.scopes))
+        return render(
+            self.request, "token_link.html", shown, status=404 if link is None else 400 if problem else 200
+        )
