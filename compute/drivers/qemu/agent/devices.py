@@ -2,13 +2,15 @@
 
 import time
 from dataclasses import dataclass, replace
+from pathlib import Path
 
-from compute.drivers.qemu.agent import locks
-from compute.drivers.qemu.agent.command_line import LIMITS, SLOTS, Drive
+from compute.drivers.qemu.agent import locks, records
+from compute.drivers.qemu.agent.command_line import SLOTS, Drive
 from compute.drivers.qemu.agent.drives import free_volume
 from compute.drivers.qemu.agent.errors import Failed, Refused
 from compute.drivers.qemu.agent.qmp import QMP, QMPError
 from compute.drivers.qemu.agent.store import Store, checked
+from compute.drivers.qemu.agent.supervisor import BOOT
 from compute.drivers.qemu.agent.verbs import NoMachine, all_machines, is_on, working
 
 UNPLUG_SECONDS = 5.0
@@ -58,24 +60,27 @@ def plug(store: Store, machine: str, volume: str, label: str) -> None:
         with QMP(directory / "qmp") as qemu:
             found = attached(qemu)
             if volume in found.nodes:
+                _limit(qemu, directory, volume)  # whoever plugged it in may have died before this
                 return
             _drop(qemu, found.idle)
             path = free_volume(store, volume)
             drive = Drive(volume, str(path), attached(qemu).free_place(), label)
             try:
                 with qemu.opened(path) as name:
-                    qemu.call("blockdev-add", **replace(drive, file=name).block_device(_is_limited(qemu)))
+                    qemu.call("blockdev-add", **replace(drive, file=name).block_device())
             except QMPError as error:
                 if locks.in_use(path):
                     raise Refused("Another machine has the volume.") from error
                 raise Failed("The volume is in use.") from error
             qemu.call("device_add", **drive.device())
+            _limit(qemu, directory, volume)
 
 
-def _is_limited(qemu: QMP) -> bool:
-    """Whether the machine booted with limits for its disks: not where its host has none, or had an agent that
-    knew of none."""
-    return any(each["name"] == LIMITS for each in qemu.call("qom-list", path="/objects"))
+def _limit(qemu: QMP, directory: Path, device: str) -> None:
+    """Put a device under the limits that its machine booted with, if it did."""
+    limits = (records.read(directory / BOOT) or {}).get("limits")
+    if limits:
+        qemu.call("block_set_io_throttle", id=device, **limits)
 
 
 def unplug(store: Store, machine: str, volume: str) -> None:

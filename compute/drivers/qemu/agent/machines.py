@@ -184,6 +184,8 @@ def _power_on(
             "accel": accel,
             "notes": notes,
             "swap": [each.name for each in drives if disks.is_swap(directory / each.file)],
+            "drives": [each.name for each in drives],
+            "limits": command_line.limits(host),
             "arguments": command_line.arguments(machine, boot, drives, host, accel, kernel, port),
         }
         records.write(directory / BOOT, record)

@@ -14,12 +14,12 @@ import select
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
 from compute.drivers.qemu.agent import locks, networks, records, scopes
-from compute.drivers.qemu.agent.qmp import QMP, Silent
+from compute.drivers.qemu.agent.qmp import QMP, QMPError, Silent
 from compute.drivers.qemu.agent.scopes import Limits
 
 BOOT, ENDED, STOP, POWER = "boot.json", "ended.json", "stop.json", "power"
@@ -102,12 +102,14 @@ def main(report: int, lock: int) -> None:
         os.close(power)  # the machine is off before anybody is told
         _tell(report, on=False, said=str(error))
         return
-    _supervise(here, qemu, power, report, lock)
+    _supervise(here, qemu, boot, power, report, lock)
 
 
-def _supervise(here: Path, qemu: "subprocess.Popen[bytes]", power: int, report: int, lock: int) -> None:
+def _supervise(
+    here: Path, qemu: "subprocess.Popen[bytes]", boot: Mapping[str, Any], power: int, report: int, lock: int
+) -> None:
     pidfd = os.pidfd_open(qemu.pid)
-    watch = _watch(here / "watch", pidfd)
+    watch = _watch(here / "watch", pidfd, boot)
     if watch is None:
         qemu.kill()
         status = qemu.wait()
@@ -128,15 +130,23 @@ def _supervise(here: Path, qemu: "subprocess.Popen[bytes]", power: int, report: 
     networks.remove_here(here)  # the power file is still held: nobody starts the machine meanwhile
 
 
-def _watch(path: Path, pidfd: int) -> QMP | None:
-    """A conversation with QEMU once it listens; None where it ended instead, or does not answer."""
+def _watch(path: Path, pidfd: int, boot: Mapping[str, Any]) -> QMP | None:
+    """A conversation with QEMU once it listens and has limited its disks; None where it ended instead, or does not
+    answer."""
     deadline = time.monotonic() + ANSWERS
     while time.monotonic() < deadline:
         try:
-            return QMP(path)
+            watch = QMP(path, timeout=ANSWERS)
+            # here, before anybody is told that the machine is on: who starts it may die at any moment
+            for drive in boot["drives"] if boot.get("limits") else ():
+                watch.call("block_set_io_throttle", id=drive, **boot["limits"])
+            return watch
         except Silent:
             if select.select([pidfd], [], [], 0.01)[0]:
                 return None
+        except QMPError as error:
+            print(error, file=sys.stderr, flush=True)  # noqa: T201 - these are its last words
+            return None
     return None
 
 

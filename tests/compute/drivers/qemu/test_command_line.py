@@ -142,28 +142,17 @@ def test_disks_have_the_number_of_their_slot_and_volumes_the_name_that_udev_make
         7, "Skerry", "Volume", "my_data-1",
     )  # fmt: skip
     nodes = [json.loads(each) for each in option(found, "-blockdev")]
-    files = [each["file"]["file"]["filename"] for each in nodes]
-    assert files == ["disks/a,b.raw", "/shared/volumes/skerry-volume-7.raw"]
+    assert [each["file"]["filename"] for each in nodes] == ["disks/a,b.raw", "/shared/volumes/skerry-volume-7.raw"]
     assert all(len(each["node-name"]) <= 31 for each in nodes)
 
 
-def test_all_disks_of_a_machine_share_its_limits():
-    drives = [Drive("skerry-7-disk-1", "a", 0), Drive("skerry-volume-7", "b", 7, "data")]
-    found = arguments(drives=drives, disk_iops=300, disk_rate=20)
-    [group] = [json.loads(each) for each in option(found, "-object") if each.startswith("{")]
-    assert group["limits"] == {"iops-total": 300, "bps-total": 20_000_000}
-    for node in (json.loads(each) for each in option(found, "-blockdev")):
-        assert (node["file"]["driver"], node["file"]["throttle-group"]) == ("throttle", group["id"])
-        assert {each["discard"] for each in (node, node["file"], node["file"]["file"])} == {"unmap"}
-
-
-def test_a_host_may_limit_one_of_both_or_nothing():
-    drives = [Drive("skerry-7-disk-1", "a", 0)]
-    [group] = [json.loads(each) for each in option(arguments(disk_rate=0), "-object") if each.startswith("{")]
-    assert list(group["limits"]) == ["iops-total"]
-    free = arguments(drives=drives, disk_iops=0, disk_rate=0)
-    assert [each for each in option(free, "-object") if "throttle" in each] == []
-    assert json.loads(option(free, "-blockdev")[0])["file"]["driver"] == "file"
+def test_a_host_may_limit_operations_bytes_both_or_nothing():
+    sides = {"iops_rd": 0, "iops_wr": 0, "bps_rd": 0, "bps_wr": 0}
+    found = command_line.limits(Settings(disk_iops=300, disk_rate=20))
+    assert found == {"group": "limits", "iops": 300, "bps": 20_000_000, **sides}
+    assert command_line.limits(Settings(disk_iops=0, disk_rate=20)) == {**found, "iops": 0}
+    assert command_line.limits(Settings(disk_iops=0, disk_rate=0)) is None
+    assert command_line.limits(Settings()) == {**found, "iops": 20_000, "bps": 500_000_000}
 
 
 def test_sockets_have_names_without_directories():
