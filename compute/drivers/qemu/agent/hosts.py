@@ -137,7 +137,7 @@ def boot_kernel(store: Store, host: Settings, accel: str, seconds: float) -> Tri
     ]
     command += [*command_line.accelerator(accel), *command_line.confinement(host), "-no-reboot"]
     command += ["-kernel", str(kernel / "vmlinuz"), "-initrd", str(kernel / "initrd")]
-    command += ["-append", "console=ttyS0 rescue panic=-1", "-serial", "stdio"]
+    command += ["-append", f"console=ttyS0 {command_line.ASSUMED} rescue panic=-1", "-serial", "stdio"]
     began = time.monotonic()
     said = _until(command, (USERLAND, GAVE_UP), began + seconds)
     took = time.monotonic() - began

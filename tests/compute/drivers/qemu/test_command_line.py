@@ -79,10 +79,10 @@ def test_a_disk_boots_itself_by_its_boot_sector(tmp_path):
 @pytest.mark.parametrize(
     ("changes", "line"),
     [
-        ({}, "console=ttyS0 root=/dev/sda rw"),
-        ({"run_level": "single"}, "console=ttyS0 root=/dev/sda rw single"),
-        ({"run_level": "binbash", "ipv4": ()}, "console=ttyS0 root=/dev/sda rw init=/bin/bash"),
-        ({"rescue": True}, "console=ttyS0 rescue"),
+        ({}, "console=ttyS0 no_timer_check root=/dev/sda rw"),
+        ({"run_level": "single"}, "console=ttyS0 no_timer_check root=/dev/sda rw single"),
+        ({"run_level": "binbash", "ipv4": ()}, "console=ttyS0 no_timer_check root=/dev/sda rw init=/bin/bash"),
+        ({"rescue": True}, "console=ttyS0 no_timer_check rescue"),
     ],
 )
 def test_the_kernel_is_told_its_root_and_run_level(changes, line):

@@ -86,7 +86,7 @@ def booted(guest: Store, files: list[tuple[Path, str, str]], command_line: str) 
             *("-device", f"virtio-net-pci,netdev=net,mac={NETWORK['mac']},romfile="),
             *("-kernel", str(guest.kernels() / "default" / "vmlinuz")),
             *("-initrd", str(guest.kernels() / "default" / "initrd")),
-            *("-append", f"console=ttyS0 quiet {command_line}"),
+            *("-append", f"console=ttyS0 no_timer_check quiet {command_line}"),
         ]
         for lun, (file, product, label) in enumerate(files):
             drive = {"driver": "raw", "node-name": f"lun{lun}", "file": {"driver": "file", "filename": str(file)}}

@@ -114,7 +114,7 @@ def test_a_disk_without_a_boot_sector_boots_the_hosts_kernel_for_grub(store, mac
 def test_a_rescue_boots_the_hosts_kernel_and_needs_no_disk(store, machine):
     make_kernel(store)
     until_done(lambda: start(store, rescue=True, devices={}))
-    assert b"console=ttyS0 rescue" in console.history(store, machine)
+    assert b"console=ttyS0 no_timer_check rescue" in console.history(store, machine)
 
 
 def test_a_host_without_a_kernel_says_so(store, machine):
