@@ -4,7 +4,7 @@ These replace django-oauth-toolkit's own pages, which offer to edit clients' sec
 tokens have no page at all.
 """
 
-from typing import Any
+from typing import Any, ClassVar
 
 import oauth2_provider.admin  # noqa: F401  (registers its pages, so that we can take them away)
 from django.contrib import admin
@@ -200,7 +200,7 @@ class TokenPage(ReadOnlyPage):
     """The base of the pages for access tokens and for refresh tokens."""
 
     list_select_related = ("user", "application")
-    list_filter: tuple[Any, ...] = (UsersAccountFilter,)
+    list_filter: ClassVar[tuple[Any, ...]] = (UsersAccountFilter,)
     search_fields = ("=pk", "user__username", "application__client_id")
     search_help_text = "A username or a client id."
     secret = ("token", "token_checksum")
