@@ -5,7 +5,9 @@ from collections.abc import Callable
 import pyotp
 import pytest
 
+from accounts.actors import Actor
 from accounts.models import Authorization, OAuthClient, SecurityAnswer, SSHKey, TrustedDevice, User
+from accounts.services import token_links
 from accounts.services.users import password_path
 from tests.browser.looks import check
 from tests.browser.second_factors import give_second_factor
@@ -197,7 +199,23 @@ def _not_found(visitor: Visitor, user: User, client: OAuthClient) -> None:
     assert visitor.heading == "There is no such page"
 
 
+def _link_to_a_token(visitor: Visitor, user: User, client: OAuthClient) -> None:
+    actor = Actor(user.account_id or 0, username="staff", is_staff=True)
+    _, address = token_links.make_link(actor, user, LONG, "computes:read_only account:read_write")
+    visitor.visit("/" + address.split("/", 3)[3])
+
+
+def _token_of_a_link(visitor: Visitor, user: User, client: OAuthClient) -> None:
+    _link_to_a_token(visitor, user, client)
+    visitor.press("Show the token")
+
+
+def _used_link(visitor: Visitor, user: User, client: OAuthClient) -> None:
+    visitor.visit("/token/used-already")
+
+
 PAGES: list[Callable] = [
+    _link_to_a_token, _token_of_a_link, _used_link,
     _sign_in, _wrong_password, _second_factor, _forgotten, _mail_sent, _choosing_a_password, _used_address,
     _home, _empty_home, _new_token, _made_token, _new_ssh_key, _security_questions, _second_factor_off,
     _second_factor_of_staff, _setting_up_the_second_factor, _scratch_code, _second_factor_on,

@@ -12,7 +12,7 @@ from tests.browser.looks import AXE, RUN_AXE, WIDE
 from tests.browser.second_factors import code, give_second_factor
 from tests.browser.visitor import PASSWORD, Visitor
 from tests.config.admin.pages import list_address, page_address
-from tests.factories import InstanceFactory, ServiceFactory, TicketFactory
+from tests.factories import InstanceFactory, ServiceFactory, TicketFactory, UserFactory
 
 pytestmark = pytest.mark.browser
 
@@ -94,6 +94,31 @@ def a_ticket(visitor: Visitor, there: There) -> None:
     visitor.visit(page_address(there.ticket))
 
 
+def a_filtered_list(visitor: Visitor, there: There) -> None:
+    visitor.visit(list_address(Instance))
+    visitor.type("Id, company, email or username", str(there.instance.account_id))
+    visitor.press("Filter")
+    assert f"account={there.instance.account_id}" in visitor.driver.current_url
+    assert there.instance.label in visitor.text
+
+
+def a_form_for_a_link(visitor: Visitor, there: There) -> None:
+    visitor.visit(page_address(UserFactory(account=there.instance.account, username="kari")))
+    visitor.press("Make a link to a token")
+    assert "See compute instances" in visitor.text
+
+
+def a_link(visitor: Visitor, there: There) -> None:
+    visitor.visit(page_address(UserFactory(account=there.instance.account, username="nils")))
+    visitor.press("Make a link to a token")
+    visitor.type("Label", "ci")
+    visitor.tick("See compute instances")
+    visitor.type("Reason", "New laptop")
+    visitor.driver.find_element(By.CSS_SELECTOR, "#content input[type=submit]").click()
+    assert "/token/" in visitor.text
+    assert visitor.button("Copy it")
+
+
 def test_pages_can_be_read_by_everybody(clerk: Visitor):
     instance = InstanceFactory(label="a-rather-long-label-of-some-machine-that-somebody-typed", status="running")
     there = There(instance, TicketFactory(account=instance.account))
@@ -106,6 +131,9 @@ def test_pages_can_be_read_by_everybody(clerk: Visitor):
         a_long_page,
         a_confirmation,
         a_ticket,
+        a_filtered_list,
+        a_form_for_a_link,
+        a_link,
     ]
     for page in pages:
         clerk.look(WIDTHS[0], dark=False)
