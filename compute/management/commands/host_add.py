@@ -3,6 +3,7 @@
 import hmac
 from argparse import ArgumentParser
 from contextlib import suppress
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -57,16 +58,17 @@ class Command(BaseCommand):
     def handle(
         self, *, label: str, region: str, driver: str, location: str, shared: str, ssh: str, **options: Any
     ) -> None:
-        key = ""
         if options["networking"] and not ssh:
             raise CommandError("--networking goes with --ssh.")
         if ssh:
             location = location_by_ssh(ssh, options["port"], location)
-            key = self._pinned(location, options["fingerprint"])
         elif location.startswith("ssh:"):
             raise CommandError("A host that is reached by ssh is added with --ssh, which pins its key.")
-        spec = registry.HostSpec(label, region, driver, location, shared, key, options["underlay"])
+        spec = registry.HostSpec(label, region, driver, location, shared, underlay=options["underlay"])
         try:
+            if ssh:
+                registry.check_new(spec)  # before somebody compares keys for nothing
+                spec = replace(spec, host_key=self._pinned(location, options["fingerprint"]))
             host = registry.add(spec)
         except DomainError as error:
             raise refused(error) from error

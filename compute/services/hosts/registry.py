@@ -43,6 +43,16 @@ class HostSpec:
 @transaction.atomic
 def add(spec: HostSpec) -> Host:
     """Add the row of a host, which takes no instances yet. Raises `Invalid` with every failing field."""
+    return Host.objects.create(
+        label=spec.label, region=check_new(spec), driver=spec.driver, location=spec.location, shared=spec.shared,
+        host_key=spec.host_key, underlay=spec.underlay, images=[], enabled=False,
+        **dict.fromkeys(RESOURCES, 0),
+    )  # fmt: skip
+
+
+@transaction.atomic
+def check_new(spec: HostSpec) -> Region:
+    """The region of a host that can be added, locked. Raises `Invalid` with every failing field."""
     problems = Problems()
     region = Region.objects.select_for_update(no_key=True).filter(pk=spec.region).first()
     if region is None:
@@ -59,11 +69,7 @@ def add(spec: HostSpec) -> Host:
         check_underlay(spec.underlay, problems)
     problems.raise_any()
     assert region is not None  # noqa: S101 - or else there was a problem
-    return Host.objects.create(
-        label=spec.label, region=region, driver=spec.driver, location=spec.location, shared=spec.shared,
-        host_key=spec.host_key, underlay=spec.underlay, images=[], enabled=False,
-        **dict.fromkeys(RESOURCES, 0),
-    )  # fmt: skip
+    return region
 
 
 def check_underlay(address: str, problems: Problems, but: Host | None = None) -> None:

@@ -9,7 +9,7 @@ from django.core.management import CommandError, call_command
 
 from compute.drivers.base import Address, DriverError, HostImage, HostReport, Progress
 from compute.models import Host, Image
-from compute.worker import drivers, hosts
+from compute.worker import drivers, hosts, joining
 from regions.models import Region
 from tests.compute.memory_driver import MemoryDriver
 from tests.factories import HostFactory, InstanceFactory
@@ -205,3 +205,9 @@ def test_a_host_that_nobody_knows_is_said(region):
     for command in ("host_check", "host_remove"):
         with pytest.raises(CommandError, match="There is no host hv9"):
             call_command(command, "hv9")
+
+
+def test_nobody_compares_keys_of_a_host_that_cannot_be_added(region, monkeypatch):
+    monkeypatch.setattr(joining, "presented", lambda location: pytest.fail("the machine was asked"))
+    with pytest.raises(CommandError, match=r"no such region.\nlabel: Another host has this label"):
+        call_command("host_add", "older", region="nowhere", ssh="root@hv1", driver="qemu")
