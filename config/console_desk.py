@@ -31,7 +31,7 @@ class ConsoleDesk:
         except Missing:
             raise Ended(USED, again=True) from None
         except DomainError as error:
-            raise Ended(str(error)) from None
+            raise Ended(str(error), again=isinstance(error, consoles.Full)) from None
         return session.pk, str(session.instance.host)
 
     def open(self, session: int) -> Console:

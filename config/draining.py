@@ -9,6 +9,7 @@ import asyncio
 import logging
 import os
 import signal
+from collections.abc import Callable
 
 log = logging.getLogger(__name__)
 
@@ -18,6 +19,8 @@ class Drain:
 
     def __init__(self) -> None:
         self.begun = False
+        self.told: list[Callable[[], None]] = []
+        """What is called when it begins, on the loop: whose work lasts for longer than requests."""
 
     def prepare(self, loop: asyncio.AbstractEventLoop, seconds: float) -> None:
         """Take SIGTERM from the server, whose own way of SIGINT stays. With no seconds both stay the server's."""
@@ -29,6 +32,8 @@ class Drain:
             _stop()
             return
         self.begun = True
+        for each in self.told:
+            each()
         log.info("draining: this process goes on for %g seconds, and is not ready for more", seconds)
         loop.call_later(seconds, _stop)
 

@@ -73,7 +73,8 @@ class _Console(Page, LoginRequiredMixin, TemplateView):
         except consoles.Occupied as error:
             return _refused(str(error), occupied=True)
         except DomainError as error:
-            return _refused(str(error), again=str(error) == consoles.OFF)
+            again = isinstance(error, consoles.Full) or str(error) == consoles.OFF
+            return _refused(str(error), again=again)
         return JsonResponse({"address": f"{sockets_of(request)}/consoles/{ticket}"})
 
     def ticket(self, pk: int, take_over: bool, reason: str) -> str:

@@ -55,6 +55,10 @@ class Occupied(Invalid):
     """Somebody else is at the console, who can be asked to leave. Answers 400."""
 
 
+class Full(Invalid):
+    """The user is at as many consoles as one may; those of a process that has just stopped count for a minute."""
+
+
 @dataclass(frozen=True, slots=True)
 class Browser:
     """The browser that asks for a ticket.
@@ -129,9 +133,11 @@ def _make_room(session: ConsoleSession, take_over: bool) -> None:
 
 
 def _check_number(session: ConsoleSession) -> None:
-    elsewhere = ConsoleSession.objects.at_it().filter(user=session.user_id).exclude(instance=session.instance_id)
+    """Consoles count, not sessions: one whose process is gone may still have a session, which nobody has ended."""
+    there = ConsoleSession.objects.at_it().filter(user=session.user_id, to_end="")
+    elsewhere = there.exclude(instance=session.instance_id).values("instance").distinct()
     if elsewhere.count() >= settings.CONSOLES_PER_USER:
-        raise Invalid(TOO_MANY.format(most=settings.CONSOLES_PER_USER))
+        raise Full(TOO_MANY.format(most=settings.CONSOLES_PER_USER))
 
 
 def is_ticket(ticket: str) -> bool:
@@ -152,12 +158,16 @@ def admit(ticket: str, origin: str) -> ConsoleSession:
     """
     young = Now() - timedelta(seconds=TICKET_SECONDS)
     asked = ConsoleSession.objects.filter(ticket=_digest(ticket), created__gt=young)
+    # as who asks does: of two tickets that come at once the second finds the first at the console
+    Instance.objects.select_for_update().filter(pk__in=asked.values("instance")).first()
     session = _whole(asked.select_for_update(of=("self",))).first()
     if session is None or not secrets.compare_digest(session.origin.encode(), origin.encode()):
         raise Missing
     if why := refusal(session):
         raise Denied(why)
     _check_number(session)
+    own = ConsoleSession.objects.at_it().filter(instance=session.instance_id, user=session.user_id)
+    own.update(to_end=OPENED_AGAIN)
     ConsoleSession.objects.filter(pk=session.pk).update(ticket=None, opened=Now(), seen=Now())
     return session
 

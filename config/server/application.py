@@ -113,6 +113,10 @@ class Websockets(Protocol):
 
     def __rsgi_init__(self, loop: asyncio.AbstractEventLoop) -> None: ...
 
+    def stop(self) -> None: ...
+
+    def __rsgi_del__(self, loop: asyncio.AbstractEventLoop) -> None: ...
+
     async def __rsgi__(self, scope: Any, handshake: Any, /) -> None: ...
 
 
@@ -149,6 +153,7 @@ class Application:
             application.__rsgi_init__(loop)
         if self.websockets is not None:
             self.websockets.__rsgi_init__(loop)
+            drain.told.append(self.websockets.stop)
         for each in self.beside:
             each.start(loop)
         drain.prepare(loop, settings.DRAIN_SECONDS)
@@ -158,6 +163,8 @@ class Application:
         """The process has answered its last request."""
         for each in self.beside:
             each.stop()
+        if self.websockets is not None:
+            self.websockets.__rsgi_del__(loop)
 
     async def __rsgi__(self, scope: Scope, exchange: Exchange) -> None:
         if scope.proto == "ws":

@@ -14,7 +14,7 @@ import json
 import logging
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor, wait
 from contextlib import AbstractContextManager, suppress
 from dataclasses import dataclass
 from time import monotonic
@@ -46,6 +46,10 @@ SEND_SECONDS = 60.0
 OCCUPIED_SECONDS = 15.0
 """Seconds for somebody who was asked to leave a console to do so."""
 AGAIN_SECONDS = 0.5
+PATIENCE_SECONDS = 10.0
+"""Seconds that one look at what has to end may take."""
+STOP_SECONDS = 5.0
+"""Seconds within which a process that stops records the ends of its consoles."""
 LARGEST = 64 * 1024
 """Bytes of a message from the browser, at most."""
 CLOSED, TEXT = 0, 2
@@ -175,6 +179,7 @@ class Consoles:
         self.visits: set[Visit] = set()
         self.opening: Counter[str] = Counter()
         self.looking: asyncio.Task[None] | None = None
+        self.stopping = False
         self.opens = ThreadPoolExecutor(OPENING, "console-opening")
         self.threads = ThreadPoolExecutor(THREADS, "console")
 
@@ -182,10 +187,28 @@ class Consoles:
         self.loop = loop
         allow_many_connections()
 
+    def stop(self) -> None:
+        """Send everybody away, who may come again to another process, and let nobody in any more."""
+        self.stopping = True
+        for visit in self.visits:
+            visit.must_end(STOPPED, again=True)
+
+    def __rsgi_del__(self, loop: asyncio.AbstractEventLoop) -> None:
+        """Record the end of who is there yet: the server has closed their sockets, and runs no task again."""
+        left = [(visit.session, self._recorded(visit.session, STOPPED)) for visit in self.visits]
+        self.visits.clear()
+        _, late = wait([recorded for _, recorded in left], STOP_SECONDS)
+        for session, recorded in left:
+            if recorded in late or recorded.exception() is not None:
+                log.error("the end of console session %s cannot be recorded", session)
+
     async def __rsgi__(self, scope: Scope, handshake: Handshake) -> None:
         ticket = scope.path.removeprefix(self.prefix)
         if not self.desk.is_ticket(ticket):
             handshake.close(403)
+            return
+        if self.stopping:
+            await self._turn_away(handshake, Ended(STOPPED, again=True))
             return
         if len(self.visits) >= MOST:
             await self._turn_away(handshake, Ended(FULL, again=True))
@@ -202,6 +225,8 @@ class Consoles:
         now = monotonic()
         visit = Visit(session, host, self.loop.create_future(), now, now, now)
         self.visits.add(visit)
+        if self.stopping:  # since it was let in
+            visit.must_end(STOPPED, again=True)
         if self.looking is None or self.looking.done():
             self.looking = self.loop.create_task(self._look_after())
         ended = Ended(STOPPED, again=True)
@@ -242,6 +267,8 @@ class Consoles:
         """Raises `Ended`."""
         until = monotonic() + OCCUPIED_SECONDS
         while True:
+            if visit.end.done():
+                raise visit.end.result()
             if self.opening[visit.host] >= OPENING_OF_HOST:
                 raise Ended(BUSY, again=True)
             self.opening[visit.host] += 1
@@ -250,7 +277,7 @@ class Consoles:
             try:
                 return await asyncio.shield(opened)
             except Occupied:
-                if monotonic() > until or visit.end.done():
+                if monotonic() > until:
                     raise
             except asyncio.CancelledError:
                 opened.add_done_callback(self._close_late)
@@ -338,7 +365,8 @@ class Consoles:
                 elif now - visit.checked > LOST_SECONDS:
                     visit.must_end(HERE_NO_MORE, again=True)
             try:
-                await self._look()
+                async with asyncio.timeout(PATIENCE_SECONDS):  # a database that hangs holds up no end by time
+                    await self._look()
             except Exception:  # whatever it was: the next look may do better, and LOST_SECONDS bounds it
                 log.exception("it cannot be looked up which consoles have to end")
 
@@ -358,18 +386,23 @@ class Consoles:
 
     async def _record(self, session: int, outcome: str) -> None:
         try:
-            await self._in(self.threads, self.desk.leave, session, outcome)
+            await asyncio.wrap_future(self._recorded(session, outcome))
         except Exception:  # the row says by itself, a minute later, that nobody is there
             log.exception("the end of a console cannot be recorded")
 
+    def _recorded(self, session: int, outcome: str) -> Future[None]:
+        return self._submit(self.threads, self.desk.leave, session, outcome)
+
     async def _in(self, threads: ThreadPoolExecutor, function: Callable[..., R], *arguments: Any) -> R:
         """The function's result, which may block."""
+        return await asyncio.wrap_future(self._submit(threads, function, *arguments))
 
+    def _submit(self, threads: ThreadPoolExecutor, function: Callable[..., R], *arguments: Any) -> Future[R]:
         def call() -> R:
             with self.around():
                 return function(*arguments)
 
-        return await self.loop.run_in_executor(threads, call)
+        return threads.submit(call)
 
 
 def _note(ready: "asyncio.Future[None]") -> None:

@@ -169,16 +169,30 @@ class TestOneAtATime:
         settings.CONSOLES_PER_USER = 2
         others = [InstanceFactory(account=account, status="running") for _ in range(3)]
         sessions = [at_it(owner, each) for each in others[:2]]
-        asked = [others[0]]
         for each in (others[2], instance):
-            with pytest.raises(Invalid, match="at 2 consoles already"):
+            with pytest.raises(consoles.Full, match="at 2 consoles already"):
                 ask(owner, each)
-        assert [ask(owner, each) for each in asked], "the same again is no other"
+        at_it(owner, others[0])  # the same again is no other
         consoles.leave(sessions[1].pk, "x")
         early, late = ask(owner, others[2]), ask(owner, instance)
         consoles.admit(early, ORIGIN)
-        with pytest.raises(Invalid, match="at 2 consoles already"):
+        with pytest.raises(consoles.Full, match="at 2 consoles already"):
             consoles.admit(late, ORIGIN)
+
+    def test_sessions_whose_process_is_gone_do_not_count_beside_those_that_came_after(
+        self, owner, account, instance, settings
+    ):
+        settings.CONSOLES_PER_USER = 2
+        other = InstanceFactory(account=account, status="running")
+        lost = at_it(owner, other)
+        ConsoleSession.objects.filter(pk=lost.pk).update(to_end="")
+        at_it(owner, other)
+        assert at_it(owner, instance)
+
+    def test_of_many_tickets_for_one_console_the_last_that_is_used_has_it(self, owner, instance):
+        tickets = [ask(owner, instance) for _ in range(3)]
+        sessions = [consoles.admit(ticket, ORIGIN).pk for ticket in tickets]
+        assert consoles.still_there(sessions) == dict.fromkeys(sessions[:2], consoles.OPENED_AGAIN)
 
 
 def sign_out(session, client) -> None:

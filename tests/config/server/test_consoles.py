@@ -444,6 +444,73 @@ def test_a_fault_of_the_desk_is_logged_and_told(desk, monkeypatch, caplog):
     assert "no database" in caplog.text
 
 
+def test_a_process_that_is_to_stop_sends_everybody_away_and_lets_nobody_in(desk):
+    sent_away = {"ended": consoles.STOPPED, "again": True}
+
+    async def scene(served: Served) -> None:
+        there, late = Browser(), Browser()
+        visit = served.come(there)
+        await there.is_open()
+        served.application.stop()
+        await visit
+        assert there.told == [{"state": "open"}, sent_away]
+        await served.come(late, "abcd")
+        assert late.told == [sent_away]
+
+    serve(desk, scene)
+    assert desk.left == {3: consoles.STOPPED}
+
+
+def test_what_was_open_when_the_server_closed_its_sockets_is_recorded(desk, caplog):
+    """It runs no task again then."""
+
+    async def scene(served: Served) -> None:
+        browsers = [Browser(), Browser()]
+        for number, browser in enumerate(browsers):
+            served.come(browser, "a" * (3 + number))
+        for browser in browsers:
+            await browser.is_open()
+        leave, desk.leave = desk.leave, failing_for(4, desk.leave)
+        served.application.__rsgi_del__(asyncio.get_running_loop())
+        desk.leave = leave
+        assert desk.left == {3: consoles.STOPPED}
+        for browser in browsers:
+            browser.leave()
+
+    serve(desk, scene)
+    assert "the end of console session 4 cannot be recorded" in caplog.text
+
+
+def failing_for(failing: int, leave: Callable[[int, str], None]) -> Callable[[int, str], None]:
+    def leave_or_fail(session: int, outcome: str) -> None:
+        if session == failing:
+            raise OSError("no database")
+        leave(session, outcome)
+
+    return leave_or_fail
+
+
+def test_a_database_that_hangs_holds_up_no_end_by_time(desk, monkeypatch):
+    monkeypatch.setattr(consoles, "PATIENCE_SECONDS", 0.01)
+
+    def look(sessions: Sequence[int]) -> Mapping[int, str]:
+        assert desk.answer.wait(SECONDS)
+        return {}
+
+    desk.look = look
+
+    async def scene(served: Served) -> None:
+        browser = Browser()
+        visit = served.come(browser)
+        await browser.is_open()
+        await browser.sees(lambda: len(browser.told) > 1)
+        assert browser.told[1] == {"ended": consoles.IDLE.format(minutes=0), "again": False}
+        desk.answer.set()
+        await visit
+
+    serve(desk, scene, idle=0.2)
+
+
 @pytest.mark.parametrize(("path", "status"), [("/v4/account", 404), ("/consoles/1", 403)])
 def test_an_application_leaves_websockets_to_theirs(desk, path, status):
     async def scene() -> None:
