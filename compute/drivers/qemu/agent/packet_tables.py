@@ -19,6 +19,8 @@ MBIT = 125_000
 """Bytes."""
 BURST_PART = 10
 """Of the bytes of a second, what may pass at once: TCP over up to 100 ms of round trip keeps its pace by it."""
+MOST_MBIT = 100_000
+"""What is more than that is no limit: Linux refuses bursts of more than 2^31 bytes."""
 SMALLEST_BURST = 1 << 18
 """Bytes. A packet larger than the burst would never pass, and what a guest hands over for its interface to cut into
 packets is 64 KB at once."""
@@ -104,7 +106,7 @@ def _rate(way: str, mbit: int | None) -> list[str]:
     neither counters nor the rules against forged addresses would see it. docs/decisions/machine-limits.md has the
     measurements.
     """
-    if not mbit:
+    if mbit is None or not _limits(mbit):
         return []
     rate = mbit * MBIT
     burst = max(rate // BURST_PART, SMALLEST_BURST)
@@ -113,7 +115,11 @@ def _rate(way: str, mbit: int | None) -> list[str]:
 
 def _limit(way: str, mbit: int | None) -> list[str]:
     """The rule that drops what is beyond the rate: before those that count, so that nobody pays for it."""
-    return [f"limit name rate_{way} counter name over_{way} drop"] if mbit else []
+    return [f"limit name rate_{way} counter name over_{way} drop"] if _limits(mbit) else []
+
+
+def _limits(mbit: int | None) -> bool:
+    return mbit is not None and 0 < mbit <= MOST_MBIT
 
 
 def _public(

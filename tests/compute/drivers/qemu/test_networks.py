@@ -170,8 +170,9 @@ def test_a_guest_shares_its_rate_among_its_interfaces_and_has_another_one_from_i
     host.do(networks.make, host.store, *host.about(7, network_out=4000, **changes))
     assert "rate over 500000000 bytes/second burst 50000000 bytes" in host.run("nft", "list", "limits")
     assert host.counted("skerry-7", "over_out") == 0
-    host.do(networks.make, host.store, *host.about(7, **changes))
-    assert "rate_out" not in host.run("nft", "list", "limits")
+    for none in (None, 0, 200_000):  # Linux refuses bursts of 2 GB and more, and plans may mean "much" by a figure
+        host.do(networks.make, host.store, *host.about(7, network_out=none, **changes))
+        assert "rate_out" not in host.run("nft", "list", "limits")
 
 
 def test_a_guest_receives_no_more_than_its_host_lets_it(world, host, plug):
