@@ -2,6 +2,7 @@
 
 import csv
 from collections.abc import Iterable, Iterator
+from html import unescape
 from itertools import chain
 from typing import Any
 
@@ -16,6 +17,7 @@ from django.http import HttpRequest, HttpResponseRedirect, StreamingHttpResponse
 from django.http.response import HttpResponseBase
 from django.urls import URLPattern, path, reverse
 from django.utils.html import strip_tags
+from django.utils.safestring import SafeString
 from django.utils.timezone import now
 
 MOST = 50_000
@@ -70,7 +72,9 @@ class ExportMixin(admin.ModelAdmin):
         field, _, value = lookup_field(name, obj, self)
         if field is not None and getattr(field, "choices", None):
             value = getattr(obj, f"get_{field.name}_display")()
-        return "" if value is None else strip_tags(str(value))
+        if isinstance(value, SafeString):
+            return unescape(strip_tags(value))
+        return "" if value is None else str(value)
 
 
 def harmless(value: Any) -> str:

@@ -52,6 +52,11 @@ def test_no_cell_is_a_formula(label, admin, account):
     assert not any(cell.startswith(("=", "+", "-", "@")) for cell in cells)
 
 
+def test_texts_are_as_they_were_written(admin, account):
+    Account.objects.filter(pk=account.pk).update(company="Web <prod> & Sons &amp;")
+    assert "Web <prod> & Sons &amp;" in [cell for row in exported(admin, Account) for cell in row]
+
+
 def test_who_may_not_see_a_list_has_no_file_of_it(running, outsider):
     user = User.objects.create_user("newcomer", "new@example.com", is_staff=True)
     user.user_permissions.set(Permission.objects.filter(codename="view_instance"))
