@@ -29,8 +29,8 @@ LONGEST = 200
 SHORTEST_LOOSE = 2
 """Characters from which on a word is also looked for in the middle of others."""
 EXACT_SECONDS, LOOSE_SECONDS = 2.0, 1.0
-LOOSE_BUDGET = 4.0
-"""Seconds that all loose queries of a search may take together."""
+EXACT_BUDGET, LOOSE_BUDGET = 6.0, 4.0
+"""Seconds that all exact queries, and all loose queries, of a search may take together."""
 
 
 @dataclass(frozen=True)
@@ -148,9 +148,10 @@ def _any(conditions: Iterable[Q]) -> Q:
 def search(request: HttpRequest, text: str) -> list[Group]:
     """What the user of the request may see of what the text finds, by kind; kinds without any are left out."""
     term = Term(text)
-    end = time.monotonic() + LOOSE_BUDGET
     allowed = [kind for kind in _kinds if request.user.has_perm(kind.permission)]
-    groups = [_exact(kind, term) for kind in allowed]
+    end = time.monotonic() + EXACT_BUDGET
+    groups = [_exact(kind, term, end) for kind in allowed]
+    end = time.monotonic() + LOOSE_BUDGET
     for (group, found), kind in zip(groups, allowed, strict=True):
         if term.is_loose:
             _loose(kind, term, group, found, end)
@@ -163,29 +164,30 @@ def search(request: HttpRequest, text: str) -> list[Group]:
     return answered
 
 
-def _exact(kind: Kind, term: Term) -> tuple[Group, list[Model]]:
+def _exact(kind: Kind, term: Term, end: float) -> tuple[Group, list[Model]]:
     group = Group(kind.title, note=kind.note)
-    return group, _read(kind, kind.exact(term), group, EXACT_SECONDS)
+    return group, _read(kind, kind.exact(term), group, end, EXACT_SECONDS)
 
 
 def _loose(kind: Kind, term: Term, group: Group, found: list[Model], end: float) -> None:
     """Add to `found` what the loose condition finds; not what is there already."""
     condition = kind.loose(term)
-    left = end - time.monotonic()
     if condition is None:
-        return
-    if left <= 0:
-        group.ended = True
         return
     known = {obj.pk for obj in found}
-    found += [obj for obj in _read(kind, condition, group, min(left, LOOSE_SECONDS)) if obj.pk not in known]
+    found += [obj for obj in _read(kind, condition, group, end, LOOSE_SECONDS) if obj.pk not in known]
 
 
-def _read(kind: Kind, condition: Q | None, group: Group, seconds: float) -> list[Model]:
+def _read(kind: Kind, condition: Q | None, group: Group, end: float, seconds: float) -> list[Model]:
+    """What the condition finds within these seconds, and before `end`."""
     if condition is None:
         return []
+    left = end - time.monotonic()
+    if left <= 0:
+        group.ended = True
+        return []
     try:
-        with ending_after(seconds):
+        with ending_after(min(left, seconds)):
             return list(kind.rows().filter(condition).order_by("-pk")[: SHOWN + 1])
     except TookTooLong:
         group.ended = True

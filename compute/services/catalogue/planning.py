@@ -53,14 +53,15 @@ class Difference:
 
 @dataclass(frozen=True, slots=True)
 class Change:
-    """Of one row. `reason` says why a row that is gone from the file is not removed."""
+    """Of one row. `reason` says why a row that is gone from the file is not removed. It has counts, which change
+    while somebody reads the plan, and which make no other plan of it."""
 
     section: str
     name: str
     verb: Verb
     item: Item | None = None
     differences: tuple[Difference, ...] = ()
-    reason: str = ""
+    reason: str = field(default="", compare=False)
 
 
 @dataclass(frozen=True, slots=True)
