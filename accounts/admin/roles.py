@@ -23,6 +23,7 @@ allow(
     SUPPORT, Authorization, OAuthAccessToken, OAuthRefreshToken, PersonalToken, SecurityKey, TokenLink,
     TrustedDevice, to="delete",
 )  # fmt: skip
-# nobody's: to add a TokenLink. Who makes one can open it, and be the customer
+# nobody's: to add a TokenLink. Who makes one can open it, and be the customer at once; what support may change of a
+# user (an address of mail, a second factor) has an event, and takes the customer's mail to be of use
 # mails and codes that do not go out are trouble of the platform as well
 allow(OPERATOR, Message, to="change delete")

@@ -15,6 +15,7 @@ from django.contrib.auth.forms import (
 )
 from django.contrib.auth.hashers import is_password_usable
 from django.contrib.auth.models import Group
+from django.core.exceptions import PermissionDenied
 from django.db import transaction
 from django.http import HttpRequest, HttpResponse, QueryDict
 from django.utils.safestring import SafeString
@@ -286,7 +287,10 @@ class UserPage(Page, UserAdmin):
 
     @transaction.atomic
     def user_change_password(self, request: HttpRequest, id: str, form_url: str = "") -> HttpResponse:
-        """As Django's. A new password has a mail to the user and an event, as one that the user chose."""
+        """As Django's, for superusers alone: whoever chooses a password can be that user, and others mail a link at
+        which the user chooses. A new password has a mail to the user and an event, as one that the user chose."""
+        if not request.user.is_superuser:
+            raise PermissionDenied
         user = self.get_object(request, unquote(id))
         response = super().user_change_password(request, id, form_url)
         if user is None or not User.objects.filter(pk=user.pk).exclude(password=user.password).exists():
