@@ -1,8 +1,8 @@
 """One search over everything that has a page: ``/admin/search/?q=``. Apps register what can be found, at import.
 
 Each kind has two queries of its own at most, whatever is found: an exact one, by ids, names and addresses, and a
-loose one, for words in the middle of labels and texts, which may read a whole table. Loose queries share a few
-seconds, after which the database ends them, and the page asks for more exact words. That needs no extension of
+loose one, for words in the middle of labels and texts, which may read a whole table. Either share a few seconds,
+after which the database ends them, and the page asks for more exact words. That needs no extension of
 PostgreSQL: trigrams would be faster, but an operator may not be allowed to add them.
 """
 

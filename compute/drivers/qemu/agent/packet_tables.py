@@ -91,14 +91,20 @@ def of_machine(
     `receives`, in Mbit/s, are for all interfaces together; without them there is no limit.
     """
     lines = [f"counter {name} {{ }}" for name in (*COUNTERS, "spoofed", "over_out", "over_in")]
+    sends, receives = _bounded(sends), _bounded(receives)
     lines += [*_rate("out", sends), *_rate("in", receives)]
+    out, in_ = _limit("out", sends), _limit("in", receives)
     for nic in nics:
-        out, in_ = _limit("out", sends), _limit("in", receives)
         lines += _public(nic, own4, own6, private, out, in_) if nic.vlan is None else _vlan(nic, out, in_)
     return anew("netdev", machine, lines)
 
 
-def _rate(way: str, mbit: int | None) -> list[str]:
+def _bounded(mbit: int | None) -> int:
+    """A rate that Linux can keep; 0 for none, and for what is too much to be one."""
+    return mbit if mbit and mbit <= MOST_MBIT else 0
+
+
+def _rate(way: str, mbit: int) -> list[str]:
     """The object that knows how much has passed, which the rules of all interfaces share.
 
     It drops what is beyond the rate, and queues nothing. A queue (tc's tbf on an ifb, which an interface's packets
@@ -106,20 +112,16 @@ def _rate(way: str, mbit: int | None) -> list[str]:
     neither counters nor the rules against forged addresses would see it. docs/decisions/machine-limits.md has the
     measurements.
     """
-    if mbit is None or not _limits(mbit):
+    if not mbit:
         return []
     rate = mbit * MBIT
     burst = max(rate // BURST_PART, SMALLEST_BURST)
     return [f"limit rate_{way} {{", f"rate over {rate:d} bytes/second burst {burst:d} bytes", "}"]
 
 
-def _limit(way: str, mbit: int | None) -> list[str]:
+def _limit(way: str, mbit: int) -> list[str]:
     """The rule that drops what is beyond the rate: before those that count, so that nobody pays for it."""
-    return [f"limit name rate_{way} counter name over_{way} drop"] if _limits(mbit) else []
-
-
-def _limits(mbit: int | None) -> bool:
-    return mbit is not None and 0 < mbit <= MOST_MBIT
+    return [f"limit name rate_{way} counter name over_{way} drop"] if mbit else []
 
 
 def _public(
