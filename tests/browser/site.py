@@ -1,4 +1,4 @@
-"""The project's own web server, as operators run it, on the test's database; and a site of an app's beside it."""
+"""The project's own web server, on the test's database; and a site of an app's beside it."""
 
 import http.client
 import subprocess
@@ -28,7 +28,7 @@ class Site:
             self.process = subprocess.Popen(
                 [
                     sys.executable, "-m", "granian", "--interface", "rsgi", "--host", "127.0.0.1",
-                    "--port", str(self.port), "--workers", "2", "config.rsgi:application",
+                    "--port", str(self.port), "--workers", "2", "tests.browser.application:application",
                 ],
                 cwd=ROOT, env=env | {"SITE_URL": self.url}, stdout=file, stderr=file,
             )  # fmt: skip

@@ -114,7 +114,8 @@ def a_link(visitor: Visitor, there: There) -> None:
     visitor.type("Label", "ci")
     visitor.tick("See compute instances")
     visitor.type("Reason", "New laptop")
-    visitor.driver.find_element(By.CSS_SELECTOR, "#content input[type=submit]").click()
+    with visitor.leaving():
+        visitor.driver.find_element(By.CSS_SELECTOR, "#content input[type=submit]").click()
     assert "/token/" in visitor.text
     assert visitor.button("Copy it")
 
