@@ -2,37 +2,40 @@
 
 import secrets
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 
 from django.contrib.auth.models import Permission
 from django.contrib.contenttypes.models import ContentType
-from django.core.management.color import no_style
-from django.db import connection
-from django.test import TransactionTestCase
+from django.db import IntegrityError, connection, transaction
 
 LASTING = {model._meta.db_table for model in (ContentType, Permission)}
 """Tables that a migration fills, and no test writes to."""
+ROUNDS = 5
+"""How often the rows are deleted where a server that outlives a test still writes some."""
 
 
 def empty() -> None:
     """Delete the rows of all tables but the lasting ones.
 
     Django would make these anew, with other numbers. A server that outlives a test remembers content types by their
-    numbers, and could not write an entry to the log of the admin in the next one.
+    numbers, and could not write an entry to the log of the admin in the next one. Most tables are empty, and to
+    delete a few rows takes a tenth of the time that it takes to truncate them all.
     """
-    tables = connection.introspection.django_table_names(only_existing=True, include_views=False)
-    connection.ops.execute_sql_flush(connection.ops.sql_flush(no_style(), sorted({*tables} - LASTING)))
+    for _ in range(ROUNDS - 1):
+        with suppress(IntegrityError):
+            _delete_all()
+            return
+    _delete_all()
 
 
-@contextmanager
-def emptied_by_us() -> Iterator[None]:
-    """Have `empty` called after a test that commits, in place of Django's own way."""
-    usual = TransactionTestCase._fixture_teardown
-    TransactionTestCase._fixture_teardown = lambda case: empty()
-    try:
-        yield
-    finally:
-        TransactionTestCase._fixture_teardown = usual
+def _delete_all() -> None:
+    """Foreign keys are checked at the end, so that any order will do, but not what a server inserts meanwhile."""
+    names = connection.introspection.django_table_names(only_existing=True, include_views=False)
+    tables = [f'"{name}"' for name in sorted({*names} - LASTING)]
+    with transaction.atomic(), connection.cursor() as cursor:
+        cursor.execute(" UNION ALL ".join(f"(SELECT '{table}' FROM {table} LIMIT 1)" for table in tables))
+        for (table,) in cursor.fetchall():
+            cursor.execute(f"DELETE FROM {table}")
 
 
 @contextmanager
