@@ -34,7 +34,7 @@ changed = $(shell cmp -s $(1) $(2) || echo FORCE)
 export PYTHONDONTWRITEBYTECODE :=
 
 .DEFAULT_GOAL := help
-.PHONY: help clients docs guest install serve test test-slow test-all test-crash fuzz drill lint types bench lock openapi baselines clean FORCE
+.PHONY: help clients coverage docs guest install serve test test-slow test-all test-crash fuzz drill lint types bench lock openapi baselines clean FORCE
 .DELETE_ON_ERROR:
 
 help:
@@ -42,6 +42,7 @@ help:
 	@echo "make test      run the tests but those that take long (ARGS=\"-k name\" for some, whatever they take)"
 	@echo "make test-slow run those that take long: servers, browsers, other programs, random actions"
 	@echo "make test-all  run all tests but those of make test-crash"
+	@echo "make coverage  run the tests of make test and those of guests, and count the branches they take"
 	@echo "make test-crash kill workers and hosts at each step of real machines' jobs, half an hour long"
 	@echo "make fuzz      send many requests that nobody would write, some minutes long (ARGS=--quick for a look)"
 	@echo "make drill     disturb, race and attack a server of its own, seven minutes long (ARGS=--quick for a look)"
@@ -79,6 +80,11 @@ test-slow: $(VENV)/.installed-dev
 
 test-all: $(VENV)/.installed-dev
 	@exec $(BIN)/python -m pytest -n logical --everything $(ARGS)
+
+# CPython 3.11 has branches counted by a tracer, which costs 60 % more time: too much for each run. What runs on hosts
+# is reached by the tests of guests.
+coverage: $(VENV)/.installed-dev
+	@exec $(BIN)/python -m pytest -n logical --also guest --cov --cov-report=term $(ARGS)
 
 test-crash: $(VENV)/.installed-dev
 	@exec $(BIN)/python -m pytest -n logical -m crash $(ARGS)
