@@ -3,18 +3,15 @@
 import re
 import subprocess
 from pathlib import Path
-from typing import Any
 
 import pytest
-import yaml
 
 from config.version import VERSION
 from tests.certificates import certificate, new_key, pem
 from tests.compute.drivers.qemu.disk_files import needs
+from tests.deploy.samples import DEPLOY, ROOT, composed, documents, pods, services
 from tests.tours.pages import replaced
 
-ROOT = Path(__file__).resolve().parents[2]
-DEPLOY = ROOT / "docs" / "deploy"
 UNITS = sorted(path for path in (DEPLOY / "systemd").iterdir() if path.suffix in (".service", ".target"))
 VARIABLE = re.compile(r'env\.\w+\(\s*"([A-Z_0-9]+)"')
 PROCESSES = {
@@ -55,6 +52,24 @@ def test_haproxy_finds_nothing_to_complain_of(tmp_path: Path, bundle: Path):
 
 
 @pytest.mark.guest
+def test_haproxy_takes_its_sample_before_containers(tmp_path: Path, bundle: Path):
+    """As the script for sed changes it: every line of the script has its line in the sample."""
+    needs("haproxy")
+    script = DEPLOY / "haproxy-compose.sed"
+    text = checked("sed", "-f", script, "-e", r"s/cloud\.example\.com/my.example.org/g", DEPLOY / "haproxy.cfg")
+    assert "user haproxy" not in text
+    assert "/dev/log" not in text
+    assert "cloud.example.com" not in text
+    servers = re.findall(r"^    server \S+ (\w+):8000$", text, re.MULTILINE)
+    assert servers == ["web1", "web2", "stream"]
+    assert composed().keys() > set(servers)
+    assert len(re.findall(r"^    default-server .* resolvers engine ", text, re.MULTILINE)) == 2
+    mine = replaced(text, {"/etc/haproxy/certs/my.example.org.pem": str(bundle)})
+    (tmp_path / "haproxy.cfg").write_text(mine)
+    assert "Configuration file is valid" in checked("haproxy", "-c", "-f", tmp_path / "haproxy.cfg")
+
+
+@pytest.mark.guest
 def test_caddy_takes_its_sample():
     needs("caddy")
     said = checked("caddy", "validate", "--adapter", "caddyfile", "--config", DEPLOY / "Caddyfile")
@@ -74,27 +89,6 @@ def test_systemd_takes_the_units_and_finds_them_shut(tmp_path: Path):
         checked("systemd-analyze", "security", "--offline=true", f"--threshold={EXPOSED}", service)
 
 
-def documents() -> list[dict[str, Any]]:
-    """What Kubernetes is told, in all files."""
-    found = [yaml.safe_load_all(path.read_text()) for path in sorted((DEPLOY / "kubernetes").glob("*.yaml"))]
-    return [document for documents in found for document in documents]
-
-
-def pods() -> dict[str, dict[str, Any]]:
-    kinds = ("Deployment", "Job")
-    found = [each for each in documents() if each["kind"] in kinds]
-    return {
-        each["metadata"]["labels"]["app.kubernetes.io/component"]: each["spec"]["template"]["spec"]
-        for each in found
-    }
-
-
-def services() -> dict[str, dict[str, Any]]:
-    """Those of the compose file that are ours."""
-    every = yaml.safe_load((DEPLOY / "compose.yaml").read_text())["services"]
-    return {name: each for name, each in every.items() if each["image"].startswith("skerry:")}
-
-
 def test_no_container_is_root_or_writes_its_root():
     for name, pod in pods().items():
         [container] = pod["containers"]
@@ -107,6 +101,8 @@ def test_no_container_is_root_or_writes_its_root():
     for name, service in services().items():
         assert service["read_only"], name
         assert service["cap_drop"] == ["ALL"], name
+        assert service["volumes"] == ["data:/data"], name
+        assert [each.partition(":")[0] for each in service["tmpfs"]] == ["/tmp"], name
     assert re.search(r"^USER [1-9]\d*$", (ROOT / "Containerfile").read_text(), re.MULTILINE)
 
 
@@ -133,6 +129,8 @@ def test_secrets_are_named_and_not_written():
     for service in services().values():
         for name in ("SECRET_KEY", "ENCRYPTION_KEYS", "EMAIL_URL"):
             assert service["environment"][name].startswith(f"${{{name}:?")
+    assert composed()["postgres"]["environment"]["POSTGRES_PASSWORD"].startswith("${POSTGRES_PASSWORD:?")
+    assert composed()["redis"]["command"][-1].startswith("${REDIS_PASSWORD:?")
 
 
 def test_no_sample_leaves_out_what_the_readme_sets():

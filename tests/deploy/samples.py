@@ -1,0 +1,38 @@
+"""The samples of docs/deploy, as the tests read them."""
+
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+ROOT = Path(__file__).resolve().parents[2]
+DEPLOY = ROOT / "docs" / "deploy"
+LONGEST_REQUEST = 75
+"""Seconds that HAProxy's sample waits for an answer."""
+
+
+def documents() -> list[dict[str, Any]]:
+    """What Kubernetes is told, in all files."""
+    found = [yaml.safe_load_all(path.read_text()) for path in sorted((DEPLOY / "kubernetes").glob("*.yaml"))]
+    return [document for documents in found for document in documents]
+
+
+def pods() -> dict[str, dict[str, Any]]:
+    """The specification of a pod of each kind of process, and of the one that migrates."""
+    kinds = ("Deployment", "Job")
+    found = [each for each in documents() if each["kind"] in kinds]
+    return {
+        each["metadata"]["labels"]["app.kubernetes.io/component"]: each["spec"]["template"]["spec"]
+        for each in found
+    }
+
+
+def composed() -> dict[str, dict[str, Any]]:
+    """All services of the compose file."""
+    every: dict[str, dict[str, Any]] = yaml.safe_load((DEPLOY / "compose.yaml").read_text())["services"]
+    return every
+
+
+def services() -> dict[str, dict[str, Any]]:
+    """Those of the compose file that are ours."""
+    return {name: each for name, each in composed().items() if each["image"].startswith("skerry:")}
