@@ -6,6 +6,7 @@ import pytest
 from django.contrib.admin.models import LogEntry
 from django.db.models.functions import Now
 from django.urls import reverse
+from django.utils.html import strip_tags
 
 from compute.admin.job_status import JobProgress, with_progress
 from compute.models import Job
@@ -13,6 +14,7 @@ from compute.services.instances import instances, power
 from compute.worker import engine
 from tests.compute.memory_driver import MemoryDriver, failing_at
 from tests.config.admin.pages import do, list_address, messages_of, page_address
+from tests.factories import HostFactory
 
 pytestmark = pytest.mark.django_db
 
@@ -228,3 +230,30 @@ def test_the_index_shows_nobody_more_than_they_may_see(job, client, db):
     Job.objects.filter(pk=job.pk).update(run_at=Now() - HOUR)
     client.force_login(User.objects.create_user("newcomer", "new@example.com", is_staff=True))
     assert "Stuck" not in client.get(reverse("admin:index")).content.decode()
+
+
+# --- hosts ----------------------------------------------------------------------------------------------
+
+
+def host_in_list(admin, job: Job) -> str:
+    listed = admin.get(list_address(Job)).context["cl"]
+    row = next(row for row in listed.result_list if row.pk == job.pk)
+    return strip_tags(listed.model_admin.host(row))
+
+
+def test_a_move_has_both_its_hosts_wherever_the_instance_is_now(admin, job, running, world):
+    away, beyond = HostFactory(region=world.region), HostFactory(region=world.region)
+    data = {**job.data, "previous_host": world.host.pk, "host": away.pk}
+    Job.objects.filter(pk=job.pk).update(kind="migrate", data=data)
+    assert host_in_list(admin, job) == f"{world.host} → {away}"
+    type(running).objects.filter(pk=running.pk).update(host=beyond)
+    assert host_in_list(admin, job) == f"{world.host} → {away}"
+    assert page_address(away) in admin.get(page_address(job)).content.decode()
+    Job.objects.filter(pk=job.pk).update(data={**data, "host": world.host.pk})
+    assert host_in_list(admin, job) == str(world.host), "a resize that stayed"
+
+
+def test_a_job_that_keeps_no_host_has_the_instances(admin, job, running, world):
+    assert host_in_list(admin, job) == str(world.host)
+    Job.objects.filter(pk=job.pk).update(data={**job.data, "host": 10**9})
+    assert host_in_list(admin, job) == str(world.host), "nor does one whose host is gone"
