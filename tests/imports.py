@@ -28,7 +28,7 @@ FLOORS: dict[str, tuple[set[str], set[str]]] = {
     ),
     "services": (
         BELOW | REFERENCES | {"models", "jobs"},
-        {"db", "egress", "encryption", "errors", "folders", "limits", "notify", "version", "waiting"},
+        {"db", "egress", "encryption", "errors", "folders", "limits", "notify", "plurals", "version", "waiting"},
     ),
     "prober": ({"models", "services"}, {"egress", "errors"}),
     "worker": (
@@ -47,11 +47,11 @@ FLOORS: dict[str, tuple[set[str], set[str]]] = {
         {"client_address", "encryption", "errors", "headers", "openid", "pages", "waiting"},
     ),
     "oauth": (BELOW | {"models", "services", "pages"}, {"api", "client_address", "hidden_characters"}),
-    "admin": (BELOW | REFERENCES | {"models", "services", "jobs"}, {"admin", "errors"}),
+    "admin": (BELOW | REFERENCES | {"models", "services", "jobs"}, {"admin", "errors", "plurals"}),
     "checks": ({"services"}, set()),
     "tasks": ({"services", "prober", "worker"}, {"notify"}),
     "monitoring": ({"models", "services", "jobs"}, {"monitoring", "version"}),
-    "management": (BELOW | {"models", "services", "worker", "drivers"}, {"command_errors", "errors"}),
+    "management": (BELOW | {"models", "services", "worker", "drivers"}, {"command_errors", "errors", "plurals"}),
     "apps": (BELOW | REFERENCES | {"models", "services", "jobs", "worker", "checks"}, {"api", "egress"}),
 }
 
@@ -66,13 +66,14 @@ CONFIG: dict[str, set[str]] = {
     "limits": {"headers", "metering", "waiting"},
     "metering": set(),
     "api": {"client_address", "db", "errors", "headers", "hidden_characters", "limits", "logging", "openapi"},
-    "admin": {"db", "errors", "headers"},
+    "admin": {"db", "errors", "headers", "plurals"},
     "templatetags": {"admin", "hidden_characters"},
     "hidden_characters": set(),
     "encryption": set(),
     "egress": set(),
     "notify": set(),
     "pages": set(),
+    "plurals": set(),
     "error_pages": {"api", "pages"},
     "reference": {"api", "pages"},
     "cors": {"headers"},
@@ -102,7 +103,7 @@ CONFIG: dict[str, set[str]] = {
     "streams": {"console_desk", "presence", "server", "wsgi"},
     "rsgi": {"presence", "server", "streams", "wsgi"},
     "apps": {"checks", "db", "environment"},
-    "management": {"admin", "celery", "command_errors", "db", "encryption", "environment", "laptop"},
+    "management": {"admin", "celery", "command_errors", "db", "encryption", "environment", "laptop", "plurals"},
 }
 ENTRANCES = {"urls", "rsgi", "streams", "console_desk", "presence", "management"}
 """Of config: what may import apps. Addresses, servers and commands lead to them."""

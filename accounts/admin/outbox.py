@@ -25,6 +25,7 @@ from config.admin.attention import Notice, watcher
 from config.admin.display import BAD, NOTHING, QUIET, lines, list_of, moment, pill
 from config.admin.pages import ReadOnlyPage
 from config.admin.verbs import Verb
+from config.plurals import counted
 
 PATIENCE = timedelta(minutes=15)
 """How long a message may wait before staff get a notice: mail servers that greylist cause some minutes."""
@@ -114,7 +115,7 @@ class MessagePage(ReadOnlyPage):
 
     @admin.display(description="Tries")
     def tries(self, message: Message) -> str:
-        return f"{message.attempt} of {settings.MESSAGE_ATTEMPTS} tries"
+        return f"{message.attempt} of {counted(settings.MESSAGE_ATTEMPTS, 'try', 'tries')}"
 
     @admin.display(description="Next try")
     def next_try(self, message: Message) -> SafeString:

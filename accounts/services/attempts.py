@@ -7,6 +7,7 @@ from django.utils.timezone import now
 
 from config.errors import TooMany
 from config.limits import Verdict, limits
+from config.plurals import counted
 
 MINUTE, HOUR = 60, 3600
 
@@ -51,18 +52,14 @@ def advice(seconds: float) -> str:
     seconds = max(1, math.ceil(seconds))
     moment = now()
     if seconds <= MINUTE:
-        span, ends = _numbered(seconds, "second"), moment + timedelta(seconds=seconds + 1)
+        span, ends = counted(seconds, "second"), moment + timedelta(seconds=seconds + 1)
         return f"Too many attempts. Try again in {span}, at {ends:%H:%M:%S} UTC."
-    span = _numbered(math.ceil(seconds / MINUTE), "minute")
+    span = counted(math.ceil(seconds / MINUTE), "minute")
     if seconds > 2 * HOUR:
-        span = _numbered(math.ceil(seconds / HOUR), "hour")
+        span = counted(math.ceil(seconds / HOUR), "hour")
     ends = moment + timedelta(seconds=seconds + MINUTE)  # shown without its seconds
     day = "" if ends.date() == moment.date() else f"{ends:%Y-%m-%d} "
     return f"Too many attempts. Try again in {span}, at {day}{ends:%H:%M} UTC."
-
-
-def _numbered(number: int, unit: str) -> str:
-    return f"{number} {unit}" if number == 1 else f"{number} {unit}s"
 
 
 def _take(names: tuple[str, ...], subject: str) -> Verdict:

@@ -18,6 +18,7 @@ from accounts.services.events import record_event
 from accounts.services.refs import profile_ref
 from config.encryption import decrypt_json, encrypt_json
 from config.errors import Invalid, Problems
+from config.plurals import counted
 
 VALID_FOR = timedelta(minutes=10)
 NO_GATEWAY = "accounts.sms.none"
@@ -116,7 +117,7 @@ def _code_for(user: User, number: str) -> tuple[str, timedelta]:
 def _in_words(left: timedelta) -> str:
     """``9 minutes``: in whole minutes, and in the last two minutes in seconds; never more than is left."""
     seconds = max(0, int(left.total_seconds()))
-    return f"{seconds // 60} minutes" if seconds >= 120 else f"{seconds} seconds"
+    return f"{seconds // 60} minutes" if seconds >= 120 else counted(seconds, "second")
 
 
 def _parse(iso_code: str | None, phone_number: str | None, problems: Problems) -> str | None:

@@ -21,6 +21,7 @@ from compute.models import Address, Host, Job, PacketFilter
 from compute.services.hosts.placement import RESOURCES
 from config.admin.attention import Notice, watcher
 from config.admin.display import list_of
+from config.plurals import counted
 
 WINDOW = 20_000
 """The number of newest events that are searched for failures."""
@@ -50,7 +51,7 @@ def events(request: HttpRequest) -> Iterator[Notice]:
     newest = Event.objects.order_by("-pk").values("pk")[:WINDOW]  # by the key's index: times have none
     failed = Event.objects.failures().filter(pk__in=newest, created__gt=now() - timedelta(hours=1)).count()
     if failed:
-        text = f"Failed in the last hour: {failed} event{'' if failed == 1 else 's'}"
+        text = f"Failed in the last hour: {counted(failed, 'event')}"
         yield Notice(text, list_of(Event, outcome="failed", since="hour"))
 
 
@@ -60,7 +61,7 @@ def address_pools(request: HttpRequest) -> Iterator[Notice]:
     if not request.user.has_perm("compute.view_addresspool"):
         return
     for pool, total, used in scarce():
-        text = f"{pool}: {total - used} of {total} addresses left"
+        text = f"{pool}: {total - used:,} of {counted(total, 'address', 'addresses')} left"
         yield Notice(text, list_of(Address, pool__id__exact=pool.pk))
 
 
@@ -71,7 +72,7 @@ def packet_filters(request: HttpRequest) -> Iterator[Notice]:
         return
     number = PacketFilter.objects.filter(behind(), changed__lt=now() - PATIENCE).count()
     if number:
-        text = f"Firewalls that hosts do not have yet: of {number} instance{'' if number == 1 else 's'}"
+        text = f"Firewalls that hosts do not have yet: of {counted(number, 'instance')}"
         yield Notice(text, list_of(PacketFilter, host="behind"))
 
 

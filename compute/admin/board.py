@@ -36,6 +36,7 @@ from config.admin.board.course import Course, Series
 from config.admin.board.registry import Figure, Number, part
 from config.admin.display import BAD, BUSY, GOOD, QUIET, gigabytes, link, list_of, page_of, pill, span
 from config.admin.pages import Row
+from config.plurals import counted
 
 WINDOW = 10_000
 """The number of newest jobs that are looked at, however many there are."""
@@ -229,7 +230,7 @@ def by_minute(rows: QuerySet[Job], edge: datetime | None, clock: datetime) -> Co
     return Course.of(
         "jobs-per-minute", "Jobs that ended, per minute", start, MINUTE,
         [Series("done", BUSY, done), Series("failed", BAD, failed)],
-        description=f"{ended:,} jobs ended in the last three hours, {bad:,} of them failed. Times are UTC."
+        description=f"{counted(ended, 'job')} ended in the last three hours, {bad:,} of them failed. Times are UTC."
         if ended else "No job ended in the last three hours.",
         more=list_of(Job), note=note(edge, start),
     )  # fmt: skip

@@ -16,6 +16,7 @@ from config.admin.attention import Notice, watcher
 from config.admin.display import BAD, BUSY, QUIET, link, list_of, moment, pill
 from config.admin.pages import ReadOnlyPage
 from config.admin.verbs import Verb
+from config.plurals import counted
 
 Kind = Drift.Kind
 NO_ACCOUNT = 0
@@ -159,6 +160,6 @@ def open_drift(request: HttpRequest) -> Iterator[Notice]:
     number = waiting.aggregate(number=Count("pk"))["number"]
     if number:
         yield Notice(
-            f"Hosts differ from the rows in {number} place{'' if number == 1 else 's'}",
+            f"Hosts differ from the rows in {counted(number, 'place')}",
             list_of(Drift, state="open"),
         )

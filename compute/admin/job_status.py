@@ -16,7 +16,7 @@ from accounts.models import Event
 from compute.jobs.data import UnreadableData
 from compute.jobs.definition import KINDS
 from compute.models import Host, Job
-from config.admin.display import BAD, BUSY, GOOD, QUIET, lines, pill, span
+from config.admin.display import BAD, BUSY, GOOD, NOTHING, QUIET, lines, link, pill, span
 
 if TYPE_CHECKING:
     from django_stubs_ext import WithAnnotations
@@ -31,6 +31,8 @@ TONES = {
     HELD: BUSY, OVERDUE: BAD, RETRYING: BAD, WAITING: QUIET, DUE: QUIET,
     Job.State.QUEUED: QUIET, Job.State.DONE: GOOD, Job.State.FAILED: BAD,
 }  # fmt: skip
+UNDO = "undo "
+"""How the key of an undo begins in ``Job.step_seconds``; the step's name follows."""
 WORDS = {HELD: "at work", DUE: "due now"}
 PATIENCE = 3
 """Notifications that a due job may miss before it counts as overdue."""
@@ -68,6 +70,7 @@ def stuck() -> Q:
 
 class ProgressColumns(TypedDict):
     clock: datetime
+    origin: str | None
     target: str | None
     due: datetime
     stuck: bool
@@ -75,15 +78,15 @@ class ProgressColumns(TypedDict):
 
 
 def with_progress(jobs: QuerySet[Job]) -> "QuerySet[WithAnnotations[Job, ProgressColumns]]":
-    """Add `progress`, whether it is `stuck`, since or until when it is `due`, the database's `clock`, and `target`:
-    the label of the host that a move goes to.
+    """Add `progress`, whether it is `stuck`, since or until when it is `due`, the database's `clock`, and labels of
+    the hosts that its data name: `target`, where it works or a move goes, and `origin`, where the move begins.
 
     Secrets stay in the database: the column is not read.
     """
-    hosts = Host.objects.alias(key=Cast("pk", TextField()))
     return jobs.defer("encrypted").annotate(
         clock=Now(),
-        target=Subquery(hosts.filter(key=KeyTextTransform("host", OuterRef("data"))).values("label")[:1]),
+        origin=_host_in_data("previous_host"),
+        target=_host_in_data("host"),
         due=Greatest("run_at", Coalesce("lease_until", "run_at")),
         stuck=Case(When(stuck(), then=True), default=False),
         progress=Case(
@@ -95,6 +98,12 @@ def with_progress(jobs: QuerySet[Job]) -> "QuerySet[WithAnnotations[Job, Progres
             default=Value(DUE),
         ),
     )
+
+
+def _host_in_data(key: str) -> Subquery:
+    """The label of the host whose id a job's data has under `key`."""
+    hosts = Host.objects.alias(key=Cast("pk", TextField()))
+    return Subquery(hosts.filter(key=KeyTextTransform(key, OuterRef("data"))).values("label")[:1])
 
 
 @dataclass(frozen=True, slots=True)
@@ -136,6 +145,13 @@ class JobProgress:
             return self.job.step
         return f"{steps.index(self.job.step) + 1}/{len(steps)} {self.job.step}"
 
+    @property
+    def present(self) -> str:
+        """The step that a live job is at, ``undo …`` where it undoes that; "" for a job that is not live."""
+        if not self.live:
+            return ""
+        return UNDO + self.job.step if self.job.state == Job.State.UNDOING else self.job.step
+
     def steps(self) -> list[str]:
         """The names of the plan's steps; none for a kind that this release does not know, or unreadable data."""
         kind = KINDS.get(self.job.kind)
@@ -170,6 +186,15 @@ class JobProgress:
         if number == limit:
             return f"last attempt ({number} of {limit})"
         return f"given up, ending it: attempt {number}" if number > limit else f"attempt {number} of {limit}"
+
+    def hosts(self) -> SafeString:
+        """The host that the job worked on, or both of a move; of a job that keeps none, its instance's host now."""
+        named = [("previous_host", self.job.origin), ("host", self.job.target)]
+        found = {self.job.data[key]: label for key, label in named if label}
+        if found:
+            links = ((link(Host(pk=pk), label),) for pk, label in found.items())
+            return format_html_join(" → ", "{}", links)
+        return link(self.job.instance.host) if self.job.instance is not None else NOTHING
 
     def move(self) -> str:
         """The host that a live job moves its instance to; "" where the instance stays on its host."""

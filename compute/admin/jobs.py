@@ -15,6 +15,7 @@ from accounts.admin.panels import event_panel, staff
 from accounts.models import Account, Event, User
 from compute.admin import job_status
 from compute.admin.job_status import JobProgress, with_progress
+from compute.admin.step_times import steps_panel
 from compute.admin.usual import slow, usual_times
 from compute.jobs import queue
 from compute.jobs.definition import KINDS
@@ -193,6 +194,9 @@ class JobPage(ReadOnlyPage):
             "instance__account", "instance__host", "volume__account", "event__account"
         )  # fmt: skip
 
+    def panels(self, request: HttpRequest, obj: "WithAnnotations[Job, job_status.ProgressColumns]") -> list[Panel]:
+        return [steps_panel(JobProgress(obj), usual_times())]
+
     def matches(self, term: str) -> Q:
         if is_number(term):
             return Q(instance_id=int(term)) | Q(pk=int(term))
@@ -226,8 +230,8 @@ class JobPage(ReadOnlyPage):
         return link(about.account) if about else NOTHING
 
     @admin.display(description="Host")
-    def host(self, job: Job) -> SafeString:
-        return host_of(job)
+    def host(self, job: "WithAnnotations[Job, job_status.ProgressColumns]") -> SafeString:
+        return JobProgress(job).hosts()
 
     @admin.display(description="State")
     def progress(self, job: "WithAnnotations[Job, job_status.ProgressColumns]") -> SafeString:
@@ -289,15 +293,10 @@ def jobs_panel(event: Event) -> Panel:
     return Panel.of(
         "Job",
         ("Job", "State", "Where it stands", "Host"),
-        ((link(job), progress.state(), progress.details(), host_of(job)) for job, progress in found),
+        ((link(job), progress.state(), progress.details(), progress.hosts()) for job, progress in found),
         more=list_of(Job, q=event.entity_id) if event.entity_type == "compute" else "",
         empty="None, or it tells a later event by now.",
     )
-
-
-def host_of(job: Job) -> SafeString:
-    """The host of the job's instance."""
-    return link(job.instance.host) if job.instance is not None else NOTHING
 
 
 def job_buttons(site: admin.AdminSite, request: HttpRequest, back: str) -> Callable[[Job], SafeString]:

@@ -9,6 +9,7 @@ from compute.services.firewalls import mail_ports
 from config.admin.display import GOOD, QUIET, pill
 from config.admin.pages import Panel
 from config.admin.verbs import Verb
+from config.plurals import counted
 
 
 def open_ports(request: HttpRequest, account: Account) -> str:
@@ -20,7 +21,7 @@ def close_ports(request: HttpRequest, account: Account) -> str:
 
 
 def _told(number: int) -> str:
-    return f"the hosts of {number} instance{'' if number == 1 else 's'} are being told."
+    return f"the hosts of {counted(number, 'instance')} are being told."
 
 
 account_verb(Verb("open_mail_ports", "Open mail ports", open_ports, offered=mail_ports.are_closed))

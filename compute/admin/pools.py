@@ -19,6 +19,7 @@ from config.admin.display import BAD, GOOD, NOTHING, QUIET, link, list_of, pill
 from config.admin.pages import HostFilter, Page, ReadOnlyPage, is_number
 from config.admin.verbs import Verb
 from config.errors import Invalid
+from config.plurals import counted
 
 if TYPE_CHECKING:
     from django_stubs_ext import WithAnnotations
@@ -31,7 +32,7 @@ TAKEN = Q(instance__isnull=False) | Q(nodebalancer__isnull=False)
 """An address that somebody has."""
 
 
-def counted(rows: QuerySet[AddressPool]) -> "QuerySet[WithAnnotations[AddressPool, Counted]]":
+def with_counts(rows: QuerySet[AddressPool]) -> "QuerySet[WithAnnotations[AddressPool, Counted]]":
     """Add the number of addresses of each pool, of used ones, and of ranges: one query for all.
 
     Each number is counted by itself, by the index of its pool: a join would have all columns of a pool beside each
@@ -108,7 +109,7 @@ class AddressPoolPage(Page):
     )  # fmt: skip
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[AddressPool]:
-        return counted(super().get_queryset(request)).select_related("region")
+        return with_counts(super().get_queryset(request)).select_related("region")
 
     def get_fields(self, request: HttpRequest, obj: AddressPool | None = None) -> tuple[str, ...]:
         plain = ("region", "kind", "network", "gateway")
@@ -127,7 +128,7 @@ class AddressPoolPage(Page):
     def save_model(self, request: HttpRequest, obj: AddressPool, form: ModelForm, change: bool) -> None:
         number = pools.add_pool(obj)
         if obj.kind not in pools.IPV6:
-            messages.info(request, f"{obj} has {number} addresses to give.")
+            messages.info(request, f"{obj} has {counted(number, 'address', 'addresses')} to give.")
 
     @admin.display(description="Used")
     def used_count(self, pool: "WithAnnotations[AddressPool, Counted]") -> SafeString:
@@ -136,7 +137,7 @@ class AddressPoolPage(Page):
         if pool.kind == AddressPool.Kind.ROUTED:
             number = pool.cut
             address = list_of(IPv6Range, pool__id__exact=pool.pk)
-            return format_html('<a href="{}">{} range{}</a>', address, number, "" if number == 1 else "s")
+            return format_html('<a href="{}">{}</a>', address, counted(number, "range"))
         return format_html('<a href="{}">{}</a>', _addresses(pool, used="yes"), pool.used)
 
     @admin.display(description="Free")

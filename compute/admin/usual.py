@@ -1,11 +1,16 @@
-"""How long jobs usually take, and which live ones take much longer.
+"""How long jobs and their steps usually take, and which live ones take much longer.
 
-The time of a job is that from its creation to its end, with all waiting and retries: what a customer waits.
-Finished jobs keep no times of single steps, so it is the kind that is compared, by the 95th percentile of its
-newest ones that succeeded. A live job is slow at three times that and a minute more, for kinds that take less than
-a second, where enough jobs of its kind have ended; else `overdue` and the deadline are all there is to go by.
+The time of a job is that from its creation to its end, with all waiting and retries: what a customer waits. That of
+a step is from when the job came to it until it left it, in the same way. Both are compared with the 95th percentile
+of the newest jobs of that kind that succeeded. A live job is slow where its present step, or all of it, has taken
+three times that and a minute more.
+
+The step tells of what hangs while most of the job is still to come; the whole job of what each step alone hides,
+and of jobs that are being undone, which has no usual time. Where too few jobs have ended, `overdue` and the
+deadline are all there is to go by.
 """
 
+from dataclasses import dataclass
 from datetime import timedelta
 
 from django.db import connection
@@ -17,31 +22,55 @@ from compute.models import Job
 NEWEST = 5_000
 """The newest jobs that are looked at: they are read by the primary key, however many there are."""
 ENOUGH = 20
-"""Jobs of a kind from which on its usual time means something."""
+"""Jobs of a kind, or times of a step, from which on their usual time means something."""
 FACTOR, GRACE = 3, timedelta(minutes=1)
 
 _USUAL = """
-SELECT kind, percentile_cont(0.95) WITHIN GROUP (ORDER BY finished_at - created)
-  FROM (SELECT kind, state, created, finished_at FROM compute_job ORDER BY id DESC LIMIT %s) AS newest
- WHERE state = 'done' GROUP BY kind HAVING count(*) >= %s
+WITH done AS (
+    SELECT kind, step_seconds, EXTRACT(epoch FROM finished_at - created)::float8 AS seconds
+      FROM (
+        SELECT kind, state, step_seconds, created, finished_at FROM compute_job ORDER BY id DESC LIMIT %(newest)s
+      ) AS newest
+     WHERE state = 'done'
+), times AS (
+    SELECT kind, NULL AS step, seconds FROM done
+     UNION ALL
+    SELECT kind, step.key, step.value::float8 FROM done, jsonb_each_text(step_seconds) AS step
+)
+SELECT kind, step, percentile_cont(0.95) WITHIN GROUP (ORDER BY seconds) * interval '1 second'
+  FROM times GROUP BY kind, step HAVING count(*) >= %(enough)s
 """
 
 
-def usual_times() -> dict[str, timedelta]:
-    """By kind, the time within which 95 of 100 jobs were done; one query, of no more than `NEWEST` rows."""
+@dataclass(frozen=True, slots=True)
+class Usual:
+    """The times within which 95 of 100 were done: jobs by their kind, steps by kind and step."""
+
+    jobs: dict[str, timedelta]
+    steps: dict[tuple[str, str], timedelta]
+
+
+def usual_times() -> Usual:
+    """The usual times of all kinds and steps; one query, of no more than `NEWEST` rows."""
     with connection.cursor() as cursor:
-        cursor.execute(_USUAL, [NEWEST, ENOUGH])
-        return dict(cursor.fetchall())
+        cursor.execute(_USUAL, {"newest": NEWEST, "enough": ENOUGH})
+        rows: list[tuple[str, str | None, timedelta]] = cursor.fetchall()
+    return Usual(
+        {kind: time for kind, step, time in rows if step is None},
+        {(kind, step): time for kind, step, time in rows if step is not None},
+    )
 
 
 def limit_of(usual: timedelta) -> timedelta:
-    """The age from which on a live job is slow."""
+    """The age from which on a live job, or its present step, is slow."""
     return usual * FACTOR + GRACE
 
 
-def slow(usual: dict[str, timedelta]) -> Q:
-    """Live jobs that take much longer than others of their kind did. Reads only the small index of live jobs."""
+def slow(usual: Usual) -> Q:
+    """Live jobs that take much longer than usual. Reads only the small index of live jobs."""
     late = Q(pk__in=[])
-    for kind, time in usual.items():
+    for kind, time in usual.jobs.items():
         late |= Q(kind=kind, created__lt=Now() - limit_of(time))
+    for (kind, step), time in usual.steps.items():
+        late |= Q(state=Job.State.ACTIVE, kind=kind, step=step, step_began__lt=Now() - limit_of(time))
     return Q(state__in=Job.LIVE) & late

@@ -147,6 +147,8 @@ def _let_go(job: Job) -> bool:
         instance=None,
         data=data.to_json(),
         step=kind.plan(data)[0].name,
+        step_began=Now(),
+        step_seconds={},
         fence=F("fence") + 1,
         lease_until=None,
         attempt=0,

@@ -13,6 +13,7 @@ from typing import Any
 
 from django.conf import settings
 from django.db import connection, transaction
+from django.db.models import JSONField
 from psycopg.types.json import Jsonb
 
 from accounts.models import Event
@@ -21,6 +22,7 @@ from config.db import leases
 from config.db.rows import columns_of
 
 _COLUMNS = columns_of(Job)
+_JSON = tuple(field.attname for field in Job._meta.concrete_fields if isinstance(field, JSONField))
 # Not ``*``: its result changes with each column that a migration adds, and PostgreSQL then refuses the statements
 # that workers of the release before have prepared.
 _JOB = ", ".join(f"compute_job.{name}" for name in _COLUMNS)
@@ -34,6 +36,13 @@ _NAMED = """(
     SELECT jsonb_build_object('account_id', i.account_id, 'instance', i.label, 'host', h.label)
       FROM compute_instance i JOIN compute_host h ON h.id = i.host_id WHERE i.id = claimed.instance_id)"""
 # What the log names the job's instance by, once for each run of the job.
+
+_STAYS = "(step, state) = (%(step)s::text, %(state)s::text)"
+_STEP_SECONDS = """step_seconds || jsonb_build_object(
+               CASE state WHEN 'undoing' THEN 'undo ' ELSE '' END || step,
+               GREATEST(0, round(EXTRACT(epoch FROM statement_timestamp() - step_began), 3)))"""
+# The times at the steps that the job has left, and at the one that it leaves now: not below zero where the clock
+# was set back.
 
 LONGEST_WAIT = 3600.0
 """The longest wait of a job before it is run again, in seconds."""
@@ -54,7 +63,10 @@ SELECT *, deadline_at < statement_timestamp() AS overdue, {_HOST.format(job="cla
 _SETTLE = f"""
 WITH settled AS (
     UPDATE compute_job
-       SET state = %(state)s::text, step = %(step)s, error = %(error)s, data = COALESCE(%(data)s::jsonb, data),
+       SET state = %(state)s::text, step = %(step)s::text, error = %(error)s,
+           data = COALESCE(%(data)s::jsonb, data),
+           step_began = CASE WHEN {_STAYS} THEN step_began ELSE statement_timestamp() END,
+           step_seconds = CASE WHEN {_STAYS} THEN step_seconds ELSE {_STEP_SECONDS} END,
            attempt = CASE WHEN %(keep_attempt)s::boolean THEN attempt ELSE 0 END,
            run_at = {leases.after("%(delay)s")}, notified_at = NULL,
            lease_until = CASE WHEN %(keep_lease)s::boolean THEN {leases.after("%(lease)s")} END
@@ -73,6 +85,7 @@ _FINISH = f"""
 WITH finished AS (
     UPDATE compute_job
        SET state = %(state)s::text, error = %(error)s, encrypted = NULL, {leases.GIVEN_BACK},
+           step_seconds = {_STEP_SECONDS},
            finished_at = statement_timestamp()
      WHERE id = %(id)s AND {leases.MINE} AND state IN ('active', 'undoing')
  RETURNING {_JOB}
@@ -131,7 +144,7 @@ RETURNING id
 
 _PROMOTE = """
 UPDATE compute_job AS queued
-   SET state = 'active', run_at = statement_timestamp(),
+   SET state = 'active', run_at = statement_timestamp(), step_began = statement_timestamp(),
        deadline_at = statement_timestamp() + (deadline_at - created)
  WHERE state = 'queued' AND NOT EXISTS (
     SELECT FROM compute_job AS live
@@ -293,7 +306,8 @@ def _one(sql: str, params: dict[str, Any]) -> Job | None:
             return None
         values = dict(zip((column.name for column in cursor.description), row, strict=True))
     overdue, host, named = values.pop("overdue", False), values.pop("host", None), values.pop("named", None)
-    values["data"] = json.loads(values["data"])
+    for name in _JSON:
+        values[name] = json.loads(values[name])
     job = Job.from_db(connection.alias, _COLUMNS, [values[name] for name in _COLUMNS])
     job.overdue = overdue
     job.host = None if host is None else tuple(json.loads(host))

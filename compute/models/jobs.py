@@ -21,6 +21,8 @@ class Job(models.Model):
     - a worker holds a job while `lease_until` is ahead of the database's clock, and every result it writes is
       conditional on the `fence` of its claim, so that a worker which lost its lease changes nothing;
     - `step` names the step to run next, or, while ``undoing``, the one to undo next;
+    - `step_began` is when the job came to that step, or began to undo it; `step_seconds` has, for each step that it
+      has left since, by the step's name or as ``undo <name>``, the seconds until then with all waiting and retries;
     - `attempt` counts claims since the last progress, so that a step which kills its worker is counted too;
     - a ``queued`` job waits for the instance's live job to end; an instance has at most one of each.
     """
@@ -54,6 +56,8 @@ class Job(models.Model):
     kind = models.CharField(max_length=32)
     state = models.CharField(max_length=8, choices=State, default=State.ACTIVE)
     step = models.CharField(max_length=32)
+    step_began = models.DateTimeField(db_default=Now(), editable=False)
+    step_seconds = models.JSONField(default=dict, db_default={}, editable=False)
     data = models.JSONField(default=dict, help_text="What the steps need; never a secret.")
     encrypted = EncryptedField(null=True, help_text="Encrypted secrets, gone when the job ends.")
     error = models.TextField(blank=True)

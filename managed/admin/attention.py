@@ -6,6 +6,7 @@ from django.http import HttpRequest
 
 from config.admin.attention import Notice, watcher
 from config.admin.display import list_of
+from config.plurals import counted
 from managed.admin.service_status import PATIENCE, Status, late
 from managed.models import Service
 
@@ -25,6 +26,6 @@ def unchecked(request: HttpRequest) -> Iterator[Notice]:
         return
     number = Service.objects.filter(late()).count()
     if number:
-        wait = "service waits" if number == 1 else "services wait"
-        text = f"{number} managed {wait} for a check for more than {PATIENCE} intervals: does a worker run?"
+        wait = counted(number, "managed service waits", "managed services wait")
+        text = f"{wait} for a check for more than {PATIENCE} intervals: does a worker run?"
         yield Notice(text, list_of(Service, now="late"))

@@ -10,6 +10,7 @@ from django.utils.timezone import now
 from config.admin.board.course import Course, Series
 from config.admin.board.registry import Figure, Number, part
 from config.admin.display import BAD, BUSY, list_of
+from config.plurals import counted
 from managed.admin.chart import milliseconds
 from managed.admin.service_status import Status
 from managed.models import Measurement, Service
@@ -54,7 +55,7 @@ def latency(watched: QuerySet[Service], number: int) -> Course:
         average[at], slowest[at] = mean, most
         checks, failed = checks + n, failed + bad
     highest = max((value for value in slowest if value is not None), default=None)
-    said = f"{checks:,} checks in the last three hours, {failed:,} of them failed."
+    said = f"{counted(checks, 'check')} in the last three hours, {failed:,} of them failed."
     if highest is not None:
         said += f" The slowest answer took {milliseconds(highest)}."
     return Course.of(

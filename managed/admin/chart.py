@@ -4,6 +4,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
+from config.plurals import counted
 from managed.admin.history import Span
 
 WIDTH, HEIGHT = 900, 190
@@ -104,7 +105,7 @@ def describe(spans: Iterable[Span]) -> str:
         return "Nothing was checked."
     averages = [span.average for span in spans if span.average is not None]
     highest = [span.highest or span.average or 0 for span in spans]
-    said = f"{failed or 'None'} of {checks} checks failed."
+    said = f"{failed or 'None'} of {counted(checks, 'check')} failed."
     if not averages:
         return said
     total = sum((span.average or 0) * (span.checks - span.failed) for span in spans)
@@ -177,7 +178,7 @@ def _mark(run: list[Span], axes: Axes) -> Mark:
     until = f"{last:%H:%M}" if last.date() == first.date() else f"{last:%b %d %H:%M}"
     x = axes.x(first)
     width = max(NARROWEST, round(axes.x(last) - x, 1))
-    return Mark(x, width, f"{first:%b %d %H:%M}–{until}: {failed} of {checks} checks failed")
+    return Mark(x, width, f"{first:%b %d %H:%M}–{until}: {failed} of {counted(checks, 'check')} failed")
 
 
 def _times(axes: Axes, every: timedelta) -> Iterator[Tick]:

@@ -23,6 +23,7 @@ from config.admin.display import link, list_of
 from config.admin.pages import Panel, ReadOnlyPage
 from config.admin.verbs import Button
 from config.errors import DomainError
+from config.plurals import counted
 from managed.models import Credential, Decryption, KeyPair
 from managed.services.decryptions import LONGEST_REASON, newest
 
@@ -44,9 +45,10 @@ class Revealed:
     @property
     def remark(self) -> str:
         """The length of the value, and whether it has spaces at its ends, which the eye does not see."""
+        length = counted(len(self.value), "character")
         if self.value != self.value.strip() and "\n" not in self.value:
-            return f"{len(self.value)} characters, with a space at the beginning or end"
-        return f"{len(self.value)} characters"
+            return f"{length}, with a space at the beginning or end"
+        return length
 
 
 class ReasonForm(forms.Form):

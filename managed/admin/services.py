@@ -21,6 +21,7 @@ from config.admin.display import NOTHING, lines, link, list_of, moment, page_of,
 from config.admin.pages import ClosedFilter, Panel, ReadOnlyPage, is_number
 from config.admin.verbs import Verb
 from config.errors import Invalid
+from config.plurals import counted
 from managed.admin import history, service_status
 from managed.admin.chart import Chart, draw
 from managed.admin.credentials import credential_rows, reveal_link
@@ -187,7 +188,7 @@ class ServicePage(ReadOnlyPage):
     def last_good(self, service: Service) -> str:
         good = Measurement.objects.filter(service=service, span=Measurement.Span.CHECK, failed=0)
         at = good.order_by("-at").values_list("at", flat=True).first()
-        return f"none in {settings.MEASUREMENTS_KEPT.days} days" if at is None else moment_ago(at)
+        return f"none in {counted(settings.MEASUREMENTS_KEPT.days, 'day')}" if at is None else moment_ago(at)
 
     @admin.display(description="Failures in a row")
     def failures_in_a_row(self, service: Service) -> int:

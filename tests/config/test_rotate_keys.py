@@ -109,7 +109,7 @@ def test_what_no_key_opens_is_named_and_left(encrypted, settings):
     )
     settings.ENCRYPTION_KEYS = NEW
     said = io.StringIO()
-    with pytest.raises(CommandError, match="No key opens 1 secrets"):
+    with pytest.raises(CommandError, match="No key opens 1 secret, which was left as is"):
         call_command("rotate_keys", stdout=said, stderr=io.StringIO())
     assert f"no key opens accounts.Message.encrypted of {message.pk}" in said.getvalue().splitlines()
     settings.ENCRYPTION_KEYS = ["stranger"]

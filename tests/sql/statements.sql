@@ -65,9 +65,19 @@ SELECT id FROM accounts_picture
  ORDER BY run_at LIMIT 1 FOR UPDATE SKIP LOCKED
 
 -- compute.admin.usual._USUAL
-SELECT kind, percentile_cont(0.95) WITHIN GROUP (ORDER BY finished_at - created)
-  FROM (SELECT kind, state, created, finished_at FROM compute_job ORDER BY id DESC LIMIT %s) AS newest
- WHERE state = 'done' GROUP BY kind HAVING count(*) >= %s
+WITH done AS (
+    SELECT kind, step_seconds, EXTRACT(epoch FROM finished_at - created)::float8 AS seconds
+      FROM (
+        SELECT kind, state, step_seconds, created, finished_at FROM compute_job ORDER BY id DESC LIMIT %(newest)s
+      ) AS newest
+     WHERE state = 'done'
+), times AS (
+    SELECT kind, NULL AS step, seconds FROM done
+     UNION ALL
+    SELECT kind, step.key, step.value::float8 FROM done, jsonb_each_text(step_seconds) AS step
+)
+SELECT kind, step, percentile_cont(0.95) WITHIN GROUP (ORDER BY seconds) * interval '1 second'
+  FROM times GROUP BY kind, step HAVING count(*) >= %(enough)s
 
 -- compute.drivers.simulated.driver.SimulatedDriver.all_machines
 SELECT m.name, array_remove(array_agg(d.name), NULL) AS disks FROM simulated.machine m LEFT JOIN simulated.disk d ON d.machine = m.name GROUP BY m.name
@@ -223,7 +233,7 @@ COMMENT ON SCHEMA simulated IS '{VERSION}'
 WITH claimed AS (
     UPDATE compute_job SET lease_until = statement_timestamp() + (%(lease)s)::float8 * interval '1 second', fence = fence + 1, attempt = attempt + 1
      WHERE id = %(id)s AND state IN ('active', 'undoing') AND (run_at <= statement_timestamp() OR run_at > statement_timestamp() + (%(horizon)s)::float8 * interval '1 second') AND (lease_until IS NULL OR (lease_until <= statement_timestamp() OR lease_until > statement_timestamp() + (%(horizon)s)::float8 * interval '1 second'))
- RETURNING compute_job.id, compute_job.instance_id, compute_job.source_id, compute_job.volume_id, compute_job.event_id, compute_job.kind, compute_job.state, compute_job.step, compute_job.data, compute_job.encrypted, compute_job.error, compute_job.cancelled, compute_job.attempt, compute_job.fence, compute_job.created_by, compute_job.traceparent, compute_job.created, compute_job.run_at, compute_job.notified_at, compute_job.lease_until, compute_job.deadline_at, compute_job.finished_at
+ RETURNING compute_job.id, compute_job.instance_id, compute_job.source_id, compute_job.volume_id, compute_job.event_id, compute_job.kind, compute_job.state, compute_job.step, compute_job.step_began, compute_job.step_seconds, compute_job.data, compute_job.encrypted, compute_job.error, compute_job.cancelled, compute_job.attempt, compute_job.fence, compute_job.created_by, compute_job.traceparent, compute_job.created, compute_job.run_at, compute_job.notified_at, compute_job.lease_until, compute_job.deadline_at, compute_job.finished_at
 ), updated_event AS (
     UPDATE accounts_event SET status = 'started', started = statement_timestamp()
       FROM claimed WHERE accounts_event.id = claimed.event_id AND accounts_event.status = 'scheduled'
@@ -247,9 +257,12 @@ RETURNING id
 WITH finished AS (
     UPDATE compute_job
        SET state = %(state)s::text, error = %(error)s, encrypted = NULL, lease_until = NULL,
+           step_seconds = step_seconds || jsonb_build_object(
+               CASE state WHEN 'undoing' THEN 'undo ' ELSE '' END || step,
+               GREATEST(0, round(EXTRACT(epoch FROM statement_timestamp() - step_began), 3))),
            finished_at = statement_timestamp()
      WHERE id = %(id)s AND fence = %(fence)s AND state IN ('active', 'undoing')
- RETURNING compute_job.id, compute_job.instance_id, compute_job.source_id, compute_job.volume_id, compute_job.event_id, compute_job.kind, compute_job.state, compute_job.step, compute_job.data, compute_job.encrypted, compute_job.error, compute_job.cancelled, compute_job.attempt, compute_job.fence, compute_job.created_by, compute_job.traceparent, compute_job.created, compute_job.run_at, compute_job.notified_at, compute_job.lease_until, compute_job.deadline_at, compute_job.finished_at
+ RETURNING compute_job.id, compute_job.instance_id, compute_job.source_id, compute_job.volume_id, compute_job.event_id, compute_job.kind, compute_job.state, compute_job.step, compute_job.step_began, compute_job.step_seconds, compute_job.data, compute_job.encrypted, compute_job.error, compute_job.cancelled, compute_job.attempt, compute_job.fence, compute_job.created_by, compute_job.traceparent, compute_job.created, compute_job.run_at, compute_job.notified_at, compute_job.lease_until, compute_job.deadline_at, compute_job.finished_at
 ), updated_event AS (
     UPDATE accounts_event
        SET status = %(event_status)s::text,
@@ -297,7 +310,7 @@ SELECT FROM compute_job WHERE id = %(id)s AND fence = %(fence)s FOR NO KEY UPDAT
 
 -- compute.jobs.store._PROMOTE
 UPDATE compute_job AS queued
-   SET state = 'active', run_at = statement_timestamp(),
+   SET state = 'active', run_at = statement_timestamp(), step_began = statement_timestamp(),
        deadline_at = statement_timestamp() + (deadline_at - created)
  WHERE state = 'queued' AND NOT EXISTS (
     SELECT FROM compute_job AS live
@@ -307,12 +320,17 @@ RETURNING id
 -- compute.jobs.store._SETTLE
 WITH settled AS (
     UPDATE compute_job
-       SET state = %(state)s::text, step = %(step)s, error = %(error)s, data = COALESCE(%(data)s::jsonb, data),
+       SET state = %(state)s::text, step = %(step)s::text, error = %(error)s,
+           data = COALESCE(%(data)s::jsonb, data),
+           step_began = CASE WHEN (step, state) = (%(step)s::text, %(state)s::text) THEN step_began ELSE statement_timestamp() END,
+           step_seconds = CASE WHEN (step, state) = (%(step)s::text, %(state)s::text) THEN step_seconds ELSE step_seconds || jsonb_build_object(
+               CASE state WHEN 'undoing' THEN 'undo ' ELSE '' END || step,
+               GREATEST(0, round(EXTRACT(epoch FROM statement_timestamp() - step_began), 3))) END,
            attempt = CASE WHEN %(keep_attempt)s::boolean THEN attempt ELSE 0 END,
            run_at = statement_timestamp() + (%(delay)s)::float8 * interval '1 second', notified_at = NULL,
            lease_until = CASE WHEN %(keep_lease)s::boolean THEN statement_timestamp() + (%(lease)s)::float8 * interval '1 second' END
      WHERE id = %(id)s AND fence = %(fence)s AND state IN ('active', 'undoing')
- RETURNING compute_job.id, compute_job.instance_id, compute_job.source_id, compute_job.volume_id, compute_job.event_id, compute_job.kind, compute_job.state, compute_job.step, compute_job.data, compute_job.encrypted, compute_job.error, compute_job.cancelled, compute_job.attempt, compute_job.fence, compute_job.created_by, compute_job.traceparent, compute_job.created, compute_job.run_at, compute_job.notified_at, compute_job.lease_until, compute_job.deadline_at, compute_job.finished_at
+ RETURNING compute_job.id, compute_job.instance_id, compute_job.source_id, compute_job.volume_id, compute_job.event_id, compute_job.kind, compute_job.state, compute_job.step, compute_job.step_began, compute_job.step_seconds, compute_job.data, compute_job.encrypted, compute_job.error, compute_job.cancelled, compute_job.attempt, compute_job.fence, compute_job.created_by, compute_job.traceparent, compute_job.created, compute_job.run_at, compute_job.notified_at, compute_job.lease_until, compute_job.deadline_at, compute_job.finished_at
 ), updated_event AS (
     UPDATE accounts_event
        SET percent_complete = GREATEST(percent_complete, %(percent)s::smallint),

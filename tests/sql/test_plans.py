@@ -4,6 +4,7 @@
 """
 
 from collections.abc import Callable
+from datetime import timedelta
 from pathlib import Path
 
 import pytest
@@ -12,6 +13,7 @@ from django.test import Client
 from accounts import authentication
 from accounts.actors import Actor
 from accounts.services import outbox
+from compute.admin import usual
 from compute.jobs import store
 from compute.models import Job
 from compute.services.firewalls import delivery
@@ -25,7 +27,9 @@ from tests.sql.plans import reads, statements_of
 
 __all__ = ["populated"]
 
+SECOND = timedelta(seconds=1)
 ACTOR = Actor(account_id=1, user_id=1, username="owner1")
+USUAL = usual.Usual({"boot": SECOND, "reboot": SECOND}, {("boot", "start"): SECOND, ("reboot", "stop"): SECOND})
 PLANS = Path(__file__).with_name("plans.txt")
 
 
@@ -58,6 +62,7 @@ HOT: dict[str, Callable[[], object]] = {
     "take an address": lambda: addresses.take("us-east", 1, public=True),
     "sweep for due jobs": store.due,
     "promote queued jobs": store.promote,
+    "find slow jobs": lambda: list(Job.objects.filter(usual.slow(USUAL)).only("pk")),
     "claim a job": lambda: store.claim(1),
     "settle a step": lambda: store.postpone(claimed(2), 1.0),
     "finish a job": lambda: finish(claimed(3)),

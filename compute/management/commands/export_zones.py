@@ -11,6 +11,7 @@ from django.core.management.base import BaseCommand, CommandError
 from django.db import OperationalError, close_old_connections
 
 from compute.services.domains.zone_export import Exported, export
+from config.plurals import counted
 
 
 class Command(BaseCommand):
@@ -45,7 +46,7 @@ class Command(BaseCommand):
     def _export(self, directory: Path) -> Exported:
         done = export(directory)
         if done:
-            words = f"{done.written} zones written, {done.removed} taken away"
+            words = f"{counted(done.written, 'zone')} written, {done.removed} taken away"
             self.stdout.write(f"{words}, {done.turned} to follow." if done.turned else f"{words}.")
         return done
 

@@ -25,6 +25,7 @@ from compute.models import (
 )
 from compute.services.catalogue.schema import ITEMS
 from compute.services.instances.deploy import DEPLOYED_KERNEL
+from config.plurals import counted
 from regions.models import Region
 
 _KERNELS_OF_BACKUPS = f"""
@@ -75,7 +76,7 @@ def present(sections: Iterable[str]) -> Present:
 
 def _uses_of_types(rows: dict[str, Model]) -> dict[str, str]:
     found = {
-        name: _counted(number, "compute has it", "computes have it")
+        name: counted(number, "compute has it", "computes have it")
         for name, number in Instance.objects.order_by().values_list("type").annotate(number=Count("pk"))
     }
     return _named_by_jobs("type") | found
@@ -83,7 +84,7 @@ def _uses_of_types(rows: dict[str, Model]) -> dict[str, str]:
 
 def _uses_of_kernels(rows: dict[str, Model]) -> dict[str, str]:
     found = {
-        name: _counted(number, "configuration profile boots it", "configuration profiles boot it")
+        name: counted(number, "configuration profile boots it", "configuration profiles boot it")
         for name, number in Config.objects.order_by().values_list("kernel").annotate(number=Count("pk"))
     }
     with connection.cursor() as cursor:
@@ -133,9 +134,5 @@ def _uses_of_pools(rows: dict[str, Model]) -> dict[str, str]:
         if number:
             noun = "range of it is" if row.kind == AddressPool.Kind.ROUTED else "address of it is"
             nouns = "ranges of it are" if row.kind == AddressPool.Kind.ROUTED else "addresses of it are"
-            found[name] = _counted(number, f"{noun} in use", f"{nouns} in use")
+            found[name] = counted(number, f"{noun} in use", f"{nouns} in use")
     return found
-
-
-def _counted(number: int, one: str, many: str) -> str:
-    return f"{number} {one if number == 1 else many}"

@@ -30,6 +30,7 @@ from compute.services.domains.records import LONGEST_NAME, LONGEST_TEXT, check
 from config import waiting
 from config.egress import guard, resolver
 from config.errors import Invalid, Problems
+from config.plurals import counted
 
 FIELD = "remote_nameserver"
 PORT = 53
@@ -86,7 +87,9 @@ def import_zone(actor: Actor, source: Source, problems: Problems | None = None) 
         if len(records) > (most := quotas.most_for(actor.account_id, "records")):
             raise Invalid(QUOTAS["records"].reason(most), FIELD)
         domains.add_records(domain, records)
-        message = f"{len(records)} records were imported." + (f" {left} were left out." if left else "")
+        message = f"{counted(len(records), 'record was', 'records were')} imported."
+        if left:
+            message += f" {counted(left, 'was', 'were')} left out."
         record_event(actor, "dns_zone_import", domain_ref(domain), message=message)
     return domain
 

@@ -7,6 +7,7 @@ from django.db.models.fields.json import KT
 from django.db.models.functions import Cast, Now
 
 from compute.models import Host, Job, Reservation
+from config.plurals import counted
 
 if TYPE_CHECKING:
     from datetime import datetime
@@ -46,4 +47,4 @@ def needing(host: Any) -> QuerySet[Job]:
 
 
 def jobs_waiting(number: int) -> str:
-    return "1 job waits" if number == 1 else f"{number or 'no'} jobs wait"
+    return counted(number, "job waits", "jobs wait") if number else "no jobs wait"

@@ -6,6 +6,7 @@ from django.db import connection, transaction
 
 from compute.models import Address, AddressPool, IPv6Range, NodeBalancer
 from config.errors import Invalid, Problems
+from config.plurals import counted
 
 IPV6 = (AddressPool.Kind.SLAAC, AddressPool.Kind.ROUTED)
 ROUTED_SIZES = range(16, 57)
@@ -138,12 +139,12 @@ def remove_pool(pool: AddressPool) -> None:
     Address.objects.filter(pool=pool, instance=None, nodebalancer=None).delete()
     used = Address.objects.filter(pool=pool).count()
     if used:
-        raise Invalid(f"{used} of its addresses {'is' if used == 1 else 'are'} in use.")
+        raise Invalid(f"{counted(used, 'of its addresses is', 'of its addresses are')} in use.")
     if pool.kind == AddressPool.Kind.SLAAC and pool.region.instances.filter(ipv6__isnull=False).exists():
         raise Invalid("Instances of this region have addresses of it.")
     if pool.kind == AddressPool.Kind.SLAAC and NodeBalancer.objects.filter(region=pool.region, ipv6__isnull=False):
         raise Invalid("Load balancers of this region have addresses of it.")
     ranges = IPv6Range.objects.filter(pool=pool).count()
     if ranges:
-        raise Invalid(f"{ranges} of its ranges {'is' if ranges == 1 else 'are'} in use.")
+        raise Invalid(f"{counted(ranges, 'of its ranges is', 'of its ranges are')} in use.")
     pool.delete()

@@ -25,6 +25,7 @@ from compute.services.nodebalancers.nodes import (
 from config.db.rows import lock
 from config.encryption import decrypt_json, encrypt_json
 from config.errors import Problems
+from config.plurals import counted
 
 MOST_CONFIGS = 50
 """Configs of one load balancer."""
@@ -112,7 +113,7 @@ def rebuild(actor: Actor, config: Config, wish: ConfigWish, problems: Problems |
     _save(locked, changed)
     _replace_nodes(locked, nodes)
     moved_on(balancer)
-    message = f"Rebuilt with {len(nodes)} node{'' if len(nodes) == 1 else 's'}."
+    message = f"Rebuilt with {counted(len(nodes), 'node')}."
     entities = balancer_ref(balancer), balancer_config_ref(locked)
     record_event(actor, "nodebalancer_config_update", *entities, message=message)
     return locked

@@ -15,6 +15,7 @@ from django.db.migrations.executor import MigrationExecutor
 from config.admin import roles
 from config.db.advisory import advisory_lock
 from config.db.fresh_database import create_tables
+from config.plurals import counted
 
 # Options that ask for something else than to apply all migrations of all apps.
 PARTIAL = ("app_label", "migration_name", "plan", "check_unapplied", "fake", "fake_initial", "prune")
@@ -54,7 +55,9 @@ class Command(migrate.Command):
         if not one_by_one and whole:
             created = create_tables(connection)
             if created and options["verbosity"] >= 1:
-                self.stdout.write(f"The database was empty: tables of {created} migrations created at once.")
+                self.stdout.write(
+                    f"The database was empty: tables of {counted(created, 'migration')} created at once."
+                )
         if self.report:
             self._count(MigrationExecutor(connection))
         super().handle(*args, **options)

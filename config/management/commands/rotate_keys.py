@@ -13,6 +13,7 @@ from django.core.management.base import BaseCommand, CommandError
 from django.db.models import Model, QuerySet
 
 from config.encryption import EncryptedField, reencrypt
+from config.plurals import counted
 
 BATCH = 200
 
@@ -64,7 +65,7 @@ class Command(BaseCommand):
             self._visit_all(check)
         except KeyboardInterrupt:
             visited = self.done + self.changed + len(self.lost)
-            said = f"Stopped after {visited} secrets: run this again, and it goes on with the others."
+            said = f"Stopped after {counted(visited, 'secret')}: run this again, and it goes on with the others."
             raise CommandError(said, returncode=130) from None
         self._report(check)
 
@@ -96,7 +97,9 @@ class Command(BaseCommand):
         if self.lost:
             for which in self.lost:
                 self.stdout.write(f"no key opens {which}")
-            raise CommandError(f"No key opens {len(self.lost)} secrets, which were left as they are.")
+            raise CommandError(
+                f"No key opens {counted(len(self.lost), 'secret, which was', 'secrets, which were')} left as is."
+            )
         if check and self.changed:
             raise CommandError("Older keys are in use: run this without --check before you take one away.")
 

@@ -9,12 +9,13 @@ from django.db.models.functions import Now
 from django.test import Client
 from django.test.utils import CaptureQueriesContext
 from django.urls import reverse
+from django.utils.html import strip_tags
 
 from accounts.models import User
 from compute.admin import usual
 from compute.admin.failing import ended_groups, folded, live_groups
 from compute.models import Job
-from tests.config.admin.pages import list_address
+from tests.config.admin.pages import list_address, page_address
 
 pytestmark = pytest.mark.django_db
 
@@ -112,18 +113,26 @@ def test_the_list_of_jobs_and_the_first_page_lead_there(admin, failing):
 
 @pytest.fixture
 def usually(world, monkeypatch) -> Job:
-    """A live job, of a kind that was done in ten seconds three times."""
+    """A live job, of a kind that was done in ten seconds three times, of which its disks took four."""
     monkeypatch.setattr(usual, "ENOUGH", 3)
     for _ in range(3):
         job = world.create().jobs.get()
         Job.objects.filter(pk=job.pk).update(
-            state="done", encrypted=None, created=Now() - HOUR, finished_at=Now() - HOUR + timedelta(seconds=10)
+            state="done",
+            encrypted=None,
+            created=Now() - HOUR,
+            finished_at=Now() - HOUR + timedelta(seconds=10),
+            step_seconds={"define": 1, "disks": 4, "boot": 5},
         )
     return world.create().jobs.get()
 
 
-def test_the_usual_time_of_a_kind_is_that_of_its_newest_jobs(usually):
-    assert usual.usual_times() == {"provision": timedelta(seconds=10)}
+def test_the_usual_times_of_a_kind_and_of_its_steps_are_those_of_its_newest_jobs(usually):
+    found = usual.usual_times()
+    assert found.jobs == {"provision": timedelta(seconds=10)}
+    assert found.steps == {
+        ("provision", step): timedelta(seconds=each) for step, each in (("define", 1), ("disks", 4), ("boot", 5))
+    }
     assert usual.limit_of(timedelta(seconds=10)) == timedelta(seconds=90)
 
 
@@ -137,7 +146,55 @@ def test_a_job_that_takes_much_longer_is_slow_though_its_deadline_is_far(admin, 
     assert list(admin.get(list_address(Job), {"now": "slow"}).context["cl"].result_list) == [usually]
 
 
+def test_a_job_is_slow_where_its_present_step_takes_much_longer(admin, usually):
+    times = usual.usual_times()
+    late = {"step_began": Now() - timedelta(seconds=74), "run_at": Now() + HOUR}
+    Job.objects.filter(pk=usually.pk).update(step="disks", **late)
+    assert list(Job.objects.filter(usual.slow(times))) == [usually], "its limit is 72 seconds"
+    assert list(admin.get(list_address(Job), {"now": "slow"}).context["cl"].result_list) == [usually]
+    Job.objects.filter(pk=usually.pk).update(step="levitate")
+    assert not Job.objects.filter(usual.slow(times)).exists(), "a step that none has left has no usual time"
+    Job.objects.filter(pk=usually.pk).update(step="disks", state="undoing")
+    assert not Job.objects.filter(usual.slow(times)).exists(), "it is undone, which is something else"
+    Job.objects.filter(pk=usually.pk).update(state="done", finished_at=Now(), encrypted=None)
+    assert not Job.objects.filter(usual.slow(times)).exists()
+
+
+def test_jobs_of_an_earlier_release_have_no_times_of_steps(usually):
+    Job.objects.filter(state="done").update(step_seconds={})
+    found = usual.usual_times()
+    assert found.jobs == {"provision": timedelta(seconds=10)}
+    assert found.steps == {}
+
+
+def steps_of(admin, job: Job) -> list[tuple[str, ...]]:
+    [panel] = admin.get(page_address(job)).context["panels"]
+    return [(*map(strip_tags, row.cells), row.tone) for row in panel.rows]
+
+
+def test_a_jobs_page_has_the_time_of_each_step_beside_the_usual_one(admin, usually):
+    steps = {"define": 2.5}
+    Job.objects.filter(pk=usually.pk).update(step="disks", step_seconds=steps, step_began=Now() - 2 * HOUR)
+    first, second, third = steps_of(admin, usually)
+    assert first == ("define", "2.5 s", "1.0 s", "", "")
+    assert second == ("disks", "2 h so far", "4.0 s", "now, much longer than usual", "bad")
+    assert third == ("boot", "–", "5.0 s", "", "")
+    Job.objects.filter(pk=usually.pk).update(step="levitate", step_began=Now() - 2 * HOUR)
+    assert steps_of(admin, usually)[3] == ("levitate", "2 h so far", "–", "now", "busy"), "another release's step"
+
+
+def test_a_jobs_page_has_the_undos_as_they_come(admin, usually):
+    Job.objects.filter(pk=usually.pk).update(
+        state="undoing", step="define", step_began=Now() - 2 * HOUR,
+        step_seconds={"define": 1, "disks": 80, "undo disks": 3},
+    )  # fmt: skip
+    *steps, disks, define = steps_of(admin, usually)
+    assert [row[0] for row in steps] == ["define", "disks", "boot"]
+    assert disks == ("undo disks", "3.0 s", "–", "", "")
+    assert define == ("undo define", "2 h so far", "–", "now", "busy")
+
+
 def test_kinds_of_which_too_few_have_ended_have_no_usual_time(usually, monkeypatch):
     monkeypatch.setattr(usual, "ENOUGH", 4)
-    assert usual.usual_times() == {}
-    assert not Job.objects.filter(usual.slow({})).exists()
+    assert usual.usual_times() == usual.Usual({}, {})
+    assert not Job.objects.filter(usual.slow(usual.usual_times())).exists()

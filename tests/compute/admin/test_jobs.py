@@ -6,6 +6,7 @@ import pytest
 from django.contrib.admin.models import LogEntry
 from django.db.models.functions import Now
 from django.urls import reverse
+from django.utils.html import strip_tags
 
 from compute.admin.job_status import JobProgress, with_progress
 from compute.models import Job
@@ -13,6 +14,7 @@ from compute.services.instances import instances, power
 from compute.worker import engine
 from tests.compute.memory_driver import MemoryDriver, failing_at
 from tests.config.admin.pages import do, list_address, messages_of, page_address
+from tests.factories import HostFactory
 
 pytestmark = pytest.mark.django_db
 
@@ -22,8 +24,8 @@ MINUTE = timedelta(minutes=1)
 
 @pytest.fixture
 def job(world, running, settings) -> Job:
-    """A reboot that nobody has begun, and that is not overdue before two and a half minutes have gone by."""
-    settings.JOB_NOTIFY_PATIENCE = 50
+    """A reboot that nobody has begun, and that is not overdue before half an hour has gone by."""
+    settings.JOB_NOTIFY_PATIENCE = 600
     return power.reboot(world.actor, running)
 
 
@@ -34,18 +36,18 @@ def status_of(job: Job, **columns) -> JobProgress:
 
 STAGES_OF_JOBS = [
     pytest.param({}, "due", False, "due since", id="fresh"),
-    pytest.param({"run_at": Now() - 3 * MINUTE}, "overdue", True, "due since 3 min", id="no worker took it"),
-    pytest.param({"run_at": Now() + MINUTE * 2}, "waiting", False, "runs in", id="waits for the host"),
+    pytest.param({"run_at": Now() - 3 * HOUR}, "overdue", True, "due since 3 h", id="no worker took it"),
+    pytest.param({"run_at": Now() + HOUR}, "waiting", False, "runs in", id="waits for the host"),
     pytest.param(
-        {"run_at": Now() + MINUTE, "attempt": 2, "error": "No."}, "retrying", True, "runs in", id="failed before"
+        {"run_at": Now() + HOUR, "attempt": 2, "error": "No."}, "retrying", True, "runs in", id="failed before"
     ),
-    pytest.param({"lease_until": Now() + MINUTE, "attempt": 1}, "held", False, "at work", id="a worker has it"),
+    pytest.param({"lease_until": Now() + HOUR, "attempt": 1}, "held", False, "at work", id="a worker has it"),
     pytest.param(
-        {"lease_until": Now() + MINUTE, "attempt": 3, "error": "No."}, "held", True, "at work", id="tries again"
+        {"lease_until": Now() + HOUR, "attempt": 3, "error": "No."}, "held", True, "at work", id="tries again"
     ),
     pytest.param(
-        {"run_at": Now() - HOUR, "lease_until": Now() - 7 * MINUTE, "attempt": 1},
-        "overdue", True, "due since 7 min", id="its worker died",
+        {"run_at": Now() - 3 * HOUR, "lease_until": Now() - 2 * HOUR, "attempt": 1},
+        "overdue", True, "due since 2 h", id="its worker died",
     ),
     pytest.param({"deadline_at": Now() - MINUTE}, "due", True, "due since", id="past its deadline"),
 ]  # fmt: skip
@@ -93,8 +95,8 @@ def test_an_event_leads_to_its_job_and_back(admin, job, world):
 
 
 def test_a_dead_workers_lease_is_called_lost(job):
-    assert status_of(job, lease_until=Now() - 7 * MINUTE).lease() == "lost 7 min ago"
-    assert status_of(job, lease_until=Now() + MINUTE).lease().startswith("held until")
+    assert status_of(job, lease_until=Now() - 2 * HOUR).lease().startswith("lost 2 h")
+    assert status_of(job, lease_until=Now() + HOUR).lease().startswith("held until")
 
 
 def test_a_kind_of_another_release_does_not_break_the_page(admin, job):
@@ -228,3 +230,30 @@ def test_the_index_shows_nobody_more_than_they_may_see(job, client, db):
     Job.objects.filter(pk=job.pk).update(run_at=Now() - HOUR)
     client.force_login(User.objects.create_user("newcomer", "new@example.com", is_staff=True))
     assert "Stuck" not in client.get(reverse("admin:index")).content.decode()
+
+
+# --- hosts ----------------------------------------------------------------------------------------------
+
+
+def host_in_list(admin, job: Job) -> str:
+    listed = admin.get(list_address(Job)).context["cl"]
+    row = next(row for row in listed.result_list if row.pk == job.pk)
+    return strip_tags(listed.model_admin.host(row))
+
+
+def test_a_move_has_both_its_hosts_wherever_the_instance_is_now(admin, job, running, world):
+    away, beyond = HostFactory(region=world.region), HostFactory(region=world.region)
+    data = {**job.data, "previous_host": world.host.pk, "host": away.pk}
+    Job.objects.filter(pk=job.pk).update(kind="migrate", data=data)
+    assert host_in_list(admin, job) == f"{world.host} → {away}"
+    type(running).objects.filter(pk=running.pk).update(host=beyond)
+    assert host_in_list(admin, job) == f"{world.host} → {away}"
+    assert page_address(away) in admin.get(page_address(job)).content.decode()
+    Job.objects.filter(pk=job.pk).update(data={**data, "host": world.host.pk})
+    assert host_in_list(admin, job) == str(world.host), "a resize that stayed"
+
+
+def test_a_job_that_keeps_no_host_has_the_instances(admin, job, running, world):
+    assert host_in_list(admin, job) == str(world.host)
+    Job.objects.filter(pk=job.pk).update(data={**job.data, "host": 10**9})
+    assert host_in_list(admin, job) == str(world.host), "nor does one whose host is gone"

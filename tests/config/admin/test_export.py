@@ -5,10 +5,12 @@ from io import StringIO
 
 import pytest
 from django.contrib import admin as django_admin
+from django.contrib.admin.models import LogEntry
 from django.contrib.auth.models import Permission
 from django.db import connection
 from django.test import Client
 from django.test.utils import CaptureQueriesContext
+from django.urls import reverse
 
 from accounts.models import Account, User
 from compute.models import Instance, Job
@@ -23,7 +25,7 @@ def exported(browser: Client, model, **filters) -> list[list[str]]:
     assert response.status_code == 200
     assert response["Content-Type"] == "text/csv; charset=utf-8"
     assert response["Content-Disposition"].startswith("attachment")
-    return list(csv.reader(StringIO(b"".join(response.streaming_content).decode())))
+    return list(csv.reader(StringIO(response.content.decode())))
 
 
 def test_every_list_is_had_as_a_file(admin, everything):
@@ -67,10 +69,36 @@ def test_who_may_not_see_a_list_has_no_file_of_it(running, outsider):
     assert outsider.get(f"{list_address(Instance)}csv/").status_code == 302
 
 
-@pytest.mark.django_db(transaction=True)  # the refusal must not end the test's own transaction
-def test_a_filter_of_a_wrong_value_leads_back_to_the_list(admin, running):
-    response = admin.get(f"{list_address(Instance)}csv/", {"id__exact": "x"})
+@pytest.mark.parametrize(("name", "value"), [("id__exact", "x"), ("status__exact", "\0")])
+def test_a_filter_of_a_wrong_value_leads_back_to_the_list(name, value, admin, running):
+    response = admin.get(f"{list_address(Instance)}csv/", {name: value})
     assert response["Location"] == f"{list_address(Instance)}?e=1"
+    assert not LogEntry.objects.exists()
+
+
+def test_an_export_is_logged_with_its_list_filters_and_rows(admin, staff, running, world):
+    world.create(label="web-2")
+    exported(admin, Instance, q="web-1", status__exact="running")
+    exported(admin, Instance)
+    filtered, whole = LogEntry.objects.order_by("pk")
+    assert filtered.user == whole.user == staff
+    assert filtered.content_type.model_class() is Instance
+    assert filtered.object_repr == "list of instances"
+    assert filtered.change_message == "CSV: 1 row, q='web-1', status__exact='running'."
+    assert whole.change_message == "CSV: 2 rows, all of the list."
+    page = admin.get(list_address(LogEntry)).content.decode()
+    assert "list of instances" in page
+    assert "CSV: 2 rows, all of the list." in page
+    assert admin.get(reverse("admin:index")).status_code == 200
+
+
+def test_what_cannot_be_logged_is_not_handed_out(admin, running, monkeypatch):
+    def refuse(**columns):
+        raise RuntimeError("no room")
+
+    monkeypatch.setattr(LogEntry.objects, "create", refuse)
+    with pytest.raises(RuntimeError):
+        admin.get(f"{list_address(Instance)}csv/")
 
 
 def test_a_file_costs_the_same_however_long(admin, world):
@@ -95,3 +123,4 @@ def test_a_long_list_is_cut_off_and_says_so(admin, world, monkeypatch):
     lines = exported(admin, Instance)
     assert len(lines) == 4
     assert lines[-1] == ["There are more: only the first 2 are here."]
+    assert LogEntry.objects.get().change_message.startswith("CSV: 2 rows")

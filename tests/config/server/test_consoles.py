@@ -21,6 +21,9 @@ from tests.config.server.exchanges import Headers
 SECONDS = 300
 """How long anything may take. No test is decided by it but one that fails."""
 
+HELD = 65_536
+"""Bytes that a socket between a console and its machine holds. The kernel keeps twice that, for its own notes."""
+
 
 class Desk:
     """Admits whoever has a ticket of letters, as the session that its length is; records what becomes of them.
@@ -55,6 +58,10 @@ class Desk:
             self.occupied -= 1
             raise Occupied("Somebody is there.", again=True)
         end, self.machines[session] = socket.socketpair()
+        for each in (end, self.machines[session]):
+            # what a kernel holds by itself differs from machine to machine, by its settings and its memory
+            each.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, HELD)
+            each.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, HELD)
         return SocketConsole(end)
 
     def look(self, sessions: Sequence[int]) -> Mapping[int, str]:

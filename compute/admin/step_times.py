@@ -1,0 +1,37 @@
+"""How long each step of a job took, beside how long it usually takes."""
+
+from datetime import timedelta
+
+from compute.admin.job_status import UNDO, JobProgress
+from compute.admin.usual import Usual, limit_of
+from compute.models import Job
+from config.admin.display import BAD, BUSY, NOTHING, span
+from config.admin.pages import Panel, Row
+
+
+def steps_panel(progress: JobProgress, usual: Usual) -> Panel:
+    """The steps of the job's plan, and those that were or are undone, from first to last."""
+    rows = [_row(progress, name, usual) for name in _names(progress)]
+    return Panel("Steps", ("Step", "Took", "Usually within", ""), rows)
+
+
+def _names(progress: JobProgress) -> list[str]:
+    """The keys that ``Job.step_seconds`` has or may get, in order; steps that are not planned follow the others."""
+    planned = progress.steps()
+    seen = {*progress.job.step_seconds, *filter(None, [progress.present])}
+    forward = planned + sorted(name for name in seen - {*planned} if not name.startswith(UNDO))
+    return forward + [UNDO + name for name in reversed(forward) if UNDO + name in seen]
+
+
+def _row(progress: JobProgress, name: str, usual: Usual) -> Row:
+    job = progress.job
+    usually = usual.steps.get((job.kind, name))
+    cells = [name, NOTHING, NOTHING if usually is None else span(usually), ""]
+    if name == progress.present:
+        taken = job.clock - job.step_began
+        slow = job.state == Job.State.ACTIVE and usually is not None and taken > limit_of(usually)
+        cells[1], cells[3] = f"{span(taken)} so far", "now, much longer than usual" if slow else "now"
+        return Row(cells, BAD if slow else BUSY)
+    if name in job.step_seconds:
+        cells[1] = span(timedelta(seconds=job.step_seconds[name]))
+    return Row(cells)
