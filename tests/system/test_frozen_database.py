@@ -13,12 +13,9 @@ import pytest
 import requests
 
 from tests.system.server import PATIENCE, Server
-from tests.system.test_serve import start
 from tests.waiting import wait_for
 
 pytestmark = pytest.mark.system
-
-__all__ = ["start"]
 
 NOTICED = 60.0
 """Seconds within which a process is to notice, on a machine with much else to do: ten on a quiet one."""
@@ -45,8 +42,17 @@ def timed(ask: Callable[[], requests.Response]) -> tuple[int, float]:
     return ask().status_code, time.monotonic() - began
 
 
-def test_processes_live_and_say_that_they_are_of_no_use_and_no_job_is_lost(start, tmp_path):
-    server: Server = start(tmp_path, GRANIAN_WORKERS="1")
+@pytest.fixture
+def server(tmp_path) -> Iterator[Server]:
+    server = Server(tmp_path)
+    try:
+        yield server
+    finally:
+        if server.process.poll() is None:
+            server.stop()
+
+
+def test_processes_live_and_say_that_they_are_of_no_use_and_no_job_is_lost(server, tmp_path):
     server.ready()
     server.read_on()
     site = f"http://127.0.0.1:{server.port}"
