@@ -29,7 +29,8 @@ app.steps["consumer"].add("compute.worker.leaving:HandBack")
 app.conf["CELERY_DB_REUSE_MAX"] = sys.maxsize
 # kombu puts unacknowledged messages back when it closes a channel. After the broker went away it does so over a
 # connection that it has already taken apart, and the worker dies of an AttributeError in place of reconnecting.
-# Notifications need not be put back: the sweep sends them again.
+# Notifications need not be put back: the sweep sends them again, and a worker that is told to stop hands them on
+# (compute/worker/leaving.py). So it does not warn of messages that it restores, as if any were lost.
 Channel.do_restore = False
 
 

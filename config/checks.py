@@ -11,14 +11,18 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
+import redis
 from django.apps import AppConfig
 from django.conf import settings
-from django.core.checks import CheckMessage, Error, register
+from django.core.checks import CheckMessage, Error, Tags, register
 from django.core.checks import Warning as Finding
 from django.http.request import validate_host
+from redis.backoff import NoBackoff
+from redis.retry import Retry
 
 from config.environment import renamed_in_use
 from config.laptop.embedded import addresses
+from config.monitoring import health
 
 SHORTEST_KEY = 32
 FEWEST_CHARACTERS = 10
@@ -27,6 +31,8 @@ GUESSES = ("change", "secret", "insecure", "password", "example")
 """Words that stand in a key that somebody has copied."""
 CONSOLE = "django.core.mail.backends.console.EmailBackend"
 SMS_CONSOLE = "accounts.sms.console"
+BROKER_WITHIN = 2.0
+"""Seconds to wait for a connection to the broker, and for its answer."""
 
 
 @register()
@@ -51,6 +57,39 @@ def deployed(app_configs: Sequence[AppConfig] | None, **kwargs: Any) -> list[Che
         return []
     off = "PRODUCTION is not set: cookies travel without TLS, and keys are made up in STATE_DIR."
     return [Finding(off, id="skerry.W001"), *findings()]
+
+
+@register(Tags.database, deploy=True)
+def running(
+    app_configs: Sequence[AppConfig] | None, databases: Sequence[str] | None = None, **kwargs: Any
+) -> list[CheckMessage]:
+    """With ``--deploy --database``: whether the broker answers, and the database has the tables of this release.
+
+    A database that does not answer is W029 (compute/checks.py).
+    """
+    if not databases:
+        return []
+    found = [("W038", _broker())]
+    found += [("W039", each.text) for each in health.failures() if each.component == "migrations"]
+    return [Finding(sentence, id=f"skerry.{number}") for number, sentence in found if sentence]
+
+
+def _broker() -> str:
+    """Why the broker does not answer; empty where it does."""
+    try:
+        with redis.Redis.from_url(
+            settings.REDIS_URL,
+            socket_connect_timeout=BROKER_WITHIN,
+            socket_timeout=BROKER_WITHIN,
+            retry=Retry(NoBackoff(), 0),
+        ) as broker:
+            broker.ping()
+    except redis.RedisError as error:
+        said = " ".join(str(error).split())
+        return (
+            f"The broker at REDIS_URL does not answer: jobs begin late, and limits hold for each process ({said})."
+        )
+    return ""
 
 
 def findings() -> list[CheckMessage]:

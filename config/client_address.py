@@ -1,10 +1,24 @@
 """The client's address of a request, by which rate limits count."""
 
 import ipaddress
+import logging
+from collections.abc import Mapping
+from typing import Any
 
 from django.http import HttpRequest
+from rest_framework.settings import api_settings
 from rest_framework.throttling import BaseThrottle
 
+log = logging.getLogger(__name__)
+
+CAME = "NUM_PROXIES is %d, but X-Forwarded-For came from %s with %d address(es)"
+FEWER = f"{CAME}: clients can write their own address (logged once)."
+MORE = (
+    f"{CAME}: where no client wrote one there, NUM_PROXIES lacks a proxy, whose address all clients share in logins"
+    " and limits (logged once)."
+)
+_said: set[str] = set()
+"""What this process has logged of proxies."""
 _address_of = BaseThrottle().get_ident
 
 
@@ -24,8 +38,31 @@ def network_of(request: HttpRequest) -> str:
 
 def address_of(request: HttpRequest) -> str:
     """The client's address: the one in front of as many proxies as NUM_PROXIES says."""
+    _compare(request.META)
     try:
         return str(ipaddress.ip_address(_address_of(request)))  # type: ignore[arg-type] # META is all it looks at
     except ValueError:
         # the proxy passes on a header that clients write: the proxy's own address is at least true
         return request.META.get("REMOTE_ADDR", "")
+
+
+def _compare(meta: Mapping[str, Any]) -> None:
+    """Warn, once in a process, where X-Forwarded-For has another number of addresses than NUM_PROXIES says."""
+    forwarded = meta.get("HTTP_X_FORWARDED_FOR")
+    if forwarded is None:  # nobody forwarded it: a check of health, or no proxy at all
+        return
+    expected, found, peer = api_settings.NUM_PROXIES, forwarded.count(",") + 1, meta.get("REMOTE_ADDR", "")
+    if found == expected or (not expected and not _is_near(peer)):
+        return
+    sentence = FEWER if found < expected else MORE
+    if sentence not in _said:
+        _said.add(sentence)
+        log.warning(sentence, expected, peer or "a socket", found)
+
+
+def _is_near(peer: str) -> bool:
+    """Whether the peer may be a proxy of the installation's own: of strangers anybody can write the header."""
+    try:
+        return ipaddress.ip_address(peer).is_private
+    except ValueError:  # a Unix socket
+        return True

@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
 from django.core.management.base import CommandError
-from django.db import InterfaceError, OperationalError
+from django.db import InterfaceError, InternalError, OperationalError
 
 from config.errors import DomainError, Problem
 
@@ -36,11 +36,12 @@ def one_line_errors(
     """End the process with one line where the block cannot use the database; other errors propagate.
 
     `line` makes that line of the database's message, which is given as one line. `which` selects among
-    `OperationalError` and `InterfaceError` those to be handled: by default, that the database cannot be reached.
+    `OperationalError`, `InterfaceError` and `InternalError` those to be handled: by default, that the database
+    cannot be reached. The last is what comes of a connection that was taken away, idle in a transaction.
     """
     try:
         yield
-    except (OperationalError, InterfaceError) as error:
+    except (OperationalError, InterfaceError, InternalError) as error:
         if not which(error):
             raise
         sys.exit(line(" ".join(str(error).split())))

@@ -32,11 +32,11 @@ class ConsoleDesk:
             raise Ended(USED, again=True) from None
         except DomainError as error:
             raise Ended(str(error), again=isinstance(error, consoles.Full)) from None
-        return session.pk, str(session.instance.host)
+        return session.pk, str(session.instance.host) if session.instance else ""
 
     def open(self, session: int) -> Console:
         found = ConsoleSession.objects.select_related("instance").filter(pk=session).first()
-        if found is None:
+        if found is None or found.instance is None:
             raise Ended(consoles.DELETED)
         try:
             return open_console(found.instance)

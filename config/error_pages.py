@@ -12,6 +12,7 @@ from django.template.loader import render_to_string
 
 from config.api import reasons
 from config.api.responses import error_response
+from config.db.silence import silence
 from config.pages import POLICY, is_api
 
 REASONS = {
@@ -23,6 +24,8 @@ REASONS = {
     503: "The service is not available, try again",
 }
 """The reason of the error body, and the page to render, by status."""
+ASK_NOBODY = {"/livez", "/readyz", "/version"}
+"""What is answered without the database while it is silent."""
 
 
 def failure(request: HttpRequest, status: int) -> HttpResponse:
@@ -61,6 +64,20 @@ def server_error(request: HttpRequest) -> HttpResponse:
     """A failure outside of the API's views, such as in a middleware; Django has logged it."""
     gone = isinstance(sys.exception(), OperationalError | InterfaceError)
     return failure(request, 503 if gone else 500)
+
+
+def refuse_while_silent(respond: Callable[[HttpRequest], HttpResponse]) -> Callable[[HttpRequest], HttpResponse]:
+    """Middleware: while the database is silent whoever asked it would hold up all other requests."""
+
+    def middleware(request: HttpRequest) -> HttpResponse:
+        if silence.noted and request.path not in ASK_NOBODY:
+            refused = failure(request, 503)
+            # No error: Django would log one for each request.
+            refused._has_been_logged = True  # type: ignore[attr-defined]
+            return refused
+        return respond(request)
+
+    return middleware
 
 
 def explain_methods(respond: Callable[[HttpRequest], HttpResponse]) -> Callable[[HttpRequest], HttpResponse]:

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from django.db import connections
 
 from config import tracing
+from config.db.silence import silence
 from config.monitoring import counts
 from config.server.periodic import Beside, Periodic
 
@@ -38,6 +39,7 @@ def presence(kind: str) -> Sequence[Beside]:
     pulse, reporter = Pulse(kind), counts.Reporter()
     return [
         _Traces(kind),
+        silence,
         Periodic(EVERY, pulse.beat, pulse.stop),
         Periodic(counts.EVERY, reporter.report, reporter.report),
         Periodic(alarms.EVERY, look_for_alarms),

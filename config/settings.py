@@ -149,6 +149,8 @@ DATABASES = {
         **_database,
         "CONN_MAX_AGE": None,
         "OPTIONS": {
+            # Seconds. Without it a frozen database holds up whoever connects for two minutes.
+            "connect_timeout": 10,
             **_database.get("OPTIONS", {}),
             # Each worker keeps one connection for its life, so prepared statements pay (docs/performance.md).
             "server_side_binding": True,
@@ -269,6 +271,7 @@ OPENID = openid.read(env, production=PRODUCTION)
 
 MIDDLEWARE = [
     "config.middleware.request_id",
+    "config.error_pages.refuse_while_silent",
     "config.middleware.tidy_api_paths",
     "config.cors.EveryAnswer",
     "config.middleware.with_length",

@@ -1,5 +1,6 @@
 """The catalogue of types, kernels and images. Rows in use cannot be deleted."""
 
+from django import forms
 from django.contrib import admin
 from django.db.models import Model, QuerySet
 from django.forms import ModelForm
@@ -16,6 +17,9 @@ from config.admin.sizes import GigabytesField, SizesMixin
 class InstanceTypeForm(ModelForm):
     memory = GigabytesField(label="Memory")
     disk = GigabytesField(label="Disk")
+    network_out = forms.IntegerField(
+        label="Network out", min_value=1, max_value=InstanceType.MOST_NETWORK_OUT, help_text="Mbit/s."
+    )
 
     class Meta:
         model = InstanceType

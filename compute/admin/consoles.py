@@ -38,9 +38,8 @@ def state_of(session: ConsoleSession) -> SafeString:
 
 
 def who(session: ConsoleSession) -> SafeString:
-    if not session.staff:
-        return link(session.user)
-    return format_html("{} {}", link(session.user), pill("staff", BUSY))
+    named = link(session.user) if session.user else format_html("{} (deleted)", session.username)
+    return format_html("{} {}", named, pill("staff", BUSY)) if session.staff else named
 
 
 @admin.register(ConsoleSession)
@@ -51,8 +50,8 @@ class ConsoleSessionPage(ReadOnlyPage):
     list_display_links = ("created_at",)
     list_select_related = ("instance", "user")
     list_filter = ("staff", InstancesAccountFilter, ("instance__host", HostFilter))
-    search_fields = ("=instance_id", "^instance__label", "user__username")
-    search_help_text = "An instance's id, how its label begins, or a username."
+    search_fields = ("=instance_number", "^instance_label", "^instance__label", "username")
+    search_help_text = "An instance's id, how its label begins or began, or a username."
     ordering = ("-id",)
     sortable_by = ()
     link_filters = ("instance__id__exact",)
@@ -67,7 +66,9 @@ class ConsoleSessionPage(ReadOnlyPage):
 
     @admin.display(description="Instance")
     def instance_link(self, session: ConsoleSession) -> SafeString:
-        return link(session.instance)
+        if session.instance is not None:
+            return link(session.instance)
+        return format_html("{} ({}, deleted)", session.instance_label, session.instance_number)
 
     @admin.display(description="Who")
     def who(self, session: ConsoleSession) -> SafeString:

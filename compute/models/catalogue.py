@@ -21,6 +21,9 @@ class InstanceType(models.Model):
         HIGHMEM = "highmem"
         METAL = "metal"
 
+    MOST_NETWORK_OUT = 100_000
+    """Mbit/s. Hosts would take more for no limit at all, as they do 0: Linux cannot keep to such a rate."""
+
     id = models.SlugField(primary_key=True, max_length=50)
     label = models.CharField(max_length=64)
     type_class = models.CharField("class", max_length=10, choices=Class)

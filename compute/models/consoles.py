@@ -13,23 +13,31 @@ from compute.models.instances import Instance
 
 class ConsoleSessionQuerySet(models.QuerySet["ConsoleSession"]):
     def at_it(self) -> Self:
-        """Those in which somebody is at the console now. The process that serves one says so every few seconds."""
+        """Those in which somebody is at the console now. The process that serves one says so every few seconds.
+
+        Nobody is at that of an instance that was deleted, though it may take seconds until they are told.
+        """
         alive = Now() - ConsoleSession.SILENCE
-        return self.filter(opened__isnull=False, ended=None, seen__gt=alive)
+        return self.filter(instance__isnull=False, opened__isnull=False, ended=None, seen__gt=alive)
 
 
 class ConsoleSession(models.Model):
     """One time at the console of an instance in a browser, from the ticket that lets the browser in to the end.
 
     Written by `compute.services.consoles` alone. A ticket is kept as its SHA-256, and as nothing once it was used.
-    All times are on the database's clock.
+    All times are on the database's clock. A record outlives its instance and its user, and has their names then.
     """
 
     SILENCE = timedelta(seconds=60)
     """The time without a sign of life after which the process that served a console counts as gone."""
 
-    instance = models.ForeignKey(Instance, on_delete=models.CASCADE, related_name="console_sessions")
-    user = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.CASCADE, related_name="console_sessions")
+    instance = models.ForeignKey(Instance, null=True, on_delete=models.SET_NULL, related_name="console_sessions")
+    instance_number = models.BigIntegerField(null=True, editable=False, help_text="The instance's id, as it was.")
+    instance_label = models.TextField(default="", db_default="", editable=False, help_text="Its label, as it was.")
+    user = models.ForeignKey(
+        settings.AUTH_USER_MODEL, null=True, on_delete=models.SET_NULL, related_name="console_sessions"
+    )
+    username = models.CharField(max_length=32, default="", db_default="", editable=False, help_text="As it was.")
     staff = models.BooleanField(default=False, help_text="Whether they were there as staff.")
     reason = models.TextField(blank=True, help_text="What staff were there for.")
     ip = models.GenericIPAddressField(null=True, help_text="The browser's address.")

@@ -82,7 +82,7 @@ def ask(user: User, instance: Instance, browser: Browser, *, take_over: bool = F
     may not be there, `TooMany` after too many tickets, `Occupied` where somebody else is at it, and `Invalid` where
     the instance is off.
     """
-    return _ask(ConsoleSession(user=user, instance=instance), browser, take_over)
+    return _ask(ConsoleSession(user=user, instance=instance), user, instance, browser, take_over)
 
 
 def ask_as_staff(user: User, instance: Instance, browser: Browser, reason: str, *, take_over: bool = False) -> str:
@@ -94,34 +94,34 @@ def ask_as_staff(user: User, instance: Instance, browser: Browser, reason: str, 
         raise Invalid("Must be one line of text.", "reason")
     if len(reason) > 500:
         raise Invalid("Length must be at most 500 characters", "reason")
-    return _ask(ConsoleSession(user=user, instance=instance, staff=True, reason=reason), browser, take_over)
+    session = ConsoleSession(user=user, instance=instance, staff=True, reason=reason)
+    return _ask(session, user, instance, browser, take_over)
 
 
 @transaction.atomic
-def _ask(session: ConsoleSession, browser: Browser, take_over: bool) -> str:
+def _ask(session: ConsoleSession, user: User, instance: Instance, browser: Browser, take_over: bool) -> str:
     session.origin, session.browser, session.ip = browser.origin, browser.session, browser.ip
     session.device, session.by_key = browser.device, browser.by_key
-    session.credentials = _credentials(session.user)
+    session.credentials = _credentials(user)
+    session.username, session.instance_number, session.instance_label = user.username, instance.pk, instance.label
     if why := refusal(session):
         raise Denied(why)
-    if session.instance.status in _OFF:
+    if instance.status in _OFF:
         raise Invalid(OFF)
-    attempts.check("console", f"user:{session.user_id}")
-    _make_room(session, take_over)
+    attempts.check("console", f"user:{user.pk}")
+    _make_room(session, instance, take_over)
     ticket = _signer.sign(secrets.token_urlsafe(24))
     session.ticket = _digest(ticket)
     session.save(force_insert=True)
     if session.staff:
-        LogEntry.objects.log_actions(
-            session.user_id, [session.instance], CHANGE, f"Console: {session.reason}", single_object=True
-        )
+        LogEntry.objects.log_actions(user.pk, [instance], CHANGE, f"Console: {session.reason}", single_object=True)
     return ticket
 
 
-def _make_room(session: ConsoleSession, take_over: bool) -> None:
+def _make_room(session: ConsoleSession, instance: Instance, take_over: bool) -> None:
     """Have those at the console leave it. Raises `Occupied`, and `Invalid` where the user is at too many others."""
     # the row is locked, so that of two who ask at once the second finds the first
-    Instance.objects.select_for_update().filter(pk=session.instance_id).first()
+    Instance.objects.select_for_update().filter(pk=instance.pk).first()
     there = ConsoleSession.objects.at_it().filter(instance=session.instance_id)
     others = there.exclude(user=session.user_id)
     other = others.select_related("user").first()
@@ -161,38 +161,47 @@ def admit(ticket: str, origin: str) -> ConsoleSession:
     # as who asks does: of two tickets that come at once the second finds the first at the console
     Instance.objects.select_for_update().filter(pk__in=asked.values("instance")).first()
     session = _whole(asked.select_for_update(of=("self",))).first()
-    if session is None or not secrets.compare_digest(session.origin.encode(), origin.encode()):
+    if session is None or session.instance is None:
+        raise Missing
+    if not secrets.compare_digest(session.origin.encode(), origin.encode()):
         raise Missing
     if why := refusal(session):
         raise Denied(why)
     _check_number(session)
     own = ConsoleSession.objects.at_it().filter(instance=session.instance_id, user=session.user_id)
     own.update(to_end=OPENED_AGAIN)
-    ConsoleSession.objects.filter(pk=session.pk).update(ticket=None, opened=Now(), seen=Now())
+    # what a process of the release before has asked for comes without the names
+    named = {
+        "username": _username(session),
+        "instance_number": session.instance.pk,
+        "instance_label": session.instance.label,
+    }
+    ConsoleSession.objects.filter(pk=session.pk).update(ticket=None, opened=Now(), seen=Now(), **named)
     return session
 
 
 def still_there(sessions: Sequence[int]) -> Mapping[int, str]:
     """Record that these are still there, and return those that were asked to end, with the reason.
 
-    One statement, for all consoles of a process. A session without its row is one whose instance was deleted.
+    One statement, for all consoles of a process. A session without its row is one whose instance was deleted by the
+    release before, which deleted its records as well.
     """
     with connection.cursor() as cursor:
-        cursor.execute(_STILL_THERE, [list(sessions)])
+        cursor.execute(_STILL_THERE, [list(sessions), DELETED, SIGNED_OUT])
         found = dict(cursor.fetchall())
     return {pk: found.get(pk, DELETED) for pk in sessions if found.get(pk, DELETED)}
 
 
 _STILL_THERE = """
 UPDATE compute_consolesession SET seen = statement_timestamp() WHERE id = ANY(%s) AND ended IS NULL
-RETURNING id, to_end
+RETURNING id, CASE WHEN instance_id IS NULL THEN %s WHEN user_id IS NULL THEN %s ELSE to_end END
 """
 
 
 def recheck(session_id: int) -> str:
     """Why somebody who is at a console may be there no longer; empty where they may."""
     session = _whole(ConsoleSession.objects.filter(pk=session_id)).first()
-    return DELETED if session is None else refusal(session)
+    return DELETED if session is None or session.instance_id is None else refusal(session)
 
 
 def leave(session_id: int, outcome: str) -> None:
@@ -209,15 +218,17 @@ def end(session: ConsoleSession) -> None:
 def refusal(session: ConsoleSession) -> str:
     """Why the session's user may not be at its console, in its browser; empty where they may."""
     user = session.user
-    account = user.account
-    if not user.is_active or (account is not None and not account.is_active):
+    if user is None or not user.is_active:
         return SIGNED_OUT
-    if not _is_signed_in(session):
+    account = user.account
+    if account is not None and not account.is_active:
+        return SIGNED_OUT
+    if not _is_signed_in(session, user):
         return SIGNED_OUT
     if session.staff:
         return "" if user.is_staff and user.has_perm(WRITE) else NO_PERMISSION
     actor = Actor(user.account_id or 0, user.pk, user.username, user.restricted)
-    if not Instance.objects.writable_by(actor).filter(pk=session.instance_id).exists():
+    if session.instance is None or not Instance.objects.writable_by(actor).filter(pk=session.instance.pk).exists():
         return NO_RIGHTS
     if user.lish_auth_method == User.LishAuthMethod.DISABLED:
         return TURNED_OFF
@@ -232,8 +243,8 @@ def delete_old() -> int:
     return delete_in_batches(ConsoleSession.objects.filter(silent, created__lt=Now() - settings.LOGINS_KEPT))
 
 
-def _is_signed_in(session: ConsoleSession) -> bool:
-    if session.credentials != _credentials(session.user):
+def _is_signed_in(session: ConsoleSession, user: User) -> bool:
+    if session.credentials != _credentials(user):
         return False
     if session.device is not None and not TrustedDevice.objects.active().filter(pk=session.device).exists():
         return False
@@ -254,8 +265,13 @@ def _credentials(user: User) -> str:
 
 def _name(other: ConsoleSession, reader: ConsoleSession) -> str:
     """What customers are told of staff is that they are."""
-    return SOMEBODY if other.staff and not reader.staff else other.user.username
+    return SOMEBODY if other.staff and not reader.staff else _username(other)
 
 
 def _own_name(session: ConsoleSession) -> str:
-    return SOMEBODY if session.staff else session.user.username
+    return SOMEBODY if session.staff else _username(session)
+
+
+def _username(session: ConsoleSession) -> str:
+    """As it is now, where the user is still there."""
+    return session.user.username if session.user else session.username

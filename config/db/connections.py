@@ -17,6 +17,8 @@ from psycopg import pq
 from psycopg._preparing import Key, Prepare, PrepareManager
 from psycopg._queries import PostgresQuery
 
+from config.db import silence
+
 log = logging.getLogger(__name__)
 
 THRESHOLD = 5
@@ -86,13 +88,14 @@ def set_up(connection: DatabaseWrapper, **kwargs: Any) -> None:
     of a host that froze or lost power: until TCP gives up, after hours, the rows which that host had locked would
     block all others, and the workers that take over its jobs. Our transactions wait for nothing but the database.
     """
+    link = connection.connection
+    silence.known(link)
     idle = f"{settings.TRANSACTION_IDLE_LIMIT * 1000:.0f}"
     with connection.cursor() as cursor:
         cursor.execute(
             "SELECT set_config('idle_in_transaction_session_timeout', %s, false), pg_backend_pid()", [idle]
         )
         session = cursor.fetchone()[1]
-    link = connection.connection
     pooled = session != link.info.backend_pid
     prepares = settings.PREPARED_STATEMENTS
     if prepares is None:

@@ -22,6 +22,8 @@ from psycopg import abc, pq
 from psycopg.adapt import Loader, Transformer
 from psycopg.types.net import InetBinaryLoader
 
+from config.db.silence import silence
+
 Rows = list[tuple[Any, ...]]
 _LIMIT = "SELECT set_config('statement_timeout', %s, true)"
 _NO_LIMIT = "SET LOCAL statement_timeout TO DEFAULT"
@@ -250,13 +252,13 @@ def _again_if_lost(database: BaseDatabaseWrapper, run: Callable[[], Rows]) -> Ro
     """Call `run`, once more on a new connection where the old one was lost: processes keep connections for life.
 
     No second try is made within a transaction, which loses more than this SELECT, nor where no connection could be
-    made at all.
+    made at all, or the database is silent.
     """
     try:
         return run()
     except OperationalError:
         lost = database.connection is not None and database.connection.closed
-        if not lost or database.in_atomic_block:
+        if not lost or database.in_atomic_block or silence.noted:
             raise
         database.close()
         return run()

@@ -4,10 +4,14 @@ A process counts in its memory, which costs a microsecond, and adds to Redis wha
 The processes of a machine share one hash there, so that whichever process is asked can tell of all of them. A hash
 goes an hour after the last process of its machine has added to it. Redis may lose all of it: counts then begin at 0
 again, as those of any process that is restarted, which Prometheus expects.
+
+An addition whose answer got lost is sent again as it was, and Redis knows by its id whether it has it: it is
+counted once, unless Redis was out of reach for longer than `KEPT` in between.
 """
 
 import logging
 import os
+import secrets
 import socket
 import threading
 import time
@@ -31,6 +35,18 @@ SEPARATOR = "\x1f"
 SUM = "sum"
 BUCKETS = (0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0, 60.0, 300.0, 1800.0)
 """The upper ends, in seconds, of the ranges that durations are counted in."""
+
+ADD = """
+if redis.call('GET', KEYS[3]) == ARGV[1] then return 0 end
+for i = 5, #ARGV, 2 do redis.call('HINCRBYFLOAT', KEYS[1], ARGV[i], ARGV[i + 1]) end
+redis.call('EXPIRE', KEYS[1], ARGV[4])
+redis.call('ZADD', KEYS[2], ARGV[3], ARGV[2])
+redis.call('ZREMRANGEBYSCORE', KEYS[2], '-inf', ARGV[3] - ARGV[4])
+redis.call('SET', KEYS[3], ARGV[1], 'EX', ARGV[4])
+return 1
+"""
+"""Adds a batch, unless it is the last that its process has added. The keys: the machine's counts, the machines, the
+process's last batch. The arguments: the batch's id, the machine, the time, `KEPT`, and names with their amounts."""
 
 Key = tuple[str, ...]
 """A metric's name and the values of its labels; of a histogram also the number of a bucket, or `SUM`."""
@@ -110,6 +126,11 @@ def machine_key(machine: str) -> str:
     return f"{settings.REDIS_PREFIX}metrics:{machine}"
 
 
+def batch_key(machine: str) -> str:
+    """Of the id of the last batch that this process has added."""
+    return f"{settings.REDIS_PREFIX}metrics:{machine}:{os.getpid()}"
+
+
 def connect() -> "redis.Redis":
     """A client of Redis that gives up soon."""
     return redis.Redis.from_url(
@@ -117,16 +138,17 @@ def connect() -> "redis.Redis":
     )
 
 
-def store(values: Mapping[Key, float], machine: str | None = None) -> None:
-    """Add to the counts of a machine, by default this one, all or none. Raises `redis.RedisError`."""
+def store(values: Mapping[Key, float], machine: str | None = None, batch: str | None = None) -> None:
+    """Add to the counts of a machine, by default this one, all or none. Raises `redis.RedisError`.
+
+    A process that stores its last `batch` again, by its id, adds nothing.
+    """
     name = machine or socket.gethostname()
-    with connect() as client, client.pipeline(transaction=True) as pipeline:
-        for key, amount in values.items():
-            pipeline.hincrbyfloat(machine_key(name), SEPARATOR.join(key), amount)
-        pipeline.expire(machine_key(name), KEPT)
-        pipeline.zadd(machines_key(), {name: time.time()})
-        pipeline.zremrangebyscore(machines_key(), "-inf", time.time() - KEPT)
-        pipeline.execute()
+    keys = machine_key(name), machines_key(), batch_key(name)
+    amounts = [part for key, amount in values.items() for part in (SEPARATOR.join(key), repr(amount))]
+    about = batch or secrets.token_hex(8), name, repr(time.time()), str(KEPT)
+    with connect() as client:
+        client.eval(ADD, len(keys), *keys, *about, *amounts)
 
 
 def stored() -> Iterator[tuple[str, dict[Key, float]]]:
@@ -144,18 +166,25 @@ class Reporter:
     def __init__(self) -> None:
         self.failing = False
         self.ended = threading.Event()
+        self.batch: tuple[str, dict[Key, float]] | None = None
+        """What was sent last, with its id, until Redis has answered: only as it was can it be told from another."""
 
     def report(self) -> None:
-        taken = counts.take()
+        if self.batch is not None:
+            self._send(*self.batch)
+        if self.batch is None:
+            self.batch = secrets.token_hex(8), counts.take()
+            self._send(*self.batch)
+
+    def _send(self, batch: str, values: dict[Key, float]) -> None:
         try:
-            store(taken)
+            store(values, batch=batch)
         except (redis.RedisError, OSError) as error:
-            counts.add(*taken.items())
             if not self.failing:
                 log.warning("what this process counts cannot be added to Redis: %s", error)
             self.failing = True
         else:
-            self.failing = False
+            self.failing, self.batch = False, None
 
     def start(self) -> None:
         """Report every `EVERY` seconds from now on, in a thread of its own."""

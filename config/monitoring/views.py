@@ -9,6 +9,7 @@ from django.http import HttpRequest, HttpResponse
 from django.views.decorators.http import require_safe
 
 from config.api.responses import JSONResponse, error_response
+from config.db.silence import silence
 from config.draining import drain
 from config.monitoring.exposition import exposition
 from config.monitoring.health import failures
@@ -16,6 +17,7 @@ from config.monitoring.registry import Trouble, troubles
 from config.version import VERSION
 
 CLOSED = "There are no metrics here: METRICS_TOKEN is not set."
+SILENT = Trouble("database", "The database does not answer.")
 REFUSED = "Metrics are for those who have METRICS_TOKEN."
 
 
@@ -38,14 +40,14 @@ def readyz(request: HttpRequest) -> HttpResponse:
         # No error: Django would log one for each look.
         draining._has_been_logged = True  # type: ignore[attr-defined]
         return draining
-    failed = failures()
+    failed = [SILENT] if silence.noted else failures()
     if failed:
         return JSONResponse(_report("unavailable", failed), 503)
     try:
         found = troubles()
     except Error:
         connection.close()
-        return JSONResponse(_report("unavailable", [Trouble("database", "The database does not answer.")]), 503)
+        return JSONResponse(_report("unavailable", [SILENT]), 503)
     return JSONResponse(_report("degraded" if found else "ok", found))
 
 

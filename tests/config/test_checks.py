@@ -2,15 +2,18 @@
 
 import logging
 import re
+import socket
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
 from django.core.checks import run_checks
+from django.db.migrations.recorder import MigrationRecorder
 from django.test import Client
 
 from config import checks, starting
+from config.monitoring import health
 from tests.config.variables import environment
 
 pytestmark = pytest.mark.filterwarnings("ignore:Overriding setting DATABASES")
@@ -54,6 +57,43 @@ for _ in range(2):
     process.start()
     process.join()
 """
+
+
+def of_services() -> list[tuple[str, str]]:
+    """What is said of broker and migrations, where the database is named."""
+    return [(each.id, str(each.msg)) for each in checks.running(None, ["default"])]
+
+
+@pytest.mark.django_db
+def test_nothing_is_said_of_services_that_are_there(django_assert_num_queries):
+    assert of_services() == []
+    with django_assert_num_queries(0):
+        assert checks.running(None) == []
+
+
+@pytest.mark.django_db
+def test_a_broker_that_does_not_answer_is_said(settings):
+    settings.REDIS_URL = "redis://:hidden@127.0.0.1:1/0"
+    [(number, sentence)] = of_services()
+    assert number == "skerry.W038"
+    assert sentence.startswith("The broker at REDIS_URL does not answer: ")
+    assert "Connection refused" in sentence
+    assert "hidden" not in sentence
+
+
+@pytest.mark.django_db
+def test_a_broker_that_hangs_is_said(settings, monkeypatch):
+    monkeypatch.setattr(checks, "BROKER_WITHIN", 0.1)
+    with socket.create_server(("127.0.0.1", 0)) as mute:
+        settings.REDIS_URL = f"redis://127.0.0.1:{mute.getsockname()[1]}/0"
+        assert [number for number, _ in of_services()] == ["skerry.W038"]
+
+
+@pytest.mark.django_db
+def test_migrations_that_are_missing_are_said():
+    name = health.newest_migrations()[1][health.newest_migrations()[0].index("compute")]
+    MigrationRecorder.Migration.objects.filter(app="compute", name=name).delete()
+    assert of_services() == [("skerry.W039", f"Migrations are missing: compute.{name}.")]
 
 
 def said() -> list[str]:

@@ -357,7 +357,7 @@ SELECT DISTINCT profile ->> 'kernel_id' FROM compute_backup, jsonb_array_element
 
 -- compute.services.consoles._STILL_THERE
 UPDATE compute_consolesession SET seen = statement_timestamp() WHERE id = ANY(%s) AND ended IS NULL
-RETURNING id, to_end
+RETURNING id, CASE WHEN instance_id IS NULL THEN %s WHEN user_id IS NULL THEN %s ELSE to_end END
 
 -- compute.services.firewalls.delivery._CHANGED
 INSERT INTO compute_packetfilter AS f (instance_id, wanted, mail_ports_closed)

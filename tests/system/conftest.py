@@ -65,12 +65,12 @@ class Fleet:
     def beat(self) -> None:
         self.others.append(self._start("celery", "-A", "config", "beat", "-s", str(self.state / "beat")))
 
-    def web(self, workers: int = 1, application: str = "rsgi") -> None:
+    def web(self, workers: int = 1, application: str = "config.rsgi") -> None:
         self.port = free_port()
         self.others.append(
             self._start(
                 "granian", "--interface", "rsgi", "--host", "127.0.0.1", "--port", str(self.port),
-                "--workers", str(workers), "--http", "1", f"config.{application}:application",
+                "--workers", str(workers), "--http", "1", f"{application}:application",
             )
         )  # fmt: skip
         wait_for(self._listens)

@@ -49,6 +49,7 @@ class Server:
     """
 
     def __init__(self, state: Path, *, terminal: bool = False, command: Sequence[str] = SERVE, **env: str) -> None:
+        self.state = state
         self.port = free_port()
         self.text = ""
         self._decoder = codecs.getincrementaldecoder("utf-8")()  # a piece may end within a character

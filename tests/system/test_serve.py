@@ -20,7 +20,7 @@ import requests
 from psycopg.conninfo import make_conninfo
 
 from config.api import reasons
-from config.laptop.embedded import addresses, services
+from config.laptop.embedded import Postgres, Valkey, addresses, services
 from config.management.commands.migrate import LOCK
 from tests.ports import free_port
 from tests.system.server import PATIENCE, ROOT, Server, environment
@@ -41,8 +41,22 @@ def start(tmp_path) -> Iterator:
     yield build
     for server in servers:
         if server.process.poll() is None:
-            os.killpg(server.process.pid, signal.SIGKILL)  # what it started goes with it
+            os.killpg(server.process.pid, signal.SIGKILL)  # its children go with it
             server.process.wait()
+            stop_services(server.state)
+
+
+def stop_services(state: Path) -> None:
+    """Stop database and broker, whose sessions are their own."""
+    for service in (Postgres(state), Valkey(state)):
+        if service.answers():
+            service.stop()
+
+
+def test_services_of_a_server_that_was_killed_are_stopped(tmp_path):
+    with services(tmp_path, postgres=True, valkey=True, durable=False) as running:
+        stop_services(tmp_path)
+        assert [each.server.answers() for each in running] == [False, False]
 
 
 def serve(state: Path, *arguments: str) -> subprocess.CompletedProcess:

@@ -46,7 +46,7 @@ def test_stalled_bodies_keep_nobody_waiting(fleet):
             connection.close()
 
 
-@pytest.mark.parametrize("application", ["streams", "rsgi"])
+@pytest.mark.parametrize("application", ["config.streams", "config.rsgi"])
 def test_stalled_uploads_keep_no_upload_waiting(fleet, world, application, tmp_path):
     uploads = tmp_path / "uploads"
     fleet.env |= {"UPLOAD_TIMEOUT": "100000", "UPLOADS_AT_ONCE": "100", "UPLOADS_DIR": str(uploads)}

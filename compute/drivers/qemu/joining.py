@@ -40,8 +40,12 @@ def scan(location: str) -> str:
         raise NotJoined(f"{place.machine}: ssh-keyscan does not say which key it has.") from error
     found = [line.split()[1:3] for line in done.stdout.splitlines() if line and not line.startswith("#")]
     if not found:
+        # it asks once for each type of key, and says as often why there is none
+        lines = dict.fromkeys(line.strip() for line in done.stderr.splitlines() if not line.startswith("#"))
+        said = "; ".join(filter(None, lines))[-400:] or "it does not answer"
         raise NotJoined(
-            f"{place.machine} does not present a key on port {place.port}: {done.stderr.strip()[-400:]}"
+            f"{place.machine} does not present a key on port {place.port}: {said}. Check the name and the port,"
+            " that sshd runs there, and that no firewall is in between."
         )
     best = sorted(found, key=lambda key: ("ed25519" not in key[0], "ecdsa" not in key[0]))[0]
     return " ".join(best)

@@ -88,7 +88,7 @@ class TypeItem(Item):
     vcpus: int = said(values.number(1))
     gpus: int = said(values.number(), default=0)
     transfer: int = said(values.number())
-    network_out: int = said(values.number())
+    network_out: int = said(values.number(1, InstanceType.MOST_NETWORK_OUT))
     price_hourly: float = said(values.price, "price.hourly")
     price_monthly: float = said(values.price, "price.monthly")
     backup_price_hourly: float | None = said(values.optional(values.price), "backup_price.hourly", default=None)

@@ -7,7 +7,7 @@ from compute.models import ConsoleSession, Instance
 from compute.services import consoles
 from tests.compute.at_consoles import at_it, staff_at_it
 from tests.config.admin.pages import do, list_address, messages_of, page_address
-from tests.factories import InstanceFactory
+from tests.factories import InstanceFactory, UserFactory
 
 pytestmark = pytest.mark.django_db
 
@@ -35,6 +35,19 @@ def test_the_list_is_searched_and_shows_no_secret(admin, owner, instance):
         assert session.browser not in page
         assert session.credentials not in page
     assert admin.get(list_address(ConsoleSession), {"browser": session.browser}).status_code == 400
+
+
+def test_a_record_outlives_its_instance_and_its_user(admin, owner, instance):
+    user = UserFactory(account=owner.account, username="gone")
+    session = at_it(user, instance)
+    number = instance.pk
+    instance.delete()
+    user.delete()
+    for term in (str(number), "web", "gone"):
+        page = admin.get(list_address(ConsoleSession), {"q": term}).content.decode()
+        assert f"web-1 ({number}, deleted)" in page
+        assert "gone (deleted)" in page
+    assert f"web-1 ({number}, deleted)" in admin.get(page_address(session)).content.decode()
 
 
 def test_a_session_is_ended(admin, owner, instance):

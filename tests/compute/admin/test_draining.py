@@ -7,7 +7,13 @@ from compute.models import Host, HostMigration, Instance, Job
 from compute.services.hosts import moves
 from tests.compute.run_jobs import work
 from tests.config.admin.pages import do, list_address, messages_of, page_address
-from tests.factories import HostFactory, HostMigrationFactory, RegionFactory
+from tests.factories import (
+    HostFactory,
+    HostMigrationFactory,
+    InstanceFactory,
+    InstanceTypeFactory,
+    RegionFactory,
+)
 
 pytestmark = pytest.mark.django_db
 
@@ -57,6 +63,26 @@ def test_a_drain_without_room_waits_and_says_so(admin, running):
     page = admin.get(page_address(running.host)).content.decode()
     assert "1 left: 0 moving, 1 waiting" in page
     assert "not enough memory and vcpus and disk on other hosts" in page
+
+
+def test_of_many_refused_moves_none_stands_in_the_way_of_another(admin, running, other, caplog):
+    """More than one run takes: who is in the next one is left to chance."""
+    host, many = running.host, moves.MOST_AT_ONCE + 5
+    large = InstanceTypeFactory(id="g6-large", memory=other.memory + 1)
+    for _ in range(many):
+        InstanceFactory(account=running.account, host=host, region=host.region, type=large, status="running")
+    said = messages_of(do(admin, host, "drain", reason="Worn out."))
+    assert f"moves scheduled: {many + 1}" in said
+    with caplog.at_level("INFO", logger=moves.__name__):
+        started = next(filter(None, (moves.start_due() for _ in range(20))))
+    assert started == 1
+    assert HostMigration.objects.get(status="started").instance == running
+    assert HostMigration.objects.filter(status="pending").count() == many
+    refused = [record for record in caplog.records if "cannot start yet" in record.getMessage()]
+    assert len(refused) >= moves.MOST_AT_ONCE - 1
+    page = admin.get(page_address(host)).content.decode()
+    assert f"{many + 1} left: 1 moving, {many} waiting, 0 staying" in page
+    assert f"{list_address(HostMigration)}?instance__host__id__exact={host.pk}" in page
 
 
 def test_a_second_drain_takes_what_came_meanwhile_and_then_refuses(admin, running, neighbour, other):

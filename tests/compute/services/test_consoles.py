@@ -233,6 +233,10 @@ def delete(session, client) -> None:
     Instance.objects.all().delete()
 
 
+def delete_user(session, client) -> None:
+    session.user.delete()
+
+
 def revoke_browser(session, client) -> None:
     session.user.devices.all().delete()
 
@@ -251,6 +255,7 @@ class TestWhatEndsASession:
             (turn_off, consoles.TURNED_OFF),
             (keys_alone, consoles.KEYS_ONLY),
             (delete, consoles.DELETED),
+            (delete_user, consoles.SIGNED_OUT),
         ],
         ids=lambda each: getattr(each, "__name__", ""),
     )
@@ -287,6 +292,36 @@ def test_signs_of_life_of_all_are_one_statement(owner, account, django_assert_nu
     with django_assert_num_queries(1):
         assert consoles.still_there(sessions) == {sessions[0]: consoles.DELETED}
     assert {each.pk for each in ConsoleSession.objects.at_it()} == set(sessions[1:])
+
+
+def test_a_record_outlives_its_instance_and_its_user(account):
+    user = UserFactory(account=account)
+    instance = InstanceFactory(account=account, status="running", label="web-1")
+    session, number, name = at_it(user, instance), instance.pk, user.username
+    instance.delete()
+    assert consoles.still_there([session.pk]) == {session.pk: consoles.DELETED}
+    user.delete()
+    consoles.leave(session.pk, consoles.DELETED)
+    session.refresh_from_db()
+    assert (session.instance, session.user) == (None, None)
+    assert (session.username, session.instance_number, session.instance_label) == (name, number, "web-1")
+    assert session.outcome == consoles.DELETED
+
+
+def test_a_user_who_is_deleted_leaves(account, instance):
+    user = UserFactory(account=account)
+    session = at_it(user, instance)
+    user.delete()
+    assert consoles.still_there([session.pk]) == {session.pk: consoles.SIGNED_OUT}
+
+
+def test_a_record_of_the_release_before_gets_its_names_with_the_ticket(owner, instance):
+    ticket = ask(owner, instance)
+    ConsoleSession.objects.update(username="", instance_number=None, instance_label="")
+    session = consoles.admit(ticket, ORIGIN)
+    session.refresh_from_db()
+    assert (session.username, session.instance_number) == (owner.username, instance.pk)
+    assert session.instance_label == instance.label
 
 
 def test_the_end_is_recorded_once(owner, instance):

@@ -5,6 +5,7 @@ from decimal import Decimal
 import pytest
 from django import forms
 
+from compute.drivers.qemu.agent import packet_tables
 from compute.models import Host, Image, InstanceType
 from config.admin.display import gigabytes
 from config.admin.sizes import GigabytesField
@@ -74,13 +75,31 @@ def test_who_may_only_look_reads_gb(model, onlooker, world):
     assert onlooker.get(list_address(model)).status_code == 200
 
 
+NEW_TYPE = {
+    "id": "g6-new", "label": "New", "type_class": "standard", "memory": "0.5", "disk": "25", "vcpus": "1",
+    "gpus": "0", "transfer": "1000", "network_out": "1000", "price_hourly": "0.01", "price_monthly": "5",
+    "backup_price_hourly": "0.001", "backup_price_monthly": "1", "position": "99",
+}  # fmt: skip
+
+
+@pytest.mark.django_db
+@pytest.mark.parametrize(
+    ("rate", "said"), [("0", "greater than or equal to 1"), ("100001", "less than or equal to 100000")]
+)
+def test_a_rate_that_hosts_cannot_keep_is_refused(admin, world, rate, said):
+    answer = admin.post(list_address(InstanceType) + "add/", NEW_TYPE | {"network_out": rate})
+    [error] = answer.context["adminform"].form.errors["network_out"]
+    assert said in error
+    assert not InstanceType.objects.filter(pk="g6-new").exists()
+
+
+def test_the_largest_rate_is_the_largest_that_hosts_keep():
+    assert InstanceType.MOST_NETWORK_OUT == packet_tables.MOST_MBIT
+
+
 @pytest.mark.django_db
 def test_a_type_is_added_in_gb_and_its_sizes_stay(admin, world):
-    typed = {
-        "id": "g6-new", "label": "New", "type_class": "standard", "memory": "0.5", "disk": "25", "vcpus": "1",
-        "gpus": "0", "transfer": "1000", "network_out": "1000", "price_hourly": "0.01", "price_monthly": "5",
-        "backup_price_hourly": "0.001", "backup_price_monthly": "1", "position": "99",
-    }  # fmt: skip
+    typed = NEW_TYPE
     answer = admin.post(list_address(InstanceType) + "add/", typed)
     assert answer.status_code == 302, answer.context["adminform"].form.errors
     made = InstanceType.objects.get(pk="g6-new")

@@ -22,8 +22,8 @@ def own_counts(settings, monkeypatch):
     yield
     settings.REDIS_URL = REDIS_URL
     with counts.connect() as client:
-        names = [counts.machines_key(), *(counts.machine_key(each) for each in ("one", "two"))]
-        client.delete(*names)
+        if names := client.keys(f"{settings.REDIS_PREFIX}*"):
+            client.delete(*names)
 
 
 @pytest.fixture(autouse=True)
@@ -71,8 +71,33 @@ def test_what_redis_does_not_take_is_kept_and_told_once(settings, caplog):
     [(_, found)] = counts.stored()
     assert found == {("test_doors", "red"): 3.0}
     assert counts.counts.take() == {}
-    with counts.connect() as client:
-        client.delete(*client.keys(f"{settings.REDIS_PREFIX}*"))
+
+
+def test_what_redis_took_without_its_answer_being_heard_is_counted_once(monkeypatch):
+    def lose(*arguments, **named) -> None:
+        store(*arguments, **named)
+        raise redis.TimeoutError("Timeout reading from socket")
+
+    store, reporter = counts.store, Reporter()
+    DOORS.add("red")
+    monkeypatch.setattr(counts, "store", lose)
+    reporter.report()
+    DOORS.add("red", amount=2)
+    reporter.report()
+    monkeypatch.setattr(counts, "store", store)
+    reporter.report()
+    [(_, found)] = counts.stored()
+    assert found == {("test_doors", "red"): 3.0}
+    assert counts.counts.take() == {}
+
+
+def test_the_same_amounts_again_are_another_batch():
+    reporter = Reporter()
+    for _ in range(2):
+        DOORS.add("red")
+        reporter.report()
+    [(_, found)] = counts.stored()
+    assert found == {("test_doors", "red"): 2.0}
 
 
 def test_the_counts_of_a_machine_that_is_gone_go_after_an_hour(settings):

@@ -53,11 +53,17 @@ def load(store: Store) -> Settings:
 
 
 def save(store: Store, settings: Settings) -> None:
-    """Configure the host. Machines that are on are as before until their next boot."""
+    """Configure the host. Machines that are on are as before until their next boot.
+
+    What the file has beside these stays: a newer agent has written it, which comes back after a way back.
+    """
     if settings.accel not in ACCELERATORS:
         raise Refused(f"{settings.accel!r} is none of {', '.join(ACCELERATORS)}.")
     store.root.mkdir(parents=True, exist_ok=True)
-    records.write(store.root / CONFIGURED, asdict(settings))
+    known = {each.name for each in fields(Settings)}
+    found = records.read(store.root / CONFIGURED) or {}
+    others = {name: value for name, value in found.items() if name not in known}
+    records.write(store.root / CONFIGURED, others | asdict(settings))
 
 
 def change(store: Store, **changes: Any) -> None:

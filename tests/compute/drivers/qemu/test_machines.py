@@ -10,7 +10,7 @@ from dataclasses import replace
 
 import pytest
 
-from compute.drivers.qemu.agent import console, firewalls, machines, settings, usage, verbs
+from compute.drivers.qemu.agent import console, firewalls, machines, records, settings, usage, verbs
 from compute.drivers.qemu.agent.errors import Failed, Refused
 from compute.drivers.qemu.agent.verbs import NoMachine
 from tests.compute.drivers.qemu.hosts import (
@@ -310,6 +310,16 @@ def test_settings_are_checked_and_kept(store):
     before = settings.load(store)
     configure(store, grace=7.0)
     assert settings.load(store) == replace(before, grace=7.0)
+
+
+def test_settings_that_a_newer_agent_wrote_are_kept(store):
+    configure(store, grace=7.0)
+    path = store.root / settings.CONFIGURED
+    records.write(path, {**records.read(path), "newer": [1]})
+    configure(store, grace=8.0)
+    settings.change(store, patience=9.0)
+    found = records.read(path)
+    assert (found["newer"], found["grace"], found["patience"]) == ([1], 8.0, 9.0)
 
 
 def test_a_boot_with_a_volume_that_is_not_there_is_refused(store, machine):

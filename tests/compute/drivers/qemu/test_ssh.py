@@ -325,6 +325,26 @@ def test_hosts_prove_that_they_have_the_same_volumes(pair, tmp_path):
     assert not first.driver.same_volumes(second.driver)
 
 
+@pytest.mark.parametrize(
+    ("said", "found"),
+    [
+        ("connect to host: Connection refused\n" * 3, "port 22: connect to host: Connection refused. Check"),
+        ("# hv1:22 SSH-2.0\nhv1: no route\nhv1: no route\n", "port 22: hv1: no route. Check"),
+        ("", "port 22: it does not answer. Check the name and the port, that sshd runs there,"),
+    ],
+    ids=["refused", "with a comment", "silent"],
+)
+def test_a_host_that_does_not_answer_is_said_once(tmp_path, monkeypatch, said, found):
+    program = tmp_path / "ssh-keyscan"
+    program.write_text(f"#!/bin/sh\ncat >&2 <<'END'\n{said}END\nexit 1\n")
+    program.chmod(0o755)
+    monkeypatch.setenv("PATH", str(tmp_path), prepend=":")
+    with pytest.raises(NotJoined) as caught:
+        scan("ssh://root@hv1/var/lib/skerry")
+    assert found in str(caught.value)
+    assert str(caught.value).count("Connection refused") <= 1
+
+
 @pytest.mark.guest
 def test_the_first_contact_brings_a_guest_and_sees_the_key(host, tmp_path):
     assert scan(host.location) == host.host_key

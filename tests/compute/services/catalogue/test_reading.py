@@ -78,6 +78,8 @@ colours: []
         ("images: [{id: compute/a, label: A, size: 1, eol: soon}]", "images.compute/a.eol: Must be a day"),
         (SMALL + "    class: huge", "types.small.class: Must be one of nanode"),
         (SMALL + "    backup_price: {yearly: 1}", "types.small.backup_price.yearly: There is no such field"),
+        (SMALL.replace("out: 1000", "out: 0"), "types.small.network_out: Must be from 1 to 100000."),
+        (SMALL.replace("out: 1000", "out: 100001"), "types.small.network_out: Must be from 1 to 100000."),
         (SMALL + '    successor: ""', "types.small.successor: Must not be empty."),
     ],
 )  # fmt: skip

@@ -1,0 +1,154 @@
+"""A database that has fallen silent is noticed, and holds up nobody."""
+
+import asyncio
+import socket
+import threading
+import time
+
+import psycopg
+import pytest
+from django.db import OperationalError, connection, connections
+
+from config.db import silence
+from config.db.prepared import fetch
+from config.db.silence import Silence, answers, cut_off
+
+
+@pytest.fixture
+def silent(monkeypatch):
+    monkeypatch.setattr(silence.silence, "noted", True)
+
+
+@pytest.fixture
+def own_server(monkeypatch):
+    """Have the database asked for at an address of this test's own."""
+
+    def at(port: int) -> None:
+        parameters = {"host": "127.0.0.1", "port": port, "user": "x", "dbname": "x"}
+        monkeypatch.setattr(connections["default"], "get_connection_params", lambda: dict(parameters))
+
+    return at
+
+
+@pytest.mark.django_db
+def test_a_database_that_is_there_answers():
+    assert answers()
+
+
+def test_one_that_takes_connections_and_says_nothing_is_silent(own_server):
+    with socket.create_server(("127.0.0.1", 0)) as mute:
+        own_server(mute.getsockname()[1])
+        assert not answers()
+
+
+def test_one_that_refuses_is_not_silent(own_server):
+    with socket.create_server(("127.0.0.1", 0)) as closed:
+        port = closed.getsockname()[1]
+    own_server(port)
+    assert answers()
+
+
+class Database:
+    def __init__(self) -> None:
+        self.there, self.asked, self.cut = True, 0, 0
+
+    def ask(self) -> bool:
+        self.asked += 1
+        return self.there
+
+    def cut_off(self) -> None:
+        self.cut += 1
+
+
+def test_it_is_asked_where_the_loop_stands_still_and_until_it_answers(caplog):
+    database = Database()
+    watch = Silence(database.ask, database.cut_off)
+    watch.turned = time.monotonic()
+    watch.look()
+    assert database.asked == 0, "the loop turns"
+    watch.turned -= silence.STILL + 1
+    watch.look()
+    assert (database.asked, database.cut, watch.noted) == (1, 0, False), "a long statement is nobody's fault"
+    database.there = False
+    watch.look()
+    watch.look()
+    assert (database.asked, database.cut, watch.noted) == (3, 2, True)
+    watch.turned = time.monotonic()
+    database.there = True
+    watch.look()
+    assert not watch.noted
+    assert [record.levelname for record in caplog.records] == ["ERROR", "WARNING"]
+
+
+def test_a_loop_that_stands_still_is_seen(monkeypatch):
+    monkeypatch.setattr(silence, "EVERY", 0.02)
+    monkeypatch.setattr(silence, "STILL", 0.2)
+    database = Database()
+    database.there = False
+    watch = Silence(database.ask, database.cut_off)
+
+    async def serve() -> None:
+        watch.start(asyncio.get_running_loop())
+        until = time.monotonic() + 60
+        while not watch.noted and time.monotonic() < until:
+            time.sleep(0.5)
+            await asyncio.sleep(0)
+        watch.stop()
+
+    asyncio.run(serve())
+    assert watch.noted
+    assert database.cut
+
+
+@pytest.mark.django_db
+def test_a_statement_under_way_is_cut_off():
+    own = connection.copy()
+    timer = threading.Timer(0.5, lambda: silence.cut_off())
+    try:
+        with own.cursor() as cursor:
+            pid = own.connection.info.backend_pid
+            others, silence._open = silence._open, type(silence._open)([own.connection])
+            timer.start()
+            began = time.monotonic()
+            with pytest.raises(OperationalError):
+                cursor.execute("SELECT pg_sleep(600)")
+            assert time.monotonic() - began < 300
+    finally:
+        timer.join()
+        silence._open = others
+        own.close()
+        with connection.cursor() as cursor:  # the server would notice at the statement's end
+            cursor.execute("SELECT pg_terminate_backend(%s)", [pid])
+
+
+def test_closed_connections_are_no_matter(monkeypatch):
+    class Closed:
+        def fileno(self) -> int:
+            raise psycopg.OperationalError("the connection is closed")
+
+    monkeypatch.setattr(silence, "_open", {Closed()})
+    cut_off()
+
+
+def test_requests_are_refused_at_once_and_the_process_lives(client, silent, caplog):
+    """None of these may use the database here: whoever did would fail."""
+    answer = client.get("/v4/account")
+    assert (answer.status_code, answer.json()["errors"][0]["field"]) == (503, None)
+    assert client.get("/login", HTTP_ACCEPT="text/html").status_code == 503
+    assert client.get("/livez").status_code == 200
+    assert client.get("/version").status_code == 200
+    ready = client.get("/readyz")
+    assert (ready.status_code, ready.json()["status"]) == (503, "unavailable")
+    assert "does not answer" in ready.json()["problems"]["database"]
+    assert [
+        record for record in caplog.records if record.name == "django.request" and "/v4" in record.message
+    ] == []
+
+
+@pytest.mark.django_db(transaction=True)
+def test_no_second_try_is_made_of_a_silent_database(silent):
+    assert fetch("SELECT 1", []) == [(1,)]
+    cut_off()
+    with pytest.raises(OperationalError):
+        fetch("SELECT 1", [])
+    connection.close()

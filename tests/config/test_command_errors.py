@@ -1,0 +1,38 @@
+"""Errors of the database that commands show as a line."""
+
+import time
+
+import pytest
+from django.db import InternalError, connection
+
+from config.command_errors import one_line_errors
+from config.management.commands.serve import always, cannot_use
+
+pytestmark = pytest.mark.django_db
+
+
+def use_after_a_pause() -> None:
+    """Have the database take away a connection in the midst of a transaction, as it does of a laptop that slept."""
+    own = connection.copy()
+    own.set_autocommit(False)
+    try:
+        with own.cursor() as cursor:
+            cursor.execute("SET idle_in_transaction_session_timeout = '10ms'")
+            cursor.execute("SELECT 1")
+            time.sleep(0.5)
+            cursor.execute("SELECT 1")
+    finally:
+        own.close()
+
+
+def test_a_connection_that_the_database_took_away_ends_a_start_with_a_line():
+    with pytest.raises(SystemExit) as caught, one_line_errors(cannot_use, which=always):
+        use_after_a_pause()
+    said = str(caught.value)
+    assert said.startswith("Cannot use the database: terminating connection due to idle-in-transaction timeout")
+    assert "\n" not in said
+
+
+def test_commands_that_take_a_missing_database_alone_for_their_environment_s_fault_show_all_of_it():
+    with pytest.raises(InternalError), one_line_errors():
+        use_after_a_pause()

@@ -1,0 +1,55 @@
+"""A web process that is told to stop while somebody is at a console."""
+
+import asyncio
+import json
+import signal
+import time
+
+import aiohttp
+import pytest
+
+from compute.models import ConsoleSession, Instance
+from compute.services import consoles
+from config.server.consoles import STOPPED
+from tests.compute.at_consoles import ORIGIN, browser_of, signed_in
+from tests.factories import InstanceFactory
+from tests.system.conftest import Fleet
+
+pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.system]
+
+DRAIN = 5.0
+SLACK = 20.0
+"""Seconds more, for a machine with much else to do: far less than a console that is left open would last."""
+
+
+async def at_console(address: str, fleet: Fleet) -> tuple[list[dict[str, object]], float]:
+    """What a browser is told until its console ends, and the seconds to that from SIGTERM on.
+
+    The last message is the orderly end: of the server's own making is no frame that closes a websocket.
+    """
+    told: list[dict[str, object]] = []
+    began = 0.0
+    origin = {"Origin": ORIGIN}
+    async with aiohttp.ClientSession() as session, session.ws_connect(address, headers=origin) as socket:
+        async for message in socket:
+            if message.type is aiohttp.WSMsgType.TEXT:
+                told.append(json.loads(message.data))
+            elif not began:  # what is printed: the console is open by now
+                began = time.monotonic()
+                fleet.others[-1].send_signal(signal.SIGTERM)
+        return told, time.monotonic() - began
+
+
+def test_a_console_is_closed_in_order_and_its_process_ends_in_time(fleet, owner):
+    instance = InstanceFactory(account=owner.account, status=Instance.Status.RUNNING)
+    fleet.env |= {"DRAIN_SECONDS": str(DRAIN)}
+    fleet.web(application="tests.system.lasting_console")
+    ticket = consoles.ask(owner, instance, browser_of(signed_in(owner)))
+
+    told, seconds = asyncio.run(at_console(f"ws://127.0.0.1:{fleet.port}/consoles/{ticket}", fleet))
+    assert told == [{"state": "open"}, {"ended": STOPPED, "again": True}]
+    assert seconds < DRAIN, "it is closed at once, not at the end of the drain"
+    assert fleet.others[-1].wait(DRAIN + SLACK) is not None
+    session = ConsoleSession.objects.get()
+    assert session.outcome == STOPPED
+    assert session.ended is not None
