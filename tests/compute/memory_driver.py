@@ -434,7 +434,9 @@ def failing_at(
             name_at.append(name)
         if name in name_at and (times is None or len(raised) < times):
             raised.append(current)
-            raise error or DriverError("The host does not answer.")
+            failure = error or DriverError("The host does not answer.")
+            # else that of each time it was raised before is kept, and formatted for the log each time
+            raise failure.with_traceback(None)
 
     return hook
 
