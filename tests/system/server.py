@@ -14,6 +14,9 @@ import urllib.request
 from collections.abc import Sequence
 from pathlib import Path
 
+import psutil
+
+from config.laptop.embedded import Postgres, Valkey
 from tests.ports import free_port
 
 ROOT = Path(__file__).resolve().parent.parent.parent
@@ -108,3 +111,18 @@ class Server:
             self._reading.join()
         os.close(self.output)
         return self.process.wait(PATIENCE)
+
+    def kill(self) -> None:
+        """End it with all that it started, where a test that failed has not stopped it."""
+        if self.process.poll() is None:
+            for process in [*psutil.Process(self.process.pid).children(recursive=True), self.process]:
+                process.kill()
+            self.process.wait()
+            stop_services(self.state)
+
+
+def stop_services(state: Path) -> None:
+    """Stop database and broker, which are nobody's children."""
+    for service in (Postgres(state), Valkey(state)):
+        if service.answers():
+            service.stop()

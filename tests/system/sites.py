@@ -19,6 +19,7 @@ import requests
 from compute.services.hosts.access import fingerprint
 from tests.compute.drivers.qemu.namespaces import CROWDED, Namespace, World
 from tests.compute.drivers.qemu.ssh_hosts import SSHD, make_key
+from tests.files import below
 from tests.system.server import PATIENCE, ROOT, Server, environment
 from tests.waiting import wait_for
 
@@ -98,7 +99,7 @@ class Machine:
     def left(self) -> dict[str, list[str]]:
         """All that is there of machines: files, and what the kernel has beside the host's own."""
         folders = [self.root / each for each in ("machines", "incoming", "outgoing", "tasks", "aside")]
-        files = [str(path.relative_to(self.root)) for each in folders for path in each.rglob("*") if path.is_file()]
+        files = [str(path.relative_to(self.root)) for path in below(folders)]
         traces = self.here.traces()
         own = {"sk-private", "table inet skerry"}
         found = {

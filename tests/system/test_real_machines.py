@@ -6,7 +6,6 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-import psutil
 import pytest
 import requests
 
@@ -15,6 +14,7 @@ from compute.drivers.qemu.agent.store import Store
 from config.server.consoles import BY_MACHINE
 from tests.compute.drivers.qemu.consoles import Console
 from tests.compute.drivers.qemu.disk_files import needs
+from tests.files import below
 from tests.system.console_page import ConsolePage
 from tests.system.server import Server
 from tests.waiting import wait_for
@@ -73,10 +73,7 @@ def server(state) -> Iterator[Server]:
     plenty = dict.fromkeys(("RATE_LIMIT_OVERALL", "RATE_LIMIT_ENDPOINT"), "1000000/60")
     server = Server(state, HYPERVISOR="qemu", WATCHDOG_EVERY="1", **plenty)
     yield server
-    if server.process.poll() is None:
-        for process in [*psutil.Process(server.process.pid).children(recursive=True), server.process]:
-            process.kill()
-        server.process.wait()
+    server.kill()
 
 
 def log_in(state: Path, instance: int, password: str) -> Console:
@@ -177,4 +174,4 @@ def left(state: Path) -> list[str]:
     store = Store(state / "hypervisor", state / "hypervisor" / "shared")
     folders = [store.root / each for each in ("machines", "incoming", "outgoing", "tasks")]
     folders += [store.shared / "volumes", store.shared / "tasks", state / "archives"]
-    return [str(path.relative_to(state)) for folder in folders for path in folder.rglob("*") if path.is_file()]
+    return [str(path.relative_to(state)) for path in below(folders)]

@@ -20,10 +20,10 @@ import requests
 from psycopg.conninfo import make_conninfo
 
 from config.api import reasons
-from config.laptop.embedded import Postgres, Valkey, addresses, services
+from config.laptop.embedded import addresses, services
 from config.management.commands.migrate import LOCK
 from tests.ports import free_port
-from tests.system.server import PATIENCE, ROOT, Server, environment
+from tests.system.server import PATIENCE, ROOT, Server, environment, stop_services
 from tests.tours.pages import blocks_for
 from tests.waiting import wait_for
 
@@ -40,17 +40,7 @@ def start(tmp_path) -> Iterator:
 
     yield build
     for server in servers:
-        if server.process.poll() is None:
-            os.killpg(server.process.pid, signal.SIGKILL)  # its children go with it
-            server.process.wait()
-            stop_services(server.state)
-
-
-def stop_services(state: Path) -> None:
-    """Stop database and broker, whose sessions are their own."""
-    for service in (Postgres(state), Valkey(state)):
-        if service.answers():
-            service.stop()
+        server.kill()
 
 
 def test_services_of_a_server_that_was_killed_are_stopped(tmp_path):
