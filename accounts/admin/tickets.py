@@ -315,5 +315,6 @@ def waiting(request: HttpRequest) -> Iterator[Notice]:
     live = with_waiting(Ticket.objects.exclude(status=Ticket.Status.CLOSED)).order_by()
     found = live.aggregate(number=Count("waiting"), first=Min("waiting"))
     if found["number"]:
-        text = f"Tickets that wait for support: {found['number']}, the first for {span(now() - found['first'])}"
-        yield Notice(text, list_of(Ticket, now="waiting"))
+        wait = now() - found["first"]
+        text = f"Tickets that wait for support: {found['number']}, the first for {span(wait)}"
+        yield Notice(text, list_of(Ticket, now="waiting"), tone=BAD if wait >= TOO_LONG else QUIET)

@@ -4,6 +4,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 import pytest
+from django.contrib import admin
 from selenium.webdriver.common.by import By
 
 from accounts.models import Ticket, User
@@ -11,12 +12,25 @@ from compute.models import Instance
 from tests.browser.looks import AXE, RUN_AXE, WIDE
 from tests.browser.second_factors import code, give_second_factor
 from tests.browser.visitor import PASSWORD, Visitor
+from tests.config.admin.fixtures import all_at_work, driver, everything, folder, notified, running
 from tests.config.admin.pages import list_address, page_address
 from tests.factories import InstanceFactory, ServiceFactory, TicketFactory, UserFactory
+
+__all__ = ["all_at_work", "driver", "everything", "folder", "notified", "running"]
 
 pytestmark = pytest.mark.browser
 
 WIDTHS = (1400, 420)
+# Space that nothing fills, at the right of what the page is about, in CSS pixels.
+EMPTY = """
+return arguments[0] - (document.querySelector('#content') ?? document.body).getBoundingClientRect().right
+"""
+# Lists, of which some columns are seen only after scrolling.
+CUT_OFF = """
+return [...document.querySelectorAll('.results')]
+    .filter(table => table.scrollWidth > table.clientWidth)
+    .map(table => `${table.scrollWidth} in ${table.clientWidth}: ${table.innerText.slice(0, 120)}`)
+"""
 
 
 @pytest.fixture
@@ -43,6 +57,7 @@ def check(visitor: Visitor) -> None:
             assert not found, f"axe found {where}: {found}"
             wide = visitor.driver.execute_script(WIDE, width)
             assert not wide, f"wider than the window {where}: {wide}"
+            assert visitor.driver.execute_script(EMPTY, width) < 40, f"a column of nothing {where}"
     assert visitor.complaints() == []
 
 
@@ -140,3 +155,15 @@ def test_pages_can_be_read_by_everybody(clerk: Visitor):
         clerk.look(WIDTHS[0], dark=False)
         page(clerk, there)
         check(clerk)
+
+
+def test_no_list_cuts_columns_off(clerk: Visitor, everything: Instance):
+    cut_off = {}
+    for model in admin.site._registry:
+        clerk.look(WIDTHS[0], dark=False)
+        clerk.visit(list_address(model))
+        if found := clerk.driver.execute_script(CUT_OFF):
+            cut_off[model._meta.model_name] = found
+        clerk.look(WIDTHS[1], dark=False)
+        assert clerk.driver.execute_script(EMPTY, WIDTHS[1]) < 40, model
+    assert cut_off == {}

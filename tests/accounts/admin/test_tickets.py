@@ -1,5 +1,6 @@
 """Tickets: which wait for support, what was said, answering, and the files that customers send."""
 
+import re
 from datetime import timedelta
 from uuid import uuid4
 
@@ -151,6 +152,12 @@ class TestWhoWaits:
         assert f"{list_address(Ticket)}?now=waiting" in page
         do(admin, ticket, "reply", description="We look.")
         assert "Tickets that wait" not in admin.get(index).content.decode()
+
+    @pytest.mark.parametrize(("hours", "tone"), [(1, "quiet"), (25, "bad")])
+    def test_the_index_shows_red_what_waits_for_more_than_a_day(self, admin, ticket, hours, tone):
+        Ticket.objects.update(opened=now() - timedelta(hours=hours))
+        page = admin.get(reverse("admin:index")).content.decode()
+        assert re.search(rf'class="{tone}"[^>]*>\s*<a [^>]*>Tickets that wait', page)
 
     def test_the_index_tells_only_those_who_may_see_tickets(self, ticket, client):
         client.force_login(User.objects.create_user("newcomer", "new@example.com", is_staff=True))
