@@ -10,7 +10,8 @@ from django.http import HttpRequest
 class Notice:
     """One line of the panel: `text` links to `address`, the list of the objects concerned.
 
-    Notices are sorted by `urgent`, highest first; equally urgent ones keep the order in which apps registered.
+    Notices are sorted by `urgent`, highest first, and those that are wrong, `tone="bad"`, before others that are as
+    urgent; otherwise they keep the order in which apps registered.
     """
 
     text: str
@@ -32,4 +33,4 @@ def watcher(look: Watcher) -> Watcher:
 
 def notices(request: HttpRequest) -> list[Notice]:
     found = [notice for look in _watchers for notice in look(request)]
-    return sorted(found, key=lambda notice: -notice.urgent)
+    return sorted(found, key=lambda notice: (-notice.urgent, notice.tone != "bad"))
