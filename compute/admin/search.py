@@ -127,7 +127,10 @@ def domain_has(term: Term) -> Q:
 
 
 def jobs_of(term: Term) -> Q | None:
-    """By its own id or that of its instance."""
+    """By its own id, also after its kind, or that of its instance or volume."""
+    if term.named_id:
+        kind, number = term.named_id
+        return Q(kind=kind, pk=number)
     return None if term.number is None else Q(pk=term.number) | Q(instance=term.number) | Q(volume=term.number)
 
 

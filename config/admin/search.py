@@ -7,6 +7,7 @@ PostgreSQL: trigrams would be faster, but an operator may not be allowed to add 
 """
 
 import ipaddress
+import re
 import time
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
@@ -51,6 +52,12 @@ class Term:
             return str(ipaddress.ip_interface(self.text.strip("[]")).ip)
         except ValueError:
             return None
+
+    @cached_property
+    def named_id(self) -> tuple[str, int] | None:
+        """The noun and the id that it may be, as in *ticket 12* or *reboot #7*: a job is called by its kind."""
+        found = re.fullmatch(r"(\D*[^\W\d])[ #]+(\d+)", self.text)
+        return (found[1].casefold(), int(found[2])) if found and is_number(found[2]) else None
 
     @cached_property
     def is_loose(self) -> bool:
@@ -166,7 +173,11 @@ def search(request: HttpRequest, text: str) -> list[Group]:
 
 def _exact(kind: Kind, term: Term, end: float) -> tuple[Group, list[Model]]:
     group = Group(kind.title, note=kind.note)
-    return group, _read(kind, kind.exact(term), group, end, EXACT_SECONDS)
+    if term.named_id and term.named_id[0] == str(kind.model._meta.verbose_name).casefold():
+        condition = kind.exact(Term(str(term.named_id[1])))
+    else:
+        condition = kind.exact(term)
+    return group, _read(kind, condition, group, end, EXACT_SECONDS)
 
 
 def _loose(kind: Kind, term: Term, group: Group, found: list[Model], end: float) -> None:

@@ -84,6 +84,16 @@ def test_jobs_hosts_volumes_and_events_are_found(admin, running):
     assert page_address(job.event) in found(admin, job.event.action)["Events"]
 
 
+def test_an_id_may_follow_the_noun(admin, running):
+    job, ticket = running.jobs.get(), TicketFactory(account=running.account)
+    for text in (f"job {job.pk}", f"Job #{job.pk}", f"{job.kind} {job.pk}"):
+        assert found(admin, text)["Jobs"] == [page_address(job)], text
+    assert found(admin, f"ticket {ticket.pk}")["Tickets"] == [page_address(ticket)]
+    assert found(admin, f"instance {running.pk}")["Instances"] == [page_address(running)]
+    assert "Jobs" not in found(admin, f"reboot {job.pk}")
+    assert "Instances" not in found(admin, f"ticket {running.pk}")
+
+
 def test_a_row_leads_to_what_it_belongs_to(admin, running):
     page = admin.get(reverse("admin:search"), {"q": "web-1"})
     group = next(each for each in page.context["groups"] if each.title == "Instances")
@@ -109,7 +119,7 @@ def test_customers_and_strangers_do_not_search(outsider, client):
 
 
 @pytest.mark.parametrize(
-    "text", ["", " ", "%", "_", "\\", "'", "a\0b", "9" * 30, "-1", "1.2.3", "::", "x" * 5000, "/64"]
+    "text", ["", " ", "%", "_", "\\", "'", "a\0b", "9" * 30, "-1", "1.2.3", "::", "x" * 5000, "/64", "job " + "9" * 30]
 )
 def test_whatever_is_typed_is_answered(text, admin, running):
     assert admin.get(reverse("admin:search"), {"q": text}).status_code == 200
