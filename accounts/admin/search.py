@@ -103,6 +103,7 @@ findable(
         lambda: Login.objects.select_related("account", "user"),
         lambda row: Hit(f"{row.username} from {row.ip}", f"{row.created:%Y-%m-%d %H:%M}", [row.user, row.account]),
         lambda term: Q(ip=term.address) if term.address else None,
+        is_record=True,
     ),
     Kind(
         TrustedDevice,
@@ -135,5 +136,6 @@ findable(
         events_of,
         event_says,
         note="Of events the newest 20,000 are searched; older ones are found by id.",
+        is_record=True,
     ),
 )  # fmt: skip

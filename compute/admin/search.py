@@ -188,6 +188,7 @@ findable(
         jobs_of,
         job_says,
         note="Of jobs the errors of the newest 20,000 are searched; older ones are found by id.",
+        is_record=True,
     ),
     Kind(
         Address,

@@ -85,7 +85,8 @@ class Kind:
     """Rows that can be found, each with an admin page.
 
     `exact` and `loose` make the condition of a term; None where it cannot be meant so, and then nothing is asked.
-    `rows` has all that `show` reads joined. `note` says what the loose search leaves out.
+    `rows` has all that `show` reads joined. `note` says what the loose search leaves out. What is found of records of
+    what happened, `is_record`, is shown after the things that it happened to.
     """
 
     model: type[Model]
@@ -94,6 +95,7 @@ class Kind:
     exact: Condition = never
     loose: Condition = never
     note: str = ""
+    is_record: bool = False
 
     @property
     def title(self) -> str:
@@ -132,8 +134,9 @@ _kinds: list[Kind] = []
 
 
 def findable(*kinds: Kind) -> None:
-    """Register kinds; they are shown in the order of registration."""
+    """Register kinds; they are shown in the order of registration, records last."""
     _kinds.extend(kinds)
+    _kinds.sort(key=lambda kind: kind.is_record)
 
 
 def contains(*columns: str) -> Condition:

@@ -94,6 +94,12 @@ def test_an_id_may_follow_the_noun(admin, running):
     assert "Instances" not in found(admin, f"ticket {running.pk}")
 
 
+def test_records_come_after_what_they_are_of(admin, running):
+    kinds = list(found(admin, str(running.pk)))
+    assert kinds.index("Instances") < kinds.index("Jobs") < len(kinds)
+    assert list(found(admin, "web-1")) == ["Instances", "Events"]
+
+
 def test_a_row_leads_to_what_it_belongs_to(admin, running):
     page = admin.get(reverse("admin:search"), {"q": "web-1"})
     group = next(each for each in page.context["groups"] if each.title == "Instances")
