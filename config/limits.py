@@ -248,8 +248,8 @@ class Limits:
         )
         self.extra = {name: Limit.parse(name, rate) for name, rate in rates.items()}
         self.limiter = Limiter(RedisStore(settings.REDIS_URL), MemoryStore())
-        dear = self.extra["dear"]
-        self.meter = Meter(dear.count, dear.window)
+        expensive = self.extra["expensive"]
+        self.meter = Meter(expensive.count, expensive.window)
 
     def of(self, extra: str | None) -> tuple[Limit, ...]:
         """The limits of an endpoint: the general ones, and the one named `extra` in the settings, if any."""

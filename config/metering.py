@@ -1,8 +1,8 @@
-"""What dear calls cost: the seconds that they hold this process, measured, and bounded for each account.
+"""What expensive calls cost: the seconds that they hold this process, measured, and bounded for each account.
 
 A few calls take a web process a good part of a second, by what a customer put there or asks for: lists with large
 filters, copies and zone files of large domains, hashes of passwords. A limit on their number would be too tight for
-cheap ones or too loose for dear ones. So the seconds are counted that each call really took, past those of an
+cheap ones or too loose for expensive ones. So the seconds are counted that each call really took, past those of an
 ordinary one, and beyond the limit the account is answered 429 until the window ends.
 
 Each process counts for itself, in its memory: the limit is a share of each process, and costs no round trip.
@@ -20,7 +20,7 @@ MOST_SUBJECTS = 10_000
 
 class Meter:
     """Seconds spent by each subject (``account:7``): at most `most` in a window of `window` seconds, which starts
-    at the subject's first call that is dear. The call that exceeds the limit is finished, the next one is refused.
+    at the subject's first expensive call. The call that exceeds the limit is finished, the next one is refused.
     """
 
     def __init__(self, most: float, window: float):
@@ -29,7 +29,7 @@ class Meter:
         """For each subject the seconds spent, and when its window ends by the monotonic clock."""
 
     def wait(self, subject: str) -> float:
-        """Seconds until the subject may make another dear call; 0 where it may now."""
+        """Seconds until the subject may make another expensive call; 0 where it may now."""
         seconds, end = self.spent.get(subject, (0.0, 0.0))
         left = end - time.monotonic()
         return left if left > 0 and seconds >= self.most else 0.0

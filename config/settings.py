@@ -322,8 +322,8 @@ RATE_LIMITS = {
     "stats": env.rate("RATE_LIMIT_STATS", "100/60"),
     "ticket_create": env.rate("RATE_LIMIT_TICKET_CREATE", "2/60"),
     "thumbnail": env.rate("RATE_LIMIT_THUMBNAIL", "10/60"),
-    # seconds of each web process that dear calls of an account may take, in so many seconds (config/metering.py)
-    "dear": env.rate("RATE_LIMIT_DEAR", "6/60"),
+    # seconds of each web process that expensive calls of an account may take, in so many (config/metering.py)
+    "expensive": env.rate("RATE_LIMIT_EXPENSIVE", "6/60"),
     "security_questions": env.rate("RATE_LIMIT_SECURITY_QUESTIONS", "10/60"),
     # of an account: a stranger's name server that is slow holds a web process for as long as it is waited for
     "domain_import": env.rate("RATE_LIMIT_DOMAIN_IMPORT", "6/60"),

@@ -13,8 +13,8 @@ BELOW = {"actors", "entities", "event_names", "pictures", "quotas", "redirects",
 """What is below the models of an app, or beside them: names, parsers and registries that know no table."""
 REFERENCES = {"refs", "listeners", "resources", "machine_names"}
 
-# floor: the floors of apps, and then the packages and modules of config, that it may import besides itself
-FLOORS: dict[str, tuple[set[str], set[str]]] = {
+# layer: the layers of apps, and then the packages and modules of config, that it may import besides itself
+LAYERS: dict[str, tuple[set[str], set[str]]] = {
     **{name: (BELOW, set()) for name in BELOW},
     "models": (BELOW, {"encryption"}),
     "refs": ({"models", "services"}, set()),
@@ -159,7 +159,7 @@ def app_of(name: str) -> str:
     return name.partition(".")[0]
 
 
-def floor_of(name: str) -> str:
+def layer_of(name: str) -> str:
     """``models``, ``services``, ``api`` … of a module of ours; "" of a top-level package itself, and of others."""
     parts = name.split(".")
     return parts[1] if len(parts) > 1 and parts[0] in OURS else ""

@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterable
 from pathlib import Path
 
 from tests.baselines import stale
-from tests.imports import APPS, BELOW, ENTRANCES, IMPORTS, REFERENCES, app_of, floor_of
+from tests.imports import APPS, BELOW, ENTRANCES, IMPORTS, REFERENCES, app_of, layer_of
 
 PAGE = Path(__file__).parents[1] / "docs" / "architecture.md"
 GRAPH = re.compile(r"(<!-- graph: (\w+) -->\n).*?(<!-- end -->)", re.DOTALL)
@@ -14,15 +14,15 @@ GRAPH = re.compile(r"(<!-- graph: (\w+) -->\n).*?(<!-- end -->)", re.DOTALL)
 def app(name: str) -> str:
     """The app of a module. What opens apps, as URLs and commands do, is apart from the rest of config."""
     if app_of(name) == "config":
-        return "entrances" if floor_of(name) in ENTRANCES else "config"
+        return "entrances" if layer_of(name) in ENTRANCES else "config"
     return app_of(name) if app_of(name) in APPS else ""
 
 
-def floor(name: str) -> str:
-    """The floor of a module of compute, which has them all; another app is one part."""
+def layer(name: str) -> str:
+    """The layer of a module of compute, which has them all; another app is one part."""
     if app_of(name) != "compute":
         return app(name) if app(name) not in ("entrances", "managed") else ""
-    return "names" if floor_of(name) in BELOW | REFERENCES else floor_of(name)
+    return "names" if layer_of(name) in BELOW | REFERENCES else layer_of(name)
 
 
 def room(name: str) -> str:
@@ -31,7 +31,7 @@ def room(name: str) -> str:
     return parts[2] if parts[:2] == ["compute", "services"] and len(parts) > 2 else ""
 
 
-DRAWN: dict[str, Callable[[str], str]] = {"apps": app, "floors": floor, "rooms": room}
+DRAWN: dict[str, Callable[[str], str]] = {"apps": app, "layers": layer, "rooms": room}
 """The graphs of the page, and what a module counts as in each."""
 
 

@@ -1,4 +1,4 @@
-"""Imports run one way, from a floor to those below it, and never in a circle."""
+"""Imports run one way, from a layer to those below it, and never in a circle."""
 
 import ast
 from collections import deque
@@ -10,15 +10,15 @@ from tests.imports import (
     APPS,
     CONFIG,
     ENTRANCES,
-    FLOORS,
     IMPORTS,
+    LAYERS,
     MODULES,
     OURS,
     Import,
     app_of,
-    floor_of,
     graph_of,
     imports_of,
+    layer_of,
     within,
 )
 
@@ -30,13 +30,13 @@ def refuse(*found: Import) -> None:
 
 
 def allowed(each: Import) -> bool:
-    """Whether the table of floors has the edge."""
-    own, target = floor_of(each.module), floor_of(each.target)
+    """Whether the table of layers has the edge."""
+    own, target = layer_of(each.module), layer_of(each.target)
     if app_of(each.module) == "config":
         if app_of(each.target) in APPS:
             return own in ENTRANCES
         return own == target or target in CONFIG[own]
-    apps, config = FLOORS[own]
+    apps, config = LAYERS[own]
     if app_of(each.target) == "config":
         return target in config
     return target in apps or own == target
@@ -48,13 +48,13 @@ def test_there_is_something_to_walk():
 
 
 def test_every_floor_is_in_the_table():
-    floors = {floor_of(name) for name, _, _ in MODULES if app_of(name) in APPS} - {""}
-    assert floors == set(FLOORS)
-    assert {floor_of(name) for name, _, _ in MODULES if app_of(name) == "config"} - {""} == set(CONFIG)
+    layers = {layer_of(name) for name, _, _ in MODULES if app_of(name) in APPS} - {""}
+    assert layers == set(LAYERS)
+    assert {layer_of(name) for name, _, _ in MODULES if app_of(name) == "config"} - {""} == set(CONFIG)
 
 
 def test_no_floor_imports_one_that_is_not_below_it():
-    ours = (each for each in IMPORTS if app_of(each.target) in (*APPS, "config") and floor_of(each.module))
+    ours = (each for each in IMPORTS if app_of(each.target) in (*APPS, "config") and layer_of(each.module))
     refuse(*(each for each in ours if not allowed(each)))
 
 
@@ -70,9 +70,9 @@ def test_no_app_imports_an_app_to_its_right():
     )
 
 
-@pytest.mark.parametrize("floor", ["models", "jobs", "services"])
-def test_who_writes_tables_knows_neither_the_api_framework_nor_the_task_queue(floor):
-    refuse(*(each for each in IMPORTS if floor_of(each.module) == floor and within(each.target, *FRAMEWORKS)))
+@pytest.mark.parametrize("layer", ["models", "jobs", "services"])
+def test_who_writes_tables_knows_neither_the_api_framework_nor_the_task_queue(layer):
+    refuse(*(each for each in IMPORTS if layer_of(each.module) == layer and within(each.target, *FRAMEWORKS)))
 
 
 def test_drivers_know_neither_django_nor_anything_of_ours():
@@ -80,7 +80,7 @@ def test_drivers_know_neither_django_nor_anything_of_ours():
         *(
             each
             for each in IMPORTS
-            if floor_of(each.module) == "drivers"
+            if layer_of(each.module) == "drivers"
             and within(each.target, "django", "rest_framework", *OURS)
             and not within(each.target, "compute.drivers")
         )

@@ -18,7 +18,7 @@ from config.api.paths import PathParameters
 from config.api.reasons import not_valid
 from config.api.responses import JSONResponse
 from config.api.serializers import Resource
-from config.api.views import ResourceViewSet, dear
+from config.api.views import ResourceViewSet, expensive
 
 LONGEST_PREFERENCES = 65_535
 """Characters of a body with preferences."""
@@ -159,7 +159,7 @@ class SecurityQuestionViewSet(OwnViewSet):
         ]
         return JSONResponse({"security_questions": rows})
 
-    @dear
+    @expensive
     def answer_all(self, request: Request) -> JSONResponse:
         """Answer three questions. What was answered before is forgotten."""
         body = self.body()

@@ -25,7 +25,7 @@ from compute.services.networking import assign, ranges, reassign
 from config.api.access import READ_ONLY, READ_WRITE, Scope
 from config.api.paths import PathParameters
 from config.api.responses import JSONResponse
-from config.api.views import ResourceViewSet, dear
+from config.api.views import ResourceViewSet, expensive
 from config.errors import Missing
 
 READ = "ips:read_only"
@@ -61,7 +61,7 @@ class AddressViewSet(ResourceViewSet[Actor, Address]):
         instance = None if pk is None else named_instance(self.actor, pk, "compute_id", given.problems)
         return self.answer(assign.add(self.actor, instance, given.get("public"), given.problems))
 
-    @dear
+    @expensive
     def rename(self, request: Request, id: str) -> JSONResponse:
         """Set the reverse name of a public IPv4 address, or restore the platform's with null.
 

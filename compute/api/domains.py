@@ -23,7 +23,7 @@ from config.api.meanings import Meanings
 from config.api.paths import PathParameters
 from config.api.responses import JSONResponse
 from config.api.serializers import Body, Resource
-from config.api.views import ResourceViewSet, dear
+from config.api.views import ResourceViewSet, expensive
 
 READ = "domains:read_only"
 WRITE = "domains:read_write"
@@ -288,7 +288,7 @@ class DomainViewSet(ResourceViewSet[Actor, Domain]):
         domains.delete(self.actor, self.get_entity())
         return JSONResponse()
 
-    @dear
+    @expensive
     def clone(self, request: Request, id: int) -> JSONResponse:
         """Add a domain with all that another one has.
 
@@ -296,7 +296,7 @@ class DomainViewSet(ResourceViewSet[Actor, Domain]):
         """
         return self.answer(domains.clone(self.actor, self.get_entity(), self.validated()["domain"]))
 
-    @dear
+    @expensive
     def import_zone(self, request: Request) -> JSONResponse:
         """Add a domain with the records that another name server transfers (AXFR).
 
@@ -307,7 +307,7 @@ class DomainViewSet(ResourceViewSet[Actor, Domain]):
         source = zone_import.Source(given.get("domain"), given.get("remote_nameserver"))
         return self.answer(zone_import.import_zone(self.actor, source, given.problems))
 
-    @dear
+    @expensive
     def zone_file(self, request: Request, id: int) -> JSONResponse:
         """The zone as name servers have it, line by line.
 

@@ -21,7 +21,7 @@ from compute.services.networking.overview import find, networking
 from config.api.access import READ_ONLY, READ_WRITE
 from config.api.paths import PathParameters
 from config.api.responses import JSONResponse
-from config.api.views import ResourceViewSet, dear
+from config.api.views import ResourceViewSet, expensive
 from config.errors import Missing
 
 READ = "computes:read_only"
@@ -105,7 +105,7 @@ class InstanceAddressViewSet(ResourceViewSet[Actor, Address]):
         """One address."""
         return self.answer(self.get_entity())
 
-    @dear
+    @expensive
     def rename(self, request: Request, compute_id: int, id: str) -> JSONResponse:
         """Set the reverse name of a public IPv4 address, or restore the platform's with null.
 

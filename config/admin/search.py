@@ -85,8 +85,8 @@ class Kind:
     """Rows that can be found, each with an admin page.
 
     `exact` and `loose` make the condition of a term; None where it cannot be meant so, and then nothing is asked.
-    `rows` has all that `show` reads joined. `note` says what the loose search leaves out. What is found of records of
-    what happened, `is_record`, is shown after the things that it happened to.
+    `rows` has all that `show` reads joined. `note` says what the loose search leaves out. Records of what
+    happened, `is_record`, are shown after the things that it happened to.
     """
 
     model: type[Model]

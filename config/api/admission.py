@@ -46,7 +46,7 @@ _negotiator = JSONOnly()
 A = TypeVar("A", bound=access.Caller)
 
 
-def dear(action: Callable[..., JSONResponse]) -> Callable[..., JSONResponse]:
+def expensive(action: Callable[..., JSONResponse]) -> Callable[..., JSONResponse]:
     """Decorates an action that may hold a process for a good part of a second: its seconds are counted and limited
     (`config.metering`)."""
 
@@ -191,9 +191,9 @@ class Admission(ViewSetMixin, APIView, Generic[A]):
 
     @contextmanager
     def measured(self) -> Iterator[None]:
-        """Count the seconds of a dear call for the caller's account, or for the address where nobody is known.
+        """Count the seconds of an expensive call for the caller's account, or for the address of a stranger.
 
-        Raises `TooMany` where calls before it took more than the setting RATE_LIMITS allows as ``dear``.
+        Raises `TooMany` where calls before it took more than the setting RATE_LIMITS allows as ``expensive``.
         """
         meter = limits.limits().meter
         caller = self.caller

@@ -12,13 +12,13 @@ from django.urls import reverse
 from rest_framework.request import Request
 
 from config.api import access
-from config.api.admission import NO_STORE, QUARTER_HOUR, A, dear
+from config.api.admission import NO_STORE, QUARTER_HOUR, A, expensive
 from config.api.reading import M, ReadingUnion
 from config.api.responses import JSONResponse
 from config.api.writing import Writing
 from config.errors import Missing
 
-__all__ = ["NO_STORE", "QUARTER_HOUR", "About", "ResourceViewSet", "UnionViewSet", "UnknownPath", "dear"]
+__all__ = ["NO_STORE", "QUARTER_HOUR", "About", "ResourceViewSet", "UnionViewSet", "UnknownPath", "expensive"]
 
 
 class ResourceViewSet(Writing[A, M]):

@@ -1,4 +1,4 @@
-"""Dear calls: their seconds are counted, and limited for each account."""
+"""Expensive calls: their seconds are counted, and limited for each account."""
 
 from types import SimpleNamespace
 
@@ -48,7 +48,7 @@ def test_subjects_are_forgotten_when_there_are_many(clock, monkeypatch):
 
 @pytest.fixture
 def spent(account):
-    """The account's dear calls have taken what they may."""
+    """The account's expensive calls have taken what they may."""
     limits.forget()
     meter = limits.limits().meter
     meter.charge(f"account:{account.pk}", meter.most)
