@@ -1,6 +1,7 @@
 """A database that has fallen silent is noticed, and holds up nobody."""
 
 import asyncio
+import re
 import socket
 import threading
 import time
@@ -143,6 +144,26 @@ def test_requests_are_refused_at_once_and_the_process_lives(client, silent, capl
     assert [
         record for record in caplog.records if record.name == "django.request" and "/v4" in record.message
     ] == []
+
+
+def test_pages_of_other_origins_can_read_that_they_are_refused(client, silent):
+    asked = {"HTTP_ORIGIN": "https://other.example", "HTTP_ACCESS_CONTROL_REQUEST_METHOD": "GET"}
+    assert client.options("/v4/account", **asked).status_code == 200
+    answer = client.get("/v4/account", **asked)
+    assert (answer.status_code, answer["Access-Control-Allow-Origin"]) == (503, "*")
+    assert answer["X-Content-Type-Options"] == "nosniff"
+
+
+def test_the_page_that_refuses_has_its_style(client, silent):
+    page = client.get("/login", HTTP_ACCEPT="text/html")
+    assert (page.status_code, "Permissions-Policy" in page) == (503, True)
+    styles = re.findall(r'rel="stylesheet" href="([^"]+)"', page.content.decode())
+    assert {client.get(style).status_code for style in styles} == {200}
+
+
+def test_an_address_of_the_api_is_one_though_it_is_untidy(client, silent):
+    answer = client.get("/", PATH_INFO="//v4//account/", HTTP_ACCEPT="text/html")
+    assert (answer.status_code, answer["Content-Type"]) == (503, "application/json")
 
 
 @pytest.mark.django_db(transaction=True)
