@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import Sequence
+from concurrent.futures import Executor
 
 from django.db import connections
 
@@ -22,6 +23,11 @@ class _Traces:
 
     def stop(self) -> None:
         tracing.stop()
+
+
+def watch(threads: Executor) -> None:
+    """Have it noticed, from when the process serves, that a frozen database holds up all of these threads."""
+    silence.pools.append(threads)
 
 
 def presence(kind: str) -> Sequence[Beside]:

@@ -271,7 +271,6 @@ OPENID = openid.read(env, production=PRODUCTION)
 
 MIDDLEWARE = [
     "config.middleware.request_id",
-    "config.error_pages.refuse_while_silent",
     "config.middleware.tidy_api_paths",
     "config.cors.EveryAnswer",
     "config.middleware.with_length",
@@ -279,6 +278,7 @@ MIDDLEWARE = [
     "django.middleware.security.SecurityMiddleware",
     "whitenoise.middleware.WhiteNoiseMiddleware",
     "config.pages.Policies",
+    "config.error_pages.refuse_while_silent",  # above whatever asks the database, below what all answers have
     "config.pages.Session",
     "config.pages.Common",
     "config.pages.Csrf",

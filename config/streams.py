@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from django.conf import settings
 from django.db import close_old_connections
 
-from config.presence import presence
+from config.presence import presence, watch
 from config.server.bodies import Pace
 from config.server.consoles import Consoles
 from config.server.periodic import Beside
@@ -32,7 +32,9 @@ def application_for_streams(beside: Sequence[Beside] = ()) -> Streams:
         return uploads.begin(path.removeprefix(UPLOADS), length)
 
     pace = Pace(settings.UPLOAD_TIMEOUT, settings.UPLOAD_RATE)
-    return Streams(handler, UPLOADS, begin, pace, consoles, beside)
+    streams = Streams(handler, UPLOADS, begin, pace, consoles, beside)
+    watch(streams.threads)
+    return streams
 
 
 @contextmanager

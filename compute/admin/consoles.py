@@ -50,8 +50,8 @@ class ConsoleSessionPage(ReadOnlyPage):
     list_display_links = ("created_at",)
     list_select_related = ("instance", "user")
     list_filter = ("staff", InstancesAccountFilter, ("instance__host", HostFilter))
-    search_fields = ("=instance_number", "^instance_label", "^instance__label", "username")
-    search_help_text = "An instance's id, how its label begins or began, or a username."
+    search_fields = ("=instance_number", "^instance_label", "^instance__label", "username", "user__username")
+    search_help_text = "An instance's id, how its label begins or began, or a username, as it is or was."
     ordering = ("-id",)
     sortable_by = ()
     link_filters = ("instance__id__exact",)

@@ -1,14 +1,20 @@
 """Errors of the database that commands show as a line."""
 
-import time
-
 import pytest
 from django.db import InternalError, connection
 
 from config.command_errors import one_line_errors
 from config.management.commands.serve import always, cannot_use
+from tests.waiting import wait_for
 
 pytestmark = pytest.mark.django_db
+
+
+def has_session(pid: int) -> bool:
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT pg_stat_clear_snapshot()")  # what a transaction has seen of sessions stays as it was
+        cursor.execute("SELECT EXISTS (SELECT FROM pg_stat_activity WHERE pid = %s)", [pid])
+        return cursor.fetchone()[0]
 
 
 def use_after_a_pause() -> None:
@@ -19,7 +25,7 @@ def use_after_a_pause() -> None:
         with own.cursor() as cursor:
             cursor.execute("SET idle_in_transaction_session_timeout = '10ms'")
             cursor.execute("SELECT 1")
-            time.sleep(0.5)
+            wait_for(lambda: not has_session(own.connection.info.backend_pid))
             cursor.execute("SELECT 1")
     finally:
         own.close()

@@ -50,6 +50,15 @@ def test_a_record_outlives_its_instance_and_its_user(admin, owner, instance):
     assert f"web-1 ({number}, deleted)" in admin.get(page_address(session)).content.decode()
 
 
+def test_a_session_is_found_by_both_names_of_a_user_who_has_another_now(admin, owner, instance):
+    before = owner.username
+    at_it(owner, instance)
+    owner.username = "renamed"
+    owner.save(update_fields=("username",))
+    for term in (before, "renamed"):
+        assert b"web-1" in admin.get(list_address(ConsoleSession), {"q": term}).content
+
+
 def test_a_session_is_ended(admin, owner, instance):
     session = at_it(owner, instance)
     assert "they leave within seconds" in messages_of(do(admin, session, "end"))

@@ -92,6 +92,23 @@ def test_an_export_is_logged_with_its_list_filters_and_rows(admin, staff, runnin
     assert admin.get(reverse("admin:index")).status_code == 200
 
 
+def test_all_values_of_a_filter_are_logged(admin, running, world):
+    """The list takes them as alternatives: with the last one alone the log would tell of fewer rows."""
+    world.create(label="web-2")
+    assert len(exported(admin, Instance, label__exact=["web-1", "web-2"])) == 3
+    assert LogEntry.objects.get().change_message == "CSV: 2 rows, label__exact='web-1', label__exact='web-2'."
+
+
+def test_what_fails_in_a_column_is_not_taken_for_a_bad_filter(admin, running, monkeypatch):
+    def fail(*arguments):
+        raise ValueError("the column's own fault")
+
+    monkeypatch.setattr(export.ExportMixin, "_text", fail)
+    with pytest.raises(ValueError, match="the column's own fault"):
+        admin.get(f"{list_address(Instance)}csv/")
+    assert not LogEntry.objects.exists()
+
+
 def test_what_cannot_be_logged_is_not_handed_out(admin, running, monkeypatch):
     def refuse(**columns):
         raise RuntimeError("no room")

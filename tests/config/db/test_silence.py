@@ -1,14 +1,17 @@
 """A database that has fallen silent is noticed, and holds up nobody."""
 
 import asyncio
+import re
 import socket
 import threading
 import time
+from concurrent.futures import ThreadPoolExecutor
 
 import psycopg
 import pytest
 from django.db import OperationalError, connection, connections
 
+from config import streams
 from config.db import silence
 from config.db.prepared import fetch
 from config.db.silence import Silence, answers, cut_off
@@ -100,6 +103,79 @@ def test_a_loop_that_stands_still_is_seen(monkeypatch):
     assert database.cut
 
 
+def test_threads_that_stand_still_are_seen_though_the_loop_turns(monkeypatch):
+    """As in a stream process, which answers in threads."""
+    monkeypatch.setattr(silence, "EVERY", 0.02)
+    monkeypatch.setattr(silence, "STILL", 0.2)
+    database, answered = Database(), threading.Event()
+    database.there = False
+    watch = Silence(database.ask, lambda: answered.set())
+    with ThreadPoolExecutor(2) as threads:
+        watch.pools.append(threads)
+
+        async def serve() -> None:
+            watch.start(asyncio.get_running_loop())
+            waiting = [asyncio.get_running_loop().run_in_executor(threads, answered.wait, 60) for _ in range(2)]
+            assert all(await asyncio.gather(*waiting)), "they were not cut off"
+            watch.stop()
+
+        asyncio.run(serve())
+    assert watch.noted
+
+
+def test_those_of_stream_processes_are_watched():
+    assert streams.application.threads in silence.silence.pools
+
+
+def test_threads_of_which_one_is_free_are_not_taken_to_stand_still(monkeypatch):
+    monkeypatch.setattr(silence, "EVERY", 0.02)
+    database, ended = Database(), threading.Event()
+    watch = Silence(database.ask, database.cut_off)
+    with ThreadPoolExecutor(2) as threads:
+        watch.pools.append(threads)
+        threads.submit(ended.wait, 60)
+
+        async def serve() -> None:
+            watch.start(asyncio.get_running_loop())
+            began = watch.turned
+            until = time.monotonic() + 60
+            while watch.turned == began and time.monotonic() < until:
+                await asyncio.sleep(0.02)
+            assert watch.turned > began
+            watch.stop()
+
+        try:
+            asyncio.run(serve())
+        finally:
+            ended.set()
+
+
+def test_whatever_fails_the_watch_goes_on_until_the_loop_is_closed(monkeypatch, caplog):
+    """Else the process would refuse all requests for the rest of its life, once the database was silent."""
+    monkeypatch.setattr(silence, "EVERY", 0.02)
+    monkeypatch.setattr(silence, "STILL", 0)
+    database = Database()
+    database.there = False
+
+    def changed() -> None:
+        database.there = True
+        raise RuntimeError("Set changed size during iteration")
+
+    watch = Silence(database.ask, changed)
+
+    async def serve() -> None:
+        watch.start(asyncio.get_running_loop())
+        until = time.monotonic() + 60
+        while not (database.there and not watch.noted) and time.monotonic() < until:
+            await asyncio.sleep(0.02)
+        watch.stop()
+
+    asyncio.run(serve())
+    assert database.there
+    assert not watch.noted, "it has not been asked again"
+    assert "it cannot be told whether the database answers" in caplog.text
+
+
 @pytest.mark.django_db
 def test_a_statement_under_way_is_cut_off():
     own = connection.copy()
@@ -143,6 +219,26 @@ def test_requests_are_refused_at_once_and_the_process_lives(client, silent, capl
     assert [
         record for record in caplog.records if record.name == "django.request" and "/v4" in record.message
     ] == []
+
+
+def test_pages_of_other_origins_can_read_that_they_are_refused(client, silent):
+    asked = {"HTTP_ORIGIN": "https://other.example", "HTTP_ACCESS_CONTROL_REQUEST_METHOD": "GET"}
+    assert client.options("/v4/account", **asked).status_code == 200
+    answer = client.get("/v4/account", **asked)
+    assert (answer.status_code, answer["Access-Control-Allow-Origin"]) == (503, "*")
+    assert answer["X-Content-Type-Options"] == "nosniff"
+
+
+def test_the_page_that_refuses_has_its_style(client, silent):
+    page = client.get("/login", HTTP_ACCEPT="text/html")
+    assert (page.status_code, "Permissions-Policy" in page) == (503, True)
+    styles = re.findall(r'rel="stylesheet" href="([^"]+)"', page.content.decode())
+    assert {client.get(style).status_code for style in styles} == {200}
+
+
+def test_an_address_of_the_api_is_one_though_it_is_untidy(client, silent):
+    answer = client.get("/", PATH_INFO="//v4//account/", HTTP_ACCEPT="text/html")
+    assert (answer.status_code, answer["Content-Type"]) == (503, "application/json")
 
 
 @pytest.mark.django_db(transaction=True)
