@@ -4,6 +4,7 @@ On one account there are the owner, who may do everything, and a restricted user
 account; staff belong to none.
 """
 
+import gc
 import itertools
 import signal
 from collections.abc import Callable, Generator, Iterator
@@ -58,6 +59,14 @@ def pytest_runtest_makereport(
     if call.when == "teardown":
         item._report_sections.clear()
     return report
+
+
+def pytest_collection_finish() -> None:
+    """What is there by now stays to the end: looking through all of it for garbage, again and again, would take an
+    eighth of the time of the tests."""
+    gc.collect()
+    gc.freeze()
+    gc.set_threshold(50_000, 20, 100)
 
 
 @pytest.fixture

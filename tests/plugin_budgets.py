@@ -22,6 +22,7 @@ MARKS = {
     "guest": "has a program that the platform writes for (HAProxy, Knot, nftables, QEMU) do its work",
     "system": "runs the platform as processes: web, workers, clock, what a laptop has in place of services",
     "tour": "types what the documents show into a shell beside a server",
+    "upgrade": "applies every migration by itself, one after the other",
 }
 """In the order of the alphabet."""
 

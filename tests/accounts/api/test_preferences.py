@@ -101,6 +101,7 @@ def test_every_value_comes_back_as_it_was_sent(owner, body):
     assert call(token, PATH).content == body
 
 
+@pytest.mark.generated
 @given(st.dictionaries(st.text(), st.recursive(st.none() | st.booleans() | st.integers() | st.text(), _containers)))
 def test_whatever_the_object(wanted):
     for text in (json.dumps(wanted), json.dumps(wanted, ensure_ascii=False, indent=1)):

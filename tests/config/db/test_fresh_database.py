@@ -67,6 +67,7 @@ def rows(query: str) -> list[tuple]:
         return cursor.fetchall()
 
 
+@pytest.mark.upgrade
 def test_the_tables_are_those_that_the_migrations_make_one_by_one(empty_database):
     migrate(one_by_one=True)
     one_by_one = [rows(query) for query in EVERYTHING]

@@ -40,7 +40,7 @@ def leftovers(path: Path) -> list[str]:
     return sorted(each.name for each in path.parent.iterdir() if each != path)
 
 
-@pytest.mark.parametrize("kind", ["ext3", "ext4"])
+@pytest.mark.parametrize("kind", [pytest.param("ext3", marks=pytest.mark.guest), "ext4"])
 def test_a_new_file_system_fills_its_file_and_can_grow_a_thousandfold(tmp_path, kind):
     needs("mkfs.ext4", "mkfs.ext3", "resize2fs")
     path = tmp_path / "new.raw"
