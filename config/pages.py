@@ -10,7 +10,7 @@ from collections.abc import Awaitable
 from django.contrib.auth.middleware import AuthenticationMiddleware
 from django.contrib.messages.middleware import MessageMiddleware
 from django.contrib.sessions.middleware import SessionMiddleware
-from django.http import HttpRequest
+from django.http import HttpRequest, HttpResponsePermanentRedirect
 from django.http.response import HttpResponseBase
 from django.middleware.clickjacking import XFrameOptionsMiddleware
 from django.middleware.common import CommonMiddleware
@@ -25,6 +25,8 @@ POLICY_WITH_SCRIPTS = f"{POLICY}; script-src 'self'"
 POLICY_OF_ADMIN = f"{POLICY_WITH_SCRIPTS}; connect-src 'self'; form-action 'self'"
 """Django's admin has its scripts in files, asks for the choices of fields as one types, and redirects to no other
 site."""
+ANY_HOST = {"/healthz", "/livez", "/readyz", "/version", "/metrics"}
+"""What is answered whatever host the request names."""
 UNUSED = ("accelerometer", "camera", "display-capture", "geolocation", "gyroscope", "magnetometer", "microphone",
     "midi", "payment", "usb")  # fmt: skip
 PERMISSIONS = ", ".join(f"{feature}=()" for feature in UNUSED)
@@ -55,7 +57,14 @@ class Session(PagesOnly, SessionMiddleware):
 
 
 class Common(PagesOnly, CommonMiddleware):
-    """``Content-Length``, which API answers set themselves, and the check of the host's name."""
+    """``Content-Length``, which API answers set themselves, and the check of the host's name.
+
+    Load balancers and Prometheus ask processes by addresses that no ``ALLOWED_HOSTS`` has, such as those of pods.
+    The answers to them depend on no name.
+    """
+
+    def process_request(self, request: HttpRequest) -> HttpResponsePermanentRedirect | None:
+        return None if request.path_info in ANY_HOST else super().process_request(request)
 
 
 class Csrf(PagesOnly, CsrfViewMiddleware):

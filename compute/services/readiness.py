@@ -5,7 +5,8 @@ from collections.abc import Iterator
 from django.conf import settings
 from django.db.models import Count, Q
 
-from compute.models import AddressPool, Heartbeat, Host, InstanceType
+from compute.models import AddressPool, Heartbeat, Host, InstanceType, Kernel
+from compute.services.catalogue.present import PLATFORM_KERNELS
 from compute.services.heartbeats import alive
 from regions.models import Region
 
@@ -52,6 +53,14 @@ def _places() -> Iterator[tuple[str, str]]:
         yield "W035", f"No public addresses are in {', '.join(without)}: every create there is refused."
     if not InstanceType.objects.filter(deprecated=False).exists():
         yield "W036", "No type is sold: `manage.py seed` or `manage.py catalogue apply` brings some."
+    kernels = set(Kernel.objects.filter(pk__in=PLATFORM_KERNELS).values_list("pk", flat=True))
+    missing = [name for name in PLATFORM_KERNELS if name not in kernels]
+    if missing:
+        yield (
+            "W040",
+            f"Kernels that the platform names are missing ({', '.join(missing)}): creates from an image fail. "
+            "`manage.py seed` brings them, after `manage.py catalogue release kernels` where a file has kernels.",
+        )
     simulated = list(open_hosts.filter(driver="simulated").order_by("pk").values_list("label", flat=True)[:4])
     if settings.PRODUCTION and simulated:
         names = ", ".join(simulated[:3]) + (" …" if len(simulated) > 3 else "")

@@ -4,7 +4,7 @@ import pytest
 from django.core.checks import run_checks
 from django.db import DatabaseError
 
-from compute.models import AddressPool, Heartbeat, Host, InstanceType
+from compute.models import AddressPool, Config, Heartbeat, Host, InstanceType, Kernel
 from compute.services import readiness
 from compute.services.heartbeats import Process, record
 from regions.models import Region
@@ -34,7 +34,7 @@ def test_nothing_is_said_of_a_complete_one(complete):
 
 
 def test_an_empty_one_lacks_everything(db):
-    assert said() == ["skerry.W030", "skerry.W031", "skerry.W033", "skerry.W036"]
+    assert said() == ["skerry.W030", "skerry.W031", "skerry.W033", "skerry.W036", "skerry.W040"]
 
 
 @pytest.mark.parametrize(
@@ -48,6 +48,12 @@ def test_an_empty_one_lacks_everything(db):
 def test_each_lack_is_a_finding(complete, rows, number):
     rows.delete()
     assert said() == [f"skerry.{number}"]
+
+
+def test_a_kernel_that_the_platform_names_is_missed(complete):
+    Config.objects.all().delete()
+    Kernel.objects.get(pk="compute/grub2").delete()
+    assert said() == ["skerry.W040"]
 
 
 def test_a_region_that_is_retired_is_no_place(complete):

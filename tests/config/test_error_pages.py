@@ -113,6 +113,16 @@ def test_a_host_that_is_none_of_ours_is_a_page(client, settings):
     assert is_page(answer, "could not be understood")
 
 
+@pytest.mark.parametrize("path", ["/livez", "/readyz", "/healthz", "/version", "/metrics"])
+def test_who_watches_may_ask_by_any_address(client, db, settings, path):
+    settings.ALLOWED_HOSTS = ["cloud.example.com"]
+    settings.METRICS_TOKEN = "secret"
+    headers = {"Host": "10.0.0.7:8000", "Authorization": "Bearer secret"}
+    answer = client.get(path, headers=headers)
+    assert answer.status_code == 200
+    assert int(answer["Content-Length"]) == len(answer.content)
+
+
 @pytest.mark.parametrize(
     ("status", "answer"),
     [

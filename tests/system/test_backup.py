@@ -96,13 +96,17 @@ def test_a_restored_installation_has_every_row_and_its_jobs_go_on(fleet: Fleet, 
         assert (come_back / "screenshot.png").read_bytes() == b"a file of a ticket"
         assert Instance.objects.get(pk=done.pk).status == "running"
         assert Job.objects.get(finished_at=None).instance_id == waits.pk
+        # what was created after the backup has the next ids, on its host: nobody gets its machine and disks
+        fresh = world.create()
+        assert fresh.pk > waits.pk + 99_999
+        assert fresh.disks.order_by("pk")[0].pk > 100_000
 
         fleet.env["DATABASE_URL"] = after
         fleet.worker()
         fleet.beat()
         wait_for(lambda: not Job.objects.filter(finished_at=None).exists())
         assert Instance.objects.get(pk=waits.pk).status == "running"
-        assert Event.objects.filter(action="compute_boot", status="finished").count() == 2
+        assert Event.objects.filter(action="compute_boot", status="finished").count() == 3
         fleet.stop()
     connection.close()
 

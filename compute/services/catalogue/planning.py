@@ -11,13 +11,14 @@ from django.db.models import Model
 
 from compute.jobs.data import SIMULATED
 from compute.models import AddressPool, Host
-from compute.services.catalogue.present import Present
+from compute.services.catalogue.present import PLATFORM_KERNELS, Present
 from compute.services.catalogue.schema import (
     ITEMS,
     SECTIONS,
     Catalogue,
     HostItem,
     Item,
+    KernelItem,
     PoolItem,
     RegionItem,
     TypeItem,
@@ -227,6 +228,13 @@ def _check_types(items: Sequence[TypeItem], catalogue: Catalogue, there: Present
             problems.add(f"types.{item.id}.successor", f"The file has no type {item.successor_id}.")
 
 
+def _check_kernels(items: Sequence[KernelItem], catalogue: Catalogue, there: Present, problems: Problems) -> None:
+    named = {item.name for item in items}
+    for name, purpose in PLATFORM_KERNELS.items():
+        if name not in named and name not in there.rows["kernels"]:
+            problems.add(f"kernels.{name}", f"It has to be in the file, or come from `manage.py seed`: {purpose}.")
+
+
 def _check_pools(items: Sequence[PoolItem], catalogue: Catalogue, there: Present, problems: Problems) -> None:
     regions = _regions(catalogue, there)
     networks = []
@@ -289,5 +297,6 @@ def _shown(value: Any) -> str:
 
 
 _CHECKS: dict[str, Any] = {
-    "regions": _check_regions, "types": _check_types, "pools": _check_pools, "hosts": _check_hosts,
+    "regions": _check_regions, "types": _check_types, "kernels": _check_kernels, "pools": _check_pools,
+    "hosts": _check_hosts,
 }  # fmt: skip

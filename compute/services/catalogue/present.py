@@ -32,6 +32,11 @@ _KERNELS_OF_BACKUPS = f"""
 SELECT DISTINCT profile ->> 'kernel_id' FROM {Backup._meta.db_table}, jsonb_array_elements(profiles) AS profile
 """  # noqa: S608 - no value of anybody's
 DEFAULT_KERNEL = str(Config._meta.get_field("kernel").get_default())
+PLATFORM_KERNELS = {
+    DEFAULT_KERNEL: "configuration profiles have it by default",
+    DEPLOYED_KERNEL: "what is deployed from an image boots with it",
+}
+"""Kernels that the platform itself names, and what for."""
 
 
 def rows_of(section: str) -> QuerySet:
@@ -91,7 +96,7 @@ def _uses_of_kernels(rows: dict[str, Model]) -> dict[str, str]:
         cursor.execute(_KERNELS_OF_BACKUPS)
         for (name,) in cursor.fetchall():
             found.setdefault(name, "a backup has it")
-    for name in (DEFAULT_KERNEL, DEPLOYED_KERNEL):
+    for name in PLATFORM_KERNELS:
         found.setdefault(name, "the platform boots new computes by it")
     return found
 

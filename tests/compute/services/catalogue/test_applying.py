@@ -81,6 +81,19 @@ def test_what_is_gone_from_the_file_is_retired_while_somebody_has_it_and_else_re
     assert "1 compute has it" in LogEntry.objects.get(object_id="g6-test-2").change_message
 
 
+def test_a_file_applied_before_seed_has_the_kernels_that_the_platform_names(db):
+    mine = {"id": "compute/mine", "label": "Mine", "version": "1"}
+    assert refusals({"kernels": [mine]}) == [
+        "kernels.compute/latest-64bit: It has to be in the file, or come from `manage.py seed`: "
+        "configuration profiles have it by default.",
+        "kernels.compute/grub2: It has to be in the file, or come from `manage.py seed`: "
+        "what is deployed from an image boots with it.",
+    ]  # fmt: skip
+    named = [{**mine, "id": name} for name in ("compute/latest-64bit", "compute/grub2")]
+    assert apply({"kernels": named}) == ["add kernels.compute/latest-64bit", "add kernels.compute/grub2"]
+    assert apply({"kernels": [mine, *named]}) == ["add kernels.compute/mine"]
+
+
 def test_a_type_that_a_job_needs_or_that_somebody_upgrades_to_stays(world):
     bigger = InstanceTypeFactory(id="bigger", memory=4096, disk=25600)
     upgrade = InstanceTypeFactory(id="upgrade", successor=InstanceTypeFactory(id="and-then"))
