@@ -96,7 +96,7 @@ def groups_of(jobs: "Iterable[WithAnnotations[Job, ProgressColumns]]") -> list[G
     """The jobs by host and error, the largest group first. Those without an error are told by their progress."""
     found: dict[tuple[int | None, str], Group] = {}
     for job in jobs:
-        host = job.instance.host if job.instance is not None else None
+        host = job.instance.host if job.instance is not None else job.last_host
         said = folded(job.error) or f"no error: {job.progress}"
         group = found.setdefault((None if host is None else host.pk, said), Group(host, said))
         group.jobs.append(job)
@@ -104,7 +104,7 @@ def groups_of(jobs: "Iterable[WithAnnotations[Job, ProgressColumns]]") -> list[G
 
 
 def _read(condition: Q) -> "QuerySet[WithAnnotations[Job, ProgressColumns]]":
-    rows = with_progress(Job.objects.filter(condition)).select_related("instance__host")
+    rows = with_progress(Job.objects.filter(condition)).select_related("instance__host", "last_host")
     return rows.order_by("pk")[:MOST]
 
 

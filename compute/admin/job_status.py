@@ -188,13 +188,14 @@ class JobProgress:
         return f"given up, ending it: attempt {number}" if number > limit else f"attempt {number} of {limit}"
 
     def hosts(self) -> SafeString:
-        """The host that the job worked on, or both of a move; of a job that keeps none, its instance's host now."""
+        """The host that the job worked on, or both of a move; where it keeps none, its instance's now or last."""
         named = [("previous_host", self.job.origin), ("host", self.job.target)]
         found = {self.job.data[key]: label for key, label in named if label}
         if found:
             links = ((link(Host(pk=pk), label),) for pk, label in found.items())
             return format_html_join(" → ", "{}", links)
-        return link(self.job.instance.host) if self.job.instance is not None else NOTHING
+        host = self.job.last_host if self.job.instance is None else self.job.instance.host
+        return NOTHING if host is None else link(host)
 
     def move(self) -> str:
         """The host that a live job moves its instance to; "" where the instance stays on its host."""

@@ -107,7 +107,7 @@ def key_of(value: str | None) -> int:
 
 
 class OnHost(admin.SimpleListFilter):
-    """Jobs of the instances on a host, and all live jobs that need the host."""
+    """Jobs of the instances on a host and of those that were on it to their end, and all live jobs that need it."""
 
     title = "host"
     parameter_name = "host"
@@ -122,7 +122,8 @@ class OnHost(admin.SimpleListFilter):
         host = key_of(self.value())
         # a union, whose halves are found by their indexes, where a condition on both would read all jobs
         on_it = Job.objects.filter(instance__host=host).order_by().values("pk")
-        return queryset.filter(pk__in=on_it.union(needing(host).order_by().values("pk")))
+        was_on_it = Job.objects.filter(last_host=host).order_by().values("pk")
+        return queryset.filter(pk__in=on_it.union(was_on_it, needing(host).order_by().values("pk")))
 
 
 class OfAccount(admin.SimpleListFilter):
@@ -191,7 +192,7 @@ class JobPage(ReadOnlyPage):
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[Job]:
         return with_progress(super().get_queryset(request)).select_related(
-            "instance__account", "instance__host", "volume__account", "event__account"
+            "instance__account", "instance__host", "last_host", "volume__account", "event__account"
         )  # fmt: skip
 
     def panels(self, request: HttpRequest, obj: "WithAnnotations[Job, job_status.ProgressColumns]") -> list[Panel]:
@@ -288,7 +289,9 @@ def jobs_panel(event: Event) -> Panel:
 
     A job that tells several events one after the other is on the page of the last one.
     """
-    rows = with_progress(Job.objects.filter(event=event)).select_related("instance__host").order_by("-pk")
+    rows = (
+        with_progress(Job.objects.filter(event=event)).select_related("instance__host", "last_host").order_by("-pk")
+    )
     found = ((job, JobProgress(job)) for job in rows)
     return Panel.of(
         "Job",

@@ -41,6 +41,10 @@ class Job(models.Model):
         Instance, null=True, on_delete=models.SET_NULL, related_name="jobs",
         help_text="Null once the instance is gone (the event still names it), and for work on no instance.",
     )  # fmt: skip
+    last_host = models.ForeignKey(
+        "compute.Host", null=True, editable=False, on_delete=models.SET_NULL, db_index=False, related_name="+",
+        help_text="The host of an instance that is gone; null while it is there.",
+    )  # fmt: skip
     source = models.ForeignKey(
         Instance, null=True, on_delete=models.SET_NULL, related_name="clones",
         help_text="The instance that a clone copies; it shows `cloning` while any such job lives.",
@@ -118,6 +122,7 @@ class Job(models.Model):
         ]
         indexes = [
             models.Index(fields=("run_at",), condition=Q(state__in=["active", "undoing"]), name="job_due"),
+            models.Index(fields=("last_host",), condition=Q(last_host__isnull=False), name="job_last_host"),
         ]
 
     def __str__(self) -> str:

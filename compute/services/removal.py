@@ -4,7 +4,7 @@ from django.db.models import Q
 from django.utils.timezone import now
 
 from accounts.services.grants import forget_entity
-from compute.models import Image, Instance, IPv6Range
+from compute.models import Image, Instance, IPv6Range, Job
 from compute.services.backups import records
 from compute.services.common.locks import lock_unread
 from compute.services.firewalls import firewalls
@@ -34,6 +34,8 @@ def remove(instance: Instance) -> None:
     untag("compute", instance.pk)
     release(instance)
     transfer.leave(instance, now())
+    # staff see later on which host it failed
+    Job.objects.filter(instance=instance).update(last_host=instance.host_id)
     instance.delete()
 
 

@@ -9,14 +9,19 @@ from pathlib import Path
 import psycopg
 import pytest
 from django.db import connection
+from django.db.models import F
 
 from accounts.models import Event
-from compute.models import Instance, Job
+from compute.drivers.base import FirewallSpec
+from compute.machine_names import machine_name
+from compute.models import Instance, Job, PacketFilter
+from compute.worker.drivers import anywhere, configured
 from config.environment import is_set
 from config.laptop.embedded.files import package_folder
 from config.laptop.embedded.postgres import MAJOR_VERSION
 from tests.compute.drivers.qemu.disk_files import needs
 from tests.databases import another_database
+from tests.factories import DomainFactory
 from tests.plugin_embedded import environment
 from tests.system.conftest import ROOT, Fleet
 from tests.waiting import wait_for
@@ -67,6 +72,11 @@ def test_a_restored_installation_has_every_row_and_its_jobs_go_on(fleet: Fleet, 
     fleet.workers.clear()
     fleet.others.clear()
     waits = world.create()
+    domain = DomainFactory(account=world.account, serial=4_000_000_000)
+    machine = machine_name(done.pk)
+    hypervisor = configured.at(anywhere("simulated"))
+    assert hypervisor.set_firewall(machine, FirewallSpec(700, "of a change after the backup")) == 700
+    hypervisor.close()
     files = tmp_path / "attachments"
     files.mkdir()
     (files / "screenshot.png").write_bytes(b"a file of a ticket")
@@ -92,7 +102,12 @@ def test_a_restored_installation_has_every_row_and_its_jobs_go_on(fleet: Fleet, 
         restored = script("restore.sh", backup, DATABASE_URL=after, ATTACHMENTS_DIR=str(come_back))
         assert restored.returncode == 0, restored.stderr
         sys.stdout.write(restored.stdout)
-        assert content(after) == rows
+        found = content(after)
+        changed = {"public.compute_packetfilter", "public.compute_domain"}
+        assert {name for name in rows if rows[name] != found[name]} == changed
+        assert {name: number for name, (number, _) in found.items()} == {
+            name: number for name, (number, _) in rows.items()
+        }
         assert (come_back / "screenshot.png").read_bytes() == b"a file of a ticket"
         assert Instance.objects.get(pk=done.pk).status == "running"
         assert Job.objects.get(finished_at=None).instance_id == waits.pk
@@ -107,6 +122,13 @@ def test_a_restored_installation_has_every_row_and_its_jobs_go_on(fleet: Fleet, 
         wait_for(lambda: not Job.objects.filter(finished_at=None).exists())
         assert Instance.objects.get(pk=waits.pk).status == "running"
         assert Event.objects.filter(action="compute_boot", status="finished").count() == 3
+        # the present firewall wins over a newer one that its host had
+        wait_for(lambda: not PacketFilter.objects.filter(applied__lt=F("wanted")).exists())
+        with connection.cursor() as cursor:
+            cursor.execute("SELECT firewall FROM simulated.machine WHERE name = %s", [machine])
+            assert "tcp dport { 25, 465, 587 } counter drop" in cursor.fetchone()[0]
+        domain.refresh_from_db()
+        assert domain.serial == 4_000_000_001
         fleet.stop()
     connection.close()
 

@@ -15,6 +15,7 @@ from accounts.models import User
 from compute.admin import usual
 from compute.admin.failing import ended_groups, folded, live_groups
 from compute.models import Job
+from compute.services.removal import remove
 from tests.config.admin.pages import list_address, page_address
 
 pytestmark = pytest.mark.django_db
@@ -81,6 +82,19 @@ def test_jobs_that_ended_lately_are_grouped_without_verbs(admin, failing):
     assert 'name="_selected_action"' not in admin.get(FAILING).content.decode()
     Job.objects.update(finished_at=Now() - timedelta(days=2))
     assert not ended_groups()
+
+
+def test_a_failed_create_has_the_host_on_which_it_failed(admin, failing, world):
+    for job in failing:
+        remove(job.instance)
+        Job.objects.filter(pk=job.pk).update(
+            state="failed", finished_at=Now(), encrypted=None, error="The host does not answer."
+        )
+    [group] = ended_groups()
+    assert (group.number, group.host) == (3, world.host)
+    assert world.host.label in strip_tags(admin.get(page_address(failing[0])).content.decode())
+    listed = admin.get(list_address(Job), {"host": world.host.pk}).context["cl"].result_list
+    assert {job.pk for job in listed} == {job.pk for job in failing}
 
 
 def test_the_page_costs_the_same_however_many_fail(admin, failing, world):

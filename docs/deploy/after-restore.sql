@@ -1,0 +1,21 @@
+-- After a restore, before any process starts; restore.sh does it. Where the database was restored by other means (a
+-- snapshot, point-in-time recovery): psql "$DATABASE_URL" -v ON_ERROR_STOP=1 -f docs/deploy/after-restore.sql
+\o /dev/null
+BEGIN;
+
+-- 100,000 ids of each table are skipped. Hosts name machines, disks and volumes by the ids of their rows. What was
+-- created after the backup is still on the hosts, and not in the database: without the gap a new instance would get
+-- the id of a lost one, and with it that one's machine and disks, with what another customer has on them. Clients,
+-- too, may hold ids of what was lost.
+SELECT setval(format('%I.%I', schemaname, sequencename)::regclass, coalesce(last_value, 0) + 100000)
+  FROM pg_sequences WHERE schemaname = 'public' AND data_type = 'bigint'::regtype;
+
+-- Firewalls that were changed after the backup are on the hosts under numbers that the database has not given yet:
+-- each host gets the present ones again, under numbers beyond them.
+UPDATE compute_packetfilter
+   SET wanted = wanted + 100000, changed = now(), run_at = now(), attempt = 0;
+
+-- Name servers elsewhere have zones that were changed after the backup: they take a zone with a higher serial alone.
+UPDATE compute_domain SET serial = greatest(serial + 1, extract(epoch FROM now())::bigint);
+
+COMMIT;
