@@ -63,6 +63,7 @@ def _compare(meta: Mapping[str, Any]) -> None:
 def _is_near(peer: str) -> bool:
     """Whether the peer may be a proxy of the installation's own: of strangers anybody can write the header."""
     try:
-        return ipaddress.ip_address(peer).is_private
+        found = ipaddress.ip_address(peer)
+        return (getattr(found, "ipv4_mapped", None) or found).is_private
     except ValueError:  # a Unix socket
         return True

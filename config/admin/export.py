@@ -89,12 +89,14 @@ class ExportMixin(admin.ModelAdmin):
         assert request.user.pk is not None  # noqa: S101  (the admin let them in)
         # every value of a name: the list takes them all, as alternatives
         asked = ", ".join(f"{name}={value!r}" for name, values in request.GET.lists() for value in values)
+        if len(asked) > LONGEST_LOGGED:
+            asked = f"{asked[:LONGEST_LOGGED]}…"
         LogEntry.objects.create(
             user_id=request.user.pk,
             content_type=ContentType.objects.get_for_model(self.model),
             object_repr=f"list of {self.opts.verbose_name_plural}"[:200],
             action_flag=CHANGE,
-            change_message=f"CSV: {counted(number, 'row')}, {asked[:LONGEST_LOGGED] or 'all of the list'}.",
+            change_message=f"CSV: {counted(number, 'row')}, {asked or 'all of the list'}.",
         )
 
     def _text(self, name: str, obj: Model) -> Any:
