@@ -17,6 +17,7 @@ BASELINES = \
 	tests/test_policy.py::test_the_table_has_every_operation_and_no_other \
 	tests/config/admin/test_roles.py::test_the_table_has_what_each_role_may_see_and_do \
 	tests/compute/worker/test_states.py::test_every_cell_is_as_written_down \
+	tests/sql \
 	tests/test_architecture.py::test_the_graphs_of_the_page_are_those_of_the_code \
 	tests/upgrades/test_migrations.py::test_what_has_landed_is_never_edited_again
 

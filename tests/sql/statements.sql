@@ -233,7 +233,7 @@ COMMENT ON SCHEMA simulated IS '{VERSION}'
 WITH claimed AS (
     UPDATE compute_job SET lease_until = statement_timestamp() + (%(lease)s)::float8 * interval '1 second', fence = fence + 1, attempt = attempt + 1
      WHERE id = %(id)s AND state IN ('active', 'undoing') AND (run_at <= statement_timestamp() OR run_at > statement_timestamp() + (%(horizon)s)::float8 * interval '1 second') AND (lease_until IS NULL OR (lease_until <= statement_timestamp() OR lease_until > statement_timestamp() + (%(horizon)s)::float8 * interval '1 second'))
- RETURNING compute_job.id, compute_job.instance_id, compute_job.source_id, compute_job.volume_id, compute_job.event_id, compute_job.kind, compute_job.state, compute_job.step, compute_job.step_began, compute_job.step_seconds, compute_job.data, compute_job.encrypted, compute_job.error, compute_job.cancelled, compute_job.attempt, compute_job.fence, compute_job.created_by, compute_job.traceparent, compute_job.created, compute_job.run_at, compute_job.notified_at, compute_job.lease_until, compute_job.deadline_at, compute_job.finished_at
+ RETURNING compute_job.id, compute_job.instance_id, compute_job.last_host_id, compute_job.source_id, compute_job.volume_id, compute_job.event_id, compute_job.kind, compute_job.state, compute_job.step, compute_job.step_began, compute_job.step_seconds, compute_job.data, compute_job.encrypted, compute_job.error, compute_job.cancelled, compute_job.attempt, compute_job.fence, compute_job.created_by, compute_job.traceparent, compute_job.created, compute_job.run_at, compute_job.notified_at, compute_job.lease_until, compute_job.deadline_at, compute_job.finished_at
 ), updated_event AS (
     UPDATE accounts_event SET status = 'started', started = statement_timestamp()
       FROM claimed WHERE accounts_event.id = claimed.event_id AND accounts_event.status = 'scheduled'
@@ -262,7 +262,7 @@ WITH finished AS (
                GREATEST(0, round(EXTRACT(epoch FROM statement_timestamp() - step_began), 3))),
            finished_at = statement_timestamp()
      WHERE id = %(id)s AND fence = %(fence)s AND state IN ('active', 'undoing')
- RETURNING compute_job.id, compute_job.instance_id, compute_job.source_id, compute_job.volume_id, compute_job.event_id, compute_job.kind, compute_job.state, compute_job.step, compute_job.step_began, compute_job.step_seconds, compute_job.data, compute_job.encrypted, compute_job.error, compute_job.cancelled, compute_job.attempt, compute_job.fence, compute_job.created_by, compute_job.traceparent, compute_job.created, compute_job.run_at, compute_job.notified_at, compute_job.lease_until, compute_job.deadline_at, compute_job.finished_at
+ RETURNING compute_job.id, compute_job.instance_id, compute_job.last_host_id, compute_job.source_id, compute_job.volume_id, compute_job.event_id, compute_job.kind, compute_job.state, compute_job.step, compute_job.step_began, compute_job.step_seconds, compute_job.data, compute_job.encrypted, compute_job.error, compute_job.cancelled, compute_job.attempt, compute_job.fence, compute_job.created_by, compute_job.traceparent, compute_job.created, compute_job.run_at, compute_job.notified_at, compute_job.lease_until, compute_job.deadline_at, compute_job.finished_at
 ), updated_event AS (
     UPDATE accounts_event
        SET status = %(event_status)s::text,
@@ -330,7 +330,7 @@ WITH settled AS (
            run_at = statement_timestamp() + (%(delay)s)::float8 * interval '1 second', notified_at = NULL,
            lease_until = CASE WHEN %(keep_lease)s::boolean THEN statement_timestamp() + (%(lease)s)::float8 * interval '1 second' END
      WHERE id = %(id)s AND fence = %(fence)s AND state IN ('active', 'undoing')
- RETURNING compute_job.id, compute_job.instance_id, compute_job.source_id, compute_job.volume_id, compute_job.event_id, compute_job.kind, compute_job.state, compute_job.step, compute_job.step_began, compute_job.step_seconds, compute_job.data, compute_job.encrypted, compute_job.error, compute_job.cancelled, compute_job.attempt, compute_job.fence, compute_job.created_by, compute_job.traceparent, compute_job.created, compute_job.run_at, compute_job.notified_at, compute_job.lease_until, compute_job.deadline_at, compute_job.finished_at
+ RETURNING compute_job.id, compute_job.instance_id, compute_job.last_host_id, compute_job.source_id, compute_job.volume_id, compute_job.event_id, compute_job.kind, compute_job.state, compute_job.step, compute_job.step_began, compute_job.step_seconds, compute_job.data, compute_job.encrypted, compute_job.error, compute_job.cancelled, compute_job.attempt, compute_job.fence, compute_job.created_by, compute_job.traceparent, compute_job.created, compute_job.run_at, compute_job.notified_at, compute_job.lease_until, compute_job.deadline_at, compute_job.finished_at
 ), updated_event AS (
     UPDATE accounts_event
        SET percent_complete = GREATEST(percent_complete, %(percent)s::smallint),
