@@ -8,10 +8,16 @@ BEGIN;
 -- the id of a lost one, and with it that one's machine and disks, with what another customer has on them. Clients,
 -- too, may hold ids of what was lost.
 SELECT setval(format('%I.%I', schemaname, sequencename)::regclass, coalesce(last_value, 0) + 100000)
-  FROM pg_sequences WHERE schemaname = 'public' AND data_type = 'bigint'::regtype;
+  FROM pg_sequences
+ WHERE schemaname = (SELECT nspname FROM pg_class AS c JOIN pg_namespace AS n ON n.oid = c.relnamespace
+                      WHERE c.oid = 'compute_instance'::regclass)
+   AND data_type = 'bigint'::regtype;
 
 -- Firewalls that were changed after the backup are on the hosts under numbers that the database has not given yet:
--- each host gets the present ones again, under numbers beyond them.
+-- each host gets the present ones again, under numbers beyond them. So it does where the first one came after the
+-- backup: it is still in force.
+INSERT INTO compute_packetfilter (instance_id, wanted) SELECT id, 1 FROM compute_instance
+    ON CONFLICT (instance_id) DO NOTHING;
 UPDATE compute_packetfilter
    SET wanted = wanted + 100000, changed = now(), run_at = now(), attempt = 0;
 
