@@ -52,6 +52,8 @@ def events_of(term: Term) -> Q | None:
     """By its own id, and by that of the entity, among the newest."""
     if term.number is None:
         return None
+    if term.own_id:
+        return Q(pk=term.number)
     newest = Event.objects.order_by("-pk").values("pk")[:NEWEST_EVENTS]
     return Q(pk=term.number) | Q(entity_id=term.number, pk__in=newest)
 

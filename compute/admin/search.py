@@ -131,7 +131,10 @@ def jobs_of(term: Term) -> Q | None:
     if term.named_id:
         kind, number = term.named_id
         return Q(kind=kind, pk=number)
-    return None if term.number is None else Q(pk=term.number) | Q(instance=term.number) | Q(volume=term.number)
+    if term.number is None:
+        return None
+    own = Q(pk=term.number)
+    return own if term.own_id else own | Q(instance=term.number) | Q(volume=term.number)
 
 
 def job_says(term: Term) -> Q:
@@ -145,7 +148,7 @@ def images_of(term: Term) -> Q:
 
 
 def jobs() -> QuerySet[Job]:
-    joined = ("instance__account", "instance__host", "volume__account", "event__account")
+    joined = ("instance__account", "instance__host", "last_host", "volume__account", "event__account")
     return Job.objects.select_related(*joined).defer("encrypted")
 
 
@@ -165,7 +168,7 @@ def about_instance(row: Instance) -> Hit:
 
 
 def about_job(row: Job) -> Hit:
-    where = row.instance.host if row.instance else None
+    where = row.instance.host if row.instance else row.last_host
     account = row.instance or row.volume or row.event
     state = f"{row.state}, {row.created:%Y-%m-%d %H:%M}"
     about = f"{state}: {row.error}"[:200] if row.error else state

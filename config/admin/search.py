@@ -36,9 +36,13 @@ EXACT_BUDGET, LOOSE_BUDGET = 6.0, 4.0
 
 @dataclass(frozen=True)
 class Term:
-    """The text that is looked for, as it may be meant."""
+    """The text that is looked for, as it may be meant.
+
+    With `own_id` it is the id of the row itself, of nothing that the row is about: it came after the row's noun.
+    """
 
     text: str
+    own_id: bool = False
 
     @cached_property
     def number(self) -> int | None:
@@ -177,7 +181,7 @@ def search(request: HttpRequest, text: str) -> list[Group]:
 def _exact(kind: Kind, term: Term, end: float) -> tuple[Group, list[Model]]:
     group = Group(kind.title, note=kind.note)
     if term.named_id and term.named_id[0] == str(kind.model._meta.verbose_name).casefold():
-        condition = kind.exact(Term(str(term.named_id[1])))
+        condition = kind.exact(Term(str(term.named_id[1]), own_id=True))
     else:
         condition = kind.exact(term)
     return group, _read(kind, condition, group, end, EXACT_SECONDS)

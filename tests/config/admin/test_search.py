@@ -7,8 +7,9 @@ from django.test import Client
 from django.test.utils import CaptureQueriesContext
 from django.urls import reverse
 
-from accounts.models import Account, Login, TicketReply, User
+from accounts.models import Account, Event, Login, TicketReply, User
 from compute.models import Address, Host, Instance, IPv6Range, Job
+from compute.services.removal import remove
 from config.admin import search
 from tests.config.admin.pages import page_address
 from tests.factories import TicketFactory, VolumeFactory
@@ -92,6 +93,24 @@ def test_an_id_may_follow_the_noun(admin, running):
     assert found(admin, f"instance {running.pk}")["Instances"] == [page_address(running)]
     assert "Jobs" not in found(admin, f"reboot {job.pk}")
     assert "Instances" not in found(admin, f"ticket {running.pk}")
+
+
+def test_an_id_after_the_noun_is_that_of_the_row_and_of_nothing_it_is_about(admin, running):
+    """Else the newest jobs of the volume with this id, or events about it, would be shown, and not the job."""
+    volume = VolumeFactory(pk=987_654, account=running.account)
+    Job.objects.update(volume=volume)
+    Event.objects.update(entity_id=volume.pk)
+    assert {"Volumes", "Jobs", "Events"} <= set(found(admin, "987654"))
+    assert not found(admin, "job 987654")
+    assert not found(admin, "event 987654")
+
+
+def test_a_job_of_an_instance_that_is_gone_leads_to_its_last_host(admin, running, world):
+    job = running.jobs.get()
+    remove(running)
+    page = admin.get(reverse("admin:search"), {"q": f"job {job.pk}"})
+    [group] = page.context["groups"]
+    assert page_address(world.host) in [link.address for link in group.rows[0].related]
 
 
 def test_records_come_after_what_they_are_of(admin, running):
