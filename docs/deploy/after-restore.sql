@@ -21,6 +21,10 @@ INSERT INTO compute_packetfilter (instance_id, wanted) SELECT id, 1 FROM compute
 UPDATE compute_packetfilter
    SET wanted = wanted + 100000, changed = now(), run_at = now(), attempt = 0;
 
+-- Jobs that were under way have as long as new ones: past its deadline a job is undone, which of a creation deletes the
+-- machine with its disks, and its customer may have worked on it since the backup.
+UPDATE compute_job SET deadline_at = now() + (deadline_at - created) WHERE state IN ('active', 'undoing');
+
 -- Name servers elsewhere have zones that were changed after the backup: they take a zone with a higher serial alone.
 UPDATE compute_domain SET serial = greatest(serial + 1, extract(epoch FROM now())::bigint);
 

@@ -5,12 +5,14 @@ import re
 import shutil
 import subprocess
 import sys
+from datetime import timedelta
 from pathlib import Path
 
 import psycopg
 import pytest
 from django.db import connection
 from django.db.models import F
+from django.utils.timezone import now
 
 from accounts.models import Event
 from compute.drivers.base import FirewallSpec
@@ -76,6 +78,8 @@ def test_a_restored_installation_has_every_row_and_its_jobs_go_on(fleet: Fleet, 
     fleet.workers.clear()
     fleet.others.clear()
     waits = world.create()
+    began = now() - timedelta(days=1)  # the backup is brought back a day later
+    Job.objects.filter(instance=waits).update(created=began, run_at=began, deadline_at=began + timedelta(hours=1))
     domain = DomainFactory(account=world.account, serial=4_000_000_000)
     PacketFilter.objects.filter(pk=open_one.pk).delete()  # as of one that never had anything to filter
     machines = [machine_name(each.pk) for each in (done, open_one)]
@@ -109,7 +113,7 @@ def test_a_restored_installation_has_every_row_and_its_jobs_go_on(fleet: Fleet, 
         assert restored.returncode == 0, restored.stderr
         sys.stdout.write(restored.stdout)
         found = content(after)
-        changed = {"public.compute_packetfilter", "public.compute_domain"}
+        changed = {"public.compute_packetfilter", "public.compute_job", "public.compute_domain"}
         assert {name for name in rows if rows[name] != found[name]} == changed
         more = {name: found[name][0] - rows[name][0] for name in rows if found[name][0] != rows[name][0]}
         assert more == {"public.compute_packetfilter": 1}
