@@ -22,7 +22,9 @@ def application_for_consoles() -> Consoles:
     # Imported once Django is set up, which the import of the handler did.
     from config.console_desk import ConsoleDesk
 
-    return Consoles(CONSOLES, ConsoleDesk(), settings.CONSOLE_IDLE, _fresh_connection)
+    consoles = Consoles(CONSOLES, ConsoleDesk(), settings.CONSOLE_IDLE, _fresh_connection)
+    watch(consoles.threads)
+    return consoles
 
 
 def application_for_streams(beside: Sequence[Beside] = ()) -> Streams:
