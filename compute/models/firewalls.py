@@ -82,7 +82,8 @@ class PacketFilter(models.Model):
     Every change that concerns the instance increments `wanted` in its own transaction; the worker that delivers the
     packet filter writes the version that the host confirms to `applied`. A row with less applied than wanted is
     therefore due, whatever notification was lost. A worker holds a row as it holds a job: by a lease, every result
-    conditional on its `fence`. An instance that never had anything to filter has no row.
+    conditional on its `fence`. An instance that never had anything to filter has no row,
+    unless the database was restored since.
 
     `mail_ports_closed` is part of what is wanted: whether new connections out to mail ports are dropped, whatever
     the firewall says (`compute.services.firewalls.mail_ports`).
