@@ -17,7 +17,7 @@ from tests.system.conftest import Fleet
 
 pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.system]
 
-DRAIN = 60.0
+DRAIN = 30.0
 SLACK = 20.0
 """Seconds more, for a machine with much else to do: far less than a console that is left open would last."""
 
