@@ -96,7 +96,7 @@ def groups_of(jobs: "Iterable[WithAnnotations[Job, ProgressColumns]]") -> list[G
     """The jobs by host and error, the largest group first. Those without an error are told by their progress."""
     found: dict[tuple[int | None, str], Group] = {}
     for job in jobs:
-        host = job.instance.host if job.instance is not None else job.last_host
+        host = job.instance_host
         said = folded(job.error) or f"no error: {job.progress}"
         group = found.setdefault((None if host is None else host.pk, said), Group(host, said))
         group.jobs.append(job)

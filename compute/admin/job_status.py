@@ -194,7 +194,7 @@ class JobProgress:
         if found:
             links = ((link(Host(pk=pk), label),) for pk, label in found.items())
             return format_html_join(" → ", "{}", links)
-        host = self.job.last_host if self.job.instance is None else self.job.instance.host
+        host = self.job.instance_host
         return NOTHING if host is None else link(host)
 
     def move(self) -> str:

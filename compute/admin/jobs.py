@@ -120,7 +120,7 @@ class OnHost(admin.SimpleListFilter):
         if not self.value():
             return queryset
         host = key_of(self.value())
-        # a union, whose halves are found by their indexes, where a condition on both would read all jobs
+        # a union, whose parts are found by their indexes, where a condition on both would read all jobs
         on_it = Job.objects.filter(instance__host=host).order_by().values("pk")
         was_on_it = Job.objects.filter(last_host=host).order_by().values("pk")
         return queryset.filter(pk__in=on_it.union(was_on_it, needing(host).order_by().values("pk")))

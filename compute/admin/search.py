@@ -168,11 +168,12 @@ def about_instance(row: Instance) -> Hit:
 
 
 def about_job(row: Job) -> Hit:
-    where = row.instance.host if row.instance else row.last_host
     account = row.instance or row.volume or row.event
     state = f"{row.state}, {row.created:%Y-%m-%d %H:%M}"
     about = f"{state}: {row.error}"[:200] if row.error else state
-    return Hit(f"{row.pk} {row.kind}", about, [row.instance, row.volume, where, account and account.account])
+    return Hit(
+        f"{row.pk} {row.kind}", about, [row.instance, row.volume, row.instance_host, account and account.account]
+    )
 
 
 findable(

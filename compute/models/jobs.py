@@ -8,6 +8,7 @@ from django.db.models import Q
 from django.db.models.functions import Now
 
 from accounts.models import Event
+from compute.models.hosts import Host
 from compute.models.instances import Instance
 from config.encryption import EncryptedField
 
@@ -127,3 +128,8 @@ class Job(models.Model):
 
     def __str__(self) -> str:
         return f"{self.kind} {self.pk}"
+
+    @property
+    def instance_host(self) -> Host | None:
+        """The host that its instance is on, or was on to its end; None for work on no instance."""
+        return self.last_host if self.instance is None else self.instance.host

@@ -13,6 +13,8 @@ from pathlib import Path
 import psutil
 import pytest
 
+from compute.models import Job
+from compute.worker.drivers import anywhere, configured
 from config.laptop.embedded import addresses, services
 from tests.ports import free_port
 from tests.waiting import wait_for
@@ -104,6 +106,24 @@ def kill(process: subprocess.Popen) -> None:
         return
     finally:
         process.wait()
+
+
+def settled() -> bool:
+    """Whether every job has ended."""
+    return not Job.objects.filter(finished_at=None).exists()
+
+
+@pytest.fixture
+def hypervisor(transactional_db, settings):
+    """The simulated hypervisor that the workers use, scriptable from here, where it may take its time to answer."""
+    settings.JOB_DRIVER_TIMEOUT = 600
+    driver = configured.at(anywhere("simulated"))
+    driver.forget_all()
+    driver.clear_faults()
+    yield driver
+    driver.clear_faults()
+    driver.forget_all()
+    driver.close()
 
 
 @pytest.fixture

@@ -26,7 +26,7 @@ from tests.compute.drivers.qemu.disk_files import needs
 from tests.databases import another_database
 from tests.factories import DomainFactory
 from tests.plugin_embedded import environment
-from tests.system.conftest import ROOT, Fleet
+from tests.system.conftest import ROOT, Fleet, settled
 from tests.waiting import wait_for
 from tests.world import World
 
@@ -73,7 +73,7 @@ def test_a_restored_installation_has_every_row_and_its_jobs_go_on(fleet: Fleet, 
     done, open_one = world.create(), world.create()
     fleet.worker()
     fleet.beat()
-    wait_for(lambda: not Job.objects.filter(finished_at=None).exists())
+    wait_for(settled)
     fleet.stop()
     fleet.workers.clear()
     fleet.others.clear()
@@ -128,7 +128,7 @@ def test_a_restored_installation_has_every_row_and_its_jobs_go_on(fleet: Fleet, 
         fleet.env["DATABASE_URL"] = after
         fleet.worker()
         fleet.beat()
-        wait_for(lambda: not Job.objects.filter(finished_at=None).exists())
+        wait_for(settled)
         assert Instance.objects.get(pk=waits.pk).status == "running"
         assert Event.objects.filter(action="compute_boot", status="finished").count() == 4
         # the present firewalls, and that there is none, win over newer ones that their host had

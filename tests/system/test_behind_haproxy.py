@@ -12,9 +12,8 @@ from accounts.models import User
 from accounts.services.tokens import create_token
 from compute.models import AddressPool, Instance, Job
 from compute.services.networking.pools import fill_pool
-from compute.worker.drivers import anywhere, configured
 from tests.compute.drivers.qemu.disk_files import needs
-from tests.system.conftest import Fleet
+from tests.system.conftest import Fleet, settled
 from tests.system.front import NAME, PATIENCE, Front, Granian, wait_until_sent_to
 from tests.waiting import wait_for
 from tests.world import STRONG, World
@@ -118,15 +117,6 @@ class Client(threading.Thread):
         self.connection.close()
 
 
-@pytest.fixture
-def hypervisor(transactional_db):
-    driver = configured.at(anywhere("simulated"))
-    driver.forget_all()
-    yield driver
-    driver.forget_all()
-    driver.close()
-
-
 def test_a_rolling_restart_loses_no_request_and_no_job(
     fleet: Fleet, world: World, hypervisor, site: Site, token: str
 ):
@@ -175,7 +165,7 @@ def test_a_rolling_restart_loses_no_request_and_no_job(
 
     assert [error for client in clients for error in client.lost] == []
     assert {status for client in clients for status in client.statuses} == {200}
-    wait_for(lambda: not Job.objects.filter(finished_at=None).exists())
+    wait_for(settled)
     posted = len(writer.statuses)
     assert Instance.objects.filter(status="running").count() == Instance.objects.count() == posted
     assert Job.objects.filter(kind="provision", state="done").count() == Job.objects.count() == posted

@@ -8,11 +8,9 @@ import pytest
 import requests
 
 from accounts.models import User
-from compute.models import Job
-from compute.worker.drivers import anywhere, configured
 from tests.certificates import certificate, new_key, pem
 from tests.factories import token_of
-from tests.system.conftest import Fleet
+from tests.system.conftest import Fleet, settled
 from tests.waiting import wait_for
 from tests.world import World
 
@@ -28,23 +26,8 @@ SCRIPT = '#!/bin/sh\n# <UDF name="word_password" label="Word" />\n'
 REHEARSED = {"PRODUCTION": "1", "REHEARSAL": "1", "SECRET_KEY": "a-key-of-this-test-" * 4, "NUM_PROXIES": "0"}
 
 
-@pytest.fixture
-def faults(transactional_db):
-    driver = configured.at(anywhere("simulated"))
-    driver.forget_all()
-    driver.clear_faults()
-    yield driver
-    driver.clear_faults()
-    driver.forget_all()
-    driver.close()
-
-
-def settled() -> bool:
-    return not Job.objects.filter(finished_at=None).exists()
-
-
 @pytest.mark.parametrize("settings_of_it", [{}, REHEARSED], ids=["development", "production"])
-def test_no_secret_is_in_any_log(fleet: Fleet, world: World, faults, settings_of_it):
+def test_no_secret_is_in_any_log(fleet: Fleet, world: World, hypervisor, settings_of_it):
     user = User.objects.get(pk=world.actor.user_id)
     user.set_password(LOGIN)
     user.save(update_fields=["password"])
@@ -52,8 +35,8 @@ def test_no_secret_is_in_any_log(fleet: Fleet, world: World, faults, settings_of
     world.region.capabilities.append("NodeBalancers")
     world.region.save(update_fields=["capabilities"])
     # the jobs that know passwords are those that fail: what they were given must not be in what is said of it
-    faults.script("fail", call="create_disk", count=2)
-    faults.script("refuse", call="set_password")
+    hypervisor.script("fail", call="create_disk", count=2)
+    hypervisor.script("refuse", call="set_password")
     fleet.env |= {"LOG_LEVEL": "DEBUG", **settings_of_it}
     passwords = [urlsplit(fleet.env[name]).password for name in ("DATABASE_URL", "REDIS_URL")]
     fleet.web()
@@ -127,4 +110,4 @@ def test_no_secret_is_in_any_log(fleet: Fleet, world: World, faults, settings_of
     # it says what happened, and of what
     for said in ("/v4/managed/credentials", "/login", made["label"], "provision", "job_id"):
         assert said in log, said
-    assert [fault.hits > 0 for fault in faults.faults()] == [True, True]
+    assert [fault.hits > 0 for fault in hypervisor.faults()] == [True, True]

@@ -19,8 +19,7 @@ from compute.machine_names import disk_name, machine_name
 from compute.models import Address, AddressPool, Instance, Job, PacketFilter
 from compute.services.firewalls import firewalls, mail_ports
 from compute.services.instances import instances, power
-from compute.worker.drivers import anywhere, configured
-from tests.system.conftest import ROOT, Fleet
+from tests.system.conftest import ROOT, Fleet, settled
 from tests.waiting import wait_for
 from tests.world import STRONG, World
 
@@ -29,23 +28,6 @@ pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.system]
 PATIENCE = 120
 """Seconds within which a request is answered by whatever machine. Who waits for a broker waits for ever."""
 LEAST_KILLS = 4
-
-
-@pytest.fixture
-def hypervisor(transactional_db, settings):
-    """The simulated hypervisor that the workers use, scriptable from here, where it may take its time to answer."""
-    settings.JOB_DRIVER_TIMEOUT = 600
-    driver = configured.at(anywhere("simulated"))
-    driver.forget_all()
-    driver.clear_faults()
-    yield driver
-    driver.clear_faults()
-    driver.forget_all()
-    driver.close()
-
-
-def settled() -> bool:
-    return not Job.objects.filter(finished_at=None).exists()
 
 
 def assert_all_running(count: int, hypervisor) -> None:
