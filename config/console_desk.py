@@ -7,7 +7,7 @@ Stream processes speak to hypervisors for nothing else: a machine is looked at, 
 import logging
 from collections.abc import Mapping, Sequence
 
-from compute.drivers.base import Console, DriverError, Refused, Unreachable
+from compute.drivers.base import Console, DriverError, NoConsole, Refused, Unreachable
 from compute.models import ConsoleSession
 from compute.services import consoles
 from compute.worker.consoles import open_console
@@ -40,6 +40,8 @@ class ConsoleDesk:
             raise Ended(consoles.DELETED)
         try:
             return open_console(found.instance)
+        except NoConsole as error:
+            raise Ended(str(error)) from None
         except Refused as error:
             raise Ended(str(error), again=True) from None
         except Unreachable as error:

@@ -31,6 +31,10 @@ class Refused(DriverError):
     """The hypervisor will never carry out the call, such as a boot from a missing disk. Retrying is pointless."""
 
 
+class NoConsole(Refused):
+    """The hypervisor gives machines no console, whether they are on or off. The text may be shown to customers."""
+
+
 class Unreachable(DriverError):
     """A host does not answer: no connection, or silence until the time limit. The call may succeed later.
 
@@ -487,7 +491,8 @@ class Driver(Protocol):
     def console(self, machine: str) -> Console:
         """The console of a machine that is on, which has room for one: it stays open for as long as they like.
 
-        `Refused` without the machine and while it is off; `DriverError` while somebody is at it.
+        `Refused` without the machine and while it is off, `NoConsole` where no machine has one; `DriverError` while
+        somebody is at it.
         """
 
     def ssh_port(self, machine: str) -> int | None:

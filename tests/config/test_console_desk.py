@@ -2,7 +2,7 @@
 
 import pytest
 
-from compute.drivers.base import DriverError, Refused, Unreachable
+from compute.drivers.base import DriverError, NoConsole, Refused, Unreachable
 from compute.models import ConsoleSession, Instance
 from compute.services import consoles
 from config import console_desk
@@ -53,14 +53,15 @@ def test_a_used_ticket_and_lost_rights_are_told_apart(ticket, owner):
 
 
 @pytest.mark.parametrize(
-    ("error", "kind"),
+    ("error", "kind", "again"),
     [
-        (Refused("The machine is off."), Ended),
-        (Unreachable("The host does not answer."), Ended),
-        (DriverError("Somebody else is at this console."), Occupied),
+        (Refused("The machine is off."), Ended, True),
+        (NoConsole("This machine is simulated: it has no console."), Ended, False),
+        (Unreachable("The host does not answer."), Ended, True),
+        (DriverError("Somebody else is at this console."), Occupied, True),
     ],
 )
-def test_what_a_driver_says_is_told(ticket, monkeypatch, error, kind):
+def test_what_a_driver_says_is_told(ticket, monkeypatch, error, kind, again):
     def refuse(instance: Instance) -> None:
         raise error
 
@@ -70,7 +71,7 @@ def test_what_a_driver_says_is_told(ticket, monkeypatch, error, kind):
     with pytest.raises(Ended) as told:
         desk.open(session)
     assert type(told.value) is kind
-    assert (told.value.reason, told.value.again) == (str(error), True)
+    assert (told.value.reason, told.value.again) == (str(error), again)
 
 
 def test_a_deleted_instance_has_no_console(ticket):

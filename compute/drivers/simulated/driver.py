@@ -28,6 +28,7 @@ from compute.drivers.base import (
     HostReport,
     Inventory,
     MachineSpec,
+    NoConsole,
     Options,
     Power,
     Progress,
@@ -36,7 +37,6 @@ from compute.drivers.base import (
     Usage,
     VolumeSpec,
 )
-from compute.drivers.consoles import showing
 from compute.drivers.simulated import load
 from compute.drivers.simulated.faults import Action, Fault, like_pattern
 from compute.drivers.simulated.guest import fingerprint, password_hash, password_matches
@@ -197,7 +197,7 @@ class SimulatedDriver:
         power = self.power(machine)
         if power is not Power.ON:
             raise Refused("There is no such machine." if power is Power.ABSENT else "The machine is off.")
-        return showing("This machine is simulated: there is nobody behind its console.\r\n")
+        raise NoConsole("This machine is simulated: it has no console.")
 
     def ssh_port(self, machine: str) -> int | None:
         return None
