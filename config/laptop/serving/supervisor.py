@@ -2,6 +2,7 @@
 
 import contextlib
 import ctypes
+import math
 import os
 import signal
 import subprocess
@@ -12,8 +13,10 @@ from dataclasses import dataclass, field
 
 FIRST_PAUSE = 0.5
 LONGEST_PAUSE = 30.0
-# A process that lived this long (seconds) has recovered: its next pause is short again.
-STEADY_AFTER = 60.0
+# Deaths in a row that are answered by the first pause: who kills a worker a few times waits for it no longer.
+QUICK_RESTARTS = 5
+# A process that lived this long (seconds) has recovered: its deaths are counted anew.
+STEADY_AFTER = 30.0
 # Seconds for the work under way: a job that does not end in time is claimed after its lease, at the next start.
 STOP_SECONDS = 5.0
 WAKE_SECONDS = 1.0
@@ -31,7 +34,8 @@ class Child:
     process: "subprocess.Popen[bytes] | None" = None
     started_at: float = 0.0
     due_at: float = 0.0
-    pause: float = FIRST_PAUSE
+    deaths: int = 0
+    """In a row, each soon after its start."""
 
     def start(self) -> None:
         # A session of its own: the terminal's Ctrl-C reaches the supervisor only, which then stops
@@ -79,16 +83,21 @@ class Supervisor:
     def run_until(self, done: Callable[[], bool], seconds: float | None = None) -> bool | None:
         """Run until `done()`: True; until a signal asks to stop: None; or for so many `seconds`: False."""
         deadline = None if seconds is None else time.monotonic() + seconds
-        pause = WAKE_SECONDS if seconds is None else 0.1
+        longest = WAKE_SECONDS if seconds is None else 0.1
         while not done():
             if deadline and time.monotonic() > deadline:
                 return False
-            woken = signal.sigtimedwait(STOP_SIGNALS | {signal.SIGCHLD}, pause)
+            woken = signal.sigtimedwait(STOP_SIGNALS | {signal.SIGCHLD}, self._until_restart(longest))
             if woken and woken.si_signo in STOP_SIGNALS:
                 return None
             self._restart_dead()
             self.tend()
         return True
+
+    def _until_restart(self, longest: float) -> float:
+        """Seconds until the next dead child is due, and `longest` at most."""
+        due = min((child.due_at for child in self.children if child.process is None), default=math.inf)
+        return min(longest, max(0.0, due - time.monotonic()))
 
     def _restart_dead(self) -> None:
         now = time.monotonic()
@@ -100,11 +109,10 @@ class Supervisor:
 
     def _bury(self, child: Child, code: int, now: float) -> None:
         child.kill_group()  # the dead child's forks must not work beside its successor
-        if now - child.started_at > STEADY_AFTER:
-            child.pause = FIRST_PAUSE
-        self.say(f"{child.name} ended ({_why(code)}), again in {child.pause:g} s")
-        child.due_at = now + child.pause
-        child.pause = min(child.pause * 2, LONGEST_PAUSE)
+        child.deaths = 1 if now - child.started_at > STEADY_AFTER else child.deaths + 1
+        pause = pause_after(child.deaths)
+        self.say(f"{child.name} ended ({_why(code)}), again in {pause:g} s")
+        child.due_at = now + pause
         child.process = None
 
     def _stop(self) -> None:
@@ -117,6 +125,12 @@ class Supervisor:
                 process.wait(max(0.0, deadline - time.monotonic()))
             child.kill_group()
             process.wait()
+
+
+def pause_after(deaths: int) -> float:
+    """Seconds before a restart, after so many deaths in a row: it doubles for a process that cannot live."""
+    doubled = max(0, deaths - QUICK_RESTARTS)
+    return min(FIRST_PAUSE * 2.0 ** min(doubled, 10), LONGEST_PAUSE)
 
 
 def _why(code: int) -> str:

@@ -10,6 +10,7 @@ from pathlib import Path
 import psutil
 import pytest
 
+from config.laptop.serving.supervisor import pause_after
 from tests.waiting import wait_for
 
 pytestmark = pytest.mark.system
@@ -109,3 +110,18 @@ def test_children_do_not_outlive_a_killed_supervisor(start, tmp_path):
     supervisor.kill()
     [parent] = pids(tmp_path, "parent")
     wait_for(lambda: not lives(parent))
+
+
+def test_a_child_that_is_killed_a_few_times_is_back_at_once_each_time(start, tmp_path):
+    supervisor = start()
+    for _ in range(4):
+        wait_for(lambda: any(lives(pid) for pid in pids(tmp_path, "parent")))
+        [parent] = filter(lives, pids(tmp_path, "parent"))
+        os.kill(parent, signal.SIGKILL)
+        assert supervisor.stdout.readline() == "one ended (SIGKILL), again in 0.5 s\n"
+
+
+def test_a_child_that_cannot_live_is_started_ever_less_often():
+    pauses = [pause_after(deaths) for deaths in range(1, 14)]
+    assert pauses == [*[0.5] * 5, 1, 2, 4, 8, 16, 30, 30, 30]
+    assert pause_after(10_000) == 30
