@@ -6,7 +6,8 @@ from pathlib import Path
 from django.conf import settings
 
 from compute.drivers.base import DriverError
-from compute.drivers.qemu.joining import Operator, scan
+from compute.drivers.qemu.joining import NO_GUEST, Operator, scan
+from compute.drivers.qemu.ssh import Place
 from compute.models import Host
 from compute.services.hosts import access
 from compute.worker.hosts import NotReady
@@ -42,7 +43,8 @@ def join(host: Host, identity: str = "", guest: Path | None = None, user: str = 
     except DriverError as error:
         raise NotReady(str(error)) from error
     if found["problems"]:
-        raise NotReady(" ".join(found["problems"]))
+        remedy = () if found["kernels"] and found["images"] else (NO_GUEST,)
+        raise NotReady(" ".join([*found["problems"], *remedy]))
 
 
 def have_route(host: Host, identity: str = "") -> None:
@@ -59,6 +61,16 @@ def leave(host: Host, identity: str = "") -> None:
         operator(host, identity).dismiss(access.platform_key().public)
     except DriverError as error:
         raise NotReady(str(error)) from error
+
+
+def place_of(host: Host) -> Place:
+    """The user, machine and directory that a host's location names."""
+    return Place.of(host.location)
+
+
+def public_key() -> str:
+    """The platform's key, as it stands in a host's ``authorized_keys``."""
+    return access.platform_key().public
 
 
 def operator(host: Host, identity: str = "") -> Operator:

@@ -33,6 +33,7 @@ from compute.drivers.qemu import uploads
 from compute.drivers.qemu.agent.store import checked
 from compute.drivers.qemu.carrying import ArchiveFile, HostFile, carry
 from compute.drivers.qemu.passwords import sha512_crypt
+from compute.drivers.qemu.joining import NO_GUEST
 from compute.drivers.qemu.transport import Transport, transport
 
 PART = 0.3
@@ -70,7 +71,8 @@ class QemuDriver:
             raise Refused(OTHER_AGENT)
         found = self.agent.call("check")
         if found["problems"]:
-            raise Refused(" ".join(found["problems"]))
+            remedy = () if found["kernels"] and found["images"] else (NO_GUEST,)
+            raise Refused(" ".join([*found["problems"], *remedy]))
         return DONE
 
     def inspect(self) -> HostReport:

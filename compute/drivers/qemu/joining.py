@@ -23,6 +23,7 @@ from compute.drivers.qemu.ssh import Place, options, pinned
 SCAN, CHECK, COPY = 20.0, 600.0, 3600.0
 """Seconds for the key of a host, for the trial boots of its check, and for a guest and its images."""
 GUEST = ("kernels", "images")
+NO_GUEST = "Run `make guest`, which builds both: `host_add` copies them to a host that it reaches by ssh."
 
 
 class NotJoined(DriverError):

@@ -3,35 +3,67 @@
 from argparse import ArgumentParser
 from typing import Any
 
-from django.core.management.base import BaseCommand
+from django.core.management.base import BaseCommand, CommandError
 
 from compute.management.hosts import host_called
+from compute.models import Host
 from compute.services.hosts import registry
 from compute.worker import joining
 from compute.worker.hosts import NotReady
 from config.command_errors import refused
 from config.errors import DomainError
 
+STAYS = (
+    "{label} is not removed: the platform's key cannot be taken off it. {error}\n"
+    "Name a key that lets you in by --identity FILE and repeat the command, or add --leave-key: the host is removed"
+    " then, and the platform's key stays on it."
+)
+LEFT = (
+    "{place} still lets the platform's key in. On the host, delete the line that ends with this key from"
+    " authorized_keys of {user}:\n{key}"
+)
+
 
 class Command(BaseCommand):
     help = (
-        "Remove a host without instances from its region. What lies on the host stays there; one that is "
-        "reached by ssh lets the platform in no longer."
+        "Remove a host without instances from its region. A host that is reached by ssh first loses the platform's "
+        "key, by your own ssh. Whatever else lies on the host stays there."
     )
 
     def add_arguments(self, parser: ArgumentParser) -> None:
         parser.add_argument("label")
         parser.add_argument("--identity", default="", metavar="FILE", help="the key that your ssh is to take")
+        parser.add_argument(
+            "--leave-key",
+            action="store_true",
+            help="leave the platform's key on the host, for a host that is gone or was installed anew",
+        )
 
-    def handle(self, *, label: str, identity: str, **options: Any) -> None:
+    def handle(self, *, label: str, identity: str, leave_key: bool, **options: Any) -> None:
         host = host_called(label)
+        has_key = joining.is_by_ssh(host)
         try:
+            if has_key and not leave_key:
+                take_key_off(host, identity)
             registry.remove(host)
         except DomainError as error:
             raise refused(error) from error
         self.stdout.write(f"{label} is removed.", self.style.SUCCESS)
-        if joining.is_by_ssh(host):
-            try:
-                joining.leave(host, identity)
-            except NotReady as error:
-                self.stderr.write(f"Its authorized_keys may still have the platform's key: {error}")
+        if has_key and leave_key:
+            found = joining.place_of(host)
+            said = LEFT.format(place=found.machine, user=found.user, key=joining.public_key())
+            self.stderr.write(said, lambda text: text)
+
+
+def take_key_off(host: Host, identity: str) -> None:
+    """Take the platform's key off a host without instances, which gets none meanwhile: its next call would fail.
+
+    Raises `CommandError`, and leaves the host as it was, where the key cannot be taken off.
+    """
+    took_instances = registry.close(host)
+    try:
+        joining.leave(host, identity)
+    except NotReady as error:
+        if took_instances:
+            registry.reopen(host)
+        raise CommandError(STAYS.format(label=host.label, error=error)) from error

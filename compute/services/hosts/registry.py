@@ -6,8 +6,9 @@ from ipaddress import IPv4Address
 from typing import Protocol
 
 from django.conf import settings
-from django.db import transaction
+from django.db import router, transaction
 from django.db.models import ProtectedError
+from django.db.models.deletion import Collector
 from django.db.models.functions import Now
 from django.utils.timezone import now
 
@@ -178,6 +179,24 @@ def record(
     if locked.underlay:
         tell_peers_soon(locked.region_id)
     return locked
+
+
+@transaction.atomic
+def close(host: Host) -> bool:
+    """Have a host without instances take none any more, as it is about to be removed; whether it took some until
+    now. Raises `Busy` where it has instances."""
+    locked = lock(Host.objects.filter(pk=host.pk))
+    try:
+        Collector(using=router.db_for_write(Host), origin=locked).collect([locked])
+    except ProtectedError as error:
+        raise Busy(USED) from error
+    Host.objects.filter(pk=host.pk).update(enabled=False)
+    return locked.enabled
+
+
+def reopen(host: Host) -> None:
+    """Have a host that was not removed after all take instances again."""
+    Host.objects.filter(pk=host.pk).update(enabled=True)
 
 
 @transaction.atomic

@@ -201,6 +201,50 @@ def test_only_an_empty_host_is_removed(region):
     assert not Host.objects.filter(label="hv1").exists()
 
 
+@pytest.fixture
+def by_ssh(region, monkeypatch) -> Iterator[Host]:
+    """A host by ssh whose administrator's key does not work."""
+
+    def refuse(host: Host, identity: str) -> None:
+        assert not Host.objects.get(pk=host.pk).enabled, "it gets an instance meanwhile"
+        raise hosts.NotReady("hv1: Permission denied (publickey).")
+
+    monkeypatch.setattr(joining, "leave", refuse)
+    return HostFactory(label="hv1", region=region, driver="mine", location="ssh://ops@hv1:22/var/lib/skerry")
+
+
+def test_a_host_that_keeps_the_platform_s_key_keeps_its_row(by_ssh, monkeypatch):
+    for _ in range(2):
+        with pytest.raises(CommandError, match=r"hv1 is not removed: .* Permission denied .*\n.*--leave-key"):
+            call_command("host_remove", "hv1")
+    assert Host.objects.get(label="hv1").enabled
+    Host.objects.filter(label="hv1").update(enabled=False)
+    with pytest.raises(CommandError, match="--identity FILE"):
+        call_command("host_remove", "hv1")
+    assert not Host.objects.get(label="hv1").enabled, "who disabled it meant that"
+    asked = []
+    monkeypatch.setattr(joining, "leave", lambda host, identity: asked.append((host, identity)))
+    call_command("host_remove", "hv1", identity="key", stdout=StringIO())
+    assert asked == [(by_ssh, "key")]
+    assert not Host.objects.filter(label="hv1").exists()
+
+
+def test_a_host_with_instances_keeps_its_key(by_ssh, monkeypatch):
+    InstanceFactory(host=by_ssh, region=by_ssh.region)
+    monkeypatch.setattr(joining, "leave", lambda host, identity: pytest.fail("the key was taken off"))
+    with pytest.raises(CommandError, match="has instances"):
+        call_command("host_remove", "hv1")
+    assert Host.objects.get(label="hv1").enabled
+
+
+def test_a_host_that_is_gone_is_removed_and_what_is_left_on_it_is_said(by_ssh):
+    said = StringIO()
+    call_command("host_remove", "hv1", leave_key=True, stdout=StringIO(), stderr=said)
+    assert not Host.objects.filter(label="hv1").exists()
+    assert said.getvalue().startswith("hv1 still lets the platform's key in. On the host, delete the line")
+    assert "authorized_keys of ops:\nssh-ed25519 " in said.getvalue()
+
+
 def test_a_host_that_nobody_knows_is_said(region):
     for command in ("host_check", "host_remove"):
         with pytest.raises(CommandError, match="There is no host hv9"):
