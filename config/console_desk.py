@@ -41,7 +41,7 @@ class ConsoleDesk:
         try:
             return open_console(found.instance)
         except NoConsole as error:
-            raise Ended(str(error)) from None
+            raise Ended(str(error), none=True) from None
         except Refused as error:
             raise Ended(str(error), again=True) from None
         except Unreachable as error:

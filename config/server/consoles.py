@@ -5,8 +5,8 @@ be reached) has its turn in a few threads: those in which consoles are opened ar
 ones, and one host has no more than a few of them, so that a host that does not answer holds nobody else up.
 
 To the browser: what is printed, as bytes; ``{"state": "open"}`` once the console is open; at last ``{"ended": …,
-"again": …}``, the reason as a sentence and whether coming again may help. From it: what is typed, as bytes; any
-text as a sign of life.
+"again": …}``, the reason as a sentence and whether coming again may help, with ``"none": true`` where such
+machines have no console. From it: what is typed, as bytes; any text as a sign of life.
 """
 
 import asyncio
@@ -81,12 +81,14 @@ class Console(Protocol):
 
 
 class Ended(Exception):
-    """The end of a session, or why it does not begin. `again` is whether coming again may help."""
+    """The end of a session, or why it does not begin. `again` is whether coming again may help, `none` whether
+    machines of this kind have no console at all."""
 
-    def __init__(self, reason: str, again: bool = False):
+    def __init__(self, reason: str, again: bool = False, none: bool = False):
         super().__init__(reason)
         self.reason = reason
         self.again = again
+        self.none = none
 
 
 class Occupied(Ended):
@@ -414,4 +416,5 @@ async def _say(transport: Transport, ended: Ended) -> None:
     """Tell the browser how it ended, where it is still there."""
     with suppress(ProtocolClosed, TimeoutError):  # it is gone, or too slow to be told
         async with asyncio.timeout(SEND_SECONDS):
-            await transport.send_str(json.dumps({"ended": ended.reason, "again": ended.again}))
+            told = {"ended": ended.reason, "again": ended.again}
+            await transport.send_str(json.dumps({**told, "none": True} if ended.none else told))

@@ -72,6 +72,7 @@ def test_what_a_driver_says_is_told(ticket, monkeypatch, error, kind, again):
         desk.open(session)
     assert type(told.value) is kind
     assert (told.value.reason, told.value.again) == (str(error), again)
+    assert told.value.none is isinstance(error, NoConsole)
 
 
 def test_a_deleted_instance_has_no_console(ticket):

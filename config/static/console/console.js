@@ -54,9 +54,13 @@ function show(words, { isOpen = false, mayTakeOver = false } = {}) {
   buttons["take-over"].hidden = !mayTakeOver;
 }
 
-function ended(reason, again) {
+function ended(reason, again, none) {
   socket = null;
-  if (again && Date.now() < trying) {
+  if (none) {
+    show(reason);
+    buttons.open.hidden = true;
+    document.body.dataset.console = "none";
+  } else if (again && Date.now() < trying) {
     show(`${reason} It is tried again.`);
     buttons.leave.hidden = false;
     timer = setTimeout(begin, AGAIN);
@@ -124,7 +128,7 @@ function connect(address) {
   };
   mine.onclose = () => {
     clearInterval(alive);
-    if (mine === socket) ended(last.ended, last.again);
+    if (mine === socket) ended(last.ended, last.again, last.none);
   };
 }
 
