@@ -32,8 +32,8 @@ from compute.drivers.base import (
 from compute.drivers.qemu import uploads
 from compute.drivers.qemu.agent.store import checked
 from compute.drivers.qemu.carrying import ArchiveFile, HostFile, carry
-from compute.drivers.qemu.passwords import sha512_crypt
 from compute.drivers.qemu.joining import NO_GUEST
+from compute.drivers.qemu.passwords import sha512_crypt
 from compute.drivers.qemu.transport import Transport, transport
 
 PART = 0.3

@@ -173,7 +173,7 @@ def test_a_host_that_lacks_something_is_not_added_and_lets_nobody_in(host, regio
     needs("qemu-system-x86_64")
     settings.STATE_DIR = tmp_path
     before = host.keys.read_text()
-    with pytest.raises(CommandError, match="no kernel .* `make guest`"):
+    with pytest.raises(CommandError, match=r"no kernel .* `make guest`"):
         add(host, region)
     assert host.keys.read_text() == before
     assert not Host.objects.filter(label="hv1").exists()
