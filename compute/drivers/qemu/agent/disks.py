@@ -405,6 +405,7 @@ def _furnish(
         systems.set_keys(tree, authorized_keys)
     if hostname is not None:
         systems.set_hostname(tree, hostname)
+        systems.allow_slow_devices(tree)
     if script is not None:
         systems.set_script(tree, script)
     if ext.uuid(part) != old:

@@ -145,7 +145,10 @@ def boot_kernel(store: Store, host: Settings, accel: str, seconds: float) -> Tri
         return Trial(True, took)
     by = "KVM" if accel == "kvm" else "emulation"
     last = said.decode(errors="replace").strip().rpartition("\n")[2][-200:]
-    return Trial(False, took, f"No kernel boots with {by} within {took:.0f} s; its last words: {last!r}.")
+    what = f"No kernel boots with {by} within {seconds:g} s"
+    if took < seconds:
+        what = f"QEMU with {by} stopped after {took:.1f} s, before a kernel had booted"
+    return Trial(False, took, f"{what}; its last words: {last!r}.")
 
 
 def _until(command: Sequence[str], words: Sequence[bytes], deadline: float) -> bytes:

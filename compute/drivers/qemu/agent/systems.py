@@ -8,6 +8,7 @@ import ipaddress
 import re
 import time
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
 
@@ -61,6 +62,14 @@ RemainAfterExit=yes
 [Install]
 WantedBy=multi-user.target
 """.encode()
+DEVICES = ("ttyS0", "sdb")
+"""The console's and the swap's: a login and swap depend on them."""
+DEVICE_LIMIT = "/etc/systemd/system/dev-{}.device.d/10-skerry.conf"
+_DEVICE_LIMIT = b"""\
+# An emulated machine may take longer than systemd's 90 s to find its devices.
+[Unit]
+JobRunningTimeoutSec=10min
+"""
 _LOCAL = f"#!/bin/sh\n{FIRST_BOOT} &\n".encode()
 
 
@@ -136,9 +145,22 @@ def set_hostname(tree: Tree, hostname: str) -> None:
     tree.put(HOSTS, b"\n".join([*kept, f"127.0.1.1\t{hostname}".encode(), b""]))
 
 
+def allow_slow_devices(tree: Tree) -> None:
+    """Have systemd wait longer for the devices that a login on the console and swap depend on.
+
+    A drop-in of each device works with every systemd from 234 on. The kernel's command line has such a limit from
+    254 on only, and Debian 12 has 252.
+    """
+    if not _has_systemd(tree):
+        return
+    for device in DEVICES:
+        with suppress(Refused):  # an owner's links are there: the system boots with its own limits
+            tree.put(DEVICE_LIMIT.format(device), _DEVICE_LIMIT)
+
+
 def set_script(tree: Tree, script: str) -> None:
     """Have a script run once, as root, at the next boot, with the network up. `Refused` where nothing would."""
-    if tree.is_there("/usr/lib/systemd/systemd", "/lib/systemd/systemd"):
+    if _has_systemd(tree):
         tree.put(UNIT, _UNIT)
         tree.link("/etc/systemd/system/multi-user.target.wants/skerry-first-boot.service", UNIT)
     elif tree.is_there("/etc/init.d/local", "/etc/local.d"):
@@ -179,6 +201,10 @@ def _set_resolvers(tree: Tree, resolvers: Sequence[str]) -> None:
             *(f"nameserver {each}" for each in resolvers[:MOST_RESOLVERS]),
         ]
         tree.put(RESOLVERS, "\n".join([*lines, ""]).encode())
+
+
+def _has_systemd(tree: Tree) -> bool:
+    return tree.is_there("/usr/lib/systemd/systemd", "/lib/systemd/systemd")
 
 
 def _uses_networkd(tree: Tree) -> bool:

@@ -104,7 +104,26 @@ def test_a_deployed_disk_has_the_image_with_what_was_given(store):
     assert seen(path, "/etc/hosts").splitlines() == [b"127.0.0.1 localhost", b"127.0.1.1\tweb-1"]
     assert seen(path, "/root/.skerry-first-boot") == b"#!/bin/sh\necho hello\n"
     assert "symlink" in stat_of(path, "/etc/systemd/system/multi-user.target.wants/skerry-first-boot.service")
+    for device in ("ttyS0", "sdb"):
+        limit = seen(path, f"/etc/systemd/system/dev-{device}.device.d/10-skerry.conf")
+        assert limit.endswith(b"[Unit]\nJobRunningTimeoutSec=10min\n")
     assert ext.uuid(path) != ext.uuid(store.image(IMAGE))
+
+
+def test_limits_of_devices_are_written_for_systemd_alone_and_through_no_link(store, tmp_path):
+    limit = "/etc/systemd/system/dev-{}.device.d/10-skerry.conf"
+    files = system_folder(tmp_path / "linked")
+    (files / "elsewhere").mkdir()
+    (files / "etc/systemd/system/dev-sdb.device.d").symlink_to("/elsewhere")
+    ext4(store.image(IMAGE), 32, files)
+    path = deploy(store)
+    assert seen(path, limit.format("ttyS0"))
+    assert seen(path, "/elsewhere/10-skerry.conf") == b""
+    (files / "usr/lib/systemd/systemd").unlink()
+    ext4(store.image(IMAGE), 32, files)
+    other = create(store, "other", size=64, image=IMAGE, hostname="web-1")
+    assert seen(other, "/etc/hostname") == b"web-1\n"
+    assert seen(other, limit.format("ttyS0")) == b""
 
 
 def test_a_system_that_names_its_file_system_by_uuid_finds_it(store, tmp_path):
