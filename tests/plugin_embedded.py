@@ -4,16 +4,19 @@ Where DATABASE_URL or REDIS_URL is unset the embedded service takes its place, i
 the tests' own. With pytest-xdist the first process starts them and its workers inherit where they
 are; each worker has a database of its own (pytest-django) and a prefix of its own for keys in Redis.
 Two runs would destroy each other's databases, so each holds a lock on its state folder, and on the database's name.
+A run that is ended by SIGTERM or SIGHUP ends as by Ctrl-C, and stops the services that it has started.
 """
 
 import fcntl
 import hashlib
 import os
 import secrets
+import signal
 import tempfile
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
+from types import FrameType
 
 import pytest
 
@@ -40,7 +43,31 @@ def pytest_configure(config: pytest.Config) -> None:
     # Each test client builds the middleware anew, which must not walk all static files each time.
     settings.WHITENOISE_AUTOREFRESH = True
     if WORKER is None and not (config.option.collectonly or config.option.help):
+        _end_by_signals(config)
         _start(config, settings.STATE_DIR)
+
+
+def _end_by_signals(config: pytest.Config) -> None:
+    """Have SIGTERM and SIGHUP end the run as Ctrl-C does: at the end of the process, its services are stopped.
+
+    The first signal alone counts. ``timeout`` sends two, and a second interrupt would end the stop of a service.
+    """
+    first = os.getpid()
+    signals: list[int] = []
+
+    def end(number: int, frame: FrameType | None) -> None:
+        if os.getpid() != first:  # a fork of a test, which starts no service
+            signal.signal(number, signal.SIG_DFL)
+            signal.raise_signal(number)
+        signals.append(number)
+        if len(signals) == 1:
+            raise KeyboardInterrupt(f"ended by {signal.Signals(number).name}")
+
+    for number in (signal.SIGTERM, signal.SIGHUP):
+        before = signal.getsignal(number)
+        if before == signal.SIG_DFL:  # nohup ignores SIGHUP, and means it
+            signal.signal(number, end)
+            config.add_cleanup(lambda number=number: signal.signal(number, signal.SIG_DFL))
 
 
 def _start(config: pytest.Config, state: Path) -> None:
