@@ -15,6 +15,7 @@ from kombu import Queue
 from config import openapi, openid
 from config.environment import LEVELS, BadVariable, Environment, is_set
 from config.laptop.embedded import addresses
+from config.laptop.serving.address import served_at
 from config.logging import configuration
 
 BASE_DIR = Path(__file__).resolve().parent.parent
@@ -70,9 +71,11 @@ SECRET_KEY = _secret_key()
 # An empty key, as of a comma too many, would be a key that everybody knows.
 ENCRYPTION_KEYS = env.words("ENCRYPTION_KEYS", [SECRET_KEY])
 ALLOWED_HOSTS = env.hosts("ALLOWED_HOSTS", ["*"])
-# The public address of this installation, for links in mails and addresses in answers.
+# The public address of this installation, for links in mails and addresses in answers. A command beside `make serve`
+# has that one's.
 _port = env.integer("PORT", 8000, 1, 65535)
-SITE_URL = env.site("SITE_URL", f"http://127.0.0.1:{_port}")
+_served_at = "" if PRODUCTION or is_set("PORT") else served_at(STATE_DIR)
+SITE_URL = env.site("SITE_URL", _served_at or f"http://127.0.0.1:{_port}")
 # That of the stream processes, where it is another one: no proxy in front leads to them by their paths.
 STREAM_URL = env.site("STREAM_URL", SITE_URL) if is_set("STREAM_URL") else ""
 # Behind a proxy that ends TLS a form has an origin of https:// and arrives by http://. That origin is trusted here.

@@ -2,6 +2,7 @@
 
 import fcntl
 import os
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -10,9 +11,12 @@ from django.db import DEFAULT_DB_ALIAS, connections
 
 from config.db.advisory import advisory_lock
 from config.laptop.embedded.files import private_folder, writing
+from config.laptop.serving.address import LOCK_FILE
 
 # Any number will do, as long as nothing else in the database takes this advisory lock.
 LOCK = 0x7365727665
+# A command that looks whether a server runs (`served_at`) has the lock for a moment.
+TRIES, PAUSE_SECONDS = 10, 0.05
 
 
 class Taken(Exception):
@@ -25,14 +29,12 @@ def state_locked(state: Path, site: str) -> Iterator[None]:
 
     The kernel drops the lock of a killed process. Raises `Taken`, and `EmbeddedError` where nothing can be written.
     """
-    path = private_folder(state) / "serve.lock"
+    path = private_folder(state) / LOCK_FILE
     with writing(path):
         file = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
     try:
-        try:
-            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            raise Taken(_taken(state, os.read(file, 200).decode(errors="replace"))) from None
+        if not _take(file):
+            raise Taken(_taken(state, os.read(file, 200).decode(errors="replace")))
         with writing(path):
             _note(file, site)
         yield
@@ -48,6 +50,18 @@ def database_locked() -> Iterator[None]:
         if not take():
             raise Taken("Another make serve uses the database of DATABASE_URL. Stop it, or name another database.")
         yield
+
+
+def _take(file: int) -> bool:
+    for attempt in range(TRIES):
+        if attempt:
+            time.sleep(PAUSE_SECONDS)
+        try:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            continue
+        return True
+    return False
 
 
 def _note(file: int, site: str) -> None:

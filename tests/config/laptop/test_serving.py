@@ -1,5 +1,6 @@
 """The parts of ``make serve`` that need no server."""
 
+import fcntl
 import io
 import json
 import subprocess
@@ -11,7 +12,8 @@ from django.db import connection
 from config.bootstrap import install
 from config.laptop.embedded import EmbeddedError
 from config.laptop.embedded.errors import full_disk
-from config.laptop.serving import demo
+from config.laptop.serving import demo, lock
+from config.laptop.serving.address import served_at
 from config.laptop.serving.lock import Taken, database_locked, state_locked
 from config.laptop.serving.progress import Progress
 
@@ -65,6 +67,36 @@ def test_a_state_folder_is_served_by_one_and_free_again_afterwards(tmp_path):
     with state_locked(tmp_path, "other"):
         assert (tmp_path / "serve.lock").read_text() == "other"
     assert (tmp_path / "serve.lock").read_text() == ""
+
+
+def test_a_command_beside_a_server_knows_its_address(tmp_path):
+    assert served_at(tmp_path / "nowhere") == ""
+    with state_locked(tmp_path, "http://127.0.0.1:8600"):
+        assert served_at(tmp_path) == "http://127.0.0.1:8600"
+        assert settings_of(tmp_path, {}) == "http://127.0.0.1:8600"
+        assert settings_of(tmp_path, {"PORT": "9000"}) == "http://127.0.0.1:9000"
+        assert settings_of(tmp_path, {"SITE_URL": "https://cloud.example.com"}) == "https://cloud.example.com"
+    assert served_at(tmp_path) == ""
+    (tmp_path / "serve.lock").write_text("http://127.0.0.1:8600")
+    assert served_at(tmp_path) == "", "it was killed"
+    with state_locked(tmp_path, "http://elsewhere.example.com"):
+        assert served_at(tmp_path) == ""
+
+
+def settings_of(state, environment) -> str:
+    """The SITE_URL of a command with these variables."""
+    code = "from config import settings; print(settings.SITE_URL)"
+    env = {"STATE_DIR": str(state), "PATH": "", **environment}
+    return subprocess.run([sys.executable, "-c", code], env=env, capture_output=True, text=True, check=True).stdout[:-1]
+
+
+def test_a_look_at_the_lock_keeps_no_server_from_starting(tmp_path, monkeypatch):
+    (tmp_path / "serve.lock").touch()
+    with (tmp_path / "serve.lock").open() as look:
+        fcntl.flock(look, fcntl.LOCK_SH)
+        monkeypatch.setattr(lock.time, "sleep", lambda seconds: fcntl.flock(look, fcntl.LOCK_UN))
+        with state_locked(tmp_path, SITE):
+            assert served_at(tmp_path) == SITE
 
 
 def test_who_is_killed_has_no_lock(tmp_path):

@@ -1,0 +1,24 @@
+"""The address of the ``make serve`` that runs on a state folder. Pure: nothing is created here, so settings use it."""
+
+import fcntl
+import re
+from pathlib import Path
+
+LOCK_FILE = "serve.lock"
+"""Locked for as long as ``make serve`` runs, with its address in it."""
+ADDRESS = re.compile(r"http://127\.0\.0\.1:\d{1,5}")
+
+
+def served_at(state: Path) -> str:
+    """The address of the ``make serve`` that runs on the folder `state`; empty where none runs."""
+    try:
+        with (state / LOCK_FILE).open() as file:
+            found = file.read(200)
+            if not ADDRESS.fullmatch(found):
+                return ""
+            fcntl.flock(file, fcntl.LOCK_SH | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return found
+    except OSError:
+        return ""
+    return ""  # it was killed: its address stayed in the file, and its lock went with it
