@@ -22,10 +22,10 @@ def main() -> None:
     except ImportError:
         use_project_environment()
         raise
-    from config.command_errors import one_line_errors
+    from config.command_errors import migrated, one_line_errors
     from config.laptop.embedded.command_line import services_for
 
-    with one_line_errors(), services_for(sys.argv):
+    with one_line_errors(), services_for(sys.argv), migrated():
         execute_from_command_line(sys.argv)
 
 

@@ -4,10 +4,28 @@ import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
+from django.conf import settings
 from django.core.management.base import CommandError
-from django.db import InterfaceError, InternalError, OperationalError
+from django.db import (
+    DEFAULT_DB_ALIAS,
+    InterfaceError,
+    InternalError,
+    OperationalError,
+    ProgrammingError,
+    connections,
+)
 
+from config.environment import is_set
 from config.errors import DomainError, Problem
+from config.plurals import counted
+
+UNDEFINED_TABLE, UNDEFINED_COLUMN = "42P01", "42703"
+"""SQLSTATEs of PostgreSQL."""
+NO_TABLES = (
+    "The database {where} has no tables. `manage.py migrate` creates them. If make serve runs with another"
+    " STATE_DIR, type that one before the command."
+)
+OLD_TABLES = "The database {where} lacks {missing}: run `manage.py migrate`."
 
 
 def refused(error: DomainError) -> CommandError:
@@ -45,3 +63,28 @@ def one_line_errors(
         if not which(error):
             raise
         sys.exit(line(" ".join(str(error).split())))
+
+
+@contextmanager
+def migrated() -> Iterator[None]:
+    """End the process with one line where the block fails as the database was not migrated; others propagate."""
+    try:
+        yield
+    except ProgrammingError as error:
+        state = getattr(error.__cause__, "sqlstate", None)
+        said = _lacks() if state in (UNDEFINED_TABLE, UNDEFINED_COLUMN) else ""
+        if not said:
+            raise
+        sys.exit(said)
+
+
+def _lacks() -> str:
+    """The sentence about migrations that the database lacks; empty where it has all."""
+    from django.db.migrations.executor import MigrationExecutor  # needs the apps, which a command has loaded by now
+
+    executor = MigrationExecutor(connections[DEFAULT_DB_ALIAS])
+    missing = executor.migration_plan(executor.loader.graph.leaf_nodes())
+    where = "of DATABASE_URL" if is_set("DATABASE_URL") else f"in {settings.STATE_DIR}"
+    if not executor.loader.applied_migrations:
+        return NO_TABLES.format(where=where)
+    return OLD_TABLES.format(where=where, missing=counted(len(missing), "migration")) if missing else ""

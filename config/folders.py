@@ -1,6 +1,18 @@
 """Folders that the processes make for their files."""
 
+import shlex
 from pathlib import Path
+
+from django.conf import settings
+
+
+def state_variable() -> str:
+    """``STATE_DIR=… ``, as it stands before a command that somebody is told to type; empty for the usual folder."""
+    state, root = settings.STATE_DIR, settings.BASE_DIR
+    if state == root / ".state":
+        return ""
+    # a relative path is one of the project's folder, wherever the command is typed
+    return f"STATE_DIR={shlex.quote(str(state.relative_to(root) if state.is_relative_to(root) else state))} "
 
 
 def make_private(folder: Path) -> None:

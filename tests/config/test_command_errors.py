@@ -1,9 +1,10 @@
 """Errors of the database that commands show as a line."""
 
 import pytest
-from django.db import InternalError, connection
+from django.db import InternalError, ProgrammingError, connection, transaction
+from django.db.migrations.recorder import MigrationRecorder
 
-from config.command_errors import one_line_errors
+from config.command_errors import migrated, one_line_errors
 from config.management.commands.serve import always, cannot_use
 from tests.waiting import wait_for
 
@@ -42,3 +43,30 @@ def test_a_connection_that_the_database_took_away_ends_a_start_with_a_line():
 def test_commands_that_take_a_missing_database_alone_for_their_environment_s_fault_show_all_of_it():
     with pytest.raises(InternalError), one_line_errors():
         use_after_a_pause()
+
+
+def use_a_missing_table() -> None:
+    with transaction.atomic(), connection.cursor() as cursor:
+        cursor.execute("SELECT FROM nowhere")
+
+
+def test_a_database_without_tables_and_one_of_an_earlier_release_are_each_a_sentence(settings, monkeypatch):
+    monkeypatch.delenv("DATABASE_URL", raising=False)
+    applied = MigrationRecorder.Migration.objects
+    applied.filter(app="compute").latest("pk").delete()
+    with pytest.raises(SystemExit) as caught, migrated():
+        use_a_missing_table()
+    assert str(caught.value) == f"The database in {settings.STATE_DIR} lacks 1 migration: run `manage.py migrate`."
+    applied.all().delete()
+    with pytest.raises(SystemExit) as caught, migrated():
+        use_a_missing_table()
+    said = f"The database in {settings.STATE_DIR} has no tables. `manage.py migrate` creates them."
+    assert str(caught.value).startswith(said)
+    monkeypatch.setenv("DATABASE_URL", "postgres://somewhere/else")
+    with pytest.raises(SystemExit, match="The database of DATABASE_URL has no tables"), migrated():
+        use_a_missing_table()
+
+
+def test_a_table_that_no_migration_makes_is_a_fault_of_ours():
+    with pytest.raises(ProgrammingError), migrated():
+        use_a_missing_table()

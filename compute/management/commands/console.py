@@ -15,6 +15,7 @@ from django.core.management.base import BaseCommand, CommandError
 from compute.drivers.base import Console, DriverError
 from compute.models import Instance
 from compute.worker.consoles import open_console, ssh_command
+from config.folders import state_variable
 
 ESCAPE = b"\x1d"
 """Ctrl-] leaves the console."""
@@ -45,7 +46,8 @@ class Command(BaseCommand):
         ssh = ssh_command(instance)
         if ssh is None:
             raise CommandError(f"{instance.label} is not running.")
-        self.stdout.write(f"on its console:  manage.py console {instance.label}\nby ssh:          {ssh}")
+        console = f"{state_variable()}manage.py console {instance.label}"
+        self.stdout.write(f"on its console:  {console}\nby ssh:          {ssh}")
 
 
 def named(text: str) -> Instance:

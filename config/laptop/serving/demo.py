@@ -7,6 +7,7 @@ import sys
 from dataclasses import asdict, dataclass, fields, replace
 from pathlib import Path
 
+from config.folders import state_variable
 from config.laptop.embedded.files import writing
 
 
@@ -36,8 +37,8 @@ REAL = Place("local", "compute/tiny", real=True)
 LOG_IN = """
 It is a real machine, which is up within a minute, or within seconds where the processor helps. Log in as root on
 its console, with the password of that line (Ctrl-] leaves), or see how ssh gets in:
-  {python} manage.py console {label}
-  {python} manage.py console {label} --how
+  {manage} console {label}
+  {manage} console {label} --how
 Machines go on when the server is stopped: shut them down before, or find them at the next start.
 """
 
@@ -71,7 +72,7 @@ def keep(state: Path, known: Logins) -> None:
 def banner(port: int, known: Logins, place: Place = SIMULATED) -> str:
     """The text printed once everything runs. Scripts read the lines that start with ``address:`` and ``token:``."""
     label = f"first-{secrets.token_hex(2)}"
-    log_in = LOG_IN.format(label=label, python=_python()) if place.real else ""
+    log_in = LOG_IN.format(label=label, manage=f"{state_variable()}{_python()} manage.py") if place.real else ""
     host = f"http://127.0.0.1:{port}"
     address = f"{host}/v4"
     header = f'-H "Authorization: Bearer {known.owner_token}"'

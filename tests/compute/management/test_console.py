@@ -13,6 +13,7 @@ from compute.drivers.consoles import SocketConsole
 from compute.management.commands.console import carry, raw_terminal
 from compute.models import Instance
 from compute.worker import consoles
+from config.laptop.serving import demo
 from tests.compute.worker.scenarios import deployed
 from tests.factories import AccountFactory, InstanceFactory
 
@@ -32,10 +33,22 @@ def how(name: str) -> str:
     return said.getvalue()
 
 
-def test_ways_in_are_told_by_id_and_by_label(instance):
+def test_ways_in_are_told_by_id_and_by_label(instance, settings):
+    settings.STATE_DIR = settings.BASE_DIR / ".state"
     address = instance.addresses.get(public=True).address
     for name in ("web-1", str(instance.pk)):
         assert how(name) == f"on its console:  manage.py console web-1\nby ssh:          ssh root@{address}\n"
+
+
+@pytest.mark.parametrize(
+    ("folder", "said"), [(".state-2", "STATE_DIR=.state-2 "), ("/tmp/a b", "STATE_DIR='/tmp/a b' ")]
+)
+def test_a_line_to_type_names_the_state_folder_that_is_not_the_usual_one(instance, settings, folder, said):
+    settings.STATE_DIR = settings.BASE_DIR / folder
+    assert how("web-1").startswith(f"on its console:  {said}manage.py console web-1\n")
+    shown = demo.banner(8000, demo.Logins(), demo.REAL)
+    lines = [line for line in shown.splitlines() if " manage.py console first-" in line]
+    assert [line.startswith(f"  {said}") for line in lines] == [True, True]
 
 
 def test_a_port_of_the_host_leads_in_where_it_has_one(instance, driver, monkeypatch):

@@ -87,7 +87,9 @@ def settings_of(state, environment) -> str:
     """The SITE_URL of a command with these variables."""
     code = "from config import settings; print(settings.SITE_URL)"
     env = {"STATE_DIR": str(state), "PATH": "", **environment}
-    return subprocess.run([sys.executable, "-c", code], env=env, capture_output=True, text=True, check=True).stdout[:-1]
+    return subprocess.run([sys.executable, "-c", code], env=env, capture_output=True, text=True, check=True).stdout[
+        :-1
+    ]
 
 
 def test_a_look_at_the_lock_keeps_no_server_from_starting(tmp_path, monkeypatch):
