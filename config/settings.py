@@ -71,8 +71,8 @@ SECRET_KEY = _secret_key()
 # An empty key, as of a comma too many, would be a key that everybody knows.
 ENCRYPTION_KEYS = env.words("ENCRYPTION_KEYS", [SECRET_KEY])
 ALLOWED_HOSTS = env.hosts("ALLOWED_HOSTS", ["*"])
-# The public address of this installation, for links in mails and addresses in answers. A command beside `make serve`
-# has that one's.
+# The public address of this installation, for links in mails and addresses in answers. A command beside
+# `make serve` has that one's.
 _port = env.integer("PORT", 8000, 1, 65535)
 _served_at = "" if PRODUCTION or is_set("PORT") else served_at(STATE_DIR)
 SITE_URL = env.site("SITE_URL", _served_at or f"http://127.0.0.1:{_port}")

@@ -1,4 +1,4 @@
-"""The address of the ``make serve`` that runs on a state folder. Pure: nothing is created here, so settings use it."""
+"""The address of the ``make serve`` that runs on a state folder. Pure: settings use it."""
 
 import fcntl
 import re
