@@ -5,6 +5,7 @@
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
+IS_NEW_ENOUGH = $(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "Python 3.11 or newer is needed (PYTHON=python3.12 names another).")'
 INSTALL = $(BIN)/python config/bootstrap/install.py
 LOCK = $(BIN)/uv pip compile --universal --python-version 3.11 --generate-hashes --no-annotate --no-header --quiet
 GENERATED_OPENAPI = docs/openapi.yaml
@@ -35,7 +36,7 @@ changed = $(shell cmp -s $(1) $(2) || echo FORCE)
 export PYTHONDONTWRITEBYTECODE :=
 
 .DEFAULT_GOAL := help
-.PHONY: help clients coverage docs guest install serve test test-slow test-all test-crash fuzz drill lint types bench lock openapi baselines clean FORCE
+.PHONY: help clients coverage docs guest install programs serve test test-slow test-all test-crash fuzz drill lint types bench lock openapi baselines clean FORCE
 .DELETE_ON_ERROR:
 
 help:
@@ -69,6 +70,15 @@ FOR_SERVING := $(shell $(PYTHON) -c 'import platform as p; v = p.libc_ver(); fit
 else
 FOR_SERVING := laptop
 endif
+
+# What real machines need is checked first: nobody waits for packages to be told that a program is missing.
+ifeq ($(HYPERVISOR) $(filter serve,$(MAKECMDGOALS)),qemu serve)
+$(BIN)/python $(VENV)/.installed-laptop $(VENV)/.installed-qemu: | programs
+endif
+
+programs:
+	@$(IS_NEW_ENOUGH)
+	@$(PYTHON) -m compute.drivers.qemu.this_machine
 
 serve: $(VENV)/.installed-$(FOR_SERVING)
 	@exec $(BIN)/python manage.py serve
@@ -140,7 +150,7 @@ clean:
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
 
 $(BIN)/python:
-	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "Python 3.11 or newer is needed (PYTHON=python3.12 names another).")'
+	@$(IS_NEW_ENOUGH)
 	@echo "Making the environment in $(VENV)"
 	@$(PYTHON) -m venv --clear --without-pip $(VENV)
 

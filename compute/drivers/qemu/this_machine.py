@@ -1,10 +1,15 @@
-"""This machine as a host of real machines: the programs that it takes, and the guest that it starts with."""
+"""This machine as a host of real machines: the programs that it takes, and the guest that it starts with.
+
+``python -m compute.drivers.qemu.this_machine`` says what is missing. It needs Python alone: `make serve` asks it
+before it installs any package.
+"""
 
 import importlib.util
 import os
 import platform
 import shlex
 import shutil
+import sys
 from dataclasses import replace
 from pathlib import Path
 
@@ -62,15 +67,18 @@ def _wheel_runs() -> bool:
     return library == "glibc" and numbers >= WHEEL_GLIBC
 
 
-def check() -> None:
-    """Raise `Refused` where this machine lacks a program, with the one line that installs all that are missing."""
+def check(before_packages: bool = False) -> None:
+    """Raise `Refused` where this machine lacks a program, with the one line that installs all that are missing.
+
+    With `before_packages` the wheel with QEMU counts as there where it can run: it is about to be installed.
+    """
     if platform.machine() != "x86_64":
         raise Refused(OTHER_PROCESSOR.format(machine=platform.machine()))
     for program in ("apt-get", "dpkg-deb"):
         if _on_path(program) is None:
             raise Refused(ELSEWHERE.format(program=program))
     lacking = [each for each in PACKAGES if each != QEMU and _on_path(each) is None]
-    if qemu() is None:
+    if qemu() is None and not (before_packages and _wheel_runs()):
         lacking.insert(0, QEMU)
     if lacking:
         packages = dict.fromkeys(PACKAGES[each] for each in lacking)
@@ -108,3 +116,10 @@ def _program(directory: Path) -> str:
 def _on_path(program: str) -> str | None:
     # the programs of e2fsprogs are below /sbin, which users of Debian do not have on PATH
     return shutil.which(program, path=os.pathsep.join(filter(None, (os.environ.get("PATH"), PATH))))
+
+
+if __name__ == "__main__":
+    try:
+        check(before_packages=True)
+    except Refused as error:
+        sys.exit(str(error))

@@ -1,5 +1,6 @@
 """Progress of the start: one line for each phase, rewritten on a terminal and plain elsewhere."""
 
+import threading
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -11,6 +12,7 @@ import psutil
 REWRITE = "\r\x1b[K"
 # Seconds between the lines that show the progress of a long phase where lines are not rewritten.
 PLAIN_EVERY = 10.0
+TICK_SECONDS = 1.0
 
 
 class Progress:
@@ -37,6 +39,24 @@ class Progress:
         finally:
             if self.terminal:
                 self.say(took)
+
+    @contextmanager
+    def waiting(self, text: str) -> Iterator[None]:
+        """Show a phase that may take minutes and does not say how far it is: its line has the seconds so far."""
+        began, over = time.monotonic(), threading.Event()
+
+        def tick() -> None:
+            while not over.wait(TICK_SECONDS):
+                self.count(f"{text}: {time.monotonic() - began:.0f} s")
+
+        ticking = threading.Thread(target=tick, daemon=True)
+        with self.phase(text):
+            ticking.start()
+            try:
+                yield
+            finally:
+                over.set()
+                ticking.join()
 
     def count(self, text: str) -> None:
         """Show `text` in the place of the phase's line."""

@@ -40,6 +40,7 @@ WORKER_SECONDS = 60
 REVIVE_PAUSE = 5.0
 PORTS = range(1, 2**16)
 FIRST_UNPRIVILEGED = 1024
+BOOTING = "Booting a kernel here, by KVM or emulated, which may take minutes the first time"
 
 
 class Command(BaseCommand):
@@ -94,7 +95,7 @@ class Command(BaseCommand):
                 known = with_demo_account(demo.logins(settings.STATE_DIR))
                 demo.keep(settings.STATE_DIR, known)
             if settings.HYPERVISOR == "QEMU":
-                with self.progress.phase("Making this machine ready for real ones, and booting a kernel"):
+                with self.progress.waiting(BOOTING):
                     call_command("host_local", verbosity=0)
             return known
         finally:

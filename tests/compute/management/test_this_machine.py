@@ -1,13 +1,14 @@
 """This machine as a host of real machines: what it lacks is said in a line, what it needs is made once."""
 
 import subprocess
+import sys
 from io import StringIO
 from pathlib import Path
 
 import pytest
 from django.core.management import CommandError, call_command
 
-from compute.drivers.base import HostImage, HostReport
+from compute.drivers.base import HostImage, HostReport, Refused
 from compute.drivers.qemu import this_machine
 from compute.models import AddressPool, Host
 from compute.services.hosts.this_machine import HOST, REGION, ensure
@@ -18,6 +19,7 @@ from tests.compute.memory_driver import MemoryDriver
 
 pytestmark = pytest.mark.django_db
 
+ROOT = Path(__file__).resolve().parents[3]
 REPORT = HostReport(8192, 8, 100_000, (HostImage("compute/tiny", "Tiny", 48),), architectures=("x86_64",))
 
 
@@ -68,6 +70,25 @@ def test_one_line_installs_all_that_is_missing(path):
     for program in ("qemu-system-x86_64", "mke2fs", "debugfs", "resize2fs"):
         put(path, program)
     call_command("host_local", programs=True)
+
+
+def test_the_system_s_python_has_all_that_the_check_needs():
+    done = subprocess.run(
+        [sys.executable, "-S", "-m", this_machine.__name__], cwd=ROOT, capture_output=True, text=True
+    )
+    assert (done.returncode, done.stderr.count("\n")) in ((0, 0), (1, 1)), done.stderr
+
+
+def test_a_wheel_that_is_about_to_be_installed_counts(path, monkeypatch):
+    for program in ("mke2fs", "debugfs", "resize2fs"):
+        put(path, program)
+    monkeypatch.setattr(this_machine.platform, "libc_ver", lambda: ("glibc", "2.38"))
+    this_machine.check(before_packages=True)
+    with pytest.raises(Refused, match="qemu-system-x86"):
+        this_machine.check()
+    monkeypatch.setattr(this_machine.platform, "libc_ver", lambda: ("glibc", "2.36"))
+    with pytest.raises(Refused, match="qemu-system-x86"):
+        this_machine.check(before_packages=True)
 
 
 def test_another_system_and_another_processor_are_told_apart(path, monkeypatch):

@@ -5,6 +5,8 @@ import io
 import json
 import subprocess
 import sys
+import threading
+from pathlib import Path
 
 import pytest
 from django.db import connection
@@ -13,12 +15,16 @@ from config.bootstrap import install
 from config.laptop.embedded import EmbeddedError
 from config.laptop.embedded.errors import full_disk
 from config.laptop.serving import demo, lock
+from config.laptop.serving import progress as progress_module
 from config.laptop.serving.address import served_at
 from config.laptop.serving.lock import Taken, database_locked, state_locked
 from config.laptop.serving.progress import Progress
+from tests.waiting import wait_for
 
 pytestmark = pytest.mark.system
 
+ROOT = Path(__file__).resolve().parents[3]
+CHECK = "-m compute.drivers.qemu.this_machine"
 SITE = "http://127.0.0.1:8000"
 
 
@@ -56,6 +62,18 @@ def test_a_phase_is_a_plain_line_elsewhere_and_a_long_one_a_few():
         for count in range(40, 46):
             progress.count(f"Migrating: {count} of 45")
     assert progress.stream.getvalue() == "Migrating\nMigrating: 40 of 45\n"
+
+
+def test_a_phase_that_only_waits_shows_its_seconds(monkeypatch):
+    monkeypatch.setattr(progress_module, "TICK_SECONDS", 0.01)
+    progress = Progress(Terminal())
+    with progress.waiting("Booting"):
+        wait_for(lambda: progress.stream.getvalue().count("\r\x1b[KBooting: 0 s") > 1)
+    assert progress.stream.getvalue().endswith(" s)\n")
+    threads = threading.active_count()
+    with pytest.raises(KeyboardInterrupt), progress.waiting("Booting"):
+        raise KeyboardInterrupt
+    assert threading.active_count() == threads
 
 
 def test_a_state_folder_is_served_by_one_and_free_again_afterwards(tmp_path):
@@ -158,6 +176,21 @@ def test_a_full_disk_is_told_from_other_errors(tmp_path):
     assert said is not None
     assert said.startswith(f"The disk that holds {tmp_path} is full (")
     assert full_disk(tmp_path, "connection refused") is None
+
+
+def steps_of(*arguments: str) -> str:
+    """What make would do, a line each; nothing of it is done."""
+    command = ["make", "--dry-run", "serve", *arguments]
+    return subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True).stdout
+
+
+def test_what_is_missing_is_said_before_a_package_is_installed(tmp_path):
+    venv = tmp_path / "venv"
+    steps = steps_of("HYPERVISOR=qemu", f"VENV={venv}")
+    order = [steps.index(each) for each in (CHECK, "-m venv", "install.py")]
+    assert order == sorted(order)
+    assert CHECK not in steps_of("HYPERVISOR=", f"VENV={venv}")
+    assert not venv.exists()
 
 
 def test_pip_is_followed_in_silence_and_counted():
