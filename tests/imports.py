@@ -51,7 +51,10 @@ LAYERS: dict[str, tuple[set[str], set[str]]] = {
     "checks": ({"services"}, set()),
     "tasks": ({"services", "prober", "worker"}, {"notify"}),
     "monitoring": ({"models", "services", "jobs"}, {"monitoring", "version"}),
-    "management": (BELOW | {"models", "services", "worker", "drivers"}, {"command_errors", "errors", "plurals"}),
+    "management": (
+        BELOW | {"models", "services", "worker", "drivers"},
+        {"command_errors", "errors", "folders", "plurals"},
+    ),
     "apps": (BELOW | REFERENCES | {"models", "services", "jobs", "worker", "checks"}, {"api", "egress"}),
 }
 
@@ -85,12 +88,12 @@ CONFIG: dict[str, set[str]] = {
     "environment": set(),
     "version": set(),
     "bootstrap": set(),
-    "command_errors": {"errors"},
+    "command_errors": {"environment", "errors", "plurals"},
     "middleware": {"api", "logging", "monitoring", "tracing"},
     "monitoring": {"api", "db", "draining", "version"},
     "draining": set(),
     "tracing": {"version"},
-    "laptop": {"db", "environment"},
+    "laptop": {"db", "environment", "folders"},
     "settings": {"environment", "laptop", "logging", "openapi", "openid"},
     "checks": {"environment", "laptop", "monitoring"},
     "starting": {"checks"},
