@@ -19,8 +19,8 @@ STAYS = (
     " then, and the platform's key stays on it."
 )
 LEFT = (
-    "{place} still lets the platform's key in. On the host, delete the line that ends with this key from"
-    " authorized_keys of {user}:\n{key}"
+    "If {place} is still there, it lets the platform's key in. Delete the line that ends with this key from"
+    " authorized_keys of {user} there:\n{key}"
 )
 
 
