@@ -536,8 +536,8 @@ CELERY_BROKER_TRANSPORT_OPTIONS = {
     "socket_timeout": 1,
     "retry_on_timeout": False,
     "health_check_interval": 10,
-    # Acknowledgements stay in the worker. Those that the broker has to answer can fail, and each that failed cost the
-    # worker one of the messages that it may hold, until it took none. Notifications need not be redelivered.
+    # Acknowledgements stay in the worker. Those that the broker has to answer can fail, and each that failed cost
+    # the worker one of the messages that it may hold, until it took none. Notifications need not be redelivered.
     "ack_emulation": False,
 }
 # The connection over which a worker takes messages is patient: a busy broker must not make workers reconnect.

@@ -9,8 +9,8 @@ from kombu import Connection
 
 FIRST_PAUSE_SECONDS = 1
 LONGEST_PAUSE_SECONDS = 4
-"""The pauses between attempts to connect grow to this. Celery's own grow to half a minute, after which a broker that
-is back would wait for its workers."""
+"""The pauses between attempts to connect grow to this. Celery's own grow to half a minute, so a broker that is
+back would wait that long for its workers."""
 
 
 class Consumer(consumer.Consumer):

@@ -63,7 +63,7 @@ def consumer():
     """A consumer of no worker, with what it needs to connect."""
     consumer = object.__new__(Consumer)
     consumer.app = app
-    yield consumer
+    return consumer
 
 
 def test_who_takes_messages_waits_longer_for_the_broker_than_who_sends_them(consumer):
