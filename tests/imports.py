@@ -95,7 +95,7 @@ CONFIG: dict[str, set[str]] = {
     "settings": {"environment", "laptop", "logging", "openapi", "openid"},
     "checks": {"environment", "laptop", "monitoring"},
     "starting": {"checks"},
-    "celery": {"logging", "monitoring", "starting", "tracing"},
+    "celery": {"logging", "monitoring", "queues", "starting", "tracing"},
     "wsgi": {"handler", "starting"},
     "server": {"api", "draining", "waiting"},
     "waiting": set(),

@@ -12,6 +12,7 @@ from redis.client import Pipeline
 
 from compute.worker.consumer import LONGEST_PAUSE_SECONDS, Consumer
 from config.celery import app
+from tests.messages import own_connection
 from tests.ports import free_port
 
 log = logging.getLogger(__name__)
@@ -19,13 +20,7 @@ log = logging.getLogger(__name__)
 
 @pytest.fixture
 def connection(settings):
-    """A connection with the options of a worker and keys of this test alone."""
-    options = installed.CELERY_BROKER_TRANSPORT_OPTIONS | {
-        "global_keyprefix": settings.REDIS_PREFIX,
-        "socket_connect_timeout": 120,
-        "socket_timeout": 120,
-    }
-    with Connection(installed.CELERY_BROKER_URL, transport_options=options) as connection:
+    with own_connection(settings) as connection:
         yield connection
 
 
