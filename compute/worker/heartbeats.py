@@ -6,6 +6,8 @@ The clock writes its heartbeats after its ticks.
 """
 
 import logging
+import os
+import threading
 import time
 from typing import Any
 
@@ -28,6 +30,8 @@ from compute.worker.leaving import leave
 
 log = logging.getLogger(__name__)
 
+END_SECONDS = 10.0
+"""How long a worker that ends by itself waits for the steps that run."""
 QUEUE_SECONDS = 60
 """How long the broker keeps the last message of a worker that is gone."""
 
@@ -90,10 +94,21 @@ class WorkerHeartbeat(bootsteps.StartStopStep):
             raise ConnectionResetError("no messages came back from the broker")
         if verdict is Verdict.END:
             log.critical("this worker takes no messages from the broker after it reconnected: it ends")
-            leave()
-            state.should_stop = EX_FAILURE
+            end()
             return
         self.send(producer)
+
+
+def end() -> None:
+    """Have the worker stop in order, and end it where that takes too long: a process of its pool may hang.
+
+    Steps that run go on in the processes of the pool, and their leases protect them as those of a killed worker.
+    """
+    leave()
+    state.should_stop = EX_FAILURE
+    bound = threading.Timer(END_SECONDS, os._exit, [EX_FAILURE])
+    bound.daemon = True
+    bound.start()
 
 
 def own_queue() -> Queue:

@@ -4,6 +4,7 @@ import os
 import signal
 import time
 
+import psutil
 import pytest
 import redis
 
@@ -50,11 +51,12 @@ def test_a_worker_that_takes_no_messages_reconnects_and_takes_them(fleet: Fleet,
 
 
 def test_a_worker_that_reconnecting_does_not_help_ends_with_an_error(fleet: Fleet, deaf):
+    """Nor does a process of its pool that hangs keep it."""
     process, path = deaf
+    psutil.Process(process.pid).children()[0].suspend()
     path.write_text(EVERY_CHANNEL)
     assert process.wait(600) == 1
     assert said(fleet, "takes no messages from the broker after it reconnected: it ends")
-    assert "Traceback" not in (fleet.state / "fleet.log").read_text()
 
 
 def test_workers_go_on_after_a_broker_that_stood_still_again_and_again(fleet: Fleet, world, hypervisor):
