@@ -12,6 +12,7 @@ from compute.models import AddressPool, Drift, Heartbeat, Host, Instance, Job
 from compute.services import missing_processes
 from compute.services.heartbeats import alive
 from compute.services.hosts.silence import waiting_for
+from config import queues
 from config.monitoring.registry import Trouble, look, measures
 from config.version import VERSION
 
@@ -45,6 +46,19 @@ def heartbeats() -> Iterator[Metric]:
     for labels, number in sorted(present.items()):
         family.add_metric([*labels], number)
     yield family
+
+
+@measures
+def broker_queues() -> Iterator[Metric]:
+    """The queues of the broker; nothing if it does not answer, which `skerry_redis_up` says."""
+    waiting = GaugeMetricFamily("skerry_queue_messages", "Messages that wait for a worker.", labels=["queue"])
+    oldest = GaugeMetricFamily(
+        "skerry_queue_oldest_seconds", "For how long the oldest of them has waited.", labels=["queue"]
+    )
+    for name, found in (queues.backlogs() or {}).items():
+        waiting.add_metric([name], found.messages)
+        oldest.add_metric([name], found.oldest)
+    yield from (waiting, oldest)
 
 
 @measures

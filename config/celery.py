@@ -3,6 +3,7 @@
 import logging.config
 import os
 import sys
+import time
 from typing import Any
 
 from celery import Celery, signals
@@ -10,7 +11,7 @@ from django.conf import settings
 from django.db import close_old_connections
 from kombu.transport.redis import Channel
 
-from config import tracing
+from config import queues, tracing
 from config.logging import current_id
 from config.monitoring import counts
 from config.starting import warn_at_start
@@ -60,6 +61,12 @@ def trace(**kwargs: Any) -> None:
 def report_last_counts(**kwargs: Any) -> None:
     reporter.stop()
     tracing.stop()
+
+
+@signals.before_task_publish.connect
+def note_time(headers: dict[str, Any], **kwargs: Any) -> None:
+    """Have each message say when it was sent, so that its age can be read while it waits."""
+    headers[queues.SENT] = time.time()
 
 
 @signals.task_prerun.connect

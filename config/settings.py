@@ -539,7 +539,13 @@ CELERY_BROKER_TRANSPORT_OPTIONS = {
     "socket_timeout": 1,
     "retry_on_timeout": False,
     "health_check_interval": 10,
+    # Acknowledgements stay in the worker. Those that the broker has to answer can fail, and each that failed cost
+    # the worker one of the messages that it may hold, until it took none. Notifications need not be redelivered.
+    "ack_emulation": False,
 }
+# The connection over which a worker takes messages is patient: a busy broker must not make workers reconnect.
+WORKER_BROKER_OPTIONS = {"socket_connect_timeout": 5, "socket_timeout": 5}
+CELERY_WORKER_CONSUMER = "compute.worker.consumer:Consumer"
 CELERY_TASK_PUBLISH_RETRY = False
 # A worker without a broker waits for it, however long that takes.
 CELERY_BROKER_CONNECTION_RETRY_ON_STARTUP = True

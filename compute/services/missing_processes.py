@@ -1,4 +1,4 @@
-"""Processes that an installation needs and that do not run, by their heartbeats."""
+"""Processes that an installation needs and that do not run, by their heartbeats, or that leave messages waiting."""
 
 import time
 from collections.abc import Iterator
@@ -13,23 +13,30 @@ from redis.exceptions import RedisError
 
 from compute.models import Heartbeat
 from compute.services.heartbeats import SILENCE, alive
+from config import queues
 
 BROKER_SECONDS = 0.5
 """How long the broker has to answer, in seconds. It is asked only where no worker has a fresh heartbeat."""
+
+LATE_SECONDS = 60
+"""The age from which the oldest message of a queue says that workers stand still, or are too few."""
 
 _started = time.monotonic()
 
 
 @dataclass(frozen=True, slots=True)
 class Missing:
-    """A kind of process that does not run, ``web``, ``broker``, ``worker`` or ``clock``, and what comes of it."""
+    """A kind of process that does not run, ``web``, ``broker``, ``worker`` or ``clock``, and what comes of it.
+
+    The component ``queue`` is there while workers run and leave messages waiting.
+    """
 
     component: str
     text: str
 
 
 def missing() -> Iterator[Missing]:
-    """The kinds of process of which none runs. One query.
+    """The kinds of process of which none runs. One query, and one look at the broker.
 
     Web processes are missed where the last of them fell silent: behind a server that is not ours they have no
     heartbeats, and who stops all of them means to.
@@ -60,9 +67,22 @@ def missing() -> Iterator[Missing]:
         yield Missing("worker", "No worker takes jobs: those that run have other queues")
     elif not found["for_timers"]:
         yield Missing("worker", "No worker has the queue of the clock: what it begins waits")
+    else:
+        yield from late_queues()
     if not found["clocks"]:
         text = f"No clock runs: nothing is tried again or begins by itself ({last(found['clock_seen'])})"
         yield Missing("clock", text)
+
+
+def late_queues() -> Iterator[Missing]:
+    """The queues whose oldest message is too old, as one line. None if the broker does not answer."""
+    late = {name: each for name, each in (queues.backlogs() or {}).items() if each.oldest >= LATE_SECONDS}
+    texts = [
+        f"{each.messages:,} in the queue {name}, the oldest for {int(each.oldest // 60)} min"
+        for name, each in late.items()
+    ]
+    if texts:
+        yield Missing("queue", f"Messages wait: {'; '.join(texts)}. Workers stand still, or are too few")
 
 
 def starting() -> bool:

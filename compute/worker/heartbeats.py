@@ -1,25 +1,39 @@
 """The heartbeats of workers and of the clock, each written by the process itself.
 
-A worker's heartbeats are written by the loop that takes its tasks from the broker, and only while the loop is
-connected: a worker that hangs, or whose broker is down, falls silent. The clock writes its heartbeats after its
-ticks.
+A worker's heartbeats are written when it takes a message that it sent to itself (`compute.worker.consumption`), or
+while all its slots are busy. A worker that hangs, whose broker is down, or that takes no messages, falls silent.
+The clock writes its heartbeats after its ticks.
 """
 
 import logging
+import os
+import threading
 import time
 from typing import Any
 
 from celery import bootsteps
 from celery.beat import Scheduler
+from celery.platforms import EX_FAILURE
 from celery.signals import worker_shutdown
+from celery.worker import state
 from celery.worker.consumer import Consumer, Tasks
 from django.db import Error
+from kombu import Consumer as MessageConsumer
+from kombu import Exchange, Message, Producer, Queue
+from kombu.common import ignore_errors
 
 from compute.models import Heartbeat
 from compute.services.heartbeats import EVERY, Pulse, own_connection
 from compute.services.hosts.drift_records import LOOK_EVERYWHERE
+from compute.worker.consumption import CHECK_EVERY, Consumption, Verdict
+from compute.worker.leaving import leave
 
 log = logging.getLogger(__name__)
+
+END_SECONDS = 10.0
+"""How long a worker that ends by itself waits for the steps that run."""
+QUEUE_SECONDS = 60
+"""How long the broker keeps the last message of a worker that is gone."""
 
 
 class WorkerHeartbeat(bootsteps.StartStopStep):
@@ -29,21 +43,78 @@ class WorkerHeartbeat(bootsteps.StartStopStep):
 
     def __init__(self, parent: Consumer, **options: Any):
         super().__init__(parent, **options)
+        self.consumption = Consumption()
         self.timer: Any = None
+        self.messages: MessageConsumer | None = None
+        self.next_beat = 0.0
 
     def start(self, parent: Consumer) -> None:
-        pulse = worker_pulse()
-
-        def beat() -> None:
-            pulse.beat(tuple(parent.app.amqp.queues.consume_from))
-
-        beat()
-        self.timer = parent.timer.call_repeatedly(EVERY, beat)
+        self.consumption.connected()
+        channel = parent.task_consumer.channel
+        queue = own_queue()
+        self.messages = MessageConsumer(channel, [queue], on_message=lambda message: self.take(parent, message))
+        self.messages.consume()
+        producer = Producer(channel, routing_key=queue.name, serializer="json")
+        self.send(producer)
+        self.timer = parent.timer.call_repeatedly(CHECK_EVERY, self.check, (parent, producer))
 
     def stop(self, parent: Consumer) -> None:
         if self.timer is not None:
             self.timer.cancel()
             self.timer = None
+        if self.messages is not None:
+            ignore_errors(parent, self.messages.cancel)
+            self.messages = None
+
+    def send(self, producer: Producer) -> None:
+        producer.publish({})
+        self.consumption.sent(time.monotonic())
+
+    def take(self, parent: Consumer, message: Message) -> None:
+        message.ack()
+        self.renew(parent)
+
+    def renew(self, parent: Consumer) -> None:
+        """Note that the worker does its work, and record it if the last heartbeat is old enough."""
+        self.consumption.took()
+        if time.monotonic() >= self.next_beat:
+            worker_pulse().beat(tuple(parent.app.amqp.queues.consume_from), parent.pool.num_processes)
+            self.next_beat = time.monotonic() + EVERY
+
+    def check(self, parent: Consumer, producer: Producer) -> None:
+        """Send the next message, unless the worker is busy, and reconnect or end a worker that takes none.
+
+        Raises an error of the connection to reconnect, as if the broker had closed it.
+        """
+        if len(state.active_requests) >= parent.pool.num_processes:
+            self.renew(parent)
+        verdict = self.consumption.check(time.monotonic())
+        if verdict is Verdict.RECONNECT:
+            log.error("this worker takes no messages from the broker: it reconnects")
+            raise ConnectionResetError("no messages came back from the broker")
+        if verdict is Verdict.END:
+            log.critical("this worker takes no messages from the broker after it reconnected: it ends")
+            end()
+            return
+        self.send(producer)
+
+
+def end() -> None:
+    """Have the worker stop in order, and end it where that takes too long: a process of its pool may hang.
+
+    Steps that run go on in the processes of the pool, and their leases protect them as those of a killed worker.
+    """
+    leave()
+    state.should_stop = EX_FAILURE
+    bound = threading.Timer(END_SECONDS, os._exit, [EX_FAILURE])
+    bound.daemon = True
+    bound.start()
+
+
+def own_queue() -> Queue:
+    """Return the queue that this worker process sends messages to itself through. No exchange knows of it."""
+    name = f"heartbeat.{worker_pulse().process.id}"
+    return Queue(name, Exchange(""), routing_key=name, expires=QUEUE_SECONDS)
 
 
 _worker: list[Pulse] = []

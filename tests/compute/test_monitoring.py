@@ -13,6 +13,8 @@ from compute.models import Address, Heartbeat, Host, Instance, Job
 from compute.services import heartbeats
 from managed import monitoring as of_managed
 from tests.factories import AddressPoolFactory, HostFactory, InstanceFactory
+from tests.messages import messages
+from tests.ports import free_port
 
 pytestmark = pytest.mark.django_db
 
@@ -32,6 +34,18 @@ def test_kinds_of_process_of_which_none_runs_are_there_with_0():
     assert values(monitoring.heartbeats, "skerry_processes") == {
         ("worker", "1.0"): 2, ("clock", ""): 0, ("web", ""): 0, ("stream", ""): 0,
     }  # fmt: skip
+
+
+def test_queues_say_how_many_messages_wait_and_for_how_long(settings):
+    with messages(settings) as broker:
+        broker.send("celery", age=90)
+        broker.send("celery", age=30)
+        assert values(monitoring.broker_queues, "skerry_queue_messages") == {("celery",): 2, ("clock",): 0}
+        found = values(monitoring.broker_queues, "skerry_queue_oldest_seconds")
+        assert 90 <= found["celery",] < 690
+        assert found["clock",] == 0
+    settings.REDIS_URL = f"redis://127.0.0.1:{free_port()}/0"
+    assert values(monitoring.broker_queues, "skerry_queue_messages") == {}
 
 
 def test_hosts_say_whether_they_answer_and_what_is_in_use():

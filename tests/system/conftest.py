@@ -56,9 +56,9 @@ class Fleet:
             cwd=ROOT, env=self.env, start_new_session=True, stdout=log, stderr=log,
         )  # fmt: skip
 
-    def worker(self, concurrency: int = 2) -> subprocess.Popen:
+    def worker(self, concurrency: int = 2, application: str = "config") -> subprocess.Popen:
         process = self._start(
-            "celery", "-A", "config", "worker", "--concurrency", str(concurrency), "-O", "fair",
+            "celery", "-A", application, "worker", "--concurrency", str(concurrency), "-O", "fair",
             "--without-gossip", "--without-mingle",
         )  # fmt: skip
         self.workers.append(process)

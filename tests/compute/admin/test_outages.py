@@ -19,6 +19,7 @@ from compute.worker import engine
 from tests.compute.memory_driver import failing_at
 from tests.compute.run_jobs import work
 from tests.config.admin.pages import list_address, page_address
+from tests.messages import messages
 
 pytestmark = pytest.mark.django_db
 MINUTE = timedelta(minutes=1)
@@ -198,6 +199,20 @@ def test_a_broker_that_does_not_answer_is_named_in_the_workers_place(admin, sett
     age("worker", 2 * SILENCE)
     settings.REDIS_URL = f"redis://127.0.0.1:{free_port()}/0"
     assert texts(admin)[0].startswith("The broker (Redis) does not answer: jobs wait (last worker seen ")
+
+
+def test_messages_that_wait_are_told_of_while_workers_run(admin, settings):
+    with messages(settings) as broker:
+        for queue in ("celery", "clock"):
+            broker.send(queue, age=missing_processes.LATE_SECONDS + 60)
+        [(text, address)] = notices(admin)
+        assert re.match(
+            r"Messages wait: 1 in the queue celery, the oldest for \d+ min; 1 in the queue clock, the oldest", text
+        )
+        assert address == list_address(Heartbeat)
+        age("worker", 2 * SILENCE)
+        [found] = texts(admin)
+        assert found.startswith("No worker runs"), "which says why they wait"
 
 
 def test_a_web_process_that_has_just_begun_gives_the_others_time(admin, monkeypatch):

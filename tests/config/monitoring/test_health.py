@@ -10,6 +10,7 @@ from django.db.models.functions import Now
 from compute.models import Heartbeat
 from compute.services import heartbeats, missing_processes
 from config.version import VERSION
+from tests.messages import messages
 
 
 @pytest.fixture(autouse=True)
@@ -44,6 +45,18 @@ def test_a_process_is_ready_without_those_that_do_the_rest_and_says_who_is_missi
     assert answer.json()["status"] == "degraded"
     assert answer.json()["problems"].keys() == {"worker", "clock"}
     assert answer.json()["problems"]["clock"].startswith("No clock runs")
+
+
+def test_a_process_is_ready_while_messages_wait_and_says_so(client, at_work, settings):
+    with messages(settings) as broker:
+        broker.send("clock", age=-3600)
+        assert client.get("/readyz").json() == {"status": "ok", "problems": {}}
+        broker.send("celery", age=missing_processes.LATE_SECONDS + 90, priority=6)
+        answer = client.get("/readyz")
+    assert answer.status_code == 200
+    assert answer.json()["status"] == "degraded"
+    assert answer.json()["problems"].keys() == {"queue"}
+    assert "Messages wait: 1 in the queue celery, the oldest for " in answer.json()["problems"]["queue"]
 
 
 def test_no_database_no_use(client, at_work, monkeypatch):

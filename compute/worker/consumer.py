@@ -1,0 +1,32 @@
+"""A worker's consumer with a patient connection to the broker, which comes back soon after an outage."""
+
+from functools import partial
+from typing import Any
+
+from celery.worker import consumer
+from django.conf import settings
+from kombu import Connection
+
+FIRST_PAUSE_SECONDS = 1
+LONGEST_PAUSE_SECONDS = 4
+"""The pauses between attempts to connect grow to this. Celery's own grow to half a minute, so a broker that is
+back would wait that long for its workers."""
+
+
+class Consumer(consumer.Consumer):
+    """Takes messages from the broker for one worker."""
+
+    def connection_for_read(self, heartbeat: Any = None) -> Connection:
+        """Return a connection without the short time limits of processes that send notifications."""
+        options = settings.WORKER_BROKER_OPTIONS
+        return self.ensure_connected(self.app.connection_for_read(heartbeat=heartbeat, transport_options=options))
+
+    def ensure_connected(self, conn: Connection) -> Connection:
+        """Connect, however long that takes, and try often."""
+        conn.ensure_connection = partial(
+            conn.ensure_connection,
+            interval_start=FIRST_PAUSE_SECONDS,
+            interval_step=FIRST_PAUSE_SECONDS,
+            interval_max=LONGEST_PAUSE_SECONDS,
+        )
+        return super().ensure_connected(conn)
