@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 from unittest.mock import patch
 
+from django.apps import apps
 from django.db import connection
 from django.db.transaction import Atomic
 
@@ -81,50 +82,128 @@ def _tables() -> frozenset[str]:
     return frozenset(connection.introspection.django_table_names())
 
 
-class Recorder:
-    """Notes the edges of every transaction.
+@cache
+def _keys() -> dict[str, str]:
+    """The column of each table's primary key."""
+    models = apps.get_models(include_auto_created=True)
+    return {model._meta.db_table: model._meta.pk.column for model in models if model._meta.pk is not None}
 
-    A transaction is the outermost atomic block that no test opened. A table's rows count as locked from the first
-    of them on; a statement that finds no rows locks none, and the rows that a transaction inserts itself are its
-    own: nobody waits for them.
+
+class Recorder:
+    """Notes the edges of every transaction, row by row.
+
+    A transaction is the outermost atomic block that no test opened. The rows that a transaction inserts itself are
+    its own: nobody waits for them. PostgreSQL tells which rows a statement has changed: they bear the number of a
+    transaction that is not older than this one.
     """
 
     def __init__(self) -> None:
         self.during = ""
         """What the test does at the moment, for its messages."""
-        self.gates: dict[Edge, frozenset[str]] = {}
-        """The tables of which rows were locked before both, every time."""
-        self.seen: dict[Edge, str] = {}
-        """`during` what an edge was first seen."""
-        self._locked: dict[str, None] = {}
-        self._own: set[str] = set()
+        self.gates: dict[tuple[Edge, frozenset[str]], str] = {}
+        """`during` what an edge was seen first, with the tables of which rows were locked before both."""
+        self.unordered: dict[tuple[str, frozenset[str]], str] = {}
+        """`during` what rows of a table were locked in another order than that of their keys, with the gates."""
+        self._locked: dict[str, set[Any]] = {}
+        self._own: dict[str, set[Any]] = {}
         self._blocks: list[bool] = []
+        self._begin = 0
 
     def __call__(self, execute: Any, sql: str, params: Any, many: bool, context: Any) -> Any:
+        if not any(self._blocks):
+            return execute(sql, params, many, context)
+        chosen = {table: _chosen(sql, params, table) for verb, table in touched(sql) if verb in ("lock", "try")}
+        doomed = {table: _rows(table) for table in _deleted_from(sql)}
         result = execute(sql, params, many, context)
-        if any(self._blocks) and context["cursor"].rowcount:
+        if context["cursor"].rowcount:
             for verb, table in touched(sql):
-                self._note(verb, table)
+                rows = chosen.get(table)
+                if rows is None:
+                    rows = sorted(self._changed(table) | (doomed.get(table, set()) - _rows(table)))
+                self._note(verb, table, rows)
         return result
 
-    def _note(self, verb: str, table: str) -> None:
-        if verb == "insert":
-            self._own.add(table)
-        if verb == "insert" or table in self._locked or (verb == "write" and table in self._own):
+    def _note(self, verb: str, table: str, rows: list[Any]) -> None:
+        known = self._locked.get(table, set()) | self._own.get(table, set())
+        new = [row for row in rows if row not in known]
+        if not new:
             return
-        for before in self._locked if verb != "try" else ():
-            edge, gates = Edge(before, table), frozenset(self._locked) - {before}
-            self.gates[edge] = self.gates.get(edge, gates) & gates
-            self.seen.setdefault(edge, self.during)
-        self._locked[table] = None
+        if verb == "insert":
+            self._own.setdefault(table, set()).update(new)
+            return
+        if verb != "try":
+            for before in self._locked.keys() - {table}:
+                self._note_edge(Edge(before, table))
+            self._note_order(verb, table, new)
+        self._locked.setdefault(table, set()).update(new)
+
+    def _note_edge(self, edge: Edge) -> None:
+        self.gates.setdefault((edge, frozenset(self._locked) - {edge.before}), self.during)
+
+    def _note_order(self, verb: str, table: str, new: list[Any]) -> None:
+        """Note rows that were locked in no order, or before a row with a lower key."""
+        late = min(new) < max(self._locked.get(table) or new[:1])
+        if late or new != sorted(new) or (verb == "write" and len(new) > 1):
+            self.unordered.setdefault((table, frozenset(self._locked) - {table}), self.during)
+
+    def _changed(self, table: str) -> set[Any]:
+        """The keys of the rows that this transaction has inserted or changed, and of some that it has locked."""
+        return _rows(table, f"xmin::text::bigint >= {self._begin} OR xmax::text::bigint >= {self._begin}")
 
     def enter(self, by_a_test: bool) -> None:
         self._blocks.append(not by_a_test)
 
+    def begun(self) -> None:
+        """Note the number of the transaction or savepoint that has just begun, if it is the outermost."""
+        if self._blocks.count(True) == 1 and self._blocks[-1]:
+            ((self._begin,),) = _ask("INSERT INTO lock_marks VALUES (1) RETURNING xmin::text::bigint")
+
     def leave(self) -> None:
         self._blocks.pop()
         if not any(self._blocks):
-            self._locked, self._own = {}, set()
+            self._locked, self._own = {}, {}
+
+
+def _ask(sql: str, params: Any = None) -> list[tuple[Any, ...]]:
+    """Rows of a statement that is not recorded."""
+    with connection.connection.cursor() as cursor:
+        return cursor.execute(sql, params).fetchall()
+
+
+def _rows(table: str, condition: str = "true") -> set[Any]:
+    return {row[0] for row in _ask(f'SELECT "{_keys()[table]}" FROM "{table}" WHERE {condition}')}
+
+
+def _chosen(sql: str, params: Any, table: str) -> list[Any] | None:
+    """The keys of the rows that a locking select is about to lock, in its order; None for any other statement.
+
+    A transaction that locks a row again leaves no trace on it, and all transactions of a test are one in the end.
+    """
+    locking = [match for match in STATEMENT.finditer(sql) if match["locking"]][-1]
+    begin = _from(sql)
+    if begin is None or sql[: locking.start()].count("(") != sql[: locking.start()].count(")"):
+        return None
+    (name,) = [name for name, each in _sources(sql, locking.start()).items() if each == table][:1]
+    select = f'SELECT {name}."{_keys()[table]}" {sql[begin : locking.start()]}'
+    if isinstance(params, list | tuple):
+        params = params[sql[:begin].count("%s") :]
+    return [row[0] for row in _ask(select, params)]
+
+
+def _from(sql: str) -> int | None:
+    """Where the FROM of a select stands; None for any other statement."""
+    if not sql.lstrip().upper().startswith("SELECT"):
+        return None
+    for match in re.finditer(r"\bFROM\b", sql):
+        before = sql[: match.start()]
+        if before.count("(") == before.count(")"):
+            return match.start()
+    return None
+
+
+@cache
+def _deleted_from(sql: str) -> frozenset[str]:
+    return frozenset(each["deleted"] for each in STATEMENT.finditer(sql) if each["deleted"] in _tables())
 
 
 @contextmanager
@@ -132,10 +211,13 @@ def recorded() -> Iterator[Recorder]:
     """Record what this connection does meanwhile."""
     recorder = Recorder()
     enter, leave = Atomic.__enter__, Atomic.__exit__
+    with connection.cursor() as cursor:
+        cursor.execute("CREATE TEMPORARY TABLE IF NOT EXISTS lock_marks (mark integer)")
 
     def entered(block: Atomic) -> None:
         recorder.enter(sys._getframe(1).f_code.co_filename.startswith(TESTS))
         enter(block)
+        recorder.begun()
 
     def left(block: Atomic, *error: Any) -> None:
         try:

@@ -102,13 +102,16 @@ def locks(world) -> Recorder:
 
 def test_rows_are_locked_in_the_order_of_the_page(locks):
     order = Order.written()
-    named = {table for edge in locks.gates for table in (edge.before, edge.after)}
+    named = {table for edge, _ in locks.gates for table in (edge.before, edge.after)}
     assert named == order.tables, "the tables of docs/locking.md"
     wrong = [
-        f"{edge.before}, then {edge.after} while {locks.seen[edge]}: {problem}"
-        for edge, gates in locks.gates.items()
+        f"{edge.before}, then {edge.after} while {during}: {problem}"
+        for (edge, gates), during in locks.gates.items()
         if (problem := order.violation(edge, gates))
     ]
+    for (table, gates), during in locks.unordered.items():
+        if not gates & order.owners_of.get(table, set()):
+            wrong.append(f"rows of {table} in no order while {during}, with {sorted(gates)} locked")
     assert not wrong, "\n".join(wrong)
 
 

@@ -133,6 +133,8 @@ def _end_all(client: OAuthClient) -> Ended:
 def delete(actor: Actor, client: OAuthClient) -> None:
     """Delete the client with all tokens that users gave it. Raises `Missing` where another request was first."""
     ref = client_ref(client)
+    # the deletion takes them along, in any order: locked in one order, as by the deletion of a user
+    list(Authorization.objects.filter(client=client).order_by("pk").select_for_update().values("pk"))
     if not OAuthClient.objects.filter(pk=client.pk).delete()[0]:
         raise Missing
     record_event(actor, "oauth_client_delete", ref)

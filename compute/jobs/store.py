@@ -124,6 +124,18 @@ UPDATE compute_job SET instance_id = compute_instance.id
      WHERE live.instance_id = compute_instance.id AND live.id <> %(id)s AND live.state IN ('active', 'undoing'))
 """
 
+_LOCK_VOLUME = "SELECT FROM compute_volume WHERE id = %s FOR NO KEY UPDATE"
+_JOIN_VOLUME = """
+UPDATE compute_job SET volume_id = %(volume)s
+ WHERE id = %(id)s AND NOT EXISTS (
+    SELECT FROM compute_job AS live
+     WHERE live.volume_id = %(volume)s AND live.id <> %(id)s AND live.state IN ('active', 'undoing'))
+"""
+_LOCK_HISTORY = """
+SELECT FROM compute_job WHERE instance_id = %(instance)s OR source_id = %(instance)s OR id = %(id)s
+ ORDER BY id FOR NO KEY UPDATE
+"""
+
 _FINISH_EVENT_SEGMENT = """
 UPDATE accounts_event
    SET status = 'finished', percent_complete = 100,
@@ -243,6 +255,32 @@ def join_instance(job: Job, instance_id: int) -> bool:
         cursor.execute(_LOCK_INSTANCES, [[instance_id]])
         cursor.execute(_JOIN, {"id": job.pk, "instance": instance_id, "settled": list(Instance.SETTLED)})
         return cursor.rowcount == 1
+
+
+def join_volume(job: Job, volume_id: int) -> bool:
+    """Make a claimed job the one job of this volume; False where another job has the volume, or the lease is lost.
+
+    In a transaction of its own. Requests that begin a job of the volume lock the volume's row first as well.
+    """
+    with transaction.atomic(), connection.cursor() as cursor:
+        cursor.execute(_LOCK_MINE, {"id": job.pk, "fence": job.fence})
+        if cursor.fetchone() is None:
+            return False
+        # before the next statement, which then sees the job of a request that had the lock until now
+        cursor.execute(_LOCK_VOLUME, [volume_id])
+        if cursor.fetchone() is None:
+            return False
+        cursor.execute(_JOIN_VOLUME, {"id": job.pk, "volume": volume_id})
+        return cursor.rowcount == 1
+
+
+def lock_history(job: Job) -> None:
+    """Lock all jobs that were of the instance, or copied it, before a last settle that deletes the instance.
+
+    The deletion of a clone and the deletion of its source change the same job: it is locked before both instances.
+    """
+    with connection.cursor() as cursor:
+        cursor.execute(_LOCK_HISTORY, {"instance": job.instance_id, "id": job.pk})
 
 
 def lock_instances(job: Job) -> None:

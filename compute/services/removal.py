@@ -20,8 +20,13 @@ def remove(instance: Instance) -> None:
     """Delete the instance with its disks and profiles; release its addresses, ranges and capacity on its host.
 
     Its grants, tags and backups are deleted too; another job deletes the backups' archives. Its volumes stay,
-    attached nowhere. Runs in the transaction that settles the job behind the deletion.
+    attached nowhere. Runs in the transaction that settles the job behind the deletion, which has locked the jobs of
+    the instance.
     """
+    # One UPDATE of each job, with the host for staff: a second UPDATE would lock the rows that the job refers to
+    # when the transaction commits, and the source of a clone is one of them.
+    Job.objects.filter(instance=instance).update(instance=None, last_host=instance.host_id)
+    Job.objects.filter(source=instance).update(source=None)
     # before its addresses: a request that is just adding one has locked the row, and is waited for
     Instance.objects.filter(pk=instance.pk).select_for_update().first()
     release_all(instance)
@@ -34,8 +39,6 @@ def remove(instance: Instance) -> None:
     untag("compute", instance.pk)
     release(instance)
     transfer.leave(instance, now())
-    # staff see later on which host it failed
-    Job.objects.filter(instance=instance).update(last_host=instance.host_id)
     instance.delete()
 
 

@@ -7,6 +7,7 @@ whole story.
 
 import logging
 import time
+from contextlib import suppress
 from dataclasses import replace
 from datetime import datetime, timedelta
 from functools import partial
@@ -27,9 +28,10 @@ from compute.models import Instance, Job
 from compute.refs import config_ref, instance_ref
 from compute.services.common.boot_profile import boot_config
 from compute.worker import reachability
-from compute.worker.drivers import Drivers, configured
+from compute.worker.drivers import Drivers, InstanceGone, configured
 from compute.worker.leaving import leaving
 from compute.worker.run import Run
+from compute.worker.steps import volumes
 from config import tracing
 from config.errors import Busy
 from config.logging import about
@@ -269,7 +271,10 @@ class Runner:
             self._abandon()
             return None
         if self.current.undo is not None:
-            outcome = self.current.undo(self.context)
+            try:
+                outcome = self.current.undo(self.context)
+            except InstanceGone:
+                outcome = None  # its row was deleted beside the job: nothing is left to undo for it
             if isinstance(outcome, Wait):
                 store.postpone(self.job, outcome.seconds)
                 return None
@@ -290,7 +295,7 @@ class Runner:
             status = self._status(self.context.power())
         except DriverError as error:
             log.warning("%s is given up, and its host does not answer: %s", self._name(), error)
-            status = self._status(Power.ABSENT)
+            status = self._status(Power.OFF)
         reason = self.data.undo_reason
         callback = self.kind.on_done if self.kind.goal == Power.ABSENT else self.kind.on_rollback
         with transaction.atomic():
@@ -355,6 +360,7 @@ class Runner:
         power = self.context.power()
         if power == self.kind.goal:
             state = Job.State.DONE
+        left_behind = volumes.left_behind(self.context, power) if self.kind.during else []
         done = state == Job.State.DONE
         callback = self.kind.on_done if done else self.kind.on_rollback if rolled_back else None
         persist = self.current.persist if done else None
@@ -363,23 +369,29 @@ class Runner:
         forward = self.job.state == Job.State.ACTIVE
         close = partial(
             store.finish, self.job, state=state, message=self._public(message), error=message,
-            status=self._status(power), during=self.kind.during,
+            status=self._status(power), during=self.kind.during or Instance.Status.RUNNING,
             booted=self.data.config_id if power == Power.ON and forward else None,
         )  # fmt: skip
-        if not (callback or persist or self.kind.on_superseded):
+        if not (callback or persist or self.kind.on_superseded or left_behind):
             finished = close()
         else:
             with transaction.atomic():
+                if power == Power.ABSENT:
+                    store.lock_history(self.job)
                 finished = close()
                 if finished is not None:
                     store.lock_instances(finished)
                     if persist:
                         persist(self.context)
+                    if left_behind:
+                        volumes.release_left_behind(self.context, left_behind)
                     # a rollback that deletes the instance must leave it to a deletion that waits for it
                     if not done and finished.cancelled and self._deletion_waits():
                         callback = self.kind.on_superseded
                     if callback:
-                        callback(self.context)
+                        # the rows of an instance that was deleted beside the job are gone with it
+                        with suppress(InstanceGone):
+                            callback(self.context)
         if finished is not None:
             self._count(finished, state)
             if finished.cancelled:
@@ -394,10 +406,14 @@ class Runner:
     def _status(self, power: Power) -> str | None:
         """The status of the instance from now on; None where this kind does not change the status.
 
+        An instance without a machine is offline after any kind of job.
         One whose machine is gone keeps the status that it has until its row goes: another may have its label
         since the deletion began, and with any other status the two would be alike.
         """
-        if self.kind.during is None or power == Power.ABSENT == self.kind.goal:
+        if power == Power.ABSENT:
+            # no machine runs, nor does one wait for its host
+            return None if self.kind.goal == Power.ABSENT else Instance.Status.OFFLINE
+        if self.kind.during is None:
             return None
         return Instance.Status.RUNNING if power == Power.ON else self.data.off_status or self.kind.off
 

@@ -512,7 +512,7 @@ VOLUME_ATTACH = Kind[VolumeAttachData](
     data=VolumeAttachData,
     steps=(
         Step(
-            "turn", volumes.await_turn, undo=nothing, persist=volumes.take_turn,
+            "turn", volumes.await_turn, undo=nothing,
             when=lambda data: data.waits,
         ),
         Step("plug", volumes.plug, undo=volumes.unplug),

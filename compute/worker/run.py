@@ -8,7 +8,7 @@ from compute.jobs.data import JobData
 from compute.jobs.definition import Wait
 from compute.machine_names import machine_name
 from compute.models import Host, Instance, Job
-from compute.worker.drivers import Drivers, address_in, address_of, address_of_instance, anywhere
+from compute.worker.drivers import Drivers, InstanceGone, address_in, address_of, address_of_instance, anywhere
 from config.encryption import decrypt_json
 
 D = TypeVar("D", bound=JobData, covariant=True)
@@ -30,22 +30,27 @@ class Run(Generic[D]):
         """The size that a step looked up, for a later write: of an archive in MB, of a volume in GB."""
         self.present: frozenset[str] = frozenset()
         """The names of the disks that the driver still had when an undo asked, for the last settle."""
+        self.is_lost = False
+        """Whether an undo found that the machine cannot have the volume again, for the last settle."""
         self.source_power = Power.ABSENT
         """The power of a clone's source when `power` last asked the driver."""
 
     @cached_property
     def instance(self) -> Instance:
-        """The instance with its type and host; a live job's instance always exists."""
+        """The instance with its type and host. Raises `InstanceGone` where its row was deleted beside its job."""
         instances = Instance.objects.select_related("type", "host")
-        return instances.get(pk=self.job.instance_id)  # type: ignore[misc] # the stubs know no None in lookups
+        found = instances.filter(pk=self.job.instance_id).first()  # type: ignore[misc] # the stubs know no None in lookups
+        if found is None:
+            raise InstanceGone("The compute was deleted.")
+        return found
 
     @property
     def driver(self) -> Driver:
-        """The driver of the host that the instance is on."""
+        """The driver of the host that the instance is on. Raises `InstanceGone`."""
         if self.job.host is not None:
             return self.drivers.at(Address(*self.job.host))
         if self.job.instance_id is None:
-            raise RuntimeError("a job on no instance has no host")
+            raise InstanceGone("The compute was deleted.")
         return self.driver_of(self.job.instance_id)
 
     def driver_of(self, instance_id: int) -> Driver:
@@ -66,9 +71,9 @@ class Run(Generic[D]):
 
     @property
     def machine(self) -> str:
-        """The driver's name for the instance, known before anything was made."""
+        """The driver's name for the instance, known before anything was made. Raises `InstanceGone`."""
         if self.job.instance_id is None:
-            raise RuntimeError("a job on no instance has no machine")
+            raise InstanceGone("The compute was deleted.")
         return machine_name(self.job.instance_id)
 
     def power(self) -> Power:

@@ -22,6 +22,11 @@ RESTORING = ("restore", "provision_from_backup")
 """The kinds of job that read the archives of the backup named in their data."""
 
 
+def lock_all(instance_id: int) -> None:
+    """Lock all backups of an instance in the order of their keys, before writes that take them in another order."""
+    list(Backup.objects.filter(instance=instance_id).order_by("pk").select_for_update().values("pk"))
+
+
 def discard(backups: Iterable[Backup], actor: Actor, event: Event | None = None) -> Job | None:
     """Delete the rows of backups, and enqueue the job that deletes their archives; None where they have none.
 
@@ -29,6 +34,8 @@ def discard(backups: Iterable[Backup], actor: Actor, event: Event | None = None)
     no other restore can begin, since the row is gone. No job may be making any of these backups.
     """
     gone = list(backups)
+    if gone:
+        lock_all(gone[0].instance_id)
     Backup.objects.filter(pk__in=[backup.pk for backup in gone]).delete()
     archives = [archive for backup in gone for archive in backup.archives]
     if not archives:
@@ -50,6 +57,7 @@ def keep(backup: Backup) -> None:
     Where backups were cancelled while its last disk was saved, the backup itself is discarded.
     """
     instance = _lock_row(backup)
+    lock_all(instance.pk)
     platform = Actor.platform(backup.account_id)
     if not instance.backups_enabled:
         discard([backup], platform)

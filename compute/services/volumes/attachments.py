@@ -6,14 +6,17 @@ the change behind it. The instance's row is locked before its volumes, and these
 
 from collections.abc import Iterable, Sequence
 
+from django.db.models import Exists, OuterRef, QuerySet
 from django.db.models.functions import Now
 
 from accounts.actors import Actor
 from accounts.services.events import record_event, record_events
 from accounts.services.grants import forget_entity
-from compute.models import Config, ConfigDevice, Instance, Volume, VolumeDevice
+from compute.models import Config, ConfigDevice, Instance, Job, Volume, VolumeDevice
 from compute.refs import instance_ref, volume_ref
 from tags.services import untag
+
+LEFT_BEHIND = "The compute was booted without the volume, which no profile of the compute names."
 
 
 def attach_named(actor: Actor, instance: Instance, volume_ids: Iterable[int]) -> None:
@@ -86,6 +89,27 @@ def put_back(instance: Instance, volume_id: int, places: Iterable[tuple[int, str
             VolumeDevice.objects.create(config=config, slot=wanted[config.pk], volume=volume)
 
 
+def loose(instance_id: int) -> QuerySet[Volume]:
+    """The volumes of the instance that no profile names, but perhaps a rescue's: a boot may leave them behind.
+
+    A volume that is being made is attached when it is there, whatever was booted meanwhile.
+    """
+    named = VolumeDevice.objects.filter(volume=OuterRef("pk"), config__rescue=False)
+    making = Job.objects.filter(volume=OuterRef("pk"), kind="volume_create", finished_at=None)
+    return Volume.objects.filter(~Exists(named), ~Exists(making), instance=instance_id)
+
+
+def release_loose(instance: Instance, volume_ids: Sequence[int]) -> None:
+    """Detach those of the volumes that are still `loose` from the locked instance, which runs without them."""
+    rows = loose(instance.pk).filter(pk__in=volume_ids).order_by("pk")
+    locked = list(rows.select_for_update(no_key=True, of=("self",)))
+    release(instance, [volume.pk for volume in locked])
+    left = instance_ref(instance), LEFT_BEHIND
+    record_events(
+        Actor.platform(instance.account_id), "volume_detach", ((volume_ref(volume), *left) for volume in locked)
+    )
+
+
 def release_all(instance: Instance) -> None:
     """Detach all volumes of an instance that is being deleted, whose machine is gone."""
     locked = list(Volume.objects.filter(instance=instance).order_by("pk").select_for_update(no_key=True))
@@ -98,6 +122,8 @@ def release_all(instance: Instance) -> None:
 
 def remove_volume(volume_id: int) -> None:
     """Delete a volume's row, with its places in profiles and the grants and tags on it."""
+    # before its places, which the deletion takes along
+    Volume.objects.filter(pk=volume_id).select_for_update().first()
     forget_entity("volume", volume_id)
     untag("volume", volume_id)
     Volume.objects.filter(pk=volume_id).delete()

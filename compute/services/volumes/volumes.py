@@ -300,6 +300,8 @@ def delete(actor: Actor, volume: Volume) -> None:
     One that is attached to an instance which is off is detached first. Raises `Invalid` where the instance runs;
     `Denied` if the actor may not change the instance; `Busy` while a job of that lives.
     """
+    # the deletion of the row changes its jobs, whose last settles change the row: jobs come first
+    jobs = list(Job.objects.filter(volume=volume.pk).order_by("pk").select_for_update(no_key=True).values("pk"))
     instance = Instance.objects.filter(volumes=volume.pk).first()
     if instance is not None:
         check_writable(actor, instance)
@@ -309,6 +311,8 @@ def delete(actor: Actor, volume: Volume) -> None:
         if instance is None or instance.pk != locked.instance_id:
             raise Busy  # it was attached just now
         _release(actor, locked, instance)
+    if Job.objects.filter(volume=locked).count() > len(jobs):
+        raise Busy  # another request has begun a job just now
     # the machine that a volume is being detached from has it until that is done, and still if that fails
     leaving = Job.objects.filter(kind="volume_detach", volume=locked, finished_at=None)
     data = VolumeDeleteData(

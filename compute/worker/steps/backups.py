@@ -47,13 +47,16 @@ def mark_disk_saved(run: Run[BackupData]) -> None:
     if run.finished is None:
         return
     backup = _backup(run)
+    records.lock_all(backup.instance_id)  # the last settle goes on to those that this backup replaces
     backup.disks[run.finished]["saved"] = True
     backup.save(update_fields=["disks", "updated"])
 
 
 def delete_saved_disks(run: Run[BackupData]) -> None:
-    """Delete the archives that the backup has so far."""
-    _delete(run.driver, _backup(run).archives)
+    """Delete the archives that the backup has so far. Without a row, another job was given them to delete."""
+    backup = Backup.objects.filter(pk=run.data.backup_id).first()
+    if backup is not None:
+        _delete(run.driver, backup.archives)
 
 
 def complete_backup(run: Run[BackupData]) -> None:
@@ -61,7 +64,9 @@ def complete_backup(run: Run[BackupData]) -> None:
 
 
 def fail_backup(run: Run[BackupData]) -> None:
-    records.give_up(_backup(run), run.job.error, run.job.cancelled)
+    backup = Backup.objects.filter(pk=run.data.backup_id).first()
+    if backup is not None:
+        records.give_up(backup, run.job.error, run.job.cancelled)
 
 
 # --- deleting -----------------------------------------------------------------------------------------

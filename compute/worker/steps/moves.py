@@ -4,7 +4,7 @@ The new host's capacity and the new region's addresses were taken when the job w
 out on the way. The old ones are given back when the machine has arrived.
 """
 
-from compute.drivers.base import MachineSpec, Refused
+from compute.drivers.base import MachineSpec, Power, Refused
 from compute.jobs.data import MoveData
 from compute.jobs.definition import Fail, Outcome
 from compute.models import InstanceType
@@ -26,12 +26,13 @@ def restart(run: Run[MoveData]) -> Outcome:
 
 
 def apply_new_type(run: Run[MoveData]) -> None:
-    """Give the machine the memory and cores of the new type, for its next boot."""
-    _define(run, run.data.type_id)
+    """Give the machine the memory and cores of the new type, for its next boot. Raises `Fail` where it is gone."""
+    if not _define(run, run.data.type_id):
+        raise Fail("There is no such machine.")
 
 
 def apply_previous_type(run: Run[MoveData]) -> None:
-    """Give the machine the memory and cores of its previous type."""
+    """Give the machine the memory and cores of its previous type, if the machine is still there."""
     _define(run, run.data.previous_type_id)
 
 
@@ -41,8 +42,17 @@ def move(run: Run[MoveData]) -> Outcome:
 
 
 def move_back(run: Run[MoveData]) -> Outcome:
-    """Move the machine back to the old host alone, also where it never left or is still on its way."""
-    return _receive(run, run.data.previous_host_id, run.data.host_id)
+    """Move the machine back to the old host alone, also where it never left or is still on its way.
+
+    Nothing is done where neither host has the machine.
+    """
+    try:
+        return _receive(run, run.data.previous_host_id, run.data.host_id)
+    except Refused:
+        hosts = (run.data.previous_host_id, run.data.host_id)
+        if any(run.driver_at(host_id).power(run.machine) is not Power.ABSENT for host_id in hosts):
+            raise
+        return None
 
 
 def _receive(run: Run[MoveData], host_id: int, source_id: int) -> Outcome:
@@ -68,9 +78,12 @@ def release_target(run: Run[MoveData]) -> None:
         restore_placement(run)
 
 
-def _define(run: Run[MoveData], type_id: str) -> None:
-    plan = InstanceType.objects.get(pk=type_id)
-    run.driver_at(run.data.previous_host_id).define(
+def _define(run: Run[MoveData], type_id: str) -> bool:
+    """Define the machine anew on the old host; False where it is not there, since that would make an empty one."""
+    plan, driver = InstanceType.objects.get(pk=type_id), run.driver_at(run.data.previous_host_id)
+    if driver.power(run.machine) is Power.ABSENT:
+        return False
+    driver.define(
         MachineSpec(
             name=run.machine,
             memory=plan.memory,
@@ -78,3 +91,4 @@ def _define(run: Run[MoveData], type_id: str) -> None:
             mac=mac_address(run.instance.pk),
         )
     )
+    return True

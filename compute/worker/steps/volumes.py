@@ -4,6 +4,7 @@ A volume is plugged in by the boot of a profile that names it, and by its attach
 job at a time works on a volume: others wait for their turn.
 """
 
+from collections.abc import Sequence
 from contextlib import suppress
 
 from django.db.models import Q, QuerySet
@@ -12,9 +13,11 @@ from django.db.models.functions import Now
 from accounts.actors import Actor
 from accounts.models import Event
 from accounts.services.events import record_event
-from compute.drivers.base import Driver, DriverError, VolumeSpec
+from compute.drivers.base import Driver, DriverError, Power, Refused, VolumeSpec
+from compute.jobs import store
 from compute.jobs.data import (
     SIMULATED,
+    JobData,
     VolumeAttachData,
     VolumeCreateData,
     VolumeData,
@@ -76,14 +79,14 @@ def grow_volume(run: Run[VolumeResizeData]) -> Outcome:
     outcome = until(_driver(run).resize_volume(_name(run), run.data.size))
     if outcome is None:
         inspect_volume(run)
+        if run.size is None:
+            raise DriverError("The volume is not there.")
     return outcome
 
 
 def inspect_volume(run: Run[VolumeData]) -> None:
-    """Look up the size of a volume, which never shrinks again. Raises `DriverError` where the volume is missing."""
+    """Look up the size of a volume, which never shrinks again; None where the volume is missing."""
     run.size = _driver(run).volume_size(_name(run))
-    if run.size is None:
-        raise DriverError("The volume is not there.")
 
 
 def mark_active(run: Run[VolumeData]) -> None:
@@ -92,8 +95,12 @@ def mark_active(run: Run[VolumeData]) -> None:
 
 
 def mark_resized(run: Run[VolumeData]) -> None:
-    """Mark the volume as active, with the size that the driver reported, after a failure too."""
-    _row(run).update(status=Volume.Status.ACTIVE, size=run.size, updated=Now())
+    """Mark the volume as active, with the size that the driver reported, after a failure too.
+
+    A missing volume keeps the size of its row: staff see that it is missing (`Drift`).
+    """
+    known = {} if run.size is None else {"size": run.size}
+    _row(run).update(status=Volume.Status.ACTIVE, **known, updated=Now())
 
 
 def remove_volume(run: Run[VolumeData]) -> None:
@@ -154,7 +161,7 @@ def _made_for(run: Run[VolumeCreateData]) -> QuerySet[Volume]:
 
 
 def await_turn(run: Run[VolumeAttachData]) -> Outcome:
-    """Wait until the jobs that worked on the volume before have ended.
+    """Wait until no other job works on the volume, and make this the one that does.
 
     Raises `Fail` where the volume could not be made, or could not be detached from where it was.
     """
@@ -163,12 +170,8 @@ def await_turn(run: Run[VolumeAttachData]) -> Outcome:
         gone = not _row(run).exists()
         raise Fail("The volume was not made." if gone else "The volume is still attached to another compute.")
     earlier = Q(data__volume=run.data.volume_id, pk__lt=run.job.pk)
-    return Wait(TURN_SECONDS) if _at_work(run, earlier) else None
-
-
-def take_turn(run: Run[VolumeAttachData]) -> None:
-    """Record that the job works on the volume from now on."""
-    Job.objects.filter(pk=run.job.pk).update(volume=run.data.volume_id)
+    taken = not _at_work(run, earlier) and store.join_volume(run.job, run.data.volume_id)
+    return None if taken else Wait(TURN_SECONDS)
 
 
 def plug(run: Run[VolumeData]) -> None:
@@ -182,12 +185,18 @@ def unplug(run: Run[VolumeData]) -> None:
 
 
 def plug_again(run: Run[VolumeDetachData]) -> None:
-    """Plug a volume in again that could not be unplugged, unless it is to stay detached."""
+    """Plug a volume in again that could not be unplugged, unless it is to stay detached.
+
+    It stays detached as well where the machine or the volume is gone, or another machine has it.
+    """
     label = None if _stays_detached(run) else _row(run).values_list("label", flat=True).first()
-    if label is None:
-        unplug(run)
-    else:
-        run.driver.plug(run.machine, _name(run), label)
+    if label is not None:
+        try:
+            run.driver.plug(run.machine, _name(run), label)
+            return
+        except Refused:
+            run.is_lost = True
+    unplug(run)
 
 
 def mark_detached(run: Run[VolumeData]) -> None:
@@ -202,14 +211,38 @@ def mark_released(run: Run[VolumeDetachData]) -> None:
 
 
 def mark_attached_again(run: Run[VolumeDetachData]) -> None:
-    """Record that the machine still has the volume, wherever it was to be attached next."""
-    if run.data.places is not None and not _stays_detached(run):
+    """Record that the machine still has the volume, wherever it was to be attached next, if it does."""
+    if run.is_lost:
+        mark_detached(run)
+    elif run.data.places is not None and not _stays_detached(run):
         attachments.put_back(run.instance, run.data.volume_id, run.data.places)
 
 
 def _stays_detached(run: Run[VolumeDetachData]) -> bool:
     """Whether the detachment was given up because the instance is being deleted, with its machine."""
     return run.data.places is not None and run.data.undo_reason == Event.SUPERSEDED
+
+
+# --- left behind by a boot --------------------------------------------------------------------------------------
+
+
+def left_behind(run: Run[JobData], power: Power) -> list[int]:
+    """The keys of volumes that no profile of the instance names and that its machine, which is on, does not have.
+
+    The driver is asked only where there is a volume without a profile, which is rare.
+    """
+    if power != Power.ON or run.job.instance_id is None:
+        return []
+    found = list(attachments.loose(run.job.instance_id).values_list("pk", flat=True))
+    if not found:
+        return []
+    plugged = [each.plugged for each in run.driver.inventory().machines if each.name == run.machine]
+    return [pk for pk in found if plugged and volume_name(pk) not in plugged[0]]
+
+
+def release_left_behind(run: Run[JobData], volume_ids: Sequence[int]) -> None:
+    """Record that the machine was booted without these volumes, which are free for any instance from now on."""
+    attachments.release_loose(run.instance, volume_ids)
 
 
 # --- all of these ---------------------------------------------------------------------------------------------

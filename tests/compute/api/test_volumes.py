@@ -10,6 +10,7 @@ from compute.models import Host, Instance, Job, Volume, VolumeDevice
 from compute.models.volumes import volume_name
 from compute.services.instances import instances, power, rebuild
 from compute.services.instances.rebuild import RebuildSpec
+from compute.services.volumes import attachments
 from regions.models import Region
 from tags.models import Tagging
 from tests.client import errors, wrong_fields
@@ -256,7 +257,7 @@ def test_a_profile_that_is_named_is_one_of_the_instances_own(api, volume, off, w
     assert errors(refused) == {"config_id": "config_id is not valid"}
 
 
-def test_one_that_does_not_persist_is_plugged_in_until_the_next_boot(api, volume, world, running, driver):
+def test_one_that_does_not_persist_is_attached_until_the_next_boot(api, volume, world, running, driver):
     body = {"compute_id": running.pk, "persist_across_boots": False}
     assert api.post(at(volume, "attach"), body).status_code == 200
     finish(driver)
@@ -264,7 +265,14 @@ def test_one_that_does_not_persist_is_plugged_in_until_the_next_boot(api, volume
     running.refresh_from_db()
     work(power.reboot(world.actor, running), driver)
     assert not plugged(driver, running)
-    assert api.get(at(volume)).json()["compute_id"] == running.pk, "it is still kept for this instance"
+    assert api.get(at(volume)).json()["compute_id"] is None
+    assert api.get(f"/v4/compute/instances/{running.pk}/volumes").json()["data"] == []
+    told = Event.objects.get(action="volume_detach")
+    assert (told.entity_id, told.secondary_id) == (volume.pk, str(running.pk))
+    assert told.message == attachments.LEFT_BEHIND
+    assert api.post(at(volume, "attach"), body).status_code == 200
+    finish(driver)
+    assert plugged(driver, running) == {volume_name(volume.pk)}
 
 
 def test_one_that_does_not_persist_needs_an_instance_that_runs_and_no_profile(api, volume, off):

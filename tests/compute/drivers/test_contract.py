@@ -38,6 +38,22 @@ def test_an_unknown_machine_is_absent_and_has_no_disks(driver):
     assert driver.powered_off() == frozenset()
 
 
+def test_what_an_undo_asks_for_is_done_where_there_is_nothing(driver):
+    """A job whose machine, disk, volume or archive is gone has to end."""
+    driver.undefine(MACHINE)
+    driver.delete_disk(MACHINE, DISK)
+    driver.unplug(MACHINE, VOLUME)
+    driver.delete_volume(VOLUME)
+    driver.delete_archive(ARCHIVE)
+    assert driver.stop(MACHINE).done
+    assert (driver.volume_size(VOLUME), driver.archive_size(ARCHIVE)) == (None, None)
+    # these say that there is nothing, and the undo then asks whether the machine is absent, or the disk not listed
+    with pytest.raises(Refused):
+        driver.resize_disk(MACHINE, DISK, 1024)
+    with pytest.raises(Refused):
+        driver.plug(MACHINE, VOLUME, "data")
+
+
 def test_a_defined_machine_is_off_and_without_disks(driver):
     driver.define(machine_spec())
     assert driver.power(MACHINE) is Power.OFF

@@ -4,6 +4,7 @@ import threading
 
 import pytest
 from django.db import connection, transaction
+from django.db.models.functions import Now
 
 from compute.drivers.base import MachineSpec
 from compute.machine_names import machine_name
@@ -157,3 +158,44 @@ def test_a_volume_is_not_missing_because_its_instance_goes_meanwhile(world, othe
 
     expected = (None, volumes.NOT_ATTACHED) if verb == "detach" else ("compute_id", "compute_id is not valid")
     assert messages == [expected]
+
+
+def test_an_attachment_waits_for_a_job_that_was_begun_while_it_waited(world, driver, others):
+    """The volume is free for a moment between two resizes."""
+    volume = volume_of(world, driver)
+    first = volumes.resize(world.actor, volume, 30).jobs.get(finished_at=None)
+    volumes.attach(world.actor, mine(volume), Place(compute_id=others[0].pk))
+    attachment = Job.objects.get(kind="volume_attach")
+    assert work(first, driver).state == "done"
+    second = volumes.resize(world.actor, mine(volume), 40).jobs.get(finished_at=None)
+
+    engine.run(attachment.pk, driver)
+
+    attachment.refresh_from_db()
+    assert (attachment.finished_at, attachment.error, attachment.volume) == (None, "", None)
+    assert work(second, driver).state == "done"
+    Job.objects.filter(pk=attachment.pk).update(run_at=Now())
+    engine.run(attachment.pk, driver)
+    attachment.refresh_from_db()
+    assert attachment.volume == volume, "it has its turn"
+
+
+def test_a_deletion_locks_the_jobs_of_the_volume_before_the_volume(world, driver):
+    """The last settle of a job does so too."""
+    volume = volume_of(world, driver)
+    job = volumes.resize(world.actor, volume, 30).jobs.get(finished_at=None)
+
+    def act() -> None:
+        try:
+            volumes.delete(world.actor, mine(volume))
+        finally:
+            connection.close()
+
+    request = threading.Thread(target=act)
+    with transaction.atomic():
+        Job.objects.select_for_update(no_key=True).get(pk=job.pk)
+        request.start()
+        assert held_up()
+        Volume.objects.select_for_update(no_key=True, nowait=True).get(pk=volume.pk)
+    request.join()
+    assert not Volume.objects.filter(pk=volume.pk).exists()
