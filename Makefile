@@ -36,7 +36,7 @@ changed = $(shell cmp -s $(1) $(2) || echo FORCE)
 export PYTHONDONTWRITEBYTECODE :=
 
 .DEFAULT_GOAL := help
-.PHONY: help clients coverage docs guest install programs serve test test-slow test-all test-crash fuzz drill lint types bench lock openapi baselines clean FORCE
+.PHONY: help clients coverage docs guest install programs serve test test-slow test-all test-crash test-systems fuzz drill lint types bench lock openapi baselines clean FORCE
 .DELETE_ON_ERROR:
 
 help:
@@ -46,6 +46,7 @@ help:
 	@echo "make test-all  run all tests but those of make test-crash"
 	@echo "make coverage  run the tests of make test and those of guests, and count the branches they take"
 	@echo "make test-crash kill workers and hosts at each step of real machines' jobs, half an hour long"
+	@echo "make test-systems run make serve and make test on other releases of Debian, as root"
 	@echo "make fuzz      send many requests that nobody would write, some minutes long (ARGS=--quick for a look)"
 	@echo "make drill     disturb, race and attack a server of its own, seven minutes long (ARGS=--quick for a look)"
 	@echo "make install   install what production needs: no database, no broker, no tools"
@@ -99,6 +100,10 @@ coverage: $(VENV)/.installed-dev
 
 test-crash: $(VENV)/.installed-dev
 	@exec $(BIN)/python -m pytest -n logical -m crash $(ARGS)
+
+# Needs no environment, but root, debootstrap and git: each system makes its own.
+test-systems:
+	@exec $(PYTHON) -m tests.systems $(ARGS)
 
 fuzz: $(VENV)/.installed-dev
 	@exec $(BIN)/python -m tests.fuzzing $(ARGS)

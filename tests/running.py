@@ -1,6 +1,6 @@
 """Servers that tests run for a while."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import Protocol, TypeVar
 
@@ -24,3 +24,12 @@ def running(server: S) -> Iterator[S]:
         yield server
     finally:
         server.stop()
+
+
+def is_web_process(command_line: Sequence[str]) -> bool:
+    """Whether a process is one of granian's.
+
+    Granian forks them until Python 3.13: their command line is granian's own. From 3.14 on it spawns them, beside a
+    tracker of resources that is none.
+    """
+    return "granian" in command_line or "--multiprocessing-fork" in command_line

@@ -10,7 +10,6 @@ import os
 import socket
 import ssl
 import time
-from functools import cache
 from urllib.parse import quote, urljoin
 
 import aiohappyeyeballs
@@ -23,6 +22,7 @@ from config.egress.guard import Address
 from config.egress.resolver import Unresolved, resolve_async
 from config.errors import Invalid
 from managed.models import Service
+from managed.prober import tls
 from managed.prober.connections import Connector
 from managed.prober.text import Search, Unreadable, charset_of
 from managed.services import targets
@@ -117,7 +117,11 @@ async def _get(target: Target, probe: Probe) -> str | None:
         raise Down("its address is not valid")  # two parsers disagree: the guard could be bypassed
     addresses = await _addresses(target, probe.private)
     connector = Connector(
-        resolver=_Pinned(addresses), use_dns_cache=False, ssl=_tls(), force_close=True, happy_eyeballs_delay=STAGGER
+        resolver=_Pinned(addresses),
+        use_dns_cache=False,
+        ssl=tls.shared_context(),
+        force_close=True,
+        happy_eyeballs_delay=STAGGER,
     )
     session = aiohttp.ClientSession(
         connector=connector,
@@ -195,12 +199,6 @@ def _info(address: Address, port: int) -> aiohappyeyeballs.AddrInfoType:
     if address.version == 4:
         return socket.AF_INET, socket.SOCK_STREAM, socket.IPPROTO_TCP, "", (str(address), port)
     return socket.AF_INET6, socket.SOCK_STREAM, socket.IPPROTO_TCP, "", (str(address), port, 0, 0)
-
-
-@cache
-def _tls() -> ssl.SSLContext:
-    """The TLS settings, made once: loading the certificate authorities takes longer than a check."""
-    return ssl.create_default_context()
 
 
 def _words(error: Exception) -> str:

@@ -22,6 +22,7 @@ from psycopg.conninfo import make_conninfo
 from config.laptop.embedded import Postgres, Valkey, addresses
 from tests.bench.servers import process, served
 from tests.ports import free_port
+from tests.running import is_web_process
 
 ROOT = Path(__file__).resolve().parents[2]
 START_SECONDS = 300
@@ -110,7 +111,7 @@ class Installation:
     def webs(self) -> list[psutil.Process]:
         """The processes that answer requests of the API."""
         (web,) = [each for each in self._children() if "config.rsgi:application" in _words(each)] or [None]
-        return [] if web is None else [each for each in web.children() if "granian" in _words(each)]
+        return [] if web is None else [each for each in web.children() if is_web_process(_words(each))]
 
     def _children(self) -> list[psutil.Process]:
         return psutil.Process(self.process.pid).children()

@@ -14,6 +14,7 @@ import psutil
 from tests.client import check
 from tests.fuzzing.answers import Answer
 from tests.fuzzing.bytes_sent import Maker, Request
+from tests.running import is_web_process
 
 PATIENCE = 60.0
 """Seconds within which each whole request is answered, on a machine that is busy with other things."""
@@ -160,4 +161,4 @@ class Processes:
 
 
 def _is_server(process: psutil.Process) -> bool:
-    return "granian" in process.cmdline()
+    return is_web_process(process.cmdline())

@@ -29,6 +29,7 @@ def test_no_bytes_break_the_server(token, process_env, tmp_path):
     with process(served("web", port), {**process_env, **UNLIMITED}, tmp_path / "log") as server:
         wait_for(lambda: answers(port, maker, server))
         before = Processes(server.pid).ids()
+        assert before, "the processes are found"
         play(port, maker, REQUESTS, found)
         send(port, maker.good(), found)
         assert not found.findings, "\n".join(found.findings)

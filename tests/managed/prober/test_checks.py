@@ -3,7 +3,6 @@
 import asyncio
 import gzip
 import ipaddress
-import ssl
 import time
 import zlib
 from datetime import UTC, datetime
@@ -15,14 +14,13 @@ from hypothesis import settings as hypothesis_settings
 from hypothesis import strategies as st
 
 from config.egress import resolver
-from managed.prober import checks
+from managed.prober import checks, tls
 from managed.prober.checks import Stalled, check
 from managed.prober.text import PREFIX, Search, charset_of, codec
 from managed.services.probing import Outcome, Probe
 from tests.managed import servers
 from tests.managed.servers import (
     Authority,
-    NameServer,
     Server,
     answer,
     drip,
@@ -54,28 +52,10 @@ def _checks_this_machine(settings, monkeypatch):
 
 
 @pytest.fixture
-def dns(settings, monkeypatch):
-    """A name server, which is asked once and waited for; where it says nothing, a test sets another timeout."""
-
-    def patient():
-        resolver = resolver_of_settings()
-        resolver.timeout = LONG
-        return resolver
-
-    resolver_of_settings = resolver._resolver
-    monkeypatch.setattr(resolver, "_resolver", patient)
-    monkeypatch.setattr(resolver, "GRACE", LONG)
-    settings.PROBE_DNS_TIMEOUT = LONG
-    with NameServer() as server:
-        settings.PROBE_NAMESERVERS = [server.setting]
-        yield server
-
-
-@pytest.fixture
 def authority(tmp_path, monkeypatch):
     """One that checks trust."""
     made = Authority(tmp_path)
-    monkeypatch.setattr(checks, "_tls", lambda: ssl.create_default_context(cafile=made.path))
+    monkeypatch.setattr(tls, "shared_context", lambda: tls.make_context(made.path))
     return made
 
 
