@@ -37,6 +37,7 @@ from compute.drivers.base import (
     VolumeSpec,
 )
 from compute.drivers.consoles import showing
+from compute.drivers.firewalls import firewall_spec
 from compute.drivers.simulated import load
 from compute.drivers.simulated.faults import Action, Fault, like_pattern
 from compute.drivers.simulated.guest import fingerprint, password_hash, password_matches
@@ -162,7 +163,7 @@ class SimulatedDriver:
         return _progress(self._call("SELECT * FROM simulated.stop(%s, %s)", (machine, STOP_SECONDS * self.scale)))
 
     def set_firewall(self, machine: str, firewall: FirewallSpec) -> int:
-        values = (machine, firewall.version, firewall.ruleset)
+        values = (machine, firewall.version, json.dumps(asdict(firewall)))
         held = self._call("SELECT * FROM simulated.set_firewall(%s, %s, %s)", values)
         return int(held.detail)
 
@@ -176,7 +177,7 @@ class SimulatedDriver:
         machines = self._call("SELECT * FROM simulated.usage(%s)", (self.host,)).detail
         return [load.used(*machine) for machine in json.loads(machines or "[]")]
 
-    def set_peers(self, underlay: str, peers: Sequence[str]) -> None:
+    def set_peers(self, underlay: str, peers: Sequence[str], customers: Sequence[str] = ()) -> None:
         """Nothing to do: what is simulated sends no packets."""
 
     def inventory(self) -> Inventory:
@@ -261,6 +262,9 @@ class SimulatedDriver:
     def archive_size(self, archive: str) -> int | None:
         found = self._call("SELECT * FROM simulated.archive_size(%s)", (archive,)).detail
         return None if found is None else int(found)
+
+    def check_system(self, archive: str) -> None:
+        """Nothing to do: nothing is known of what is in an archive."""
 
     def delete_archive(self, archive: str) -> None:
         self._call("SELECT * FROM simulated.delete_archive(%s)", (archive,))
@@ -383,10 +387,9 @@ class SimulatedDriver:
     def firewall(self, machine: str) -> FirewallSpec | None:
         """The packet filter of a machine; None if none was ever set, or there is no such machine."""
         rows = self._session.execute(
-            "SELECT firewall_version, firewall FROM simulated.machine WHERE name = %s AND firewall_version > 0",
-            (machine,),
+            "SELECT firewall FROM simulated.machine WHERE name = %s AND firewall_version > 0", (machine,)
         )
-        return FirewallSpec(*rows[0]) if rows else None
+        return firewall_spec(json.loads(rows[0].firewall)) if rows else None
 
     def lets_in(self, machine: str, disk: str, *, password: str | None = None, key: str | None = None) -> bool:
         """Whether root of the system deployed on a disk can log in with this password, or this public key."""
