@@ -233,7 +233,7 @@ class QemuDriver:
                 disk=disk.name,
                 size=disk.size,
                 filesystem=disk.filesystem,
-                hostname=disk.hostname,
+                hostname=host_name(disk.hostname),
                 root_hash=None if disk.root_password is None else sha512_crypt(disk.root_password),
                 authorized_keys=list(disk.authorized_keys),
                 script=disk.script,
@@ -354,6 +354,11 @@ class QemuDriver:
 
     def unplug(self, machine: str, volume: str) -> None:
         self.agent.call("unplug", machine=machine, volume=volume)
+
+
+def host_name(label: str | None) -> str | None:
+    """The name of a system after an instance's label, whose underscores no host name may have. 63 characters."""
+    return None if label is None else label.replace("_", "-")[:63].rstrip("-.")
 
 
 def _progress(said: dict[str, Any]) -> Progress:

@@ -53,7 +53,7 @@ memory, vcpus, mac = whole(1, 1 << 30), whole(1, 4096), text(systems.MAC.pattern
 volume_label = text(r"[A-Za-z0-9_.-]{1,64}")
 path = text(r"/[^\x00-\x1f\x7f]{1,4000}")
 root_hash, hostname = text(systems.HASH.pattern), text(systems.HOST_NAME.pattern)
-key = text(rf"[^\x00-\x1f\x7f]{{1,{MAX_KEY_LENGTH}}}")
+key = text(rf"[^\x00-\x08\x0a-\x1f\x7f]{{1,{MAX_KEY_LENGTH}}}")
 port = whole(1, 65535)
 
 INTERFACE = {
@@ -102,7 +102,7 @@ DESCRIPTION = {"name": machine, "memory": memory, "vcpus": vcpus, "mac": mac}
 LEFT = {
     "description": fields(DESCRIPTION, DESCRIPTION),
     "firewall": optional(firewall),
-    "disks": table(name, row(*[whole(0, MAX_VERSION)] * 3), 1000),
+    "disks": table(name, row(*[whole(0, (1 << 64) - 1)] * 3), 1000),
 }
 CHUNK_FIELDS = {
     "version": text(r"[0-9-]{1,100}"),

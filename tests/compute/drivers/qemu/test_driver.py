@@ -8,7 +8,8 @@ import pytest
 
 from compute.drivers.base import Address, FirewallRule, FirewallRules, FirewallSpec, Options, Refused
 from compute.drivers.qemu.agent.packet_filters import render
-from compute.drivers.qemu.driver import QemuDriver
+from compute.drivers.qemu.agent.systems import HOST_NAME
+from compute.drivers.qemu.driver import QemuDriver, host_name
 from compute.drivers.qemu.ssh import Ssh
 from tests.compute.drivers.machines import DISK, FIRST, MACHINE, OTHER, boot_spec
 
@@ -82,3 +83,18 @@ def test_an_agent_is_asked_for_its_protocol_until_it_takes_data(tmp_path: Path, 
     agent = Ssh(address, Options(timeout=10, identity=str(tmp_path / "key")))
     assert [agent.takes_data() for _ in range(3)] == [False, True, True]
     assert asked == ["protocol", "protocol"]
+
+
+@pytest.mark.parametrize(
+    ("label", "name"),
+    [
+        ("web-1", "web-1"),
+        ("my_web.eu", "my-web.eu"),
+        ("a" * 62 + "_b", "a" * 62),
+        ("a" * 64, "a" * 63),
+        (None, None),
+    ],
+)
+def test_a_system_is_named_after_the_label_of_its_instance(label, name):
+    assert host_name(label) == name
+    assert name is None or HOST_NAME.fullmatch(name)
