@@ -155,7 +155,7 @@ class SimulatedDriver:
         disks, volumes = sorted(named - boot.volumes.keys()), sorted(named & boot.volumes.keys())
         answer = self._call(
             "SELECT * FROM simulated.start(%s, %s, %s, %s, %s)",
-            (machine, disks, volumes, Jsonb(asdict(boot)), START_SECONDS * self.scale),
+            (machine, disks, volumes, Jsonb(_boot(boot)), START_SECONDS * self.scale),
         )
         return _progress(answer)
 
@@ -163,8 +163,7 @@ class SimulatedDriver:
         return _progress(self._call("SELECT * FROM simulated.stop(%s, %s)", (machine, STOP_SECONDS * self.scale)))
 
     def set_firewall(self, machine: str, firewall: FirewallSpec) -> int:
-        values = (machine, firewall.version, json.dumps(asdict(firewall)))
-        held = self._call("SELECT * FROM simulated.set_firewall(%s, %s, %s)", values)
+        held = self._call("SELECT * FROM simulated.set_firewall(%s, %s, %s)", (machine, *_kept(firewall)))
         return int(held.detail)
 
     def power(self, machine: str) -> Power:
@@ -473,6 +472,17 @@ def first_files(disk: DiskSpec) -> int:
     if disk.image is None or is_archive(disk.image):
         return 0 if disk.filesystem in ("swap", "raw") else min(disk.size, EMPTY_FILES)
     return min(disk.size, LEAST_FILES + zlib.crc32(disk.image.encode()) % (MOST_FILES - LEAST_FILES))
+
+
+def _kept(firewall: FirewallSpec) -> tuple[int, str]:
+    """A packet filter as the schema keeps it: its version, and a text, which is JSON."""
+    return firewall.version, json.dumps(asdict(firewall))
+
+
+def _boot(boot: BootSpec) -> dict[str, Any]:
+    """A boot as the schema takes it. Workers of the release before use the same functions of SQL."""
+    kept = None if boot.firewall is None else dict(zip(("version", "ruleset"), _kept(boot.firewall), strict=True))
+    return {**asdict(boot), "firewall": kept}
 
 
 def _progress(answer: Any) -> Progress:

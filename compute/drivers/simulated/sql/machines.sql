@@ -97,10 +97,8 @@ BEGIN
         boots = boots + 1
     WHERE name = machine_name
     RETURNING * INTO m;
-    -- a worker of an earlier release gives a text
     PERFORM simulated.renew_firewall(
-        machine_name, (boot_spec #>> '{firewall,version}')::bigint,
-        coalesce(boot_spec #>> '{firewall,ruleset}', boot_spec ->> 'firewall'));
+        machine_name, (boot_spec #>> '{firewall,version}')::bigint, boot_spec #>> '{firewall,ruleset}');
     RETURN simulated.progress(hit.outcome, m.began_at, m.settles_at, at);
 END $$;
 
