@@ -12,10 +12,10 @@ from django.utils.safestring import SafeString
 
 from accounts.admin.filters import AccountFilter, InstancesAccountFilter
 from accounts.admin.panels import staff
-from compute.machine_names import machine_name
 from compute.models import Firewall, FirewallDevice, Instance, PacketFilter
 from compute.services.firewalls import delivery, firewalls
 from compute.services.firewalls.firewalls import FirewallChanges
+from compute.services.firewalls.summary import summary
 from config.admin.display import BAD, BUSY, GOOD, NOTHING, QUIET, link, list_of, moment, pill, pretty
 from config.admin.pages import HostFilter, Panel, ReadOnlyPage
 from config.admin.verbs import Verb
@@ -158,7 +158,7 @@ class Host(admin.SimpleListFilter):
 
 @admin.register(PacketFilter)
 class PacketFilterPage(ReadOnlyPage):
-    """The packet filter of each instance, as nftables reads it, and whether the host has it."""
+    """The packet filter of each instance, in words, and whether the host has it."""
 
     list_display = ("instance_id", "instance_link", "state", "changed", "confirmed", "error")
     list_display_links = ("instance_id",)
@@ -171,7 +171,7 @@ class PacketFilterPage(ReadOnlyPage):
     sortable_by = ()
     fields = (
         ("state", "instance_link"), ("wanted", "applied"), ("changed_at", "confirmed_at"), ("attempt", "error"),
-        "ruleset",
+        "rules",
     )  # fmt: skip
     verbs = (Verb("tell", "Tell the host again", deliver_again),)
 
@@ -195,6 +195,6 @@ class PacketFilterPage(ReadOnlyPage):
         return moment(row.confirmed)
 
     @admin.display(description="What it is to filter by")
-    def ruleset(self, row: PacketFilter) -> SafeString:
-        found = delivery.read(row.instance_id, machine_name(row.instance_id))
-        return format_html("<pre>{}</pre>", found[1] if found else "")
+    def rules(self, row: PacketFilter) -> SafeString:
+        found = delivery.read(row.instance_id)
+        return format_html("<pre>{}</pre>", summary(found) if found else "")

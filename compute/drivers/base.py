@@ -152,17 +152,45 @@ class VolumeSpec:
 
 
 @dataclass(frozen=True, slots=True)
-class FirewallSpec:
-    """The packet filter of a machine, for its public traffic.
+class FirewallRule:
+    """A rule of a packet filter: the first one that matches a packet decides about it."""
 
-    `ruleset` is read by ``nft -f`` on the host: a table of the machine's own name, whose rules match the host's
-    side of the machine's public interface by its name (``sk-<instance id>``) and expect the host to route there.
-    The ruleset first deletes the earlier table; where nothing is to be filtered, that is all it does. Of two
+    action: str
+    """``accept`` or ``drop``."""
+    protocol: str
+    """``tcp``, ``udp``, ``icmp`` (of IPv6 too) or ``ipencap``."""
+    ports: tuple[tuple[int, int], ...] = ()
+    """First and last port of each range, for TCP and UDP. Empty: all ports."""
+    ipv4: tuple[str, ...] = ()
+    """Networks of the other side. A family without networks matches nothing."""
+    ipv6: tuple[str, ...] = ()
+    label: str = ""
+    """A customer's text, for readers of the host's rules alone."""
+
+
+@dataclass(frozen=True, slots=True)
+class FirewallRules:
+    """The rules of a firewall in their order, and what happens to packets that no rule matches."""
+
+    inbound: tuple[FirewallRule, ...] = ()
+    outbound: tuple[FirewallRule, ...] = ()
+    inbound_policy: str = "accept"
+    outbound_policy: str = "accept"
+
+
+@dataclass(frozen=True, slots=True)
+class FirewallSpec:
+    """The packet filter of a machine, for its public traffic: data, from which the host renders its own rules.
+
+    The host's side of the machine's public interface is ``sk-<instance id>``, and the host routes there. Of two
     packet filters, the one with the higher `version` is newer.
     """
 
     version: int
-    ruleset: str
+    rules: FirewallRules | None = None
+    """None without an enabled firewall: then only `closed_ports` are filtered."""
+    closed_ports: tuple[int, ...] = ()
+    """TCP ports to which the machine opens no connection, whatever its rules say."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -407,11 +435,12 @@ class Driver(Protocol):
     def usage(self) -> list[Usage]:
         """The usage of each machine on this host that is on."""
 
-    def set_peers(self, underlay: str, peers: Sequence[str]) -> None:
+    def set_peers(self, underlay: str, peers: Sequence[str], customers: Sequence[str] = ()) -> None:
         """Tell the host its own IPv4 address between hosts, and those of the region's other hosts.
 
         Its private network and its VLANs reach these hosts from then on, for machines that are on too; with an
-        empty `underlay` they end at this host. Repeated with the same it changes nothing.
+        empty `underlay` they end at this host. Packets from the networks `customers` reach nothing on the host but
+        its answer to a ping, on whichever interface they arrive. Repeated with the same it changes nothing.
         """
 
     def inventory(self) -> Inventory:
@@ -483,6 +512,13 @@ class Driver(Protocol):
         """The size of an archive in MB; None where there is no complete archive of that name.
 
         It is 0 for an upload that unpacks to nothing, and at least 1 for all others.
+        """
+
+    def check_system(self, archive: str) -> None:
+        """Check that a password, keys or a host name can be set on a disk that is deployed from an archive.
+
+        `Refused` where they cannot, such as on a disk with partitions; the text says why. Nothing to do where there
+        is no complete archive of that name, and where the driver cannot tell. May be called without a host.
         """
 
     def delete_archive(self, archive: str) -> None:

@@ -5,11 +5,12 @@ import time
 
 from django.conf import settings
 
-from compute.drivers.base import DriverError, FirewallSpec, Unreachable
+from compute.drivers.base import DriverError, Unreachable
 from compute.machine_names import machine_name
 from compute.services.firewalls import delivery
 from compute.worker import reachability
 from compute.worker.drivers import Drivers, address_of_instance, configured
+from compute.worker.firewall_specs import firewall_spec
 
 log = logging.getLogger(__name__)
 
@@ -46,14 +47,13 @@ def sweep() -> int:
 def _deliver(claimed: delivery.Claim, drivers: Drivers) -> bool:
     """Deliver a claimed packet filter and settle the outcome; True where a newer version waits."""
     machine = machine_name(claimed.instance_id)
-    wanted = delivery.read(claimed.instance_id, machine)
+    wanted = delivery.read(claimed.instance_id)
     if wanted is None:
         return False  # the row was deleted meanwhile, with the instance
-    version, ruleset = wanted
     address = address_of_instance(claimed.instance_id)
-    held = drivers.at(address).set_firewall(machine, FirewallSpec(version, ruleset))
+    held = drivers.at(address).set_firewall(machine, firewall_spec(wanted))
     # a machine that does not exist yet boots with the packet filter of that time
-    return delivery.settle(claimed, held or version)
+    return delivery.settle(claimed, held or wanted.version)
 
 
 def _retry(claimed: delivery.Claim, error: Exception) -> None:

@@ -3,7 +3,7 @@
 import logging
 
 from compute.drivers.base import DriverError, Unreachable
-from compute.services.hosts import drift, drift_records, drift_verbs, reachability, registry
+from compute.services.hosts import customer_networks, drift, drift_records, drift_verbs, reachability, registry
 from compute.worker.drivers import Drivers, address_of, configured
 from config.db.clock import database_now
 from config.notify import notify
@@ -30,7 +30,8 @@ def reconcile(host_id: int, drivers: Drivers = configured) -> int | None:
     asked = database_now()
     try:
         driver = drivers.at(address_of(host))
-        driver.set_peers(host.underlay or "", registry.peers_of(host) if host.underlay else [])
+        peers = registry.peers_of(host) if host.underlay else []
+        driver.set_peers(host.underlay or "", peers, customer_networks.networks_of(host.region_id))
         found = driver.inventory()
     except Unreachable as error:
         reachability.record_unreachable(str(host.uuid), str(error), asked)

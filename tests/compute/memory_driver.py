@@ -42,6 +42,7 @@ ASKING = (
     "ssh_port",
 )
 """The calls that have no effect."""
+PARTITIONED = "The image is no ext file system: disks here have no partitions."
 FILES = 8
 """How many MB the files on a new disk need."""
 
@@ -62,6 +63,8 @@ class MemoryDriver:
         self.volumes: dict[str, VolumeSpec] = {}
         self.archives: dict[str, int] = {}
         """How many MB each takes up."""
+        self.partitioned: set[str] = set()
+        """The archives of disks with partitions."""
         self.contents: dict[str, DiskSpec] = {}
         """The disks that archives were made of."""
         self.used: dict[str, int] = {}
@@ -72,6 +75,8 @@ class MemoryDriver:
         self.peers: dict[str, tuple[str, tuple[str, ...]]] = {}
         """What hosts were told of their own address between hosts, and of those of others."""
         """What was set aside, by its name, with the host that has it."""
+        self.customers: dict[str, tuple[str, ...]] = {}
+        """The networks of customers that hosts were told of."""
         self.leftovers: dict[str, list[Leftover]] = {}
         """By the host that has them."""
         self.calls: list[str] = []
@@ -314,6 +319,10 @@ class MemoryDriver:
     def archive_size(self, archive: str) -> int | None:
         return self.archives.get(archive)
 
+    def check_system(self, archive: str) -> None:
+        if archive in self.partitioned:
+            raise Refused(PARTITIONED)
+
     def delete_archive(self, archive: str) -> None:
         number = self._call("delete_archive")
         self.archives.pop(archive, None)
@@ -337,9 +346,10 @@ class MemoryDriver:
         on = [name for name, there in self.machines.items() if there["host"] == self.host and there["on"]]
         return [self.usages.get(name, Usage(name)) for name in on]
 
-    def set_peers(self, underlay: str, peers: Sequence[str]) -> None:
+    def set_peers(self, underlay: str, peers: Sequence[str], customers: Sequence[str] = ()) -> None:
         self._call("set_peers")
         self.peers[self.host] = (underlay, tuple(peers))
+        self.customers[self.host] = tuple(customers)
 
     def inventory(self) -> Inventory:
         here = [(name, each) for name, each in self.machines.items() if each["host"] == self.host]

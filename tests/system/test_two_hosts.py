@@ -21,6 +21,8 @@ pytestmark = [pytest.mark.system, pytest.mark.guest]
 OTHER_PORT = 2222
 LISTENS = f"grep -q ':{OTHER_PORT:04X} 0*:0000 0A' /proc/net/tcp /proc/net/tcp6"
 """Succeeds in a guest where something takes connections on its other port."""
+SAYS_SSH = "timeout 20 nc {address} 22 </dev/null | head -c 4 | grep -q SSH-"
+"""Succeeds in a guest that an address's ssh answers."""
 EVERYWHERE = {"ipv4": ["0.0.0.0/0"], "ipv6": ["::/0"]}
 
 
@@ -104,6 +106,8 @@ def test_machines_of_two_hosts_are_reached_filtered_moved_and_outlive_a_power_cu
     assert (one.run("hostname"), two.run("hostname")) == ("web-1", "web-2")
     wait_for(lambda: one.pings(two.private) and two.pings(one.private), every=PACE)
 
+    wait_for(lambda: one.tries(SAYS_SSH.format(address=two.address)).returncode == 0, every=PACE)
+    wait_for(lambda: one.tries(SAYS_SSH.format(address=hv2.address)).returncode == 1, every=PACE)
     firewall = close_but_ssh(platform, two)
     restart_after_a_power_cut(platform, hv2, one, two)
     assert not is_open(two), "its firewall is there with each boot"

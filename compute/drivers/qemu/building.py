@@ -14,7 +14,7 @@ from pathlib import Path
 
 from compute.drivers.base import DriverError
 from compute.drivers.qemu.agent.commands import run
-from compute.drivers.qemu.agent.errors import Failed
+from compute.drivers.qemu.agent.errors import Failed, details_of
 from compute.drivers.qemu.agent.ext import BLOCK, GROWTH, MB
 
 PACKAGES = (
@@ -95,7 +95,8 @@ def build(system: System, target: Path, mirror: str = "", packages: Sequence[str
             _make_disk(root, Path(folder) / "disk", number)
             (Path(folder) / "disk").replace(target)
     except (Failed, OSError) as error:
-        raise NotBuilt(f"{system.label} could not be built: {error}") from error
+        why = details_of(error) or str(error)
+        raise NotBuilt(f"{system.label} could not be built: {why}") from error
 
 
 def _bootstrap(release: str, root: Path, mirror: str, packages: Sequence[str]) -> Iterator[str]:

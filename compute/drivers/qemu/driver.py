@@ -29,9 +29,12 @@ from compute.drivers.base import (
     Usage,
     VolumeSpec,
 )
+from compute.drivers.firewalls import firewall_spec
 from compute.drivers.qemu import uploads
+from compute.drivers.qemu.agent import ext
 from compute.drivers.qemu.agent.store import checked
 from compute.drivers.qemu.carrying import ArchiveFile, HostFile, carry
+from compute.drivers.qemu.filters import as_text
 from compute.drivers.qemu.joining import NO_GUEST
 from compute.drivers.qemu.passwords import sha512_crypt
 from compute.drivers.qemu.transport import Transport, transport
@@ -107,18 +110,24 @@ class QemuDriver:
         self.agent.call("undefine", machine=machine)
 
     def start(self, machine: str, boot: BootSpec) -> Progress:
-        return _progress(self.agent.call("start", machine=machine, boot=asdict(boot)))
+        values = asdict(boot)
+        if boot.firewall is not None and not self.agent.takes_data():
+            values["firewall"] = as_text(machine, boot.firewall)
+        return _progress(self.agent.call("start", machine=machine, boot=values))
 
     def stop(self, machine: str) -> Progress:
         return _progress(self.agent.call("stop", machine=machine))
 
     def set_firewall(self, machine: str, firewall: FirewallSpec) -> int:
-        return int(self.agent.call("set_firewall", machine=machine, **asdict(firewall)))
+        if self.agent.takes_data():
+            return int(self.agent.call("set_firewall", machine=machine, firewall=asdict(firewall)))
+        return int(self.agent.call("set_firewall", machine=machine, **as_text(machine, firewall)))
 
     def firewall(self, machine: str) -> FirewallSpec | None:
-        """The packet filter that is kept for a machine; None where none was ever set."""
+        """The packet filter that is kept for a machine; None where none was ever set, or an earlier release set
+        it."""
         found = self.agent.call("firewall", machine=machine)
-        return None if found is None else FirewallSpec(**found)
+        return None if found is None or "ruleset" in found else firewall_spec(found)
 
     def power(self, machine: str) -> Power:
         return Power(self.agent.call("power", machine=machine))
@@ -129,8 +138,9 @@ class QemuDriver:
     def usage(self) -> list[Usage]:
         return [Usage(**each) for each in self.agent.call("usage")]
 
-    def set_peers(self, underlay: str, peers: Sequence[str]) -> None:
-        self.agent.call("set_peers", underlay=underlay, peers=list(peers))
+    def set_peers(self, underlay: str, peers: Sequence[str], customers: Sequence[str] = ()) -> None:
+        values = {"customers": list(customers)} if self.agent.takes_data() else {}
+        self.agent.call("set_peers", underlay=underlay, peers=list(peers), **values)
 
     def inventory(self) -> Inventory:
         found = self.agent.call("inventory")
@@ -163,6 +173,7 @@ class QemuDriver:
             source.undefine(machine)
             return DONE
         left = source.agent.call("leaving", machine=machine)
+        left["firewall"] = self._firewall_for_agent(machine, left["firewall"])
         self.agent.call("expect", machine=machine, left=left)
         done = self._carry_disks(machine, sorted(left["disks"]), source)
         if not done.done:
@@ -170,6 +181,15 @@ class QemuDriver:
         self.agent.call("arrive", machine=machine)
         source.undefine(machine)
         return DONE
+
+    def _firewall_for_agent(self, machine: str, found: dict[str, Any] | None) -> dict[str, Any] | None:
+        """The packet filter of a machine that arrives, in the form of this host's agent. One in the form of an
+        earlier release is left out for a newer agent: the next boot brings the packet filter."""
+        if found is None:
+            return None
+        if self.agent.takes_data():
+            return None if "ruleset" in found else found
+        return found if "ruleset" in found else as_text(machine, firewall_spec(found))
 
     def _carry_disks(self, machine: str, disks: list[str], source: "QemuDriver") -> Progress:
         """Carry the first disk that is not here yet; of several, each counts as much as the others."""
@@ -215,7 +235,7 @@ class QemuDriver:
                 disk=disk.name,
                 size=disk.size,
                 filesystem=disk.filesystem,
-                hostname=disk.hostname,
+                hostname=host_name(disk.hostname),
                 root_hash=None if disk.root_password is None else sha512_crypt(disk.root_password),
                 authorized_keys=list(disk.authorized_keys),
                 script=disk.script,
@@ -292,6 +312,11 @@ class QemuDriver:
         path = self._archive(archive)
         return -(-path.stat().st_size // (1 << 20)) if path.exists() else None
 
+    def check_system(self, archive: str) -> None:
+        path = self._archive(archive)
+        if path.exists() and not ext.is_ext(path):
+            raise Refused(ext.NOT_EXT.format(what="image"))
+
     def delete_archive(self, archive: str) -> None:
         uploads.delete(self._archive(archive))
 
@@ -331,6 +356,11 @@ class QemuDriver:
 
     def unplug(self, machine: str, volume: str) -> None:
         self.agent.call("unplug", machine=machine, volume=volume)
+
+
+def host_name(label: str | None) -> str | None:
+    """The name of a system after an instance's label, whose underscores no host name may have. 63 characters."""
+    return None if label is None else label.replace("_", "-")[:63].rstrip("-.")
 
 
 def _progress(said: dict[str, Any]) -> Progress:

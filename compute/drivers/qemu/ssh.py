@@ -31,6 +31,8 @@ ALIVE, MISSED = 5, 2
 CONNECT = 10
 """Seconds for a connection at most, and no more than a third of a call's time."""
 ALIAS = "host"
+FIRST_WITH_DATA = 2
+"""The first protocol of agents that takes packet filters as data."""
 OWN_FAILURE = 255
 """The status of ssh itself, and of an agent that was killed: neither has answered."""
 NO_ANSWER = "The host does not answer."
@@ -126,6 +128,7 @@ class Ssh:
             ),
         ]  # fmt: skip
         self.command = [*self.alone, *multiplexed]
+        self._takes_data = False
 
     def call(self, verb: str, **values: Any) -> Any:
         return _result(self._run(json.dumps({"verb": verb, "values": values}).encode()))
@@ -165,6 +168,16 @@ class Ssh:
 
     def is_current(self) -> bool:
         return bool(self.call("digest") == bundle().digest)
+
+    def takes_data(self) -> bool:
+        """An agent that once did still does. One that did not is asked again: it may have been updated."""
+        if not self._takes_data:
+            try:
+                self._takes_data = int(self.call("protocol")) >= FIRST_WITH_DATA
+            except Refused as error:
+                if "There is no verb" not in str(error):
+                    raise
+        return self._takes_data
 
     def close(self) -> None:
         """End the connection, where there is one: one that hangs would have the next calls hang as well."""

@@ -16,7 +16,7 @@ from pathlib import Path
 from compute.drivers.base import Refused
 from compute.drivers.qemu.agent import settings
 from compute.drivers.qemu.agent.commands import PATH
-from compute.drivers.qemu.agent.errors import Failed
+from compute.drivers.qemu.agent.errors import Failed, details_of
 from compute.drivers.qemu.agent.store import Store
 from compute.drivers.qemu.guest import build
 
@@ -98,7 +98,7 @@ def prepare(directory: Path, shared: Path) -> None:
         if known.qemu != program:
             settings.save(store, replace(known, qemu=program))
     except Failed as error:
-        raise Refused(str(error)) from error
+        raise Refused(f"{error} {details_of(error)}".strip()) from error
 
 
 def _program(directory: Path) -> str:

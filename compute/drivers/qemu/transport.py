@@ -1,5 +1,6 @@
 """How the driver's calls reach a host's agent."""
 
+import logging
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -17,6 +18,8 @@ NOWHERE = (
     "such as ssh://root@hv1/var/lib/skerry."
 )
 
+logger = logging.getLogger(__name__)
+
 
 class Transport(Protocol):
     def call(self, verb: str, **values: Any) -> Any:
@@ -27,6 +30,9 @@ class Transport(Protocol):
 
     def is_current(self) -> bool:
         """Whether the host's agent is the one of this release. Raises `DriverError`."""
+
+    def takes_data(self) -> bool:
+        """Whether the host's agent takes packet filters as data. Raises `DriverError`."""
 
 
 class Local:
@@ -46,16 +52,21 @@ class Local:
     def is_current(self) -> bool:
         return True
 
+    def takes_data(self) -> bool:
+        return True
+
 
 @contextmanager
 def _told() -> Iterator[None]:
     """Tell of the agent's errors by those of the interface."""
     try:
         yield
-    except errors.Refused as error:
-        raise Refused(str(error)) from error
-    except (errors.Failed, OSError) as error:
-        raise DriverError(_said(error)) from error
+    except errors.Failed as error:
+        if details := errors.details_of(error):
+            logger.warning("%s %s", error, details)
+        raise (Refused if isinstance(error, errors.Refused) else DriverError)(str(error)) from error
+    except OSError as error:
+        raise DriverError(f"The host could not do this: {error.strerror or type(error).__name__}.") from error
 
 
 def transport(address: Address, options: Options) -> Transport:
@@ -65,10 +76,3 @@ def transport(address: Address, options: Options) -> Transport:
     if not address.location.startswith("/"):
         raise Refused(NOWHERE)
     return Local(address.location, address.shared)
-
-
-def _said(error: Exception) -> str:
-    """What customers may read: nothing of the host's files."""
-    if isinstance(error, OSError):
-        return f"The host could not do this: {error.strerror or type(error).__name__}."
-    return str(error)

@@ -37,6 +37,7 @@ from compute.drivers.base import (
     Usage,
     VolumeSpec,
 )
+from compute.drivers.firewalls import firewall_spec
 from compute.drivers.simulated import load
 from compute.drivers.simulated.faults import Action, Fault, like_pattern
 from compute.drivers.simulated.guest import fingerprint, password_hash, password_matches
@@ -154,7 +155,7 @@ class SimulatedDriver:
         disks, volumes = sorted(named - boot.volumes.keys()), sorted(named & boot.volumes.keys())
         answer = self._call(
             "SELECT * FROM simulated.start(%s, %s, %s, %s, %s)",
-            (machine, disks, volumes, Jsonb(asdict(boot)), START_SECONDS * self.scale),
+            (machine, disks, volumes, Jsonb(_boot(boot)), START_SECONDS * self.scale),
         )
         return _progress(answer)
 
@@ -162,8 +163,7 @@ class SimulatedDriver:
         return _progress(self._call("SELECT * FROM simulated.stop(%s, %s)", (machine, STOP_SECONDS * self.scale)))
 
     def set_firewall(self, machine: str, firewall: FirewallSpec) -> int:
-        values = (machine, firewall.version, firewall.ruleset)
-        held = self._call("SELECT * FROM simulated.set_firewall(%s, %s, %s)", values)
+        held = self._call("SELECT * FROM simulated.set_firewall(%s, %s, %s)", (machine, *_kept(firewall)))
         return int(held.detail)
 
     def power(self, machine: str) -> Power:
@@ -176,7 +176,7 @@ class SimulatedDriver:
         machines = self._call("SELECT * FROM simulated.usage(%s)", (self.host,)).detail
         return [load.used(*machine) for machine in json.loads(machines or "[]")]
 
-    def set_peers(self, underlay: str, peers: Sequence[str]) -> None:
+    def set_peers(self, underlay: str, peers: Sequence[str], customers: Sequence[str] = ()) -> None:
         """Nothing to do: what is simulated sends no packets."""
 
     def inventory(self) -> Inventory:
@@ -261,6 +261,9 @@ class SimulatedDriver:
     def archive_size(self, archive: str) -> int | None:
         found = self._call("SELECT * FROM simulated.archive_size(%s)", (archive,)).detail
         return None if found is None else int(found)
+
+    def check_system(self, archive: str) -> None:
+        """Nothing to do: nothing is known of what is in an archive."""
 
     def delete_archive(self, archive: str) -> None:
         self._call("SELECT * FROM simulated.delete_archive(%s)", (archive,))
@@ -383,10 +386,9 @@ class SimulatedDriver:
     def firewall(self, machine: str) -> FirewallSpec | None:
         """The packet filter of a machine; None if none was ever set, or there is no such machine."""
         rows = self._session.execute(
-            "SELECT firewall_version, firewall FROM simulated.machine WHERE name = %s AND firewall_version > 0",
-            (machine,),
+            "SELECT firewall FROM simulated.machine WHERE name = %s AND firewall_version > 0", (machine,)
         )
-        return FirewallSpec(*rows[0]) if rows else None
+        return firewall_spec(json.loads(rows[0].firewall)) if rows else None
 
     def lets_in(self, machine: str, disk: str, *, password: str | None = None, key: str | None = None) -> bool:
         """Whether root of the system deployed on a disk can log in with this password, or this public key."""
@@ -470,6 +472,17 @@ def first_files(disk: DiskSpec) -> int:
     if disk.image is None or is_archive(disk.image):
         return 0 if disk.filesystem in ("swap", "raw") else min(disk.size, EMPTY_FILES)
     return min(disk.size, LEAST_FILES + zlib.crc32(disk.image.encode()) % (MOST_FILES - LEAST_FILES))
+
+
+def _kept(firewall: FirewallSpec) -> tuple[int, str]:
+    """A packet filter as the schema keeps it: its version, and a text, which is JSON."""
+    return firewall.version, json.dumps(asdict(firewall))
+
+
+def _boot(boot: BootSpec) -> dict[str, Any]:
+    """A boot as the schema takes it. Workers of the release before use the same functions of SQL."""
+    kept = None if boot.firewall is None else dict(zip(("version", "ruleset"), _kept(boot.firewall), strict=True))
+    return {**asdict(boot), "firewall": kept}
 
 
 def _progress(answer: Any) -> Progress:

@@ -6,17 +6,17 @@ workers that send to the same host, because one was slow or thought dead, do no 
 the higher number, and only the holder of the lease writes the outcome. See docs/firewalls.md.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from datetime import datetime
 from functools import partial
+from typing import Any
 
 from django.conf import settings
 from django.db import connection, transaction
 from django.db.models import OuterRef, Subquery
 
 from compute.models import FirewallDevice, Instance, PacketFilter
-from compute.services.firewalls.nftables import interface_name, render
 from config.db import leases
 from config.notify import notify
 
@@ -35,6 +35,16 @@ class Claim:
     fence: int
     attempt: int
     given: datetime
+
+
+@dataclass(frozen=True, slots=True)
+class Wanted:
+    """The packet filter that a host is to have: its number, and what it filters by."""
+
+    version: int
+    rules: Mapping[str, Any] | None
+    """The rules of the enabled firewall, as the API has them; None without one."""
+    mail_ports_closed: bool
 
 
 _CHANGED = """
@@ -122,18 +132,15 @@ def claim(instance_id: int) -> Claim | None:
     return None if row is None else Claim(*row)
 
 
-def read(instance_id: int | None, machine: str) -> tuple[int, str] | None:
-    """The wanted number and the ruleset of an instance's filter; None for one that never had anything to filter.
+def read(instance_id: int | None) -> Wanted | None:
+    """The wanted packet filter of an instance; None for one that never had anything to filter.
 
     One statement: the number is that of these rules, whatever is committed meanwhile.
     """
     enabled = FirewallDevice.objects.filter(instance=OuterRef("pk"), enabled=True)
     rows = PacketFilter.objects.annotate(rules=Subquery(enabled.values("firewall__rules")))
-    found = rows.filter(pk=instance_id).values_list("pk", "wanted", "rules", "mail_ports_closed").first()
-    if found is None:
-        return None
-    pk, wanted, rules, closed = found
-    return wanted, render(machine, interface_name(pk), rules, mail_ports_closed=closed)
+    found = rows.filter(pk=instance_id).values_list("wanted", "rules", "mail_ports_closed").first()
+    return None if found is None else Wanted(*found)
 
 
 def settle(claimed: Claim, applied: int) -> bool:

@@ -30,6 +30,7 @@ from config.errors import Invalid
 
 OPENED = "The computes may connect out to TCP ports 25, 465 and 587."
 CLOSED = "New connections of the computes out to TCP ports 25, 465 and 587 are dropped."
+MAIL_PORTS = (25, 465, 587)
 BATCH = 500
 """Instances whose packet filters `keep` writes in one transaction."""
 

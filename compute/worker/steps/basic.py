@@ -8,7 +8,7 @@ from typing import Any
 from django.db import connection
 from django.db.models import QuerySet
 
-from compute.drivers.base import BootSpec, DiskSpec, Driver, FirewallSpec, MachineSpec
+from compute.drivers.base import BootSpec, DiskSpec, Driver, MachineSpec
 from compute.jobs.data import JobData
 from compute.jobs.definition import Fail, Outcome, Wait
 from compute.machine_names import disk_name
@@ -17,6 +17,7 @@ from compute.models.volumes import volume_name
 from compute.services.firewalls import delivery
 from compute.services.networking.addresses import mac_address
 from compute.services.removal import remove
+from compute.worker.firewall_specs import firewall_spec
 from compute.worker.run import Run, until
 from compute.worker.steps.one_by_one import one_by_one
 
@@ -94,10 +95,14 @@ def remove_instance(run: Run[JobData]) -> None:
     remove(run.instance)
 
 
-def require_content(image: Image) -> None:
-    """Raise `Fail` for an image that was made of an empty file. Official ones are the hypervisor's to know."""
-    if image.number is not None and not image.size:
+def require_content(run: Run[JobData], image: Image) -> None:
+    """Raise `Fail` for an image that was made of an empty file, and `Refused` for one in which no password can be
+    set, such as a disk with partitions. Official ones are the hypervisor's to know."""
+    if image.number is None:
+        return
+    if not image.size:
         raise Fail("The image is empty: there is nothing to deploy.")
+    run.archives(image.driver).check_system(image.source)
 
 
 def disk_spec(run: Run[JobData], disk: Disk) -> DiskSpec:
@@ -105,7 +110,7 @@ def disk_spec(run: Run[JobData], disk: Disk) -> DiskSpec:
     name = disk_name(run.instance.pk, disk.pk)
     if disk.image is None:
         return DiskSpec(name, disk.size, disk.filesystem)
-    require_content(disk.image)
+    require_content(run, disk.image)
     secrets = run.secrets()
     return DiskSpec(
         name,
@@ -167,7 +172,7 @@ def _boot_spec(run: Run[JobData], config_id: int | None) -> BootSpec | None:
             return None
         devices[slot] = volume_name(volume)
         labels[devices[slot]] = label
-    firewall = delivery.read(instance_id, run.machine)
+    firewall = delivery.read(instance_id)
     return BootSpec(
         kernel=kernel,
         root_device=root_device,
@@ -184,7 +189,7 @@ def _boot_spec(run: Run[JobData], config_id: int | None) -> BootSpec | None:
         resolvers=tuple(filter(None, map(str.strip, resolvers.split(",")))),
         network_out=network_out,
         rescue=rescue,
-        firewall=None if firewall is None else FirewallSpec(*firewall),
+        firewall=None if firewall is None else firewall_spec(firewall),
     )
 
 

@@ -33,12 +33,13 @@ def reboot_if_intact(run: Run[RebuildData]) -> Outcome:
 def delete_old_disks(run: Run[RebuildData]) -> Outcome:
     """Delete the first old disk that is still there; repeated until none is.
 
-    Raises `Fail` without the image, or where that is empty: before any disk is lost.
+    Raises `Fail` without the image, or where that is empty, and `Refused` where no password can be set in it:
+    before any disk is lost.
     """
     image = Image.objects.filter(pk=run.data.image_id, status=Image.Status.AVAILABLE).first()
     if image is None:
         raise Fail("The image to rebuild from was deleted.")
-    require_content(image)
+    require_content(run, image)
     old = run.data.previous_disk_statuses
     there = list(Disk.objects.filter(pk__in=old).order_by("pk").values_list("pk", flat=True))
     if not there:

@@ -38,10 +38,10 @@ def test_its_page_tells_what_it_is_on_and_what_hosts_have(admin, firewall, runni
     assert page_address(firewall) in text_of(admin, running)
 
 
-def test_a_packet_filter_shows_what_the_host_reads(admin, firewall, running, driver):
+def test_a_packet_filter_says_what_the_host_is_to_filter_by(admin, firewall, running, driver):
     text = text_of(admin, PacketFilter.objects.get())
-    assert f"table inet skerry-{running.pk}" in text
-    assert "tcp dport { 22 }" in text
+    assert "inbound: ACCEPT TCP 22 from 0.0.0.0/0" in text
+    assert "inbound: DROP everything else" in text
 
 
 def test_staff_turn_one_off_and_on(admin, firewall, running):

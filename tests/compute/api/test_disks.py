@@ -7,7 +7,7 @@ from compute.drivers.base import DriverError, Refused
 from compute.machine_names import disk_name, machine_name
 from compute.models import Disk, Image, Instance, Job
 from tests.client import errors
-from tests.compute.memory_driver import MemoryDriver, failing_at
+from tests.compute.memory_driver import PARTITIONED, MemoryDriver, failing_at
 from tests.compute.run_jobs import finish, work
 from tests.compute.worker.scenarios import deployed, with_disk
 from tests.factories import ConfigFactory, DiskFactory, ImageFactory, StackScriptFactory
@@ -108,6 +108,17 @@ def test_a_disk_is_deployed_from_an_image_of_ones_own(api, empty, driver, world)
     made = api.post(disks_of(empty), {"size": 5000, "image": "private/70", "root_pass": STRONG}).json()
     assert finish(empty, driver).state == "done"
     assert there(Disk.objects.get(pk=made["id"]), driver).image == "skerry-image-70"
+
+
+def test_no_disk_is_deployed_from_an_image_with_partitions(api, empty, driver, world):
+    ImageFactory(id="private/70", number=70, account=world.account, is_public=False)
+    driver.archives["skerry-image-70"] = 1300
+    driver.partitioned.add("skerry-image-70")
+    api.post(disks_of(empty), {"size": 5000, "image": "private/70", "root_pass": STRONG})
+    assert finish(empty, driver).state != "done"
+    assert not empty.disks.exists()
+    event = Event.objects.get(action="disk_create")
+    assert (event.status, event.message) == ("failed", PARTITIONED)
 
 
 def test_all_that_is_wrong_with_a_disk_is_told_at_once(api, empty):

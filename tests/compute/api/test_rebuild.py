@@ -7,7 +7,7 @@ from compute.drivers.base import DriverError, Refused
 from compute.machine_names import disk_name, machine_name
 from compute.models import Config, Disk, Host, Image, Instance, Job
 from tests.client import errors
-from tests.compute.memory_driver import MemoryDriver
+from tests.compute.memory_driver import PARTITIONED, MemoryDriver
 from tests.compute.run_jobs import finish, work
 from tests.compute.worker.scenarios import deployed
 from tests.compute.worker.soundness import assert_instance_sound
@@ -83,6 +83,18 @@ def test_all_that_was_there_goes_and_an_image_is_deployed(booted, status, before
     assert instance.booted_config == (config if booted else None)
     assert Event.objects.get(action="compute_rebuild").status == "finished"
     assert_instance_sound(instance, driver)
+
+
+def test_an_image_with_partitions_costs_no_disk_and_its_event_says_why(api, running, driver, world):
+    ImageFactory(id="private/70", number=70, size=1300, account=world.account, is_public=False)
+    driver.archives["skerry-image-70"] = 1300
+    driver.partitioned.add("skerry-image-70")
+    assert ask(api, running, image="private/70").status_code == 200
+    assert finish(running, driver).state != "done"
+    assert (running.status, shown(api, running)) == ("running", OLD)
+    event = Event.objects.get(action="compute_rebuild")
+    assert (event.status, event.message) == ("failed", PARTITIONED)
+    assert_instance_sound(running, driver)
 
 
 def test_the_disks_never_take_more_than_the_type_has(api, other, running, driver):

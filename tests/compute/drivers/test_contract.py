@@ -6,7 +6,16 @@ from dataclasses import replace
 
 import pytest
 
-from compute.drivers.base import DiskSpec, DriverError, FirewallSpec, NoConsole, Power, Refused
+from compute.drivers.base import (
+    DiskSpec,
+    DriverError,
+    FirewallRule,
+    FirewallRules,
+    FirewallSpec,
+    NoConsole,
+    Power,
+    Refused,
+)
 from compute.drivers.simulated.driver import SimulatedDriver
 from tests.compute.drivers.machines import (
     ARCHIVE,
@@ -475,7 +484,16 @@ def test_what_is_not_there_is_not_plugged_in(driver):
 
 # --- firewalls ------------------------------------------------------------------------------------------------
 
-OLD, NEW = FirewallSpec(3, "table inet old {\n}\n"), FirewallSpec(4, "table inet new {\n}\n")
+OLD = FirewallSpec(3, closed_ports=(25, 465, 587))
+NEW = FirewallSpec(
+    4,
+    FirewallRules(
+        inbound=(FirewallRule("accept", "tcp", ((22, 22), (80, 90)), ("198.51.100.0/24",), ("::/0",), "ssh"),),
+        outbound=(FirewallRule("drop", "icmp", ipv4=("0.0.0.0/0",)),),
+        inbound_policy="drop",
+    ),
+    (25,),
+)
 
 
 @pytest.mark.parametrize("make", [make_machine, run_machine], ids=["off", "on"])
@@ -553,7 +571,7 @@ def test_a_host_gets_ready_and_tells_what_it_has(driver):
 def test_a_host_may_be_told_of_others_again_and_again(driver):
     run_machine(driver)
     for peers in (["198.18.0.2"], ["198.18.0.2"], []):
-        driver.set_peers("198.18.0.1" if peers else "", peers)
+        driver.set_peers("198.18.0.1" if peers else "", peers, ["198.51.100.0/24", "2001:db8:77:0:f03c::/80"])
     assert driver.power(MACHINE) is Power.ON
 
 

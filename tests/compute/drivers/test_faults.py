@@ -78,7 +78,7 @@ def test_a_refused_call_does_nothing(simulated):
         ("disks", (MACHINE,)),
         ("start", (MACHINE, boot_spec())),
         ("stop", (MACHINE,)),
-        ("set_firewall", (MACHINE, FirewallSpec(1, "table inet x"))),
+        ("set_firewall", (MACHINE, FirewallSpec(1))),
         ("power", (MACHINE,)),
         ("powered_off", ()),
         ("inventory", ()),

@@ -58,7 +58,7 @@ def arrive(store: Store, machine: str) -> None:
         if left is None:
             raise Refused("No such machine is on its way to this host.")
         if left["firewall"] is not None:
-            firewalls.keep(directory, left["firewall"]["version"], left["firewall"]["ruleset"])
+            firewalls.keep(directory, left["firewall"])
         records.write(directory / DESCRIPTION, left["description"])
         records.remove(directory / EXPECTED)
 

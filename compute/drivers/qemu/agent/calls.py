@@ -5,6 +5,7 @@ from dataclasses import asdict, is_dataclass
 from typing import Any
 
 from compute.drivers.qemu.agent import (
+    arguments,
     arrivals,
     devices,
     disks,
@@ -73,10 +74,14 @@ VERBS: dict[str, Callable[..., Any]] = {
 }
 
 
+PROTOCOL = 2
+"""The version of the verbs. From 2 on packet filters are data; an agent without a version takes them as text."""
+
+
 def call(store: Store, verb: str, values: Mapping[str, Any]) -> Any:
     """Call a verb with plain values, and return what it says as plain values. Raises `Failed`."""
     function = VERBS.get(verb)
     if function is None:
         raise Refused(f"There is no verb {verb!r:.40}.")
-    said = function(store, **values)
+    said = function(store, **arguments.checked(verb, function, values))
     return asdict(said) if is_dataclass(said) and not isinstance(said, type) else said

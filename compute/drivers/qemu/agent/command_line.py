@@ -14,6 +14,7 @@ from ipaddress import IPv4Address, IPv4Interface, IPv6Interface
 from pathlib import Path
 from typing import Any
 
+from compute.drivers.qemu.agent.checks import ipv6
 from compute.drivers.qemu.agent.errors import Refused
 from compute.drivers.qemu.agent.nics import nics
 from compute.drivers.qemu.agent.settings import Settings
@@ -192,24 +193,31 @@ def _taps(machine: Machine, boot: Boot) -> list[str]:
     found = []
     for nic in nics(machine.name, machine.mac, boot.interfaces):
         name = "public" if nic.vlan is None else f"vlan{nic.vlan}"
-        found += ["-netdev", f"tap,id={name},ifname={nic.tap},script=no,downscript=no"]
+        found += ["-netdev", option("tap", id=name, ifname=nic.tap, script="no", downscript="no")]
         device = {"driver": "virtio-net-pci", "netdev": name, "id": f"{name}-nic", "mac": nic.mac, "romfile": ""}
         found += ["-device", json.dumps(device)]
     return found
 
 
 def _public(boot: Boot, port: int | None) -> str:
-    found = "user,id=public"
+    options: dict[str, Any] = {"id": "public"}
     if boot.ipv4:
         own, gateway = addresses(boot.ipv4[0])
         # DHCP gives the machine its own address as well
-        found += f",net={own.network},host={gateway.ip},dns={resolver(boot.ipv4[0])},dhcpstart={own.ip}"
+        options |= {"net": own.network, "host": gateway.ip, "dns": resolver(boot.ipv4[0]), "dhcpstart": own.ip}
     if boot.ipv6:
-        network = IPv6Interface(f"{boot.ipv6}/64").network
-        found += f",ipv6-net={network},ipv6-host={network[1]},ipv6-dns={network[2]}"
+        network = IPv6Interface(f"{ipv6(boot.ipv6)}/64").network
+        options |= {"ipv6-net": network, "ipv6-host": network[1], "ipv6-dns": network[2]}
     if port is not None:
-        found += f",hostfwd=tcp:127.0.0.1:{port}-{boot.ipv4[0] if boot.ipv4 else ''}:22"
-    return found
+        guest = addresses(boot.ipv4[0])[0].ip if boot.ipv4 else ""
+        options["hostfwd"] = f"tcp:127.0.0.1:{port}-{guest}:22"
+    return option("user", **options)
+
+
+def option(kind: str, **values: Any) -> str:
+    """A value of QEMU's in its own form, in which a doubled comma is one that separates nothing. ``-netdev`` takes
+    JSON only from QEMU 7.2 on."""
+    return ",".join([kind, *(f"{name}={str(value).replace(',', ',,')}" for name, value in values.items())])
 
 
 def addresses(address: str) -> tuple[IPv4Interface, IPv4Interface]:

@@ -9,6 +9,8 @@ from compute.drivers.qemu.agent import locks
 from compute.drivers.qemu.agent.errors import Failed
 
 PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
+MAX_DETAILS = 2000
+"""Characters of what a failed program said that go to the log."""
 # debugfs asks for a pager, and programs translate what they say
 ENVIRONMENT = {"LC_ALL": "C", "PAGER": "cat", "DEBUGFS_PAGER": "__none__"}
 
@@ -17,9 +19,8 @@ class CommandFailed(Failed):
     """A program ended with a status that is none of the expected ones."""
 
     def __init__(self, program: str, status: int, said: str):
-        super().__init__(f"{program} failed ({status}): {said.strip()[-400:]}")
-        self.status = status
-        self.said = said
+        super().__init__(f"{Path(program).name} failed on this host.")
+        self.details = f"{program} ended with status {status}: {said.strip()[-MAX_DETAILS:]}"
 
 
 class TimedOut(Failed):

@@ -18,7 +18,7 @@ from typing import Any
 from compute.drivers.qemu.agent.devices import attached
 from compute.drivers.qemu.agent.errors import Failed
 from compute.drivers.qemu.agent.progress import DONE, Progress
-from compute.drivers.qemu.agent.qmp import QMP
+from compute.drivers.qemu.agent.qmp import QMP, QMPError
 from compute.drivers.qemu.agent.store import Store
 from compute.drivers.qemu.agent.verbs import NoMachine, is_on, working
 
@@ -121,7 +121,7 @@ def _looked_at(
     qemu.call("job-dismiss", id=name)
     _forget_node(qemu, name)
     if error := job.get("error"):
-        raise Failed("The disk could not be copied.") from Failed(error)
+        raise Failed("The disk could not be copied.") from QMPError("blockdev-mirror", {"desc": error})
     with target.open("rb") as file:
         os.fsync(file.fileno())
     return DONE

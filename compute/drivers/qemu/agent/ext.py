@@ -20,6 +20,7 @@ from compute.drivers.qemu.agent.commands import CommandFailed, run
 from compute.drivers.qemu.agent.errors import Failed, Refused
 
 MB = 1 << 20
+NOT_EXT = "The {what} is no ext file system: disks here have no partitions."
 MAGIC_AT, MAGIC = 1080, b"\x53\xef"
 BLOCK = 4096
 GROWTH = 1 << 28

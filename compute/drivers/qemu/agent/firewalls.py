@@ -1,51 +1,82 @@
-"""Packet filters of machines: texts for ``nft -f``, of which the newest is kept and in force."""
+"""Packet filters of machines: data, of which the newest is kept, rendered by this host and in force."""
 
+from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
-from compute.drivers.qemu.agent import commands, records, settings
+from compute.drivers.qemu.agent import commands, packet_filters, records, settings
+from compute.drivers.qemu.agent.errors import Failed
 from compute.drivers.qemu.agent.store import Store
 from compute.drivers.qemu.agent.verbs import NoMachine, working
 
 FIREWALL = "firewall.json"
+TEXT = "ruleset"
 NFT_SECONDS = 10.0
+EARLIER_FORM = "The machine's packet filter is in the form of an earlier release: it is delivered again."
 
 
-def set_firewall(store: Store, machine: str, version: int, ruleset: str) -> int:
-    """Filter a machine's packets by a ruleset unless it has a newer one; the version in force, 0 without a machine.
+def set_firewall(store: Store, machine: str, firewall: Mapping[str, Any]) -> int:
+    """Filter a machine's packets by `firewall`, unless it has a newer one; the version in force, 0 without a
+    machine.
 
-    It is applied where the host has an interface for each machine. User-mode network passes no packet filter of the
-    host's: there it is kept, for a move to a host that applies it.
+    `firewall` has the fields of the interface's `FirewallSpec`. It is applied where the host has an interface for
+    each machine. User-mode network passes no packet filter of the host's: there it is kept, for a move to a host
+    that applies it.
     """
     try:
         with working(store, machine) as (directory, _):
-            keep(directory, version, ruleset)
-            apply(store, directory)
-            return int((records.read(directory / FIREWALL) or {})["version"])
+            keep(directory, firewall)
+            known = records.read(directory / FIREWALL) or {}
+            if not _is_text(known):
+                apply(store, directory)
+            return int(known["version"])
     except NoMachine:
         return 0
 
 
 def firewall(store: Store, machine: str) -> dict[str, object] | None:
-    """``version`` and ``ruleset`` in force for a machine; None where none was ever set."""
-    return records.read(store.machine(machine) / FIREWALL)
+    """The packet filter in force for a machine; None where none was ever set."""
+    known = records.read(store.machine(machine) / FIREWALL)
+    if known is None or _is_text(known):
+        return known
+    return {name: value for name, value in known.items() if name != TEXT}
 
 
-def keep(directory: Path, version: int, ruleset: str) -> None:
-    """Keep a ruleset unless there is a newer one."""
+def keep(directory: Path, firewall: Mapping[str, Any]) -> None:
+    """Keep a packet filter unless there is a newer one. One in the form of an earlier release is replaced by its
+    own version too."""
     known = records.read(directory / FIREWALL)
-    if known is None or known["version"] < version:
-        records.write(directory / FIREWALL, {"version": version, "ruleset": ruleset})
+    if known is None or known["version"] < firewall["version"] + _is_text(known):
+        # the text is for an agent of the release before, after a way back: this one never reads it
+        records.write(directory / FIREWALL, {**firewall, TEXT: packet_filters.render(directory.name, firewall)})
+
+
+def check_kept(store: Store, directory: Path) -> None:
+    """Raise `Failed` where an earlier release kept the packet filter as a text of nftables: no text of a caller's
+    is loaded."""
+    known = records.read(directory / FIREWALL)
+    if known is not None and _is_text(known) and settings.load(store).networking:
+        raise Failed(EARLIER_FORM)
 
 
 def apply(store: Store, directory: Path) -> None:
-    """Load the ruleset that is kept, which replaces the one before: also after the host's own restart."""
+    """Load the packet filter that is kept, which replaces the one before: also after the host's own restart."""
     known = records.read(directory / FIREWALL)
     if known is not None and settings.load(store).networking:
-        commands.run("nft", "-f", "-", given=known["ruleset"], timeout=NFT_SECONDS)
+        check_kept(store, directory)
+        _load(packet_filters.render(directory.name, known))
 
 
 def remove(store: Store, machine: str) -> None:
     """Filter nothing of a machine from now on."""
     if settings.load(store).networking and (store.machine(machine) / FIREWALL).exists():
-        table = f"table inet {machine}"
-        commands.run("nft", "-f", "-", given=f"{table}\ndelete {table}\n", timeout=NFT_SECONDS)
+        _load("".join(f"{line}\n" for line in packet_filters.removal(machine)))
+
+
+def _is_text(known: Mapping[str, Any]) -> bool:
+    """Whether an agent of an earlier release kept this: it has a caller's text alone."""
+    return "rules" not in known
+
+
+def _load(ruleset: str) -> None:
+    commands.run("nft", "-f", "-", given=ruleset, timeout=NFT_SECONDS)

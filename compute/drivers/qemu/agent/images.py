@@ -57,7 +57,7 @@ def make_image(task: Task, store: Store, image: str, file: str, os_name: str | N
     unpack(Path(file), part, task.report)
     if not ext.is_ext(part):
         part.unlink()
-        raise Refused("The file is no ext file system: disks here have no partitions.")
+        raise Refused(ext.NOT_EXT.format(what="file"))
     ext.check(part)
     tree = Tree(part)
     if not systems.has_system(tree):

@@ -55,7 +55,11 @@ BOOTED = re.compile(rb"login: |RESCUE SHELL|(?m:^[^\n\[]{0,40}# )")
 
 
 class NotStarted(Failed):
-    """QEMU's own words on why it did not start, for staff."""
+    """QEMU did not start."""
+
+    def __init__(self, said: str):
+        super().__init__("The machine's QEMU did not start.")
+        self.details = said
 
 
 def define(store: Store, machine: str, memory: int, vcpus: int, mac: str) -> None:
@@ -165,7 +169,8 @@ def _power_on(
     accel = settings.accelerator(store, host)
     notes = _prepared(store, machine, boot, drives)
     if firewall is not None:
-        firewalls.keep(directory, **firewall)
+        firewalls.keep(directory, firewall)
+    firewalls.check_kept(store, directory)
     networks.make(store, machine, boot)
     firewalls.apply(store, directory)
     for each in (STOP, ENDED, "qmp", "ask", "watch", "console"):

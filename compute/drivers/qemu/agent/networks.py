@@ -4,6 +4,7 @@ Each start of a machine makes all of it anew, so that a host that was restarted 
 when the machine is off. Without ``networking`` nothing here does anything. docs/host-networks.md has the whole.
 """
 
+import hashlib
 import ipaddress
 import os
 from collections.abc import Sequence
@@ -23,6 +24,8 @@ from compute.drivers.qemu.agent.store import Store
 from compute.drivers.qemu.agent.verbs import all_machines
 
 MADE = "networks.json"
+LOADED = "host-table.json"
+"""The networks of customers, and the digest of the host's own table as it was loaded last."""
 LOCK = "networks.lock"
 GATEWAY = "fe80::1"
 """The host, as guests know it in IPv6. In IPv4 it answers for the address of the gateway."""
@@ -35,7 +38,7 @@ def make(store: Store, machine: Machine, boot: Boot) -> None:
     with locks.held(store.root / LOCK):
         host = settings.load(store)
         _unmake(store, machine.name)
-        _ready(host)
+        _ready(store, host)
         found = nics(machine.name, machine.mac, boot.interfaces)
         uplink = host.uplink or links.uplink()
         record: dict[str, Any] = {
@@ -85,14 +88,16 @@ def begin(store: Store, private_network: str) -> None:
         raise Refused(f"{private_network} is no IPv4 network.") from error
     host = replace(settings.load(store), networking=True, private_network=network)
     with locks.held(store.root / LOCK):
-        _ready(host)
+        _ready(store, host)
     settings.save(store, host)
 
 
-def set_peers(store: Store, underlay: str, peers: Sequence[str]) -> None:
-    """Tell the host its own IPv4 address between hosts, and those of the region's other hosts.
+def set_peers(store: Store, underlay: str, peers: Sequence[str], customers: Sequence[str] | None = None) -> None:
+    """Tell the host its own IPv4 address between hosts, those of the region's other hosts, and the networks of the
+    region's customers.
 
-    Without an `underlay` its private network and its VLANs end at this host.
+    Without an `underlay` its private network and its VLANs end at this host. Without `customers`, which workers of
+    an earlier release do not know, these stay as they are.
     """
     try:
         known = [str(ipaddress.IPv4Address(each)) for each in peers if each != underlay]
@@ -100,15 +105,18 @@ def set_peers(store: Store, underlay: str, peers: Sequence[str]) -> None:
     except ValueError as error:
         raise Refused("The address of a host is no IPv4 address.") from error
     found = settings.load(store)
-    if (found.underlay, sorted(found.peers)) == (own, sorted(known)):
-        return
+    is_same = (found.underlay, sorted(found.peers)) == (own, sorted(known))
     if not found.networking:
-        settings.change(store, underlay=own, peers=tuple(sorted(known)))
+        if not is_same:
+            settings.change(store, underlay=own, peers=tuple(sorted(known)))
+        return
+    wanted = _customers(store) if customers is None else sorted(customers)
+    if is_same and _is_loaded(store, found, wanted):
         return
     # a machine that starts at this moment is made before this, and joins, or after it, by the new settings
     with locks.held(store.root / LOCK):
         host = replace(settings.load(store), underlay=own, peers=tuple(sorted(known)))
-        _ready(host)
+        _ready(store, host, wanted)
         overlay.set_peers(host.peers)
         if own != found.underlay:
             _join(store, host)
@@ -165,9 +173,28 @@ def _addresses(boot: Boot, host: Settings) -> tuple[list[str], list[str]]:
     return addresses, gateways
 
 
-def _ready(host: Settings) -> None:
+def _customers(store: Store) -> list[str]:
+    return list((records.read(store.root / LOADED) or {}).get("customers", ()))
+
+
+def _host_table(host: Settings, customers: Sequence[str]) -> tuple[str, str]:
+    """The host's own table, and its digest."""
+    ruleset = packet_tables.of_host(host.private_network, tuple(host.peers), customers, tuple(host.trusted))
+    return ruleset, hashlib.sha256(ruleset.encode()).hexdigest()
+
+
+def _is_loaded(store: Store, host: Settings, customers: Sequence[str]) -> bool:
+    """Whether the host's own table is in the kernel as this agent renders it: not after a restart of the host."""
+    loaded = (records.read(store.root / LOADED) or {}).get("digest")
+    return loaded == _host_table(host, customers)[1] and packet_tables.has_host_table()
+
+
+def _ready(store: Store, host: Settings, customers: Sequence[str] | None = None) -> None:
     """What the host needs before its first machine: its own packet filter, forwarding, the private network."""
-    load(packet_tables.of_host(host.private_network, tuple(host.peers)))
+    theirs = _customers(store) if customers is None else list(customers)
+    ruleset, digest = _host_table(host, theirs)
+    load(ruleset)
+    records.write(store.root / LOADED, {"customers": theirs, "digest": digest})
     overlay.private(host.underlay, tuple(host.peers), host.private_network)
     uplink = host.uplink or links.uplink()
     if uplink is not None:

@@ -5,10 +5,11 @@ like of what passes here.
 """
 
 import json
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from ipaddress import ip_address, ip_network
 
 from compute.drivers.qemu.agent import commands
+from compute.drivers.qemu.agent.checks import collapsed
 from compute.drivers.qemu.agent.nics import Nic
 
 SECONDS = 10.0
@@ -38,10 +39,12 @@ def anew(family: str, name: str, body: Iterable[str] = ()) -> str:
     return f"{head}table {family} {name} {{\n{lines}}}\n" if lines else head
 
 
-def of_host(private: str, peers: Sequence[str]) -> str:
+def of_host(private: str, peers: Sequence[str], customers: Sequence[str] = (), trusted: Sequence[str] = ()) -> str:
     """The host's own table ``inet skerry``.
 
-    Guests reach nothing on the host but its answer to a ping, and what the host itself began. Private addresses are
+    Guests reach nothing on the host but its answer to a ping, and what the host itself began. The same holds for
+    guests of other hosts, by the source of their packets: the networks `customers`, without `trusted` ones, on any
+    interface. Neighbour discovery goes on. Private addresses are
     spoken to and from interfaces of the platform only. Packets of the network between hosts come from hosts: their
     source is one that no guest can forge. Its rule on new connections has the host follow connections before any
     customer's packet filter needs that.
@@ -56,6 +59,7 @@ def of_host(private: str, peers: Sequence[str]) -> str:
             f"udp dport {VXLAN_PORT} {known}counter drop",
             'iifname "sk-v*" counter drop',
             'iifname "sk-*" jump guests',
+            *(f'iifname != "lo" {match} jump guests' for match in _sources(customers, (*trusted, *peers))),
             "}",
             "chain guests {",
             "ct state established,related accept",
@@ -73,6 +77,17 @@ def of_host(private: str, peers: Sequence[str]) -> str:
             "}",
         ],
     )
+
+
+def _sources(customers: Sequence[str], trusted: Sequence[str]) -> Iterator[str]:
+    """A match on the source of packets for each address family that customers have networks of."""
+    for word, colon in (("ip", False), ("ip6", True)):
+        theirs, others = (
+            collapsed(each for each in networks if (":" in each) == colon) for networks in (customers, trusted)
+        )
+        but = f"{word} saddr != {_set(map(str, others))} " if others else ""
+        if theirs:
+            yield f"{but}{word} saddr {_set(map(str, theirs))}"
 
 
 def of_machine(
@@ -167,6 +182,13 @@ def _vlan(nic: Nic, out: list[str], in_: list[str]) -> list[str]:
         *in_,
         "}",
     ]
+
+
+def has_host_table() -> bool:
+    """Whether the kernel has the host's own table."""
+    said = commands.run("nft", "-j", "list", "tables", timeout=SECONDS).stdout
+    tables = [each["table"] for each in json.loads(said)["nftables"] if "table" in each]
+    return any((each["family"], each["name"]) == ("inet", "skerry") for each in tables)
 
 
 def counted(machine: str) -> dict[str, int]:

@@ -24,7 +24,8 @@ class QMPError(Failed):
     """QEMU answered that it cannot."""
 
     def __init__(self, command: str, error: dict[str, Any]):
-        super().__init__(f"{command}: {error.get('desc', error)}")
+        super().__init__("The machine's QEMU refused a command of the host.")
+        self.details = f"{command}: {error.get('desc', error)}"
         self.kind = error.get("class", "")
 
 

@@ -18,6 +18,7 @@ command line, which ``authorized_keys`` has, and never in a request. A request i
 import io
 import json
 import os
+import re
 import shlex
 import sys
 import traceback
@@ -29,10 +30,10 @@ from marshal import dumps
 from pathlib import Path
 from typing import Any
 
-from compute.drivers.qemu.agent import console, networks, settings
-from compute.drivers.qemu.agent.calls import call
-from compute.drivers.qemu.agent.errors import Failed, Refused
-from compute.drivers.qemu.agent.store import Store
+from compute.drivers.qemu.agent import console, host_log, networks, settings
+from compute.drivers.qemu.agent.calls import PROTOCOL, call
+from compute.drivers.qemu.agent.errors import Failed, Refused, details_of
+from compute.drivers.qemu.agent.store import Store, checked_machine
 
 AGENT = "skerry-host.pyz"
 CONSOLE = "console"
@@ -40,6 +41,7 @@ CONSOLE = "console"
 LONGEST_REQUEST = 4096
 ADMINISTRATORS = frozenset({"import_image", "delete_image"})
 """They read any file of the host's that they are told of."""
+PUBLIC_KEY = re.compile(r"(ssh|ecdsa|sk)-[a-z0-9@.-]{1,60} [A-Za-z0-9+/]{1,2000}={0,3}( [A-Za-z0-9@._:-]{1,200})?")
 UNCHECKED = (1).to_bytes(4, "little") + bytes(8)
 """After the number of the Python: a compiled module that no source is compared with, for they are in one file."""
 
@@ -77,7 +79,8 @@ def _main(arguments: list[str]) -> int:
 
 
 def answer(store: Store, request: bytes, administers: bool = False) -> dict[str, Any]:
-    """What a request comes to. Whatever fails beside what verbs may say is in the log of ``sshd`` alone."""
+    """What a request comes to, in sentences of ours. What programs said, and unexpected errors, are in the host's
+    log alone."""
     try:
         asked = json.loads(request)
         verb, values = str(asked["verb"]), dict(asked["values"])
@@ -85,20 +88,32 @@ def answer(store: Store, request: bytes, administers: bool = False) -> dict[str,
         return {"refused": "This is no request."}
     if verb == "digest":
         return {"result": digest()}
+    if verb == "protocol":
+        return {"result": PROTOCOL}
     if verb in ADMINISTRATORS and not administers:
         return {"refused": f"{verb} is for the host's administrator."}
     try:
         return {"result": call(store, verb, values)}
-    except Refused as error:
-        return {"refused": str(error)}
     except Failed as error:
-        return {"failed": str(error)}
+        if details := details_of(error):
+            _log(store, verb, f"{error} {details}")
+        return {"refused" if isinstance(error, Refused) else "failed": str(error)}
     except OSError as error:
-        traceback.print_exc()
+        _log(store, verb, traceback.format_exc())
         return {"failed": f"The host could not do this: {error.strerror or type(error).__name__}."}
     except Exception:  # noqa: BLE001 - whatever it was, it is answered
-        traceback.print_exc()
+        _log(store, verb, traceback.format_exc())
         return {"failed": "The host failed at this."}
+
+
+def _log(store: Store, verb: str, text: str) -> None:
+    """Write to the host's log, and refer whoever called to it."""
+    try:
+        host_log.write(store.root, verb, text)
+    except OSError as error:
+        sys.stderr.write(f"{verb!r:.40} failed, and the log of the host cannot be written: {error.strerror}.\n")
+    else:
+        sys.stderr.write(f"{verb!r:.40} failed: {host_log.LOG} of the host says why.\n")
 
 
 def converse(store: Store, reader: int, writer: int) -> None:
@@ -106,7 +121,7 @@ def converse(store: Store, reader: int, writer: int) -> None:
     the console itself, in both directions."""
     with ExitStack() as stack:
         try:
-            machine = str(json.loads(_line(reader))["machine"])
+            machine = checked_machine(str(json.loads(_line(reader))["machine"]))
             attached = stack.enter_context(console.attached(store, machine))
         except Refused as error:
             said: dict[str, Any] = {"refused": str(error)}
@@ -168,10 +183,12 @@ def compiled(content: bytes) -> bytes:
 
 def admission(root: Path, shared: str, key: str) -> str:
     """The line of ``authorized_keys`` that lets a key do the verbs in these directories, and nothing else."""
+    if not PUBLIC_KEY.fullmatch(key):
+        raise Refused("This is no public key.")
     words = ["/usr/bin/python3", "-I", str(root / AGENT), "answer", str(root), *filter(None, [shared])]
     command = shlex.join(words)
-    if '"' in command or "\n" in command + key:
-        raise Refused("A directory of a host has no quotation marks in its name.")
+    if not command.isprintable() or '"' in command or "\\" in command:
+        raise Refused("A directory of a host has no quotation marks or backslashes in its name.")
     return f'restrict,command="{command}" {key}'
 
 

@@ -36,6 +36,9 @@ class Settings:
     """The host's IPv4 address between hosts. Empty: its private network and its VLANs end here."""
     peers: tuple[str, ...] = ()
     """Those of the region's other hosts."""
+    trusted: tuple[str, ...] = ()
+    """Networks whose packets reach the host although customers have them: for a platform that runs on one of its
+    own machines."""
     network_in: int = 40_000
     """What each machine may receive, on all its interfaces together, in Mbit/s; 0 limits nothing. What it may send
     is its plan's."""

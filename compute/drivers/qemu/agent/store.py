@@ -19,14 +19,23 @@ from pathlib import Path
 from compute.drivers.qemu.agent.errors import Refused
 
 NAME = re.compile(r"[a-z0-9][a-z0-9-]{0,62}")
+MACHINE = re.compile(r"skerry-(0|[1-9][0-9]{0,17})")
+"""Tables and interfaces of the host are named after machines: no other name may be one."""
 IMAGE = re.compile(r"[a-z0-9][a-z0-9_.-]{0,62}/[a-z0-9][a-z0-9_.-]{0,62}")
 
 
 def checked(name: str) -> str:
-    """The name of a machine, disk, volume or archive. Raises `Refused` for what could leave its directory."""
+    """The name of a disk, volume or archive. Raises `Refused` for what could leave its directory."""
     if not NAME.fullmatch(name):
         raise Refused(f"{name!r:.100} is no name.")
     return name
+
+
+def checked_machine(machine: str) -> str:
+    """The name of a machine. Raises `Refused` for all that the platform names no machine."""
+    if not MACHINE.fullmatch(machine):
+        raise Refused(f"{machine!r:.100} is no machine.")
+    return machine
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,7 +46,7 @@ class Store:
     shared: Path | None = None
 
     def machine(self, machine: str) -> Path:
-        return self.root / "machines" / checked(machine)
+        return self.root / "machines" / checked_machine(machine)
 
     def disk(self, machine: str, disk: str) -> Path:
         return self.machine(machine) / "disks" / f"{checked(disk)}.raw"

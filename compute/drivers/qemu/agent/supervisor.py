@@ -145,7 +145,7 @@ def _watch(path: Path, pidfd: int, boot: Mapping[str, Any]) -> QMP | None:
             if select.select([pidfd], [], [], 0.01)[0]:
                 return None
         except QMPError as error:
-            print(error, file=sys.stderr, flush=True)  # noqa: T201 - these are its last words
+            print(error.details, file=sys.stderr, flush=True)  # noqa: T201 - these are its last words
             return None
     return None
 

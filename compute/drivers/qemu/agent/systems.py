@@ -12,6 +12,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
 
+from compute.drivers.qemu.agent import checks
 from compute.drivers.qemu.agent.errors import Refused
 from compute.drivers.qemu.agent.trees import Tree
 
@@ -92,10 +93,9 @@ class Network:
     def read(cls, given: dict[str, Any]) -> "Network":
         """Of JSON. Raises `Refused` for what could be anything but an address."""
         try:
-            addresses = tuple(str(ipaddress.ip_interface(each)) for each in given.get("addresses", ()))
+            addresses = tuple(map(checks.interface, given.get("addresses", ())))
             gateways, resolvers = (
-                tuple(str(ipaddress.ip_address(each)) for each in given.get(kind, ()))
-                for kind in ("gateways", "resolvers")
+                tuple(map(checks.address, given.get(kind, ()))) for kind in ("gateways", "resolvers")
             )
         except ValueError as error:
             raise Refused("A network of the machine has what is no address.") from error

@@ -26,7 +26,7 @@ from pathlib import Path
 from typing import Any
 
 from compute.drivers.qemu.agent import locks, records, scopes
-from compute.drivers.qemu.agent.errors import Failed, Refused
+from compute.drivers.qemu.agent.errors import Failed, Refused, details_of
 from compute.drivers.qemu.agent.progress import DONE, Progress
 from compute.drivers.qemu.agent.store import Store
 
@@ -211,17 +211,17 @@ def _work(place: Path, work: tuple[str, str], store: tuple[str, str | None], arg
         function = getattr(importlib.import_module(module), name)
         function(Task(place), Store(Path(root), None if shared is None else Path(shared)), **arguments)
     except Failed as error:
-        _fail(place, str(error), refused=isinstance(error, Refused))
+        _fail(place, str(error), refused=isinstance(error, Refused), details=details_of(error))
     except Exception:  # noqa: BLE001 - whatever it was, a call is to raise it
         traceback.print_exc()
-        _fail(place, "The host failed at this; its log says how.", refused=False)
+        _fail(place, "The host failed at this; its log says how.", refused=False, details=traceback.format_exc())
     else:
         records.write(place / "done", records.read(place / "request") or {})
 
 
-def _fail(place: Path, text: str, refused: bool) -> None:
+def _fail(place: Path, text: str, refused: bool, details: str) -> None:
     digest = (records.read(place / "request") or {}).get("digest")
-    records.write(place / "failure", {"text": text, "refused": refused, "digest": digest})
+    records.write(place / "failure", {"text": text, "refused": refused, "digest": digest, "details": details})
 
 
 def _take_failure(place: Path, wanted: str) -> Failed | None:
@@ -232,7 +232,9 @@ def _take_failure(place: Path, wanted: str) -> Failed | None:
     (place / "failure").unlink()
     if found["digest"] != wanted:
         return None
-    return (Refused if found["refused"] else Failed)(found["text"])
+    failure = (Refused if found["refused"] else Failed)(found["text"])
+    failure.details = found.get("details", "")
+    return failure
 
 
 def _remove(place: Path, lock: int) -> None:

@@ -3,7 +3,7 @@
 import sys
 from pathlib import Path
 
-from compute.drivers.qemu.agent.errors import Failed
+from compute.drivers.qemu.agent.errors import Failed, details_of
 from compute.drivers.qemu.agent.store import Store
 from compute.drivers.qemu.guest import build
 
@@ -14,7 +14,7 @@ def main() -> None:
     try:
         made = build.build(Store(Path(sys.argv[1])))
     except Failed as error:
-        sys.exit(str(error))
+        sys.exit(f"{error} {details_of(error)}".strip())
     for path in made:
         sys.stdout.write(f"{path}\n")
 

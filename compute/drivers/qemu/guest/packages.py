@@ -73,7 +73,7 @@ class Packages:
                 run("apt-get", "download", "-q", name, folder=part)
             except CommandFailed as error:
                 raise NoPackages(
-                    f"{name} cannot be downloaded: apt-get update, as root, may help. {error}"
+                    f"{name} cannot be downloaded: apt-get update, as root, may help. {error.details}"
                 ) from error
             part.rename(folder)
             found = sorted(folder.glob("*.deb"))

@@ -81,9 +81,17 @@ class Namespace:
         """Whether TCP connects from here."""
         return self.do(_connects, address, port, patience)
 
+    def pings(self, address: str) -> bool:
+        """Whether an address answers an echo request from here."""
+        return self.do(_pings, address)
+
     def listen(self, port: int) -> socket.socket:
         """Take TCP connections, on all addresses."""
         return self.do(socket.create_server, ("", port))
+
+    def listen6(self, port: int) -> socket.socket:
+        """The same by IPv6."""
+        return self.do(socket.create_server, ("", port), family=socket.AF_INET6)
 
     def traces(self) -> dict[str, list[str]]:
         """All that the kernel has of the platform's, by kind."""
@@ -265,6 +273,22 @@ def _udp(address: str, port: int) -> socket.socket:
     found.setsockopt(socket.IPPROTO_IPV6 if ":" in address else socket.SOL_IP, 75 if ":" in address else 15, 1)
     found.bind((address, port))
     return found
+
+
+def _pings(address: str) -> bool:
+    six = ":" in address
+    protocol = socket.IPPROTO_ICMPV6 if six else socket.IPPROTO_ICMP
+    with socket.socket(socket.AF_INET6 if six else socket.AF_INET, socket.SOCK_RAW, protocol) as raw:
+        raw.settimeout(SECONDS)
+        # type, code, checksum (which the kernel writes for IPv6), identifier 1 and number 1
+        raw.sendto(bytes.fromhex("8000000000010001" if six else "0800f7fd00010001"), (address, 0))
+        try:
+            while True:
+                answer = raw.recv(1000)
+                if answer[0 if six else 20] == (129 if six else 0):
+                    return True
+        except TimeoutError:
+            return False
 
 
 def _connects(address: str, port: int, patience: float) -> bool:

@@ -298,3 +298,20 @@ def test_what_is_made_for_archives_is_for_its_owner_alone(tmp_path):
     finally:
         os.umask(before)
     assert [(tmp_path / name).stat().st_mode & 0o777 for name in ("state", "state/archives")] == [0o700, 0o700]
+
+
+def test_a_password_can_be_set_in_an_archive_of_a_file_system_alone(hosts, source):
+    make_machine(source)
+    folder = Path(source.options.archives)
+    make_archives(folder)
+    written(folder / f"{ARCHIVE}.raw", 8 * MB, (4096, 8192))
+    no_partitions = "The image is no ext file system: disks here have no partitions."
+    with pytest.raises(Refused, match=no_partitions):
+        source.check_system(ARCHIVE)
+    source.check_system("skerry-image-999")
+    spec = image_disk(COPY, image=ARCHIVE, size=8)
+    with pytest.raises(Refused, match=no_partitions):
+        finish(lambda: source.create_disk(MACHINE, spec))
+    bare = replace(spec, root_password=None, authorized_keys=())
+    finish(lambda: source.create_disk(MACHINE, bare))
+    assert beginning(disk_of(hosts, FIRST.name, COPY)) == beginning(folder / f"{ARCHIVE}.raw")

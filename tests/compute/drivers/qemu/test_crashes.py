@@ -29,6 +29,9 @@ Hosts = tuple[Store, Store]
 Verb = Callable[[Hosts], object]
 
 
+FIREWALL = {"version": 3, "rules": None, "closed_ports": [25]}
+
+
 def machine(hosts: Hosts) -> None:
     here, _ = hosts
     machines.define(here, MACHINE, 64, 1, MAC)
@@ -39,7 +42,7 @@ def coming(hosts: Hosts) -> None:
     """A machine that another host expects."""
     machine(hosts)
     here, there = hosts
-    firewalls.keep(here.machine(MACHINE), 3, "table x {}")
+    firewalls.keep(here.machine(MACHINE), FIREWALL)
     arrivals.expect(there, MACHINE, arrivals.leaving(here, MACHINE))
 
 
@@ -100,7 +103,7 @@ VERBS: dict[str, tuple[Callable[[Hosts], None] | None, Verb]] = {
     "grow a disk": (machine, lambda hosts: disks.resize(NoTask(), hosts[0], MACHINE, DISK, 32)),
     "shrink a disk": (machine, lambda hosts: disks.resize(NoTask(), hosts[0], MACHINE, DISK, 12)),
     "delete_disk": (machine, lambda hosts: disks.delete_disk(hosts[0], MACHINE, DISK)),
-    "set_firewall": (machine, lambda hosts: firewalls.set_firewall(hosts[0], MACHINE, 4, "table y {}")),
+    "set_firewall": (machine, lambda hosts: firewalls.set_firewall(hosts[0], MACHINE, {**FIREWALL, "version": 4})),
     "save_disk": (machine, save),
     "drop": (saved, lambda hosts: transfer.drop(hosts[0], ["outgoing", "skerry-image-7"])),
     "expect": (machine, lambda hosts: arrivals.expect(hosts[1], MACHINE, arrivals.leaving(hosts[0], MACHINE))),

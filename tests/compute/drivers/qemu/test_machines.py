@@ -7,11 +7,13 @@ import stat
 import threading
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
+from typing import Any
 
 import pytest
 
 from compute.drivers.qemu.agent import console, firewalls, machines, records, settings, usage, verbs
 from compute.drivers.qemu.agent.errors import Failed, Refused
+from compute.drivers.qemu.agent.packet_filters import render
 from compute.drivers.qemu.agent.verbs import NoMachine
 from tests.compute.drivers.qemu.hosts import (
     MAC,
@@ -46,7 +48,7 @@ def test_an_unknown_machine_is_absent_and_nothing_is_left_of_asking(store):
     assert machines.powered_off(store) == []
     assert machines.stop(store, MACHINE).done
     machines.undefine(store, MACHINE)
-    assert firewalls.set_firewall(store, MACHINE, 1, "") == 0
+    assert firewalls.set_firewall(store, MACHINE, packet_filter(1)) == 0
     with pytest.raises(NoMachine):
         start(store)
     assert not store.machine(MACHINE).exists()
@@ -260,16 +262,19 @@ def test_machines_that_are_on_tell_what_they_have_used_and_no_others(store):
     assert all(second[each] >= first[each] for each in ("cpu", "io", "swap"))
 
 
+def packet_filter(version: int, *closed: int) -> dict[str, Any]:
+    return {"version": version, "rules": None, "closed_ports": list(closed)}
+
+
 def test_the_newest_firewall_is_kept_across_power_and_goes_with_the_machine(store, machine):
     assert firewalls.firewall(store, machine) is None
-    assert [firewalls.set_firewall(store, machine, *each) for each in ((3, "old"), (4, "new"), (3, "old"))] == [
-        3,
-        4,
-        4,
-    ]
-    until_done(lambda: start(store, firewall={"version": 2, "ruleset": "older"}))
+    old, new = packet_filter(3, 25), packet_filter(4, 465)
+    assert [firewalls.set_firewall(store, machine, each) for each in (old, new, old)] == [3, 4, 4]
+    until_done(lambda: start(store, firewall=packet_filter(2, 80)))
     until_done(lambda: start(store, firewall=None))
-    assert firewalls.firewall(store, machine) == {"version": 4, "ruleset": "new"}
+    assert firewalls.firewall(store, machine) == new
+    kept = records.read(store.machine(machine) / firewalls.FIREWALL)
+    assert kept["ruleset"] == render(machine, new), "for an agent of the release before, after a way back"
     machines.undefine(store, machine)
     machines.define(store, machine, memory=32, vcpus=1, mac=MAC)
     assert firewalls.firewall(store, machine) is None
@@ -277,11 +282,25 @@ def test_the_newest_firewall_is_kept_across_power_and_goes_with_the_machine(stor
 
 def test_a_host_with_networking_loads_what_is_kept_and_forgets_it_with_the_machine(store, machine, recorded_nft):
     configure(store, networking=True)
-    firewalls.set_firewall(store, machine, 3, "three")
-    firewalls.set_firewall(store, machine, 2, "two")
-    assert recorded_nft.read_text() == "three|three|"
+    third = packet_filter(3, 25)
+    firewalls.set_firewall(store, machine, third)
+    firewalls.set_firewall(store, machine, packet_filter(2))
+    loaded = f"{render(machine, third)}|" * 2
+    assert recorded_nft.read_text() == loaded
     machines.undefine(store, machine)
-    assert recorded_nft.read_text() == f"three|three|table inet {machine}\ndelete table inet {machine}\n|"
+    assert recorded_nft.read_text() == f"{loaded}table inet {machine}\ndelete table inet {machine}\n|"
+
+
+def test_a_text_that_an_earlier_release_kept_is_never_loaded_and_gives_way_to_data(store, machine, recorded_nft):
+    configure(store, networking=True)
+    kept = store.machine(machine) / firewalls.FIREWALL
+    records.write(kept, {"version": 3, "ruleset": "flush ruleset"})
+    assert firewalls.set_firewall(store, machine, packet_filter(2)) == 3
+    with pytest.raises(Failed, match="delivered again"):
+        start(store)
+    assert not recorded_nft.exists()
+    assert firewalls.set_firewall(store, machine, packet_filter(3, 25)) == 3
+    assert recorded_nft.read_text() == f"{render(machine, packet_filter(3, 25))}|"
 
 
 @pytest.fixture

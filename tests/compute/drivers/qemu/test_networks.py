@@ -4,6 +4,7 @@ import json
 import os
 from collections.abc import Callable, Iterator
 from contextlib import suppress
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +13,8 @@ import pytest
 from compute.drivers.qemu.agent import firewalls, machines, networks, settings
 from compute.drivers.qemu.agent.errors import Refused
 from compute.drivers.qemu.agent.store import Store
-from compute.services.firewalls.nftables import render
+from compute.services.firewalls.delivery import Wanted
+from compute.worker.firewall_specs import firewall_spec
 from tests.compute.drivers.qemu.hosts import configure, make_disk, typed, until_off
 from tests.compute.drivers.qemu.namespaces import (
     CROWDED,
@@ -83,6 +85,11 @@ def sends(sender, source: str, receiver, address: str, port: int = 7777) -> str:
         word, where = taker.recvfrom(100)
         assert word == b"word"
         return where[0]
+
+
+def filters(version: int, rules: dict[str, Any] | None = None, mail_ports_closed: bool = False) -> dict[str, Any]:
+    """A packet filter as the platform hands it to a host."""
+    return asdict(firewall_spec(Wanted(version, rules, mail_ports_closed)))
 
 
 # --- in and out ---------------------------------------------------------------------------------------------------
@@ -233,18 +240,44 @@ def test_a_guest_reaches_nothing_that_listens_on_its_host(host, plug):
         assert host.reaches(PUBLIC, 2222, 60)
 
 
+def test_a_guest_reaches_nothing_that_listens_on_another_host(world, make_host, plug):
+    first, second = make_host(), make_host()
+    guest = plug(first, 7, ipv4=(PUBLIC,), ipv6=V6)
+    peers = [first.address]
+    address6 = "fd00:18::202"
+    with second.listen(2222), second.listen6(2223):
+        assert guest.reaches(second.address, 2222, 60)
+        assert guest.reaches(address6, 2223, 60)
+        told = ["198.18.0.4/30", "fd00:18::4/126"]
+        for _ in range(2):  # a host that has lost its table, as by a restart, gets it again
+            second.do(networks.set_peers, second.store, second.address, peers, told)
+            assert not guest.reaches(second.address, 2222)
+            assert not guest.reaches(address6, 2223)
+            assert first.reaches(second.address, 2222, 60)
+            assert world.reaches(second.address, 2222, 60)
+            second.run("nft", "delete", "table", "inet", "skerry")
+        second.do(networks.set_peers, second.store, second.address, peers)  # by a worker of the release before
+        assert not guest.reaches(second.address, 2222)
+        assert guest.pings(second.address)
+        assert guest.pings(address6)
+        with guest.listen(2222):
+            assert second.reaches(PUBLIC, 2222, 60), "what the host itself begins is answered"
+        configure(second.store, trusted=[PUBLIC])
+        second.do(networks.set_peers, second.store, second.address, peers, told)
+        assert guest.reaches(second.address, 2222, 60)
+
+
 def test_the_rules_of_a_firewall_meet_real_packets(world, host, plug):
     guest = plug(host, 7, ipv4=(PUBLIC,), ipv6=None)
     everywhere = {"ipv4": ["0.0.0.0/0"], "ipv6": ["::/0"]}
     ssh = {"action": "ACCEPT", "protocol": "TCP", "ports": "22", "addresses": everywhere}
     rules = {"inbound": [ssh], "inbound_policy": "DROP", "outbound": [], "outbound_policy": "ACCEPT"}
-    text = render("skerry-7", "sk-7", rules)
     with guest.listen(22), guest.listen(23):
         assert world.reaches(PUBLIC, 23, 60)
-        assert host.do(firewalls.set_firewall, host.store, "skerry-7", 1, text) == 1
+        assert host.do(firewalls.set_firewall, host.store, "skerry-7", filters(1, rules)) == 1
         assert not world.reaches(PUBLIC, 23)
         assert world.reaches(PUBLIC, 22, 60)
-        host.do(firewalls.set_firewall, host.store, "skerry-7", 2, render("skerry-7", "sk-7", None))
+        host.do(firewalls.set_firewall, host.store, "skerry-7", filters(2))
         assert world.reaches(PUBLIC, 23, 60)
 
 
@@ -349,9 +382,7 @@ def test_a_machine_that_is_removed_leaves_nothing(make_host):
         guest.end()
     assert host.traces()["links"] == ["sk-7", "sk-7-1", "sk-private", "sk-v5", "sk-x5"]
     assert host.traces()["proxies"]
-    host.do(
-        firewalls.set_firewall, host.store, "skerry-7", 1, render("skerry-7", "sk-7", None, mail_ports_closed=True)
-    )
+    host.do(firewalls.set_firewall, host.store, "skerry-7", filters(1, mail_ports_closed=True))
     host.do(machines.undefine, host.store, "skerry-7")
     assert host.traces() == before
 

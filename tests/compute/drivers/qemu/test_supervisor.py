@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from compute.drivers.qemu.agent import console, machines, records, supervisor, verbs
-from compute.drivers.qemu.agent.errors import Failed
+from compute.drivers.qemu.agent.errors import Failed, details_of
 from tests.compute.drivers.qemu.hosts import (
     MACHINE,
     QEMU,
@@ -168,7 +168,7 @@ def test_a_qemu_that_ends_at_once_is_told_with_its_words(store, machine, program
     program("echo 'it is full here' >&2; exit 3")
     with pytest.raises(Failed) as caught:
         start(store)
-    assert str(caught.value.__cause__) == "it is full here"
+    assert details_of(caught.value) == "it is full here"
     assert machines.power(store, machine) == "off"
     ended = machines.ended(store, machine)
     assert (ended["why"], ended["status"], ended["said"]) == ("failed-to-start", 3, "it is full here")
@@ -180,7 +180,7 @@ def test_a_host_without_qemu_says_so(store, machine):
     configure(store, qemu="/nowhere/qemu")
     with pytest.raises(Failed) as caught:
         start(store)
-    assert "/nowhere/qemu" in str(caught.value.__cause__)
+    assert "/nowhere/qemu" in details_of(caught.value)
     assert machines.ended(store, machine)["why"] == "failed-to-start"
 
 

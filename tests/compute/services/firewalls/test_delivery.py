@@ -1,6 +1,7 @@
 """What hosts are told of firewalls: the last of it, whatever is lost, late, slow or busy."""
 
 import threading
+from dataclasses import asdict
 from datetime import timedelta
 
 import pytest
@@ -8,6 +9,7 @@ from django.db import transaction
 from django.db.models.functions import Now
 
 from compute.drivers.base import Address, DriverError, Refused
+from compute.drivers.qemu.agent.packet_filters import render
 from compute.jobs.data import BootData
 from compute.jobs.queue import enqueue
 from compute.machine_names import machine_name
@@ -65,9 +67,10 @@ def opening(*ports: int) -> dict:
 
 
 def ruleset_of(driver: MemoryDriver, instance: Instance) -> str:
-    """The ruleset that the host of the instance has."""
-    found = driver.firewall(machine_name(instance.pk))
-    return found.ruleset if found else ""
+    """The ruleset that the host of the instance makes of its packet filter."""
+    machine = machine_name(instance.pk)
+    found = driver.firewall(machine)
+    return render(machine, asdict(found)) if found else ""
 
 
 def opens(port: int) -> str:
@@ -340,7 +343,7 @@ def test_nothing_is_left_of_it_when_the_instance_goes(firewall, instance, driver
     assert claimed
     remove(instance)
     assert not PacketFilter.objects.exists()
-    assert books.read(claimed.instance_id, "gone") is None
+    assert books.read(claimed.instance_id) is None
     assert books.settle(claimed, 1) is False
     packet_filters.apply(claimed.instance_id, driver)
     assert "set_firewall" not in driver.calls

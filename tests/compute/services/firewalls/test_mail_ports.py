@@ -1,5 +1,6 @@
 """Mail ports: for whom they are closed, and that hosts come to know, whoever decides it and whenever."""
 
+from dataclasses import asdict
 from datetime import UTC, date, datetime
 
 import pytest
@@ -8,6 +9,7 @@ from django.db.models.functions import Now
 from accounts.actors import Actor
 from accounts.models import Account, Event
 from compute.drivers.base import DriverError
+from compute.drivers.qemu.agent.packet_filters import render
 from compute.jobs.data import BootData
 from compute.jobs.queue import enqueue
 from compute.machine_names import machine_name
@@ -57,9 +59,10 @@ def staff_actor(world) -> Actor:
 
 
 def ruleset_of(driver: MemoryDriver, instance: Instance) -> str:
-    """The ruleset that the host of the instance has."""
-    found = driver.firewall(machine_name(instance.pk))
-    return found.ruleset if found else ""
+    """The ruleset that the host of the instance makes of its packet filter."""
+    machine = machine_name(instance.pk)
+    found = driver.firewall(machine)
+    return render(machine, asdict(found)) if found else ""
 
 
 def deliver(driver: MemoryDriver) -> int:
@@ -105,7 +108,7 @@ class TestANewInstance:
         assert not PacketFilter.objects.get(pk=instance.pk).pending
         finish(instance, driver)
         boot = driver.machines[machine_name(instance.pk)]["boot"].firewall
-        assert (boot.version, DROP in boot.ruleset) == (1, True)
+        assert (boot.version, boot.closed_ports) == (1, mail_ports.MAIL_PORTS)
         assert "set_firewall" not in driver.calls
 
     def test_has_them_as_a_clone(self, world, instance, driver):
@@ -155,8 +158,8 @@ def test_a_move_brings_them(world, instance, driver):
     machine = driver.machines[machine_name(instance.pk)]
     assert machine["on"]
     assert machine["host"] == str(Host.objects.get(label="us-test-h2").uuid)
-    assert DROP in machine["firewall"].ruleset
-    assert DROP in machine["boot"].firewall.ruleset
+    assert machine["firewall"].closed_ports == mail_ports.MAIL_PORTS
+    assert machine["boot"].firewall.closed_ports == mail_ports.MAIL_PORTS
 
 
 class TestStaff:

@@ -1,12 +1,13 @@
 """Rulesets of firewalls: the text, what nft says to it, and what really comes through."""
 
+import json
 import os
 import re
 import shutil
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -15,9 +16,14 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from compute.services.firewalls.nftables import interface_name, merged_ports, render
+from compute.drivers.qemu.agent import packet_filters
+from compute.drivers.qemu.agent.errors import Refused
+from compute.drivers.qemu.agent.nics import tap
+from compute.drivers.qemu.agent.packet_filters import merged_ports
+from compute.services.firewalls.delivery import Wanted
+from compute.worker.firewall_specs import firewall_spec
 
-MACHINE, INTERFACE = "skerry-7", interface_name(7)
+MACHINE, INTERFACE = "skerry-7", tap("skerry-7")
 EVERYWHERE = {"ipv4": ["0.0.0.0/0"], "ipv6": ["::/0"]}
 NAMESPACES = ("host", "guest", "world")
 DRIVERS = Path(__file__).parents[4] / "docs" / "drivers.md"
@@ -38,8 +44,14 @@ def rules(*inbound: dict, outbound: tuple[dict, ...] = (), policies: tuple[str, 
     }
 
 
+def render(rules: dict[str, Any] | None, mail_ports_closed: bool = False) -> str:
+    """The ruleset that a host makes of rules as the API has them."""
+    spec = firewall_spec(Wanted(1, rules, mail_ports_closed))
+    return packet_filters.render(MACHINE, json.loads(json.dumps(asdict(spec))))
+
+
 def text_of(*inbound: dict, **rest: Any) -> str:
-    return render(MACHINE, INTERFACE, rules(*inbound, **rest))
+    return render(rules(*inbound, **rest))
 
 
 def chain(text: str, name: str) -> list[str]:
@@ -102,8 +114,7 @@ def test_overlapping_networks_and_ports_are_one():
 @settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(st.lists(st.tuples(st.integers(1, 65535), st.integers(1, 65535)).map(lambda pair: tuple(sorted(pair)))))
 def test_merging_keeps_all_ports_and_lets_none_overlap(ranges):
-    text = ",".join(str(low) if low == high else f"{low}-{high}" for low, high in ranges)
-    merged = merged_ports(text)
+    merged = merged_ports(ranges)
     assert all(high + 1 < low for (_, high), (low, _) in pairwise(merged))
     looked_at = {port + step for pair in ranges for port in pair for step in (-1, 0, 1)}
     for port in looked_at:
@@ -111,12 +122,12 @@ def test_merging_keeps_all_ports_and_lets_none_overlap(ranges):
 
 
 def test_without_an_enabled_firewall_there_is_nothing_but_its_end():
-    assert render(MACHINE, INTERFACE, None) == "table inet skerry-7\ndelete table inet skerry-7\n"
+    assert render(None) == "table inet skerry-7\ndelete table inet skerry-7\n"
 
 
 def test_closed_mail_ports_stand_before_every_rule():
     every = rule(addresses=EVERYWHERE)
-    text = render(MACHINE, INTERFACE, rules(outbound=(every,)), mail_ports_closed=True)
+    text = render(rules(outbound=(every,)), mail_ports_closed=True)
     assert chain(text, "outbound")[:3] == [
         "ct state established,related counter accept",
         "tcp dport { 25, 465, 587 } counter drop",
@@ -126,7 +137,7 @@ def test_closed_mail_ports_stand_before_every_rule():
 
 
 def test_without_a_firewall_closed_mail_ports_are_all_there_is():
-    text = render(MACHINE, INTERFACE, None, mail_ports_closed=True)
+    text = render(None, mail_ports_closed=True)
     assert chain(text, "outbound") == [
         "ct state established,related counter accept",
         "tcp dport { 25, 465, 587 } counter drop",
@@ -138,7 +149,7 @@ def test_without_a_firewall_closed_mail_ports_are_all_there_is():
 
 
 def test_the_interface_of_any_instance_has_a_name_that_a_host_takes():
-    assert len(interface_name(10**12 - 1)) == 15
+    assert len(tap(f"skerry-{10**12 - 1}")) == 15
 
 
 NASTY = (
@@ -161,10 +172,18 @@ def test_ports_that_are_none_never_become_text(bad):
         text_of(rule(ports=bad))
 
 
-@pytest.mark.parametrize("bad", ["10.0.0.0/8 }", "0.0.0.0/0; accept", "all"])
+@pytest.mark.parametrize("bad", ["10.0.0.0/8 }", "0.0.0.0/0; accept", "all", "fe80::1%}/64", "fe80::%eth0/64"])
 def test_networks_that_are_none_never_become_text(bad):
-    with pytest.raises(ValueError, match="network"):
-        text_of(rule(addresses={"ipv4": [bad]}))
+    with pytest.raises(ValueError, match=r"network|address"):
+        text_of(rule(addresses={"ipv6" if ":" in bad else "ipv4": [bad]}))
+
+
+@pytest.mark.parametrize("bad", ["filter", "skerry", "skerry-7 {", "skerry-7\n", "skerry-x", "skerry-7-1", ""])
+def test_a_table_is_named_after_a_machine_alone(bad):
+    with pytest.raises(Refused):
+        packet_filters.render(bad, {"rules": None, "closed_ports": []})
+    with pytest.raises(Refused):
+        packet_filters.removal(bad)
 
 
 @pytest.mark.parametrize("field", ["action", "protocol"])
@@ -193,7 +212,7 @@ def nft() -> Callable[[str], None]:
 
 @pytest.mark.guest
 def test_nft_takes_the_end_of_a_table_that_is_not_there(nft):
-    nft(render(MACHINE, INTERFACE, None))
+    nft(render(None))
 
 
 @pytest.mark.guest
@@ -487,11 +506,11 @@ LETTING_ALL_OUT = rules(policies=("ACCEPT", "ACCEPT"), outbound=(rule(ports="25,
 @pytest.mark.parametrize("firewall", [None, LETTING_ALL_OUT], ids=["no firewall", "one that lets all out"])
 @pytest.mark.parametrize(("world", "host"), [(WORLD4, "198.18.7.1"), (WORLD6, "fd00:7::1")], ids=["IPv4", "IPv6"])
 def test_closed_mail_ports_let_no_new_connection_out(net, firewall, world, host):
-    net.load(render(MACHINE, INTERFACE, firewall, mail_ports_closed=True))
+    net.load(render(firewall, mail_ports_closed=True))
     assert net.talk("guest", "world", world, 25, 465, 587, 24, 26, 466, 2525, kind="tcp") == [24, 26, 466, 2525]
     assert net.talk("guest", "host", host, 25, 465, 587, 26, kind="tcp") == [26], "the host is no way around"
     assert net.talk("guest", "world", world, 25, 465, 587) == [25, 465, 587], "UDP is no mail"
-    net.load(render(MACHINE, INTERFACE, firewall))
+    net.load(render(firewall))
     assert net.talk("guest", "world", world, 25, 465, 587, kind="tcp") == [25, 465, 587]
 
 
@@ -500,7 +519,7 @@ def test_closed_mail_ports_let_no_new_connection_out(net, firewall, world, host)
 @pytest.mark.parametrize("address", [GUEST4, GUEST6])
 def test_a_mail_server_behind_closed_mail_ports_is_answered_by(net, firewall, address):
     """What it answers goes to mail ports as well, where the other server sends from one."""
-    net.load(render(MACHINE, INTERFACE, firewall, mail_ports_closed=True))
+    net.load(render(firewall, mail_ports_closed=True))
     assert net.talk("world", "guest", address, 25, 465, 587, kind="tcp") == [25, 465, 587]
     assert net.talk("world", "guest", address, 587, kind="tcp", source=25) == [587]
     assert net.talk("world", "guest", address, 8025, kind="tcp", source=465) == [8025]
@@ -567,9 +586,9 @@ def test_a_connection_that_stands_is_cut_by_no_firewall_not_even_the_first(net, 
     assert standing.echo("the first") == "the first"
     net.load(text_of(rule(protocol="UDP", ports="9"), rule("DROP", ports="7000"), policies=("DROP", "DROP")))
     assert standing.echo("another") == "another"
-    net.load(render(MACHINE, INTERFACE, None))
+    net.load(render(None))
     assert standing.echo("none again") == "none again"
-    net.load(render(MACHINE, INTERFACE, None, mail_ports_closed=True))
+    net.load(render(None, mail_ports_closed=True))
     assert standing.echo("mail ports") == "mail ports"
     net.load(text_of(rule(protocol="UDP", ports="9"), policies=("DROP", "DROP")))
     assert standing.echo("the last") == "the last"
@@ -579,7 +598,7 @@ def test_a_connection_that_stands_is_cut_by_no_firewall_not_even_the_first(net, 
 @pytest.mark.guest
 def test_disabled_it_is_gone_and_everything_comes_in(net):
     net.load(text_of())
-    net.load(render(MACHINE, INTERFACE, None))
+    net.load(render(None))
     assert net.listed() == ""
     assert net.talk("world", "guest", GUEST4, 23, 9999) == [23, 9999]
 
@@ -587,8 +606,9 @@ def test_disabled_it_is_gone_and_everything_comes_in(net):
 @pytest.mark.guest
 def test_guests_of_one_host_have_each_their_own(net):
     net.load(text_of(rule(protocol="UDP", ports="80")))
-    net.load(render("skerry-8", "uplink", rules(rule(protocol="UDP", ports="90"))))
+    other = text_of(rule(protocol="UDP", ports="90"))
+    net.load(other.replace(MACHINE, "skerry-8").replace(f'"{INTERFACE}"', '"uplink"'))
     assert net.talk("world", "guest", GUEST4, 90, 80) == [80]
     assert net.talk("guest", "world", WORLD4, 80, 90) == [90]
-    net.load(render(MACHINE, INTERFACE, None))
+    net.load(render(None))
     assert net.talk("guest", "world", WORLD4, 80, 90) == [90]

@@ -1,4 +1,4 @@
-"""Rendering firewall rules as a ruleset of nftables.
+"""Rendering a machine's packet filter as a ruleset of nftables.
 
 Each machine has a table of its own in the family ``inet``: the host routes between the machine's interface and the
 rest of the world, so that forwarded traffic passes `forward`, and traffic between host and machine `input` and
@@ -6,21 +6,23 @@ rest of the world, so that forwarded traffic passes `forward`, and traffic betwe
 ruleset begins by deleting the previous table, and is loaded as one transaction: no packet ever passes unfiltered,
 and loading it twice changes nothing.
 
-Of customers' text it contains only numbers and networks that were parsed and written anew, and rules' labels as
-comments, reduced to harmless characters.
+Callers give data, never text of nftables. A ruleset contains the machine's checked name, words of this module,
+numbers, networks that were parsed and written anew, and labels reduced to harmless characters, as comments.
 """
 
-import ipaddress
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
-from compute.services.firewalls.rules import port_ranges
+from compute.drivers.qemu.agent.checks import collapsed
+from compute.drivers.qemu.agent.nics import tap
+from compute.drivers.qemu.agent.store import checked_machine
 
 ICMP, ICMP6, IPENCAP = "icmp", "ipv6-icmp", "4"
-LONGEST_COMMENT = 64
-MAIL_PORTS = (25, 465, 587)
-GOES_ON = "ct state established,related counter accept"
+MAX_COMMENT_LENGTH = 64
+ESTABLISHED = "ct state established,related counter accept"
+ACTIONS = ("accept", "drop")
+PROTOCOLS = ("tcp", "udp", "icmp", "ipencap")
 
 _FAMILIES = (("ipv4", "ip", ICMP), ("ipv6", "ip6", ICMP6))
 _ASK = "nd-router-solicit, nd-neighbor-solicit, nd-neighbor-advert"
@@ -28,35 +30,33 @@ _ANSWER = "nd-router-advert, nd-neighbor-solicit, nd-neighbor-advert"
 _JOIN = "mld-listener-query, mld-listener-report, mld-listener-done, mld2-listener-report"
 
 
-def interface_name(instance_id: int) -> str:
-    """The host's end of an instance's public interface, as drivers name it and rules match it. At most 15 bytes."""
-    return f"sk-{instance_id}"
-
-
-def render(
-    machine: str, interface: str, rules: Mapping[str, Any] | None, *, mail_ports_closed: bool = False
-) -> str:
-    """The ruleset of a machine, for ``nft -f``. `rules` are those of its enabled firewall, None without one.
+def render(machine: str, firewall: Mapping[str, Any]) -> str:
+    """The ruleset of a machine, for ``nft -f``. `firewall` has the fields of the interface's `FirewallSpec`.
 
     Established connections go on, and answers and errors that belong to them come through. Neighbour discovery,
-    joining multicast groups and DHCP work whatever the rules say, between host and machine alone. With
-    `mail_ports_closed` no rule lets a new connection out to a mail port. Where there is nothing to filter, the
-    ruleset deletes the table.
+    joining multicast groups and DHCP work whatever the rules say, between host and machine alone. No rule lets a
+    new connection out to one of the closed ports. Where there is nothing to filter, the ruleset deletes the table.
     """
-    head = [f"table inet {machine}", f"delete table inet {machine}"]
+    name, interface = checked_machine(machine), tap(machine)
+    rules, closed = firewall["rules"], firewall["closed_ports"]
     body: Iterable[str] = ()
     if rules is not None:
-        body = _table(machine, interface, rules, mail_ports_closed)
-    elif mail_ports_closed:
-        body = _mail_table(machine, interface)
-    return "\n".join([*head, *body]) + "\n"
+        body = _table(name, interface, rules, closed)
+    elif closed:
+        body = _closed_table(name, interface, closed)
+    return "\n".join([*removal(name), *body]) + "\n"
 
 
-def _table(machine: str, interface: str, rules: Mapping[str, Any], mail_ports_closed: bool) -> Iterator[str]:
+def removal(machine: str) -> list[str]:
+    """The lines that delete a machine's table, whether it is there or not."""
+    name = checked_machine(machine)
+    return [f"table inet {name}", f"delete table inet {name}"]
+
+
+def _table(machine: str, interface: str, rules: Mapping[str, Any], closed: Sequence[int]) -> Iterator[str]:
     yield f"table inet {machine} {{"
-    yield from _chain("inbound", [GOES_ON, *_direction(rules, "inbound", "saddr")])
-    mail = _mail() if mail_ports_closed else ()
-    yield from _chain("outbound", [GOES_ON, *mail, *_direction(rules, "outbound", "daddr")])
+    yield from _chain("inbound", [ESTABLISHED, *_direction(rules, "inbound", "saddr")])
+    yield from _chain("outbound", [ESTABLISHED, *_closed(closed), *_direction(rules, "outbound", "daddr")])
     come, go = f'oifname "{interface}"', f'iifname "{interface}"'
     yield from _chain("forward", [*_hook("forward"), f"{go} jump outbound", f"{come} jump inbound"])
     questions = _housekeeping(go, _ASK, client=True)
@@ -66,18 +66,18 @@ def _table(machine: str, interface: str, rules: Mapping[str, Any], mail_ports_cl
     yield "}"
 
 
-def _mail_table(machine: str, interface: str) -> Iterator[str]:
-    """The table of a machine without a firewall whose mail ports are closed: most packets pass three rules."""
+def _closed_table(machine: str, interface: str, closed: Sequence[int]) -> Iterator[str]:
+    """The table of a machine without a firewall that has closed ports: most packets pass three rules."""
     yield f"table inet {machine} {{"
-    yield from _chain("outbound", [GOES_ON, *_mail()])
+    yield from _chain("outbound", [ESTABLISHED, *_closed(closed)])
     for name in ("forward", "input"):
         yield from _chain(name, [*_hook(name), f'iifname "{interface}" jump outbound'])
     yield "}"
 
 
-def _mail() -> list[str]:
-    """Drop new connections to mail ports, IPv4 and IPv6; before all rules, since the first that fits decides."""
-    return [f"tcp dport {{ {', '.join(map(str, MAIL_PORTS))} }} counter drop"]
+def _closed(ports: Sequence[int]) -> list[str]:
+    """Drop new connections to these ports, IPv4 and IPv6; before all rules, since the first that fits decides."""
+    return [f"tcp dport {{ {', '.join(str(int(port)) for port in ports)} }} counter drop"] if ports else []
 
 
 def _chain(name: str, lines: Iterable[str]) -> Iterator[str]:
@@ -101,7 +101,7 @@ def _housekeeping(where: str, discovery: str, *, client: bool) -> Iterator[str]:
 
 def _direction(rules: Mapping[str, Any], direction: str, side: str) -> Iterator[str]:
     """The rules of one direction in their order, followed by its policy."""
-    for rule in rules.get(direction) or ():
+    for rule in rules[direction]:
         yield from _rule(rule, side)
     yield f"counter {_verdict(rules[f'{direction}_policy'])}"
 
@@ -109,17 +109,14 @@ def _direction(rules: Mapping[str, Any], direction: str, side: str) -> Iterator[
 def _rule(rule: Mapping[str, Any], side: str) -> Iterator[str]:
     """One line for each address family that the rule has networks of."""
     for family, word, icmp in _FAMILIES:
-        networks = rule["addresses"].get(family)
-        if networks:
-            protocol = _protocol(rule, icmp)
-            verdict = f"counter {_verdict(rule['action'])}{_comment(rule.get('label'))}"
-            yield " ".join([_networks(word, side, networks), protocol, verdict])
+        if rule[family]:
+            verdict = f"counter {_verdict(rule['action'])}{_comment(rule['label'])}"
+            yield " ".join([_networks(word, side, rule[family]), _protocol(rule, icmp), verdict])
 
 
 def _networks(word: str, side: str, networks: Sequence[str]) -> str:
     """The match on the rule's networks. Overlapping networks are merged, since a set takes no element twice."""
-    parsed = [ipaddress.ip_network(network, strict=False) for network in networks]
-    merged = list(ipaddress.collapse_addresses(parsed))  # type: ignore[type-var] # all of one family
+    merged = collapsed(networks)
     if merged[0].prefixlen == 0:
         return f"meta nfproto {'ipv4' if word == 'ip' else 'ipv6'}"
     return f"{word} {side} {{ {', '.join(map(str, merged))} }}"
@@ -127,22 +124,18 @@ def _networks(word: str, side: str, networks: Sequence[str]) -> str:
 
 def _protocol(rule: Mapping[str, Any], icmp: str) -> str:
     name = rule["protocol"]
-    if name == "ICMP":
-        return f"meta l4proto {icmp}"
-    if name == "IPENCAP":
-        return f"meta l4proto {IPENCAP}"
-    word = {"TCP": "tcp", "UDP": "udp"}[name]
-    ranges = merged_ports(rule.get("ports") or "")
-    if not ranges:
-        return f"meta l4proto {word}"
-    ports = ", ".join(str(first) if first == last else f"{first}-{last}" for first, last in ranges)
-    return f"{word} dport {{ {ports} }}"
+    ranges = merged_ports(rule["ports"])
+    if name in ("tcp", "udp") and ranges:
+        ports = ", ".join(str(first) if first == last else f"{first}-{last}" for first, last in ranges)
+        return f"{name} dport {{ {ports} }}"
+    number = {"tcp": "tcp", "udp": "udp", "icmp": icmp, "ipencap": IPENCAP}[name]
+    return f"meta l4proto {number}"
 
 
-def merged_ports(text: str) -> list[tuple[int, int]]:
-    """The port ranges of a rule in order, merged where they overlap or touch."""
+def merged_ports(ranges: Iterable[Sequence[int]]) -> list[tuple[int, int]]:
+    """Port ranges in order, merged where they overlap or touch."""
     merged: list[tuple[int, int]] = []
-    for first, last in sorted(port_ranges(text)) if text else ():
+    for first, last in sorted((int(first), int(last)) for first, last in ranges):
         if merged and first <= merged[-1][1] + 1:
             merged[-1] = (merged[-1][0], max(last, merged[-1][1]))
         else:
@@ -151,11 +144,11 @@ def merged_ports(text: str) -> list[tuple[int, int]]:
 
 
 def _verdict(action: str) -> str:
-    return {"ACCEPT": "accept", "DROP": "drop"}[action]
+    return {"accept": "accept", "drop": "drop"}[action]
 
 
-def _comment(label: str | None) -> str:
+def _comment(label: str) -> str:
     """The rule's label as a comment, for readers of the host's rules; other characters become a ``?``."""
     if not label:
         return ""
-    return f' comment "{re.sub(r"[^A-Za-z0-9 _.:/-]", "?", label)[:LONGEST_COMMENT]}"'
+    return f' comment "{re.sub(r"[^A-Za-z0-9 _.:/-]", "?", label)[:MAX_COMMENT_LENGTH]}"'

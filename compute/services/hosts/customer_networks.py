@@ -1,0 +1,70 @@
+"""The networks that customers of a region send from, for the packet filter of its hosts.
+
+The address pools of the region are given as networks, so that a new instance is known before it boots. A public
+pool that also has addresses of hosts in it is given by the addresses that instances hold now.
+"""
+
+from ipaddress import IPv4Network, IPv6Network, collapse_addresses, ip_address, ip_network
+from urllib.parse import urlsplit
+
+from compute.models import Address, AddressPool, Host
+from compute.services.networking.addresses import interface_id
+
+Network = IPv4Network | IPv6Network
+
+SLAAC_LENGTH = 80
+"""The prefix length within a SLAAC pool that all instances share: 16 bits of their interface ids follow from no id.
+The hosts themselves may have other addresses of the same /64."""
+
+
+def networks_of(region: str) -> list[str]:
+    """The networks of the region's customers, without gateways and known addresses of hosts, in order."""
+    found: list[Network] = []
+    hosts = _host_addresses(region)
+    for pool in AddressPool.objects.filter(region=region).exclude(kind=AddressPool.Kind.PRIVATE):
+        network = ip_network(pool.network)
+        if pool.kind == AddressPool.Kind.SLAAC:
+            found.append(_instances_of(network))
+        elif pool.kind == AddressPool.Kind.PUBLIC and any(ip_address(each) in network for each in hosts):
+            found += _held(pool)
+        else:
+            found += _without(network, pool.gateway)
+    return [str(each) for version in (4, 6) for each in _collapsed(found, version)]
+
+
+def _host_addresses(region: str) -> set[str]:
+    """The addresses of the region's hosts that their rows name."""
+    found = set()
+    for underlay, location in Host.objects.filter(region=region).values_list("underlay", "location"):
+        found |= {each for each in (underlay, _literal(location)) if each}
+    return found
+
+
+def _literal(location: str) -> str | None:
+    """The address in a location; None where it has a name in place of one."""
+    try:
+        name = urlsplit(location).hostname or ""
+        return str(ip_address(name))
+    except ValueError:
+        return None
+
+
+def _instances_of(slaac: Network) -> Network:
+    first = int(slaac.network_address) + interface_id(0)
+    return IPv6Network((first, SLAAC_LENGTH), strict=False)
+
+
+def _held(pool: AddressPool) -> list[Network]:
+    held = Address.objects.filter(pool=pool, instance__isnull=False)
+    return [ip_network(each) for each in held.values_list("address", flat=True)]
+
+
+def _without(network: Network, gateway: str) -> list[Network]:
+    own = ip_network(gateway)
+    if own.version != network.version or not network.overlaps(own):
+        return [network]
+    return list(network.address_exclude(own))  # type: ignore[arg-type] # both of one version
+
+
+def _collapsed(networks: list[Network], version: int) -> list[Network]:
+    return list(collapse_addresses(each for each in networks if each.version == version))  # type: ignore[type-var]
