@@ -61,7 +61,7 @@ SELECT job.id FROM compute_job AS job
 _RESUME = f"""
 WITH resumed AS (
     UPDATE compute_job
-       SET waits_for_id = NULL, error = '', run_at = statement_timestamp(), notified_at = NULL
+       SET waits_for_id = NULL, run_at = statement_timestamp(), notified_at = NULL
      WHERE {leases.chosen("id", _TO_RESUME)}
  RETURNING id, event_id
 ), updated_event AS (
