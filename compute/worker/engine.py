@@ -7,6 +7,7 @@ whole story.
 
 import logging
 import time
+from contextlib import suppress
 from dataclasses import replace
 from datetime import datetime, timedelta
 from functools import partial
@@ -443,7 +444,9 @@ class Runner:
         """End the job without undoing its steps: the queued deletion takes away whatever is there."""
         reason = Event.SUPERSEDED
         if self.kind.on_superseded:
-            self.context.power()
+            # a source whose host is away keeps the status that it had: a clone changes no power
+            with suppress(Unreachable):
+                self.context.ask_source()
         with transaction.atomic():
             finished = store.finish(
                 self.job,

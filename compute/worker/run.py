@@ -89,10 +89,14 @@ class Run(Generic[D]):
 
         Asks for the power of a clone's source as well, since the last settle writes the status of both.
         """
+        self.ask_source()
+        return Power.ABSENT if self.job.instance_id is None else self.driver.power(self.machine)
+
+    def ask_source(self) -> None:
+        """Set `source_power`, for a job that has a source."""
         if self.job.source_id is not None:
             source = self.driver_of(self.job.source_id)
             self.source_power = source.power(machine_name(self.job.source_id))
-        return Power.ABSENT if self.job.instance_id is None else self.driver.power(self.machine)
 
     def secrets(self) -> dict[str, Any]:
         """The job's secrets, decrypted only here on their way to the driver."""

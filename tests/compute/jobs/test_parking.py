@@ -18,7 +18,7 @@ from compute.worker import engine
 from tests.compute.memory_driver import MemoryDriver
 from tests.compute.run_jobs import clock, work
 from tests.compute.watching import watch
-from tests.compute.worker.scenarios import deployed
+from tests.compute.worker.scenarios import deployed, staged
 from tests.factories import HostFactory
 
 pytestmark = pytest.mark.django_db
@@ -190,6 +190,20 @@ def test_a_deletion_supersedes_it_at_once_and_then_waits_itself(world, driver, i
     answer(driver)
     work(deletion, driver)
     assert not Instance.objects.filter(pk=instance.pk).exists()
+
+
+@pytest.mark.parametrize("kind", ["clone", "migrate", "resize"])
+def test_one_that_has_more_to_release_ends_as_soon_when_it_is_superseded(kind, world, driver):
+    job = staged(kind, world, driver)
+    driver.cut_power(str(host.uuid) for host in Host.objects.all())
+    run(job, driver)
+    assert job.waits_for is not None
+    delete(world.actor, job.instance)
+    run(job, driver)
+    assert (job.state, job.error) == ("failed", Event.SUPERSEDED)
+    if job.source is not None:
+        job.source.refresh_from_db()
+        assert job.source.status == "running"
 
 
 def test_a_cancelled_one_is_undone_when_the_host_answers(world, driver, instance):
