@@ -5,6 +5,8 @@ host answers. It reads the present state, not the moment of the answer. So no jo
 after its host answered, whose host was removed, or whose worker died between two statements.
 """
 
+from typing import Any
+
 from django.db import connection
 
 from compute.jobs.store import LONGEST_WAIT
@@ -77,7 +79,7 @@ def park(job: Job, host_id: int, error: str, *, counted: bool) -> bool:
 
     False where nothing was written: the host answers by now, is gone, or the lease was lost.
     """
-    values = {
+    values: dict[str, Any] = {
         "id": job.pk,
         "fence": job.fence,
         "host": host_id,

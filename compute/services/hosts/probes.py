@@ -4,6 +4,7 @@ Each host has a lease of its own, so that one that hangs delays no other. Times 
 """
 
 from datetime import datetime
+from typing import Any
 
 from django.conf import settings
 from django.db import connection
@@ -54,7 +55,7 @@ def claim(host_id: int) -> tuple[Host, datetime] | None:
 
     None as well while `MAX_PROBES_OF_SILENT_HOSTS` others that do not answer are being asked: their turns come.
     """
-    values = {
+    values: dict[str, Any] = {
         "id": host_id,
         "lease": settings.JOB_LEASE,
         "most": MAX_PROBES_OF_SILENT_HOSTS,
