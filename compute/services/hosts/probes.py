@@ -70,7 +70,7 @@ def claim(host_id: int) -> tuple[Host, datetime] | None:
 
 def give_back(host_id: int, lease: datetime) -> None:
     """End the probe: the host is due again before the clock's next round."""
-    values = {"id": host_id, "lease": lease, "every": settings.WATCHDOG_EVERY / 2}
+    values: dict[str, Any] = {"id": host_id, "lease": lease, "every": settings.WATCHDOG_EVERY / 2}
     with connection.cursor() as cursor:
         cursor.execute(_GIVE_BACK, values)
 
