@@ -521,6 +521,7 @@ CELERY_TASK_ROUTES = {
     "compute.jobs.sweep": {"queue": "clock"},
     "compute.jobs.tell_operator": {"queue": "clock"},
     "compute.jobs.watch": {"queue": "clock"},
+    "compute.jobs.watch_host": {"queue": "clock"},
     "compute.jobs.reconcile": {"queue": "clock"},
     "compute.jobs.start_moves": {"queue": "clock"},
     "compute.jobs.keep_maintenance": {"queue": "clock"},

@@ -219,6 +219,8 @@ class JobProgress:
             return f"queued for {span(self._clock - self.job.created)}, behind the live job"
         if self.job.lease_until is not None and self.job.lease_until >= self._clock:
             return f"at work, {span(self._clock - self.job.created)} old"
+        if self.job.waits_for_id is not None:
+            return f"waits until its host answers, {span(self._clock - self.job.created)} old"
         due = self.job.due
         if due <= self._clock:
             return f"due since {span(self._clock - due)}"

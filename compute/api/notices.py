@@ -123,6 +123,12 @@ TOPICS = {
         "Services in {} may not be available at the moment.",
         entity="region",
     ),
+    notices.HOST_OUTAGE: Topic(
+        "outage",
+        "critical",
+        "Its host does not answer.",
+        "{} may not be available at the moment: its host does not answer. Changes continue when the host answers.",
+    ),
 }
 TYPES = (
     "migration_scheduled", "migration_imminent", "migration_pending", "reboot_scheduled", "outage", "payment_due",
@@ -191,7 +197,7 @@ class NotificationResource(Resource):
                 "migration_imminent": "Not shown by this platform.",
                 "migration_pending": "The instance is about to be moved.",
                 "reboot_scheduled": "Not shown by this platform.",
-                "outage": "A region has an outage.",
+                "outage": "A region has an outage, or the instance's host does not answer.",
                 "payment_due": "Not shown by this platform.",
                 "ticket_important": "Not shown by this platform.",
                 "ticket_abuse": "Not shown by this platform.",
@@ -227,7 +233,7 @@ class NotificationResource(Resource):
 
 
 class NotificationViewSet(NoticeViewSet):
-    """What the account should know now: migrations and maintenance of its computes, and outages of regions.
+    """What the account should know now: migrations, maintenance and outages of its computes, outages of regions.
 
     Restricted users are told of computes they may see.
     """

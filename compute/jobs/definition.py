@@ -78,7 +78,8 @@ class Kind(Generic[R, D]):
     instance has is about to be deleted, unless its kind `has_external_effects`: effects outside the instance's
     machine, or on a disk that would be left half-made while the deletion is tried. A job of a kind that `outlives`
     the instance is not superseded: it goes on from its first step as a job of no instance, with the data that
-    `outlives` makes of its own.
+    `outlives` makes of its own. `was_on` says whether the machine was on before the job: if the job is given up at
+    its deadline, as in a long outage, and leaves the machine off, the platform boots the machine.
     """
 
     name: str
@@ -97,6 +98,7 @@ class Kind(Generic[R, D]):
     has_external_effects: bool = False
     outlives: Callable[[D], D] | None = None
     deadline: timedelta = timedelta(hours=1)
+    was_on: Callable[[R], bool] = lambda run: False
 
     def read(self, stored: Mapping[str, Any]) -> D:
         """The data of a job of this kind, read from its stored form. Raises `UnreadableData`."""

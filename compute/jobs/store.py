@@ -28,9 +28,10 @@ _JSON = tuple(field.attname for field in Job._meta.concrete_fields if isinstance
 _JOB = ", ".join(f"compute_job.{name}" for name in _COLUMNS)
 
 _HOST = """(
-    SELECT jsonb_build_array(h.uuid, h.driver, h.location, h.shared, h.host_key)
+    SELECT jsonb_build_array(h.uuid, h.driver, h.location, h.shared, h.host_key, h.unreachable_since IS NOT NULL)
       FROM compute_instance i JOIN compute_host h ON h.id = i.host_id WHERE i.id = {job}.instance_id)"""
-# The address of the host of a job's instance: it travels with the job, in place of a query for each step.
+# The address of the host of a job's instance, and whether the host is away: they travel with the job, in place of a
+# query for each step.
 
 _NAMED = """(
     SELECT jsonb_build_object('account_id', i.account_id, 'instance', i.label, 'host', h.label)

@@ -70,6 +70,13 @@ class Host(models.Model):
     reachable_since = models.DateTimeField(
         null=True, blank=True, editable=False, help_text="When it last answered again; null where it always did."
     )
+    probe_at = models.DateTimeField(db_default=Now(), editable=False, help_text="When the watchdog asks it next.")
+    probe_lease = models.DateTimeField(
+        null=True,
+        blank=True,
+        editable=False,
+        help_text="Until when a worker that asks it now keeps others from it.",
+    )
     reconcile_at = models.DateTimeField(
         db_default=Now(), editable=False, help_text="When it is compared with the rows next."
     )

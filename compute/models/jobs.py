@@ -25,6 +25,7 @@ class Job(models.Model):
     - `step_began` is when the job came to that step, or began to undo it; `step_seconds` has, for each step that it
       has left since, by the step's name or as ``undo <name>``, the seconds until then with all waiting and retries;
     - `attempt` counts claims since the last progress, so that a step which kills its worker is counted too;
+    - `waits_for` is the host whose silence stopped the job; `compute.jobs.parking` says when the job goes on;
     - a ``queued`` job waits for the instance's live job to end; an instance has at most one of each.
     """
 
@@ -58,6 +59,10 @@ class Job(models.Model):
         Event, null=True, on_delete=models.SET_NULL, related_name="+",
         help_text="The event this job is telling now; a kind may tell several, one after the other.",
     )  # fmt: skip
+    waits_for = models.ForeignKey(
+        "compute.Host", null=True, editable=False, on_delete=models.DO_NOTHING, db_constraint=False, db_index=False,
+        related_name="+", help_text="The host that has to answer before the job goes on; it may have been removed.",
+    )  # fmt: skip
     kind = models.CharField(max_length=32)
     state = models.CharField(max_length=8, choices=State, default=State.ACTIVE)
     step = models.CharField(max_length=32)
@@ -80,9 +85,9 @@ class Job(models.Model):
     deadline_at = models.DateTimeField()
     finished_at = models.DateTimeField(null=True)
 
-    host: tuple[str, ...] | None = None
-    """The columns of the instance's host that make its address, as `compute.jobs.store` last returned this job.
-    None: they have to be looked up."""
+    host: tuple[Any, ...] | None = None
+    """The columns of the instance's host that make its address, and whether it is recorded as not answering, as
+    `compute.jobs.store` last returned this job. None: they have to be looked up."""
     named: Mapping[str, Any] = {}
     """How the log names its instance, host and account, where it was claimed."""
     overdue = False

@@ -3,8 +3,10 @@
 Each function returns querysets of several tables with the same columns, called ``notice_…``, to be read as one.
 """
 
+from datetime import timedelta
 from typing import Any
 
+from django.conf import settings
 from django.db.models import Case, CharField, DateTimeField, F, IntegerField, QuerySet, TextField, Value, When
 from django.db.models.functions import Cast, Concat, Now
 
@@ -13,6 +15,7 @@ from compute.models import HostMigration, Instance
 from regions.models import Region
 
 SCHEDULED, DUE, MOVING, MAINTENANCE, OUTAGE = "scheduled", "due", "moving", "maintenance", "outage"
+HOST_OUTAGE = "host_outage"
 
 Status = HostMigration.Status
 
@@ -39,7 +42,7 @@ def maintenance(actor: Actor) -> list[QuerySet[Any]]:
 
 
 def notifications(actor: Actor) -> list[QuerySet[Any]]:
-    """Notices for the actor: moves and maintenance of instances that it may see, and regions with an outage.
+    """Notices for the actor: moves, maintenance and outages of instances that it may see, and outages of regions.
 
     Columns: ``notice_topic``, ``notice_when``, ``notice_body``, and of the subject ``notice_id`` (null for a
     region), ``notice_label`` and ``notice_url``.
@@ -65,7 +68,10 @@ def notifications(actor: Actor) -> list[QuerySet[Any]]:
         notice_label=F("id"),
         notice_url=Concat(Value("/v4/regions/"), "id", output_field=TextField()),
     )
-    return [moves, kept_off, outages]
+    away = _on_silent_hosts(actor).annotate(
+        notice_topic=_text(HOST_OUTAGE), notice_when=F("host__unreachable_since"), notice_body=_text("")
+    )
+    return [moves, kept_off, outages, away]
 
 
 def _migrations(actor: Actor) -> QuerySet[HostMigration]:
@@ -78,6 +84,16 @@ def _migrations(actor: Actor) -> QuerySet[HostMigration]:
 def _in_maintenance(actor: Actor) -> QuerySet[Instance]:
     """Instances whose host is in maintenance."""
     rows = Instance.objects.visible_to(actor).filter(host__maintenance__isnull=False)
+    return _of_instance(rows, "id", "label")
+
+
+def _on_silent_hosts(actor: Actor) -> QuerySet[Instance]:
+    """Instances whose host has not answered for a round of the watchdog: a shorter silence is no outage.
+
+    Hosts in maintenance are left out: their instances have a notice of that, and are off anyway.
+    """
+    since = Now() - timedelta(seconds=settings.WATCHDOG_EVERY)
+    rows = Instance.objects.visible_to(actor).filter(host__maintenance=None, host__unreachable_since__lte=since)
     return _of_instance(rows, "id", "label")
 
 

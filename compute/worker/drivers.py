@@ -9,7 +9,7 @@ from django.db.models import F
 from django.utils.module_loading import import_string
 from psycopg.conninfo import make_conninfo
 
-from compute.drivers.base import Address, Driver, DriverError, Options
+from compute.drivers.base import Address, Driver, DriverError, Options, Unreachable
 from compute.models import Host
 from compute.worker import identity
 from compute.worker.driver_spans import traced
@@ -18,6 +18,13 @@ from config import tracing
 
 class InstanceGone(DriverError):
     """The instance whose host is asked for was deleted."""
+
+
+class HostAway(Unreachable):
+    """The host is recorded as not answering, so it is not called. `host` is its uuid."""
+
+    def __init__(self, host: str):
+        super().__init__("The host does not answer.", host)
 
 
 class Drivers(Protocol):
@@ -64,9 +71,6 @@ def _own_database(name: str) -> str:
 
 configured = ConfiguredDrivers()
 
-ADDRESS = ("uuid", "driver", "location", "shared", "host_key")
-"""The columns of a host that make its address."""
-
 
 def address_of(host: Host) -> Address:
     return Address(str(host.uuid), host.driver, host.location, host.shared, host.host_key)
@@ -74,15 +78,19 @@ def address_of(host: Host) -> Address:
 
 def address_of_instance(instance_id: int) -> Address:
     """The address of the host that an instance is on. Raises `InstanceGone`."""
-    row = Host.objects.filter(instances=instance_id).values_list(*ADDRESS).first()
-    if row is None:
+    return address_of(host_of_instance(instance_id))
+
+
+def host_of_instance(instance_id: int) -> Host:
+    """The host that an instance is on. Raises `InstanceGone`."""
+    host = Host.objects.filter(instances=instance_id).first()
+    if host is None:
         raise InstanceGone("The compute was deleted.")
-    uuid, *rest = row
-    return Address(str(uuid), *rest)
+    return host
 
 
-def address_in(region_id: str) -> Address:
-    """The address of a host of the region, which all have its volumes: one that answers, where there is one.
+def host_in(region_id: str) -> Host:
+    """A host of the region, which all have its volumes: one that answers, where there is one.
 
     Raises `DriverError` where the region has no host.
     """
@@ -90,7 +98,7 @@ def address_in(region_id: str) -> Address:
     host = Host.objects.filter(region=region_id).order_by(answering_first, "-enabled", "pk").first()
     if host is None:
         raise DriverError("The region has no host.")
-    return address_of(host)
+    return host
 
 
 def anywhere(driver: str) -> Address:

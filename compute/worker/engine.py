@@ -19,7 +19,7 @@ from django.db import transaction
 from accounts.models import Event
 from accounts.services.events import open_event
 from compute.drivers.base import DriverError, Power, Refused, Unreachable
-from compute.jobs import store
+from compute.jobs import parking, store
 from compute.jobs.data import JobData, UnreadableData
 from compute.jobs.definition import KINDS, Again, Fail, Kind, Outcome, Step, Wait
 from compute.jobs.metrics import JOB_SECONDS, STEP_FAILURES, STEP_SECONDS, SWEEPS
@@ -27,9 +27,10 @@ from compute.jobs.notify import notify
 from compute.models import Instance, Job
 from compute.refs import config_ref, instance_ref
 from compute.services.common.boot_profile import boot_config
-from compute.worker import reachability
-from compute.worker.drivers import Drivers, InstanceGone, configured
+from compute.services.hosts.reachability import record_unreachable
+from compute.worker.drivers import Drivers, HostAway, InstanceGone, configured
 from compute.worker.leaving import leaving
+from compute.worker.reachability import host_of
 from compute.worker.run import Run
 from compute.worker.steps import volumes
 from config import tracing
@@ -39,6 +40,7 @@ from config.logging import about
 log = logging.getLogger(__name__)
 
 INTERNAL = "The platform could not complete this. Staff can see why."
+OVERDUE = "This took too long and was given up."
 UNEXPECTED = "Unexpected "
 UNKNOWN_SECONDS = 15.0
 BUSY_SECONDS = 1.0
@@ -140,6 +142,8 @@ class Runner:
 
     def _step(self, undoing: bool) -> Job | None:
         try:
+            if self.job.waits_for_id is not None:
+                parking.unpark(self.job)
             if undoing:
                 return self._undo()
             if reason := self._hopeless():
@@ -176,7 +180,7 @@ class Runner:
         if self.job.cancelled:
             return Event.SUPERSEDED if self._deletion_waits() else "Cancelled."
         if self.job.overdue:
-            return "This took too long and was given up."
+            return OVERDUE
         if self.job.attempt > settings.JOB_ATTEMPTS:
             # the last attempts left no outcome at all: the worker died with them
             return self.job.error or INTERNAL
@@ -313,7 +317,9 @@ class Runner:
             notify_promoted()
 
     def _retry(self, error: Exception) -> None:
-        """Postpone the step, with the error written to the job."""
+        """Postpone the step, with the error written to the job; until its host answers, if it does not."""
+        if isinstance(error, Unreachable) and self._park(error):
+            return
         STEP_FAILURES.add(self.kind.name, self.current.name)
         expected = isinstance(error, DriverError)
         message = str(error) if expected else f"{UNEXPECTED}{type(error).__name__}: {error}"
@@ -325,15 +331,30 @@ class Runner:
             delay = 0.0  # the next claim gives the job up at once; if that fails as well, the delay is as usual
         if store.postpone(self.job, delay, error=message, failed=True) and not delay:
             notify(self.job.pk)
-        asked = self._asked_after()
-        known = isinstance(error, Unreachable) and reachability.record_unreachable(
-            error, self.job.instance_id, asked
-        )
-        log.log(
-            logging.DEBUG if known else logging.WARNING,  # logged once for the host
+        log.warning(
             "%s failed at %s, attempt %s: %s", self._name(), self.current.name, self.job.attempt, message,
             exc_info=None if expected else error,
         )  # fmt: skip
+
+    def _park(self, error: Unreachable) -> bool:
+        """Have the job wait for the host that does not answer. False for a host that nobody knows, or that answers.
+
+        The attempt counts for the job that found out alone. A call that never ends, on a host that is well, would
+        otherwise make the host look away again and again until the job's deadline.
+        """
+        host = host_of(error, self.job.instance_id)
+        if host is None:
+            return False
+        found_out = False
+        if not isinstance(error, HostAway):
+            STEP_FAILURES.add(self.kind.name, self.current.name)
+            found_out = record_unreachable(str(host.uuid), str(error), self._asked_after())
+        if not parking.park(self.job, host.pk, str(error), counted=found_out):
+            return False
+        self.span.note({"skerry.job.outcome": "waits for its host"})
+        # at DEBUG: the host's silence is logged once, for all its jobs
+        log.debug("%s waits at %s until host %s answers: %s", self._name(), self.current.name, host, error)
+        return True
 
     def _asked_after(self) -> datetime:
         """When the lease was last taken, on the database's clock; the driver calls made since came after that."""
@@ -369,7 +390,8 @@ class Runner:
         forward = self.job.state == Job.State.ACTIVE
         close = partial(
             store.finish, self.job, state=state, message=self._public(message), error=message,
-            status=self._status(power), during=self.kind.during or Instance.Status.RUNNING,
+            status=self._status(power, owed=not done and message == OVERDUE),
+            during=self.kind.during or Instance.Status.RUNNING,
             booted=self.data.config_id if power == Power.ON and forward else None,
         )  # fmt: skip
         if not (callback or persist or self.kind.on_superseded or left_behind):
@@ -403,18 +425,21 @@ class Runner:
         self.span.note({"skerry.job.outcome": outcome})
         JOB_SECONDS.observe((finished.finished_at - finished.created).total_seconds(), self.kind.name, outcome)
 
-    def _status(self, power: Power) -> str | None:
+    def _status(self, power: Power, owed: bool = False) -> str | None:
         """The status of the instance from now on; None where this kind does not change the status.
 
         An instance without a machine is offline after any kind of job.
         One whose machine is gone keeps the status that it has until its row goes: another may have its label
-        since the deletion began, and with any other status the two would be alike.
+        since the deletion began, and with any other status the two would be alike. `owed` is for a job that was
+        given up at its deadline: a machine that was on before is then booted by the platform, as after maintenance.
         """
         if power == Power.ABSENT:
             # no machine runs, nor does one wait for its host
             return None if self.kind.goal == Power.ABSENT else Instance.Status.OFFLINE
         if self.kind.during is None:
             return None
+        if owed and power == Power.OFF and self.kind.was_on(self.context):
+            return Instance.Status.STOPPED
         return Instance.Status.RUNNING if power == Power.ON else self.data.off_status or self.kind.off
 
     def _public(self, message: str) -> str:
@@ -435,7 +460,9 @@ class Runner:
         """End the job without undoing its steps: the queued deletion takes away whatever is there."""
         reason = Event.SUPERSEDED
         if self.kind.on_superseded:
-            self.context.power()
+            # a source whose host is away keeps the status that it had: a clone changes no power
+            with suppress(Unreachable):
+                self.context.ask_source()
         with transaction.atomic():
             finished = store.finish(
                 self.job,

@@ -73,6 +73,7 @@ BOOT = Kind[BootData](
     during=S.BOOTING,
     data=BootData,
     steps=(Step("start", steps.start, undo=None),),
+    was_on=lambda run: not run.job.created_by,  # the platform boots what was on
 )
 
 REBOOT = Kind[BootData](
@@ -86,6 +87,7 @@ REBOOT = Kind[BootData](
         Step("stop", steps.stop, undo=nothing),
         Step("start", steps.start, undo=None),
     ),
+    was_on=lambda run: True,
 )
 
 RESCUE = Kind[RescueData](
@@ -101,6 +103,7 @@ RESCUE = Kind[RescueData](
     ),
     on_done=rescue.delete_earlier_profiles,
     on_rollback=rescue.delete_profile,
+    was_on=lambda run: run.data.running,
 )
 
 SHUTDOWN = Kind[JobData](
@@ -181,6 +184,7 @@ MIGRATE = Kind[MoveData](
     steps=MOVING,
     on_rollback=moves.restore_placement,
     on_superseded=moves.release_target,
+    was_on=lambda run: run.data.running,
     deadline=LONG,
 )
 
@@ -333,6 +337,7 @@ RESIZE = Kind[MoveData](
     steps=RESIZING,
     on_rollback=moves.restore_placement,
     on_superseded=moves.release_target,
+    was_on=lambda run: run.data.running,
     deadline=LONG,
 )
 
@@ -357,6 +362,7 @@ REBUILD = Kind[RebuildData](
     on_rollback=rebuild.restore_old_rows,
     on_superseded=rebuild.restore_old_rows,
     has_external_effects=True,
+    was_on=lambda run: run.data.running,
 )  # fmt: skip
 
 DISK_CREATE = Kind[DiskData](
@@ -451,6 +457,7 @@ REDEFINE = Kind[JobData](
         Step("define", steps.define, undo=None),
         Step("start", steps.start, undo=None, when=drift.is_booted),
     ),
+    was_on=lambda run: drift.is_booted(run.data),
 )
 
 # On no instance, also where the volume is made for one: that may be busy, or wait to boot with the volume. A job of

@@ -10,20 +10,27 @@ from compute.models import Host, Instance
 from compute.services.hosts import reachability
 
 
+def host_of(error: Unreachable, instance_id: int | None) -> Host | None:
+    """The host that did not answer a call for an instance: the one that the driver names, or else the instance's.
+
+    None where there is no such host, as when a driver names one wrongly.
+    """
+    if error.host is None:
+        return Host.objects.filter(instances=instance_id).first() if instance_id is not None else None
+    # compared as text: the name that a driver gives need not be a uuid
+    return Host.objects.alias(name=Cast("uuid", TextField())).filter(name=error.host).first()
+
+
 def record_unreachable(error: Unreachable, instance_id: int | None, asked: datetime) -> bool:
     """Record that a call for an instance, made at `asked` by the database's clock, was not answered.
 
-    The host is the one that the driver names, or else the instance's. False where there is no such host, as when a
-    driver names one wrongly: the caller then has to log the error, which is otherwise logged once for the host.
+    False where nobody knows the host: the caller then has to log the error, which is otherwise logged once for the
+    host.
     """
-    host = error.host
-    if host is None and instance_id is not None:
-        uuid = Instance.objects.filter(pk=instance_id).values_list("host__uuid", flat=True).first()
-        host = None if uuid is None else str(uuid)
-    # compared as text: the name that a driver gives need not be a uuid
-    if host is None or not Host.objects.alias(name=Cast("uuid", TextField())).filter(name=host).exists():
+    host = host_of(error, instance_id)
+    if host is None:
         return False
-    reachability.record_unreachable(host, str(error), asked)
+    reachability.record_unreachable(str(host.uuid), str(error), asked)
     return True
 
 

@@ -8,7 +8,7 @@ from compute.jobs.data import JobData
 from compute.jobs.definition import Wait
 from compute.machine_names import machine_name
 from compute.models import Host, Instance, Job
-from compute.worker.drivers import Drivers, InstanceGone, address_in, address_of, address_of_instance, anywhere
+from compute.worker.drivers import Drivers, HostAway, InstanceGone, address_of, anywhere, host_in, host_of_instance
 from config.encryption import decrypt_json
 
 D = TypeVar("D", bound=JobData, covariant=True)
@@ -48,22 +48,35 @@ class Run(Generic[D]):
     def driver(self) -> Driver:
         """The driver of the host that the instance is on. Raises `InstanceGone`."""
         if self.job.host is not None:
-            return self.drivers.at(Address(*self.job.host))
+            *address, away = self.job.host
+            return self._at(Address(*address), away)
         if self.job.instance_id is None:
             raise InstanceGone("The compute was deleted.")
         return self.driver_of(self.job.instance_id)
 
     def driver_of(self, instance_id: int) -> Driver:
         """The driver of the host that another instance is on. Raises `InstanceGone`."""
-        return self.drivers.at(address_of_instance(instance_id))
+        return self._on(host_of_instance(instance_id))
 
     def driver_at(self, host_id: int) -> Driver:
         """The driver of the host with this key."""
-        return self.drivers.at(address_of(Host.objects.get(pk=host_id)))
+        return self._on(Host.objects.get(pk=host_id))
 
     def driver_in(self, region_id: str) -> Driver:
         """The driver of a host of the region, for its volumes. Raises `DriverError` where the region has none."""
-        return self.drivers.at(address_in(region_id))
+        return self._on(host_in(region_id))
+
+    def _on(self, host: Host) -> Driver:
+        return self._at(address_of(host), host.unreachable_since is not None)
+
+    def _at(self, address: Address, away: bool) -> Driver:
+        """The driver at this address. Raises `HostAway` for a host that is recorded as not answering.
+
+        Every step asks here, so no job calls such a host: only the watchdog does.
+        """
+        if away:
+            raise HostAway(address.name)
+        return self.drivers.at(address)
 
     def archives(self, driver: str) -> Driver:
         """The driver with this name, for its archives alone."""
@@ -81,10 +94,14 @@ class Run(Generic[D]):
 
         Asks for the power of a clone's source as well, since the last settle writes the status of both.
         """
+        self.ask_source()
+        return Power.ABSENT if self.job.instance_id is None else self.driver.power(self.machine)
+
+    def ask_source(self) -> None:
+        """Set `source_power`, for a job that has a source."""
         if self.job.source_id is not None:
             source = self.driver_of(self.job.source_id)
             self.source_power = source.power(machine_name(self.job.source_id))
-        return Power.ABSENT if self.job.instance_id is None else self.driver.power(self.machine)
 
     def secrets(self) -> dict[str, Any]:
         """The job's secrets, decrypted only here on their way to the driver."""

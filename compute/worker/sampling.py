@@ -17,9 +17,12 @@ log = logging.getLogger(__name__)
 
 
 def sample(drivers: Drivers = configured) -> int:
-    """Take a sample of every instance on every host and check the alerts; returns how many samples were written."""
+    """Take a sample of every instance on every host and check the alerts; returns how many samples were written.
+
+    A host that is known not to answer is not asked: it would hold up the others.
+    """
     taken = 0
-    for host in Host.objects.order_by("pk"):
+    for host in Host.objects.filter(unreachable_since=None).order_by("pk"):
         asked = database_now()
         try:
             taken += _sample_host(drivers, host)

@@ -8,7 +8,7 @@ from compute.services import alarms, consoles, heartbeats, retention
 from compute.services.backups import schedule
 from compute.services.firewalls import mail_ports
 from compute.services.firewalls.delivery import TASK as APPLY_FIREWALL
-from compute.services.hosts import drift_records, maintenance, moves
+from compute.services.hosts import drift_records, maintenance, moves, probes
 from compute.services.images import images
 from compute.services.nodebalancers import stats
 from compute.services.stats.sampling import thin
@@ -47,8 +47,14 @@ def tell_operator() -> None:
 
 @shared_task(name="compute.jobs.watch", ignore_result=True, expires=60)
 def watch() -> None:
-    """Look for instances that powered themselves off."""
-    watchdog.watch()
+    """Notify of the hosts that are to be asked, and of the jobs that waited for one."""
+    watchdog.start_due()
+
+
+@shared_task(name=probes.TASK, ignore_result=True, expires=60)
+def watch_host(host_id: int) -> None:
+    """Ask one host whether it answers, and look there for instances that are off."""
+    watchdog.watch(host_id)
 
 
 @shared_task(name="compute.jobs.reconcile", ignore_result=True, expires=60)

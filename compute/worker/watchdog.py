@@ -9,54 +9,79 @@ from django.db.models.functions import Now
 from accounts.actors import Actor
 from accounts.services.events import record_event
 from compute.drivers.base import Driver, DriverError, Ended, Unreachable
+from compute.jobs import parking
 from compute.jobs.data import BootData
 from compute.jobs.queue import enqueue
 from compute.machine_names import machine_name
 from compute.models import Host, Instance, Job
 from compute.refs import config_ref, instance_ref
 from compute.services.common.boot_profile import boot_config
-from compute.services.hosts import reachability
+from compute.services.hosts import probes, reachability
 from compute.services.hosts.maintenance import check_may_boot
 from compute.worker.drivers import Drivers, address_of, configured
 from config.db.clock import database_now
 from config.errors import Busy, DomainError
+from config.notify import notify
 
 log = logging.getLogger(__name__)
 
 MOST_BOOTS = 5
 WITHIN = timedelta(minutes=15)
-OFF = "The compute powered itself off."
-BOOTED = f"{OFF} Its watchdog boots it."
+WHY_OFF = {
+    Ended.GUEST: "The compute powered itself off.",
+    Ended.KILLED: "The compute's virtual machine ended unexpectedly: its process crashed or was killed.",
+    Ended.ASKED: "The compute was shut down on its host.",
+    None: "The compute was found to be off.",
+}
+"""What the host knows of why a machine is off; `None` where it does not know."""
+BOOTS = "Its watchdog boots it."
 HOST_FELL = "The compute's host restarted while the compute was on."
 BACK = f"{HOST_FELL} It is booted again."
 LATER = f"{HOST_FELL} It is booted when the maintenance of its host is over."
-TIRED = f"{OFF} Its watchdog leaves it off: it was booted more than {MOST_BOOTS} times within 15 minutes."
+TIRED = f"Its watchdog leaves it off: it was booted more than {MOST_BOOTS} times within 15 minutes."
 
 
-def watch(drivers: Drivers = configured) -> int:
-    """Ask every host once; returns the number of instances found off that should be running.
+def start_due() -> int:
+    """Notify workers of each host that is due, and make the jobs due that wait for a host which answers.
+
+    Returns how many hosts. Each is a task of its own: a host that hangs delays none of the others.
+    """
+    parking.resume_all()
+    found = probes.due()
+    for host_id in found:
+        notify(probes.TASK, host_id)
+    return len(found)
+
+
+def watch(host_id: int, drivers: Drivers = configured) -> int:
+    """Ask a host that is due; returns the number of instances found off there that should be running.
 
     Only this function records that a host answers again. An error that the host itself returns is an answer.
     """
-    found = 0
-    # hosts out of service as well: instances may still be there, and staff have to know. Not one that is just being
-    # added: it does not know the platform yet
-    for host in Host.objects.exclude(reachability.BEING_ADDED).order_by("pk"):
-        asked_at = database_now()
-        driver = drivers.at(address_of(host))
-        try:
-            off = driver.powered_off()
-        except Unreachable as error:
-            # the next look comes soon; the other hosts must not wait for this one
-            reachability.record_unreachable(str(host.uuid), str(error), asked_at)
-            continue
-        except DriverError as error:
-            log.warning("host %s could not tell the watchdog what is off: %s", host, error)
-            off = frozenset()
-        if host.unreachable_since is not None:
-            reachability.record_reachable(str(host.uuid), asked_at)
-        found += _look(host, driver, off, asked_at)
-    return found
+    claimed = probes.claim(host_id)
+    if claimed is None:
+        return 0
+    host, lease = claimed
+    try:
+        return _watch(host, drivers)
+    finally:
+        probes.give_back(host_id, lease)
+
+
+def _watch(host: Host, drivers: Drivers) -> int:
+    asked_at = database_now()
+    driver = drivers.at(address_of(host))
+    try:
+        off = driver.powered_off()
+    except Unreachable as error:
+        reachability.record_unreachable(str(host.uuid), str(error), asked_at)
+        return 0
+    except DriverError as error:
+        log.warning("host %s could not tell the watchdog what is off: %s", host, error)
+        off = frozenset()
+    if host.unreachable_since is not None and reachability.record_reachable(str(host.uuid), asked_at):
+        parking.resume_all()
+    return _look(host, driver, off, asked_at)
 
 
 def _look(host: Host, driver: Driver, off: frozenset[str], asked_at: datetime) -> int:
@@ -72,11 +97,11 @@ def _look(host: Host, driver: Driver, off: frozenset[str], asked_at: datetime) -
         # the next look comes soon, and can tell why they are off
         log.warning("host %s could not tell the watchdog why machines are off: %s", host, error)
         return 0
-    with_host = {machine.name for machine in machines if machine.ended is Ended.HOST}
-    return sum(_note(instance, asked_at, machine_name(instance.pk) in with_host) for instance in fallen)
+    why = {machine.name: machine.ended for machine in machines}
+    return sum(_note(instance, asked_at, why.get(machine_name(instance.pk))) for instance in fallen)
 
 
-def _note(instance: Instance, asked_at: datetime, with_host: bool) -> bool:
+def _note(instance: Instance, asked_at: datetime, why: Ended | None) -> bool:
     """Record that the instance is off and, where its watchdog is on or it fell with its host, enqueue a boot.
 
     False where the driver's answer is out of date, or a job took the instance in the same moment: the next round
@@ -84,12 +109,12 @@ def _note(instance: Instance, asked_at: datetime, with_host: bool) -> bool:
     """
     try:
         with transaction.atomic():
-            return _write_off(instance, asked_at, with_host)
+            return _write_off(instance, asked_at, why)
     except Busy:
         return False
 
 
-def _write_off(instance: Instance, asked_at: datetime, with_host: bool) -> bool:
+def _write_off(instance: Instance, asked_at: datetime, why: Ended | None) -> bool:
     # the driver's answer does not hold for an instance that a job touched since the driver was asked
     still = Instance.objects.filter(pk=instance.pk, status=Instance.Status.RUNNING, updated__lt=asked_at).exclude(
         jobs__state__in=Job.LIVE
@@ -97,12 +122,15 @@ def _write_off(instance: Instance, asked_at: datetime, with_host: bool) -> bool:
     if not still.update(status=Instance.Status.OFFLINE, updated=Now()):
         return False
     platform = Actor.platform(instance.account_id)
-    if with_host:
+    if why is Ended.HOST:
         return _bring_back(instance, platform)
+    reason = WHY_OFF[why]
     tired = instance.watchdog_enabled and _tired(instance)
-    if instance.watchdog_enabled and not tired and _boot(instance, platform):
+    booted = f"{reason} {BOOTS}"
+    if instance.watchdog_enabled and not tired and _boot(instance, platform, "lassie_reboot", booted):
         return True
-    record_event(platform, "compute_shutdown", instance_ref(instance), message=TIRED if tired else OFF)
+    message = f"{reason} {TIRED}" if tired else reason
+    record_event(platform, "compute_shutdown", instance_ref(instance), message=message)
     return True
 
 
@@ -126,7 +154,7 @@ def _tired(instance: Instance) -> bool:
     return boots.count() > MOST_BOOTS
 
 
-def _boot(instance: Instance, platform: Actor, action: str = "lassie_reboot", message: str = BOOTED) -> bool:
+def _boot(instance: Instance, platform: Actor, action: str, message: str) -> bool:
     try:
         check_may_boot(instance)
         config = boot_config(instance)

@@ -1,6 +1,6 @@
 """A hypervisor in memory, which fails or dies at the call it is told to."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from copy import copy
 from dataclasses import replace
 from functools import partial
@@ -25,6 +25,7 @@ from compute.drivers.base import (
     Power,
     Progress,
     Refused,
+    Unreachable,
     Usage,
     VolumeSpec,
 )
@@ -80,6 +81,10 @@ class MemoryDriver:
         self.leftovers: dict[str, list[Leftover]] = {}
         """By the host that has them."""
         self.calls: list[str] = []
+        self.silent: set[str] = set()
+        """The hosts that do not answer."""
+        self.unanswered: list[str] = []
+        """The calls that such hosts were sent."""
         self.before: Callable[[int, str], None] = lambda number, name: None
         self.after: Callable[[int, str], None] = lambda number, name: None
 
@@ -93,6 +98,9 @@ class MemoryDriver:
         number = len(self.calls)
         self.calls.append(name)
         self.before(number, name)
+        if self.host in self.silent:
+            self.unanswered.append(name)
+            raise Unreachable("The host does not answer.", self.host)
         return number
 
     def prepare(self) -> Progress:
@@ -221,6 +229,13 @@ class MemoryDriver:
     def fall(self, machine: str, why: Ended = Ended.GUEST) -> None:
         """Let a machine go off without being asked to."""
         self.machines[machine].update(on=False, plugged={}, ended=why)
+
+    def cut_power(self, hosts: Iterable[str]) -> None:
+        """Let hosts lose their power: their machines are off, and they do not answer while they are `silent`."""
+        self.silent.update(hosts)
+        for name, there in self.machines.items():
+            if there["on"] and there["host"] in self.silent:
+                self.fall(name, Ended.HOST)
 
     def set_firewall(self, machine: str, firewall: FirewallSpec) -> int:
         number = self._call("set_firewall")

@@ -229,17 +229,75 @@ SET LOCAL client_min_messages = warning
 -- compute.drivers.simulated.session.install (4)
 COMMENT ON SCHEMA simulated IS '{VERSION}'
 
+-- compute.jobs.parking._PARK
+WITH parked AS (
+    UPDATE compute_job
+       SET waits_for_id = %(host)s, error = %(error)s, lease_until = NULL, notified_at = NULL,
+           attempt = GREATEST(0, attempt - %(uncounted)s),
+           run_at = CASE WHEN state = 'active' AND deadline_at > statement_timestamp()
+                         THEN LEAST(deadline_at, statement_timestamp() + (%(longest)s)::float8 * interval '1 second')
+                         ELSE statement_timestamp() + (%(longest)s)::float8 * interval '1 second' END
+     WHERE id = %(id)s AND fence = %(fence)s AND state IN ('active', 'undoing')
+       AND EXISTS (SELECT FROM compute_host WHERE id = %(host)s AND unreachable_since IS NOT NULL)
+ RETURNING id, event_id
+), updated_event AS (
+    UPDATE accounts_event
+       SET message = concat_ws(' ', NULLIF(message, ''), %(message)s::text), rate = NULL, time_remaining = NULL
+      FROM parked WHERE accounts_event.id = parked.event_id AND strpos(message, %(message)s::text) = 0
+)
+SELECT id FROM parked
+
+-- compute.jobs.parking._RESUME
+WITH resumed AS (
+    UPDATE compute_job
+       SET waits_for_id = NULL, run_at = statement_timestamp(), notified_at = NULL
+     WHERE id = ANY(ARRAY(
+SELECT job.id FROM compute_job AS job
+ WHERE job.state IN ('active', 'undoing') AND job.waits_for_id IS NOT NULL AND job.lease_until IS NULL
+   AND NOT EXISTS (
+    SELECT FROM compute_host AS host
+     WHERE host.id = job.waits_for_id AND host.unreachable_since IS NOT NULL
+       AND (job.instance_id IS NOT NULL OR NOT EXISTS (
+            SELECT FROM compute_host AS other
+             WHERE other.region_id = host.region_id AND other.unreachable_since IS NULL)))
+ ORDER BY job.id FOR UPDATE SKIP LOCKED
+))
+ RETURNING id, event_id
+), updated_event AS (
+    UPDATE accounts_event SET message = btrim(replace(message, %(message)s::text, ''))
+      FROM resumed WHERE accounts_event.id = resumed.event_id
+)
+SELECT id FROM resumed
+
+-- compute.jobs.parking._TO_RESUME
+SELECT job.id FROM compute_job AS job
+ WHERE job.state IN ('active', 'undoing') AND job.waits_for_id IS NOT NULL AND job.lease_until IS NULL
+   AND NOT EXISTS (
+    SELECT FROM compute_host AS host
+     WHERE host.id = job.waits_for_id AND host.unreachable_since IS NOT NULL
+       AND (job.instance_id IS NOT NULL OR NOT EXISTS (
+            SELECT FROM compute_host AS other
+             WHERE other.region_id = host.region_id AND other.unreachable_since IS NULL)))
+ ORDER BY job.id FOR UPDATE SKIP LOCKED
+
+-- compute.jobs.parking._UNPARK
+WITH unparked AS (
+    UPDATE compute_job SET waits_for_id = NULL WHERE id = %(id)s AND fence = %(fence)s
+ RETURNING event_id
+)
+UPDATE accounts_event SET message = btrim(replace(message, %(message)s::text, '')) FROM unparked WHERE accounts_event.id = unparked.event_id
+
 -- compute.jobs.store._CLAIM
 WITH claimed AS (
     UPDATE compute_job SET lease_until = statement_timestamp() + (%(lease)s)::float8 * interval '1 second', fence = fence + 1, attempt = attempt + 1
      WHERE id = %(id)s AND state IN ('active', 'undoing') AND (run_at <= statement_timestamp() OR run_at > statement_timestamp() + (%(horizon)s)::float8 * interval '1 second') AND (lease_until IS NULL OR (lease_until <= statement_timestamp() OR lease_until > statement_timestamp() + (%(horizon)s)::float8 * interval '1 second'))
- RETURNING compute_job.id, compute_job.instance_id, compute_job.last_host_id, compute_job.source_id, compute_job.volume_id, compute_job.event_id, compute_job.kind, compute_job.state, compute_job.step, compute_job.step_began, compute_job.step_seconds, compute_job.data, compute_job.encrypted, compute_job.error, compute_job.cancelled, compute_job.attempt, compute_job.fence, compute_job.created_by, compute_job.traceparent, compute_job.created, compute_job.run_at, compute_job.notified_at, compute_job.lease_until, compute_job.deadline_at, compute_job.finished_at
+ RETURNING compute_job.id, compute_job.instance_id, compute_job.last_host_id, compute_job.source_id, compute_job.volume_id, compute_job.event_id, compute_job.waits_for_id, compute_job.kind, compute_job.state, compute_job.step, compute_job.step_began, compute_job.step_seconds, compute_job.data, compute_job.encrypted, compute_job.error, compute_job.cancelled, compute_job.attempt, compute_job.fence, compute_job.created_by, compute_job.traceparent, compute_job.created, compute_job.run_at, compute_job.notified_at, compute_job.lease_until, compute_job.deadline_at, compute_job.finished_at
 ), updated_event AS (
     UPDATE accounts_event SET status = 'started', started = statement_timestamp()
       FROM claimed WHERE accounts_event.id = claimed.event_id AND accounts_event.status = 'scheduled'
 )
 SELECT *, deadline_at < statement_timestamp() AS overdue, (
-    SELECT jsonb_build_array(h.uuid, h.driver, h.location, h.shared, h.host_key)
+    SELECT jsonb_build_array(h.uuid, h.driver, h.location, h.shared, h.host_key, h.unreachable_since IS NOT NULL)
       FROM compute_instance i JOIN compute_host h ON h.id = i.host_id WHERE i.id = claimed.instance_id) AS host, (
     SELECT jsonb_build_object('account_id', i.account_id, 'instance', i.label, 'host', h.label)
       FROM compute_instance i JOIN compute_host h ON h.id = i.host_id WHERE i.id = claimed.instance_id) AS named
@@ -262,7 +320,7 @@ WITH finished AS (
                GREATEST(0, round(EXTRACT(epoch FROM statement_timestamp() - step_began), 3))),
            finished_at = statement_timestamp()
      WHERE id = %(id)s AND fence = %(fence)s AND state IN ('active', 'undoing')
- RETURNING compute_job.id, compute_job.instance_id, compute_job.last_host_id, compute_job.source_id, compute_job.volume_id, compute_job.event_id, compute_job.kind, compute_job.state, compute_job.step, compute_job.step_began, compute_job.step_seconds, compute_job.data, compute_job.encrypted, compute_job.error, compute_job.cancelled, compute_job.attempt, compute_job.fence, compute_job.created_by, compute_job.traceparent, compute_job.created, compute_job.run_at, compute_job.notified_at, compute_job.lease_until, compute_job.deadline_at, compute_job.finished_at
+ RETURNING compute_job.id, compute_job.instance_id, compute_job.last_host_id, compute_job.source_id, compute_job.volume_id, compute_job.event_id, compute_job.waits_for_id, compute_job.kind, compute_job.state, compute_job.step, compute_job.step_began, compute_job.step_seconds, compute_job.data, compute_job.encrypted, compute_job.error, compute_job.cancelled, compute_job.attempt, compute_job.fence, compute_job.created_by, compute_job.traceparent, compute_job.created, compute_job.run_at, compute_job.notified_at, compute_job.lease_until, compute_job.deadline_at, compute_job.finished_at
 ), updated_event AS (
     UPDATE accounts_event
        SET status = %(event_status)s::text,
@@ -330,7 +388,7 @@ WITH settled AS (
            run_at = statement_timestamp() + (%(delay)s)::float8 * interval '1 second', notified_at = NULL,
            lease_until = CASE WHEN %(keep_lease)s::boolean THEN statement_timestamp() + (%(lease)s)::float8 * interval '1 second' END
      WHERE id = %(id)s AND fence = %(fence)s AND state IN ('active', 'undoing')
- RETURNING compute_job.id, compute_job.instance_id, compute_job.last_host_id, compute_job.source_id, compute_job.volume_id, compute_job.event_id, compute_job.kind, compute_job.state, compute_job.step, compute_job.step_began, compute_job.step_seconds, compute_job.data, compute_job.encrypted, compute_job.error, compute_job.cancelled, compute_job.attempt, compute_job.fence, compute_job.created_by, compute_job.traceparent, compute_job.created, compute_job.run_at, compute_job.notified_at, compute_job.lease_until, compute_job.deadline_at, compute_job.finished_at
+ RETURNING compute_job.id, compute_job.instance_id, compute_job.last_host_id, compute_job.source_id, compute_job.volume_id, compute_job.event_id, compute_job.waits_for_id, compute_job.kind, compute_job.state, compute_job.step, compute_job.step_began, compute_job.step_seconds, compute_job.data, compute_job.encrypted, compute_job.error, compute_job.cancelled, compute_job.attempt, compute_job.fence, compute_job.created_by, compute_job.traceparent, compute_job.created, compute_job.run_at, compute_job.notified_at, compute_job.lease_until, compute_job.deadline_at, compute_job.finished_at
 ), updated_event AS (
     UPDATE accounts_event
        SET percent_complete = GREATEST(percent_complete, %(percent)s::smallint),
@@ -338,7 +396,7 @@ WITH settled AS (
       FROM settled WHERE accounts_event.id = settled.event_id AND %(percent)s::smallint IS NOT NULL
 )
 SELECT *, deadline_at < statement_timestamp() AS overdue, (
-    SELECT jsonb_build_array(h.uuid, h.driver, h.location, h.shared, h.host_key)
+    SELECT jsonb_build_array(h.uuid, h.driver, h.location, h.shared, h.host_key, h.unreachable_since IS NOT NULL)
       FROM compute_instance i JOIN compute_host h ON h.id = i.host_id WHERE i.id = settled.instance_id) AS host FROM settled
 
 -- compute.jobs.store._TO_NOTIFY
@@ -369,13 +427,17 @@ ON CONFLICT (instance_id) DO UPDATE
 
 -- compute.services.firewalls.delivery._CLAIM
 UPDATE compute_packetfilter SET lease_until = statement_timestamp() + (%(lease)s)::float8 * interval '1 second', fence = fence + 1, attempt = attempt + 1
- WHERE instance_id = %(id)s AND applied < wanted AND (run_at <= statement_timestamp() OR run_at > statement_timestamp() + (%(horizon)s)::float8 * interval '1 second') AND (lease_until IS NULL OR (lease_until <= statement_timestamp() OR lease_until > statement_timestamp() + (%(horizon)s)::float8 * interval '1 second'))
+ WHERE instance_id = %(id)s AND applied < wanted AND (run_at <= statement_timestamp() OR run_at > statement_timestamp() + (%(horizon)s)::float8 * interval '1 second') AND (lease_until IS NULL OR (lease_until <= statement_timestamp() OR lease_until > statement_timestamp() + (%(horizon)s)::float8 * interval '1 second')) AND NOT EXISTS (
+    SELECT FROM compute_instance JOIN compute_host ON compute_host.id = compute_instance.host_id
+     WHERE compute_instance.id = compute_packetfilter.instance_id AND compute_host.unreachable_since IS NOT NULL)
 RETURNING instance_id, fence, attempt, statement_timestamp()
 
 -- compute.services.firewalls.delivery._DUE
 UPDATE compute_packetfilter SET notified_at = statement_timestamp() WHERE instance_id = ANY(ARRAY(
 SELECT instance_id FROM compute_packetfilter
- WHERE applied < wanted AND (run_at <= statement_timestamp() OR run_at > statement_timestamp() + (%(horizon)s)::float8 * interval '1 second') AND (lease_until IS NULL OR (lease_until <= statement_timestamp() OR lease_until > statement_timestamp() + (%(horizon)s)::float8 * interval '1 second')) AND (notified_at IS NULL OR notified_at <= statement_timestamp() + (-%(patience)s::float8)::float8 * interval '1 second' OR notified_at > statement_timestamp() + (%(horizon)s)::float8 * interval '1 second')
+ WHERE applied < wanted AND (run_at <= statement_timestamp() OR run_at > statement_timestamp() + (%(horizon)s)::float8 * interval '1 second') AND (lease_until IS NULL OR (lease_until <= statement_timestamp() OR lease_until > statement_timestamp() + (%(horizon)s)::float8 * interval '1 second')) AND (notified_at IS NULL OR notified_at <= statement_timestamp() + (-%(patience)s::float8)::float8 * interval '1 second' OR notified_at > statement_timestamp() + (%(horizon)s)::float8 * interval '1 second') AND NOT EXISTS (
+    SELECT FROM compute_instance JOIN compute_host ON compute_host.id = compute_instance.host_id
+     WHERE compute_instance.id = compute_packetfilter.instance_id AND compute_host.unreachable_since IS NOT NULL)
  ORDER BY run_at LIMIT %(limit)s FOR UPDATE SKIP LOCKED
 ))
 RETURNING instance_id
@@ -397,7 +459,9 @@ RETURNING applied < wanted
 
 -- compute.services.firewalls.delivery._TO_NOTIFY
 SELECT instance_id FROM compute_packetfilter
- WHERE applied < wanted AND (run_at <= statement_timestamp() OR run_at > statement_timestamp() + (%(horizon)s)::float8 * interval '1 second') AND (lease_until IS NULL OR (lease_until <= statement_timestamp() OR lease_until > statement_timestamp() + (%(horizon)s)::float8 * interval '1 second')) AND (notified_at IS NULL OR notified_at <= statement_timestamp() + (-%(patience)s::float8)::float8 * interval '1 second' OR notified_at > statement_timestamp() + (%(horizon)s)::float8 * interval '1 second')
+ WHERE applied < wanted AND (run_at <= statement_timestamp() OR run_at > statement_timestamp() + (%(horizon)s)::float8 * interval '1 second') AND (lease_until IS NULL OR (lease_until <= statement_timestamp() OR lease_until > statement_timestamp() + (%(horizon)s)::float8 * interval '1 second')) AND (notified_at IS NULL OR notified_at <= statement_timestamp() + (-%(patience)s::float8)::float8 * interval '1 second' OR notified_at > statement_timestamp() + (%(horizon)s)::float8 * interval '1 second') AND NOT EXISTS (
+    SELECT FROM compute_instance JOIN compute_host ON compute_host.id = compute_instance.host_id
+     WHERE compute_instance.id = compute_packetfilter.instance_id AND compute_host.unreachable_since IS NOT NULL)
  ORDER BY run_at LIMIT %(limit)s FOR UPDATE SKIP LOCKED
 
 -- compute.services.heartbeats._RECORD
@@ -418,7 +482,7 @@ UPDATE compute_host SET reconcile_at = statement_timestamp() WHERE reconcile_at 
 
 -- compute.services.hosts.drift_records._CLAIM
 UPDATE compute_host SET reconcile_at = statement_timestamp() + %(every)s * interval '1 second'
- WHERE id = %(id)s AND reconcile_at <= statement_timestamp()
+ WHERE id = %(id)s AND reconcile_at <= statement_timestamp() AND unreachable_since IS NULL
 RETURNING id
 
 -- compute.services.hosts.drift_records._WRITE
@@ -486,7 +550,7 @@ WITH chosen AS (
        SET memory = reserved.memory + excluded.memory, vcpus = reserved.vcpus + excluded.vcpus,
            disk = reserved.disk + excluded.disk
 )
-SELECT id, uuid, label, region_id, driver, location, shared, host_key, underlay, images, architectures, enabled, maintenance, memory, vcpus, disk, memory_used, vcpus_used, disk_used, unreachable_since, unreachable_error, reachable_since, reconcile_at, created FROM taken
+SELECT id, uuid, label, region_id, driver, location, shared, host_key, underlay, images, architectures, enabled, maintenance, memory, vcpus, disk, memory_used, vcpus_used, disk_used, unreachable_since, unreachable_error, reachable_since, probe_at, probe_lease, reconcile_at, created FROM taken
 
 -- compute.services.hosts.placement._statement with hosts that do not answer
 WITH chosen AS (
@@ -509,7 +573,7 @@ WITH chosen AS (
        SET memory = reserved.memory + excluded.memory, vcpus = reserved.vcpus + excluded.vcpus,
            disk = reserved.disk + excluded.disk
 )
-SELECT id, uuid, label, region_id, driver, location, shared, host_key, underlay, images, architectures, enabled, maintenance, memory, vcpus, disk, memory_used, vcpus_used, disk_used, unreachable_since, unreachable_error, reachable_since, reconcile_at, created FROM taken
+SELECT id, uuid, label, region_id, driver, location, shared, host_key, underlay, images, architectures, enabled, maintenance, memory, vcpus, disk, memory_used, vcpus_used, disk_used, unreachable_since, unreachable_error, reachable_since, probe_at, probe_lease, reconcile_at, created FROM taken
 
 -- compute.services.hosts.placement._statement with hosts that others have locked
 WITH chosen AS (
@@ -532,7 +596,23 @@ WITH chosen AS (
        SET memory = reserved.memory + excluded.memory, vcpus = reserved.vcpus + excluded.vcpus,
            disk = reserved.disk + excluded.disk
 )
-SELECT id, uuid, label, region_id, driver, location, shared, host_key, underlay, images, architectures, enabled, maintenance, memory, vcpus, disk, memory_used, vcpus_used, disk_used, unreachable_since, unreachable_error, reachable_since, reconcile_at, created FROM taken
+SELECT id, uuid, label, region_id, driver, location, shared, host_key, underlay, images, architectures, enabled, maintenance, memory, vcpus, disk, memory_used, vcpus_used, disk_used, unreachable_since, unreachable_error, reachable_since, probe_at, probe_lease, reconcile_at, created FROM taken
+
+-- compute.services.hosts.probes._CLAIM
+UPDATE compute_host SET probe_lease = statement_timestamp() + (%(lease)s)::float8 * interval '1 second'
+ WHERE id = %(id)s AND (probe_at <= statement_timestamp() OR probe_at > statement_timestamp() + (%(horizon)s)::float8 * interval '1 second') AND (probe_lease IS NULL OR (probe_lease <= statement_timestamp() OR probe_lease > statement_timestamp() + (%(horizon)s)::float8 * interval '1 second'))
+   AND (unreachable_since IS NULL OR %(most)s > (
+        SELECT count(*) FROM compute_host WHERE unreachable_since IS NOT NULL AND (probe_lease > statement_timestamp() AND probe_lease <= statement_timestamp() + (%(horizon)s)::float8 * interval '1 second')))
+RETURNING probe_lease
+
+-- compute.services.hosts.probes._DUE
+SELECT id FROM compute_host
+ WHERE (probe_at <= statement_timestamp() OR probe_at > statement_timestamp() + (%(horizon)s)::float8 * interval '1 second') AND (probe_lease IS NULL OR (probe_lease <= statement_timestamp() OR probe_lease > statement_timestamp() + (%(horizon)s)::float8 * interval '1 second')) AND id <> ALL(%(added)s)
+ ORDER BY probe_at, id
+
+-- compute.services.hosts.probes._GIVE_BACK
+UPDATE compute_host SET probe_lease = NULL, probe_at = statement_timestamp() + (%(every)s)::float8 * interval '1 second'
+ WHERE id = %(id)s AND probe_lease = %(lease)s
 
 -- compute.services.hosts.reachability._REACHABLE
 WITH before AS (

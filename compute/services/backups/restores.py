@@ -73,8 +73,9 @@ def restore(
             previous_disk_ids=list(target.disks.values_list("pk", flat=True)),
             previous_config_ids=list(target.configs.values_list("pk", flat=True)),
         )
-    elif target.status == Status.STOPPED:
-        data = replace(data, off_status=Status.STOPPED)
+    elif target.status in (Status.STOPPED, Status.RUNNING):
+        # a machine that goes off by itself meanwhile is the watchdog's, which looks at what is running
+        data = replace(data, off_status=target.status)
     job = enqueue("restore", target, actor, data=data, secondary=backup_ref(kept))
     if overwrite:
         # the job inserts the new rows when the last old disk is gone: together they might not fit the type

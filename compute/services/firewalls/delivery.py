@@ -56,9 +56,14 @@ ON CONFLICT (instance_id) DO UPDATE
        changed = CASE WHEN f.applied < f.wanted THEN f.changed ELSE statement_timestamp() END
 """
 
+# A host that is recorded as not answering is not called. Its filters stay due, and go out when it answers.
+_ANSWERS = """NOT EXISTS (
+    SELECT FROM compute_instance JOIN compute_host ON compute_host.id = compute_instance.host_id
+     WHERE compute_instance.id = compute_packetfilter.instance_id AND compute_host.unreachable_since IS NOT NULL)"""
+
 _CLAIM = f"""
 UPDATE compute_packetfilter SET {leases.taken()}, attempt = attempt + 1
- WHERE instance_id = %(id)s AND applied < wanted AND {leases.FREE}
+ WHERE instance_id = %(id)s AND applied < wanted AND {leases.FREE} AND {_ANSWERS}
 RETURNING instance_id, fence, attempt, statement_timestamp()
 """  # noqa: S608 - of constants
 
@@ -84,7 +89,7 @@ UPDATE compute_packetfilter
 
 _TO_NOTIFY = f"""
 SELECT instance_id FROM compute_packetfilter
- WHERE applied < wanted AND {leases.FREE} AND {leases.NOT_NOTIFIED_LATELY}
+ WHERE applied < wanted AND {leases.FREE} AND {leases.NOT_NOTIFIED_LATELY} AND {_ANSWERS}
  ORDER BY run_at LIMIT %(limit)s FOR UPDATE SKIP LOCKED
 """  # noqa: S608 - of constants
 _DUE = f"""
@@ -125,7 +130,8 @@ def notify_all(instance_ids: Iterable[int]) -> None:
 
 
 def claim(instance_id: int) -> Claim | None:
-    """Take the lease of a filter that is due; None where the host has it already, or another worker the lease."""
+    """Take the lease of a filter that is due; None where the host has it already or is away, or another worker has
+    the lease."""
     with connection.cursor() as cursor:
         cursor.execute(_CLAIM, {"id": instance_id, "lease": settings.JOB_LEASE, "horizon": _horizon()})
         row = cursor.fetchone()

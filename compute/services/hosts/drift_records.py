@@ -23,7 +23,7 @@ GONE = "It was no longer seen."
 
 _CLAIM = """
 UPDATE compute_host SET reconcile_at = statement_timestamp() + %(every)s * interval '1 second'
- WHERE id = %(id)s AND reconcile_at <= statement_timestamp()
+ WHERE id = %(id)s AND reconcile_at <= statement_timestamp() AND unreachable_since IS NULL
 RETURNING id
 """
 
@@ -64,13 +64,13 @@ class Finding:
 
 
 def due() -> list[int]:
-    """The hosts that are to be compared now."""
-    hosts = Host.objects.filter(reconcile_at__lte=Now()).exclude(BEING_ADDED)
+    """The hosts that are to be compared now. One that does not answer is due as soon as it does."""
+    hosts = Host.objects.filter(reconcile_at__lte=Now(), unreachable_since=None).exclude(BEING_ADDED)
     return list(hosts.order_by("pk").values_list("pk", flat=True))
 
 
 def claim(host_id: int) -> Host | None:
-    """Take the look at a host that is due; None where it is not, as where another worker took it."""
+    """Take the look at a host that is due; None where it is not, as where another worker took it or it is away."""
     with connection.cursor() as cursor:
         cursor.execute(_CLAIM, {"id": host_id, "every": settings.RECONCILE_EVERY})
         if cursor.fetchone() is None:

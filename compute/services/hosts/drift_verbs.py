@@ -117,16 +117,13 @@ def define_again(actor: Actor, drift: Drift) -> Job:
     if instance.host_id != drift.host_id:
         raise Invalid("The compute is on another host by now.")
     lost = drift.kind == Kind.MISSING_MACHINE and instance.status == Instance.Status.RUNNING
-    data = JobData(config_id=boot_config(instance).pk if lost else None, off_status=_off_status(instance))
+    # what is on and goes off by itself meanwhile is the watchdog's, which looks at what is running
+    off = Instance.Status.OFFLINE if lost else instance.status
+    data = JobData(config_id=boot_config(instance).pk if lost else None, off_status=off)
     job = enqueue("redefine", instance, _on(instance, actor), data=data)
     Drift.objects.filter(pk=drift.pk).update(job=job)
     look_soon(drift.host_id, AGAIN)
     return job
-
-
-def _off_status(instance: Instance) -> str:
-    stopped = instance.status == Instance.Status.STOPPED
-    return Instance.Status.STOPPED if stopped else Instance.Status.OFFLINE
 
 
 @transaction.atomic

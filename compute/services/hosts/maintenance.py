@@ -19,7 +19,7 @@ log = logging.getLogger(__name__)
 Status = Instance.Status
 MESSAGES = {
     "host_stop": "The compute's host is under maintenance. The compute is booted again when that is over.",
-    "boot": "The compute was stopped for its host's maintenance, and may run again.",
+    "boot": "The compute was on before its host's maintenance or outage, and is booted again.",
 }
 """Why the platform starts a job of each kind."""
 MOST_AT_ONCE = 200

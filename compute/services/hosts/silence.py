@@ -37,12 +37,13 @@ def waiting_for(host: Any) -> Subquery:
 
 
 def needing(host: Any) -> QuerySet[Job]:
-    """The live jobs that need a host (key or expression): of its instances, moves there, clones from it.
+    """The live jobs that need a host (key or expression): of its instances, moves there, clones from it, and those
+    that were stopped by its silence.
 
     Reads only the small index of live jobs.
     """
     key = Cast(host if hasattr(host, "resolve_expression") else Value(host), TextField())
-    concerned = Q(instance__host=host) | Q(source__host=host) | Q(target=key)
+    concerned = Q(instance__host=host) | Q(source__host=host) | Q(waits_for=host) | Q(target=key)
     return Job.objects.filter(state__in=Job.LIVE).alias(target=KT("data__host")).filter(concerned)
 
 

@@ -142,9 +142,12 @@ def _lock_row(source: Instance, target: Instance | None) -> tuple[Instance, Inst
 
 
 def _off(instance: Instance) -> str:
-    """The status of a settled instance that is off afterwards: `stopped` goes on waiting for its host."""
-    stopped = Instance.Status.STOPPED
-    return stopped if instance.status == stopped else Instance.Status.OFFLINE
+    """The status of a settled instance that is off afterwards: `stopped` goes on waiting for its host.
+
+    A machine that was on went off by itself. Its instance stays `running` until the watchdog finds out why.
+    """
+    kept = (Instance.Status.STOPPED, Instance.Status.RUNNING)
+    return instance.status if instance.status in kept else Instance.Status.OFFLINE
 
 
 def _source_off(source: Instance) -> str:

@@ -108,6 +108,52 @@ def test_an_outage_names_the_region(api, instance):
     assert listed(api, MAINTENANCE) == []
 
 
+def away(instance: Instance, seconds: float = 60) -> Host:
+    """Let the instance's host not answer for so long."""
+    host = Host.objects.get(pk=instance.host_id)
+    host.unreachable_since = now() - timedelta(seconds=seconds)
+    host.save()
+    return host
+
+
+def test_an_outage_of_a_host_is_told_of_its_instances_until_it_answers(api, instance, account):
+    InstanceFactory(account=account, host=HostFactory())
+    host = away(instance)
+    (notice,) = listed(api, NOTIFICATIONS)
+    assert (notice["type"], notice["severity"]) == ("outage", "critical")
+    assert (notice["label"], notice["when"]) == ("Its host does not answer.", wire_time(host.unreachable_since))
+    assert (notice["entity"]["id"], notice["entity"]["type"]) == (instance.pk, "compute")
+    assert notice["message"].startswith("web-1 may not be available")
+    assert str(host) not in str(notice), "hosts are the platform's own"
+    assert listed(api, MAINTENANCE) == []
+
+    Host.objects.filter(pk=host.pk).update(unreachable_since=None)
+    assert listed(api, NOTIFICATIONS) == []
+
+
+def test_a_silence_shorter_than_a_round_of_the_watchdog_is_no_outage(api, instance, settings):
+    settings.WATCHDOG_EVERY = 10
+    away(instance, seconds=5)
+    assert listed(api, NOTIFICATIONS) == []
+    away(instance, seconds=15)
+    assert len(listed(api, NOTIFICATIONS)) == 1
+
+
+def test_a_host_in_maintenance_is_silent_on_purpose(api, instance):
+    away(instance)
+    in_maintenance(instance)
+    assert [each["type"] for each in listed(api, NOTIFICATIONS)] == ["maintenance"]
+
+
+def test_of_an_outage_hears_who_may_see_the_instance(api, client_for, stranger, restricted, instance, account):
+    other = InstanceFactory(account=account, host=instance.host)
+    away(instance)
+    assert {each["entity"]["id"] for each in listed(api, NOTIFICATIONS)} == {instance.pk, other.pk}
+    GrantFactory(user=restricted, entity_id=instance.pk)
+    assert listed(client_for(stranger), NOTIFICATIONS) == []
+    assert [each["entity"]["id"] for each in listed(client_for(restricted), NOTIFICATIONS)] == [instance.pk]
+
+
 def test_others_hear_nothing_of_it(client_for, stranger, restricted, instance, account):
     other = InstanceFactory(account=account)
     for each in (instance, other):
@@ -173,6 +219,9 @@ def test_more_to_tell_costs_no_more_queries(path, api, account):
     host = HostFactory(maintenance=now())
     for instance in InstanceFactory.create_batch(10, account=account, host=host):
         HostMigrationFactory(instance=instance)
+    InstanceFactory.create_batch(
+        10, account=account, host=HostFactory(unreachable_since=now() - timedelta(hours=1))
+    )
     assert count() == few == 3
 
 

@@ -27,12 +27,13 @@ from compute.drivers.qemu.transport import Transport
 from compute.jobs.queue import enqueue
 from compute.machine_names import disk_name, machine_name
 from compute.models import Backup, Drift, Host, Instance, Job
-from compute.worker import engine, reconciler, watchdog
+from compute.worker import engine, reconciler
 from compute.worker.drivers import address_of
 from config import notify
 from tests.compute.drivers.qemu import striking
 from tests.compute.drivers.qemu.disk_files import is_clean, seen
 from tests.compute.drivers.qemu.ssh_hosts import SshHost
+from tests.compute.watching import watch
 
 TIMEOUT = 300.0
 LIFETIME = 300.0
@@ -108,6 +109,8 @@ def work(job: Job, hosts: Hosts) -> None:
         assert time.monotonic() < deadline, f"{job} does not end: {job.state} at {job.step}, {job.error}"
         engine.run(job.pk, hosts)
         hosts.bring_back()
+        if Host.objects.filter(unreachable_since__isnull=False).exists():
+            watch(hosts)
         _let_time_pass(job)
         job.refresh_from_db()
 
@@ -152,7 +155,7 @@ def stop(instance: Instance, hosts: Hosts) -> None:
 def boot_again(instance: Instance, hosts: Hosts) -> None:
     """Be the watchdog, which finds that the machine lost its power, and has it booted."""
     Instance.objects.filter(pk=instance.pk).update(updated=Now() - timedelta(minutes=1))
-    watchdog.watch(hosts)
+    watch(hosts)
     work(Job.objects.get(finished_at=None), hosts)
 
 

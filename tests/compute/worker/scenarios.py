@@ -12,6 +12,7 @@ from accounts.actors import Actor
 from compute.jobs.data import BootData, JobData
 from compute.jobs.definition import KINDS
 from compute.jobs.queue import enqueue
+from compute.machine_names import machine_name
 from compute.models import Backup, Config, Disk, Drift, Host, Image, Instance, InstanceType, Job, Volume
 from compute.services.backups.backups import cancel, enable, snapshot
 from compute.services.backups.restores import restore
@@ -286,9 +287,19 @@ def _tidy(world: World, driver: MemoryDriver) -> Job:
     return drift_verbs.discard(Actor(account_id=0, username="staff", is_staff=True), drift)
 
 
+def _redefine(world: World, driver: MemoryDriver) -> Job:
+    """Of a machine that is on and has the size of another type."""
+    instance = deployed(world, driver)
+    drift = Drift.objects.create(
+        host=instance.host, kind=Drift.Kind.WRONG_SIZE, name=machine_name(instance.pk), instance=instance, seen=2
+    )
+    return drift_verbs.define_again(Actor(account_id=0, username="staff", is_staff=True), drift)
+
+
 WITHOUT_EVENT = {"tidy"}
 """The kinds whose jobs are no account's."""
 STAGES: dict[str, Stage] = {
+    "redefine": _redefine,
     "tidy": _tidy,
     "volume_create": _volume_create,
     "volume_clone": _volume_clone,

@@ -7,20 +7,26 @@ import copy
 import json
 from collections.abc import Iterator
 from contextlib import contextmanager
+from datetime import timedelta
 from pathlib import Path
+from typing import cast
 
 import pytest
 from django.conf import settings
 from django.db import transaction
+from django.db.models.functions import Now
 
 from accounts.models import Event
-from compute.drivers.base import DriverError, Power, Refused
+from compute.drivers.base import Driver, DriverError, Power, Refused
+from compute.jobs import parking
 from compute.jobs.definition import KINDS
 from compute.machine_names import machine_name
-from compute.models import Job
-from compute.worker import steps
+from compute.models import Host, Instance, Job
+from compute.services.hosts import maintenance
+from compute.worker import engine, steps
 from tests.compute.memory_driver import CountingDriver, MemoryDriver, dying_once_at, failing_at
-from tests.compute.run_jobs import work, work_through
+from tests.compute.run_jobs import ROUNDS, work, work_through
+from tests.compute.watching import watch
 from tests.compute.worker import scenarios
 from tests.compute.worker.scenarios import staged
 from tests.compute.worker.soundness import assert_sound
@@ -36,6 +42,7 @@ class Stage:
         self.driver = MemoryDriver()
         self.job = staged(kind, world, self.driver)
         self.first = len(self.driver.calls)
+        self.names: list[str] = []
         uploaded = Path(settings.UPLOADS_DIR).glob("*.gz")
         self.uploads = {path: path.read_bytes() for path in uploaded}
 
@@ -57,10 +64,17 @@ class Stage:
         with self.again() as (job, driver):
             work(job, CountingDriver(driver))
             made = range(self.first, len(driver.calls))
+            self.names = driver.calls
         assert made, (
             f"{job.kind} calls the hypervisor nowhere, so nothing can be struck here: test its failures on its own"
         )
         return made
+
+    def different_calls(self) -> list[int]:
+        """The number of the first call of each name: an outage that is longer than a call strikes others alike."""
+        calls = self.calls()
+        first = {self.names[call]: call for call in reversed(calls)}
+        return sorted(first.values())
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -123,6 +137,97 @@ def test_a_lasting_failure_at_any_call_leaves_nothing_behind(kind, moment, error
             failed = Event.objects.get(status="failed")
             assert failed.message
             assert "KeyError" not in failed.message
+
+
+def cut_power_at(call: int, driver: MemoryDriver) -> None:
+    """Let all hosts lose their power at this call."""
+    hosts = [str(uuid) for uuid in Host.objects.values_list("uuid", flat=True)]
+
+    def hook(number: int, name: str) -> None:
+        if number == call:
+            driver.cut_power(hosts)
+
+    driver.before = hook
+
+
+def run_while_away(job: Job, driver: MemoryDriver) -> None:
+    """Be workers that are told of the job again and again, more often than it has attempts."""
+    for _ in range(settings.JOB_ATTEMPTS + 2):
+        engine.run(job.pk, cast(Driver, CountingDriver(driver)))
+        Job.objects.filter(pk=job.pk).update(run_at=Now(), lease_until=None)
+    job.refresh_from_db()
+
+
+def bring_back(job: Job, driver: MemoryDriver) -> None:
+    """Let the hosts answer again, and be the workers and the clock until nothing is left to do."""
+    driver.silent.clear()
+    for _ in range(ROUNDS):
+        Instance.objects.update(updated=Now() - timedelta(minutes=1))
+        watch(driver)
+        maintenance.keep_up()
+        live = Job.objects.filter(finished_at=None)
+        if not live:
+            job.refresh_from_db()
+            return
+        for each in live:
+            engine.run(each.pk, driver)
+        live.update(run_at=Now(), lease_until=None)
+    raise AssertionError(f"{Job.objects.filter(finished_at=None)} do not end")
+
+
+def powers(driver: MemoryDriver) -> dict[str, Power]:
+    return {name: driver.power(name) for name in driver.machines}
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_power_cut_delays_it_and_what_was_on_is_on_again(kind, world, settings):
+    settings.JOB_ATTEMPTS = 2  # more would be more of the same
+    stage = Stage(kind, world)
+    with stage.again() as (job, driver):
+        instance_id = job.instance_id
+        bring_back(job, driver)
+        undisturbed = powers(driver)
+    for call in stage.different_calls():
+        with stage.again() as (job, driver):
+            cut_power_at(call, driver)
+            run_while_away(job, driver)
+            assert len(driver.unanswered) <= Host.objects.count(), "hosts known to be away are called"
+            assert job.attempt <= 1
+            if job.finished_at is None:
+                assert job.waits_for is not None
+                assert job.event is None or parking.MESSAGE in job.event.message
+            bring_back(job, driver)
+
+            assert job.state == "done", job.error
+            assert powers(driver) == undisturbed
+            assert not Event.objects.filter(message__contains=parking.MESSAGE).exists()
+            assert_sound(job, driver, instance_id)
+
+
+ENDS_OFF = {"shutdown", "host_stop", "delete"}
+TURNING = [name for name, kind in KINDS.items() if kind.during and name not in ENDS_OFF]
+"""The kinds that change the status of their instance; with the others the watchdog alone decides."""
+
+
+@pytest.mark.parametrize("kind", TURNING)
+def test_after_an_outage_beyond_the_deadline_what_was_on_is_on_again(kind, world, settings):
+    """The job is given up. What it had stopped is booted all the same, unless its disks are gone."""
+    settings.JOB_ATTEMPTS = 2
+    stage = Stage(kind, world)
+    for call in stage.different_calls():
+        with stage.again() as (job, driver):
+            instance_id = job.instance_id
+            was_on = {name: there["boot"] for name, there in driver.machines.items() if there["on"]}
+            cut_power_at(call, driver)
+            run_while_away(job, driver)
+            Job.objects.filter(pk=job.pk).update(deadline_at=Now() - timedelta(minutes=1))
+            run_while_away(job, driver)
+            bring_back(job, driver)
+
+            for name, boot in was_on.items():
+                if set(boot.devices.values()) - boot.volumes.keys() <= driver.disks(name):
+                    assert driver.power(name) == Power.ON, f"cut at {driver.calls[call]}, {name} stays off"
+            assert_sound(job, driver, instance_id)
 
 
 @pytest.mark.parametrize("kind", KINDS)

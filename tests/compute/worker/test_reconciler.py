@@ -24,6 +24,7 @@ from config.db.clock import database_now
 from config.errors import Busy, Invalid
 from tests.compute.memory_driver import MemoryDriver
 from tests.compute.run_jobs import work
+from tests.compute.watching import watch
 from tests.compute.worker.scenarios import deployed, volume_of
 from tests.factories import HostFactory, RegionFactory
 
@@ -89,6 +90,7 @@ def test_who_cannot_be_told_is_not_compared(driver, world, instance):
     look(driver)
     assert not Drift.objects.exists()
     driver.before = lambda number, name: None
+    watch(driver)
     look(driver)
     assert Drift.objects.exists()
 
@@ -463,7 +465,7 @@ class Silent(MemoryDriver):
 def test_a_host_that_does_not_answer_says_nothing_of_its_machines(world, driver, instance):
     silent = Silent()
     assert look(silent) is None
-    assert watchdog.watch(silent) == 0
+    assert watch(silent) == 0
     job = enqueue("shutdown", instance, world.actor)
     engine.run(job.pk, silent)
     job.refresh_from_db()
@@ -472,6 +474,7 @@ def test_a_host_that_does_not_answer_says_nothing_of_its_machines(world, driver,
     assert instance.host.unreachable_since is not None
     assert not Drift.objects.exists()
 
+    watch(driver)
     work(job, driver)
     instance.refresh_from_db()
     assert instance.status == "offline"
@@ -491,7 +494,7 @@ def test_a_host_that_answers_again_is_compared_at_once(instance):
 def test_what_was_on_when_its_host_restarted_is_booted_again(driver, instance, watched):
     Instance.objects.update(watchdog_enabled=watched, updated=Now() - timedelta(minutes=1))
     driver.fall(machine_name(instance.pk), Ended.HOST)
-    assert watchdog.watch(driver) == 1
+    assert watch(driver) == 1
     assert Event.objects.get(action="host_reboot").message == watchdog.BACK
     work(unfinished(), driver)
     instance.refresh_from_db()
@@ -502,18 +505,19 @@ def test_on_a_host_in_maintenance_it_waits_for_the_end_of_that(driver, instance)
     Host.objects.update(maintenance=Now())
     Instance.objects.update(updated=Now() - timedelta(minutes=1))
     driver.fall(machine_name(instance.pk), Ended.HOST)
-    assert watchdog.watch(driver) == 1
+    assert watch(driver) == 1
     instance.refresh_from_db()
     assert (instance.status, Job.objects.filter(finished_at=None).count()) == ("stopped", 0)
 
 
 @pytest.mark.parametrize("why", [Ended.GUEST, Ended.KILLED])
-def test_a_guest_that_powered_itself_off_stays_off_where_no_watchdog_is(driver, instance, why):
+def test_a_machine_that_went_off_stays_off_without_a_watchdog_and_its_event_says_why(driver, instance, why):
     Instance.objects.update(watchdog_enabled=False, updated=Now() - timedelta(minutes=1))
     driver.fall(machine_name(instance.pk), why)
-    assert watchdog.watch(driver) == 1
+    assert watch(driver) == 1
     instance.refresh_from_db()
     assert (instance.status, Job.objects.filter(finished_at=None).count()) == ("offline", 0)
+    assert Event.objects.get(action="compute_shutdown").message == watchdog.WHY_OFF[why]
 
 
 def test_old_drift_is_deleted(instance):

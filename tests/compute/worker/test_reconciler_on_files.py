@@ -19,10 +19,11 @@ from compute.machine_names import disk_name, machine_name
 from compute.models import Disk, Drift, Host, Instance, Job, Kernel
 from compute.services.hosts import drift_verbs
 from compute.services.networking.addresses import mac_address
-from compute.worker import engine, reconciler, watchdog
+from compute.worker import engine, reconciler
 from tests.compute.drivers.qemu.disk_files import needs
 from tests.compute.drivers.qemu.hosts import boot, make_disk, make_volume, typed, until_off
 from tests.compute.run_jobs import work
+from tests.compute.watching import watch
 from tests.factories import HostFactory
 from tests.waiting import wait_for
 
@@ -166,7 +167,7 @@ def test_what_ran_when_its_host_lost_its_power_is_booted_again(files, store, ins
     """As the files are then: it booted under another boot of the host, and nobody wrote down why it ended."""
     records.write(store.machine(machine_name(instance.pk)) / "boot.json", {"host": "the boot before"})
     Instance.objects.update(status="running", watchdog_enabled=watched, updated=Now() - timedelta(minutes=1))
-    assert watchdog.watch(files) == 1
+    assert watch(files) == 1
     job = Job.objects.get(finished_at=None)
     assert (job.kind, Event.objects.latest("pk").action) == ("boot", "host_reboot")
 
@@ -185,13 +186,13 @@ def test_a_guest_that_powers_itself_off_is_noticed_and_booted_by_its_watchdog(fi
     instance.configs.get().devices.exclude(slot="sda").delete()
     wait_for(lambda: machines.start(store, name, boot(name, devices={"sda": disk})).done, 500)
     Instance.objects.update(status="running", watchdog_enabled=watched, updated=Now() - timedelta(minutes=1))
-    assert watchdog.watch(files) == 0
+    assert watch(files) == 0
     assert look(files) == set()
 
     typed(store, name, b"p")
     until_off(store, name)
     Instance.objects.update(updated=Now() - timedelta(minutes=1))
-    assert watchdog.watch(files) == 1
+    assert watch(files) == 1
     if watched:
         wait_for(lambda: _worked(files), 500)
     instance.refresh_from_db()

@@ -12,9 +12,9 @@ from compute.machine_names import machine_name
 from compute.models import Instance, Job
 from compute.services.hosts import drift_records, registry
 from compute.services.images.images import create_from_disk
-from compute.worker import watchdog
 from tests.compute.memory_driver import MemoryDriver
 from tests.compute.run_jobs import work
+from tests.compute.watching import watch
 from tests.compute.worker.scenarios import deployed
 from tests.racing import held_up
 
@@ -23,12 +23,12 @@ pytestmark = pytest.mark.django_db
 
 def fall(driver: MemoryDriver, instance: Instance) -> None:
     """Let the guest power itself off."""
-    driver.stop(machine_name(instance.pk))
+    driver.fall(machine_name(instance.pk))
 
 
 def look(driver: MemoryDriver) -> int:
     Instance.objects.update(updated=Now() - timedelta(minutes=1))
-    return watchdog.watch(driver)
+    return watch(driver)
 
 
 @pytest.fixture
@@ -87,13 +87,13 @@ def test_a_job_that_comes_in_the_same_moment_does_not_keep_it_from_the_others(wo
         fall(driver, instance)
     found = []
 
-    def watch() -> None:
+    def bark() -> None:
         try:
-            found.append(watchdog.watch(driver))
+            found.append(watch(driver))
         finally:
             connection.close()
 
-    dog = threading.Thread(target=watch)
+    dog = threading.Thread(target=bark)
     Instance.objects.update(updated=Now() - timedelta(minutes=1))
     with transaction.atomic():
         create_from_disk(world.actor, busy.disks.earliest("pk").pk, label=None, description=None)
@@ -115,11 +115,11 @@ def test_a_host_that_is_just_being_added_is_not_asked(world, driver):
             asked.append(address.name)
             return driver.at(address)
 
-    watchdog.watch(Asked())
+    watch(Asked())
     assert asked == [str(world.host.uuid)]
     assert drift_records.due() == [world.host.pk]
 
     registry.record(added, {"memory": 1024}, None)
-    watchdog.watch(Asked())
+    watch(Asked())
     assert asked[1:] == [str(world.host.uuid), str(added.uuid)]
     assert drift_records.due() == [world.host.pk, added.pk]

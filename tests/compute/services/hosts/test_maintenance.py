@@ -7,10 +7,10 @@ from compute.machine_names import machine_name
 from compute.models import Host, Instance, Job
 from compute.services.hosts import maintenance, moves
 from compute.services.instances import power
-from compute.worker import watchdog
 from config.errors import Invalid
 from tests.compute.memory_driver import MemoryDriver
 from tests.compute.run_jobs import work
+from tests.compute.watching import watch
 from tests.compute.worker.scenarios import deployed
 from tests.factories import HostFactory, HostMigrationFactory
 
@@ -97,7 +97,7 @@ def test_nobody_boots_meanwhile(world, driver, running):
 def test_the_watchdog_leaves_it_off(world, driver, running):
     Host.objects.filter(pk=world.host.pk).update(maintenance="2026-01-01T00:00:00Z")
     driver.machines[machine_name(running.pk)]["on"] = False
-    assert watchdog.watch(driver) == 1
+    assert watch(driver) == 1
     assert status(running) == "offline"
     assert not Job.objects.filter(finished_at=None).exists()
 

@@ -12,9 +12,10 @@ from compute.drivers.base import DriverError, Unreachable
 from compute.models import Host, PacketFilter
 from compute.services.hosts import reachability
 from compute.services.instances import power
-from compute.worker import engine, packet_filters, sampling, watchdog
+from compute.worker import engine, packet_filters, sampling
 from tests.compute.memory_driver import MemoryDriver, failing_at
 from tests.compute.run_jobs import clock
+from tests.compute.watching import watch
 from tests.compute.worker.scenarios import deployed
 
 pytestmark = pytest.mark.django_db
@@ -63,7 +64,7 @@ def test_a_host_that_falls_silent_is_recorded_and_logged_once_by_its_label(host,
     silence(driver, host)
     began = clock()
     for _ in range(5):
-        watchdog.watch(driver)
+        watch(driver)
     sampling.sample(driver)
     host.refresh_from_db()
     assert began <= host.unreachable_since <= clock()
@@ -73,10 +74,10 @@ def test_a_host_that_falls_silent_is_recorded_and_logged_once_by_its_label(host,
 
 def test_it_is_taken_back_and_logged_once_when_it_answers(host, driver, said):
     silence(driver, host)
-    watchdog.watch(driver)
+    watch(driver)
     speak(driver)
     for _ in range(3):
-        watchdog.watch(driver)
+        watch(driver)
     host.refresh_from_db()
     assert (host.unreachable_since, host.unreachable_error) == (None, "")
     assert host.reachable_since is not None
@@ -91,8 +92,9 @@ def test_a_job_that_finds_out_records_the_host_and_says_no_more_of_it(named, wor
     host.refresh_from_db()
     assert host.unreachable_since is not None
     assert said() == [f"WARNING host {host.label} does not answer: The host does not answer."]
-    retry = f"DEBUG job {job.pk} (reboot) of {instance.label} ({instance.pk}) failed at stop, attempt 1"
-    assert any(line.startswith(retry) for line in said(logging.DEBUG))
+    name = f"job {job.pk} (reboot) of {instance.label} ({instance.pk})"
+    waits = f"DEBUG {name} waits at stop until host {host.label} answers: The host does not answer."
+    assert waits in said(logging.DEBUG)
 
 
 def test_an_error_that_a_host_returns_is_logged_with_the_job_and_leaves_the_host_alone(
@@ -109,14 +111,14 @@ def test_an_error_that_a_host_returns_is_logged_with_the_job_and_leaves_the_host
 
 def test_a_host_answers_again_when_it_returns_an_error_to_the_watchdog(host, driver, said):
     silence(driver, host)
-    watchdog.watch(driver)
+    watch(driver)
     speak(driver)
 
     def fail() -> NoReturn:
         raise DriverError("Not now.")
 
     driver.powered_off = fail
-    watchdog.watch(driver)
+    watch(driver)
     host.refresh_from_db()
     assert host.unreachable_since is None
     _, refusal, answer = said(logging.WARNING)
@@ -147,7 +149,7 @@ def test_a_firewall_that_finds_out_records_the_host(host, driver, instance, said
 def test_a_host_out_of_service_is_watched_as_well(host, driver):
     Host.objects.update(enabled=False)
     silence(driver, host)
-    watchdog.watch(driver)
+    watch(driver)
     host.refresh_from_db()
     assert host.unreachable_since is not None
 
@@ -155,9 +157,9 @@ def test_a_host_out_of_service_is_watched_as_well(host, driver):
 def test_in_maintenance_it_is_no_warning(host, driver, said):
     Host.objects.update(maintenance=clock())
     silence(driver, host)
-    watchdog.watch(driver)
+    watch(driver)
     speak(driver)
-    watchdog.watch(driver)
+    watch(driver)
     assert [line.split()[0] for line in said()] == ["INFO", "INFO"]
 
 

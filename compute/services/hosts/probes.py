@@ -1,0 +1,79 @@
+"""The probes of hosts: the watchdog asks each host whether it answers, with one probe at a time.
+
+Each host has a lease of its own, so that one that hangs delays no other. Times are on the database's clock.
+"""
+
+from datetime import datetime
+from typing import Any
+
+from django.conf import settings
+from django.db import connection
+
+from compute.models import Host
+from compute.services.hosts.reachability import BEING_ADDED
+from config.db import leases
+
+TASK = "compute.jobs.watch_host"
+MAX_PROBES_OF_SILENT_HOSTS = 2
+"""The number of silent hosts that are asked at the same time: each may hold a worker process to the time limit."""
+
+_LEASED = leases.leased("probe_lease")
+_CLAIM = f"""
+UPDATE compute_host SET probe_lease = {leases.after("%(lease)s")}
+ WHERE id = %(id)s AND {leases.due("probe_at")} AND {leases.unleased("probe_lease")}
+   AND (unreachable_since IS NULL OR %(most)s > (
+        SELECT count(*) FROM compute_host WHERE unreachable_since IS NOT NULL AND {_LEASED}))
+RETURNING probe_lease
+"""  # noqa: S608 - of constants
+
+_GIVE_BACK = f"""
+UPDATE compute_host SET probe_lease = NULL, probe_at = {leases.after("%(every)s")}
+ WHERE id = %(id)s AND probe_lease = %(lease)s
+"""  # noqa: S608 - of constants
+
+_DUE = f"""
+SELECT id FROM compute_host
+ WHERE {leases.due("probe_at")} AND {leases.unleased("probe_lease")} AND id <> ALL(%(added)s)
+ ORDER BY probe_at, id
+"""  # noqa: S608 - of constants
+
+
+def due() -> list[int]:
+    """The hosts to ask now, the longest unasked first.
+
+    Disabled hosts are included: instances may still be there. A host that is just being added is not, because it
+    does not know the platform yet.
+    """
+    added = list(Host.objects.filter(BEING_ADDED).values_list("pk", flat=True))
+    with connection.cursor() as cursor:
+        cursor.execute(_DUE, {"added": added, "horizon": _horizon()})
+        return [row[0] for row in cursor.fetchall()]
+
+
+def claim(host_id: int) -> tuple[Host, datetime] | None:
+    """Take the lease of a host that is due, and return both; None where another worker has it, or it is not due.
+
+    None as well while `MAX_PROBES_OF_SILENT_HOSTS` others that do not answer are being asked: their turns come.
+    """
+    values: dict[str, Any] = {
+        "id": host_id,
+        "lease": settings.JOB_LEASE,
+        "most": MAX_PROBES_OF_SILENT_HOSTS,
+        "horizon": _horizon(),
+    }
+    with connection.cursor() as cursor:
+        cursor.execute(_CLAIM, values)
+        row = cursor.fetchone()
+    host = None if row is None else Host.objects.filter(pk=host_id).first()
+    return None if row is None or host is None else (host, row[0])
+
+
+def give_back(host_id: int, lease: datetime) -> None:
+    """End the probe: the host is due again before the clock's next round."""
+    values: dict[str, Any] = {"id": host_id, "lease": lease, "every": settings.WATCHDOG_EVERY / 2}
+    with connection.cursor() as cursor:
+        cursor.execute(_GIVE_BACK, values)
+
+
+def _horizon() -> float:
+    return leases.horizon_of(settings.WATCHDOG_EVERY, settings.JOB_LEASE)
