@@ -154,6 +154,26 @@ def test_a_job_is_not_parked_for_a_host_that_answers_by_now(world, driver, host,
     assert job.run_at <= clock()
 
 
+def test_a_call_that_always_hangs_is_given_up_though_its_host_answers_the_watchdog(
+    world, driver, instance, settings
+):
+    settings.JOB_ATTEMPTS = 3
+    job = power.reboot(world.actor, instance)
+
+    def hang(number: int, name: str) -> None:
+        if name == "stop":
+            raise Unreachable("The host does not answer.")
+
+    driver.before = hang
+    for _ in range(settings.JOB_ATTEMPTS):
+        run(job, driver)
+        assert job.waits_for is not None
+        watch(driver)
+    called = len(driver.calls)
+    work(job, driver)
+    assert (job.state, len(driver.calls)) == ("failed", called)
+
+
 def test_a_host_that_is_removed_is_waited_for_no_longer(world, driver, instance):
     job = parked_reboot(world, instance, driver)
     Job.objects.filter(pk=job.pk).update(waits_for=999_999)
