@@ -74,6 +74,7 @@ CONFIG: dict[str, set[str]] = {
     "notify": set(),
     "pages": set(),
     "plurals": set(),
+    "queues": set(),
     "error_pages": {"api", "db", "pages"},
     "reference": {"api", "pages"},
     "cors": {"headers"},
