@@ -44,13 +44,13 @@ class Judged(TypedDict):
 class HeartbeatPage(ReadOnlyPage):
     """Rows of processes that are gone stay for a day."""
 
-    list_display = ("name", "state", "hostname", "pid", "queues_text", "version", "started", "seen")
+    list_display = ("name", "state", "hostname", "pid", "queues_text", "slots", "version", "started", "seen")
     list_filter = ("kind", State)
     search_fields = ("=pid", "^hostname")
     search_help_text = "A process id, or how a machine's name begins."
     ordering = ("-seen",)
     sortable_by = ()
-    fields = ("kind", "state", "hostname", "pid", "queues_text", "version", "started", "seen", "stopped")
+    fields = ("kind", "state", "hostname", "pid", "queues_text", "slots", "version", "started", "seen", "stopped")
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[Heartbeat]:
         flag = ExpressionWrapper(alive(), output_field=BooleanField())

@@ -28,6 +28,11 @@ class Heartbeat(models.Model):
     queues = ArrayField(
         models.CharField(max_length=64), default=list, blank=True, help_text="That a worker takes its tasks from."
     )
+    slots = models.PositiveIntegerField(
+        default=0,
+        db_default=0,
+        help_text="Tasks that a worker runs at the same time, one in each process of its pool.",
+    )
     started = models.DateTimeField(db_default=Now())
     seen = models.DateTimeField(db_default=Now())
     stopped = models.DateTimeField(null=True, blank=True, help_text="When it ended in order.")

@@ -29,10 +29,11 @@ KEPT = timedelta(days=1)
 """How long the rows of processes that are gone are kept."""
 
 _RECORD = """
-INSERT INTO compute_heartbeat (id, kind, hostname, pid, version, queues)
-VALUES (%(id)s, %(kind)s, %(hostname)s, %(pid)s, %(version)s, %(queues)s)
+INSERT INTO compute_heartbeat (id, kind, hostname, pid, version, queues, slots)
+VALUES (%(id)s, %(kind)s, %(hostname)s, %(pid)s, %(version)s, %(queues)s, %(slots)s)
 ON CONFLICT (id) DO UPDATE
-   SET seen = statement_timestamp(), stopped = NULL, queues = excluded.queues
+   SET seen = statement_timestamp(), stopped = NULL, queues = excluded.queues,
+       slots = excluded.slots
 """
 _STOP = """
 UPDATE compute_heartbeat SET seen = statement_timestamp(), stopped = statement_timestamp() WHERE id = %s
@@ -53,8 +54,13 @@ class Process:
     id: uuid.UUID = field(default_factory=uuid.uuid4)
 
 
-def record(process: Process, queues: Sequence[str] = (), using: BaseDatabaseWrapper | None = None) -> None:
-    """Record a heartbeat of the process, and the queues that it takes tasks from. `using` is a connection."""
+def record(
+    process: Process, queues: Sequence[str] = (), slots: int = 0, using: BaseDatabaseWrapper | None = None
+) -> None:
+    """Record a heartbeat of the process. `using` is a connection.
+
+    `queues` are those that a worker takes tasks from, `slots` the number of tasks that it runs at the same time.
+    """
     values: dict[str, Any] = {
         "id": process.id,
         "kind": process.kind,
@@ -62,6 +68,7 @@ def record(process: Process, queues: Sequence[str] = (), using: BaseDatabaseWrap
         "pid": process.pid,
         "version": process.version[:32],
         "queues": sorted(queues),
+        "slots": slots,
     }
     with (using or connection).cursor() as cursor:
         cursor.execute(_RECORD, values)
@@ -109,8 +116,8 @@ class Pulse:
         self.process = Process(kind, VERSION)
         self.failing = False
 
-    def beat(self, queues: tuple[str, ...] = ()) -> None:
-        self._write(lambda using: record(self.process, queues, using))
+    def beat(self, queues: tuple[str, ...] = (), slots: int = 0) -> None:
+        self._write(lambda using: record(self.process, queues, slots, using))
 
     def stop(self) -> None:
         self._write(lambda using: stop(self.process, using))

@@ -35,7 +35,7 @@ class WorkerHeartbeat(bootsteps.StartStopStep):
         pulse = worker_pulse()
 
         def beat() -> None:
-            pulse.beat(tuple(parent.app.amqp.queues.consume_from))
+            pulse.beat(tuple(parent.app.amqp.queues.consume_from), parent.pool.num_processes)
 
         beat()
         self.timer = parent.timer.call_repeatedly(EVERY, beat)

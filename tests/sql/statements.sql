@@ -401,10 +401,11 @@ SELECT instance_id FROM compute_packetfilter
  ORDER BY run_at LIMIT %(limit)s FOR UPDATE SKIP LOCKED
 
 -- compute.services.heartbeats._RECORD
-INSERT INTO compute_heartbeat (id, kind, hostname, pid, version, queues)
-VALUES (%(id)s, %(kind)s, %(hostname)s, %(pid)s, %(version)s, %(queues)s)
+INSERT INTO compute_heartbeat (id, kind, hostname, pid, version, queues, slots)
+VALUES (%(id)s, %(kind)s, %(hostname)s, %(pid)s, %(version)s, %(queues)s, %(slots)s)
 ON CONFLICT (id) DO UPDATE
-   SET seen = statement_timestamp(), stopped = NULL, queues = excluded.queues
+   SET seen = statement_timestamp(), stopped = NULL, queues = excluded.queues,
+       slots = excluded.slots
 
 -- compute.services.heartbeats._STOP
 UPDATE compute_heartbeat SET seen = statement_timestamp(), stopped = statement_timestamp() WHERE id = %s

@@ -35,7 +35,7 @@ def test_a_worker_speaks_up_until_it_is_killed(fleet: Fleet):
     wait_for(lambda: running("worker"))
     [row] = running("worker")
     assert (row.pid, row.version, row.stopped) == (worker.pid, VERSION, None)
-    assert row.queues == ["celery", "clock"]
+    assert (row.queues, row.slots) == (["celery", "clock"], 2)
     wait_for(lambda: renewed(row))
 
     # a process of its pool that dies is replaced by a fork, which does not take the heartbeat along
