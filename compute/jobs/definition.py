@@ -79,6 +79,8 @@ class Kind(Generic[R, D]):
     machine, or on a disk that would be left half-made while the deletion is tried. A job of a kind that `outlives`
     the instance is not superseded: it goes on from its first step as a job of no instance, with the data that
     `outlives` makes of its own.
+
+    Jobs of an `interactive` kind take seconds while a person waits. They are claimed before jobs that copy data.
     """
 
     name: str
@@ -95,6 +97,7 @@ class Kind(Generic[R, D]):
     on_rollback: Callable[[R], None] | None = None
     on_superseded: Callable[[R], None] | None = None
     has_external_effects: bool = False
+    interactive: bool = False
     outlives: Callable[[D], D] | None = None
     deadline: timedelta = timedelta(hours=1)
 
