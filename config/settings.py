@@ -441,6 +441,9 @@ JOB_ATTEMPTS = env.integer("JOB_ATTEMPTS", 5, 1)
 JOB_BACKOFF = env.number("JOB_BACKOFF", 1, zero=True)  # times 2, 4, 8 … up to 60
 JOB_SWEEP_EVERY = env.number("JOB_SWEEP_EVERY", 1)
 JOB_NOTIFY_PATIENCE = env.number("JOB_NOTIFY_PATIENCE", 10)  # before workers are notified again of a due job
+JOB_HOST_SHARE = env.number("JOB_HOST_SHARE", 0.5)  # of all workers' slots, for jobs of one host: one at least
+if JOB_HOST_SHARE > 1:
+    raise BadVariable("JOB_HOST_SHARE", f"must be more than 0 and at most 1, not {JOB_HOST_SHARE:g}")
 WATCHDOG_EVERY = env.number("WATCHDOG_EVERY", 10)
 RECONCILE_EVERY = env.number("RECONCILE_EVERY", 300)  # each host is compared with the rows
 MOVES_EVERY = env.number("MOVES_EVERY", 30)
@@ -518,6 +521,8 @@ CELERY_BEAT_SCHEDULE = {
 # The clock has a queue of its own, so that a backlog of notifications does not hold up the timers.
 CELERY_TASK_QUEUES = [Queue("celery"), Queue("clock")]
 CELERY_TASK_ROUTES = {
+    # The least urgent step of a queue: mails, probes and packet filters never wait behind jobs.
+    "compute.jobs.advance": {"queue": "celery", "priority": 9},
     "compute.jobs.sweep": {"queue": "clock"},
     "compute.jobs.tell_operator": {"queue": "clock"},
     "compute.jobs.watch": {"queue": "clock"},

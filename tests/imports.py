@@ -24,7 +24,7 @@ LAYERS: dict[str, tuple[set[str], set[str]]] = {
     "drivers": (set(), set()),
     "jobs": (
         BELOW | REFERENCES | {"models", "services", "drivers"},
-        {"db", "encryption", "errors", "monitoring", "notify", "tracing"},
+        {"db", "encryption", "errors", "monitoring", "notify", "queues", "tracing"},
     ),
     "services": (
         BELOW | REFERENCES | {"models", "jobs"},

@@ -104,3 +104,4 @@ def test_the_operator_is_told_of_every_command():
 def test_the_table_of_jobs_has_every_kind():
     page = (DOCS / "jobs.md").read_text()
     assert {name for name in KINDS if f"`{name}`" not in page} == set()
+    assert {name for name, kind in KINDS.items() if (f"*`{name}`*" in page) != kind.interactive} == set()

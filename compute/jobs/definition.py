@@ -80,6 +80,8 @@ class Kind(Generic[R, D]):
     the instance is not superseded: it goes on from its first step as a job of no instance, with the data that
     `outlives` makes of its own. `was_on` says whether the machine was on before the job: if the job is given up at
     its deadline, as in a long outage, and leaves the machine off, the platform boots the machine.
+
+    Jobs of an `interactive` kind take seconds while a person waits. They are claimed before jobs that copy data.
     """
 
     name: str
@@ -96,6 +98,7 @@ class Kind(Generic[R, D]):
     on_rollback: Callable[[R], None] | None = None
     on_superseded: Callable[[R], None] | None = None
     has_external_effects: bool = False
+    interactive: bool = False
     outlives: Callable[[D], D] | None = None
     deadline: timedelta = timedelta(hours=1)
     was_on: Callable[[R], bool] = lambda run: False

@@ -1,6 +1,9 @@
 """Notifies workers that a job may be due."""
 
+from django.conf import settings
+
 from config.notify import notify as send
+from config.queues import waiting
 
 TASK = "compute.jobs.advance"
 
@@ -8,3 +11,9 @@ TASK = "compute.jobs.advance"
 def notify(job_id: int) -> None:
     """Notify workers of a job. The notification may get lost: the sweep sends another."""
     send(TASK, job_id)
+
+
+def count_waiting() -> int | None:
+    """Return the number of notifications that wait in the broker, or None if the broker does not answer."""
+    route = settings.CELERY_TASK_ROUTES[TASK]
+    return waiting(route["queue"], route["priority"])

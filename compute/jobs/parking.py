@@ -21,7 +21,7 @@ MESSAGE = "The host does not answer. The platform continues when the host answer
 _PARK = f"""
 WITH parked AS (
     UPDATE compute_job
-       SET waits_for_id = %(host)s, error = %(error)s, {leases.GIVEN_BACK}, notified_at = NULL,
+       SET waits_for_id = %(host)s, error = %(error)s, {leases.GIVEN_BACK}, share_slot = NULL, notified_at = NULL,
            attempt = GREATEST(0, attempt - %(uncounted)s),
            run_at = CASE WHEN state = 'active' AND deadline_at > statement_timestamp()
                          THEN LEAST(deadline_at, {leases.after("%(longest)s")})
@@ -63,7 +63,7 @@ SELECT job.id FROM compute_job AS job
 _RESUME = f"""
 WITH resumed AS (
     UPDATE compute_job
-       SET waits_for_id = NULL, run_at = statement_timestamp(), notified_at = NULL
+       SET waits_for_id = NULL, run_at = statement_timestamp(), ready = true, notified_at = NULL
      WHERE {leases.chosen("id", _TO_RESUME)}
  RETURNING id, event_id
 ), updated_event AS (

@@ -67,7 +67,8 @@ def enqueue(
     if displaced:
         job.state = Job.State.QUEUED
     insert(job)
-    _notify_after_commit(job, instance)
+    if not displaced:
+        _notify_after_commit(job)
     return job
 
 
@@ -103,7 +104,7 @@ def begin(
     job.source = source
     job.pk = job_key
     insert_together(*along, event, job)
-    _notify_after_commit(job, instance)
+    _notify_after_commit(job)
     return job
 
 
@@ -117,17 +118,23 @@ def enqueue_alone(
     job = _draft(KINDS[kind_name], None, actor, event, data, None)
     job.volume = volume
     insert(job)
-    _notify_after_commit(job, None)
+    _notify_after_commit(job)
     return job
 
 
 def _displace(instance_id: int) -> bool:
-    """Cancel the instance's live job and make it due; False without one. Locks the job before the instance."""
+    """Cancel the instance's live job and make it ready; False without one. Locks the job before the instance."""
     live = Job.objects.filter(instance_id=instance_id, state__in=Job.LIVE)
     job = live.select_for_update(no_key=True).first()
     if job is None or _let_go(job):
         return False
-    return bool(live.update(cancelled=True, run_at=Now(), notified_at=None))
+    notified = job.ready and job.notified_at is not None and job.lease_until is None
+    # it ends at once: no copying is left that others would wait for
+    live.update(cancelled=True, bulk=False, run_at=Now(), ready=True)
+    if not notified:
+        live.update(notified_at=Now())
+        transaction.on_commit(partial(notify, job.pk), robust=True)
+    return True
 
 
 def _let_go(job: Job) -> bool:
@@ -151,6 +158,8 @@ def _let_go(job: Job) -> bool:
         step_seconds={},
         fence=F("fence") + 1,
         lease_until=None,
+        share_slot=None,
+        ready=True,
         attempt=0,
         error="",
         run_at=Now(),
@@ -212,9 +221,14 @@ def _draft(
     with span(f"enqueue {kind.name}", "producer", {"skerry.job.kind": kind.name}) as traced:
         traced.note({"skerry.instance.id": None if instance is None else instance.pk})
         began = traceparent()
+    account_id = instance.account_id if instance else event.account_id if event else None
     return Job(
         instance=instance,
         event=event,
+        account_id=0 if account_id is None else account_id,
+        bulk=not kind.interactive,
+        share_host=0 if instance is None else instance.host_id,
+        ready=True,
         kind=kind.name,
         step=kind.plan(data)[0].name,
         data=data.to_json(),
@@ -226,20 +240,8 @@ def _draft(
     )
 
 
-def _notify_after_commit(job: Job, instance: Instance | None) -> None:
-    queued = job.state == Job.State.QUEUED
-    instance_id = None if instance is None else instance.pk
-    transaction.on_commit(partial(_notify_for, job.pk, instance_id, queued), robust=True)
-
-
-def _notify_for(job_id: int, instance_id: int | None, queued: bool) -> None:
-    """Notify of the job; in place of a queued job, of the live job that it supersedes."""
-    if queued:
-        live = Job.objects.filter(instance_id=instance_id, state__in=Job.LIVE)  # type: ignore[misc] # as elsewhere: no None
-        for live_id in live.values_list("pk", flat=True):
-            notify(live_id)
-    else:
-        notify(job_id)
+def _notify_after_commit(job: Job) -> None:
+    transaction.on_commit(partial(notify, job.pk), robust=True)
 
 
 def run_now(job: Job) -> bool:
@@ -279,6 +281,6 @@ def give_up(job: Job, reason: str) -> bool:
 
 def _nudge(job: Job) -> bool:
     waiting = Job.objects.filter(pk=job.pk, state__in=Job.LIVE, lease_until=None)
-    moved = waiting.update(run_at=Now(), notified_at=Now())
+    moved = waiting.update(run_at=Now(), ready=True, notified_at=Now())
     transaction.on_commit(partial(notify, job.pk), robust=True)
     return bool(moved)

@@ -1,4 +1,6 @@
-"""Every statement that changes a job, each of them one conditional UPDATE on the database's clock.
+"""The statements that move a job on, each of them one conditional UPDATE on the database's clock.
+
+`compute.jobs.claims` chooses which job is claimed, and `compute.jobs.sweeps` which ones workers are notified of.
 
 A worker that lost its lease, a notification that comes twice, two beats, two enqueuers: each loses by matching no
 row. All times are compared with the database's clock, so that workers need not agree on theirs. Where job and event
@@ -9,6 +11,7 @@ locked in the order of their keys; hosts come last.
 """
 
 import json
+from collections.abc import Mapping
 from typing import Any
 
 from django.conf import settings
@@ -25,7 +28,7 @@ _COLUMNS = columns_of(Job)
 _JSON = tuple(field.attname for field in Job._meta.concrete_fields if isinstance(field, JSONField))
 # Not ``*``: its result changes with each column that a migration adds, and PostgreSQL then refuses the statements
 # that workers of the release before have prepared.
-_JOB = ", ".join(f"compute_job.{name}" for name in _COLUMNS)
+JOB_COLUMNS = ", ".join(f"compute_job.{name}" for name in _COLUMNS)
 
 _HOST = """(
     SELECT jsonb_build_array(h.uuid, h.driver, h.location, h.shared, h.host_key, h.unreachable_since IS NOT NULL)
@@ -48,18 +51,32 @@ _STEP_SECONDS = """step_seconds || jsonb_build_object(
 LONGEST_WAIT = 3600.0
 """The longest wait of a job before it is run again, in seconds."""
 
-_CLAIM = f"""
-WITH claimed AS (
-    UPDATE compute_job SET {leases.taken()}, attempt = attempt + 1
-     WHERE id = %(id)s AND state IN ('active', 'undoing') AND {leases.FREE}
- RETURNING {_JOB}
-), updated_event AS (
+CLAIMED = f"""updated_event AS (
     UPDATE accounts_event SET status = 'started', started = statement_timestamp()
       FROM claimed WHERE accounts_event.id = claimed.event_id AND accounts_event.status = 'scheduled'
 )
 SELECT *, deadline_at < statement_timestamp() AS overdue, {_HOST.format(job="claimed")} AS host, {_NAMED} AS named
   FROM claimed
 """  # noqa: S608 - of constants
+"""SQL: the end of a statement that claims a job in the CTE ``claimed``."""
+
+_CLAIM = f"""
+WITH claimed AS (
+    UPDATE compute_job SET {leases.taken()}, attempt = attempt + 1, claimed_at = statement_timestamp(),
+           ready = false, notified_at = NULL
+     WHERE id = %(id)s AND state IN ('active', 'undoing') AND {leases.FREE}
+ RETURNING {JOB_COLUMNS}
+), {CLAIMED}
+"""  # noqa: S608 - of constants
+
+_GIVEN_BACK = f"""
+           lease_until = CASE WHEN %(keep_lease)s::boolean THEN {leases.after("%(lease)s")} END,
+           share_slot = CASE WHEN %(keep_lease)s::boolean THEN share_slot END,
+           share_host = CASE WHEN %(keep_lease)s::boolean THEN share_host ELSE COALESCE(
+               (SELECT i.host_id FROM compute_instance i WHERE i.id = compute_job.instance_id), share_host) END,
+           ready = %(ready)s::boolean,
+           notified_at = CASE WHEN %(ready)s::boolean THEN statement_timestamp() END"""  # noqa: S608 - of constants
+# A job that is ready again is notified of by the worker that settles it. Its instance may be on another host now.
 
 _SETTLE = f"""
 WITH settled AS (
@@ -69,10 +86,9 @@ WITH settled AS (
            step_began = CASE WHEN {_STAYS} THEN step_began ELSE statement_timestamp() END,
            step_seconds = CASE WHEN {_STAYS} THEN step_seconds ELSE {_STEP_SECONDS} END,
            attempt = CASE WHEN %(keep_attempt)s::boolean THEN attempt ELSE 0 END,
-           run_at = {leases.after("%(delay)s")}, notified_at = NULL,
-           lease_until = CASE WHEN %(keep_lease)s::boolean THEN {leases.after("%(lease)s")} END
+           run_at = {leases.after("%(delay)s")}, {_GIVEN_BACK}
      WHERE id = %(id)s AND {leases.MINE} AND state IN ('active', 'undoing')
- RETURNING {_JOB}
+ RETURNING {JOB_COLUMNS}
 ), updated_event AS (
     UPDATE accounts_event
        SET percent_complete = GREATEST(percent_complete, %(percent)s::smallint),
@@ -85,11 +101,11 @@ SELECT *, deadline_at < statement_timestamp() AS overdue, {_HOST.format(job="set
 _FINISH = f"""
 WITH finished AS (
     UPDATE compute_job
-       SET state = %(state)s::text, error = %(error)s, encrypted = NULL, {leases.GIVEN_BACK},
+       SET state = %(state)s::text, error = %(error)s, encrypted = NULL, {leases.GIVEN_BACK}, share_slot = NULL,
            step_seconds = {_STEP_SECONDS},
            finished_at = statement_timestamp()
      WHERE id = %(id)s AND {leases.MINE} AND state IN ('active', 'undoing')
- RETURNING {_JOB}
+ RETURNING {JOB_COLUMNS}
 ), updated_event AS (
     UPDATE accounts_event
        SET status = %(event_status)s::text,
@@ -145,19 +161,10 @@ UPDATE accounts_event
  WHERE id = %s
 """
 
-_TO_NOTIFY = f"""
-SELECT id FROM compute_job
- WHERE state IN ('active', 'undoing') AND {leases.FREE} AND {leases.NOT_NOTIFIED_LATELY}
- ORDER BY run_at LIMIT %(limit)s FOR UPDATE SKIP LOCKED
-"""  # noqa: S608 - of constants
-_DUE = f"""
-UPDATE compute_job SET notified_at = statement_timestamp() WHERE {leases.chosen("id", _TO_NOTIFY)}
-RETURNING id
-"""  # noqa: S608 - of constants
-
 _PROMOTE = """
 UPDATE compute_job AS queued
    SET state = 'active', run_at = statement_timestamp(), step_began = statement_timestamp(),
+       notified_at = statement_timestamp(),
        deadline_at = statement_timestamp() + (deadline_at - created)
  WHERE state = 'queued' AND NOT EXISTS (
     SELECT FROM compute_job AS live
@@ -168,7 +175,7 @@ RETURNING id
 
 def claim(job_id: int) -> Job | None:
     """Take the lease of a due job and count the attempt; None when the job is not due, is leased or is finished."""
-    return _one(_CLAIM, {"id": job_id, "lease": settings.JOB_LEASE, "horizon": _horizon()})
+    return one_job(_CLAIM, {"id": job_id, "lease": settings.JOB_LEASE, "horizon": horizon()})
 
 
 def advance(
@@ -219,7 +226,7 @@ def finish(
     """
     if job.source_id is not None:
         _lock_both(job)
-    return _one(
+    return one_job(
         _FINISH,
         {
             "id": job.pk,
@@ -300,20 +307,13 @@ def finish_event_segment(event_id: int | None) -> None:
         cursor.execute(_FINISH_EVENT_SEGMENT, [event_id])
 
 
-def due(limit: int = 500) -> list[int]:
-    """Mark the due jobs that were not notified of lately as notified, `limit` at most, and return their ids.
-
-    Outbox relay, retry timer, wait timer and reaper of dead workers' jobs in one. Two sweepers share the work.
-    """
-    return _ids(_DUE, {"patience": settings.JOB_NOTIFY_PATIENCE, "limit": limit, "horizon": _horizon()})
-
-
 def promote() -> list[int]:
     """Make the queued jobs of free instances live, and return their ids. Their deadlines count from now."""
-    return _ids(_PROMOTE, {})
+    return job_ids(_PROMOTE, {})
 
 
-def _horizon() -> float:
+def horizon() -> float:
+    """The seconds from now beyond which a time of a job counts as passed."""
     return leases.horizon_of(LONGEST_WAIT, settings.JOB_LEASE)
 
 
@@ -330,13 +330,14 @@ def _settle(job: Job, **changes: Any) -> Job | None:
         "remaining": None,
         "keep_attempt": False,
         "keep_lease": False,
+        "ready": not changes.get("keep_lease") and not changes.get("delay"),
         "data": None if data is None else Jsonb(data),
         **changes,
     }
-    return _one(_SETTLE, values)
+    return one_job(_SETTLE, values)
 
 
-def _one(sql: str, params: dict[str, Any]) -> Job | None:
+def one_job(sql: str, params: Mapping[str, Any]) -> Job | None:
     """The job that the statement returns, if any: as `Manager.raw` would, without its cost at every call."""
     with connection.cursor() as cursor:
         cursor.execute(sql, params)
@@ -345,16 +346,19 @@ def _one(sql: str, params: dict[str, Any]) -> Job | None:
             return None
         values = dict(zip((column.name for column in cursor.description), row, strict=True))
     overdue, host, named = values.pop("overdue", False), values.pop("host", None), values.pop("named", None)
+    was_notified = values.pop("was_notified", True)
     for name in _JSON:
         values[name] = json.loads(values[name])
     job = Job.from_db(connection.alias, _COLUMNS, [values[name] for name in _COLUMNS])
     job.overdue = overdue
+    job.was_notified = was_notified
     job.host = None if host is None else tuple(json.loads(host))
     job.named = {} if named is None else json.loads(named)
     return job
 
 
-def _ids(sql: str, params: dict[str, Any]) -> list[int]:
+def job_ids(sql: str, params: Mapping[str, Any]) -> list[int]:
+    """The first column of the rows that the statement returns."""
     with connection.cursor() as cursor:
         cursor.execute(sql, params)
         return [row[0] for row in cursor.fetchall()]

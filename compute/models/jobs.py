@@ -12,6 +12,9 @@ from compute.models.hosts import Host
 from compute.models.instances import Instance
 from config.encryption import EncryptedField
 
+CLAIMABLE = Q(state__in=["active", "undoing"], ready=True, lease_until__isnull=True)
+"""The jobs among which a worker chooses the one to claim."""
+
 
 class Job(models.Model):
     """One piece of work on one instance, on a volume, on a volume of an instance, or on neither.
@@ -26,6 +29,11 @@ class Job(models.Model):
       has left since, by the step's name or as ``undo <name>``, the seconds until then with all waiting and retries;
     - `attempt` counts claims since the last progress, so that a step which kills its worker is counted too;
     - `waits_for` is the host whose silence stopped the job; `compute.jobs.parking` says when the job goes on;
+    - a job that is `ready` is due, and a worker may claim it. The sweep makes a job ready whose wait is over;
+    - `notified_at` is set while a notification of a ready job waits in the broker;
+    - `account_id` (0 for the platform), `bulk` and `claimed_at` decide which job is claimed next, and `share_host`
+      (0 for no host) which host's share of the workers' slots it takes. `share_slot` is its number in that share
+      while it is at work;
     - a ``queued`` job waits for the instance's live job to end; an instance has at most one of each.
     """
 
@@ -74,14 +82,20 @@ class Job(models.Model):
     cancelled = models.BooleanField(default=False)
     attempt = models.PositiveIntegerField(default=0)
     fence = models.PositiveIntegerField(default=0)
+    account_id = models.BigIntegerField(db_default=0, editable=False)
+    bulk = models.BooleanField(db_default=True, editable=False)
+    share_host = models.BigIntegerField(db_default=0, editable=False)
+    share_slot = models.PositiveSmallIntegerField(null=True, editable=False)
     created_by = models.CharField(max_length=32, blank=True, help_text="Username; empty is the platform.")
     traceparent = models.CharField(
         max_length=55, null=True, editable=False, help_text="What began it, in traces; null without them."
     )
     created = models.DateTimeField(db_default=Now())
     run_at = models.DateTimeField(db_default=Now())
+    ready = models.BooleanField(db_default=True, editable=False)
     notified_at = models.DateTimeField(null=True)
     lease_until = models.DateTimeField(null=True)
+    claimed_at = models.DateTimeField(null=True, editable=False)
     deadline_at = models.DateTimeField()
     finished_at = models.DateTimeField(null=True)
 
@@ -90,6 +104,8 @@ class Job(models.Model):
     `compute.jobs.store` last returned this job. None: they have to be looked up."""
     named: Mapping[str, Any] = {}
     """How the log names its instance, host and account, where it was claimed."""
+    was_notified = True
+    """Whether a notification of the job still waited in the broker when it was claimed."""
     overdue = False
     """Whether the deadline had passed when `compute.jobs.store` last returned this job."""
 
@@ -125,10 +141,22 @@ class Job(models.Model):
                 violation_error_message="Compute busy.",
                 violation_error_code=None,
             ),
+            models.UniqueConstraint(
+                fields=("share_host", "share_slot"), condition=Q(share_slot__isnull=False), name="one_job_per_slot"
+            ),
         ]
         indexes = [
             models.Index(fields=("run_at",), condition=Q(state__in=["active", "undoing"]), name="job_due"),
             models.Index(fields=("last_host",), condition=Q(last_host__isnull=False), name="job_last_host"),
+            models.Index(
+                fields=("account_id", "bulk", "share_host", "run_at"), condition=CLAIMABLE, name="job_claimable"
+            ),
+            models.Index(
+                fields=("run_at",), condition=CLAIMABLE & Q(notified_at__isnull=True), name="job_unnotified"
+            ),
+            models.Index(
+                fields=("account_id", "claimed_at"), condition=Q(claimed_at__isnull=False), name="job_turns"
+            ),
         ]
 
     def __str__(self) -> str:

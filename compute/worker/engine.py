@@ -19,11 +19,11 @@ from django.db import transaction
 from accounts.models import Event
 from accounts.services.events import open_event
 from compute.drivers.base import DriverError, Power, Refused, Unreachable
-from compute.jobs import parking, store
+from compute.jobs import claims, parking, store, sweeps
 from compute.jobs.data import JobData, UnreadableData
 from compute.jobs.definition import KINDS, Again, Fail, Kind, Outcome, Step, Wait
 from compute.jobs.metrics import JOB_SECONDS, STEP_FAILURES, STEP_SECONDS, SWEEPS
-from compute.jobs.notify import notify
+from compute.jobs.notify import count_waiting, notify
 from compute.models import Instance, Job
 from compute.refs import config_ref, instance_ref
 from compute.services.common.boot_profile import boot_config
@@ -44,38 +44,63 @@ OVERDUE = "This took too long and was given up."
 UNEXPECTED = "Unexpected "
 UNKNOWN_SECONDS = 15.0
 BUSY_SECONDS = 1.0
+TURN_SECONDS = 2.0
+"""The time for which a job may run step after step while an account without a job at work waits."""
+
+
+def run_next(notified_id: int, drivers: Drivers = configured) -> None:
+    """Claim the job that is fairest now, work on it, and have the slot's next job claimed.
+
+    `notified_id` is the job of the message that was taken, which may be late, repeated or about a finished job. If
+    it stands for no message any more, that is recorded: another message is sent when the job can be claimed.
+    """
+    if leaving():
+        notify(notified_id)
+        return
+    job = claims.claim_next()
+    if job is None or not job.was_notified:
+        sweeps.return_notification(notified_id)
+    if job is not None:
+        _work(job, drivers)
+        notify_one()
 
 
 def run(job_id: int, drivers: Drivers = configured) -> None:
-    """Claim the job and work on it until it ends, waits, fails for now, or the task's time is used up.
-
-    Does nothing for a job that is not due: a notification may be late, repeated or about a finished job. A worker
-    that was told to stop runs no further step, and has another one notified.
-    """
-    if leaving():
-        notify(job_id)
-        return
+    """Claim this job, whoever's turn it is, and work on it; do nothing if it is not due."""
     job = store.claim(job_id)
     if job is not None:
-        with about(job_id=job.pk, kind=job.kind, instance_id=job.instance_id, **job.named):
-            _run(job, drivers)
+        _work(job, drivers)
+
+
+def _work(job: Job, drivers: Drivers) -> None:
+    with about(job_id=job.pk, kind=job.kind, instance_id=job.instance_id, **job.named):
+        _run(job, drivers)
 
 
 def _run(claimed: Job, drivers: Drivers) -> None:
+    """Work on the job until it ends, waits or fails for now, or has to give its slot to others.
+
+    A worker that was told to stop runs no further step, and has another one notified.
+    """
     started = time.monotonic()
     job: Job | None = claimed
     while job is not None:
         job.named = claimed.named
-        if leaving() or time.monotonic() - started > settings.JOB_SOFT_LIMIT - settings.JOB_DRIVER_TIMEOUT:
-            # the worker stops, or no time is left for another driver call within this task's limits: hand over to a
-            # fresh one
-            store.postpone(job, 0)
-            notify(job.pk)
+        if leaving() or _turn_is_over(job, time.monotonic() - started):
+            if store.postpone(job, 0):
+                notify(job.pk)
             return
         runner = _runner(job, drivers)
         if runner is None:
             return
         job = runner.step()
+
+
+def _turn_is_over(job: Job, seconds: float) -> bool:
+    """Whether the task has no time for another driver call within its limits, or has to give its slot to others."""
+    if seconds > settings.JOB_SOFT_LIMIT - settings.JOB_DRIVER_TIMEOUT:
+        return True
+    return seconds > TURN_SECONDS and claims.others_wait(job)
 
 
 def _runner(job: Job, drivers: Drivers) -> "Runner | None":
@@ -280,7 +305,8 @@ class Runner:
             except InstanceGone:
                 outcome = None  # its row was deleted beside the job: nothing is left to undo for it
             if isinstance(outcome, Wait):
-                store.postpone(self.job, outcome.seconds)
+                if store.postpone(self.job, outcome.seconds) and not outcome.seconds:
+                    notify(self.job.pk)
                 return None
         if self.at > 0 and self.plan[self.at - 1].undo is not None:
             return store.advance(self.job, self.plan[self.at - 1].name, Job.State.UNDOING)
@@ -486,11 +512,32 @@ def notify_promoted() -> None:
         notify(job_id)
 
 
+def notify_one() -> None:
+    """Notify of one ready job that no message waits for, since a slot has become free."""
+    for job_id in sweeps.notify_one():
+        notify(job_id)
+
+
 def sweep() -> int:
-    """Notify of every job that may be due. Runs every second or so; any number of sweepers is harmless."""
+    """Notify of ready jobs that no message waits for. Runs every second; any number of sweepers is harmless."""
     SWEEPS.add()
     notify_promoted()
-    due = store.due()
-    for job_id in due:
+    sweeps.make_ready()
+    found = [*sweeps.due(), *_lost_notifications()]
+    for job_id in found:
         notify(job_id)
-    return len(due)
+    return len(found)
+
+
+def _lost_notifications() -> list[int]:
+    """Mark jobs as notified again whose messages the broker has lost: as many as it has too few messages.
+
+    None while the broker does not answer. Only if a job has waited for JOB_NOTIFY_PATIENCE is the broker asked.
+    """
+    notified, stale = sweeps.count_notified()
+    if not stale:
+        return []
+    waiting = count_waiting()
+    if waiting is None or waiting >= notified:
+        return []
+    return sweeps.due_again(notified - waiting)

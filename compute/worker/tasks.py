@@ -17,8 +17,8 @@ from compute.worker import engine, packet_filters, reconciler, sampling, watchdo
 
 @shared_task(name=TASK, ignore_result=True)
 def advance(job_id: int) -> None:
-    """Work on one job, if it is due."""
-    engine.run(job_id)
+    """Work on the job whose turn it is. `job_id` is the one that the sender of the message notified of."""
+    engine.run_next(job_id)
 
 
 @shared_task(name=APPLY_FIREWALL, ignore_result=True)
@@ -29,7 +29,7 @@ def apply_firewall(instance_id: int) -> None:
 
 @shared_task(name="compute.jobs.sweep", ignore_result=True, expires=60)
 def sweep() -> None:
-    """Notify of all due jobs and packet filters.
+    """Notify of the due jobs and packet filters that no message waits for.
 
     The task expires in the queue: a beat that ran while no worker did leaves no backlog. A worker judges by its own
     clock the expiry that the beat wrote by the beat's clock, so no task may expire sooner than the clocks of two

@@ -12,10 +12,12 @@ from dataclasses import dataclass
 from itertools import pairwise
 from pathlib import Path
 
+from django.conf import settings
 from django.db.models import Prefetch
 
 from accounts.actors import Actor
 from compute.drivers.base import DiskSpec, MachineSpec
+from compute.jobs.notify import TASK
 from compute.machine_names import disk_name, machine_name
 from compute.models import Config, Instance, Job
 from compute.services.instances.power import boot
@@ -25,6 +27,8 @@ from tests.bench.servers import last_words, worker
 from tests.bench.worker import MARKS, mark, noop
 
 WORKERS = 2
+PRIORITY = settings.CELERY_TASK_ROUTES[TASK]["priority"]
+"""Of all messages, so that the queue is eaten in the order in which it was filled."""
 PATIENCE = 120.0
 """Seconds the workers get for everything queued."""
 
@@ -48,12 +52,12 @@ def measure(folder: Path, *, jobs: int, rounds: int) -> JobRates:
     make_machines(instances)
     queue_noops(200)  # to warm up both processes
     for number in range(rounds):
-        mark.delay(f"noops-{number}")
+        _mark(f"noops-{number}")
         queue_noops(jobs)
-        mark.delay(f"jobs-{number}")
+        _mark(f"jobs-{number}")
         for instance in instances[number * jobs : (number + 1) * jobs]:
             boot(Actor(account_id=instance.account_id, username="bench"), instance)
-    mark.delay("end")
+    _mark("end")
     marks, log = folder / "marks", folder / "worker.log"
     marks.unlink(missing_ok=True)
     with worker({"DRIVER_SCALE": "0", MARKS: str(marks)}, log):
@@ -64,7 +68,11 @@ def measure(folder: Path, *, jobs: int, rounds: int) -> JobRates:
 
 def queue_noops(count: int) -> None:
     for _ in range(count):
-        noop.delay()
+        noop.apply_async(priority=PRIORITY)
+
+
+def _mark(name: str) -> None:
+    mark.apply_async((name,), priority=PRIORITY)
 
 
 def bootable(count: int) -> list[Instance]:

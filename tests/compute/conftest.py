@@ -19,6 +19,7 @@ def notified(monkeypatch) -> list[int]:
     notified: list[int] = []
     monkeypatch.setattr(queue, "notify", notified.append)
     monkeypatch.setattr(engine, "notify", notified.append)
+    monkeypatch.setattr(engine, "count_waiting", lambda: 0)
     monkeypatch.setattr(delivery, "notify", lambda task, instance_id: None)
     return notified
 

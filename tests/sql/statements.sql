@@ -292,6 +292,49 @@ WITH claimed AS (
     UPDATE compute_job SET lease_until = statement_timestamp() + (%(lease)s)::float8 * interval '1 second', fence = fence + 1, attempt = attempt + 1
      WHERE id = %(id)s AND state IN ('active', 'undoing') AND (run_at <= statement_timestamp() OR run_at > statement_timestamp() + (%(horizon)s)::float8 * interval '1 second') AND (lease_until IS NULL OR (lease_until <= statement_timestamp() OR lease_until > statement_timestamp() + (%(horizon)s)::float8 * interval '1 second'))
  RETURNING compute_job.id, compute_job.instance_id, compute_job.last_host_id, compute_job.source_id, compute_job.volume_id, compute_job.event_id, compute_job.waits_for_id, compute_job.kind, compute_job.state, compute_job.step, compute_job.step_began, compute_job.step_seconds, compute_job.data, compute_job.encrypted, compute_job.error, compute_job.cancelled, compute_job.attempt, compute_job.fence, compute_job.created_by, compute_job.traceparent, compute_job.created, compute_job.run_at, compute_job.notified_at, compute_job.lease_until, compute_job.deadline_at, compute_job.finished_at
+-- compute.jobs.claims._NEXT
+WITH RECURSIVE busy AS MATERIALIZED (
+    SELECT account_id, share_host FROM compute_job WHERE share_slot IS NOT NULL
+), share AS MATERIALIZED (
+    SELECT (
+    SELECT GREATEST(1, floor(%(host_share)s::float8 * COALESCE(NULLIF(sum(slots), 0), %(unknown)s::bigint)))::bigint
+      FROM compute_heartbeat
+     WHERE kind = 'worker' AND 'celery' = ANY(queues) AND stopped IS NULL
+       AND seen > statement_timestamp() - interval '30 seconds') AS slots
+), waiting AS (
+    (SELECT account_id, bulk, share_host, run_at FROM compute_job WHERE state IN ('active', 'undoing') AND ready AND lease_until IS NULL ORDER BY account_id, bulk, share_host, run_at LIMIT 1)
+     UNION ALL
+    SELECT later.* FROM waiting CROSS JOIN LATERAL (
+        SELECT account_id, bulk, share_host, run_at FROM compute_job
+         WHERE state IN ('active', 'undoing') AND ready AND lease_until IS NULL AND (account_id, bulk, share_host) > (waiting.account_id, waiting.bulk, waiting.share_host)
+         ORDER BY account_id, bulk, share_host, run_at LIMIT 1) AS later
+), chosen AS (
+    SELECT first.id, first.notified_at
+      FROM (
+        SELECT account_id, bulk, share_host FROM waiting
+         WHERE run_at <= statement_timestamp()
+           AND (SELECT count(*) FROM busy WHERE busy.share_host = waiting.share_host) < (SELECT slots FROM share)
+         ORDER BY (SELECT count(*) FROM busy WHERE busy.account_id = waiting.account_id),
+                  bulk AND run_at > statement_timestamp() + (-%(longest_bulk_wait)s::float8)::float8 * interval '1 second',
+                  (SELECT max(claimed_at) FROM compute_job WHERE account_id = waiting.account_id) NULLS FIRST,
+                  run_at) AS ranked
+     CROSS JOIN LATERAL (
+        SELECT id, notified_at FROM compute_job
+         WHERE state IN ('active', 'undoing') AND ready AND lease_until IS NULL AND (account_id, bulk, share_host) = (ranked.account_id, ranked.bulk, ranked.share_host)
+           AND run_at <= statement_timestamp()
+         ORDER BY run_at LIMIT 1 FOR NO KEY UPDATE SKIP LOCKED) AS first
+     LIMIT 1
+), claimed AS (
+    UPDATE compute_job SET lease_until = statement_timestamp() + (%(lease)s)::float8 * interval '1 second', fence = fence + 1, attempt = attempt + 1, claimed_at = statement_timestamp(),
+           ready = false, notified_at = NULL,
+           share_slot = (
+               SELECT number FROM generate_series(1, (SELECT slots FROM share)) AS number
+                WHERE number NOT IN (
+                    SELECT taken.share_slot FROM compute_job AS taken
+                     WHERE taken.share_host = compute_job.share_host AND taken.share_slot IS NOT NULL)
+                ORDER BY random() LIMIT 1)
+      FROM chosen WHERE compute_job.id = chosen.id
+ RETURNING compute_job.id, compute_job.instance_id, compute_job.last_host_id, compute_job.source_id, compute_job.volume_id, compute_job.event_id, compute_job.kind, compute_job.state, compute_job.step, compute_job.step_began, compute_job.step_seconds, compute_job.data, compute_job.encrypted, compute_job.error, compute_job.cancelled, compute_job.attempt, compute_job.fence, compute_job.account_id, compute_job.bulk, compute_job.share_host, compute_job.share_slot, compute_job.created_by, compute_job.traceparent, compute_job.created, compute_job.run_at, compute_job.ready, compute_job.notified_at, compute_job.lease_until, compute_job.claimed_at, compute_job.deadline_at, compute_job.finished_at, chosen.notified_at IS NOT NULL AS was_notified
 ), updated_event AS (
     UPDATE accounts_event SET status = 'started', started = statement_timestamp()
       FROM claimed WHERE accounts_event.id = claimed.event_id AND accounts_event.status = 'scheduled'
@@ -303,24 +346,41 @@ SELECT *, deadline_at < statement_timestamp() AS overdue, (
       FROM compute_instance i JOIN compute_host h ON h.id = i.host_id WHERE i.id = claimed.instance_id) AS named
   FROM claimed
 
--- compute.jobs.store._DUE
-UPDATE compute_job SET notified_at = statement_timestamp() WHERE id = ANY(ARRAY(
-SELECT id FROM compute_job
- WHERE state IN ('active', 'undoing') AND (run_at <= statement_timestamp() OR run_at > statement_timestamp() + (%(horizon)s)::float8 * interval '1 second') AND (lease_until IS NULL OR (lease_until <= statement_timestamp() OR lease_until > statement_timestamp() + (%(horizon)s)::float8 * interval '1 second')) AND (notified_at IS NULL OR notified_at <= statement_timestamp() + (-%(patience)s::float8)::float8 * interval '1 second' OR notified_at > statement_timestamp() + (%(horizon)s)::float8 * interval '1 second')
- ORDER BY run_at LIMIT %(limit)s FOR UPDATE SKIP LOCKED
-))
-RETURNING id
+-- compute.jobs.claims._OTHERS_WAIT
+SELECT EXISTS (
+    SELECT FROM compute_job AS other
+     WHERE state IN ('active', 'undoing') AND ready AND lease_until IS NULL AND run_at <= statement_timestamp() AND account_id <> %s
+       AND NOT EXISTS (
+        SELECT FROM compute_job AS busy WHERE busy.share_slot IS NOT NULL AND busy.account_id = other.account_id))
+
+-- compute.jobs.store._CLAIM
+WITH claimed AS (
+    UPDATE compute_job SET lease_until = statement_timestamp() + (%(lease)s)::float8 * interval '1 second', fence = fence + 1, attempt = attempt + 1, claimed_at = statement_timestamp(),
+           ready = false, notified_at = NULL
+     WHERE id = %(id)s AND state IN ('active', 'undoing') AND (run_at <= statement_timestamp() OR run_at > statement_timestamp() + (%(horizon)s)::float8 * interval '1 second') AND (lease_until IS NULL OR (lease_until <= statement_timestamp() OR lease_until > statement_timestamp() + (%(horizon)s)::float8 * interval '1 second'))
+ RETURNING compute_job.id, compute_job.instance_id, compute_job.last_host_id, compute_job.source_id, compute_job.volume_id, compute_job.event_id, compute_job.kind, compute_job.state, compute_job.step, compute_job.step_began, compute_job.step_seconds, compute_job.data, compute_job.encrypted, compute_job.error, compute_job.cancelled, compute_job.attempt, compute_job.fence, compute_job.account_id, compute_job.bulk, compute_job.share_host, compute_job.share_slot, compute_job.created_by, compute_job.traceparent, compute_job.created, compute_job.run_at, compute_job.ready, compute_job.notified_at, compute_job.lease_until, compute_job.claimed_at, compute_job.deadline_at, compute_job.finished_at
+), updated_event AS (
+    UPDATE accounts_event SET status = 'started', started = statement_timestamp()
+      FROM claimed WHERE accounts_event.id = claimed.event_id AND accounts_event.status = 'scheduled'
+)
+SELECT *, deadline_at < statement_timestamp() AS overdue, (
+    SELECT jsonb_build_array(h.uuid, h.driver, h.location, h.shared, h.host_key)
+      FROM compute_instance i JOIN compute_host h ON h.id = i.host_id WHERE i.id = claimed.instance_id) AS host, (
+    SELECT jsonb_build_object('account_id', i.account_id, 'instance', i.label, 'host', h.label)
+      FROM compute_instance i JOIN compute_host h ON h.id = i.host_id WHERE i.id = claimed.instance_id) AS named
+  FROM claimed
 
 -- compute.jobs.store._FINISH
 WITH finished AS (
     UPDATE compute_job
-       SET state = %(state)s::text, error = %(error)s, encrypted = NULL, lease_until = NULL,
+       SET state = %(state)s::text, error = %(error)s, encrypted = NULL, lease_until = NULL, share_slot = NULL,
            step_seconds = step_seconds || jsonb_build_object(
                CASE state WHEN 'undoing' THEN 'undo ' ELSE '' END || step,
                GREATEST(0, round(EXTRACT(epoch FROM statement_timestamp() - step_began), 3))),
            finished_at = statement_timestamp()
      WHERE id = %(id)s AND fence = %(fence)s AND state IN ('active', 'undoing')
  RETURNING compute_job.id, compute_job.instance_id, compute_job.last_host_id, compute_job.source_id, compute_job.volume_id, compute_job.event_id, compute_job.waits_for_id, compute_job.kind, compute_job.state, compute_job.step, compute_job.step_began, compute_job.step_seconds, compute_job.data, compute_job.encrypted, compute_job.error, compute_job.cancelled, compute_job.attempt, compute_job.fence, compute_job.created_by, compute_job.traceparent, compute_job.created, compute_job.run_at, compute_job.notified_at, compute_job.lease_until, compute_job.deadline_at, compute_job.finished_at
+ RETURNING compute_job.id, compute_job.instance_id, compute_job.last_host_id, compute_job.source_id, compute_job.volume_id, compute_job.event_id, compute_job.kind, compute_job.state, compute_job.step, compute_job.step_began, compute_job.step_seconds, compute_job.data, compute_job.encrypted, compute_job.error, compute_job.cancelled, compute_job.attempt, compute_job.fence, compute_job.account_id, compute_job.bulk, compute_job.share_host, compute_job.share_slot, compute_job.created_by, compute_job.traceparent, compute_job.created, compute_job.run_at, compute_job.ready, compute_job.notified_at, compute_job.lease_until, compute_job.claimed_at, compute_job.deadline_at, compute_job.finished_at
 ), updated_event AS (
     UPDATE accounts_event
        SET status = %(event_status)s::text,
@@ -369,6 +429,7 @@ SELECT FROM compute_job WHERE id = %(id)s AND fence = %(fence)s FOR NO KEY UPDAT
 -- compute.jobs.store._PROMOTE
 UPDATE compute_job AS queued
    SET state = 'active', run_at = statement_timestamp(), step_began = statement_timestamp(),
+       notified_at = statement_timestamp(),
        deadline_at = statement_timestamp() + (deadline_at - created)
  WHERE state = 'queued' AND NOT EXISTS (
     SELECT FROM compute_job AS live
@@ -385,10 +446,16 @@ WITH settled AS (
                CASE state WHEN 'undoing' THEN 'undo ' ELSE '' END || step,
                GREATEST(0, round(EXTRACT(epoch FROM statement_timestamp() - step_began), 3))) END,
            attempt = CASE WHEN %(keep_attempt)s::boolean THEN attempt ELSE 0 END,
-           run_at = statement_timestamp() + (%(delay)s)::float8 * interval '1 second', notified_at = NULL,
-           lease_until = CASE WHEN %(keep_lease)s::boolean THEN statement_timestamp() + (%(lease)s)::float8 * interval '1 second' END
+           run_at = statement_timestamp() + (%(delay)s)::float8 * interval '1 second',
+           lease_until = CASE WHEN %(keep_lease)s::boolean THEN statement_timestamp() + (%(lease)s)::float8 * interval '1 second' END,
+           share_slot = CASE WHEN %(keep_lease)s::boolean THEN share_slot END,
+           share_host = CASE WHEN %(keep_lease)s::boolean THEN share_host ELSE COALESCE(
+               (SELECT i.host_id FROM compute_instance i WHERE i.id = compute_job.instance_id), share_host) END,
+           ready = %(ready)s::boolean,
+           notified_at = CASE WHEN %(ready)s::boolean THEN statement_timestamp() END
      WHERE id = %(id)s AND fence = %(fence)s AND state IN ('active', 'undoing')
  RETURNING compute_job.id, compute_job.instance_id, compute_job.last_host_id, compute_job.source_id, compute_job.volume_id, compute_job.event_id, compute_job.waits_for_id, compute_job.kind, compute_job.state, compute_job.step, compute_job.step_began, compute_job.step_seconds, compute_job.data, compute_job.encrypted, compute_job.error, compute_job.cancelled, compute_job.attempt, compute_job.fence, compute_job.created_by, compute_job.traceparent, compute_job.created, compute_job.run_at, compute_job.notified_at, compute_job.lease_until, compute_job.deadline_at, compute_job.finished_at
+ RETURNING compute_job.id, compute_job.instance_id, compute_job.last_host_id, compute_job.source_id, compute_job.volume_id, compute_job.event_id, compute_job.kind, compute_job.state, compute_job.step, compute_job.step_began, compute_job.step_seconds, compute_job.data, compute_job.encrypted, compute_job.error, compute_job.cancelled, compute_job.attempt, compute_job.fence, compute_job.account_id, compute_job.bulk, compute_job.share_host, compute_job.share_slot, compute_job.created_by, compute_job.traceparent, compute_job.created, compute_job.run_at, compute_job.ready, compute_job.notified_at, compute_job.lease_until, compute_job.claimed_at, compute_job.deadline_at, compute_job.finished_at
 ), updated_event AS (
     UPDATE accounts_event
        SET percent_complete = GREATEST(percent_complete, %(percent)s::smallint),
@@ -399,10 +466,60 @@ SELECT *, deadline_at < statement_timestamp() AS overdue, (
     SELECT jsonb_build_array(h.uuid, h.driver, h.location, h.shared, h.host_key, h.unreachable_since IS NOT NULL)
       FROM compute_instance i JOIN compute_host h ON h.id = i.host_id WHERE i.id = settled.instance_id) AS host FROM settled
 
--- compute.jobs.store._TO_NOTIFY
-SELECT id FROM compute_job
- WHERE state IN ('active', 'undoing') AND (run_at <= statement_timestamp() OR run_at > statement_timestamp() + (%(horizon)s)::float8 * interval '1 second') AND (lease_until IS NULL OR (lease_until <= statement_timestamp() OR lease_until > statement_timestamp() + (%(horizon)s)::float8 * interval '1 second')) AND (notified_at IS NULL OR notified_at <= statement_timestamp() + (-%(patience)s::float8)::float8 * interval '1 second' OR notified_at > statement_timestamp() + (%(horizon)s)::float8 * interval '1 second')
- ORDER BY run_at LIMIT %(limit)s FOR UPDATE SKIP LOCKED
+-- compute.jobs.sweeps._COUNT
+SELECT count(*), count(*) FILTER (WHERE (notified_at IS NULL OR notified_at <= statement_timestamp() + (-%(patience)s::float8)::float8 * interval '1 second' OR notified_at > statement_timestamp() + (%(horizon)s)::float8 * interval '1 second') AND notified_at IS NOT NULL) FROM compute_job WHERE state IN ('active', 'undoing') AND ready AND lease_until IS NULL AND notified_at IS NOT NULL
+
+-- compute.jobs.sweeps._FREE_SLOTS
+UPDATE compute_job SET share_slot = NULL
+ WHERE id = ANY(ARRAY(
+    SELECT id FROM compute_job WHERE share_slot IS NOT NULL AND (lease_until IS NULL OR (lease_until <= statement_timestamp() OR lease_until > statement_timestamp() + (%(horizon)s)::float8 * interval '1 second')) FOR UPDATE SKIP LOCKED))
+
+-- compute.jobs.sweeps._MAKE_READY
+UPDATE compute_job
+   SET ready = true, lease_until = NULL, notified_at = NULL, run_at = LEAST(run_at, statement_timestamp())
+ WHERE id = ANY(ARRAY(
+    SELECT id FROM compute_job
+     WHERE state IN ('active', 'undoing') AND (run_at <= statement_timestamp() OR run_at > statement_timestamp() + (%(horizon)s)::float8 * interval '1 second') AND (lease_until IS NULL OR (lease_until <= statement_timestamp() OR lease_until > statement_timestamp() + (%(horizon)s)::float8 * interval '1 second'))
+       AND (NOT ready OR lease_until IS NOT NULL OR run_at > statement_timestamp())
+       FOR UPDATE SKIP LOCKED))
+
+-- compute.jobs.sweeps._NOTIFY
+UPDATE compute_job SET notified_at = statement_timestamp()
+
+-- compute.jobs.sweeps._NOTIFY_AGAIN
+UPDATE compute_job SET notified_at = statement_timestamp()
+ WHERE id = ANY(ARRAY(
+    SELECT id FROM compute_job WHERE state IN ('active', 'undoing') AND ready AND lease_until IS NULL AND run_at <= statement_timestamp() AND (notified_at IS NULL OR notified_at <= statement_timestamp() + (-%(patience)s::float8)::float8 * interval '1 second' OR notified_at > statement_timestamp() + (%(horizon)s)::float8 * interval '1 second') AND notified_at IS NOT NULL
+     ORDER BY notified_at LIMIT %(limit)s FOR NO KEY UPDATE SKIP LOCKED))
+RETURNING id
+
+-- compute.jobs.sweeps._NOTIFY_DUE
+WITH busy AS MATERIALIZED (
+    SELECT share_host, count(*) AS jobs FROM compute_job WHERE share_slot IS NOT NULL GROUP BY share_host
+), waiting AS MATERIALIZED (
+    SELECT id, COALESCE(busy.jobs, 0) + row_number() OVER (PARTITION BY share_host ORDER BY run_at, id) AS place
+      FROM compute_job LEFT JOIN busy USING (share_host) WHERE state IN ('active', 'undoing') AND ready AND lease_until IS NULL AND notified_at IS NULL AND run_at <= statement_timestamp()
+)
+UPDATE compute_job SET notified_at = statement_timestamp()
+ WHERE id = ANY(ARRAY(
+    SELECT job.id FROM compute_job AS job JOIN waiting ON waiting.id = job.id AND waiting.place <= (
+    SELECT GREATEST(1, floor(%(host_share)s::float8 * COALESCE(NULLIF(sum(slots), 0), %(unknown)s::bigint)))::bigint
+      FROM compute_heartbeat
+     WHERE kind = 'worker' AND 'celery' = ANY(queues) AND stopped IS NULL
+       AND seen > statement_timestamp() - interval '30 seconds')
+     WHERE state IN ('active', 'undoing') AND ready AND lease_until IS NULL AND notified_at IS NULL AND run_at <= statement_timestamp()
+     ORDER BY job.run_at LIMIT %(limit)s FOR NO KEY UPDATE OF job SKIP LOCKED))
+RETURNING id
+
+-- compute.jobs.sweeps._NOTIFY_ONE
+UPDATE compute_job SET notified_at = statement_timestamp()
+ WHERE id = ANY(ARRAY(
+    SELECT id FROM compute_job WHERE state IN ('active', 'undoing') AND ready AND lease_until IS NULL AND notified_at IS NULL AND run_at <= statement_timestamp()
+     ORDER BY run_at LIMIT 1 FOR NO KEY UPDATE SKIP LOCKED))
+RETURNING id
+
+-- compute.jobs.sweeps._RETURN
+UPDATE compute_job SET notified_at = NULL WHERE id = %s AND state IN ('active', 'undoing')
 
 -- compute.services.backups.schedule._clock
 SELECT statement_timestamp()

@@ -14,7 +14,7 @@ from accounts import authentication
 from accounts.actors import Actor
 from accounts.services import outbox
 from compute.admin import usual
-from compute.jobs import store
+from compute.jobs import claims, store, sweeps
 from compute.models import Job
 from compute.services.firewalls import delivery
 from compute.services.instances import lookups
@@ -60,9 +60,14 @@ HOT: dict[str, Callable[[], object]] = {
     "retrieve an instance": lambda: get("/v4/compute/instances/1"),
     "look up what a create names": lambda: lookups.find_choices(ACTOR, "g6-nanode-1", "us-east", IMAGE),
     "take an address": lambda: addresses.take("us-east", 1, public=True),
-    "sweep for due jobs": store.due,
+    "make jobs ready": sweeps.make_ready,
+    "notify of ready jobs": sweeps.due,
+    "notify of a job after another": sweeps.notify_one,
+    "notify again": lambda: (sweeps.count_notified(), sweeps.due_again(10)),
     "promote queued jobs": store.promote,
     "find slow jobs": lambda: list(Job.objects.filter(usual.slow(USUAL)).only("pk")),
+    "claim the next job": claims.claim_next,
+    "look whether others wait": lambda: claims.others_wait(Job.objects.get(pk=1)),
     "claim a job": lambda: store.claim(1),
     "settle a step": lambda: store.postpone(claimed(2), 1.0),
     "finish a job": lambda: finish(claimed(3)),

@@ -1,0 +1,139 @@
+"""The sweep's statements: they make jobs ready whose wait or lease is over, and choose which to notify workers of.
+
+A ready job has `notified_at` set while one message for it waits in the broker. The accounts stay even although a
+worker that takes a message may claim another job: see `return_notification`.
+"""
+
+from django.conf import settings
+from django.db import connection
+
+from compute.jobs.claims import READY, SHARE, share_values
+from compute.jobs.store import horizon, job_ids
+from config.db import leases
+
+SWEEP_LIMIT = 500
+"""The largest number of jobs that one sweep notifies workers of."""
+
+_FREE_SLOTS = f"""
+UPDATE compute_job SET share_slot = NULL
+ WHERE {
+    leases.chosen(
+        "id",
+        f'''
+    SELECT id FROM compute_job WHERE share_slot IS NOT NULL AND {leases.unleased()} FOR UPDATE SKIP LOCKED''',
+    )
+}
+"""  # noqa: S608 - of constants
+
+_MAKE_READY = f"""
+UPDATE compute_job
+   SET ready = true, lease_until = NULL, notified_at = NULL, run_at = LEAST(run_at, statement_timestamp())
+ WHERE {
+    leases.chosen(
+        "id",
+        f'''
+    SELECT id FROM compute_job
+     WHERE state IN ('active', 'undoing') AND {leases.FREE}
+       AND (NOT ready OR lease_until IS NOT NULL OR run_at > statement_timestamp())
+       FOR UPDATE SKIP LOCKED''',
+    )
+}
+"""  # noqa: S608 - of constants
+
+_UNNOTIFIED = f"{READY} AND notified_at IS NULL AND run_at <= statement_timestamp()"
+_NOTIFY = "UPDATE compute_job SET notified_at = statement_timestamp()"
+_NOTIFY_DUE = f"""
+WITH busy AS MATERIALIZED (
+    SELECT share_host, count(*) AS jobs FROM compute_job WHERE share_slot IS NOT NULL GROUP BY share_host
+), waiting AS MATERIALIZED (
+    SELECT id, COALESCE(busy.jobs, 0) + row_number() OVER (PARTITION BY share_host ORDER BY run_at, id) AS place
+      FROM compute_job LEFT JOIN busy USING (share_host) WHERE {_UNNOTIFIED}
+)
+{_NOTIFY}
+ WHERE {
+    leases.chosen(
+        "id",
+        f'''
+    SELECT job.id FROM compute_job AS job JOIN waiting ON waiting.id = job.id AND waiting.place <= {SHARE}
+     WHERE {_UNNOTIFIED}
+     ORDER BY job.run_at LIMIT %(limit)s FOR NO KEY UPDATE OF job SKIP LOCKED''',
+    )
+}
+RETURNING id
+"""  # noqa: S608 - of constants
+
+_NOTIFY_ONE = f"""
+{_NOTIFY}
+ WHERE {
+    leases.chosen(
+        "id",
+        f'''
+    SELECT id FROM compute_job WHERE {_UNNOTIFIED}
+     ORDER BY run_at LIMIT 1 FOR NO KEY UPDATE SKIP LOCKED''',
+    )
+}
+RETURNING id
+"""  # noqa: S608 - of constants
+
+_RETURN = "UPDATE compute_job SET notified_at = NULL WHERE id = %s AND state IN ('active', 'undoing')"
+
+_STALE = f"{leases.NOT_NOTIFIED_LATELY} AND notified_at IS NOT NULL"
+_COUNT = f"""
+SELECT count(*), count(*) FILTER (WHERE {_STALE}) FROM compute_job WHERE {READY} AND notified_at IS NOT NULL
+"""  # noqa: S608 - of constants
+_NOTIFY_AGAIN = f"""
+{_NOTIFY}
+ WHERE {
+    leases.chosen(
+        "id",
+        f'''
+    SELECT id FROM compute_job WHERE {READY} AND run_at <= statement_timestamp() AND {_STALE}
+     ORDER BY notified_at LIMIT %(limit)s FOR NO KEY UPDATE SKIP LOCKED''',
+    )
+}
+RETURNING id
+"""  # noqa: S608 - of constants
+
+
+def make_ready() -> None:
+    """Make every job ready whose wait, backoff or lease is over, and free the hosts' slots of lost leases."""
+    with connection.cursor() as cursor:
+        cursor.execute(_FREE_SLOTS, {"horizon": horizon()})
+        cursor.execute(_MAKE_READY, {"horizon": horizon()})
+
+
+def due(limit: int = SWEEP_LIMIT) -> list[int]:
+    """Mark ready jobs as notified that no message waits for, and return their ids.
+
+    Of the jobs of one host, as many as slots of its share are free. The others follow when jobs of the host end
+    their turn: messages that nobody can use now would only be taken and returned.
+    """
+    return job_ids(_NOTIFY_DUE, {"limit": limit, **share_values()})
+
+
+def notify_one() -> list[int]:
+    """As `due`, for the one job that is ready for longest, whatever its host: a slot is free now."""
+    return job_ids(_NOTIFY_ONE, {})
+
+
+def return_notification(job_id: int) -> None:
+    """Record that the message of this job is gone, though the worker that took it claimed another job, or none."""
+    with connection.cursor() as cursor:
+        cursor.execute(_RETURN, [job_id])
+
+
+def count_notified() -> tuple[int, int]:
+    """The number of ready jobs that workers were notified of, and of those longer ago than JOB_NOTIFY_PATIENCE."""
+    with connection.cursor() as cursor:
+        cursor.execute(_COUNT, _patience())
+        ready, stale = cursor.fetchone()
+    return ready, stale
+
+
+def due_again(limit: int) -> list[int]:
+    """Mark ready jobs as notified once more whose message may be lost, and return their ids."""
+    return job_ids(_NOTIFY_AGAIN, {"limit": min(limit, SWEEP_LIMIT), **_patience()})
+
+
+def _patience() -> dict[str, float]:
+    return {"patience": settings.JOB_NOTIFY_PATIENCE, "horizon": horizon()}
