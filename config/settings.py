@@ -7,6 +7,7 @@ import secrets
 from datetime import timedelta
 from itertools import pairwise
 from pathlib import Path
+from typing import Any
 from urllib.parse import urlsplit
 
 from celery.schedules import crontab
@@ -538,7 +539,7 @@ CELERY_TASK_ROUTES = {
 
 # --- Celery ---------------------------------------------------------------------------------------------------
 CELERY_BROKER_URL = addresses.broker_url(REDIS_URL)
-CELERY_BROKER_TRANSPORT_OPTIONS = {
+CELERY_BROKER_TRANSPORT_OPTIONS: dict[str, Any] = {
     "global_keyprefix": REDIS_PREFIX,
     # A request notifies after its commit: a broker that is down or hangs must not hold it up.
     "socket_connect_timeout": 0.5,

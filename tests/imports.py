@@ -28,7 +28,19 @@ LAYERS: dict[str, tuple[set[str], set[str]]] = {
     ),
     "services": (
         BELOW | REFERENCES | {"models", "jobs"},
-        {"db", "egress", "encryption", "errors", "folders", "limits", "notify", "plurals", "version", "waiting"},
+        {
+            "db",
+            "egress",
+            "encryption",
+            "errors",
+            "folders",
+            "limits",
+            "notify",
+            "plurals",
+            "queues",
+            "version",
+            "waiting",
+        },
     ),
     "prober": ({"models", "services"}, {"egress", "errors"}),
     "worker": (
@@ -50,7 +62,7 @@ LAYERS: dict[str, tuple[set[str], set[str]]] = {
     "admin": (BELOW | REFERENCES | {"models", "services", "jobs"}, {"admin", "errors", "plurals"}),
     "checks": ({"services"}, set()),
     "tasks": ({"services", "prober", "worker"}, {"notify"}),
-    "monitoring": ({"models", "services", "jobs"}, {"monitoring", "version"}),
+    "monitoring": ({"models", "services", "jobs"}, {"monitoring", "queues", "version"}),
     "management": (
         BELOW | {"models", "services", "worker", "drivers"},
         {"command_errors", "errors", "folders", "plurals"},

@@ -23,7 +23,7 @@ class Consumer(consumer.Consumer):
 
     def ensure_connected(self, conn: Connection) -> Connection:
         """Connect, however long that takes, and try often."""
-        conn.ensure_connection = partial(
+        conn.ensure_connection = partial(  # type: ignore[method-assign]
             conn.ensure_connection,
             interval_start=FIRST_PAUSE_SECONDS,
             interval_step=FIRST_PAUSE_SECONDS,
