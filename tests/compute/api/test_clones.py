@@ -1,12 +1,14 @@
 """Clones as a client sees them: what they copy, what they refuse, and what the source shows meanwhile."""
 
 import threading
+from datetime import timedelta
 
 import pytest
 from django.db import connection
+from django.db.models.functions import Now
 
 from accounts.models import Event, GlobalGrants, Grant, User
-from compute.drivers.base import DriverError, Progress
+from compute.drivers.base import DriverError, Ended, Progress
 from compute.machine_names import disk_name, machine_name
 from compute.models import Address, Config, Disk, Instance, Job
 from compute.services.instances import instances, power
@@ -17,6 +19,7 @@ from regions.models import Region
 from tests.client import errors
 from tests.compute.memory_driver import failing_at
 from tests.compute.run_jobs import work
+from tests.compute.watching import watch
 from tests.compute.worker.scenarios import deployed
 from tests.factories import AddressPoolFactory, DiskFactory, HostFactory, InstanceFactory, InstanceTypeFactory
 
@@ -153,14 +156,19 @@ def test_one_that_its_hosts_maintenance_stopped_goes_on_waiting(api, world, driv
     assert source.status == "stopped"
 
 
-def test_a_source_that_powered_itself_off_meanwhile_is_not_called_running(api, source, driver):
+@pytest.mark.parametrize(("why", "status"), [(Ended.GUEST, "offline"), (Ended.HOST, "booting")])
+def test_a_source_that_went_off_meanwhile_is_the_watchdogs(api, source, driver, why, status):
+    """After the clone it is treated like any machine that is off and should run, with an event that says why."""
+    Instance.objects.filter(pk=source.pk).update(watchdog_enabled=False)
     made = api.post(f"{path_of(source)}/clone", {}).json()
-    driver.machines[machine_name(source.pk)]["on"] = False
+    driver.fall(machine_name(source.pk), why)
 
     finish(made, driver)
+    Instance.objects.update(updated=Now() - timedelta(minutes=1))
+    watch(driver)
 
     source.refresh_from_db()
-    assert source.status == "offline"
+    assert source.status == status
 
 
 def test_a_copy_that_takes_long_shows_how_far_it_has_come(api, source, driver):
