@@ -12,6 +12,7 @@ import pytest
 from compute.drivers.base import Console, DriverError, MachineSpec, Options, Power, Refused, Unreachable
 from compute.drivers.qemu import ssh
 from compute.drivers.qemu.agent import serving, settings, verbs
+from compute.drivers.qemu.agent.checks import OTHER_RELEASE
 from compute.drivers.qemu.agent.settings import Settings
 from compute.drivers.qemu.bundle import bundle
 from compute.drivers.qemu.carrying import HostFile, carry
@@ -142,9 +143,17 @@ def test_what_is_no_request_is_refused(request_, tmp_path):
     assert "refused" in serving.answer(serving.Store(tmp_path), request_)
 
 
-def test_a_request_with_other_values_is_answered(tmp_path, capfd):
-    assert "failed" in serving.answer(serving.Store(tmp_path), b'{"verb": "power", "values": {"wrong": 1}}')
-    assert "TypeError" in capfd.readouterr().err
+def test_a_request_with_other_values_is_answered(tmp_path):
+    said = serving.answer(serving.Store(tmp_path), b'{"verb": "power", "values": {"wrong": 1}}')
+    assert said == {"failed": OTHER_RELEASE}
+
+
+def test_an_unexpected_error_is_in_the_log_of_the_host_alone(tmp_path, capfd, monkeypatch):
+    monkeypatch.setattr(serving, "call", lambda store, verb, values: {}["secret"])
+    said = serving.answer(serving.Store(tmp_path), b'{"verb": "power", "values": {"machine": "skerry-7"}}')
+    assert said == {"failed": "The host failed at this."}
+    assert capfd.readouterr().err == "'power' failed: agent.log of the host says why.\n"
+    assert "KeyError: 'secret'" in (tmp_path / "agent.log").read_text()
 
 
 def test_the_platform_may_not_name_files_of_the_host(tmp_path):
