@@ -521,9 +521,10 @@ CELERY_BEAT_SCHEDULE = {
 }
 # The clock has a queue of its own, so that a backlog of notifications does not hold up the timers.
 CELERY_TASK_QUEUES = [Queue("celery"), Queue("clock")]
+# The least urgent step of a queue: mails, probes and packet filters never wait behind jobs.
+JOB_PRIORITY = 9
 CELERY_TASK_ROUTES = {
-    # The least urgent step of a queue: mails, probes and packet filters never wait behind jobs.
-    "compute.jobs.advance": {"queue": "celery", "priority": 9},
+    "compute.jobs.advance": {"queue": "celery", "priority": JOB_PRIORITY},
     "compute.jobs.sweep": {"queue": "clock"},
     "compute.jobs.tell_operator": {"queue": "clock"},
     "compute.jobs.watch": {"queue": "clock"},

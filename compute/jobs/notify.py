@@ -15,5 +15,4 @@ def notify(job_id: int) -> None:
 
 def count_waiting() -> int | None:
     """Return the number of notifications that wait in the broker, or None if the broker does not answer."""
-    route = settings.CELERY_TASK_ROUTES[TASK]
-    return waiting(route["queue"], route["priority"])
+    return waiting("celery", settings.JOB_PRIORITY)

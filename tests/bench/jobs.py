@@ -17,7 +17,6 @@ from django.db.models import Prefetch
 
 from accounts.actors import Actor
 from compute.drivers.base import DiskSpec, MachineSpec
-from compute.jobs.notify import TASK
 from compute.machine_names import disk_name, machine_name
 from compute.models import Config, Instance, Job
 from compute.services.instances.power import boot
@@ -27,7 +26,7 @@ from tests.bench.servers import last_words, worker
 from tests.bench.worker import MARKS, mark, noop
 
 WORKERS = 2
-PRIORITY = settings.CELERY_TASK_ROUTES[TASK]["priority"]
+PRIORITY = settings.JOB_PRIORITY
 """Of all messages, so that the queue is eaten in the order in which it was filled."""
 PATIENCE = 120.0
 """Seconds the workers get for everything queued."""
