@@ -3,17 +3,12 @@
 A new kind is covered by being in the catalogue; one that starts from an unusual state needs a line in `STAGES`.
 """
 
-import copy
 import json
-from collections.abc import Iterator
-from contextlib import contextmanager
 from datetime import timedelta
-from pathlib import Path
 from typing import cast
 
 import pytest
 from django.conf import settings
-from django.db import transaction
 from django.db.models.functions import Now
 
 from accounts.models import Event
@@ -25,56 +20,15 @@ from compute.models import Host, Instance, Job
 from compute.services.hosts import maintenance
 from compute.worker import engine, steps
 from tests.compute.memory_driver import CountingDriver, MemoryDriver, dying_once_at, failing_at
-from tests.compute.run_jobs import ROUNDS, work, work_through
+from tests.compute.run_jobs import ROUNDS, work_through
 from tests.compute.watching import watch
 from tests.compute.worker import scenarios
 from tests.compute.worker.scenarios import staged
 from tests.compute.worker.soundness import assert_sound
-from tests.world import STRONG, World
+from tests.compute.worker.stages import Stage
+from tests.world import STRONG
 
 pytestmark = pytest.mark.django_db
-
-
-class Stage:
-    """A kind's job that is about to run, and as often as one likes: nothing of a run remains for the next."""
-
-    def __init__(self, kind: str, world: World) -> None:
-        self.driver = MemoryDriver()
-        self.job = staged(kind, world, self.driver)
-        self.first = len(self.driver.calls)
-        self.names: list[str] = []
-        uploaded = Path(settings.UPLOADS_DIR).glob("*.gz")
-        self.uploads = {path: path.read_bytes() for path in uploaded}
-
-    @contextmanager
-    def again(self) -> Iterator[tuple[Job, MemoryDriver]]:
-        """The job and its driver, as they were staged."""
-        for path, content in self.uploads.items():
-            path.write_bytes(content)
-        with transaction.atomic():
-            yield Job.objects.get(pk=self.job.pk), copy.deepcopy(self.driver)
-            transaction.set_rollback(True)
-
-    def calls(self) -> range:
-        """The numbers of the calls that the job makes to the hypervisor.
-
-        How many there are is seen by letting it run with no fault. Calls that only ask count as well, those of the
-        last settle among them: a job has to go on after any.
-        """
-        with self.again() as (job, driver):
-            work(job, CountingDriver(driver))
-            made = range(self.first, len(driver.calls))
-            self.names = driver.calls
-        assert made, (
-            f"{job.kind} calls the hypervisor nowhere, so nothing can be struck here: test its failures on its own"
-        )
-        return made
-
-    def different_calls(self) -> list[int]:
-        """The number of the first call of each name: an outage that is longer than a call strikes others alike."""
-        calls = self.calls()
-        first = {self.names[call]: call for call in reversed(calls)}
-        return sorted(first.values())
 
 
 @pytest.mark.parametrize("kind", KINDS)

@@ -27,7 +27,7 @@ from compute.worker.watchdog import watch
 from tests.compute.memory_driver import CountingDriver, MemoryDriver, dying_once_at, failing_at
 from tests.compute.run_jobs import work, work_through
 from tests.compute.worker.scenarios import deployed, volume_of
-from tests.compute.worker.test_every_kind import Stage
+from tests.compute.worker.stages import Stage
 from tests.world import World
 
 pytestmark = pytest.mark.django_db
