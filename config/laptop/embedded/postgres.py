@@ -86,6 +86,7 @@ class Postgres:
             ) from error
 
     def stop(self) -> None:
+        self._disown_reused_pid()  # pg_ctl would send its signal to whatever process has the pid now
         for mode in ("fast", "immediate"):
             self._run("pg_ctl", "-m", mode, "-w", "-t", str(STOP_SECONDS), "stop")
             if not self.answers():
