@@ -46,7 +46,7 @@ help:
 	@echo "make coverage  run the tests of make test and those of guests, and count the branches they take"
 	@echo "make test-crash kill workers and hosts at each step of real machines' jobs, half an hour long"
 	@echo "make fuzz      send many requests that nobody would write, some minutes long (ARGS=--quick for a look)"
-	@echo "make drill     disturb, race and attack a server of its own, seven minutes long (ARGS=--quick for a look)"
+	@echo "make drill     disturb, race and attack a server of its own, eleven minutes long (ARGS=--quick for a look)"
 	@echo "make install   install what production needs: no database, no broker, no tools"
 	@echo "make lint      ruff: rules and format"
 	@echo "make types     mypy"
