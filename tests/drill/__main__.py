@@ -13,11 +13,16 @@ import time
 from contextlib import ExitStack
 from pathlib import Path
 from types import FrameType
-from typing import NoReturn
+from typing import TYPE_CHECKING, NoReturn
 
 from tests.drill.report import Report
 
-PARTS = ("chaos", "limits", "attacks")
+if TYPE_CHECKING:
+    from tests.drill.attacks import Silent
+    from tests.drill.means import Disk
+
+PARTS = ("chaos", "limits", "attacks", "standstill")
+CASES = ("flood", "freezes", "silence", "outage", "deletions")
 
 
 def main() -> None:
@@ -38,30 +43,42 @@ def main() -> None:
 def drill(folder: Path, arguments: argparse.Namespace) -> Report:
     """The figures of a drill in `folder`, and what failed."""
     from tests.drill.attacks import Silent
-    from tests.drill.installation import OF_OTHERS, Installation
-    from tests.drill.means import Skipped, disk
-    from tests.running import running
+    from tests.drill.installation import OF_OTHERS
+    from tests.drill.means import Disk, Skipped, disk
 
     for name in OF_OTHERS:  # before settings are read: nothing of theirs may be touched
         os.environ.pop(name, None)
     with ExitStack() as stack:
-        own = None
+        own: Disk | None = None
         try:
             own = stack.enter_context(disk(folder / "disk"))
         except Skipped as why:
             print(f"skipped: {why}", flush=True)
         state = folder / "disk" / "state"
-        silent = Silent()
-        stack.callback(silent.close)
-        site = stack.enter_context(running(Installation(state, folder / "log", f"127.0.0.1@{silent.port}")))
         os.environ |= {"STATE_DIR": str(state), "DJANGO_SETTINGS_MODULE": "config.settings"}
         import django
 
         django.setup()
-        from tests.drill import suite
-
-        times = suite.QUICK if arguments.quick else suite.FULL
+        silent = Silent()
+        stack.callback(silent.close)
         report = Report()
+        if set(arguments.parts) - {"standstill"}:
+            disturb(state, own, folder, silent, arguments, report)
+        if "standstill" in arguments.parts:
+            stand_still(state, folder, silent, arguments, report)
+        return report
+
+
+def disturb(
+    state: Path, own: "Disk | None", folder: Path, silent: "Silent", arguments: argparse.Namespace, report: Report
+) -> None:
+    """Chaos, races and attacks, whose installation gives no job up."""
+    from tests.drill import suite
+    from tests.drill.installation import Installation
+    from tests.running import running
+
+    times = suite.QUICK if arguments.quick else suite.FULL
+    with running(Installation(state, folder / "log", f"127.0.0.1@{silent.port}")) as site:
         if "chaos" in arguments.parts:
             said("Chaos")
             suite.chaos(site, own, folder, times, arguments.seed, report)
@@ -71,7 +88,20 @@ def drill(folder: Path, arguments: argparse.Namespace) -> Report:
         if "attacks" in arguments.parts:
             said("Attacks")
             suite.attack(site, silent, times, report)
-        return report
+
+
+def stand_still(state: Path, folder: Path, silent: "Silent", arguments: argparse.Namespace, report: Report) -> None:
+    """What stood still once, on an installation that gives jobs up as one in production does."""
+    from django.db import connections
+
+    from tests.drill.installation import Installation
+    from tests.drill.standstill import scene, suite
+    from tests.running import running
+
+    connections.close_all()  # to the database of the installation before, which has ended
+    with running(Installation(state, folder / "log", f"127.0.0.1@{silent.port}", scene.OWN_SETTINGS)) as site:
+        said("Standstill")
+        suite.play(site, scene.QUICK if arguments.quick else scene.FULL, arguments.cases, report)
 
 
 def said(part: str) -> None:
@@ -82,6 +112,7 @@ def parse() -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="python -m tests.drill", description=__doc__)
     parser.add_argument("--quick", action="store_true", help="a look: each thing once, and short")
     parser.add_argument("--parts", nargs="+", choices=PARTS, default=PARTS, help="these parts alone")
+    parser.add_argument("--cases", nargs="+", choices=CASES, default=CASES, help="of a standstill, these alone")
     parser.add_argument("--seed", default=secrets.token_hex(4), help="where chance begins")
     return parser.parse_args()
 

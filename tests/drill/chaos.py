@@ -1,14 +1,12 @@
 """What happens to the processes of an installation while clients use it."""
 
 import math
-import os
 import random
 import signal
 import threading
 import time
 from collections import Counter
 from collections.abc import Callable
-from contextlib import suppress
 from dataclasses import dataclass, field
 
 import psutil
@@ -119,11 +117,12 @@ class Chaos:
     def broker(self) -> None:
         """End the broker, in order or not; what is in it is lost. ``make serve`` starts it again."""
         with self.log.window("broker"):
-            pid = self._pid_of("valkey-server")
+            there = self.site.brokers()
             if self.rng.random() < 0.5:
                 self.site.valkey.stop()
-            elif pid:
-                os.kill(pid, signal.SIGKILL)
+            else:
+                for each in there:
+                    signalled(each, signal.SIGKILL)
             self._back(self.site.valkey.answers, "the broker")
         self.done["restarts of the broker"] += 1
 
@@ -156,14 +155,6 @@ class Chaos:
                 self.clock.set(offset)
                 time.sleep(2)
                 self.done["jumps of the clock"] += 1
-
-    def _pid_of(self, name: str) -> int | None:
-        """The server of our state folder with this name: others of the machine have other folders."""
-        for each in psutil.process_iter(["cmdline", "name"]):
-            with suppress(psutil.NoSuchProcess):
-                if name in each.name() and os.path.realpath(each.cwd()) == os.path.realpath(self.site.state):
-                    return each.pid
-        return None
 
     def _back(self, is_back: Callable[[], bool], what: str) -> None:
         deadline = time.monotonic() + BACK

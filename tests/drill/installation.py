@@ -11,7 +11,7 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
@@ -55,11 +55,11 @@ SETTINGS = {
 class Installation:
     """A server in the folder `state`, whose name servers are those of `nameserver`. Its log is `log`."""
 
-    def __init__(self, state: Path, log: Path, nameserver: str):
+    def __init__(self, state: Path, log: Path, nameserver: str, settings: Mapping[str, str] = SETTINGS):
         self.state, self.log = state, log
         kept = {name: value for name, value in os.environ.items() if name not in OF_OTHERS}
         self.port = free_port()
-        self.env = kept | SETTINGS | {
+        self.env = kept | dict(settings) | {
             "STATE_DIR": str(state),
             "PORT": str(self.port),
             "PROBE_NAMESERVERS": nameserver,
@@ -69,6 +69,7 @@ class Installation:
         self.conninfo = make_conninfo(
             host=where["HOST"], port=where["PORT"], user=where["USER"], dbname=where["NAME"]
         )
+        self._begins = log.stat().st_size if log.exists() else 0
         with log.open("ab") as output:  # others write to it as well
             self.process = subprocess.Popen(
                 [sys.executable, "manage.py", "serve"],
@@ -79,10 +80,14 @@ class Installation:
     def wait(self) -> None:
         """Return when it is ready; fails with its log where it ends before."""
         deadline = time.monotonic() + START_SECONDS
-        while not re.search(r"^token: \w{64}$", self.log.read_text(), re.MULTILINE):
+        while not re.search(r"^token: \w{64}$", self._said(), re.MULTILINE):
             if self.process.poll() is not None or time.monotonic() > deadline:
-                raise RuntimeError(f"the server does not start:\n{self.log.read_text()[-4000:]}")
+                raise RuntimeError(f"the server does not start:\n{self._said()[-4000:]}")
             time.sleep(0.1)
+
+    def _said(self) -> str:
+        """The log from the start of this server on: an earlier one of the same state may have written to it."""
+        return self.log.read_bytes()[self._begins :].decode(errors="replace")
 
     def stop(self) -> None:
         self.process.terminate()
@@ -113,14 +118,23 @@ class Installation:
         (web,) = [each for each in self._children() if "config.rsgi:application" in _words(each)] or [None]
         return [] if web is None else [each for each in web.children() if is_web_process(_words(each))]
 
+    def brokers(self) -> list[psutil.Process]:
+        """The broker: the server of our state folder, as others of the machine have other folders."""
+        found = []
+        for each in psutil.process_iter(["cmdline", "name"]):
+            with suppress(psutil.NoSuchProcess, psutil.AccessDenied):
+                if "valkey-server" in each.name() and os.path.realpath(each.cwd()) == os.path.realpath(self.state):
+                    found.append(each)
+        return found
+
     def _children(self) -> list[psutil.Process]:
         return psutil.Process(self.process.pid).children()
 
     @contextmanager
     def elsewhere(self, name: str, more: dict[str, str], *arguments: str, port: int = 0) -> Iterator["Kept"]:
         """Another process like the child `name` of ``make serve``, with `more` in its variables."""
-        command = [*served(name, port), *arguments]
-        kept = Kept(command, {**dict.fromkeys(OF_OTHERS, ""), **self.env, **more}, self.log)
+        # OF_OTHERS stay unset, as the drill has left them: an empty REDIS_PREFIX would name other queues
+        kept = Kept([*served(name, port), *arguments], {**self.env, **more}, self.log)
         kept.start()
         try:
             if not kept.up.wait(START_SECONDS):
