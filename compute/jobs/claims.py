@@ -35,6 +35,7 @@ SHARE = """(
 """SQL: the number of slots that the jobs of one host may take. Takes ``host_share`` and ``unknown``."""
 
 _GROUP = "account_id, bulk, share_host"
+# Turns in the future were taken before the clock was set back: their account would be the last until then.
 _NEXT = f"""
 WITH RECURSIVE busy AS MATERIALIZED (
     SELECT account_id, share_host FROM compute_job WHERE share_slot IS NOT NULL
@@ -55,7 +56,8 @@ WITH RECURSIVE busy AS MATERIALIZED (
            AND (SELECT count(*) FROM busy WHERE busy.share_host = waiting.share_host) < (SELECT slots FROM share)
          ORDER BY (SELECT count(*) FROM busy WHERE busy.account_id = waiting.account_id),
                   bulk AND run_at > {leases.after("-%(longest_bulk_wait)s::float8")},
-                  (SELECT max(claimed_at) FROM compute_job WHERE account_id = waiting.account_id) NULLS FIRST,
+                  (SELECT max(claimed_at) FROM compute_job
+                    WHERE account_id = waiting.account_id AND claimed_at <= statement_timestamp()) NULLS FIRST,
                   run_at) AS ranked
      CROSS JOIN LATERAL (
         SELECT id, notified_at FROM compute_job

@@ -16,14 +16,16 @@ from config.db import leases
 MESSAGE = "The host does not answer. The platform continues when the host answers again."
 """The message of the event of a parked job, behind what the event says already."""
 
-# An active job is due at its deadline at the latest, and is given up then. After the deadline the job only waits
-# for the host to report the machine's power.
+# An active job is due at its deadline at the latest, and is given up then. One that was overdue when it was claimed
+# only waits for the host to report the machine's power. One that was cancelled or superseded during its call is
+# ready, and may need no host to end: it is claimed once more.
 _PARK = f"""
 WITH parked AS (
     UPDATE compute_job
        SET waits_for_id = %(host)s, error = %(error)s, {leases.GIVEN_BACK}, share_slot = NULL, notified_at = NULL,
            attempt = GREATEST(0, attempt - %(uncounted)s),
-           run_at = CASE WHEN state = 'active' AND deadline_at > statement_timestamp()
+           run_at = CASE WHEN ready THEN statement_timestamp()
+                         WHEN state = 'active' AND NOT %(overdue)s
                          THEN LEAST(deadline_at, {leases.after("%(longest)s")})
                          ELSE {leases.after("%(longest)s")} END
      WHERE id = %(id)s AND {leases.MINE} AND state IN ('active', 'undoing')
@@ -60,6 +62,9 @@ SELECT job.id FROM compute_job AS job
              WHERE other.region_id = host.region_id AND other.unreachable_since IS NULL)))
  ORDER BY job.id FOR UPDATE SKIP LOCKED
 """
+# In one order: a request that marks many events as seen locks them as well.
+_THEIR_EVENTS = """
+SELECT id FROM accounts_event WHERE id IN (SELECT event_id FROM resumed) ORDER BY id FOR NO KEY UPDATE"""
 _RESUME = f"""
 WITH resumed AS (
     UPDATE compute_job
@@ -67,8 +72,7 @@ WITH resumed AS (
      WHERE {leases.chosen("id", _TO_RESUME)}
  RETURNING id, event_id
 ), updated_event AS (
-    UPDATE accounts_event SET message = {_CLEARED}
-      FROM resumed WHERE accounts_event.id = resumed.event_id
+    UPDATE accounts_event SET message = {_CLEARED} WHERE {leases.chosen("id", _THEIR_EVENTS)}
 )
 SELECT id FROM resumed
 """  # noqa: S608 - of constants
@@ -85,6 +89,7 @@ def park(job: Job, host_id: int, error: str, *, counted: bool) -> bool:
         "host": host_id,
         "error": error,
         "uncounted": 0 if counted else 1,
+        "overdue": job.overdue,
         "longest": LONGEST_WAIT,
         "message": MESSAGE,
     }

@@ -159,6 +159,7 @@ def _let_go(job: Job) -> bool:
         fence=F("fence") + 1,
         lease_until=None,
         share_slot=None,
+        share_host=0,
         ready=True,
         attempt=0,
         error="",
@@ -257,7 +258,7 @@ def cancel(job: Job) -> bool:
     """
     with transaction.atomic():
         going = Job.objects.filter(pk=job.pk, state=Job.State.ACTIVE)
-        if not going.update(cancelled=True):
+        if not going.update(cancelled=True, ready=True):
             return False
         _nudge(job)
     return True
@@ -274,7 +275,7 @@ def give_up(job: Job, reason: str) -> bool:
         locked = undoing.select_for_update(no_key=True).first()
         if locked is None:
             return False
-        undoing.update(data={**locked.data, "given_up": reason})
+        undoing.update(data={**locked.data, "given_up": reason}, ready=True)
         _nudge(job)
     return True
 

@@ -69,12 +69,15 @@ WITH claimed AS (
 ), {CLAIMED}
 """  # noqa: S608 - of constants
 
+_ASKED = "(ready AND NOT %(keep_lease)s::boolean)"
+# A claimed job is not ready, unless it was cancelled or superseded since: then it does not wait for long.
 _GIVEN_BACK = f"""
            lease_until = CASE WHEN %(keep_lease)s::boolean THEN {leases.after("%(lease)s")} END,
            share_slot = CASE WHEN %(keep_lease)s::boolean THEN share_slot END,
            share_host = CASE WHEN %(keep_lease)s::boolean THEN share_host ELSE COALESCE(
                (SELECT i.host_id FROM compute_instance i WHERE i.id = compute_job.instance_id), share_host) END,
-           ready = %(ready)s::boolean,
+           run_at = CASE WHEN {_ASKED} THEN statement_timestamp() ELSE {leases.after("%(delay)s")} END,
+           ready = %(ready)s::boolean OR {_ASKED},
            notified_at = CASE WHEN %(ready)s::boolean THEN statement_timestamp() END"""  # noqa: S608 - of constants
 # A job that is ready again is notified of by the worker that settles it. Its instance may be on another host now.
 
@@ -86,7 +89,7 @@ WITH settled AS (
            step_began = CASE WHEN {_STAYS} THEN step_began ELSE statement_timestamp() END,
            step_seconds = CASE WHEN {_STAYS} THEN step_seconds ELSE {_STEP_SECONDS} END,
            attempt = CASE WHEN %(keep_attempt)s::boolean THEN attempt ELSE 0 END,
-           run_at = {leases.after("%(delay)s")}, {_GIVEN_BACK}
+           {_GIVEN_BACK}
      WHERE id = %(id)s AND {leases.MINE} AND state IN ('active', 'undoing')
  RETURNING {JOB_COLUMNS}
 ), updated_event AS (

@@ -134,7 +134,7 @@ UPDATE simulated.disk SET used = %s WHERE machine = %s AND name = %s
 UPDATE simulated.volume SET used = %s WHERE name = %s
 
 -- compute.drivers.simulated.driver.SimulatedDriver.firewall
-SELECT firewall_version, firewall FROM simulated.machine WHERE name = %s AND firewall_version > 0
+SELECT firewall FROM simulated.machine WHERE name = %s AND firewall_version > 0
 
 -- compute.drivers.simulated.driver.SimulatedDriver.forget_all
 WITH gone AS (DELETE FROM simulated.archive), drained AS (DELETE FROM simulated.volume), cleared AS (DELETE FROM simulated.aside) DELETE FROM simulated.machine
@@ -229,69 +229,6 @@ SET LOCAL client_min_messages = warning
 -- compute.drivers.simulated.session.install (4)
 COMMENT ON SCHEMA simulated IS '{VERSION}'
 
--- compute.jobs.parking._PARK
-WITH parked AS (
-    UPDATE compute_job
-       SET waits_for_id = %(host)s, error = %(error)s, lease_until = NULL, notified_at = NULL,
-           attempt = GREATEST(0, attempt - %(uncounted)s),
-           run_at = CASE WHEN state = 'active' AND deadline_at > statement_timestamp()
-                         THEN LEAST(deadline_at, statement_timestamp() + (%(longest)s)::float8 * interval '1 second')
-                         ELSE statement_timestamp() + (%(longest)s)::float8 * interval '1 second' END
-     WHERE id = %(id)s AND fence = %(fence)s AND state IN ('active', 'undoing')
-       AND EXISTS (SELECT FROM compute_host WHERE id = %(host)s AND unreachable_since IS NOT NULL)
- RETURNING id, event_id
-), updated_event AS (
-    UPDATE accounts_event
-       SET message = concat_ws(' ', NULLIF(message, ''), %(message)s::text), rate = NULL, time_remaining = NULL
-      FROM parked WHERE accounts_event.id = parked.event_id AND strpos(message, %(message)s::text) = 0
-)
-SELECT id FROM parked
-
--- compute.jobs.parking._RESUME
-WITH resumed AS (
-    UPDATE compute_job
-       SET waits_for_id = NULL, run_at = statement_timestamp(), notified_at = NULL
-     WHERE id = ANY(ARRAY(
-SELECT job.id FROM compute_job AS job
- WHERE job.state IN ('active', 'undoing') AND job.waits_for_id IS NOT NULL AND job.lease_until IS NULL
-   AND NOT EXISTS (
-    SELECT FROM compute_host AS host
-     WHERE host.id = job.waits_for_id AND host.unreachable_since IS NOT NULL
-       AND (job.instance_id IS NOT NULL OR NOT EXISTS (
-            SELECT FROM compute_host AS other
-             WHERE other.region_id = host.region_id AND other.unreachable_since IS NULL)))
- ORDER BY job.id FOR UPDATE SKIP LOCKED
-))
- RETURNING id, event_id
-), updated_event AS (
-    UPDATE accounts_event SET message = btrim(replace(message, %(message)s::text, ''))
-      FROM resumed WHERE accounts_event.id = resumed.event_id
-)
-SELECT id FROM resumed
-
--- compute.jobs.parking._TO_RESUME
-SELECT job.id FROM compute_job AS job
- WHERE job.state IN ('active', 'undoing') AND job.waits_for_id IS NOT NULL AND job.lease_until IS NULL
-   AND NOT EXISTS (
-    SELECT FROM compute_host AS host
-     WHERE host.id = job.waits_for_id AND host.unreachable_since IS NOT NULL
-       AND (job.instance_id IS NOT NULL OR NOT EXISTS (
-            SELECT FROM compute_host AS other
-             WHERE other.region_id = host.region_id AND other.unreachable_since IS NULL)))
- ORDER BY job.id FOR UPDATE SKIP LOCKED
-
--- compute.jobs.parking._UNPARK
-WITH unparked AS (
-    UPDATE compute_job SET waits_for_id = NULL WHERE id = %(id)s AND fence = %(fence)s
- RETURNING event_id
-)
-UPDATE accounts_event SET message = btrim(replace(message, %(message)s::text, '')) FROM unparked WHERE accounts_event.id = unparked.event_id
-
--- compute.jobs.store._CLAIM
-WITH claimed AS (
-    UPDATE compute_job SET lease_until = statement_timestamp() + (%(lease)s)::float8 * interval '1 second', fence = fence + 1, attempt = attempt + 1
-     WHERE id = %(id)s AND state IN ('active', 'undoing') AND (run_at <= statement_timestamp() OR run_at > statement_timestamp() + (%(horizon)s)::float8 * interval '1 second') AND (lease_until IS NULL OR (lease_until <= statement_timestamp() OR lease_until > statement_timestamp() + (%(horizon)s)::float8 * interval '1 second'))
- RETURNING compute_job.id, compute_job.instance_id, compute_job.last_host_id, compute_job.source_id, compute_job.volume_id, compute_job.event_id, compute_job.waits_for_id, compute_job.kind, compute_job.state, compute_job.step, compute_job.step_began, compute_job.step_seconds, compute_job.data, compute_job.encrypted, compute_job.error, compute_job.cancelled, compute_job.attempt, compute_job.fence, compute_job.created_by, compute_job.traceparent, compute_job.created, compute_job.run_at, compute_job.notified_at, compute_job.lease_until, compute_job.deadline_at, compute_job.finished_at
 -- compute.jobs.claims._NEXT
 WITH RECURSIVE busy AS MATERIALIZED (
     SELECT account_id, share_host FROM compute_job WHERE share_slot IS NOT NULL
@@ -316,7 +253,8 @@ WITH RECURSIVE busy AS MATERIALIZED (
            AND (SELECT count(*) FROM busy WHERE busy.share_host = waiting.share_host) < (SELECT slots FROM share)
          ORDER BY (SELECT count(*) FROM busy WHERE busy.account_id = waiting.account_id),
                   bulk AND run_at > statement_timestamp() + (-%(longest_bulk_wait)s::float8)::float8 * interval '1 second',
-                  (SELECT max(claimed_at) FROM compute_job WHERE account_id = waiting.account_id) NULLS FIRST,
+                  (SELECT max(claimed_at) FROM compute_job
+                    WHERE account_id = waiting.account_id AND claimed_at <= statement_timestamp()) NULLS FIRST,
                   run_at) AS ranked
      CROSS JOIN LATERAL (
         SELECT id, notified_at FROM compute_job
@@ -334,7 +272,7 @@ WITH RECURSIVE busy AS MATERIALIZED (
                      WHERE taken.share_host = compute_job.share_host AND taken.share_slot IS NOT NULL)
                 ORDER BY random() LIMIT 1)
       FROM chosen WHERE compute_job.id = chosen.id
- RETURNING compute_job.id, compute_job.instance_id, compute_job.last_host_id, compute_job.source_id, compute_job.volume_id, compute_job.event_id, compute_job.kind, compute_job.state, compute_job.step, compute_job.step_began, compute_job.step_seconds, compute_job.data, compute_job.encrypted, compute_job.error, compute_job.cancelled, compute_job.attempt, compute_job.fence, compute_job.account_id, compute_job.bulk, compute_job.share_host, compute_job.share_slot, compute_job.created_by, compute_job.traceparent, compute_job.created, compute_job.run_at, compute_job.ready, compute_job.notified_at, compute_job.lease_until, compute_job.claimed_at, compute_job.deadline_at, compute_job.finished_at, chosen.notified_at IS NOT NULL AS was_notified
+ RETURNING compute_job.id, compute_job.instance_id, compute_job.last_host_id, compute_job.source_id, compute_job.volume_id, compute_job.event_id, compute_job.waits_for_id, compute_job.kind, compute_job.state, compute_job.step, compute_job.step_began, compute_job.step_seconds, compute_job.data, compute_job.encrypted, compute_job.error, compute_job.cancelled, compute_job.attempt, compute_job.fence, compute_job.account_id, compute_job.bulk, compute_job.share_host, compute_job.share_slot, compute_job.created_by, compute_job.traceparent, compute_job.created, compute_job.run_at, compute_job.ready, compute_job.notified_at, compute_job.lease_until, compute_job.claimed_at, compute_job.deadline_at, compute_job.finished_at, chosen.notified_at IS NOT NULL AS was_notified
 ), updated_event AS (
     UPDATE accounts_event SET status = 'started', started = statement_timestamp()
       FROM claimed WHERE accounts_event.id = claimed.event_id AND accounts_event.status = 'scheduled'
@@ -353,18 +291,80 @@ SELECT EXISTS (
        AND NOT EXISTS (
         SELECT FROM compute_job AS busy WHERE busy.share_slot IS NOT NULL AND busy.account_id = other.account_id))
 
+-- compute.jobs.parking._PARK
+WITH parked AS (
+    UPDATE compute_job
+       SET waits_for_id = %(host)s, error = %(error)s, lease_until = NULL, share_slot = NULL, notified_at = NULL,
+           attempt = GREATEST(0, attempt - %(uncounted)s),
+           run_at = CASE WHEN ready THEN statement_timestamp()
+                         WHEN state = 'active' AND NOT %(overdue)s
+                         THEN LEAST(deadline_at, statement_timestamp() + (%(longest)s)::float8 * interval '1 second')
+                         ELSE statement_timestamp() + (%(longest)s)::float8 * interval '1 second' END
+     WHERE id = %(id)s AND fence = %(fence)s AND state IN ('active', 'undoing')
+       AND EXISTS (SELECT FROM compute_host WHERE id = %(host)s AND unreachable_since IS NOT NULL)
+ RETURNING id, event_id
+), updated_event AS (
+    UPDATE accounts_event
+       SET message = concat_ws(' ', NULLIF(message, ''), %(message)s::text), rate = NULL, time_remaining = NULL
+      FROM parked WHERE accounts_event.id = parked.event_id AND strpos(message, %(message)s::text) = 0
+)
+SELECT id FROM parked
+
+-- compute.jobs.parking._RESUME
+WITH resumed AS (
+    UPDATE compute_job
+       SET waits_for_id = NULL, run_at = statement_timestamp(), ready = true, notified_at = NULL
+     WHERE id = ANY(ARRAY(
+SELECT job.id FROM compute_job AS job
+ WHERE job.state IN ('active', 'undoing') AND job.waits_for_id IS NOT NULL AND job.lease_until IS NULL
+   AND NOT EXISTS (
+    SELECT FROM compute_host AS host
+     WHERE host.id = job.waits_for_id AND host.unreachable_since IS NOT NULL
+       AND (job.instance_id IS NOT NULL OR NOT EXISTS (
+            SELECT FROM compute_host AS other
+             WHERE other.region_id = host.region_id AND other.unreachable_since IS NULL)))
+ ORDER BY job.id FOR UPDATE SKIP LOCKED
+))
+ RETURNING id, event_id
+), updated_event AS (
+    UPDATE accounts_event SET message = btrim(replace(message, %(message)s::text, '')) WHERE id = ANY(ARRAY(
+SELECT id FROM accounts_event WHERE id IN (SELECT event_id FROM resumed) ORDER BY id FOR NO KEY UPDATE))
+)
+SELECT id FROM resumed
+
+-- compute.jobs.parking._THEIR_EVENTS
+SELECT id FROM accounts_event WHERE id IN (SELECT event_id FROM resumed) ORDER BY id FOR NO KEY UPDATE
+
+-- compute.jobs.parking._TO_RESUME
+SELECT job.id FROM compute_job AS job
+ WHERE job.state IN ('active', 'undoing') AND job.waits_for_id IS NOT NULL AND job.lease_until IS NULL
+   AND NOT EXISTS (
+    SELECT FROM compute_host AS host
+     WHERE host.id = job.waits_for_id AND host.unreachable_since IS NOT NULL
+       AND (job.instance_id IS NOT NULL OR NOT EXISTS (
+            SELECT FROM compute_host AS other
+             WHERE other.region_id = host.region_id AND other.unreachable_since IS NULL)))
+ ORDER BY job.id FOR UPDATE SKIP LOCKED
+
+-- compute.jobs.parking._UNPARK
+WITH unparked AS (
+    UPDATE compute_job SET waits_for_id = NULL WHERE id = %(id)s AND fence = %(fence)s
+ RETURNING event_id
+)
+UPDATE accounts_event SET message = btrim(replace(message, %(message)s::text, '')) FROM unparked WHERE accounts_event.id = unparked.event_id
+
 -- compute.jobs.store._CLAIM
 WITH claimed AS (
     UPDATE compute_job SET lease_until = statement_timestamp() + (%(lease)s)::float8 * interval '1 second', fence = fence + 1, attempt = attempt + 1, claimed_at = statement_timestamp(),
            ready = false, notified_at = NULL
      WHERE id = %(id)s AND state IN ('active', 'undoing') AND (run_at <= statement_timestamp() OR run_at > statement_timestamp() + (%(horizon)s)::float8 * interval '1 second') AND (lease_until IS NULL OR (lease_until <= statement_timestamp() OR lease_until > statement_timestamp() + (%(horizon)s)::float8 * interval '1 second'))
- RETURNING compute_job.id, compute_job.instance_id, compute_job.last_host_id, compute_job.source_id, compute_job.volume_id, compute_job.event_id, compute_job.kind, compute_job.state, compute_job.step, compute_job.step_began, compute_job.step_seconds, compute_job.data, compute_job.encrypted, compute_job.error, compute_job.cancelled, compute_job.attempt, compute_job.fence, compute_job.account_id, compute_job.bulk, compute_job.share_host, compute_job.share_slot, compute_job.created_by, compute_job.traceparent, compute_job.created, compute_job.run_at, compute_job.ready, compute_job.notified_at, compute_job.lease_until, compute_job.claimed_at, compute_job.deadline_at, compute_job.finished_at
+ RETURNING compute_job.id, compute_job.instance_id, compute_job.last_host_id, compute_job.source_id, compute_job.volume_id, compute_job.event_id, compute_job.waits_for_id, compute_job.kind, compute_job.state, compute_job.step, compute_job.step_began, compute_job.step_seconds, compute_job.data, compute_job.encrypted, compute_job.error, compute_job.cancelled, compute_job.attempt, compute_job.fence, compute_job.account_id, compute_job.bulk, compute_job.share_host, compute_job.share_slot, compute_job.created_by, compute_job.traceparent, compute_job.created, compute_job.run_at, compute_job.ready, compute_job.notified_at, compute_job.lease_until, compute_job.claimed_at, compute_job.deadline_at, compute_job.finished_at
 ), updated_event AS (
     UPDATE accounts_event SET status = 'started', started = statement_timestamp()
       FROM claimed WHERE accounts_event.id = claimed.event_id AND accounts_event.status = 'scheduled'
 )
 SELECT *, deadline_at < statement_timestamp() AS overdue, (
-    SELECT jsonb_build_array(h.uuid, h.driver, h.location, h.shared, h.host_key)
+    SELECT jsonb_build_array(h.uuid, h.driver, h.location, h.shared, h.host_key, h.unreachable_since IS NOT NULL)
       FROM compute_instance i JOIN compute_host h ON h.id = i.host_id WHERE i.id = claimed.instance_id) AS host, (
     SELECT jsonb_build_object('account_id', i.account_id, 'instance', i.label, 'host', h.label)
       FROM compute_instance i JOIN compute_host h ON h.id = i.host_id WHERE i.id = claimed.instance_id) AS named
@@ -379,8 +379,7 @@ WITH finished AS (
                GREATEST(0, round(EXTRACT(epoch FROM statement_timestamp() - step_began), 3))),
            finished_at = statement_timestamp()
      WHERE id = %(id)s AND fence = %(fence)s AND state IN ('active', 'undoing')
- RETURNING compute_job.id, compute_job.instance_id, compute_job.last_host_id, compute_job.source_id, compute_job.volume_id, compute_job.event_id, compute_job.waits_for_id, compute_job.kind, compute_job.state, compute_job.step, compute_job.step_began, compute_job.step_seconds, compute_job.data, compute_job.encrypted, compute_job.error, compute_job.cancelled, compute_job.attempt, compute_job.fence, compute_job.created_by, compute_job.traceparent, compute_job.created, compute_job.run_at, compute_job.notified_at, compute_job.lease_until, compute_job.deadline_at, compute_job.finished_at
- RETURNING compute_job.id, compute_job.instance_id, compute_job.last_host_id, compute_job.source_id, compute_job.volume_id, compute_job.event_id, compute_job.kind, compute_job.state, compute_job.step, compute_job.step_began, compute_job.step_seconds, compute_job.data, compute_job.encrypted, compute_job.error, compute_job.cancelled, compute_job.attempt, compute_job.fence, compute_job.account_id, compute_job.bulk, compute_job.share_host, compute_job.share_slot, compute_job.created_by, compute_job.traceparent, compute_job.created, compute_job.run_at, compute_job.ready, compute_job.notified_at, compute_job.lease_until, compute_job.claimed_at, compute_job.deadline_at, compute_job.finished_at
+ RETURNING compute_job.id, compute_job.instance_id, compute_job.last_host_id, compute_job.source_id, compute_job.volume_id, compute_job.event_id, compute_job.waits_for_id, compute_job.kind, compute_job.state, compute_job.step, compute_job.step_began, compute_job.step_seconds, compute_job.data, compute_job.encrypted, compute_job.error, compute_job.cancelled, compute_job.attempt, compute_job.fence, compute_job.account_id, compute_job.bulk, compute_job.share_host, compute_job.share_slot, compute_job.created_by, compute_job.traceparent, compute_job.created, compute_job.run_at, compute_job.ready, compute_job.notified_at, compute_job.lease_until, compute_job.claimed_at, compute_job.deadline_at, compute_job.finished_at
 ), updated_event AS (
     UPDATE accounts_event
        SET status = %(event_status)s::text,
@@ -417,6 +416,16 @@ UPDATE compute_job SET instance_id = compute_instance.id
     SELECT FROM compute_job AS live
      WHERE live.instance_id = compute_instance.id AND live.id <> %(id)s AND live.state IN ('active', 'undoing'))
 
+-- compute.jobs.store._JOIN_VOLUME
+UPDATE compute_job SET volume_id = %(volume)s
+ WHERE id = %(id)s AND NOT EXISTS (
+    SELECT FROM compute_job AS live
+     WHERE live.volume_id = %(volume)s AND live.id <> %(id)s AND live.state IN ('active', 'undoing'))
+
+-- compute.jobs.store._LOCK_HISTORY
+SELECT FROM compute_job WHERE instance_id = %(instance)s OR source_id = %(instance)s OR id = %(id)s
+ ORDER BY id FOR NO KEY UPDATE
+
 -- compute.jobs.store._LOCK_INSTANCES
 SELECT FROM compute_instance WHERE id = ANY(%s) ORDER BY id FOR NO KEY UPDATE
 
@@ -425,6 +434,9 @@ SELECT FROM compute_job WHERE id = %s FOR NO KEY UPDATE
 
 -- compute.jobs.store._LOCK_MINE
 SELECT FROM compute_job WHERE id = %(id)s AND fence = %(fence)s FOR NO KEY UPDATE
+
+-- compute.jobs.store._LOCK_VOLUME
+SELECT FROM compute_volume WHERE id = %s FOR NO KEY UPDATE
 
 -- compute.jobs.store._PROMOTE
 UPDATE compute_job AS queued
@@ -446,16 +458,16 @@ WITH settled AS (
                CASE state WHEN 'undoing' THEN 'undo ' ELSE '' END || step,
                GREATEST(0, round(EXTRACT(epoch FROM statement_timestamp() - step_began), 3))) END,
            attempt = CASE WHEN %(keep_attempt)s::boolean THEN attempt ELSE 0 END,
-           run_at = statement_timestamp() + (%(delay)s)::float8 * interval '1 second',
+
            lease_until = CASE WHEN %(keep_lease)s::boolean THEN statement_timestamp() + (%(lease)s)::float8 * interval '1 second' END,
            share_slot = CASE WHEN %(keep_lease)s::boolean THEN share_slot END,
            share_host = CASE WHEN %(keep_lease)s::boolean THEN share_host ELSE COALESCE(
                (SELECT i.host_id FROM compute_instance i WHERE i.id = compute_job.instance_id), share_host) END,
-           ready = %(ready)s::boolean,
+           run_at = CASE WHEN (ready AND NOT %(keep_lease)s::boolean) THEN statement_timestamp() ELSE statement_timestamp() + (%(delay)s)::float8 * interval '1 second' END,
+           ready = %(ready)s::boolean OR (ready AND NOT %(keep_lease)s::boolean),
            notified_at = CASE WHEN %(ready)s::boolean THEN statement_timestamp() END
      WHERE id = %(id)s AND fence = %(fence)s AND state IN ('active', 'undoing')
- RETURNING compute_job.id, compute_job.instance_id, compute_job.last_host_id, compute_job.source_id, compute_job.volume_id, compute_job.event_id, compute_job.waits_for_id, compute_job.kind, compute_job.state, compute_job.step, compute_job.step_began, compute_job.step_seconds, compute_job.data, compute_job.encrypted, compute_job.error, compute_job.cancelled, compute_job.attempt, compute_job.fence, compute_job.created_by, compute_job.traceparent, compute_job.created, compute_job.run_at, compute_job.notified_at, compute_job.lease_until, compute_job.deadline_at, compute_job.finished_at
- RETURNING compute_job.id, compute_job.instance_id, compute_job.last_host_id, compute_job.source_id, compute_job.volume_id, compute_job.event_id, compute_job.kind, compute_job.state, compute_job.step, compute_job.step_began, compute_job.step_seconds, compute_job.data, compute_job.encrypted, compute_job.error, compute_job.cancelled, compute_job.attempt, compute_job.fence, compute_job.account_id, compute_job.bulk, compute_job.share_host, compute_job.share_slot, compute_job.created_by, compute_job.traceparent, compute_job.created, compute_job.run_at, compute_job.ready, compute_job.notified_at, compute_job.lease_until, compute_job.claimed_at, compute_job.deadline_at, compute_job.finished_at
+ RETURNING compute_job.id, compute_job.instance_id, compute_job.last_host_id, compute_job.source_id, compute_job.volume_id, compute_job.event_id, compute_job.waits_for_id, compute_job.kind, compute_job.state, compute_job.step, compute_job.step_began, compute_job.step_seconds, compute_job.data, compute_job.encrypted, compute_job.error, compute_job.cancelled, compute_job.attempt, compute_job.fence, compute_job.account_id, compute_job.bulk, compute_job.share_host, compute_job.share_slot, compute_job.created_by, compute_job.traceparent, compute_job.created, compute_job.run_at, compute_job.ready, compute_job.notified_at, compute_job.lease_until, compute_job.claimed_at, compute_job.deadline_at, compute_job.finished_at
 ), updated_event AS (
     UPDATE accounts_event
        SET percent_complete = GREATEST(percent_complete, %(percent)s::smallint),

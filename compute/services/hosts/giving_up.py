@@ -31,8 +31,9 @@ def give_up(actor: Actor, job: Job, reason: str) -> None:
 
 
 def hosts_of(job: Job) -> list[Host]:
-    """The hosts that a job needs: its instance's, and those that a move goes from and to; one query."""
-    keys: set[Any] = {job.data.get(key) for key in OF_JOBS}
+    """The hosts that a job needs: its instance's, and those that a move goes from and to, and the one that it waits
+    for, as a clone for its source's; one query."""
+    keys: set[Any] = {job.data.get(key) for key in OF_JOBS} | {job.waits_for_id}
     if job.instance is not None:
         keys.add(job.instance.host_id)
     return list(Host.objects.filter(pk__in=keys - {None}).order_by("pk"))

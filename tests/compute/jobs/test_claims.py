@@ -6,7 +6,7 @@ import pytest
 from django.db import connection
 from django.db.models.functions import Now
 
-from compute.jobs import claims, store, sweeps
+from compute.jobs import claims, queue, store, sweeps
 from compute.models import Job
 from tests.compute.ready_jobs import FLOOD, QUIET, claimed, ready, worker
 from tests.compute.run_jobs import work
@@ -14,6 +14,7 @@ from tests.factories import HostFactory
 from tests.racing import RACERS, race
 
 pytestmark = pytest.mark.django_db
+HOUR, MINUTE = timedelta(hours=1), timedelta(minutes=1)
 
 
 def end(job_id: int | None) -> None:
@@ -39,6 +40,24 @@ def test_one_slot_goes_from_account_to_account():
         order.append(job_id)
         end(job_id)
     assert order == [flood[0], quiet[0], flood[1], quiet[1], flood[2]]
+
+
+def test_a_clock_that_was_set_back_takes_no_account_its_turns():
+    boot, other = ready(QUIET, waited=1), ready(FLOOD, waited=1)
+    for job, ago in ((ready(QUIET), -HOUR), (ready(FLOOD), MINUTE)):
+        Job.objects.filter(pk=job.pk).update(state="done", finished_at=Now(), claimed_at=Now() - ago)
+    assert [claimed(), claimed()] == [boot.pk, other.pk]
+
+
+@pytest.mark.parametrize("asked", [True, False])
+def test_a_job_that_is_cancelled_at_work_is_claimed_again_at_once_though_its_step_waits(asked):
+    ready(QUIET)
+    job = claims.claim_next()
+    if asked:
+        assert queue.cancel(job)
+    assert store.postpone(job, 600)
+    sweeps.make_ready()
+    assert (sweeps.due(), claimed()) == (([job.pk], job.pk) if asked else ([], None))
 
 
 def test_an_account_with_fewer_jobs_at_work_comes_first_though_its_last_turn_was_later():

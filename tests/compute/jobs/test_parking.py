@@ -10,7 +10,7 @@ from compute.drivers.base import Ended, Power, Unreachable
 from compute.jobs import parking, queue
 from compute.machine_names import machine_name
 from compute.models import Host, Instance, Job
-from compute.services.hosts import maintenance, reachability
+from compute.services.hosts import giving_up, maintenance, reachability
 from compute.services.hosts.silence import silent
 from compute.services.instances import power
 from compute.services.instances.instances import delete
@@ -235,6 +235,52 @@ def test_a_cancelled_one_is_undone_when_the_host_answers(world, driver, instance
     work(job, driver)
     instance.refresh_from_db()
     assert (job.state, instance.status) == ("failed", "running")
+
+
+def interrupted(driver: MemoryDriver, act) -> None:
+    """No call is answered from now on, and `act` is done while the first of them hangs."""
+    acts = [act]
+
+    def hang(number: int, name: str) -> None:
+        if acts:
+            acts.pop()()
+        raise Unreachable("The host does not answer.")
+
+    driver.before = hang
+
+
+def test_one_that_is_superseded_while_its_call_hangs_ends_at_its_next_claim(world, driver, instance):
+    job = power.reboot(world.actor, instance)
+    interrupted(driver, lambda: delete(world.actor, instance))
+    run(job, driver)
+    assert (job.waits_for_id, job.ready) == (world.host.pk, True)
+    claimed = run(job, driver)
+    assert (claimed.state, claimed.error) == ("failed", Event.SUPERSEDED)
+
+
+def test_one_that_is_given_up_while_its_undo_hangs_ends_at_its_next_claim(world, driver):
+    job = staged("provision", world, driver)
+    queue.cancel(job)
+    interrupted(driver, lambda: queue.give_up(job, "Its host burned."))
+    assert run(job, driver).state == "undoing"
+    assert run(job, driver).state == "failed"
+    assert "Its host burned." in job.error
+
+
+def test_one_whose_deadline_passes_while_its_call_hangs_is_given_up_at_its_next_claim(world, driver, instance):
+    job = power.reboot(world.actor, instance)
+    interrupted(driver, lambda: Job.objects.filter(pk=job.pk).update(deadline_at=Now() - MINUTE))
+    run(job, driver)
+    run(job, driver)
+    assert job.data["undo_reason"] == engine.OVERDUE
+    assert job.run_at > clock() + 30 * MINUTE
+
+
+def test_staff_may_give_up_a_clone_whose_source_is_on_a_host_that_is_gone(world, driver):
+    job = staged("clone", world, driver)
+    source = HostFactory(region=world.region, unreachable_since=Now())
+    Job.objects.filter(pk=job.pk).update(waits_for=source)
+    assert source in giving_up.hosts_of(Job.objects.get(pk=job.pk))
 
 
 # --- an outage that is longer than the job's deadline -------------------------------------------------------------
