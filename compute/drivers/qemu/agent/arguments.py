@@ -56,6 +56,15 @@ root_hash, hostname = text(systems.HASH.pattern), text(systems.HOST_NAME.pattern
 key = text(rf"[^\x00-\x08\x0a-\x1f\x7f]{{1,{MAX_KEY_LENGTH}}}")
 port = whole(1, 65535)
 
+
+def port_range(value: Any) -> list[int]:
+    """The first and the last port of a range. nft refuses a range whose last port is below its first."""
+    first, last = row(port, port)(value)
+    if first > last:
+        raise ValueError(first, last)
+    return [first, last]
+
+
 INTERFACE = {
     "purpose": one_of("public", "vlan"),
     "number": optional(whole(1, LARGEST_VLAN)),
@@ -65,7 +74,7 @@ INTERFACE = {
 RULE = {
     "action": one_of(*packet_filters.ACTIONS),
     "protocol": one_of(*packet_filters.PROTOCOLS),
-    "ports": many(row(port, port), MAX_RANGES),
+    "ports": many(port_range, MAX_RANGES),
     "ipv4": many(ipv4_network, MAX_NETWORKS),
     "ipv6": many(ipv6_network, MAX_NETWORKS),
     "label": content(MAX_LABEL),
