@@ -20,6 +20,7 @@ The hosts themselves may have other addresses of the same /64."""
 def networks_of(region: str) -> list[str]:
     """The networks of the region's customers, without gateways and known addresses of hosts, in order."""
     found: list[Network] = []
+    gateways: set[Network] = set()
     hosts = _host_addresses(region)
     for pool in AddressPool.objects.filter(region=region).exclude(kind=AddressPool.Kind.PRIVATE):
         network = ip_network(pool.network)
@@ -28,7 +29,10 @@ def networks_of(region: str) -> list[str]:
         elif pool.kind == AddressPool.Kind.PUBLIC and any(ip_address(each) in network for each in hosts):
             found += _held(pool)
         else:
-            found += _without(network, pool.gateway)
+            found.append(network)
+        gateways.add(ip_network(pool.gateway))
+    for each in gateways | {ip_network(each) for each in hosts}:
+        found = [part for network in found for part in _without(network, each)]
     return [str(each) for version in (4, 6) for each in _collapsed(found, version)]
 
 
@@ -59,11 +63,11 @@ def _held(pool: AddressPool) -> list[Network]:
     return [ip_network(each) for each in held.values_list("address", flat=True)]
 
 
-def _without(network: Network, gateway: str) -> list[Network]:
-    own = ip_network(gateway)
-    if own.version != network.version or not network.overlaps(own):
+def _without(network: Network, address: Network) -> list[Network]:
+    """The parts of a network that do not contain an address."""
+    if address.version != network.version or not network.overlaps(address):
         return [network]
-    return list(network.address_exclude(own))  # type: ignore[arg-type] # both of one version
+    return list(network.address_exclude(address))  # type: ignore[arg-type] # both of one version
 
 
 def _collapsed(networks: list[Network], version: int) -> list[Network]:
