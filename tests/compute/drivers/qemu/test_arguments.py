@@ -208,7 +208,14 @@ def test_what_a_program_says_is_in_the_log_of_the_host_and_in_no_answer(tmp_path
 
 @pytest.mark.parametrize(
     "request_",
-    [b"[" * 200_000, b'{"verb": "power", "values": {"machine": ' + b"[" * 100_000, b"\xff", b"", b"9" * 5000, b"[]"],
+    [
+        b"[" * 200_000,
+        b'{"verb": "power", "values": {"machine": ' + b"[" * 100_000,
+        b"\xff",
+        b"",
+        b"9" * 5000,
+        b"[]",
+    ],
     ids=["deep", "deep-value", "bytes", "empty", "long-number", "list"],
 )
 def test_a_request_that_cannot_be_read_is_refused(store, request_):
