@@ -67,7 +67,7 @@ def one_line_errors(
 
 @contextmanager
 def migrated() -> Iterator[None]:
-    """End the process with one line where the block fails as the database was not migrated; others propagate."""
+    """End the process with one line if the block fails for lack of migrations. Other errors propagate."""
     try:
         yield
     except ProgrammingError as error:
@@ -79,7 +79,7 @@ def migrated() -> Iterator[None]:
 
 
 def _lacks() -> str:
-    """The sentence about migrations that the database lacks; empty where it has all."""
+    """A sentence about migrations that the database lacks. Empty if it has all."""
     from django.db.migrations.executor import MigrationExecutor  # needs the apps, which a command has loaded by now
 
     executor = MigrationExecutor(connections[DEFAULT_DB_ALIAS])

@@ -56,9 +56,9 @@ class Command(BaseCommand):
 
 
 def take_key_off(host: Host, identity: str) -> None:
-    """Take the platform's key off a host without instances, which gets none meanwhile: its next call would fail.
+    """Take the platform's key off a host without instances. The host gets no instances meanwhile.
 
-    Raises `CommandError`, and leaves the host as it was, where the key cannot be taken off.
+    If the key cannot be taken off, raise `CommandError` and leave the host as it was.
     """
     took_instances = registry.close(host)
     try:

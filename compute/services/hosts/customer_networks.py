@@ -1,7 +1,7 @@
 """The networks that customers of a region send from, for the packet filter of its hosts.
 
-The address pools of the region are given as networks, so that a new instance is known before it boots. A public
-pool that also has addresses of hosts in it is given by the addresses that instances hold now.
+Address pools of the region count as a whole, so that a new instance is included before it boots. A public pool that
+contains the address of a host counts only for the addresses that instances hold now.
 """
 
 from ipaddress import IPv4Network, IPv6Network, collapse_addresses, ip_address, ip_network
@@ -13,8 +13,8 @@ from compute.services.networking.addresses import interface_id
 Network = IPv4Network | IPv6Network
 
 SLAAC_LENGTH = 80
-"""The prefix length within a SLAAC pool that all instances share: 16 bits of their interface ids follow from no id.
-The hosts themselves may have other addresses of the same /64."""
+"""The length of the prefix that all instances of a SLAAC pool share: 16 bits of their interface ids are fixed.
+Hosts may have other addresses of the same /64."""
 
 
 def networks_of(region: str) -> list[str]:
@@ -45,7 +45,7 @@ def _host_addresses(region: str) -> set[str]:
 
 
 def _literal(location: str) -> str | None:
-    """The address in a location; None where it has a name in place of one."""
+    """The address in a location. None if the location has a name."""
     try:
         name = urlsplit(location).hostname or ""
         return str(ip_address(name))

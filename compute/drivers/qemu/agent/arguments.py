@@ -1,7 +1,7 @@
-"""The arguments of every verb, and what each may be: the one entrance of callers' values.
+"""Checks of the arguments of every verb: all values of callers pass here first.
 
-Nothing that a caller gives reaches a program, a file that a program parses, or a path, before its check here. Names
-of verbs and arguments are those of `calls.VERBS`; an argument that has a default there may be missing.
+No value of a caller reaches a program, a file that a program parses, or a path, before its check. `calls.VERBS` has
+the verbs and the names of their arguments. An argument with a default there may be missing.
 """
 
 import inspect
@@ -188,7 +188,7 @@ ARGUMENTS: dict[str, dict[str, Check]] = {
 
 
 def checked(verb: str, function: Callable[..., Any], values: Mapping[str, Any]) -> dict[str, Any]:
-    """The values of a call as its verb takes them. Raises `Refused`; `Failed` for arguments of another release."""
+    """Check the values of a call. Raises `Refused` for invalid ones, `Failed` for arguments of another release."""
     known = ARGUMENTS[verb]
     if values.keys() - known.keys():
         raise Failed(OTHER_RELEASE)

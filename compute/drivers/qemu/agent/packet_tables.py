@@ -44,8 +44,8 @@ def of_host(private: str, peers: Sequence[str], customers: Sequence[str] = (), t
 
     Guests of this host may ping it, and answer connections that the host itself opened. All their other packets are
     dropped, except neighbour discovery. The same rules apply to guests of other hosts: to packets from the networks
-    `customers`, without `trusted` ones and `peers`, on any interface. Private addresses are
-    spoken to and from interfaces of the platform only. Packets of the network between hosts come from hosts: their
+    `customers`, without `trusted` ones and `peers`, on any interface. Only interfaces of the platform carry packets
+    of private addresses. Packets of the network between hosts come from hosts: their
     source is one that no guest can forge. Its rule on new connections has the host follow connections before any
     customer's packet filter needs that.
     """
