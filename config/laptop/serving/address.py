@@ -12,7 +12,7 @@ ADDRESS = re.compile(r"http://127\.0\.0\.1:\d{1,5}")
 def served_at(state: Path) -> str:
     """The address of the ``make serve`` that runs on the folder `state`. Empty if none runs."""
     try:
-        with (state / LOCK_FILE).open() as file:
+        with (state / LOCK_FILE).open(errors="replace") as file:
             found = file.read(200)
             if not ADDRESS.fullmatch(found):
                 return ""
