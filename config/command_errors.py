@@ -23,7 +23,7 @@ UNDEFINED_TABLE, UNDEFINED_COLUMN = "42P01", "42703"
 """SQLSTATEs of PostgreSQL."""
 NO_TABLES = (
     "The database {where} has no tables. `manage.py migrate` creates them. If make serve runs with another"
-    " STATE_DIR, type that one before the command."
+    " STATE_DIR, set the same STATE_DIR for the command."
 )
 OLD_TABLES = "The database {where} lacks {missing}: run `manage.py migrate`."
 

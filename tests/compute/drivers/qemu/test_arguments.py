@@ -1,4 +1,4 @@
-"""What callers may give to the verbs of a host: nothing else gets past the entrance."""
+"""Values that callers may give to the verbs of a host. All others are refused."""
 
 import copy
 import inspect
@@ -91,7 +91,7 @@ def at(values: Any, path: tuple[Any, ...]) -> Any:
 
 
 def passed(check: Any) -> Any:
-    """What a check lets through; the error that it raises otherwise."""
+    """The value that a check accepts, or the error that it raises."""
     try:
         return check()
     except (Refused, Failed) as error:
