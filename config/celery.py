@@ -65,7 +65,7 @@ def report_last_counts(**kwargs: Any) -> None:
 
 @signals.before_task_publish.connect
 def note_time(headers: dict[str, Any], **kwargs: Any) -> None:
-    """Have each message say when it was sent, so that its age can be read while it waits."""
+    """Write the time of sending into each message, so that its age can be read while it waits."""
     headers[queues.SENT] = time.time()
 
 

@@ -23,7 +23,7 @@ UNDEFINED_TABLE, UNDEFINED_COLUMN = "42P01", "42703"
 """SQLSTATEs of PostgreSQL."""
 NO_TABLES = (
     "The database {where} has no tables. `manage.py migrate` creates them. If make serve runs with another"
-    " STATE_DIR, type that one before the command."
+    " STATE_DIR, set the same STATE_DIR for the command."
 )
 OLD_TABLES = "The database {where} lacks {missing}: run `manage.py migrate`."
 
@@ -67,7 +67,7 @@ def one_line_errors(
 
 @contextmanager
 def migrated() -> Iterator[None]:
-    """End the process with one line where the block fails as the database was not migrated; others propagate."""
+    """End the process with one line if the block fails for lack of migrations. Other errors propagate."""
     try:
         yield
     except ProgrammingError as error:
@@ -79,7 +79,7 @@ def migrated() -> Iterator[None]:
 
 
 def _lacks() -> str:
-    """The sentence about migrations that the database lacks; empty where it has all."""
+    """A sentence about migrations that the database lacks. Empty if it has all."""
     from django.db.migrations.executor import MigrationExecutor  # needs the apps, which a command has loaded by now
 
     executor = MigrationExecutor(connections[DEFAULT_DB_ALIAS])

@@ -7,11 +7,11 @@ from django.conf import settings
 
 
 def state_variable() -> str:
-    """``STATE_DIR=… ``, as it stands before a command that somebody is told to type; empty for the usual folder."""
+    """``STATE_DIR=… `` for the start of a printed command. Empty for the default folder."""
     state, root = settings.STATE_DIR, settings.BASE_DIR
     if state == root / ".state":
         return ""
-    # a relative path is one of the project's folder, wherever the command is typed
+    # a relative path starts at the project's folder, in whichever folder the command is run
     return f"STATE_DIR={shlex.quote(str(state.relative_to(root) if state.is_relative_to(root) else state))} "
 
 

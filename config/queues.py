@@ -19,7 +19,7 @@ from redis.retry import Retry
 SENT = "sent"
 """The header of a message with the time at which it was sent, in seconds since 1970."""
 LOOK_SECONDS = 0.5
-"""How long the broker has to answer those who look at all queues, in seconds. A health check may be waiting."""
+"""Seconds in which the broker has to answer when all queues are read. A health check may be waiting."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,7 +53,7 @@ def _backlog(lists: list[tuple[int, bytes | None]], now: float) -> Backlog:
 
 
 def age(message: bytes, now: float) -> float:
-    """Return for how many seconds a message has waited: 0 if it does not say, as one of an earlier release.
+    """Return for how many seconds a message has waited. 0 for a message of an earlier release, which does not say.
 
     Its sender may be on another machine, whose clock differs.
     """

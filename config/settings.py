@@ -72,8 +72,8 @@ SECRET_KEY = _secret_key()
 # An empty key, as of a comma too many, would be a key that everybody knows.
 ENCRYPTION_KEYS = env.words("ENCRYPTION_KEYS", [SECRET_KEY])
 ALLOWED_HOSTS = env.hosts("ALLOWED_HOSTS", ["*"])
-# The public address of this installation, for links in mails and addresses in answers. A command beside
-# `make serve` has that one's.
+# The public address of this installation, for links in mails and addresses in answers. While `make serve` runs on
+# the same state folder, commands use its address.
 _port = env.integer("PORT", 8000, 1, 65535)
 _served_at = "" if PRODUCTION or is_set("PORT") else served_at(STATE_DIR)
 SITE_URL = env.site("SITE_URL", _served_at or f"http://127.0.0.1:{_port}")
@@ -521,7 +521,7 @@ CELERY_BEAT_SCHEDULE = {
 }
 # The clock has a queue of its own, so that a backlog of notifications does not hold up the timers.
 CELERY_TASK_QUEUES = [Queue("celery"), Queue("clock")]
-# The least urgent step of a queue: mails, probes and packet filters never wait behind jobs.
+# The lowest priority of a queue: mails, probes and packet filters never wait behind jobs.
 JOB_PRIORITY = 9
 CELERY_TASK_ROUTES = {
     "compute.jobs.advance": {"queue": "celery", "priority": JOB_PRIORITY},

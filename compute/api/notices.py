@@ -233,7 +233,7 @@ class NotificationResource(Resource):
 
 
 class NotificationViewSet(NoticeViewSet):
-    """What the account should know now: migrations, maintenance and outages of its computes, outages of regions.
+    """List notices for the account: migrations, maintenance and outages of its computes, outages of regions.
 
     Restricted users are told of computes they may see.
     """

@@ -32,7 +32,7 @@ class Refused(DriverError):
 
 
 class NoConsole(Refused):
-    """The hypervisor gives machines no console, whether they are on or off. The text may be shown to customers."""
+    """The hypervisor has no consoles, for machines that are on or off. Customers may see the text."""
 
 
 class Unreachable(DriverError):
@@ -188,9 +188,9 @@ class FirewallSpec:
 
     version: int
     rules: FirewallRules | None = None
-    """None without an enabled firewall: then only `closed_ports` are filtered."""
+    """None if no firewall is enabled: then only `closed_ports` are filtered."""
     closed_ports: tuple[int, ...] = ()
-    """TCP ports to which the machine opens no connection, whatever its rules say."""
+    """TCP ports to which the machine may open no connection under any rules."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -517,8 +517,8 @@ class Driver(Protocol):
     def check_system(self, archive: str) -> None:
         """Check that a password, keys or a host name can be set on a disk that is deployed from an archive.
 
-        `Refused` where they cannot, such as on a disk with partitions; the text says why. Nothing to do where there
-        is no complete archive of that name, and where the driver cannot tell. May be called without a host.
+        Raise `Refused`, with the reason, if they cannot, such as on a disk with partitions. Do nothing if there is
+        no complete archive of that name, or if the driver cannot tell. May be called without a host.
         """
 
     def delete_archive(self, archive: str) -> None:

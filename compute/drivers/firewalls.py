@@ -7,7 +7,7 @@ from compute.drivers.base import FirewallRule, FirewallRules, FirewallSpec
 
 
 def firewall_spec(found: Mapping[str, Any]) -> FirewallSpec:
-    """The packet filter of which these are the fields."""
+    """The packet filter with these fields."""
     rules = found["rules"]
     return FirewallSpec(found["version"], None if rules is None else _rules(rules), tuple(found["closed_ports"]))
 

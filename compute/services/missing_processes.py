@@ -82,7 +82,7 @@ def late_queues() -> Iterator[Missing]:
         for name, each in late.items()
     ]
     if texts:
-        yield Missing("queue", f"Messages wait: {'; '.join(texts)}. Workers stand still, or are too few")
+        yield Missing("queue", f"Messages wait: {'; '.join(texts)}. Workers are stuck, or too few")
 
 
 def starting() -> bool:

@@ -1,4 +1,4 @@
-"""Packet filters as drivers take them: typed data, made of the rules of a firewall."""
+"""Packet filters for drivers, as typed data made from the rules of firewalls."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -12,7 +12,7 @@ DIRECTIONS = ("inbound", "outbound")
 
 
 def firewall_spec(wanted: Wanted) -> FirewallSpec:
-    """The packet filter that a host is to have."""
+    """The packet filter that a host should have."""
     rules = None if wanted.rules is None else _rules(wanted.rules)
     return FirewallSpec(wanted.version, rules, MAIL_PORTS if wanted.mail_ports_closed else ())
 

@@ -33,7 +33,7 @@ WHY_OFF = {
     Ended.ASKED: "The compute was shut down on its host.",
     None: "The compute was found to be off.",
 }
-"""What the host knows of why a machine is off; `None` where it does not know."""
+"""Sentences for the reasons for which a machine is off; `None` is an unknown reason."""
 BOOTS = "Its watchdog boots it."
 HOST_FELL = "The compute's host restarted while the compute was on."
 BACK = f"{HOST_FELL} It is booted again."

@@ -5,8 +5,8 @@ be reached) has its turn in a few threads: those in which consoles are opened ar
 ones, and one host has no more than a few of them, so that a host that does not answer holds nobody else up.
 
 To the browser: what is printed, as bytes; ``{"state": "open"}`` once the console is open; at last ``{"ended": …,
-"again": …}``, the reason as a sentence and whether coming again may help, with ``"none": true`` where such
-machines have no console. From it: what is typed, as bytes; any text as a sign of life.
+"again": …}``, the reason as a sentence, and whether another try may help. If machines of this kind have no console,
+``"none": true`` is added. From it: what is typed, as bytes; any text as a sign of life.
 """
 
 import asyncio
@@ -81,8 +81,10 @@ class Console(Protocol):
 
 
 class Ended(Exception):
-    """The end of a session, or why it does not begin. `again` is whether coming again may help, `none` whether
-    machines of this kind have no console at all."""
+    """The end of a session, or the reason for which it does not begin.
+
+    `again`: another try may help. `none`: machines of this kind have no console.
+    """
 
     def __init__(self, reason: str, again: bool = False, none: bool = False):
         super().__init__(reason)

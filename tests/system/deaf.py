@@ -27,4 +27,5 @@ def can_consume(qos: QoS) -> bool:
     return _can_consume(qos)
 
 
-QoS.can_consume = can_consume
+if DEAF in os.environ:  # a test that only reads the names of this module stays as it is
+    QoS.can_consume = can_consume

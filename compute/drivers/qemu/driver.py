@@ -124,8 +124,7 @@ class QemuDriver:
         return int(self.agent.call("set_firewall", machine=machine, **as_text(machine, firewall)))
 
     def firewall(self, machine: str) -> FirewallSpec | None:
-        """The packet filter that is kept for a machine; None where none was ever set, or an earlier release set
-        it."""
+        """The packet filter that is kept for a machine. None if none was ever set, or an earlier release set it."""
         found = self.agent.call("firewall", machine=machine)
         return None if found is None or "ruleset" in found else firewall_spec(found)
 
@@ -183,8 +182,10 @@ class QemuDriver:
         return DONE
 
     def _firewall_for_agent(self, machine: str, found: dict[str, Any] | None) -> dict[str, Any] | None:
-        """The packet filter of a machine that arrives, in the form of this host's agent. One in the form of an
-        earlier release is left out for a newer agent: the next boot brings the packet filter."""
+        """The packet filter of an arriving machine, in the form that this host's agent takes.
+
+        A newer agent takes none in the form of an earlier release: the next boot brings the packet filter.
+        """
         if found is None:
             return None
         if self.agent.takes_data():
@@ -359,7 +360,7 @@ class QemuDriver:
 
 
 def host_name(label: str | None) -> str | None:
-    """The name of a system after an instance's label, whose underscores no host name may have. 63 characters."""
+    """The host name for an instance's label: at most 63 characters, with hyphens in place of underscores."""
     return None if label is None else label.replace("_", "-")[:63].rstrip("-.")
 
 

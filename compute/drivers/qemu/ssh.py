@@ -131,7 +131,11 @@ class Ssh:
         self._takes_data = False
 
     def call(self, verb: str, **values: Any) -> Any:
-        return _result(self._run(json.dumps({"verb": verb, "values": values}).encode()))
+        try:
+            return _result(self._run(json.dumps({"verb": verb, "values": values}).encode()))
+        except DriverError:
+            self._takes_data = False  # the host may have the agent of the release before again
+            raise
 
     def console(self, machine: str) -> Console:
         """By a connection of its own: a server lets a connection have a few sessions at a time, which calls need,
@@ -170,7 +174,10 @@ class Ssh:
         return bool(self.call("digest") == bundle().digest)
 
     def takes_data(self) -> bool:
-        """An agent that once did still does. One that did not is asked again: it may have been updated."""
+        """Whether the host's agent takes packet filters as data.
+
+        Ask the agent until it does, since it may be updated, and again after a call that failed.
+        """
         if not self._takes_data:
             try:
                 self._takes_data = int(self.call("protocol")) >= FIRST_WITH_DATA

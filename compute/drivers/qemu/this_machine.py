@@ -1,7 +1,7 @@
-"""This machine as a host of real machines: the programs that it takes, and the guest that it starts with.
+"""This machine as a host of real machines: the programs that it needs, and its first guest.
 
-``python -m compute.drivers.qemu.this_machine`` says what is missing. It needs Python alone: `make serve` asks it
-before it installs any package.
+``python -m compute.drivers.qemu.this_machine`` lists missing programs. It needs only Python, because `make serve`
+runs it before it installs any package.
 """
 
 import importlib.util
@@ -68,9 +68,9 @@ def _wheel_runs() -> bool:
 
 
 def check(before_packages: bool = False) -> None:
-    """Raise `Refused` where this machine lacks a program, with the one line that installs all that are missing.
+    """Raise `Refused` if this machine lacks a program, with the one line that installs all missing programs.
 
-    With `before_packages` the wheel with QEMU counts as there where it can run: it is about to be installed.
+    With `before_packages`, QEMU is not missing if its wheel can run here: the wheel is about to be installed.
     """
     if platform.machine() != "x86_64":
         raise Refused(OTHER_PROCESSOR.format(machine=platform.machine()))

@@ -263,7 +263,7 @@ class SimulatedDriver:
         return None if found is None else int(found)
 
     def check_system(self, archive: str) -> None:
-        """Nothing to do: nothing is known of what is in an archive."""
+        """Do nothing: the simulation does not know the content of archives."""
 
     def delete_archive(self, archive: str) -> None:
         self._call("SELECT * FROM simulated.delete_archive(%s)", (archive,))

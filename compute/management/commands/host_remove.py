@@ -15,28 +15,28 @@ from config.errors import DomainError
 
 STAYS = (
     "{label} is not removed: the platform's key cannot be taken off it. {error}\n"
-    "Name a key that lets you in by --identity FILE and repeat the command, or add --leave-key: the host is removed"
-    " then, and the platform's key stays on it."
+    "Repeat the command with --identity FILE, a key that the host accepts. Or add --leave-key: the host is removed,"
+    " and the platform's key stays on it."
 )
 LEFT = (
-    "If {place} is still there, it lets the platform's key in. Delete the line that ends with this key from"
+    "If {place} still runs, it accepts the platform's key. Delete the line that ends with this key from"
     " authorized_keys of {user} there:\n{key}"
 )
 
 
 class Command(BaseCommand):
     help = (
-        "Remove a host without instances from its region. A host that is reached by ssh first loses the platform's "
-        "key, by your own ssh. Whatever else lies on the host stays there."
+        "Remove a host without instances from its region. If ssh reaches the host, your own ssh first removes the "
+        "platform's key from it. All other files stay on the host."
     )
 
     def add_arguments(self, parser: ArgumentParser) -> None:
         parser.add_argument("label")
-        parser.add_argument("--identity", default="", metavar="FILE", help="the key that your ssh is to take")
+        parser.add_argument("--identity", default="", metavar="FILE", help="the key that your ssh uses")
         parser.add_argument(
             "--leave-key",
             action="store_true",
-            help="leave the platform's key on the host, for a host that is gone or was installed anew",
+            help="leave the platform's key on the host, for a host that is gone or was installed again",
         )
 
     def handle(self, *, label: str, identity: str, leave_key: bool, **options: Any) -> None:
@@ -56,9 +56,9 @@ class Command(BaseCommand):
 
 
 def take_key_off(host: Host, identity: str) -> None:
-    """Take the platform's key off a host without instances, which gets none meanwhile: its next call would fail.
+    """Take the platform's key off a host without instances. The host gets no instances meanwhile.
 
-    Raises `CommandError`, and leaves the host as it was, where the key cannot be taken off.
+    If the key cannot be taken off, raise `CommandError` and leave the host as it was.
     """
     took_instances = registry.close(host)
     try:

@@ -1,7 +1,7 @@
 """The networks that customers of a region send from, for the packet filter of its hosts.
 
-The address pools of the region are given as networks, so that a new instance is known before it boots. A public
-pool that also has addresses of hosts in it is given by the addresses that instances hold now.
+Address pools of the region count as a whole, so that a new instance is included before it boots. A public pool that
+contains the address of a host counts only for the addresses that instances hold now.
 """
 
 from ipaddress import IPv4Network, IPv6Network, collapse_addresses, ip_address, ip_network
@@ -13,13 +13,14 @@ from compute.services.networking.addresses import interface_id
 Network = IPv4Network | IPv6Network
 
 SLAAC_LENGTH = 80
-"""The prefix length within a SLAAC pool that all instances share: 16 bits of their interface ids follow from no id.
-The hosts themselves may have other addresses of the same /64."""
+"""The length of the prefix that all instances of a SLAAC pool share: 16 bits of their interface ids are fixed.
+Hosts may have other addresses of the same /64."""
 
 
 def networks_of(region: str) -> list[str]:
     """The networks of the region's customers, without gateways and known addresses of hosts, in order."""
     found: list[Network] = []
+    gateways: set[Network] = set()
     hosts = _host_addresses(region)
     for pool in AddressPool.objects.filter(region=region).exclude(kind=AddressPool.Kind.PRIVATE):
         network = ip_network(pool.network)
@@ -28,7 +29,10 @@ def networks_of(region: str) -> list[str]:
         elif pool.kind == AddressPool.Kind.PUBLIC and any(ip_address(each) in network for each in hosts):
             found += _held(pool)
         else:
-            found += _without(network, pool.gateway)
+            found.append(network)
+        gateways.add(ip_network(pool.gateway))
+    for each in gateways | {ip_network(each) for each in hosts}:
+        found = [part for network in found for part in _without(network, each)]
     return [str(each) for version in (4, 6) for each in _collapsed(found, version)]
 
 
@@ -41,7 +45,7 @@ def _host_addresses(region: str) -> set[str]:
 
 
 def _literal(location: str) -> str | None:
-    """The address in a location; None where it has a name in place of one."""
+    """The address in a location. None if the location has a name."""
     try:
         name = urlsplit(location).hostname or ""
         return str(ip_address(name))
@@ -59,11 +63,11 @@ def _held(pool: AddressPool) -> list[Network]:
     return [ip_network(each) for each in held.values_list("address", flat=True)]
 
 
-def _without(network: Network, gateway: str) -> list[Network]:
-    own = ip_network(gateway)
-    if own.version != network.version or not network.overlaps(own):
+def _without(network: Network, address: Network) -> list[Network]:
+    """The parts of a network that do not contain an address."""
+    if address.version != network.version or not network.overlaps(address):
         return [network]
-    return list(network.address_exclude(own))  # type: ignore[arg-type] # both of one version
+    return list(network.address_exclude(address))  # type: ignore[arg-type] # both of one version
 
 
 def _collapsed(networks: list[Network], version: int) -> list[Network]:

@@ -64,13 +64,13 @@ class Finding:
 
 
 def due() -> list[int]:
-    """The hosts that are to be compared now. One that does not answer is due as soon as it does."""
+    """The hosts to compare now. A host that does not answer is due as soon as it answers."""
     hosts = Host.objects.filter(reconcile_at__lte=Now(), unreachable_since=None).exclude(BEING_ADDED)
     return list(hosts.order_by("pk").values_list("pk", flat=True))
 
 
 def claim(host_id: int) -> Host | None:
-    """Take the look at a host that is due; None where it is not, as where another worker took it or it is away."""
+    """Claim the comparison of a host. None if the host is not due or away, or another worker has claimed it."""
     with connection.cursor() as cursor:
         cursor.execute(_CLAIM, {"id": host_id, "every": settings.RECONCILE_EVERY})
         if cursor.fetchone() is None:

@@ -117,7 +117,7 @@ def define_again(actor: Actor, drift: Drift) -> Job:
     if instance.host_id != drift.host_id:
         raise Invalid("The compute is on another host by now.")
     lost = drift.kind == Kind.MISSING_MACHINE and instance.status == Instance.Status.RUNNING
-    # what is on and goes off by itself meanwhile is the watchdog's, which looks at what is running
+    # the watchdog handles a machine that goes off by itself meanwhile: it checks running instances
     off = Instance.Status.OFFLINE if lost else instance.status
     data = JobData(config_id=boot_config(instance).pk if lost else None, off_status=off)
     job = enqueue("redefine", instance, _on(instance, actor), data=data)

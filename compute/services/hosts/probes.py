@@ -15,7 +15,7 @@ from config.db import leases
 
 TASK = "compute.jobs.watch_host"
 MAX_PROBES_OF_SILENT_HOSTS = 2
-"""The number of silent hosts that are asked at the same time: each may hold a worker process to the time limit."""
+"""The number of silent hosts asked at the same time. Each may occupy a worker process until the time limit."""
 
 _LEASED = leases.leased("probe_lease")
 _CLAIM = f"""

@@ -183,8 +183,10 @@ def record(
 
 @transaction.atomic
 def close(host: Host) -> bool:
-    """Have a host without instances take none any more, as it is about to be removed; whether it took some until
-    now. Raises `Busy` where it has instances."""
+    """Disable a host without instances that is about to be removed. Return whether the host was enabled.
+
+    Raises `Busy` if it has instances.
+    """
     locked = lock(Host.objects.filter(pk=host.pk))
     try:
         Collector(using=router.db_for_write(Host), origin=locked).collect([locked])
@@ -195,7 +197,7 @@ def close(host: Host) -> bool:
 
 
 def reopen(host: Host) -> None:
-    """Have a host that was not removed after all take instances again."""
+    """Enable a host again that was not removed after all."""
     Host.objects.filter(pk=host.pk).update(enabled=True)
 
 

@@ -97,7 +97,7 @@ def remove_instance(run: Run[JobData]) -> None:
 
 def require_content(run: Run[JobData], image: Image) -> None:
     """Raise `Fail` for an image that was made of an empty file, and `Refused` for one in which no password can be
-    set, such as a disk with partitions. Official ones are the hypervisor's to know."""
+    set, such as a disk with partitions. The hypervisor checks official images."""
     if image.number is None:
         return
     if not image.size:

@@ -5,14 +5,14 @@ import re
 from pathlib import Path
 
 LOCK_FILE = "serve.lock"
-"""Locked for as long as ``make serve`` runs, with its address in it."""
+"""The file that ``make serve`` locks while it runs, with its address."""
 ADDRESS = re.compile(r"http://127\.0\.0\.1:\d{1,5}")
 
 
 def served_at(state: Path) -> str:
-    """The address of the ``make serve`` that runs on the folder `state`; empty where none runs."""
+    """The address of the ``make serve`` that runs on the folder `state`. Empty if none runs."""
     try:
-        with (state / LOCK_FILE).open() as file:
+        with (state / LOCK_FILE).open(errors="replace") as file:
             found = file.read(200)
             if not ADDRESS.fullmatch(found):
                 return ""
@@ -21,4 +21,4 @@ def served_at(state: Path) -> str:
         return found
     except OSError:
         return ""
-    return ""  # it was killed: its address stayed in the file, and its lock went with it
+    return ""  # it was killed: the lock is gone, and the address is still in the file

@@ -42,7 +42,7 @@ class Progress:
 
     @contextmanager
     def waiting(self, text: str) -> Iterator[None]:
-        """Show a phase that may take minutes and does not say how far it is: its line has the seconds so far."""
+        """Show a phase that may take minutes and reports no progress. Its line counts the seconds."""
         began, over = time.monotonic(), threading.Event()
 
         def tick() -> None:

@@ -13,9 +13,9 @@ from dataclasses import dataclass, field
 
 FIRST_PAUSE = 0.5
 LONGEST_PAUSE = 30.0
-# Deaths in a row that are answered by the first pause: who kills a worker a few times waits for it no longer.
+# The pause grows after so many deaths in a row: a worker that is killed a few times comes back at once.
 QUICK_RESTARTS = 5
-# A process that lived this long (seconds) has recovered: its deaths are counted anew.
+# A process that has lived for so many seconds has recovered: its deaths are counted from 0 again.
 STEADY_AFTER = 30.0
 # Seconds for the work under way: a job that does not end in time is claimed after its lease, at the next start.
 STOP_SECONDS = 5.0
@@ -35,7 +35,7 @@ class Child:
     started_at: float = 0.0
     due_at: float = 0.0
     deaths: int = 0
-    """In a row, each soon after its start."""
+    """Deaths in a row, each soon after a start."""
 
     def start(self) -> None:
         # A session of its own: the terminal's Ctrl-C reaches the supervisor only, which then stops
@@ -95,7 +95,7 @@ class Supervisor:
         return True
 
     def _until_restart(self, longest: float) -> float:
-        """Seconds until the next dead child is due, and `longest` at most."""
+        """Seconds until the next restart is due, at most `longest`."""
         due = min((child.due_at for child in self.children if child.process is None), default=math.inf)
         return min(longest, max(0.0, due - time.monotonic()))
 
@@ -128,7 +128,7 @@ class Supervisor:
 
 
 def pause_after(deaths: int) -> float:
-    """Seconds before a restart, after so many deaths in a row: it doubles for a process that cannot live."""
+    """Seconds before a restart after `deaths` in a row. The pause doubles with each further death."""
     doubled = max(0, deaths - QUICK_RESTARTS)
     return min(FIRST_PAUSE * 2.0 ** min(doubled, 10), LONGEST_PAUSE)
 

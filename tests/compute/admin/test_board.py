@@ -136,7 +136,8 @@ def test_the_page_costs_the_same_however_much_happened(admin, running, world):
 def test_jobs_are_read_by_their_key(db):
     """Not by a scan of all of them: with statistics of a large table, the window is a range of the key."""
     Job.objects.bulk_create(
-        Job(kind="boot", step="x", state="done", deadline_at=now(), finished_at=now()) for _ in range(3000)
+        (Job(kind="boot", step="x", state="done", deadline_at=now(), finished_at=now()) for _ in range(3000)),
+        batch_size=1000,
     )
     with connection.cursor() as cursor:
         cursor.execute("ANALYZE compute_job")

@@ -10,10 +10,10 @@ from compute.services.hosts import maintenance, moves
 from compute.services.instances import power
 from compute.services.instances.clones import CloneSpec, clone
 from compute.services.instances.rescue import rescue
-from compute.worker import watchdog
 from tests.client import errors
 from tests.compute.memory_driver import MemoryDriver, failing_at
 from tests.compute.run_jobs import finish, work
+from tests.compute.watching import watch
 from tests.compute.worker.scenarios import deployed, volume_of
 from tests.factories import ConfigFactory, DiskFactory, HostFactory, HostMigrationFactory
 
@@ -242,7 +242,7 @@ def test_a_rescue_can_be_booted_again_by_its_profile(api, rescued, driver):
 def test_the_watchdog_leaves_the_rescue(rescued, driver):
     machine = driver.machines[machine_name(rescued.pk)]
     machine["on"] = False
-    watchdog.watch(driver)
+    watch(driver)
     finish(rescued, driver)
     assert machine["on"]
     assert not machine["boot"].rescue

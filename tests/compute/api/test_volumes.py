@@ -1,7 +1,6 @@
 """Volumes as a client sees them: making, attaching, detaching, growing, cloning and deleting one."""
 
 import pytest
-from django.db.models.functions import Now
 
 from accounts.models import Event, Grant, User
 from compute.drivers.base import DriverError, Progress, VolumeSpec
@@ -491,8 +490,8 @@ def test_a_clone_is_made_where_the_original_is_in_use(api, world, running, drive
         return create(self, spec)
 
     monkeypatch.setattr(MemoryDriver, "create_volume", seen)
-    Host.objects.filter(pk=running.host_id).update(unreachable_since=Now())
-    assert other.unreachable_since is None, "it would be chosen for its answers"
+    Host.objects.filter(pk=running.host_id).update(enabled=False)
+    assert other.enabled, "it would be chosen, since it is in service"
     made = api.post(at(mine, "clone"), {"label": "copy"}).json()
     assert finish(driver).state == "done"
     assert set(asked) == {str(running.host.uuid)}

@@ -241,7 +241,7 @@ def test_a_host_that_is_gone_is_removed_and_what_is_left_on_it_is_said(by_ssh):
     said = StringIO()
     call_command("host_remove", "hv1", leave_key=True, stdout=StringIO(), stderr=said)
     assert not Host.objects.filter(label="hv1").exists()
-    assert said.getvalue().startswith("If hv1 is still there, it lets the platform's key in. Delete the line")
+    assert said.getvalue().startswith("If hv1 still runs, it accepts the platform's key. Delete the line")
     assert "authorized_keys of ops there:\nssh-ed25519 " in said.getvalue()
 
 

@@ -23,9 +23,9 @@ from compute.services.backups.backups import enable, snapshot
 from compute.services.instances.rescue import rescue
 from compute.services.volumes import volumes
 from compute.services.volumes.places import Place
-from compute.worker.watchdog import watch
 from tests.compute.memory_driver import CountingDriver, MemoryDriver, dying_once_at, failing_at
 from tests.compute.run_jobs import work, work_through
+from tests.compute.watching import watch
 from tests.compute.worker.scenarios import deployed, volume_of
 from tests.compute.worker.stages import Stage
 from tests.world import World

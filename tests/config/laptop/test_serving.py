@@ -97,6 +97,8 @@ def test_a_command_beside_a_server_knows_its_address(tmp_path):
     assert served_at(tmp_path) == ""
     (tmp_path / "serve.lock").write_text("http://127.0.0.1:8600")
     assert served_at(tmp_path) == "", "it was killed"
+    (tmp_path / "serve.lock").write_bytes(b"\xff\xfe")
+    assert served_at(tmp_path) == "", "commands work beside a damaged file"
     with state_locked(tmp_path, "http://elsewhere.example.com"):
         assert served_at(tmp_path) == ""
 
@@ -179,7 +181,7 @@ def test_a_full_disk_is_told_from_other_errors(tmp_path):
 
 
 def steps_of(*arguments: str) -> str:
-    """What make would do, a line each; nothing of it is done."""
+    """The commands that make would run, a line each. Nothing is run."""
     command = ["make", "--dry-run", "serve", *arguments]
     return subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True).stdout
 

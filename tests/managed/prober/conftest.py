@@ -1,4 +1,4 @@
-"""What tests of single checks have in common."""
+"""Fixtures for tests of single checks."""
 
 import pytest
 

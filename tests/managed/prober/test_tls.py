@@ -1,4 +1,4 @@
-"""What a monitored certificate must have, property by property. Every supported Python gives the same verdicts."""
+"""Required properties of a monitored certificate. Every supported Python gives the same verdicts."""
 
 import asyncio
 import ipaddress

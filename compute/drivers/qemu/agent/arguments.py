@@ -1,7 +1,7 @@
-"""The arguments of every verb, and what each may be: the one entrance of callers' values.
+"""Checks of the arguments of every verb: all values of callers pass here first.
 
-Nothing that a caller gives reaches a program, a file that a program parses, or a path, before its check here. Names
-of verbs and arguments are those of `calls.VERBS`; an argument that has a default there may be missing.
+No value of a caller reaches a program, a file that a program parses, or a path, before its check. `calls.VERBS` has
+the verbs and the names of their arguments. An argument with a default there may be missing.
 """
 
 import inspect
@@ -56,6 +56,15 @@ root_hash, hostname = text(systems.HASH.pattern), text(systems.HOST_NAME.pattern
 key = text(rf"[^\x00-\x08\x0a-\x1f\x7f]{{1,{MAX_KEY_LENGTH}}}")
 port = whole(1, 65535)
 
+
+def port_range(value: Any) -> list[int]:
+    """The first and the last port of a range. nft refuses a range whose last port is below its first."""
+    first, last = row(port, port)(value)
+    if first > last:
+        raise ValueError(first, last)
+    return [first, last]
+
+
 INTERFACE = {
     "purpose": one_of("public", "vlan"),
     "number": optional(whole(1, LARGEST_VLAN)),
@@ -65,7 +74,7 @@ INTERFACE = {
 RULE = {
     "action": one_of(*packet_filters.ACTIONS),
     "protocol": one_of(*packet_filters.PROTOCOLS),
-    "ports": many(row(port, port), MAX_RANGES),
+    "ports": many(port_range, MAX_RANGES),
     "ipv4": many(ipv4_network, MAX_NETWORKS),
     "ipv6": many(ipv6_network, MAX_NETWORKS),
     "label": content(MAX_LABEL),
@@ -179,7 +188,7 @@ ARGUMENTS: dict[str, dict[str, Check]] = {
 
 
 def checked(verb: str, function: Callable[..., Any], values: Mapping[str, Any]) -> dict[str, Any]:
-    """The values of a call as its verb takes them. Raises `Refused`; `Failed` for arguments of another release."""
+    """Check the values of a call. Raises `Refused` for invalid ones, `Failed` for arguments of another release."""
     known = ARGUMENTS[verb]
     if values.keys() - known.keys():
         raise Failed(OTHER_RELEASE)

@@ -75,7 +75,7 @@ VERBS: dict[str, Callable[..., Any]] = {
 
 
 PROTOCOL = 2
-"""The version of the verbs. From 2 on packet filters are data; an agent without a version takes them as text."""
+"""The version of the verbs. Version 2 takes packet filters as data, and an agent without a version as text."""
 
 
 def call(store: Store, verb: str, values: Mapping[str, Any]) -> Any:

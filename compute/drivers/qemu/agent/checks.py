@@ -1,6 +1,6 @@
-"""Checks of the plain values that callers give: each returns the value that a verb may use, or raises `ValueError`.
+"""Checks of callers' plain values. A check returns the value that a verb may use, or raises `ValueError`.
 
-Names, numbers, addresses and choices are checked by what they may be, not by what they must not contain.
+Checks list what names, numbers, addresses and choices may be. They do not list what is forbidden.
 """
 
 import ipaddress
@@ -28,7 +28,7 @@ def text(pattern: str) -> Check:
 
 
 def content(most: int) -> Check:
-    """The content of a file: any text of so many characters at most. It is never a name or an argument."""
+    """Any text of at most `most` characters: the content of a file, never a name or an argument."""
 
     def check(value: Any) -> str:
         if not isinstance(value, str) or len(value) > most:
@@ -73,7 +73,7 @@ def blank_or(check: Check) -> Check:
 
 
 def many(check: Check, most: int) -> Check:
-    """A list of at most so many values."""
+    """A list of at most `most` values."""
 
     def checked(value: Any) -> list[Any]:
         if not isinstance(value, list | tuple) or len(value) > most:
@@ -95,7 +95,7 @@ def row(*checks: Check) -> Check:
 
 
 def table(key: Check, check: Check, most: int) -> Check:
-    """A mapping of at most so many names."""
+    """A mapping of at most `most` names."""
 
     def checked(value: Any) -> dict[Any, Any]:
         if not isinstance(value, Mapping) or len(value) > most:
@@ -108,7 +108,7 @@ def table(key: Check, check: Check, most: int) -> Check:
 def fields(known: Mapping[str, Check], needed: Iterable[str], lenient: bool = False) -> Check:
     """A mapping with fields of these names, the `needed` ones at least.
 
-    Other fields are from another release: a `lenient` check leaves them out, any other raises `Failed`.
+    Unknown fields come from another release. A `lenient` check leaves them out; other checks raise `Failed`.
     """
     required = frozenset(needed)
 

@@ -215,8 +215,10 @@ def _public(boot: Boot, port: int | None) -> str:
 
 
 def option(kind: str, **values: Any) -> str:
-    """A value of QEMU's in its own form, in which a doubled comma is one that separates nothing. ``-netdev`` takes
-    JSON only from QEMU 7.2 on."""
+    """Options in QEMU's own form. A comma in a value is doubled, so that it separates nothing.
+
+    ``-netdev`` takes JSON only from QEMU 7.2 on.
+    """
     return ",".join([kind, *(f"{name}={str(value).replace(',', ',,')}" for name, value in values.items())])
 
 

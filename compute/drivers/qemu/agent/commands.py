@@ -10,7 +10,7 @@ from compute.drivers.qemu.agent.errors import Failed
 
 PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
 MAX_DETAILS = 2000
-"""Characters of what a failed program said that go to the log."""
+"""The number of characters of a failed program's output that are logged."""
 # debugfs asks for a pager, and programs translate what they say
 ENVIRONMENT = {"LC_ALL": "C", "PAGER": "cat", "DEBUGFS_PAGER": "__none__"}
 

@@ -373,7 +373,7 @@ def _deploy(task: Task, store: Store, part: Path, size: int, image: str, system:
     source = store.image(image) if official else store.incoming(image)
     if not source.exists():
         raise Refused("This host has no such image." if official else "There is no such archive.")
-    # before the copy, which takes its time
+    # before the copy, which may take minutes
     if any(system.values()) and not ext.is_ext(source):
         raise Refused(ext.NOT_EXT.format(what="image"))
     sparse.copy(source, part, task.report)

@@ -4,7 +4,7 @@
 class Failed(Exception):
     """The host cannot do this now, but may do so later.
 
-    `details` are for the log alone, such as what a program said: lines of files may be in there.
+    `details`, such as the output of a program, are for the log only: they may contain lines of files.
     """
 
     details = ""
@@ -15,7 +15,7 @@ class Refused(Failed):
 
 
 def details_of(error: BaseException | None) -> str:
-    """The details of an error and of its causes, for the log; empty where there are none."""
+    """The details of an error and of its causes, for the log. Empty if there are none."""
     found = []
     while error is not None:
         found.append(error.details if isinstance(error, Failed) else "")

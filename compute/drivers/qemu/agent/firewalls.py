@@ -1,4 +1,4 @@
-"""Packet filters of machines: data, of which the newest is kept, rendered by this host and in force."""
+"""Packet filters of machines. The host keeps the newest one as data, renders it and loads it."""
 
 from collections.abc import Mapping
 from pathlib import Path
@@ -16,12 +16,11 @@ EARLIER_FORM = "The machine's packet filter is in the form of an earlier release
 
 
 def set_firewall(store: Store, machine: str, firewall: Mapping[str, Any]) -> int:
-    """Filter a machine's packets by `firewall`, unless it has a newer one; the version in force, 0 without a
-    machine.
+    """Filter a machine's packets by `firewall`, unless it has a newer one.
 
-    `firewall` has the fields of the interface's `FirewallSpec`. It is applied where the host has an interface for
-    each machine. User-mode network passes no packet filter of the host's: there it is kept, for a move to a host
-    that applies it.
+    Return the version in force; 0 if there is no such machine. `firewall` has the fields of the interface's
+    `FirewallSpec`. A host without `networking` only keeps it, for a move to another host: packets of QEMU's
+    user-mode network pass no packet filter of the host.
     """
     try:
         with working(store, machine) as (directory, _):
@@ -35,7 +34,7 @@ def set_firewall(store: Store, machine: str, firewall: Mapping[str, Any]) -> int
 
 
 def firewall(store: Store, machine: str) -> dict[str, object] | None:
-    """The packet filter in force for a machine; None where none was ever set."""
+    """The packet filter in force for a machine. None if none was ever set."""
     known = records.read(store.machine(machine) / FIREWALL)
     if known is None or _is_text(known):
         return known
@@ -43,24 +42,25 @@ def firewall(store: Store, machine: str) -> dict[str, object] | None:
 
 
 def keep(directory: Path, firewall: Mapping[str, Any]) -> None:
-    """Keep a packet filter unless there is a newer one. One in the form of an earlier release is replaced by its
-    own version too."""
+    """Keep a packet filter unless there is a newer one.
+
+    If the known one is in the form of an earlier release, the same version replaces it too.
+    """
     known = records.read(directory / FIREWALL)
     if known is None or known["version"] < firewall["version"] + _is_text(known):
-        # the text is for an agent of the release before, after a way back: this one never reads it
+        # an agent of the release before needs the text after a downgrade; this agent never reads it
         records.write(directory / FIREWALL, {**firewall, TEXT: packet_filters.render(directory.name, firewall)})
 
 
 def check_kept(store: Store, directory: Path) -> None:
-    """Raise `Failed` where an earlier release kept the packet filter as a text of nftables: no text of a caller's
-    is loaded."""
+    """Raise `Failed` if an earlier release kept the packet filter as text: a caller's text is never loaded."""
     known = records.read(directory / FIREWALL)
     if known is not None and _is_text(known) and settings.load(store).networking:
         raise Failed(EARLIER_FORM)
 
 
 def apply(store: Store, directory: Path) -> None:
-    """Load the packet filter that is kept, which replaces the one before: also after the host's own restart."""
+    """Load the packet filter that is kept, in place of the previous one. It is lost when the host restarts."""
     known = records.read(directory / FIREWALL)
     if known is not None and settings.load(store).networking:
         check_kept(store, directory)
@@ -74,7 +74,7 @@ def remove(store: Store, machine: str) -> None:
 
 
 def _is_text(known: Mapping[str, Any]) -> bool:
-    """Whether an agent of an earlier release kept this: it has a caller's text alone."""
+    """Whether an agent of an earlier release kept this, as a caller's text without data."""
     return "rules" not in known
 
 

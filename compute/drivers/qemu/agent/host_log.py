@@ -1,6 +1,6 @@
-"""The log of a host's agent, a file of the host: what programs said, and where the agent itself failed.
+"""The log of a host's agent: the output of failed programs, and unexpected errors of the agent.
 
-A caller gets sentences of ours alone. What a program says may contain lines of the host's files.
+It is a file of the host. Callers never get the output of programs, which may contain lines of the host's files.
 """
 
 import os
@@ -9,7 +9,7 @@ from pathlib import Path
 
 LOG, EARLIER = "agent.log", "agent.log.1"
 MAX_BYTES = 1 << 20
-"""The size beyond which the log begins anew. The one before is kept."""
+"""The size at which a new log is started. The previous log is kept."""
 
 
 def write(root: Path, verb: str, text: str) -> None:

@@ -8,14 +8,14 @@ import hashlib
 import ipaddress
 import os
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from compute.drivers.qemu.agent import command_line, links, locks, overlay, packet_tables, records, settings
+from compute.drivers.qemu.agent import checks, command_line, links, locks, overlay, packet_tables, records, settings
 from compute.drivers.qemu.agent.command_line import Boot, Machine
 from compute.drivers.qemu.agent.commands import CommandFailed
-from compute.drivers.qemu.agent.errors import Refused
+from compute.drivers.qemu.agent.errors import Failed, Refused
 from compute.drivers.qemu.agent.links import ip
 from compute.drivers.qemu.agent.nics import Nic, nics
 from compute.drivers.qemu.agent.packet_tables import is_private, load
@@ -25,7 +25,8 @@ from compute.drivers.qemu.agent.verbs import all_machines
 
 MADE = "networks.json"
 LOADED = "host-table.json"
-"""The networks of customers, and the digest of the host's own table as it was loaded last."""
+"""The networks of customers and the callers among them, and the digest of the host's own table as loaded last."""
+MAX_CALLERS = 16
 LOCK = "networks.lock"
 GATEWAY = "fe80::1"
 """The host, as guests know it in IPv6. In IPv4 it answers for the address of the gateway."""
@@ -96,8 +97,8 @@ def set_peers(store: Store, underlay: str, peers: Sequence[str], customers: Sequ
     """Tell the host its own IPv4 address between hosts, those of the region's other hosts, and the networks of the
     region's customers.
 
-    Without an `underlay` its private network and its VLANs end at this host. Without `customers`, which workers of
-    an earlier release do not know, these stay as they are.
+    Without an `underlay` its private network and its VLANs end at this host. Workers of an earlier release do not
+    send `customers`: the networks that are known stay. The address of the ssh client that calls is never dropped.
     """
     try:
         known = [str(ipaddress.IPv4Address(each)) for each in peers if each != underlay]
@@ -110,13 +111,16 @@ def set_peers(store: Store, underlay: str, peers: Sequence[str], customers: Sequ
         if not is_same:
             settings.change(store, underlay=own, peers=tuple(sorted(known)))
         return
-    wanted = _customers(store) if customers is None else sorted(customers)
-    if is_same and _is_loaded(store, found, wanted):
+    sources = _sources(store)
+    if customers is not None:
+        sources = replace(sources, customers=sorted(customers))
+    sources = sources.with_caller(os.environ.get("SSH_CONNECTION", "").partition(" ")[0])
+    if is_same and _is_loaded(store, found, sources):
         return
     # a machine that starts at this moment is made before this, and joins, or after it, by the new settings
     with locks.held(store.root / LOCK):
         host = replace(settings.load(store), underlay=own, peers=tuple(sorted(known)))
-        _ready(store, host, wanted)
+        _ready(store, host, sources)
         overlay.set_peers(host.peers)
         if own != found.underlay:
             _join(store, host)
@@ -173,28 +177,64 @@ def _addresses(boot: Boot, host: Settings) -> tuple[list[str], list[str]]:
     return addresses, gateways
 
 
-def _customers(store: Store) -> list[str]:
-    return list((records.read(store.root / LOADED) or {}).get("customers", ()))
+@dataclass(frozen=True, slots=True)
+class Sources:
+    """The networks of customers, and the addresses in them from which the platform called this host by ssh.
+
+    Packets from a caller are not dropped: they would lock the platform out of its own host.
+    """
+
+    customers: list[str] = field(default_factory=list)
+    callers: list[str] = field(default_factory=list)
+
+    def with_caller(self, address: str) -> "Sources":
+        """Add the address of a caller, and forget callers that are in no network of customers."""
+        networks = [ipaddress.ip_network(each) for each in self.customers]
+        found = dict.fromkeys([*self.callers, *_plain(address)])
+        callers = [each for each in found if any(ipaddress.ip_address(each) in network for network in networks)]
+        return replace(self, callers=callers[-MAX_CALLERS:])
 
 
-def _host_table(host: Settings, customers: Sequence[str]) -> tuple[str, str]:
+def _plain(address: str) -> list[str]:
+    """An address that is one, without a scope; nothing otherwise."""
+    try:
+        return [checks.address(address)]
+    except ValueError:
+        return []
+
+
+def _sources(store: Store) -> Sources:
+    known = records.read(store.root / LOADED) or {}
+    return Sources(list(known.get("customers", ())), list(known.get("callers", ())))
+
+
+def _trusted(host: Settings) -> list[str]:
+    """The networks that the host's administrator trusts. Raises `Failed` for what is no network."""
+    try:
+        return [checks.network(each) for each in host.trusted]
+    except ValueError as error:
+        raise Failed("The settings of this host name a trusted network that is none.") from error
+
+
+def _host_table(host: Settings, sources: Sources) -> tuple[str, str]:
     """The host's own table, and its digest."""
-    ruleset = packet_tables.of_host(host.private_network, tuple(host.peers), customers, tuple(host.trusted))
+    allowed = [*_trusted(host), *sources.callers]
+    ruleset = packet_tables.of_host(host.private_network, tuple(host.peers), sources.customers, allowed)
     return ruleset, hashlib.sha256(ruleset.encode()).hexdigest()
 
 
-def _is_loaded(store: Store, host: Settings, customers: Sequence[str]) -> bool:
+def _is_loaded(store: Store, host: Settings, sources: Sources) -> bool:
     """Whether the host's own table is in the kernel as this agent renders it: not after a restart of the host."""
     loaded = (records.read(store.root / LOADED) or {}).get("digest")
-    return loaded == _host_table(host, customers)[1] and packet_tables.has_host_table()
+    return loaded == _host_table(host, sources)[1] and packet_tables.has_host_table()
 
 
-def _ready(store: Store, host: Settings, customers: Sequence[str] | None = None) -> None:
+def _ready(store: Store, host: Settings, sources: Sources | None = None) -> None:
     """What the host needs before its first machine: its own packet filter, forwarding, the private network."""
-    theirs = _customers(store) if customers is None else list(customers)
-    ruleset, digest = _host_table(host, theirs)
+    sources = sources or _sources(store)
+    ruleset, digest = _host_table(host, sources)
     load(ruleset)
-    records.write(store.root / LOADED, {"customers": theirs, "digest": digest})
+    records.write(store.root / LOADED, {**asdict(sources), "digest": digest})
     overlay.private(host.underlay, tuple(host.peers), host.private_network)
     uplink = host.uplink or links.uplink()
     if uplink is not None:

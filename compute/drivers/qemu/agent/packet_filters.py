@@ -1,13 +1,14 @@
 """Rendering a machine's packet filter as a ruleset of nftables.
 
 Each machine has a table of its own in the family ``inet``: the host routes between the machine's interface and the
-rest of the world, so that forwarded traffic passes `forward`, and traffic between host and machine `input` and
-`output`. (On a bridge, connections would have to be tracked there, which many kernels are built without.) The
-ruleset begins by deleting the previous table, and is loaded as one transaction: no packet ever passes unfiltered,
-and loading it twice changes nothing.
+rest of the world. Forwarded traffic passes `forward`; traffic between host and machine passes `input` and `output`.
+(A bridge would have to track connections, and many kernels lack this.)
+
+The ruleset first deletes the previous table, and is loaded as one transaction. So no packet passes unfiltered, and
+loading it twice changes nothing.
 
 Callers give data, never text of nftables. A ruleset contains the machine's checked name, words of this module,
-numbers, networks that were parsed and written anew, and labels reduced to harmless characters, as comments.
+numbers, and networks that were parsed. Labels are comments, without all but harmless characters.
 """
 
 import re
@@ -33,9 +34,9 @@ _JOIN = "mld-listener-query, mld-listener-report, mld-listener-done, mld2-listen
 def render(machine: str, firewall: Mapping[str, Any]) -> str:
     """The ruleset of a machine, for ``nft -f``. `firewall` has the fields of the interface's `FirewallSpec`.
 
-    Established connections go on, and answers and errors that belong to them come through. Neighbour discovery,
-    joining multicast groups and DHCP work whatever the rules say, between host and machine alone. No rule lets a
-    new connection out to one of the closed ports. Where there is nothing to filter, the ruleset deletes the table.
+    Packets of established connections pass. Between host and machine, neighbour discovery, multicast groups and
+    DHCP work under all rules. No rule lets a new connection out to a closed port. If there is nothing to filter,
+    the ruleset only deletes the table.
     """
     name, interface = checked_machine(machine), tap(machine)
     rules, closed = firewall["rules"], firewall["closed_ports"]
@@ -48,7 +49,7 @@ def render(machine: str, firewall: Mapping[str, Any]) -> str:
 
 
 def removal(machine: str) -> list[str]:
-    """The lines that delete a machine's table, whether it is there or not."""
+    """Lines that delete a machine's table if there is one."""
     name = checked_machine(machine)
     return [f"table inet {name}", f"delete table inet {name}"]
 
@@ -67,7 +68,7 @@ def _table(machine: str, interface: str, rules: Mapping[str, Any], closed: Seque
 
 
 def _closed_table(machine: str, interface: str, closed: Sequence[int]) -> Iterator[str]:
-    """The table of a machine without a firewall that has closed ports: most packets pass three rules."""
+    """The table of a machine with closed ports and no firewall: most packets pass three rules."""
     yield f"table inet {machine} {{"
     yield from _chain("outbound", [ESTABLISHED, *_closed(closed)])
     for name in ("forward", "input"):
@@ -76,7 +77,7 @@ def _closed_table(machine: str, interface: str, closed: Sequence[int]) -> Iterat
 
 
 def _closed(ports: Sequence[int]) -> list[str]:
-    """Drop new connections to these ports, IPv4 and IPv6; before all rules, since the first that fits decides."""
+    """The rule that drops new connections to these ports. It is the first one: the first match decides."""
     return [f"tcp dport {{ {', '.join(str(int(port)) for port in ports)} }} counter drop"] if ports else []
 
 
@@ -91,7 +92,7 @@ def _hook(name: str) -> list[str]:
 
 
 def _housekeeping(where: str, discovery: str, *, client: bool) -> Iterator[str]:
-    """The traffic that a guest needs to get an address at all, one side's; with `client` the guest's."""
+    """Rules for the traffic by which a guest gets its addresses: the guest's packets if `client`, or the host's."""
     yield f"{where} ip6 hoplimit 255 icmpv6 type {{ {discovery} }} counter accept"
     yield f"{where} ip6 saddr fe80::/10 icmpv6 type {{ {_JOIN} }} counter accept"
     for own, server in ((68, 67), (546, 547)):
@@ -148,7 +149,7 @@ def _verdict(action: str) -> str:
 
 
 def _comment(label: str) -> str:
-    """The rule's label as a comment, for readers of the host's rules; other characters become a ``?``."""
+    """The rule's label as a comment for readers of the host's rules. Other characters become ``?``."""
     if not label:
         return ""
     return f' comment "{re.sub(r"[^A-Za-z0-9 _.:/-]", "?", label)[:MAX_COMMENT_LENGTH]}"'

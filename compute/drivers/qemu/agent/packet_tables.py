@@ -42,10 +42,10 @@ def anew(family: str, name: str, body: Iterable[str] = ()) -> str:
 def of_host(private: str, peers: Sequence[str], customers: Sequence[str] = (), trusted: Sequence[str] = ()) -> str:
     """The host's own table ``inet skerry``.
 
-    Guests reach nothing on the host but its answer to a ping, and what the host itself began. The same holds for
-    guests of other hosts, by the source of their packets: the networks `customers`, without `trusted` ones, on any
-    interface. Neighbour discovery goes on. Private addresses are
-    spoken to and from interfaces of the platform only. Packets of the network between hosts come from hosts: their
+    Guests of this host may ping it, and answer connections that the host itself opened. All their other packets are
+    dropped, except neighbour discovery. The same rules apply to guests of other hosts: to packets from the networks
+    `customers`, without `trusted` ones and `peers`, on any interface. Only interfaces of the platform carry packets
+    of private addresses. Packets of the network between hosts come from hosts: their
     source is one that no guest can forge. Its rule on new connections has the host follow connections before any
     customer's packet filter needs that.
     """

@@ -42,6 +42,8 @@ LONGEST_REQUEST = 4096
 ADMINISTRATORS = frozenset({"import_image", "delete_image"})
 """They read any file of the host's that they are told of."""
 PUBLIC_KEY = re.compile(r"(ssh|ecdsa|sk)-[a-z0-9@.-]{1,60} [A-Za-z0-9+/]{1,2000}={0,3}( [A-Za-z0-9@._:-]{1,200})?")
+NO_REQUEST = (ValueError, TypeError, KeyError, RecursionError)
+"""Errors of reading a request. JSON that is nested too deeply raises `RecursionError`."""
 UNCHECKED = (1).to_bytes(4, "little") + bytes(8)
 """After the number of the Python: a compiled module that no source is compared with, for they are in one file."""
 
@@ -79,12 +81,14 @@ def _main(arguments: list[str]) -> int:
 
 
 def answer(store: Store, request: bytes, administers: bool = False) -> dict[str, Any]:
-    """What a request comes to, in sentences of ours. What programs said, and unexpected errors, are in the host's
-    log alone."""
+    """Carry out a request, and return its result or a sentence about its failure.
+
+    The output of programs and unexpected errors are only in the host's log.
+    """
     try:
         asked = json.loads(request)
         verb, values = str(asked["verb"]), dict(asked["values"])
-    except (ValueError, TypeError, KeyError):
+    except NO_REQUEST:
         return {"refused": "This is no request."}
     if verb == "digest":
         return {"result": digest()}
@@ -107,7 +111,7 @@ def answer(store: Store, request: bytes, administers: bool = False) -> dict[str,
 
 
 def _log(store: Store, verb: str, text: str) -> None:
-    """Write to the host's log, and refer whoever called to it."""
+    """Write to the host's log, and tell the caller on standard error to read it."""
     try:
         host_log.write(store.root, verb, text)
     except OSError as error:
@@ -127,7 +131,7 @@ def converse(store: Store, reader: int, writer: int) -> None:
             said: dict[str, Any] = {"refused": str(error)}
         except Failed as error:
             said = {"failed": str(error)}
-        except (ValueError, TypeError, KeyError):
+        except NO_REQUEST:
             said = {"refused": "This is no request."}
         else:
             said = {"result": None}

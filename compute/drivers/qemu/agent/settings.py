@@ -37,8 +37,8 @@ class Settings:
     peers: tuple[str, ...] = ()
     """Those of the region's other hosts."""
     trusted: tuple[str, ...] = ()
-    """Networks whose packets reach the host although customers have them: for a platform that runs on one of its
-    own machines."""
+    """Networks whose packets always reach the host: for machines of the platform that have an address in a network
+    of customers."""
     network_in: int = 40_000
     """What each machine may receive, on all its interfaces together, in Mbit/s; 0 limits nothing. What it may send
     is its plan's."""

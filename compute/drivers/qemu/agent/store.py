@@ -20,7 +20,7 @@ from compute.drivers.qemu.agent.errors import Refused
 
 NAME = re.compile(r"[a-z0-9][a-z0-9-]{0,62}")
 MACHINE = re.compile(r"skerry-(0|[1-9][0-9]{0,17})")
-"""Tables and interfaces of the host are named after machines: no other name may be one."""
+"""The names of machines. Tables and interfaces of the host have these names, so no other name is accepted."""
 IMAGE = re.compile(r"[a-z0-9][a-z0-9_.-]{0,62}/[a-z0-9][a-z0-9_.-]{0,62}")
 
 
@@ -32,7 +32,7 @@ def checked(name: str) -> str:
 
 
 def checked_machine(machine: str) -> str:
-    """The name of a machine. Raises `Refused` for all that the platform names no machine."""
+    """The name of a machine. Raises `Refused` for a name that the platform never gives to a machine."""
     if not MACHINE.fullmatch(machine):
         raise Refused(f"{machine!r:.100} is no machine.")
     return machine

@@ -64,7 +64,7 @@ RemainAfterExit=yes
 WantedBy=multi-user.target
 """.encode()
 DEVICES = ("ttyS0", "sdb")
-"""The console's and the swap's: a login and swap depend on them."""
+"""Devices of the console and of the swap disk. A login and swap depend on them."""
 DEVICE_LIMIT = "/etc/systemd/system/dev-{}.device.d/10-skerry.conf"
 _DEVICE_LIMIT = b"""\
 # An emulated machine may take longer than systemd's 90 s to find its devices.

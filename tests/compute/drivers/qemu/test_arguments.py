@@ -1,4 +1,4 @@
-"""What callers may give to the verbs of a host: nothing else gets past the entrance."""
+"""Values that callers may give to the verbs of a host. All others are refused."""
 
 import copy
 import inspect
@@ -91,7 +91,7 @@ def at(values: Any, path: tuple[Any, ...]) -> Any:
 
 
 def passed(check: Any) -> Any:
-    """What a check lets through; the error that it raises otherwise."""
+    """The value that a check accepts, or the error that it raises."""
     try:
         return check()
     except (Refused, Failed) as error:
@@ -143,6 +143,13 @@ def test_a_key_is_one_line():
             arguments.checked(
                 "create_disk", VERBS["create_disk"], {**values_of("create_disk"), "authorized_keys": [bad]}
             )
+
+
+def test_a_port_range_ends_at_or_after_its_first_port():
+    values = values_of("set_firewall")
+    path = ("firewall", "rules", "inbound", 0, "ports", 0)
+    with pytest.raises(Refused):
+        arguments.checked("set_firewall", VERBS["set_firewall"], replaced(values, path, [23, 22]))
 
 
 # --- what becomes of it -------------------------------------------------------------------------------------------
@@ -197,6 +204,22 @@ def test_what_a_program_says_is_in_the_log_of_the_host_and_in_no_answer(tmp_path
     log = store.root / "agent.log"
     assert "root:$6$secret:" in log.read_text()
     assert log.stat().st_mode & 0o777 == 0o600
+
+
+@pytest.mark.parametrize(
+    "request_",
+    [
+        b"[" * 200_000,
+        b'{"verb": "power", "values": {"machine": ' + b"[" * 100_000,
+        b"\xff",
+        b"",
+        b"9" * 5000,
+        b"[]",
+    ],
+    ids=["deep", "deep-value", "bytes", "empty", "long-number", "list"],
+)
+def test_a_request_that_cannot_be_read_is_refused(store, request_):
+    assert serving.answer(store, request_) == {"refused": "This is no request."}
 
 
 def test_an_agent_says_which_protocol_it_speaks(store):

@@ -1,12 +1,13 @@
 """The driver beside agents of the release before, which take packet filters as a text of nftables."""
 
+import json
 from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from compute.drivers.base import Address, FirewallRule, FirewallRules, FirewallSpec, Options, Refused
+from compute.drivers.base import Address, DriverError, FirewallRule, FirewallRules, FirewallSpec, Options
 from compute.drivers.qemu.agent.packet_filters import render
 from compute.drivers.qemu.agent.systems import HOST_NAME
 from compute.drivers.qemu.driver import QemuDriver, host_name
@@ -68,21 +69,23 @@ def test_a_packet_filter_moves_in_the_form_that_the_other_host_takes(given, take
 
 
 def test_an_agent_is_asked_for_its_protocol_until_it_takes_data(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
-    said: list[Any] = [Refused("There is no verb 'protocol'."), 2]
+    failed = {"failed": "The host failed at this."}
+    unknown = {"refused": "There is no verb 'protocol'."}
+    said: list[Any] = [unknown, {"result": 2}, failed, unknown]
     asked = []
 
-    def call(self: Ssh, verb: str, **values: Any) -> Any:
-        asked.append(verb)
-        answer = said.pop(0)
-        if isinstance(answer, Exception):
-            raise answer
-        return answer
+    def run(self: Ssh, request: bytes) -> bytes:
+        asked.append(json.loads(request)["verb"])
+        return json.dumps(said.pop(0)).encode()
 
-    monkeypatch.setattr(Ssh, "call", call)
+    monkeypatch.setattr(Ssh, "_run", run)
     address = Address("hv1", "qemu", "ssh://root@hv1/var/lib/skerry", host_key="ssh-ed25519 AAAA")
     agent = Ssh(address, Options(timeout=10, identity=str(tmp_path / "key")))
     assert [agent.takes_data() for _ in range(3)] == [False, True, True]
     assert asked == ["protocol", "protocol"]
+    with pytest.raises(DriverError):
+        agent.call("set_firewall", firewall=DATA)
+    assert not agent.takes_data(), "its host went back to the release before"
 
 
 @pytest.mark.parametrize(

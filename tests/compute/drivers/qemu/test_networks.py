@@ -10,8 +10,8 @@ from typing import Any
 
 import pytest
 
-from compute.drivers.qemu.agent import firewalls, machines, networks, settings
-from compute.drivers.qemu.agent.errors import Refused
+from compute.drivers.qemu.agent import firewalls, machines, networks, records, settings
+from compute.drivers.qemu.agent.errors import Failed, Refused
 from compute.drivers.qemu.agent.store import Store
 from compute.services.firewalls.delivery import Wanted
 from compute.worker.firewall_specs import firewall_spec
@@ -265,6 +265,28 @@ def test_a_guest_reaches_nothing_that_listens_on_another_host(world, make_host, 
         configure(second.store, trusted=[PUBLIC])
         second.do(networks.set_peers, second.store, second.address, peers, told)
         assert guest.reaches(second.address, 2222, 60)
+
+
+def test_the_platform_is_not_locked_out_of_a_host_by_its_own_call(world, host, monkeypatch):
+    theirs = ["198.18.0.0/24", "fd00:18::/64"]
+    monkeypatch.delenv("SSH_CONNECTION", raising=False)
+    with host.listen(2222):
+        host.do(networks.set_peers, host.store, host.address, [], theirs)
+        assert not world.reaches(host.address, 2222)
+        monkeypatch.setenv("SSH_CONNECTION", f"{GATEWAY} 50000 {host.address} 22")
+        host.do(networks.set_peers, host.store, host.address, [], theirs)
+        assert world.reaches(host.address, 2222, 60)
+        monkeypatch.setenv("SSH_CONNECTION", f"fe80::1%eth0 50000 {host.address} 22")
+        host.do(networks.set_peers, host.store, host.address, [], theirs[:1])
+        assert world.reaches(host.address, 2222, 60), "another worker's call forgets no caller"
+        host.do(networks.set_peers, host.store, host.address, [], [])
+        assert records.read(host.store.root / networks.LOADED)["callers"] == []
+
+
+def test_a_trusted_network_that_is_none_is_named(host):
+    configure(host.store, trusted=["198.18.0.4/30x"])
+    with pytest.raises(Failed, match="a trusted network that is none"):
+        host.do(networks.set_peers, host.store, host.address, [])
 
 
 def test_the_rules_of_a_firewall_meet_real_packets(world, host, plug):

@@ -44,6 +44,16 @@ def test_a_slaac_pool_counts_for_what_instances_have_of_it():
     assert not is_in("2001:db8:77:0:5054:ff:fe12:3456", found)
 
 
+def test_a_host_with_an_address_of_a_routed_pool_is_not_dropped():
+    region = RegionFactory()
+    pool(region, "routed", "2001:db8:50::/48", "fe80::1")
+    Host.objects.create(label="hv9", region=region, location="ssh://root@[2001:db8:50::7]/srv")
+    found = networks_of(region.pk)
+    assert not is_in("2001:db8:50::7", found)
+    assert is_in("2001:db8:50::6", found)
+    assert is_in("2001:db8:50::8", found)
+
+
 @pytest.mark.parametrize(
     ("underlay", "location"), [("203.0.113.2", "ssh://root@hv1/srv"), (None, "ssh://root@203.0.113.2/srv")]
 )
