@@ -220,7 +220,8 @@ class JobProgress:
         if self.job.lease_until is not None and self.job.lease_until >= self._clock:
             return f"at work, {span(self._clock - self.job.created)} old"
         if self.job.waits_for_id is not None:
-            return f"waits until its host answers, {span(self._clock - self.job.created)} old"
+            host = Host.objects.filter(pk=self.job.waits_for_id).first() or "its host"  # which may be removed
+            return f"waits until {host} answers, {span(self._clock - self.job.created)} old"
         due = self.job.due
         if due <= self._clock:
             return f"due since {span(self._clock - due)}"

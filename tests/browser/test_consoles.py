@@ -9,7 +9,7 @@ from accounts.models import User
 from compute.drivers.simulated.driver import SimulatedDriver
 from compute.jobs import queue
 from compute.models import ConsoleSession, Instance
-from compute.worker import engine
+from compute.worker import ending, engine
 from compute.worker.drivers import address_of, configured
 from tests.browser.looks import check
 from tests.browser.second_factors import code, give_second_factor
@@ -36,6 +36,7 @@ def instance(site, world: World, owner, settings, monkeypatch) -> Instance:
     settings.DRIVER_SCALE = 0
     monkeypatch.setattr(queue, "notify", lambda number: None)
     monkeypatch.setattr(engine, "notify", lambda number: None)
+    monkeypatch.setattr(ending, "notify", lambda number: None)
     made = world.create(label="web-1")
     job = made.jobs.get()
 

@@ -4,7 +4,7 @@ import pytest
 
 from compute.jobs import queue
 from compute.services.firewalls import delivery
-from compute.worker import engine
+from compute.worker import ending, engine
 from tests.compute.memory_driver import MemoryDriver
 
 
@@ -19,6 +19,7 @@ def notified(monkeypatch) -> list[int]:
     notified: list[int] = []
     monkeypatch.setattr(queue, "notify", notified.append)
     monkeypatch.setattr(engine, "notify", notified.append)
+    monkeypatch.setattr(ending, "notify", notified.append)
     monkeypatch.setattr(engine, "count_waiting", lambda: 0)
     monkeypatch.setattr(delivery, "notify", lambda task, instance_id: None)
     return notified

@@ -17,6 +17,11 @@ TASK = "compute.jobs.watch_host"
 MAX_PROBES_OF_SILENT_HOSTS = 2
 """The number of silent hosts asked at the same time. Each may occupy a worker process until the time limit."""
 
+LEASE_MARGIN = 5.0
+"""Seconds that the lease outlasts the driver's time limit. A worker that is killed keeps others from the host until
+the lease ends; so it covers the question whether the host answers, and not all that follows. A second probe that
+begins during that does no harm."""
+
 _LEASED = leases.leased("probe_lease")
 _CLAIM = f"""
 UPDATE compute_host SET probe_lease = {leases.after("%(lease)s")}
@@ -57,7 +62,7 @@ def claim(host_id: int) -> tuple[Host, datetime] | None:
     """
     values: dict[str, Any] = {
         "id": host_id,
-        "lease": settings.JOB_LEASE,
+        "lease": settings.JOB_DRIVER_TIMEOUT + LEASE_MARGIN,
         "most": MAX_PROBES_OF_SILENT_HOSTS,
         "horizon": _horizon(),
     }

@@ -60,6 +60,12 @@ def test_a_jobs_progress(columns, progress, stuck, timing, job):
     assert timing in found.timing()
 
 
+def test_a_job_that_waits_for_a_host_names_it_while_there_is_one(world, job):
+    later = {"run_at": Now() + HOUR}
+    assert f"waits until {world.host} answers" in status_of(job, waits_for=world.host, **later).timing()
+    assert "waits until its host answers" in status_of(job, waits_for=999_999, **later).timing()
+
+
 def test_a_job_that_is_undone_says_why_and_what_hinders_it(admin, job, driver):
     job.refresh_from_db()
     data = {**job.data, "undo_reason": "No such disk: skerry-1-1"}

@@ -13,7 +13,7 @@ from compute.jobs import queue, sweeps
 from compute.jobs.notify import TASK, count_waiting
 from compute.models import Job
 from compute.services.instances import instances
-from compute.worker import engine
+from compute.worker import ending, engine
 from config import queues
 from config.celery import app
 from tests.compute.memory_driver import MemoryDriver
@@ -35,6 +35,7 @@ def broker(monkeypatch) -> deque[int]:
     messages: deque[int] = deque()
     monkeypatch.setattr(queue, "notify", messages.append)
     monkeypatch.setattr(engine, "notify", messages.append)
+    monkeypatch.setattr(ending, "notify", messages.append)
     monkeypatch.setattr(engine, "count_waiting", lambda: len(messages))
     return messages
 

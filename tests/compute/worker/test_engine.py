@@ -15,7 +15,7 @@ from compute.jobs.queue import cancel, enqueue, run_now
 from compute.machine_names import machine_name
 from compute.models import Address, Instance, Job
 from compute.services.instances import instances, power
-from compute.worker import engine
+from compute.worker import ending, engine
 from config.errors import Busy, Invalid
 from tests.compute.memory_driver import MemoryDriver, failing_at
 from tests.compute.run_jobs import clock, work
@@ -89,6 +89,7 @@ def test_a_worker_that_is_to_stop_ends_its_step_and_hands_the_job_back(world, dr
     told, notified = [], []
     monkeypatch.setattr(engine, "leaving", lambda: bool(told))
     monkeypatch.setattr(engine, "notify", notified.append)
+    monkeypatch.setattr(ending, "notify", notified.append)
     job = world.create().jobs.get()
     driver.after = lambda number, name: told.append(name)
 

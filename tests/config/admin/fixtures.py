@@ -32,7 +32,7 @@ from compute.models import (
 )
 from compute.services import heartbeats, missing_processes
 from compute.services.firewalls import delivery
-from compute.worker import engine
+from compute.worker import ending, engine
 from tests.compute.memory_driver import MemoryDriver
 from tests.factories import (
     FirewallFactory,
@@ -93,6 +93,7 @@ def notified(monkeypatch) -> list[int]:
     notified: list[int] = []
     monkeypatch.setattr(queue, "notify", notified.append)
     monkeypatch.setattr(engine, "notify", notified.append)
+    monkeypatch.setattr(ending, "notify", notified.append)
     monkeypatch.setattr(delivery, "notify", lambda task, instance_id: None)
     return notified
 

@@ -46,6 +46,12 @@ def test_a_probe_whose_worker_died_is_taken_up_when_its_lease_is_over(world):
     assert probes.claim(world.host.pk) is None, "who lost the lease gives back nothing"
 
 
+def test_a_worker_that_dies_keeps_others_from_the_host_for_little_more_than_a_call(world, settings):
+    settings.JOB_DRIVER_TIMEOUT, settings.JOB_LEASE = 600, 3600
+    host, lease = probes.claim(world.host.pk)
+    assert lease - host.probe_at < timedelta(seconds=3000)
+
+
 def test_the_lease_is_given_back_whatever_the_driver_does(world):
     class Broken:
         def at(self, address):
