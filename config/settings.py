@@ -441,7 +441,7 @@ TRANSACTION_IDLE_LIMIT = env.number("TRANSACTION_IDLE_LIMIT", JOB_LEASE)
 JOB_ATTEMPTS = env.integer("JOB_ATTEMPTS", 5, 1)
 JOB_BACKOFF = env.number("JOB_BACKOFF", 1, zero=True)  # times 2, 4, 8 … up to 60
 JOB_SWEEP_EVERY = env.number("JOB_SWEEP_EVERY", 1)
-JOB_NOTIFY_PATIENCE = env.number("JOB_NOTIFY_PATIENCE", 10)  # before workers are notified again of a due job
+JOB_NOTIFY_PATIENCE = env.number("JOB_NOTIFY_PATIENCE", 4)  # before workers are notified again of a due job
 JOB_HOST_SHARE = env.number("JOB_HOST_SHARE", 0.5)  # of all workers' slots, for jobs of one host: one at least
 if JOB_HOST_SHARE > 1:
     raise BadVariable("JOB_HOST_SHARE", f"must be more than 0 and at most 1, not {JOB_HOST_SHARE:g}")

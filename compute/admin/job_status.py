@@ -34,7 +34,7 @@ TONES = {
 UNDO = "undo "
 """How the key of an undo begins in ``Job.step_seconds``; the step's name follows."""
 WORDS = {HELD: "at work", DUE: "due now"}
-PATIENCE = 3
+PATIENCE = 8
 """Notifications that a due job may miss before it counts as overdue."""
 
 
