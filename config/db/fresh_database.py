@@ -30,7 +30,8 @@ SCHEMA_OPERATIONS = (
     operations.AddConstraint,
     operations.RemoveConstraint,
 )
-# Packages' migrations whose functions only rewrite rows of earlier releases. Ours have ``elidable=True`` for that.
+# Packages' migrations whose functions only rewrite rows of earlier releases. Functions and SQL of ours that only
+# rewrite rows have ``elidable=True``.
 ROWS_ONLY: set[Key] = {
     ("auth", "0011_update_proxy_permissions"),
     ("contenttypes", "0002_remove_content_type_name"),
@@ -96,9 +97,8 @@ def _shapes(operation: Operation, rows_only: bool) -> bool:
         # what it does to tables with rows, in SQL of its own, and what the state then has
         elided = all(each.elidable for each in operation.database_operations)
         return elided and all(_shapes(each, rows_only) for each in operation.state_operations)
-    return type(operation) in SCHEMA_OPERATIONS or (
-        isinstance(operation, operations.RunPython) and (rows_only or operation.elidable)
-    )
+    rewrites_rows = isinstance(operation, operations.RunPython | operations.RunSQL)
+    return type(operation) in SCHEMA_OPERATIONS or (rewrites_rows and (rows_only or operation.elidable))
 
 
 def leaves(graph: MigrationGraph, keys: list[Key]) -> list[Key]:

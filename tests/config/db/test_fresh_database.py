@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 
 import pytest
 from django.core.management import CommandError, call_command
@@ -121,12 +122,13 @@ def test_a_migration_that_does_more_is_applied_by_itself_with_all_that_depend_on
     assert reported == [(count, total) for count in range(len(early), total + 1)]
 
 
-def test_functions_that_rewrite_rows_are_left_out_where_they_say_so():
+@pytest.mark.parametrize("rewrite", [partial(RunPython, RunPython.noop), partial(RunSQL, "SELECT")])
+def test_what_rewrites_rows_is_left_out_where_it_says_so(rewrite):
     loader = MigrationLoader(None)
     region, host = ("regions", "0001_initial"), ("compute", "0001_initial")
-    loader.graph.nodes[region].operations.append(RunPython(RunPython.noop, elidable=True))
+    loader.graph.nodes[region].operations.append(rewrite(elidable=True))
     assert {region, host} <= set(at_once(loader))
-    loader.graph.nodes[region].operations.append(RunPython(RunPython.noop))
+    loader.graph.nodes[region].operations.append(rewrite())
     assert not {region, host} & set(at_once(loader))
 
 
