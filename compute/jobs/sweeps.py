@@ -75,7 +75,17 @@ _NOTIFY_ONE = f"""
 RETURNING id
 """  # noqa: S608 - of constants
 
-_RETURN = "UPDATE compute_job SET notified_at = NULL WHERE id = %s AND state IN ('active', 'undoing')"
+_RETURN = f"""
+UPDATE compute_job SET notified_at = NULL
+ WHERE {
+    leases.chosen(
+        "id",
+        f'''
+    SELECT id FROM compute_job WHERE {READY} AND notified_at IS NOT NULL
+     ORDER BY id = %s DESC, notified_at LIMIT 1 FOR NO KEY UPDATE SKIP LOCKED''',
+    )
+}
+"""  # noqa: S608 - of constants
 
 _STALE = f"{leases.NOT_NOTIFIED_LATELY} AND notified_at IS NOT NULL"
 _COUNT = f"""
@@ -116,10 +126,15 @@ def notify_one() -> list[int]:
     return job_ids(_NOTIFY_ONE, {})
 
 
-def return_notification(job_id: int) -> None:
-    """Record that the message of this job is gone, though the worker that took it claimed another job, or none."""
+def return_notification(job_id: int) -> bool:
+    """Record that the message of this job is gone, though the worker that took it claimed another job, or none.
+
+    If the job was claimed by another job's message, its own message stood for a third job: any ready job with a
+    message is recorded then. False if no ready job has a message.
+    """
     with connection.cursor() as cursor:
         cursor.execute(_RETURN, [job_id])
+        return cursor.rowcount == 1
 
 
 def count_notified() -> tuple[int, int]:

@@ -52,8 +52,10 @@ def run_next(notified_id: int, drivers: Drivers = configured) -> None:
         notify(notified_id)
         return
     job = claims.claim_next()
-    if job is None or not job.was_notified:
-        sweeps.return_notification(notified_id)
+    returned = (job is None or not job.was_notified) and sweeps.return_notification(notified_id)
+    if job is None and returned:
+        # a slot may have become free since: the worker that freed it saw no job without a message
+        job = claims.claim_next()
     if job is not None:
         _work(job, drivers)
         notify_one()

@@ -531,7 +531,10 @@ UPDATE compute_job SET notified_at = statement_timestamp()
 RETURNING id
 
 -- compute.jobs.sweeps._RETURN
-UPDATE compute_job SET notified_at = NULL WHERE id = %s AND state IN ('active', 'undoing')
+UPDATE compute_job SET notified_at = NULL
+ WHERE id = ANY(ARRAY(
+    SELECT id FROM compute_job WHERE state IN ('active', 'undoing') AND ready AND lease_until IS NULL AND notified_at IS NOT NULL
+     ORDER BY id = %s DESC, notified_at LIMIT 1 FOR NO KEY UPDATE SKIP LOCKED))
 
 -- compute.services.backups.schedule._clock
 SELECT statement_timestamp()
