@@ -148,6 +148,17 @@ def test_a_message_is_never_one_too_many(world, broker):
     assert not Job.objects.exclude(state="done").exists()
 
 
+def test_a_message_that_stood_for_another_job_is_returned_for_that_job():
+    worker(slots=2)
+    first, second = ready(FLOOD, host=7, waited=2), ready(QUIET, host=7)
+    assert claimed() == first.pk, "by the message of the second job"
+    assert claimed() is None, "the host has one slot"
+    assert sweeps.return_notification(first.pk)
+    second.refresh_from_db()
+    assert second.notified_at is None
+    assert not sweeps.return_notification(first.pk), "no message is left"
+
+
 def test_a_late_message_about_a_finished_job_does_nothing(broker):
     job = ready(FLOOD)
     claimed()
