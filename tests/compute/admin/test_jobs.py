@@ -25,7 +25,7 @@ MINUTE = timedelta(minutes=1)
 @pytest.fixture
 def job(world, running, settings) -> Job:
     """A reboot that nobody has begun, and that is not overdue before half an hour has gone by."""
-    settings.JOB_NOTIFY_PATIENCE = 600
+    settings.JOB_NOTIFY_PATIENCE = 225
     return power.reboot(world.actor, running)
 
 
