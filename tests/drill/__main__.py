@@ -91,7 +91,7 @@ def disturb(
 
 
 def stand_still(state: Path, folder: Path, silent: "Silent", arguments: argparse.Namespace, report: Report) -> None:
-    """What stood still once, on an installation that gives jobs up as one in production does."""
+    """Cases that stood still once, on an installation that gives jobs up as one in production does."""
     from django.db import connections
 
     from tests.drill.installation import Installation

@@ -1,4 +1,4 @@
-"""Which job a free slot of a worker claims, and how many of one host are at work at once."""
+"""The job that a free slot of a worker claims, and the number of jobs of one host at work at once."""
 
 from datetime import timedelta
 
@@ -103,7 +103,7 @@ def test_what_is_not_ready_is_not_claimed(columns):
 
 
 def test_jobs_that_the_release_before_inserts_are_claimed_beside_others():
-    """It names none of the columns that decide."""
+    """An old process names none of the columns that decide."""
     with connection.cursor() as cursor:
         for _ in range(3):
             cursor.execute(
@@ -229,7 +229,7 @@ def test_the_slot_of_a_killed_worker_is_free_when_its_lease_ends():
 
 
 def test_a_slot_that_a_worker_of_the_release_before_did_not_give_back_is_free_soon():
-    """It claimed a job whose lease had run out, and ended it."""
+    """An old worker claimed a job whose lease had run out, and ended it."""
     worker(slots=2)
     killed = ready(FLOOD, host=7)
     claimed()

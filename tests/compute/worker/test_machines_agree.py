@@ -237,7 +237,7 @@ def test_a_volume_that_a_profile_names_stays_attached_though_another_is_booted(w
 
 
 def test_a_new_volume_that_waits_to_be_attached_survives_a_boot(world, driver, running):
-    """It was made for an instance that was busy."""
+    """The volume was made for an instance that was busy."""
     reboot = enqueue("reboot", running, world.actor, data=BootData(config_id=running.configs.get().pk))
     made = volumes.create(world.actor, volumes.VolumeSpec(label="new", compute_id=running.pk))
     VolumeDevice.objects.filter(volume=made).delete()

@@ -53,7 +53,7 @@ class Customer:
 
 
 def at_once(calls: Sequence[Callable[[], Any]], connections: int = CONNECTIONS) -> list[Any]:
-    """What these calls return, made on so many connections."""
+    """Return the results of these calls, made on so many connections."""
     with ThreadPoolExecutor(connections) as pool:
         return [each.result() for each in [pool.submit(call) for call in calls]]
 

@@ -1,4 +1,4 @@
-"""What came of playing a case: times with their limits, counts, and what is wrong whatever the time."""
+"""Findings of a case: times with their limits, counts, and faults that no time excuses."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass, field
@@ -28,7 +28,7 @@ class Timed:
 
 @dataclass
 class Findings:
-    """What a case found. `counts` are printed, `wrong` has to be empty."""
+    """The findings of a case. `counts` are printed, `wrong` has to be empty."""
 
     times: list[Timed] = field(default_factory=list)
     counts: dict[str, object] = field(default_factory=dict)
@@ -55,7 +55,7 @@ class Findings:
         return [str(each) for each in self.times if each.missed]
 
     def figures(self) -> dict[str, str]:
-        """What the report prints, by name."""
+        """The figures that the report prints, by name."""
         found = {name: str(value) for name, value in self.counts.items()}
         for each in self.times:
             found |= {

@@ -57,7 +57,7 @@ def play(scene: Scene) -> Findings:
 
 
 def _judge_outage(scene: Scene, findings: Findings, events: list[Event], told: int) -> None:
-    """What its customer sees while the host is away, and what jobs have used up."""
+    """The view of a customer while the host is away, and the attempts that jobs have used up."""
     jobs = [Job.objects.get(event=event) for event in events]
     findings.counts["attempts used in an outage"] = max(job.attempt for job in jobs)
     for job, event in zip(jobs, events, strict=True):

@@ -47,7 +47,7 @@ def play(site: Installation, form: Form, cases: Collection[str], report: Report)
 
 
 def judged(name: str, case: Callable[[Scene], Findings], scene: Scene) -> Findings:
-    """What a case found; where it only took too long, and times are judged, it is played once more."""
+    """Return the findings of a case. If times are judged and a case only took too long, play it once more."""
     found = _played(name, case, scene)
     if scene.form.judges_times and found.missed and not found.wrong:
         print(f"    again: {'; '.join(found.missed)}", flush=True)
