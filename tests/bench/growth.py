@@ -43,13 +43,13 @@ def measure(databases: Databases, log: Path, *, turns: int, seconds: float, fres
     requests = lists(ONE_ACCOUNT)
     seen: tuple[list[float], list[float]] = ([], [])
     with ExitStack() as stack:
-        ports = [
+        servers = [
             stack.enter_context(server(OURS, {"DATABASE_URL": databases.url_of(name)}, log, workers=1))
             for name in names
         ]
-        for port in ports:
-            load.run(port, requests, 0.5, connections=1)
+        for served in servers:
+            load.run(served.port, requests, 0.5, connections=1)
         for _ in range(turns):
-            for port, medians in zip(ports, seen, strict=True):
-                medians.append(percentile([load.run(port, requests, seconds, connections=1)], 50))
+            for served, medians in zip(servers, seen, strict=True):
+                medians.append(percentile([load.run(served.port, requests, seconds, connections=1)], 50))
     return Growth(*seen)

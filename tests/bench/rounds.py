@@ -5,6 +5,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from tests.bench import load
+from tests.bench.servers import Served
 
 
 @dataclass(frozen=True, slots=True)
@@ -14,11 +15,18 @@ class Comparison:
     name: str
     ours: list[load.Round]
     bare: list[load.Round]
+    spent: tuple[list[float], list[float]]
+    """Seconds of processor time that the servers' processes took in each round, ours and the bare one's."""
 
     @property
     def ratio(self) -> float:
         """Our requests per second over the bare server's: the median of the pairs of rounds."""
         return statistics.median(ours.rate / bare.rate for ours, bare in zip(self.ours, self.bare, strict=True))
+
+
+def each(rounds: list[load.Round], spent: list[float]) -> float:
+    """Microseconds of a server's processor time for each request, of all rounds."""
+    return 1e6 * sum(spent) / sum(len(one.latencies) for one in rounds)
 
 
 def rate(rounds: list[load.Round]) -> float:
@@ -33,13 +41,16 @@ def percentile(rounds: list[load.Round], percent: float) -> float:
 
 
 def alternate(
-    name: str, ports: tuple[int, int], requests: Iterator[bytes], *, rounds: int, seconds: float
+    name: str, servers: tuple[Served, Served], requests: Iterator[bytes], *, rounds: int, seconds: float
 ) -> Comparison:
-    """Load our server and the bare one (`ports` in this order) in turns, after a short warm-up of each."""
-    for port in ports:
-        load.run(port, requests, min(seconds, 0.5))
+    """Load our server and the bare one (`servers` in this order) in turns, after a short warm-up of each."""
+    for server in servers:
+        load.run(server.port, requests, min(seconds, 0.5))
     seen: tuple[list[load.Round], list[load.Round]] = ([], [])
+    spent: tuple[list[float], list[float]] = ([], [])
     for _ in range(rounds):
-        for port, kept in zip(ports, seen, strict=True):
-            kept.append(load.run(port, requests, seconds))
-    return Comparison(name, *seen)
+        for server, kept, times in zip(servers, seen, spent, strict=True):
+            before = server.processor()
+            kept.append(load.run(server.port, requests, seconds))
+            times.append(server.processor() - before)
+    return Comparison(name, *seen, spent)

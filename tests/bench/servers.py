@@ -9,6 +9,7 @@ import sys
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
+from dataclasses import dataclass
 from pathlib import Path
 
 from config.laptop.serving.children import children
@@ -61,9 +62,32 @@ def _end_with_parent() -> None:
         ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGTERM)
 
 
+@dataclass(frozen=True, slots=True)
+class Served:
+    """A server under measure: its port on 127.0.0.1, and the group of its processes."""
+
+    port: int
+    group: int
+
+    def processor(self) -> float:
+        """Seconds of processor time that its processes have taken so far."""
+        ticks = sum(_ticks(Path(entry), self.group) for entry in os.scandir("/proc") if entry.name.isdigit())
+        return ticks / os.sysconf("SC_CLK_TCK")
+
+
+def _ticks(process: Path, group: int) -> int:
+    """The processor time of a process in clock ticks; 0 where it is not of the group, or has ended."""
+    try:
+        _, _, stat = (process / "stat").read_text().rpartition(") ")
+    except (FileNotFoundError, ProcessLookupError):
+        return 0
+    fields = stat.split()
+    return int(fields[11]) + int(fields[12]) if int(fields[2]) == group else 0
+
+
 @contextmanager
-def server(application: str, environment: dict[str, str], log: Path, workers: int = WORKERS) -> Iterator[int]:
-    """Serve `application` for the length of the block; yields the port. Its output goes to `log`.
+def server(application: str, environment: dict[str, str], log: Path, workers: int = WORKERS) -> Iterator[Served]:
+    """Serve `application` for the length of the block. Its output goes to `log`.
 
     One of WSGI has one thread for each process, as ours does.
     """
@@ -75,7 +99,7 @@ def server(application: str, environment: dict[str, str], log: Path, workers: in
         command += ["--blocking-threads", "1"]
     with process([*command, application], environment, log) as started:
         _wait_for(port, started, log)
-        yield port
+        yield Served(port, started.pid)
 
 
 @contextmanager

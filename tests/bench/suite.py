@@ -44,7 +44,7 @@ def compare_servers(sizes: data.Sizes, log: Path, *, rounds: int, seconds: float
     comparisons = []
     redis_keys.forget()
     with server(OURS, {}, log) as ours, server(BARE, {}, log) as bare:
-        check.same_answers(partial(traffic.ask, ours), partial(traffic.ask, bare), sizes)
+        check.same_answers(partial(traffic.ask, ours.port), partial(traffic.ask, bare.port), sizes)
         for name, (requests, length) in loads.items():
             say(f"{name}: {rounds} rounds of {length:g} s for each server in turn")
             comparisons.append(alternate(name, (ours, bare), requests, rounds=rounds, seconds=length))
