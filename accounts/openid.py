@@ -205,7 +205,7 @@ def answer(config: OpenID, redirect_uri: str, code: str, issuer: str | None, non
 
 def _visit(config: OpenID, work: Callable[[], T]) -> T:
     """Return the result of `work`. Raises `Unreachable` after ``config.timeout`` seconds, and at once for `PAUSE`
-    seconds from then on: in WSGI a process that waits answers no other request (`config.waiting`).
+    seconds from then on: each such wait takes a thread of a web process.
 
     Socket timeouts begin anew with every byte, and name look-ups have none. So `work` runs in a thread, which is
     abandoned then, and ends by the socket timeouts and the bound of size. `work` must not use the database.

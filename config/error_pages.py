@@ -11,19 +11,23 @@ from django.http import HttpRequest, HttpResponse
 from django.template.loader import render_to_string
 
 from config.api import reasons
-from config.api.responses import error_response
+from config.api.responses import REFUSED, error_response
 from config.db.silence import silence
-from config.pages import POLICY, is_api
+from config.pages import POLICY
+from config.paths import is_api
 
 REASONS = {
     400: "The request could not be read",
     403: reasons.UNAUTHORIZED,
     404: reasons.NOT_FOUND,
     405: reasons.METHOD_NOT_ALLOWED,
+    429: "Many of your requests are under way: wait for an answer, or try again in a few seconds",
     500: reasons.UNEXPECTED,
     503: "The service is not available, try again",
 }
 """The reason of the error body, and the page to render, by status."""
+PAUSE = "5"
+"""Seconds for a client to pause that is refused early."""
 ASK_NOBODY = {"/livez", "/readyz", "/version"}
 """What is answered without the database while it is silent."""
 
@@ -66,16 +70,21 @@ def server_error(request: HttpRequest) -> HttpResponse:
     return failure(request, 503 if gone else 500)
 
 
-def refuse_while_silent(respond: Callable[[HttpRequest], HttpResponse]) -> Callable[[HttpRequest], HttpResponse]:
-    """Middleware: while the database is silent whoever asked it would hold up all other requests."""
+def refuse_early(respond: Callable[[HttpRequest], HttpResponse]) -> Callable[[HttpRequest], HttpResponse]:
+    """Middleware: answers without the database what its lane does not take (`config.server.lanes`), and whatever
+    would ask the database while that is silent."""
 
     def middleware(request: HttpRequest) -> HttpResponse:
-        if silence.noted and request.path not in ASK_NOBODY:
-            refused = failure(request, 503)
-            # No error: Django would log one for each request.
-            refused._has_been_logged = True  # type: ignore[attr-defined]
-            return refused
-        return respond(request)
+        status = request.META.get(REFUSED)
+        if status is None and silence.noted and request.path not in ASK_NOBODY:
+            status = 503
+        if status is None:
+            return respond(request)
+        refused = failure(request, status)
+        refused.headers["Retry-After"] = PAUSE
+        # No error: Django would log one for each request.
+        refused._has_been_logged = True  # type: ignore[attr-defined]
+        return refused
 
     return middleware
 

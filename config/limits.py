@@ -19,7 +19,6 @@ from django.conf import settings
 from redis.backoff import NoBackoff
 from redis.retry import Retry
 
-from config import waiting
 from config.headers import Headers, prepared
 from config.metering import Meter
 
@@ -182,14 +181,11 @@ class Limiter:
     def begin(self, subject: str, endpoint: str, limits: Sequence[Limit]) -> Callable[[], Verdict]:
         """Send the request of `take` to Redis, and return a function that waits for the verdict.
 
-        The caller must call that function once, before this thread's next `begin`. A request that waited for
-        another server was counted before it did (`config.waiting`): it gets the verdict of then.
+        The caller must call that function once, before this thread's next `begin`.
         """
         # the braces keep a subject's counters on one node of a Redis cluster
         start = f"{settings.REDIS_PREFIX}rate:{{{subject}}}:"
         keys = [f"{start}{limit.name}:{endpoint}" if limit.per_endpoint else start + limit.name for limit in limits]
-        if (earlier := waiting.recall((*keys,))) is not None:
-            return lambda: earlier[0]
         receive = None
         if time.monotonic() >= self.closed_until:
             try:
@@ -199,13 +195,6 @@ class Limiter:
         return partial(self.finish, keys, limits, receive)
 
     def finish(self, keys: Sequence[str], limits: Sequence[Limit], receive: Callable[[], Counts] | None) -> Verdict:
-        verdict = self.counted(keys, limits, receive)
-        waiting.note((*keys,), verdict)
-        return verdict
-
-    def counted(
-        self, keys: Sequence[str], limits: Sequence[Limit], receive: Callable[[], Counts] | None
-    ) -> Verdict:
         if receive is not None:
             try:
                 counts = receive()

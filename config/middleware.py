@@ -14,6 +14,7 @@ from django.http import HttpRequest, HttpResponse
 from config.api.responses import CONTENT_TYPE, error_response
 from config.logging import current_id, current_subject, write_line
 from config.monitoring.requests import count, method_of, route_of
+from config.paths import is_api, tidied
 from config.tracing import NOT_RECORDED, Span, span
 
 access = logging.getLogger("access")
@@ -21,8 +22,6 @@ access = logging.getLogger("access")
 Respond = Callable[[HttpRequest], HttpResponse]
 
 _SANE_ID = re.compile(r"[A-Za-z0-9._:-]{1,64}").fullmatch
-_SLASHES = re.compile(r"/{2,}")
-_API = re.compile(r"/v4(?:beta)?(?:/|$)").match
 _TAG = re.compile(r"(/+v4(?:beta)?/+tags)/(.{3,})", re.DOTALL).match
 """The path of a tag, and its label: no label is shorter."""
 _LETS_IN = re.compile(r"^(/+password/+[^/]+/+|/+token/+|/+uploads/+images/+).+", re.DOTALL)
@@ -145,11 +144,6 @@ def _read_at_most(stream: IO[bytes], size: int) -> bytes:
     return b"".join(pieces)
 
 
-def tidied(path: str) -> str:
-    """The path without doubled and trailing slashes, which clients leave when they join paths."""
-    return _SLASHES.sub("/", path).rstrip("/")
-
-
 def tidy_api_paths(respond: Respond) -> Respond:
     """Tidy the paths of the API. A tag's label may have such slashes itself: the tags' view handles those."""
 
@@ -158,7 +152,7 @@ def tidy_api_paths(respond: Respond) -> Respond:
         if path[-1:] == "/" or "//" in path:
             tag = _TAG(path)
             tidy = f"{tidied(tag[1])}/{tag[2]}" if tag else tidied(path)
-            if _API(tidy):
+            if is_api(tidy):
                 request.path_info = tidy
                 request.path = request.META.get("SCRIPT_NAME", "").rstrip("/") + tidy
         return respond(request)

@@ -4,7 +4,6 @@ The API has no cookies, sessions, messages or forms, so its requests bypass thes
 request several microseconds for nothing, together as much as the views themselves.
 """
 
-import re
 from collections.abc import Awaitable
 
 from django.contrib.auth.middleware import AuthenticationMiddleware
@@ -17,7 +16,7 @@ from django.middleware.common import CommonMiddleware
 from django.middleware.csrf import CsrfViewMiddleware
 from django.utils.deprecation import MiddlewareMixin
 
-is_api = re.compile(r"/v4(?:beta)?(?:/|$)").match
+from config.paths import is_api
 
 # No form-action: browsers apply it to redirects too, and consent ends with a redirect to the client.
 POLICY = "default-src 'none'; style-src 'self'; img-src 'self'; base-uri 'none'; frame-ancestors 'none'"

@@ -282,7 +282,7 @@ MIDDLEWARE = [
     "django.middleware.security.SecurityMiddleware",
     "whitenoise.middleware.WhiteNoiseMiddleware",
     "config.pages.Policies",
-    "config.error_pages.refuse_while_silent",  # above whatever asks the database, below what all answers have
+    "config.error_pages.refuse_early",  # above whatever asks the database, below what all answers have
     "config.pages.Session",
     "config.pages.Common",
     "config.pages.Csrf",

@@ -245,6 +245,7 @@ class GrantsViewSet(ResourceViewSet[Actor, User]):
     resource = GrantsResource
     scopes = {"show": ANY_TOKEN}
     grants = {"show": ANYONE}
+    lanes = {"show": "slow"}
 
     @extend_schema(
         responses={

@@ -144,6 +144,7 @@ class SecurityQuestionViewSet(OwnViewSet):
     responses = {"show": Questions, "answer_all": Answers}
     operations = {"answer_all": "answer"}
     throttle = {"answer_all": "security_questions"}
+    lanes = {"answer_all": "passwords"}
     scopes = {"show": READ, "answer_all": WRITE}
     grants = dict.fromkeys(scopes, ANYONE)
 

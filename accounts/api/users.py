@@ -115,6 +115,7 @@ class UserGrantsViewSet(ResourceViewSet[Actor, User]):
     scopes = {"show": READ, "change": WRITE}
     grants = dict.fromkeys(scopes, UNRESTRICTED)
     requests = {"change": GrantsResource}
+    lanes = dict.fromkeys(scopes, "slow")
 
     @staticmethod
     def objects(actor: Actor, path: PathParameters) -> QuerySet[User]:

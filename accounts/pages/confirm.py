@@ -84,6 +84,7 @@ class ConfirmView(Page, LoginRequiredMixin, RedirectURLMixin, OwnPasswordMixin, 
     """``/home/confirm``: the password once more, then on to ``next``."""
 
     template_name = "confirm.html"
+    lanes = {"post": "passwords"}
     form_class = OwnPasswordForm
     next_page = "home"
 

@@ -25,8 +25,8 @@ from accounts.pages.confirm import OwnPasswordMixin
 from accounts.pages.forms import OwnPasswordForm
 from accounts.pages.login import let_in
 from accounts.services import attempts, external
-from config import waiting
 from config.client_address import network_of
+from config.db.elsewhere import ask_elsewhere
 from config.errors import Invalid, TooMany
 from config.headers import too_many
 from config.openid import OpenID
@@ -65,6 +65,7 @@ class StartView(ExternalPage, RedirectURLMixin, View):
     """``/login/external``: off to the provider. By POST, so that no other site can sign somebody in unseen."""
 
     http_method_names = ["get", "post", "options"]
+    lanes = {"post": "outside"}
 
     def get(self, request: HttpRequest) -> HttpResponse:
         return redirect("login")
@@ -78,6 +79,7 @@ class CallbackView(ExternalPage, View):
     """``/login/external/callback``: back from the provider."""
 
     http_method_names = ["get", "options"]
+    lanes = {"get": "outside"}
 
     def get(self, request: HttpRequest) -> HttpResponse:
         try:
@@ -91,6 +93,7 @@ class TieView(ExternalPage, LoginRequiredMixin, OwnPasswordMixin, FormView):
     browser must not be enough to get in for ever."""
 
     template_name = "external.html"
+    lanes = {"post": "outside"}
     form_class = OwnPasswordForm
 
     def get_context_data(self, **kwargs: Any) -> dict[str, Any]:
@@ -133,7 +136,7 @@ def begin(request: HttpRequest, wish: dict[str, Any]) -> HttpResponse:
     config = provider()
     try:
         attempts.check("login_address", network_of(request))
-        question = _asked(config, lambda: waiting.outside(openid.ask, config, redirect_uri()))
+        question = _asked(config, lambda: ask_elsewhere(openid.ask, config, redirect_uri()))
     except TooMany as error:
         return refused(request, _limited(error))
     except Refusal as refusal:
@@ -161,11 +164,8 @@ def finish(request: HttpRequest, config: OpenID) -> HttpResponse:
 def _wish(request: HttpRequest) -> dict[str, Any]:
     """Take the wish out of the session. A wish is valid once, only in the browser that began it, and for
     `BACK_WITHIN` seconds. It is deleted before the provider is asked, so that the address cannot be called again
-    meanwhile; the pass of this request that comes after the provider's answer goes on with it."""
-    if (taken := waiting.recall(ASKED)) is not None:
-        kept: dict[str, Any] = taken[0]
-        return kept
-    wish = request.session.pop(ASKED, None)
+    meanwhile."""
+    wish: dict[str, Any] | None = request.session.pop(ASKED, None)
     if wish is None:
         raise _stale("the session has none")
     try:
@@ -176,7 +176,6 @@ def _wish(request: HttpRequest) -> dict[str, Any]:
         raise _stale("too old")
     if not constant_time_compare(request.GET.get("state", ""), wish["state"]):
         raise _stale("another state")
-    waiting.note(ASKED, wish)
     return wish
 
 
@@ -187,7 +186,7 @@ def _who(request: HttpRequest, config: OpenID, wish: dict[str, Any]) -> openid.I
         code, issuer = request.GET.get("code", ""), request.GET.get("iss")
         if not code:
             raise openid.Untrusted("neither a code nor an error")
-        return waiting.outside(openid.answer, config, redirect_uri(), code, issuer, wish["nonce"], wish["verifier"])
+        return ask_elsewhere(openid.answer, config, redirect_uri(), code, issuer, wish["nonce"], wish["verifier"])
 
     if error := request.GET.get("error"):
         reason = f"{error!r:.80} {request.GET.get('error_description', '')!r:.200}"

@@ -38,6 +38,7 @@ class LoginView(Page, auth.LoginView):
     """``/login``: goes on to ``next``, or else home."""
 
     template_name = "login.html"
+    lanes = {"post": "passwords"}
     authentication_form = LoginForm
 
     def post(self, request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponse:
@@ -81,6 +82,7 @@ class CodeView(Page, FormView):
     security key, where the user has one."""
 
     template_name = "login_code.html"
+    lanes = {"post": "passwords"}
     form_class = ProofForm
 
     def dispatch(self, request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponse:

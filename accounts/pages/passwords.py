@@ -37,6 +37,7 @@ class SetPasswordView(Page, auth.PasswordResetConfirmView):
     """``/password/…``: chooses a password, by the address in a mail. The address works once."""
 
     template_name = "set_password.html"
+    lanes = {"post": "passwords"}
 
     def post(self, request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponse:
         """Set the password, or go to the provider instead: the mailed address is good for either."""
@@ -68,6 +69,7 @@ class ChangePasswordView(Page, LoginRequiredMixin, OwnPasswordMixin, FormView):
     """``/home/password``: a new password, by the current one. Ends all sessions but this one."""
 
     template_name = "change_password.html"
+    lanes = {"post": "passwords"}
     form_class = ChangePasswordForm
 
     def form_valid(self, form: ChangePasswordForm) -> HttpResponse:

@@ -50,6 +50,7 @@ class SecurityQuestionsView(Page, Confirmed, RedirectURLMixin, FormView):
     """``/home/security-questions``: then on to ``next``, or else home."""
 
     template_name = "security_questions.html"
+    lanes = {"post": "passwords"}
     form_class = QuestionsForm
     next_page = "home"
 

@@ -45,6 +45,7 @@ class AddressViewSet(ResourceViewSet[Actor, Address]):
     responses = {"add": AddressResource, "rename": AddressResource}
     scopes = {"list": READ, "retrieve": READ, "add": ON_COMPUTES, "rename": WRITE}
     grants = {"list": READ_ONLY, "retrieve": READ_ONLY, "add": READ_WRITE, "rename": READ_WRITE}
+    lanes = {"rename": "outside"}
     lookup = "address"
 
     @staticmethod

@@ -88,6 +88,7 @@ class InstanceAddressViewSet(ResourceViewSet[Actor, Address]):
     responses = {"rename": AddressResource}
     scopes = {"retrieve": READ, "rename": WRITE, "destroy": WRITE}
     grants = {"retrieve": READ_ONLY, "rename": READ_WRITE, "destroy": READ_WRITE}
+    lanes = {"rename": "outside"}
     parent = staticmethod(its_instance)
 
     @staticmethod

@@ -24,6 +24,7 @@ from rest_framework.viewsets import ViewSetMixin
 
 from config import limits
 from config.api import access, exceptions, unsupported
+from config.api.known_users import known_users
 from config.api.parsers import JSONOnly, JSONParser
 from config.api.responses import JSONResponse
 from config.client_address import network_of
@@ -58,31 +59,6 @@ def expensive(action: Callable[..., JSONResponse]) -> Callable[..., JSONResponse
     return measured
 
 
-class _KnownUsers:
-    """The user of each token that this process has seen. Keeps no token, only Python's salted hash of it."""
-
-    MAX_KNOWN = 50_000  # tokens; more than that are forgotten all at once
-
-    def __init__(self) -> None:
-        self.known: dict[int, int] = {}
-
-    def get(self, header: str | None) -> int | None:
-        return None if header is None else self.known.get(hash(header))
-
-    def learn(self, header: str | None, user: int | None) -> None:
-        if header is None:
-            return
-        if user is None:
-            self.known.pop(hash(header), None)
-        else:
-            if len(self.known) >= self.MAX_KNOWN:
-                self.known.clear()
-            self.known[hash(header)] = user
-
-
-_known_users = _KnownUsers()
-
-
 class Admission(ViewSetMixin, APIView, Generic[A]):
     """The part of a `ResourceViewSet` that runs before the action, and after it for the headers."""
 
@@ -92,6 +68,8 @@ class Admission(ViewSetMixin, APIView, Generic[A]):
     """The user's grant that each action needs."""
     throttle: ClassVar[Mapping[str, str]] = {}
     """The extra rate limit of an action, by its name in the setting RATE_LIMITS."""
+    lanes: ClassVar[Mapping[str, str]] = {}
+    """The lane in which an action is answered that is not answered as its method says (`config.server.lanes`)."""
     cache_control: ClassVar[str] = NO_STORE
 
     # DRF would work these out for every request, and add them to the answer; ours are in `finalize_response`
@@ -109,6 +87,8 @@ class Admission(ViewSetMixin, APIView, Generic[A]):
         if set(cls.scopes) != set(cls.grants):
             lacking = sorted(set(cls.scopes) ^ set(cls.grants))
             raise ImproperlyConfigured(f"{cls.__name__}: scope or grant not declared for {', '.join(lacking)}")
+        if unknown := sorted(set(cls.lanes) - set(cls.scopes)):
+            raise ImproperlyConfigured(f"{cls.__name__}: a lane is declared for {', '.join(unknown)}, no action")
         for grant in cls.grants.values():
             access.check_grant_name(grant)
         cls._scopes = {action: access.Scope.of(scope) for action, scope in cls.scopes.items()}
@@ -170,7 +150,7 @@ class Admission(ViewSetMixin, APIView, Generic[A]):
         A token's user never changes. So once it is known, Redis counts while PostgreSQL looks at the token, and
         the request waits once for both. Where the token turns out to be no good, the address is counted as well.
         """
-        guess = _known_users.get(request.META.get("HTTP_AUTHORIZATION"))
+        guess = known_users.get(request.META.get("HTTP_AUTHORIZATION"))
         pending = None if guess is None else self.begin_count(request, guess)
         try:
             failure = self.authenticate(request)
@@ -180,7 +160,7 @@ class Admission(ViewSetMixin, APIView, Generic[A]):
         user = None if self.caller is None else self.caller.user_id
         if pending is None or user != guess:
             self.verdict = self.begin_count(request, user)()
-            _known_users.learn(request.META.get("HTTP_AUTHORIZATION"), user)
+            known_users.learn(request.META.get("HTTP_AUTHORIZATION"), user)
         return failure
 
     def begin_count(self, request: Request, user: int | None) -> Callable[[], limits.Verdict]:

@@ -12,6 +12,9 @@ RECEIVED = "skerry.received"
 """The variable of a request that holds its body, where that was received in pieces: a
 `config.server.streams.Receiving`, or the exception that receiving it ended with."""
 
+REFUSED = "skerry.refused"
+"""The variable of a request that the server does not take: the status of its answer (`config.server.lanes`)."""
+
 
 class JSONResponse(HttpResponse):
     """The response of every action. `data` is anything orjson knows, `orjson.Fragment` included.

@@ -1,9 +1,8 @@
-"""Django behind RSGI: a request's body comes in on the event loop, and only then has its turn in the one thread.
+"""Django behind RSGI: a request's body comes in on the event loop, and only then does the handler have its turn.
 
-The handler runs in the loop's own thread: a process does one request at a time, as with one thread of WSGI, and
-none waits for another thread's turn at the interpreter (docs/decisions/slow-clients.md). Sockets are read and
-written by the server's threads in the meantime. What waits for a server of somebody else does so in a thread, and
-takes another turn then (`config.waiting`).
+Plain reads of the API are answered in the loop's own thread, one after the other: none waits for another thread's
+turn at the interpreter. Whatever may wait or take long is answered in the threads of a lane (`config.server.lanes`,
+docs/decisions/slow-clients.md). Sockets are read and written by the server's threads in the meantime.
 """
 
 import asyncio
@@ -12,19 +11,18 @@ import logging
 import resource
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from contextvars import copy_context
 from io import BytesIO
-from typing import IO, Any, Protocol
+from typing import IO, Any, NamedTuple, Protocol
 
 from django.conf import settings
 from django.core.exceptions import RequestDataTooBig
 
-from config import waiting
 from config.api import reasons
-from config.api.responses import error_response
+from config.api.responses import REFUSED, error_response
 from config.draining import drain
 from config.server import bodies
+from config.server.lanes import SWITCH, Lane, Routes, TurnedAway, subject_of
 from config.server.periodic import Beside
 
 log = logging.getLogger(__name__)
@@ -39,11 +37,6 @@ AMBIGUOUS = "ambiguous"
 NOTHING: dict[str, Any] = {}
 TOO_SLOW = "The body did not come in time"
 CUT_OFF = "The body is shorter than its Content-Length"
-WAITING = 32
-"""Requests of a process that wait for servers of others, at most: each has a thread."""
-MANY_WAIT = "Too many requests wait for other servers: try again in a few seconds"
-PAUSE = "5"
-"""Seconds for a client to pause where that many wait: longer than any of them does."""
 
 Handler = Callable[[dict[str, Any], Any], Any]
 
@@ -94,6 +87,14 @@ class TooLarge:
     readline = read
 
 
+class Answered(NamedTuple):
+    """What the handler made of a request."""
+
+    status: int
+    headers: list[tuple[str, str]]
+    content: bytes
+
+
 class _Started:
     """What WSGI's start_response is told."""
 
@@ -123,6 +124,7 @@ class Websockets(Protocol):
 class Application:
     """A WSGI handler as an application of RSGI. Bodies of more than `largest` bytes are left to it unread.
 
+    `routes` tell which of `lanes` answers a request. Without them the loop answers all.
     What begins with one of `prefixes` is the affair of another application, and websockets that of `websockets`.
     What is in `beside` runs as long as the process serves.
     """
@@ -131,20 +133,22 @@ class Application:
         self,
         handler: Handler,
         largest: int,
+        routes: Routes | None = None,
+        lanes: Mapping[str, Lane] = NOTHING,
         prefixes: "Mapping[str, Application] | None" = None,
         websockets: Websockets | None = None,
         beside: Sequence[Beside] = (),
     ):
         self.handler = handler
         self.largest = largest
+        self.routes = routes
+        self.lanes = lanes
         self.prefixes = prefixes or {}
         self.websockets = websockets
         self.beside = beside
         self.pace = bodies.Pace(settings.BODY_TIMEOUT, settings.BODY_RATE)
         self.context = copy_context()
         """One for all requests, as a thread has: what libraries keep by context would be made anew for each."""
-        self.threads = ThreadPoolExecutor(WAITING, "waiting")
-        self.waiting = 0
         self.names: dict[str, str] = {"content-type": "CONTENT_TYPE", "content-length": "CONTENT_LENGTH"}
 
     def __rsgi_init__(self, loop: asyncio.AbstractEventLoop) -> None:
@@ -156,6 +160,8 @@ class Application:
             drain.told.append(self.websockets.stop)
         for each in self.beside:
             each.start(loop)
+        if self.lanes:
+            sys.setswitchinterval(SWITCH)
         drain.prepare(loop, settings.DRAIN_SECONDS)
         allow_many_connections()
 
@@ -229,60 +235,40 @@ class Application:
         await bodies.discard(pieces)
 
     async def _answer(self, scope: Scope, headers: Headers, exchange: Exchange, body: IO[bytes] | TooLarge) -> None:
-        """Have the handler answer, in as many passes as it has servers of others to wait for."""
-        passes = waiting.Passes()
-        while (wait := self._turn(passes, scope, headers, exchange, body)) is not None:
-            if self.waiting >= WAITING:
-                refuse(exchange, MANY_WAIT, 503, ("Retry-After", PAUSE))
-                return
-            self.waiting += 1
+        """Have the handler answer: on the loop, or in the lane that the request belongs to."""
+        environ = self._environ(scope, headers, body)
+        lane = self.routes and self.routes.lane_of(scope.method, scope.path, "HTTP_X_FILTER" in environ)
+        if lane:
             try:
-                await self.loop.run_in_executor(self.threads, waiting.heard, passes, wait)
-            finally:
-                self.waiting -= 1
-            passes.repeat()
-            if not isinstance(body, TooLarge):
-                body.seek(0)
+                answered = await self.lanes[lane].run(subject_of(environ), self._handled, environ)
+            except TurnedAway as refusal:
+                answered = self._on_loop(environ | {REFUSED: refusal.status})
+        else:
+            answered = self._on_loop(environ)
+        self._send(exchange, answered)
 
-    def _turn(
-        self, passes: waiting.Passes, scope: Scope, headers: Headers, exchange: Exchange, body: IO[bytes] | TooLarge
-    ) -> waiting.Wait | None:
-        """Have the handler answer, as in a thread without an event loop: Django refuses to block one that runs.
-
-        Returns what it has to wait for, where it could not answer yet.
-        """
+    def _on_loop(self, environ: dict[str, Any]) -> Answered:
+        """Have the handler answer, as in a thread without an event loop: Django refuses to block one that runs."""
         asyncio._set_running_loop(None)
         try:
-            self.context.run(self._pass, passes, scope, headers, exchange, body)
-        except waiting.Wait as wait:
-            return wait
+            return self.context.run(self._handled, environ)
         finally:
             asyncio._set_running_loop(self.loop)
-        return None
 
-    def _pass(self, passes: waiting.Passes, *request: Any) -> None:
-        waiting.current.set(passes)  # not reset: the next request of this context sets its own
-        self._respond(*request)
-
-    def _respond(
-        self,
-        scope: Scope,
-        headers: Headers,
-        exchange: Exchange,
-        body: IO[bytes] | TooLarge,
-        more: dict[str, Any] = NOTHING,
-    ) -> None:
-        """Have the handler answer, which finds `more` in the environment."""
+    def _handled(self, environ: dict[str, Any]) -> Answered:
         started = _Started()
-        response = self.handler(self._environ(scope, headers, body) | more, started)
+        response = self.handler(environ, started)
         try:
             content = b"".join(response)
         finally:
             response.close()
+        return Answered(started.status, started.headers, content)
+
+    def _send(self, exchange: Exchange, answered: Answered) -> None:
         if drain.begun:
-            started.headers.append(("Connection", "close"))  # a proxy keeps it for no other request
+            answered.headers.append(("Connection", "close"))  # a proxy keeps it for no other request
         # Whole: the server's threads hand it out, however slowly it is read.
-        exchange.response_bytes(started.status, started.headers, content)
+        exchange.response_bytes(*answered)
 
     def _environ(self, scope: Scope, headers: Headers, body: IO[bytes] | TooLarge) -> dict[str, Any]:
         """The WSGI environment (PEP 3333) of a request."""
@@ -300,7 +286,7 @@ class Application:
             "wsgi.url_scheme": scope.scheme,
             "wsgi.input": body,
             "wsgi.errors": sys.stderr,
-            "wsgi.multithread": False,
+            "wsgi.multithread": True,
             "wsgi.multiprocess": True,
             "wsgi.run_once": False,
         }

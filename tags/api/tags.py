@@ -19,7 +19,7 @@ from config.api.responses import JSONResponse
 from config.api.serializers import Resource
 from config.api.views import ResourceViewSet
 from config.db.statements import Statement, SymbolicPath, page_of
-from config.middleware import tidied
+from config.paths import tidied
 from tags import resources
 from tags.models import Tag, Tagging
 from tags.services import MAX_LABEL_LENGTH, MIN_LABEL_LENGTH, labels

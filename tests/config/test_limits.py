@@ -8,7 +8,7 @@ import pytest
 import redis
 from django.conf import settings as django_settings
 
-from config import limits, waiting
+from config import limits
 from config.limits import Limit, Limiter, MemoryStore, RedisStore
 
 TWO = (Limit("overall", 5, 7200), Limit("endpoint", 3, 3600, per_endpoint=True))
@@ -207,16 +207,3 @@ def test_asking_how_long_to_wait_counts_nothing(limiter):
     assert limiter.wait(user, "a", limits) == 0
     assert limiter.take(user, "a", limits).remaining == 0
     assert 3500 < limiter.wait(user, "a", limits) <= 3600
-
-
-def test_a_request_in_two_passes_is_counted_once(limiter):
-    user, passes = someone(), waiting.Passes()
-    held = waiting.current.set(passes)
-    try:
-        first = [limiter.take(user, "a", TWO) for _ in range(2)]
-        passes.repeat()
-        assert [limiter.take(user, "a", TWO) for _ in range(2)] == first
-        assert limiter.take(user, "a", TWO).remaining == 0, "what the first pass did not come to is counted"
-    finally:
-        waiting.current.reset(held)
-    assert not limiter.take(user, "a", TWO).allowed

@@ -27,7 +27,7 @@ from compute.services.common.dns_names import WRONG_ZONE, is_host, is_mailbox, i
 from compute.services.domains import domains
 from compute.services.domains.domains import DomainSpec
 from compute.services.domains.records import LONGEST_NAME, LONGEST_TEXT, check
-from config import waiting
+from config.db.elsewhere import ask_elsewhere
 from config.egress import guard, resolver
 from config.errors import Invalid, Problems
 from config.plurals import counted
@@ -64,9 +64,8 @@ def import_zone(actor: Actor, source: Source, problems: Problems | None = None) 
     Records that are not valid here are left out, and the event says how many. The zone's own name servers are left
     out too: the platform's take their place. The transfer ends before the transaction begins.
 
-    The name server is a stranger's, and the request waits for it outside of its turn (`config.waiting`):
-    DOMAIN_IMPORT_TIMEOUT seconds at most, the lookup of its name and all its addresses together, and not often for
-    one account.
+    The name server is a stranger's, and the request waits for it: DOMAIN_IMPORT_TIMEOUT seconds at most, the lookup
+    of its name and all its addresses together, and not often for one account.
 
     Raises `Invalid` on ``domain``, and on ``remote_nameserver`` where the server is not reached or refuses; and
     `TooMany` after many imports.
@@ -79,7 +78,7 @@ def import_zone(actor: Actor, source: Source, problems: Problems | None = None) 
     problems.raise_any()
     attempts.check("domain_import", f"account:{actor.account_id}")
     name = label.lower()
-    zone = waiting.outside(_transfer, name, place)
+    zone = ask_elsewhere(_transfer, name, place)
     records, left = _read(zone, name)
     spec = DomainSpec({"label": label, "type": Domain.Type.MASTER, **_authority(zone, name)})
     with transaction.atomic():
@@ -112,7 +111,7 @@ def _place(server: str | None, problems: Problems) -> _Place:
 
 
 def _transfer(name: str, place: _Place) -> dns.zone.Zone:
-    """The zone, as plain data: runs beside the request, without the database."""
+    """The zone, as plain data; without the database."""
     deadline = time.monotonic() + settings.DOMAIN_IMPORT_TIMEOUT
     failure: Exception | None = None
     for address in _addresses(place.host):

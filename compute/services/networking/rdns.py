@@ -7,7 +7,7 @@ from django.utils.module_loading import import_string
 
 from accounts.services import attempts
 from compute.services.common.dns_names import is_host
-from config import waiting
+from config.db.elsewhere import ask_elsewhere
 from config.egress import resolver
 from config.errors import Invalid
 
@@ -22,14 +22,14 @@ def checked(account_id: int, name: str, address: str) -> str:
     """Return `name`, or raise `Invalid` on ``rdns``.
 
     The name must be a host name with a dot in it; where the setting RDNS_CHECK is on, it must lead to `address`.
-    Its name servers are strangers', and the request waits for them, outside of its turn (`config.waiting`): not for
-    long (RDNS_TIMEOUT), and not often for one account, or it raises `TooMany`.
+    Its name servers are strangers', and the request waits for them: not for long (RDNS_TIMEOUT), and not often for
+    one account, or it raises `TooMany`.
     """
     if not is_host(name) or "." not in name or name.endswith("."):
         raise Invalid("rdns is not valid", "rdns")
     if settings.RDNS_CHECK:
         attempts.check("reverse_name", f"account:{account_id}")
-        if address not in waiting.outside(_addresses_of, name):
+        if address not in ask_elsewhere(_addresses_of, name):
             raise Invalid(f"There is no forward record of this name that leads to {address}.", "rdns")
     return name
 

@@ -9,15 +9,18 @@ import pytest
 from django.core.exceptions import ImproperlyConfigured
 from django.db import connection
 from django.test.utils import CaptureQueriesContext
+from django.urls import get_resolver
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from accounts.models import GlobalGrants
 from config.api import access
 from config.api.views import ResourceViewSet
+from config.server.lanes import Routes
 from tests.baselines import compared_with
 from tests.config.api.more_rows import add_more
 from tests.config.api.routes import Route, lists, reachable, routes
+from tests.locks import touched
 
 TESTS = Path(__file__).parents[2]
 ROUTES = routes()
@@ -94,6 +97,20 @@ def test_no_list_grows_its_queries(filled, client_of):
     add_more(world, values, user)
     # fewer is right: where there was nothing, the list asked for what it is under
     assert {path: more for path, more in counts().items() if more > few[path]} == {}
+
+
+def test_what_the_loop_answers_waits_for_no_lock(filled, client_of):
+    """A read that changes or locks a row could hold up every other request of its process: it declares a lane."""
+    _, values, user = filled
+    client, served, locking = client_of(user), Routes(get_resolver()), {}
+    for route in (route for route in ROUTES if route.method == "get" and reachable(route, values)):
+        address = route.fill(values)
+        with CaptureQueriesContext(connection) as queries:
+            client.get(address)
+        done = [each for query in queries for each in touched(query["sql"])]
+        if done and served.lane_of("GET", address, filtered=False) is None:
+            locking[str(route)] = done
+    assert not locking
 
 
 GARBAGE_PATHS = (

@@ -1,15 +1,12 @@
 """A request from the server's hands to the handler's: its headers, its body, and what is done with slow ones."""
 
 import asyncio
-import threading
-from collections.abc import Callable
 from types import SimpleNamespace
 from typing import Any
 
 import pytest
 from django.core.exceptions import RequestDataTooBig
 
-from config import waiting
 from config.draining import drain
 from config.server import bodies
 from config.server.application import Application
@@ -35,23 +32,6 @@ class Handler:
             body = b"too large"
         start_response("200 OK", [("X-Kind", "echo")])
         return Answer(body)
-
-
-class Asking(Handler):
-    """A WSGI application that asks servers of others, one after the other, before it answers."""
-
-    def __init__(self, *servers: Callable[[str], str]) -> None:
-        super().__init__()
-        self.servers = servers
-        self.counted = 0
-
-    def __call__(self, environ: dict[str, Any], start_response: Any) -> Answer:
-        if waiting.recall("count") is None:
-            self.counted += 1
-            waiting.note("count", self.counted)
-        answer = super().__call__(environ, start_response)
-        answer.body += b"".join(waiting.outside(server, "me").encode() for server in self.servers)
-        return answer
 
 
 def send(
@@ -168,44 +148,6 @@ def test_in_http_2_nothing_but_the_body_says_whether_there_is_one(pieces):
 def test_bytes_buy_time():
     pace = Pace(grace=20, rate=1024)
     assert (pace.seconds(0), pace.seconds(10 * 1024)) == (20, 30)
-
-
-def test_what_a_server_of_others_says_is_waited_for_in_a_thread_and_told_in_another_pass():
-    threads = []
-
-    def first(who: str) -> str:
-        threads.append(threading.current_thread())
-        return f" first to {who}"
-
-    def second(who: str) -> str:
-        threads.append(threading.current_thread())
-        return f" second to {who}"
-
-    handler = Asking(first, second)
-    exchange = Exchange([b"body"])
-    assert send(exchange, ("content-length", "4"), handler=handler)
-    assert exchange.answer is not None
-    assert exchange.answer[2] == b"body first to me second to me", "the body is there in each pass"
-    assert (len(handler.seen), handler.counted, len(threads)) == (3, 1, 2)
-    assert threading.main_thread() not in threads
-
-
-def test_an_error_in_a_thread_is_the_handlers():
-    def refuses(who: str) -> str:
-        raise ConnectionRefusedError(who)
-
-    with pytest.raises(ConnectionRefusedError, match="me"):
-        send(Exchange(), handler=Asking(refuses))
-
-
-def test_a_request_does_not_wait_without_end():
-    servers = [lambda who, n=n: f"{n}" for n in range(waiting.MOST + 1)]
-    with pytest.raises(RuntimeError, match="has waited"):
-        send(Exchange(), handler=Asking(*servers))
-
-
-def test_outside_of_a_server_the_function_is_just_called():
-    assert waiting.outside(str.upper, "me") == "ME"
 
 
 def test_each_answer_closes_its_connection_once_the_process_is_to_stop(monkeypatch):

@@ -525,9 +525,8 @@ def test_a_database_that_hangs_holds_up_no_end_by_time(desk, monkeypatch):
 @pytest.mark.parametrize(("path", "status"), [("/v4/account", 404), ("/consoles/1", 403)])
 def test_an_application_leaves_websockets_to_theirs(desk, path, status):
     async def scene() -> None:
-        application = Application(
-            lambda environ, start: None, 0, None, Consoles("/consoles/", desk, 1, nullcontext)
-        )
+        consoles = Consoles("/consoles/", desk, 1, nullcontext)
+        application = Application(lambda environ, start: None, 0, websockets=consoles)
         application.__rsgi_init__(asyncio.get_running_loop())
         browser = Browser()
         await application.__rsgi__(SimpleNamespace(proto="ws", path=path, headers=Headers()), browser)

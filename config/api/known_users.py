@@ -1,0 +1,27 @@
+"""Whose token a request brings, as far as this process has seen the token before: a guess, without the database."""
+
+
+class KnownUsers:
+    """The user of each token that this process has seen. Keeps no token, only Python's salted hash of it."""
+
+    MAX_KNOWN = 50_000  # tokens; more than that are forgotten all at once
+
+    def __init__(self) -> None:
+        self.known: dict[int, int] = {}
+
+    def get(self, header: str | None) -> int | None:
+        """The user of the token in an ``Authorization`` header; None where it was not seen yet, or was no good."""
+        return None if header is None else self.known.get(hash(header))
+
+    def learn(self, header: str | None, user: int | None) -> None:
+        if header is None:
+            return
+        if user is None:
+            self.known.pop(hash(header), None)
+        else:
+            if len(self.known) >= self.MAX_KNOWN:
+                self.known.clear()
+            self.known[hash(header)] = user
+
+
+known_users = KnownUsers()
