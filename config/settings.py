@@ -139,7 +139,7 @@ LOGGING = configuration(production=PRODUCTION, level=env.choice("LOG_LEVEL", "IN
 
 AUTH_USER_MODEL = "accounts.User"
 PASSWORD_HASHERS = [
-    "django.contrib.auth.hashers.Argon2PasswordHasher",
+    "accounts.hashers.PasswordHasher",
     "django.contrib.auth.hashers.PBKDF2PasswordHasher",
     "accounts.oauth.hashers.ClientSecretHasher",  # of OAuth clients' secrets, see OAUTH2_PROVIDER
 ]

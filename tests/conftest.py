@@ -11,9 +11,9 @@ from collections.abc import Callable, Generator, Iterator
 
 import hypothesis
 import pytest
-from django.contrib.auth.hashers import Argon2PasswordHasher
 from django.test import TransactionTestCase
 
+from accounts.hashers import PasswordHasher
 from accounts.models import Account, User
 from config import limits
 from tests.client import APIClient
@@ -100,7 +100,7 @@ def _cheap_hashes() -> None:
 
     A hash names its cost, so that processes which tests start verify it as well.
     """
-    Argon2PasswordHasher.time_cost, Argon2PasswordHasher.memory_cost, Argon2PasswordHasher.parallelism = 1, 8, 1
+    PasswordHasher.time_cost, PasswordHasher.memory_cost = 1, 8
 
 
 @pytest.fixture(scope="session", autouse=True)

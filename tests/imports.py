@@ -48,6 +48,7 @@ LAYERS: dict[str, tuple[set[str], set[str]]] = {
     ),
     "authentication": (BELOW | {"models"}, {"db"}),
     "openid": (set(), {"openid"}),
+    "hashers": (set(), set()),
     "sms": (set(), set()),
     "api": (
         BELOW | REFERENCES | {"models", "services"},

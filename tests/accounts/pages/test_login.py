@@ -8,13 +8,14 @@ from datetime import timedelta
 from html import unescape
 
 import pytest
-from django.contrib.auth.hashers import Argon2PasswordHasher, make_password
+from django.contrib.auth.hashers import make_password
 from django.core import mail
 from django.db import connection
 from django.test import Client
 from django.test.utils import CaptureQueriesContext
 from django.utils.timezone import now
 
+from accounts.hashers import PasswordHasher
 from accounts.models import Event, Login, Message, SecondFactor, SSHKey, TrustedDevice, User
 from accounts.services import outbox
 from config.encryption import encrypt_json
@@ -134,7 +135,7 @@ class TestPasswords:
             User.objects.filter(pk=owner.pk).update(
                 password=make_password(None), authentication_type="github" if who == "provider" else User.PASSWORD
             )
-        hashed, hash_by = [], Argon2PasswordHasher
+        hashed, hash_by = [], PasswordHasher
 
         def counted(work):
             return lambda *given: (hashed.append(work.__name__), work(*given))[1]
