@@ -26,6 +26,10 @@ def advisory_lock(connection: BaseDatabaseWrapper, number: int) -> Iterator[Call
                 cursor.execute("SELECT pg_try_advisory_xact_lock(%s)", [number])
                 (taken,) = cursor.fetchone()
                 cursor.execute(WITHOUT_SNAPSHOT)
+            if not taken:
+                # an index that began to be built during this try waits for its transaction to end, and may be
+                # built by who holds the lock
+                own.rollback()
             return bool(taken)
 
         yield take

@@ -10,7 +10,11 @@ NUMBER = 0x61646F70
 
 @pytest.mark.django_db
 def test_one_at_a_time_has_it_and_nobody_keeps_a_snapshot():
-    """A snapshot would stop every index that is built concurrently, for as long as `make serve` runs."""
+    """A snapshot would stop every index that is built concurrently, for as long as `make serve` runs.
+
+    So would the transaction of whoever tries, if the index began to be built while it looked: two that migrate at
+    once waited for each other for ever.
+    """
     with advisory_lock(connection, NUMBER) as take, advisory_lock(connection, NUMBER) as other:
         assert take()
         assert not other()
@@ -19,6 +23,6 @@ def test_one_at_a_time_has_it_and_nobody_keeps_a_snapshot():
                 "SELECT state, backend_xmin FROM pg_stat_activity"
                 " WHERE datname = current_database() AND state = 'idle in transaction'"
             )
-            assert cursor.fetchall() == [("idle in transaction", None)] * 2
+            assert cursor.fetchall() == [("idle in transaction", None)], "that of who has it"
     with advisory_lock(connection, NUMBER) as again:
         assert again()
