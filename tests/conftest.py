@@ -12,6 +12,7 @@ from collections.abc import Callable, Generator, Iterator
 import hypothesis
 import pytest
 from django.contrib.auth.hashers import Argon2PasswordHasher
+from django.db.backends.utils import CursorWrapper
 from django.test import TransactionTestCase
 
 from accounts.models import Account, User
@@ -19,6 +20,7 @@ from config import limits
 from tests.client import APIClient
 from tests.databases import empty
 from tests.factories import AccountFactory, GlobalGrantsFactory, StaffFactory, UserFactory, token_of
+from tests.locks import joined
 from tests.world import world
 
 __all__ = ["world"]
@@ -101,6 +103,21 @@ def _cheap_hashes() -> None:
     A hash names its cost, so that processes which tests start verify it as well.
     """
     Argon2PasswordHasher.time_cost, Argon2PasswordHasher.memory_cost, Argon2PasswordHasher.parallelism = 1, 8, 1
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _rows_locked_alone() -> Iterator[None]:
+    """Fail statements that lock rows with joins: docs/locking.md says why."""
+    execute = CursorWrapper._execute
+
+    def checked(cursor, sql, *parameters):
+        if isinstance(sql, str) and " FOR " in sql.replace("\n", " "):
+            assert not joined(sql), f"a row is locked together with others: {sql}"
+        return execute(cursor, sql, *parameters)
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(CursorWrapper, "_execute", checked)
+        yield
 
 
 @pytest.fixture(scope="session", autouse=True)

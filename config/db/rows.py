@@ -17,9 +17,9 @@ def lock(rows: QuerySet[M], *, to_delete: bool = False) -> M:
     """Lock the one row of `rows` until the transaction ends, and return it as it is now.
 
     Raises `Missing` where the row is gone. Other transactions may insert rows that refer to it, unless it is locked
-    `to_delete`. Rows joined by `select_related` are read, not locked.
+    `to_delete`. Rows that it refers to are read later, by statements of their own: docs/locking.md says why.
     """
-    locked = rows.select_for_update(of=("self",), no_key=not to_delete).first()
+    locked = rows.select_for_update(no_key=not to_delete).first()
     if locked is None:
         raise Missing
     return locked
