@@ -90,6 +90,7 @@ def _plenty() -> None:
     limits.CONNECT_WITHIN = limits.ANSWER_WITHIN = 120
 
     settings.RATE_LIMITS = dict.fromkeys(settings.RATE_LIMITS, "1000000/60")
+    settings.LOCK_TIMEOUT = 3600
     settings.TRANSACTION_IDLE_LIMIT = 3600  # a test is one transaction, and may wait for processes
     # no test asks the name servers of the machine it runs on
     settings.PROBE_NAMESERVERS, settings.PROBE_DNS_TIMEOUT = ["127.0.0.1@9"], 0.1

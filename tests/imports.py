@@ -111,7 +111,7 @@ CONFIG: dict[str, set[str]] = {
     "checks": {"environment", "laptop", "monitoring"},
     "starting": {"checks"},
     "celery": {"logging", "monitoring", "queues", "starting", "tracing"},
-    "wsgi": {"handler", "starting"},
+    "wsgi": {"db", "handler", "starting"},
     "server": {"api", "draining", "waiting"},
     "waiting": set(),
     "console_desk": {"errors", "server"},
