@@ -5,7 +5,7 @@ from collections.abc import Callable
 from functools import partial
 
 import pytest
-from django.db import connection, transaction
+from django.db import DatabaseError, connection, transaction
 
 from compute.models import Instance, Job, Volume
 from compute.services.instances import configs, instances, power
@@ -14,9 +14,9 @@ from compute.services.instances.instances import InstanceChanges
 from compute.services.volumes import volumes
 from compute.services.volumes.places import Place
 from compute.worker import engine
+from config.errors import DomainError
 from tests.factories import ConfigFactory, HostFactory, InstanceTypeFactory
 from tests.racing import held_up
-from tests.world import World
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -27,7 +27,7 @@ def instance(world) -> Instance:
 
 
 def changed_meanwhile(instance: Instance, act: Callable[[], object]) -> list[Exception]:
-    """Call `act` while a transaction, as at the end of a resize or a move, gives the instance another type and host.
+    """Call `act` while a transaction, like the end of a resize or a move, changes the instance's type and host.
 
     Returns the error of `act`, which has waited for that transaction.
     """
@@ -38,7 +38,7 @@ def changed_meanwhile(instance: Instance, act: Callable[[], object]) -> list[Exc
     def run() -> None:
         try:
             act()
-        except Exception as error:
+        except (DomainError, DatabaseError) as error:
             errors.append(error)
         finally:
             connection.close()
