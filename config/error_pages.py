@@ -3,6 +3,7 @@
 Below /v4 the body is JSON for everybody; the views there see to that themselves (`config.api.exceptions`).
 """
 
+import logging
 import sys
 from collections.abc import Callable
 
@@ -12,9 +13,12 @@ from django.template.loader import render_to_string
 
 from config.api import reasons
 from config.api.responses import REFUSED, error_response
+from config.db.rows import awaited_table
 from config.db.silence import silence
 from config.pages import POLICY
 from config.paths import is_api
+
+log = logging.getLogger(__name__)
 
 REASONS = {
     400: "The request could not be read",
@@ -32,12 +36,12 @@ ASK_NOBODY = {"/livez", "/readyz", "/version"}
 """What is answered without the database while it is silent."""
 
 
-def failure(request: HttpRequest, status: int) -> HttpResponse:
-    """The answer to a request that failed with one of the statuses of `REASONS`."""
+def failure(request: HttpRequest, status: int, reason: str | None = None) -> HttpResponse:
+    """The answer to a request that failed with one of the statuses of `REASONS`, for that reason by default."""
     if is_api(request.path_info) or not prefers_html(request):
-        return error_response([{"field": None, "reason": REASONS[status]}], status)
+        return error_response([{"field": None, "reason": reason or REASONS[status]}], status)
     # without the request: its session and user may be what failed
-    page = render_to_string("error.html", {"status": status, "path": request.path})
+    page = render_to_string("error.html", {"status": status, "path": request.path, "reason": reason})
     return HttpResponse(
         page, status=status, headers={"Content-Security-Policy": POLICY, "Cache-Control": "no-store"}
     )
@@ -66,8 +70,21 @@ def not_found(request: HttpRequest, exception: Exception) -> HttpResponse:
 
 def server_error(request: HttpRequest) -> HttpResponse:
     """A failure outside of the API's views, such as in a middleware; Django has logged it."""
-    gone = isinstance(sys.exception(), OperationalError | InterfaceError)
+    error = sys.exception()
+    table = None if error is None else awaited_table(error)
+    if table is not None:
+        return _locked(request, table)
+    gone = isinstance(error, OperationalError | InterfaceError)
     return failure(request, 503 if gone else 500)
+
+
+def _locked(request: HttpRequest, table: str) -> HttpResponse:
+    """The answer to a request that waited for a row of `table` until the `LOCK_TIMEOUT`."""
+    log.warning("%s %s waited for a locked row of %s", request.method, request.path, table or "?")
+    response = failure(request, 503, reasons.LOCKED)
+    response["Retry-After"] = reasons.LOCK_PAUSE
+    response._has_been_logged = True  # type: ignore[attr-defined]  # Django would log an error
+    return response
 
 
 def refuse_early(respond: Callable[[HttpRequest], HttpResponse]) -> Callable[[HttpRequest], HttpResponse]:

@@ -438,6 +438,8 @@ for _shorter, _longer in pairwise(("JOB_DRIVER_TIMEOUT", "JOB_SOFT_LIMIT", "JOB_
         raise BadVariable(_longer, f"must be more than the {globals()[_shorter]:g} s of {_shorter}")
 # rows that a frozen host had locked are free when the leases of its jobs end
 TRANSACTION_IDLE_LIMIT = env.number("TRANSACTION_IDLE_LIMIT", JOB_LEASE)
+# a request waits this long for a row that another transaction has locked
+LOCK_TIMEOUT = env.number("LOCK_TIMEOUT", 5)
 JOB_ATTEMPTS = env.integer("JOB_ATTEMPTS", 5, 1)
 JOB_BACKOFF = env.number("JOB_BACKOFF", 1, zero=True)  # times 2, 4, 8 … up to 60
 JOB_SWEEP_EVERY = env.number("JOB_SWEEP_EVERY", 1)

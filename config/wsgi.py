@@ -5,11 +5,13 @@ import os
 
 import django
 
+from config.db.connections import lock_waits
 from config.handler import Handler
 from config.starting import warn_at_start
 
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "config.settings")
 django.setup(set_prefix=False)
+lock_waits.limited = True
 
 warn_at_start()
 application = Handler()

@@ -11,6 +11,7 @@ from collections.abc import Callable, Generator, Iterator
 
 import hypothesis
 import pytest
+from django.db.backends.utils import CursorWrapper
 from django.test import TransactionTestCase
 
 from accounts.hashers import PasswordHasher
@@ -19,6 +20,7 @@ from config import limits
 from tests.client import APIClient
 from tests.databases import empty
 from tests.factories import AccountFactory, GlobalGrantsFactory, StaffFactory, UserFactory, token_of
+from tests.locks import joined
 from tests.world import world
 
 __all__ = ["world"]
@@ -88,6 +90,7 @@ def _plenty() -> None:
     limits.CONNECT_WITHIN = limits.ANSWER_WITHIN = 120
 
     settings.RATE_LIMITS = dict.fromkeys(settings.RATE_LIMITS, "1000000/60")
+    settings.LOCK_TIMEOUT = 3600
     settings.TRANSACTION_IDLE_LIMIT = 3600  # a test is one transaction, and may wait for processes
     # no test asks the name servers of the machine it runs on
     settings.PROBE_NAMESERVERS, settings.PROBE_DNS_TIMEOUT = ["127.0.0.1@9"], 0.1
@@ -101,6 +104,21 @@ def _cheap_hashes() -> None:
     A hash names its cost, so that processes which tests start verify it as well.
     """
     PasswordHasher.time_cost, PasswordHasher.memory_cost = 1, 8
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _rows_locked_alone() -> Iterator[None]:
+    """Fail statements that lock rows with joins: docs/locking.md says why."""
+    execute = CursorWrapper._execute
+
+    def checked(cursor, sql, *parameters):
+        if isinstance(sql, str) and " FOR " in sql.replace("\n", " "):
+            assert not joined(sql), f"a row is locked together with others: {sql}"
+        return execute(cursor, sql, *parameters)
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(CursorWrapper, "_execute", checked)
+        yield
 
 
 @pytest.fixture(scope="session", autouse=True)

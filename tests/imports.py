@@ -112,7 +112,7 @@ CONFIG: dict[str, set[str]] = {
     "checks": {"environment", "laptop", "monitoring"},
     "starting": {"checks"},
     "celery": {"logging", "monitoring", "queues", "starting", "tracing"},
-    "wsgi": {"handler", "starting"},
+    "wsgi": {"db", "handler", "starting"},
     "server": {"api", "client_address", "draining", "paths"},
     "console_desk": {"errors", "server"},
     "presence": {"db", "monitoring", "server", "tracing"},

@@ -64,6 +64,18 @@ def touched(sql: str) -> tuple[tuple[str, str], ...]:
     )
 
 
+@cache
+def joined(sql: str) -> frozenset[str]:
+    """The tables that a statement joins to those of which it locks rows; none where it waits for no lock.
+
+    Once the lock is free, PostgreSQL compares the locked row as it is then with the joined rows as they were.
+    """
+    for match in STATEMENT.finditer(sql):
+        if match["locking"] and not match["trying"] and len(sources := _sources(sql, match.start())) > 1:
+            return frozenset(sources.values())
+    return frozenset()
+
+
 def _sources(sql: str, end: int) -> dict[str, str]:
     """The tables that the select reads whose locking clause stands at `end`, by the names they have in it."""
     depth, start = 0, end

@@ -62,7 +62,7 @@ BY_HAND: dict[tuple[str, str], list[str]] = {
     ("config/api/exceptions.py", "str(detail)"): PASSED_ON,
     ("config/api/exceptions.py", "str(error.detail)"): PASSED_ON,
     ("config/api/exceptions.py", "each.reason"): PASSED_ON,
-    ("config/error_pages.py", "REASONS[status]"): [*REASONS.values()],
+    ("config/error_pages.py", "reason or REASONS[status]"): [*REASONS.values()],
     ("config/server/application.py", "reason"): PASSED_ON,
     ("accounts/services/users.py", "' '.join(error.messages)"): PASSED_ON,  # of a command
     ("compute/services/common/regions.py", "refusal"): [

@@ -13,7 +13,7 @@ from tests.compute.memory_driver import MemoryDriver, failing_at
 from tests.compute.run_jobs import work
 from tests.compute.worker.scenarios import staged
 from tests.config.api.routes import routes
-from tests.locks import Edge, Recorder, recorded, touched
+from tests.locks import Edge, Recorder, joined, recorded, touched
 from tests.policy import scene_of, status
 from tests.world import World, world
 
@@ -138,6 +138,27 @@ def test_rows_are_locked_in_the_order_of_the_page(locks):
 )
 def test_what_a_statement_locks_is_read_off_it(db, sql, expected):
     assert list(touched(sql)) == expected
+
+
+@pytest.mark.parametrize(
+    ("sql", "expected"),
+    [
+        ('SELECT "a" FROM "compute_disk" WHERE "id" = 1 FOR NO KEY UPDATE', set()),
+        ("SELECT FROM compute_disk WHERE id IN (SELECT d.id FROM x JOIN y ON true) FOR UPDATE", set()),
+        ("SELECT 1 FROM compute_disk AS d JOIN compute_host AS h ON true FOR UPDATE OF d SKIP LOCKED", set()),
+        ("SELECT 1 FROM compute_disk JOIN compute_host ON true", set()),
+        (
+            'SELECT 1 FROM "compute_disk" INNER JOIN "compute_host" ON (1 = 1) FOR UPDATE OF "compute_disk"',
+            {"compute_disk", "compute_host"},
+        ),
+        (
+            "WITH x AS (SELECT 1 FROM compute_disk LEFT JOIN compute_host ON true FOR SHARE) SELECT * FROM x",
+            {"compute_disk", "compute_host"},
+        ),
+    ],
+)
+def test_joins_of_a_locking_statement_are_found(db, sql, expected):
+    assert joined(sql) == expected
 
 
 @pytest.mark.parametrize(

@@ -35,7 +35,7 @@ def hold(user: User, client: OAuthClient) -> Authorization:
     The row is made where there is none; then it has ended already. The user's row is locked first, as by the user's
     deletion.
     """
-    User.objects.select_for_update(no_key=True, of=("self",)).get(pk=user.pk)
+    User.objects.select_for_update(no_key=True).get(pk=user.pk)
     rows = Authorization.objects.select_for_update(no_key=True)
     return rows.get_or_create(user=user, client=client, defaults={"scopes": "", "expiry": now()})[0]
 
@@ -43,7 +43,7 @@ def hold(user: User, client: OAuthClient) -> Authorization:
 def holding(**whose: Any) -> list[Authorization]:
     """Lock rows of access, in the order of their keys, for a transaction that ends tokens and then calls `settle`.
     `whose` are conditions on `Authorization`."""
-    rows = Authorization.objects.filter(**whose).select_for_update(no_key=True, of=("self",))
+    rows = Authorization.objects.filter(**whose).select_for_update(no_key=True)
     return list(rows.order_by("pk"))
 
 
@@ -158,7 +158,7 @@ def log_out(actor: Actor | None, user: User, reason: str, *, tokens: bool) -> No
 
     For staff; `actor` is None for a user without an account, who has no events. Writes ``user_update``.
     """
-    User.objects.select_for_update(no_key=True, of=("self",)).get(pk=user.pk)
+    User.objects.select_for_update(no_key=True).get(pk=user.pk)
     User.objects.filter(pk=user.pk).update(logged_out=F("logged_out") + 1)
     TrustedDevice.objects.filter(user=user).delete()
     if tokens:

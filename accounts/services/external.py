@@ -51,7 +51,7 @@ def tie(
     user is tied to this identity, or the token is no longer valid.
     """
     # Of two requests that tie one user the second waits here, and then finds the user tied, or the token used.
-    user = User.objects.select_for_update(of=("self",)).select_related("account").get(pk=user.pk)
+    user = User.objects.select_for_update().get(pk=user.pk)
     if token is not None and not default_token_generator.check_token(user, token):
         raise Invalid(TOO_LATE)
     if user.authentication_type != User.PASSWORD:

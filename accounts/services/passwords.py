@@ -24,7 +24,7 @@ def set_password(user: User, password: str, kept_device: int | None = None) -> U
     A mail tells the user, except of a first password, which the user chose at a mailed address just now.
     """
     before = user.password
-    user = User.objects.select_for_update(of=("self",)).select_related("account").get(pk=user.pk)
+    user = User.objects.select_for_update().get(pk=user.pk)
     if user.password != before:
         raise Invalid(CHANGED_MEANWHILE)
     is_first = user.authentication_type == User.PASSWORD and not user.has_usable_password()

@@ -22,7 +22,7 @@ def update(actor: Actor, changes: dict[str, Any], problems: Problems | None = No
     own restriction, and `Invalid` with every failing field, those in `problems` first.
     """
     problems = problems or Problems()
-    user = User.objects.select_for_update(of=("self",)).select_related("account").get(pk=actor.person)
+    user = User.objects.select_for_update().get(pk=actor.person)
     wanted = differing(user, changes)
     _check(user, wanted, problems)
     problems.raise_any()

@@ -39,8 +39,7 @@ def check_quota(actor: Actor, name: str, rows: QuerySet[Any], problems: Problems
 
 def check_users_quota(user_id: int, name: str, rows: QuerySet[Any], problems: Problems | None = None) -> None:
     """As `check_quota`, of a user, whose row is locked, by the quotas of its account. Staff have no account."""
-    users = User.objects.select_for_update(no_key=True, of=("self",)).select_related("account")
-    user = users.get(pk=user_id)
+    user = User.objects.select_for_update(no_key=True).get(pk=user_id)
     compare(name, user.account.quotas if user.account else {}, rows, problems)
 
 

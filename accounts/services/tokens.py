@@ -8,7 +8,7 @@ from django.db import transaction
 from django.utils.timezone import now
 
 from accounts.actors import Actor
-from accounts.models import Authorization, PersonalToken, User
+from accounts.models import Authorization, OAuthClient, PersonalToken, User
 from accounts.scopes import includes, parse_scopes
 from accounts.services import quotas
 from accounts.services.events import EntityRef, record_event
@@ -112,9 +112,10 @@ def token_ref(token: PersonalToken) -> EntityRef:
 def _access_of(actor: Actor) -> Authorization:
     """The access of the app that acts, locked: it cannot end before the token is there to end with it. The user's
     row is locked first, as everywhere."""
-    User.objects.select_for_update(no_key=True, of=("self",)).get(pk=actor.person)
-    rows = Authorization.objects.active().select_for_update(no_key=True, of=("self",))
-    found = rows.filter(user_id=actor.person, client__client_id=actor.client_id).first()
+    User.objects.select_for_update(no_key=True).get(pk=actor.person)
+    rows = Authorization.objects.active().select_for_update(no_key=True)
+    client = OAuthClient.objects.filter(client_id=actor.client_id).values("pk")
+    found = rows.filter(user_id=actor.person, client__in=client).first()
     if found is None:
         raise Denied
     return found

@@ -227,7 +227,7 @@ def _free(user: User) -> None:
 def note_last(user: User, problems: Problems) -> None:
     """Add a problem with ``restricted`` where `user` is the only unrestricted one. Concurrent checks wait for the
     account's row."""
-    account = Account.objects.select_for_update(no_key=True, of=("self",)).get(users=user)
+    account = Account.objects.select_for_update(no_key=True).get(pk=user.account_id or 0)
     others = account.users.filter(restricted=False, is_active=True).exclude(pk=user.pk)
     if not others.exists():
         problems.add("restricted", LAST)

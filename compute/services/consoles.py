@@ -160,7 +160,7 @@ def admit(ticket: str, origin: str) -> ConsoleSession:
     asked = ConsoleSession.objects.filter(ticket=_digest(ticket), created__gt=young)
     # as who asks does: of two tickets that come at once the second finds the first at the console
     Instance.objects.select_for_update().filter(pk__in=asked.values("instance")).first()
-    session = _whole(asked.select_for_update(of=("self",))).first()
+    session = asked.select_for_update().first()
     if session is None or session.instance is None:
         raise Missing
     if not secrets.compare_digest(session.origin.encode(), origin.encode()):

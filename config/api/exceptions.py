@@ -24,7 +24,7 @@ from rest_framework import exceptions as drf
 from config import errors
 from config.api import reasons
 from config.api.responses import CONTENT_TYPE, JSONResponse, error_response
-from config.db.rows import violated_constraint
+from config.db.rows import awaited_table, violated_constraint
 
 logger = logging.getLogger("config.api")
 
@@ -34,6 +34,8 @@ DOMAIN_STATUS: tuple[tuple[type[errors.DomainError], int], ...] = (
     (errors.Missing, 404),
     (errors.DomainError, 400),
 )
+COMPUTES = {"compute_instance", "compute_disk", "compute_config"}
+"""Tables of which a locked row means that the compute is busy."""
 FIXED: tuple[tuple[type[Exception] | tuple[type[Exception], ...], int, str], ...] = (
     ((Http404, ObjectDoesNotExist, drf.NotFound), 404, reasons.NOT_FOUND),
     ((PermissionDenied, drf.PermissionDenied), 403, reasons.UNAUTHORIZED),
@@ -59,6 +61,9 @@ def problem(reason: str, field: str | None = None) -> dict[str, Any]:
 
 def answer(error: Exception, request: Any) -> JSONResponse:
     """The answer to a request that ended with `error`. An error that nobody foresaw is logged and answers 500."""
+    table = awaited_table(error)
+    if table is not None:
+        return _locked(error, request, table)
     for status, problems in _known(error):
         if status >= 500:
             logger.error("%s %s failed: %s", request.method, request.path, error)
@@ -69,6 +74,18 @@ def answer(error: Exception, request: Any) -> JSONResponse:
     logger.exception("%s %s failed", request.method, request.path, exc_info=error)
     got_request_exception.send(sender=answer, request=request)
     return error_response([problem(reasons.UNEXPECTED)], 500)
+
+
+def _locked(error: Exception, request: Any, table: str) -> JSONResponse:
+    """The answer to a request that waited for a row of `table` until the `LOCK_TIMEOUT`."""
+    logger.warning("%s %s waited for a locked row of %s: %s", request.method, request.path, table or "?", error)
+    if table in COMPUTES:
+        busy = errors.Busy()
+        return error_response([problem(each.reason, each.field) for each in busy.problems], 400)
+    response = error_response([problem(reasons.LOCKED)], 503)
+    response["Retry-After"] = reasons.LOCK_PAUSE
+    response._has_been_logged = True  # type: ignore[attr-defined]  # Django would log an error
+    return response
 
 
 def _known(error: Exception) -> Iterator[tuple[int, list[dict[str, Any]]]]:

@@ -19,6 +19,9 @@ SCOPE_LACKING = "Your OAuth token is not authorized to use this endpoint."
 TOO_MANY_REQUESTS = "Too many requests"
 METHOD_NOT_ALLOWED = "Method Not Allowed"
 NO_ROOM = "There is no room to store this now, try again later"
+LOCKED = "Another change is in progress, try again"
+LOCK_PAUSE = "5"
+"""Seconds for a client to pause after `LOCKED`."""
 UNEXPECTED = "An unexpected error occurred"
 
 

@@ -1,4 +1,4 @@
-"""A new connection to the database: its limit on idle transactions, and whether statements are prepared on it.
+"""A new connection to the database: its time limits, and whether statements are prepared on it.
 
 A prepared statement belongs to one session of the server. A pooler in transaction mode gives each transaction
 whichever session is free, which may lack a statement that was prepared a moment ago. A pooler is detected by the
@@ -9,6 +9,7 @@ import logging
 import re
 import secrets
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any
 
 from django.conf import settings
@@ -24,6 +25,12 @@ log = logging.getLogger(__name__)
 THRESHOLD = 5
 """How often psycopg sees a statement before it prepares it."""
 SCHEMA_CHANGES = re.compile(rb"(?:CREATE|DROP|ALTER|DISCARD|DEALLOCATE)\b")
+SET_UP = """
+SELECT pg_backend_pid(), set_config('idle_in_transaction_session_timeout', %(idle)s, false),
+       CASE WHEN %(lock)s::text IS NOT NULL AND pg_backend_pid() = %(told)s::int
+            THEN set_config('lock_timeout', %(lock)s::text, false) END
+"""
+"""One round trip. `told` is the process id of the session as the client was told."""
 STALE = {b"0A000", b"26000"}
 """Errors of prepared statements: a migration has changed the result, or the server does not know the name."""
 
@@ -81,21 +88,37 @@ class KeptStatements(PrepareManager):
         return super().clear()
 
 
+@dataclass(slots=True)
+class LockWaits:
+    """Whether statements of this process wait for a lock for `LOCK_TIMEOUT` seconds at most.
+
+    True in processes that serve requests (`config.wsgi`): each waiting request takes a thread, and its client can
+    repeat the request. Workers, commands and migrations wait as long as it takes, since nobody repeats their work.
+    """
+
+    limited: bool = False
+
+
+lock_waits = LockWaits()
+
+
 def set_up(connection: DatabaseWrapper, **kwargs: Any) -> None:
     """Handle the signal ``connection_created``: one round trip.
 
     Has the database end a transaction that is idle for `TRANSACTION_IDLE_LIMIT` seconds. The database hears nothing
     of a host that froze or lost power: until TCP gives up, after hours, the rows which that host had locked would
     block all others, and the workers that take over its jobs. Our transactions wait for nothing but the database.
+
+    Sets `LOCK_TIMEOUT` as well if this process serves requests (`LockWaits`). A pooler shares its sessions with
+    workers, so a session behind one keeps the limit of its role.
     """
     link = connection.connection
     silence.known(link)
     idle = f"{settings.TRANSACTION_IDLE_LIMIT * 1000:.0f}"
+    lock = f"{settings.LOCK_TIMEOUT * 1000:.0f}" if lock_waits.limited else None
     with connection.cursor() as cursor:
-        cursor.execute(
-            "SELECT set_config('idle_in_transaction_session_timeout', %s, false), pg_backend_pid()", [idle]
-        )
-        session = cursor.fetchone()[1]
+        cursor.execute(SET_UP, {"idle": idle, "lock": lock, "told": link.info.backend_pid})
+        session = cursor.fetchone()[0]
     pooled = session != link.info.backend_pid
     prepares = settings.PREPARED_STATEMENTS
     if prepares is None:

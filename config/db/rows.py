@@ -1,12 +1,15 @@
 """Changing a row that others may be changing at the same moment: lock it, find the differences, write those."""
 
+import re
 from collections.abc import Collection, Mapping
 from functools import cache
 from typing import Any, TypeVar
 
+from django.apps import apps
 from django.core.exceptions import ValidationError
-from django.db import IntegrityError
+from django.db import IntegrityError, OperationalError
 from django.db.models import Model, QuerySet
+from psycopg.errors import LockNotAvailable
 
 from config.errors import Missing, Problems
 
@@ -17,9 +20,9 @@ def lock(rows: QuerySet[M], *, to_delete: bool = False) -> M:
     """Lock the one row of `rows` until the transaction ends, and return it as it is now.
 
     Raises `Missing` where the row is gone. Other transactions may insert rows that refer to it, unless it is locked
-    `to_delete`. Rows joined by `select_related` are read, not locked.
+    `to_delete`. Rows that it refers to are read later, by statements of their own: docs/locking.md says why.
     """
-    locked = rows.select_for_update(of=("self",), no_key=not to_delete).first()
+    locked = rows.select_for_update(no_key=not to_delete).first()
     if locked is None:
         raise Missing
     return locked
@@ -39,6 +42,18 @@ def differing(row: Model, values: Mapping[str, Any]) -> dict[str, Any]:
 def violated_constraint(error: IntegrityError) -> str:
     """The name of the constraint that a statement violated; empty where the database named none."""
     return getattr(getattr(error.__cause__, "diag", None), "constraint_name", None) or ""
+
+
+def awaited_table(error: BaseException) -> str | None:
+    """The table of the row whose lock did not become free within the `lock_timeout`; None for any other error.
+
+    Empty where PostgreSQL names no table, as of a lock that belongs to no row.
+    """
+    if not isinstance(error, OperationalError) or not isinstance(error.__cause__, LockNotAvailable):
+        return None
+    words = re.findall(r"\w+", error.__cause__.diag.context or "")
+    tables = {model._meta.db_table for model in apps.get_models(include_auto_created=True)}
+    return next((word for word in words if word in tables), "")
 
 
 def write(row: Model, values: Mapping[str, Any], *also: str) -> None:

@@ -33,7 +33,7 @@ def decrypt(actor: Actor, pair: KeyPair, reason: str, seen: int | None = None) -
     The reader, the reason, and an event that the account sees are recorded in the transaction that reads the key.
     `seen` is as for `decryptions.record`. Raises `Invalid` as `record` does, and where no encryption key fits.
     """
-    locked = lock(KeyPair.objects.select_related("account").filter(pk=pair.pk))
+    locked = lock(KeyPair.objects.filter(pk=pair.pk))
     reason = decryptions.record(actor, locked, LABEL, reason, seen)
     try:
         private = decrypt_json(locked.encrypted)["private"]

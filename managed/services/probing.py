@@ -153,7 +153,7 @@ def settle(probe: Probe, outcome: Outcome) -> bool:
     if account is None or not (account.is_active and account.managed):
         return False
     claimed = Service.objects.filter(pk=probe.service_id, fence=probe.fence, lease_until__isnull=False)
-    locked = claimed.select_for_update(of=("self",), no_key=True).annotate(clock=Now()).first()
+    locked = claimed.select_for_update(no_key=True).annotate(clock=Now()).first()
     if locked is None:
         return False
     at = locked.clock

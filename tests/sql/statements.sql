@@ -549,6 +549,21 @@ SELECT DISTINCT profile ->> 'kernel_id' FROM compute_backup, jsonb_array_element
 UPDATE compute_consolesession SET seen = statement_timestamp() WHERE id = ANY(%s) AND ended IS NULL
 RETURNING id, CASE WHEN instance_id IS NULL THEN %s WHEN user_id IS NULL THEN %s ELSE to_end END
 
+-- compute.services.domains.domains._ADD
+INSERT INTO compute_domainrecord (domain_id, type, name, target, priority, weight, port, service, protocol, ttl_sec, tag, created, updated)
+SELECT %(domain)s, type, name, target, priority, weight, port, service, protocol, ttl_sec, tag, statement_timestamp(), statement_timestamp()
+
+  FROM jsonb_populate_recordset(NULL::compute_domainrecord, %(rows)s::jsonb) WITH ORDINALITY ORDER BY ordinality
+
+-- compute.services.domains.domains._COPY
+INSERT INTO compute_domainrecord (domain_id, type, name, target, priority, weight, port, service, protocol, ttl_sec, tag, created, updated)
+SELECT %(domain)s, type, name, target, priority, weight, port, service, protocol, ttl_sec, tag, statement_timestamp(), statement_timestamp()
+ FROM compute_domainrecord WHERE domain_id = %(source)s ORDER BY id
+
+-- compute.services.domains.domains._INSERT
+INSERT INTO compute_domainrecord (domain_id, type, name, target, priority, weight, port, service, protocol, ttl_sec, tag, created, updated)
+SELECT %(domain)s, type, name, target, priority, weight, port, service, protocol, ttl_sec, tag, statement_timestamp(), statement_timestamp()
+
 -- compute.services.firewalls.delivery._CHANGED
 INSERT INTO compute_packetfilter AS f (instance_id, wanted, mail_ports_closed)
 SELECT id, 1, COALESCE(%(closed)s::boolean, FALSE) FROM unnest(%(ids)s::bigint[]) AS id ORDER BY id
@@ -938,8 +953,10 @@ SELECT pg_try_advisory_xact_lock(%s)
 -- config.db.clock.database_now
 SELECT clock_timestamp()
 
--- config.db.connections.set_up
-SELECT set_config('idle_in_transaction_session_timeout', %s, false), pg_backend_pid()
+-- config.db.connections.SET_UP
+SELECT pg_backend_pid(), set_config('idle_in_transaction_session_timeout', %(idle)s, false),
+       CASE WHEN %(lock)s::text IS NOT NULL AND pg_backend_pid() = %(told)s::int
+            THEN set_config('lock_timeout', %(lock)s::text, false) END
 
 -- config.db.fresh_database.create_tables
 SELECT pg_advisory_xact_lock(%s)

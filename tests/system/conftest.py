@@ -27,6 +27,7 @@ QUICK = {
     "JOB_HARD_LIMIT": "4",
     "JOB_LEASE": "5",
     "TRANSACTION_IDLE_LIMIT": "60",  # nobody freezes, but a busy machine may stand still for longer than a lease
+    "LOCK_TIMEOUT": "60",
     "JOB_BACKOFF": "0.1",
     "JOB_ATTEMPTS": "50",
     "JOB_SWEEP_EVERY": "0.25",

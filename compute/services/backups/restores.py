@@ -95,7 +95,7 @@ def _check_space(backup: Backup, target: Instance, overwrite: bool, problems: Pr
 
 def lock_backup(backups: QuerySet[Backup]) -> Backup | None:
     """Lock the only one of these backups, and return it if it is complete: nobody discards it meanwhile."""
-    found = backups.select_for_update(of=("self",)).first()
+    found = backups.select_for_update().first()
     return found if found and found.status == Backup.Status.SUCCESSFUL else None
 
 

@@ -72,8 +72,8 @@ def _lock(catalogue: Catalogue) -> None:
         if section in catalogue:
             rows, item = rows_of(section), ITEMS[section]
             named = {f"{item.key}__in": [each.name for each in catalogue[section]]}
-            list(rows.order_by("pk").exclude(**named).select_for_update(of=("self",)))
-            list(rows.order_by("pk").filter(**named).select_for_update(of=("self",), no_key=True))
+            list(rows.order_by("pk").exclude(**named).select_for_update())
+            list(rows.order_by("pk").filter(**named).select_for_update(no_key=True))
 
 
 def _removed(changes: Iterable[Change], there: Present) -> Iterator[tuple[Model, str, int]]:

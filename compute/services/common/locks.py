@@ -51,8 +51,8 @@ def check_writable(actor: Actor, instance: Instance, field: str | None = None) -
 
 
 def lock_any(instance: Instance) -> Instance:
-    """Lock an instance of any status; returns it with type, host and region. Raises `Missing` when it is gone."""
-    return lock(Instance.objects.filter(pk=instance.pk).select_related("type", "host", "region"))
+    """Lock an instance of any status. Raises `Missing` when it is gone."""
+    return lock(Instance.objects.filter(pk=instance.pk))
 
 
 def lock_idle(instance: Instance) -> Instance:
@@ -83,26 +83,24 @@ def check_idle(locked: Instance) -> None:
 def lock_alive(instance_id: int) -> Instance:
     """Lock an instance, whatever job runs on it, so that one request at a time writes its profiles.
 
-    Returns it with type and region. Raises `Missing` when it is gone, `Busy` while it is being deleted.
+    Raises `Missing` when it is gone, `Busy` while it is being deleted.
     """
-    locked = lock(Instance.objects.filter(pk=instance_id).select_related("type", "region"))
+    locked = lock(Instance.objects.filter(pk=instance_id))
     if locked.status == Instance.Status.DELETING:
         raise Busy
     return locked
 
 
-def lock_present(instance_ids: Ids, *related: str) -> dict[int, Instance]:
-    """Lock those of the instances that still exist, in the order of their keys; by id, with `related` rows."""
+def lock_present(instance_ids: Ids) -> dict[int, Instance]:
+    """Lock those of the instances that still exist, in the order of their keys; by id."""
     rows = Instance.objects.filter(pk__in=instance_ids)
-    if related:  # select_related() without a name follows every one
-        rows = rows.select_related(*related)
-    return {row.pk: row for row in rows.order_by("pk").select_for_update(no_key=True, of=("self",))}
+    return {row.pk: row for row in rows.order_by("pk").select_for_update(no_key=True)}
 
 
-def lock_all(instance_ids: Iterable[int], *related: str) -> dict[int, Instance]:
+def lock_all(instance_ids: Iterable[int]) -> dict[int, Instance]:
     """As `lock_present`. Raises `Missing` where one of the instances went away."""
     wanted = set(instance_ids)
-    locked = lock_present(wanted, *related)
+    locked = lock_present(wanted)
     if len(locked) < len(wanted):
         raise Missing
     return locked

@@ -167,7 +167,7 @@ def look_again(drift: Drift) -> None:
 def _checked(drift: Drift, kinds: frozenset[Kind]) -> Drift:
     """The row, locked. Raises `Invalid` where it is over, not confirmed or of other kinds, `Busy` while a job of it
     is under way."""
-    locked = Drift.objects.select_for_update(no_key=True, of=("self",)).select_related("job").get(pk=drift.pk)
+    locked = Drift.objects.select_for_update(no_key=True).get(pk=drift.pk)
     if locked.resolved_at is not None:
         raise Invalid("This is over.")
     if locked.kind not in kinds:

@@ -137,7 +137,7 @@ def _target(actor: Actor, source: Instance, spec: CloneSpec, problems: Problems)
 def _lock_row(source: Instance, target: Instance | None) -> tuple[Instance, Instance | None]:
     """Lock both instances, in the order of their keys, and read them anew."""
     wanted = [source.pk] if target is None else [source.pk, target.pk]
-    locked = lock_all(wanted, "type", "host", "region")
+    locked = lock_all(wanted)
     return locked[source.pk], locked[target.pk] if target else None
 
 

@@ -96,7 +96,7 @@ def _lock_row(actor: Actor, instance_id: int, given: ConfigChanges) -> Instance:
     """Lock the instance, whatever its status, and before it the account where VLANs may be created."""
     if vlans_in(given.interfaces or ()):
         lock_account(actor.account_id)
-    return lock(Instance.objects.filter(pk=instance_id).select_related("type", "region"))
+    return lock(Instance.objects.filter(pk=instance_id))
 
 
 def _profiles(instance: Instance) -> QuerySet[Config]:

@@ -233,7 +233,7 @@ def _check_backup(
         return None
     lock_account(actor.account_id)  # before the backup, for the VLANs that its profiles may bring
     seen = Instance.objects.visible_to(actor).values("pk")
-    backup = lock_backup(Backup.objects.filter(pk=spec.backup_id, instance__in=seen).select_related("instance"))
+    backup = lock_backup(Backup.objects.filter(pk=spec.backup_id, instance__in=seen))
     if backup is None:
         problems.add("backup_id", "backup_id is not valid")
         return None
@@ -291,7 +291,7 @@ def update(
     """
     problems = problems or Problems()
     # locked, so that of two requests that change its tags the later one's are in both tables
-    locked = lock(Instance.objects.filter(pk=instance.pk).select_related("type", "host"))
+    locked = lock(Instance.objects.filter(pk=instance.pk))
     wanted = differing(locked, scheduled(locked, changes.fields))
     tags = differing_tags(changes.tags, locked.tags)
     if tags is not None:

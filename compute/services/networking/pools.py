@@ -135,7 +135,7 @@ def remove_pool(pool: AddressPool) -> None:
     then leaves that row, which is found and ends the removal. A request that is just cutting a range has locked the
     pool, and is waited for likewise.
     """
-    AddressPool.objects.select_for_update().filter(pk=pool.pk).first()
+    AddressPool.objects.select_for_update().filter(pk=pool.pk).order_by("pk").first()
     Address.objects.filter(pool=pool, instance=None, nodebalancer=None).delete()
     used = Address.objects.filter(pool=pool).count()
     if used:

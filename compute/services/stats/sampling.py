@@ -36,7 +36,7 @@ def record(readings: Mapping[int, Counters], at: datetime) -> int:
     same five minutes writes nothing: the next one includes its growth.
     """
     bucket = int(at.timestamp()) // SPAN
-    ids = Instance.objects.filter(pk__in=readings).order_by("pk").select_for_update(no_key=True, of=("self",))
+    ids = Instance.objects.filter(pk__in=readings).order_by("pk").select_for_update(no_key=True)
     instances = {instance.pk: instance for instance in ids.only("pk", "account_id")}
     meters = Meter.objects.in_bulk(list(instances))
     read = [pk for pk in instances if pk not in meters or meters[pk].bucket < bucket]

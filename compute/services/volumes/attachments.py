@@ -102,7 +102,7 @@ def loose(instance_id: int) -> QuerySet[Volume]:
 def release_loose(instance: Instance, volume_ids: Sequence[int]) -> None:
     """Detach those of the volumes that are still `loose` from the locked instance, which runs without them."""
     rows = loose(instance.pk).filter(pk__in=volume_ids).order_by("pk")
-    locked = list(rows.select_for_update(no_key=True, of=("self",)))
+    locked = list(rows.select_for_update(no_key=True))
     release(instance, [volume.pk for volume in locked])
     left = instance_ref(instance), LEFT_BEHIND
     record_events(

@@ -341,7 +341,7 @@ def _release(actor: Actor, locked: Volume, instance: Instance) -> None:
 
 def _lock_row(volume: Volume) -> Volume:
     """Lock the volume's row and read it anew, after the instance's row where that is locked as well."""
-    return lock(Volume.objects.filter(pk=volume.pk).select_related("instance", "region"))
+    return lock(Volume.objects.filter(pk=volume.pk))
 
 
 def _note_unless_active(locked: Volume, verb: str, problems: Problems) -> None:

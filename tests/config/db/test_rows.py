@@ -6,7 +6,7 @@ from django.db import OperationalError, connection, transaction
 from accounts.models import Account
 from config.db.rows import differing, lock, write
 from config.errors import Missing
-from tests.factories import AccountFactory, UserFactory
+from tests.factories import AccountFactory
 
 
 @pytest.fixture
@@ -41,14 +41,6 @@ def test_nobody_refers_to_a_row_that_is_held_to_be_deleted(other):
     with transaction.atomic():
         lock(Account.objects.filter(pk=account.pk), to_delete=True)
         assert not can_lock(other, account, "KEY SHARE")
-
-
-def test_what_is_joined_is_read_and_not_locked(other):
-    user = UserFactory()
-    with transaction.atomic():
-        locked = lock(type(user).objects.filter(pk=user.pk).select_related("account"))
-        assert can_lock(other, locked.account, "UPDATE")
-        assert not can_lock(other, user, "UPDATE")
 
 
 def test_a_row_is_held_as_it_is_now(db):
