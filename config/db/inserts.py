@@ -103,6 +103,7 @@ def _fetched(database: BaseDatabaseWrapper, statement: str, params: list[Any]) -
 
 def _fetched_raw(database: BaseDatabaseWrapper, statement: bytes, params: list[Any]) -> list[tuple[Any, ...]]:
     database.validate_no_broken_transaction()
+    database.close_if_health_check_failed()
     database.ensure_connection()
     with database.wrap_database_errors, RawCursor(database.connection) as cursor:
         cursor.execute(statement, params)
