@@ -19,6 +19,11 @@ SCOPE_LACKING = "Your OAuth token is not authorized to use this endpoint."
 TOO_MANY_REQUESTS = "Too many requests"
 METHOD_NOT_ALLOWED = "Method Not Allowed"
 NO_ROOM = "There is no room to store this now, try again later"
+UNAVAILABLE = "The service is not available, try again"
+MAY_BE_MADE = (
+    "The connection to the database was lost. If this request changes something, the change may have been made: "
+    "check before you send it again"
+)
 UNEXPECTED = "An unexpected error occurred"
 
 

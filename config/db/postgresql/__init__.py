@@ -1,1 +1,1 @@
-"""The database backend of the setting DATABASES: Django's for PostgreSQL, with a rule for lost connections."""
+"""The database backend of the setting DATABASES: Django's for PostgreSQL, with rules for lost connections."""
