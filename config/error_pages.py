@@ -11,7 +11,9 @@ from django.http import HttpRequest, HttpResponse
 from django.template.loader import render_to_string
 
 from config.api import reasons
+from config.api.exceptions import RETRY_SECONDS
 from config.api.responses import error_response
+from config.db.postgresql.base import CommitUnknown
 from config.db.silence import silence
 from config.pages import POLICY, is_api
 
@@ -21,22 +23,25 @@ REASONS = {
     404: reasons.NOT_FOUND,
     405: reasons.METHOD_NOT_ALLOWED,
     500: reasons.UNEXPECTED,
-    503: "The service is not available, try again",
+    503: reasons.UNAVAILABLE,
 }
 """The reason of the error body, and the page to render, by status."""
 ASK_NOBODY = {"/livez", "/readyz", "/version"}
 """What is answered without the database while it is silent."""
 
 
-def failure(request: HttpRequest, status: int) -> HttpResponse:
-    """The answer to a request that failed with one of the statuses of `REASONS`."""
+def failure(request: HttpRequest, status: int, reason: str = "") -> HttpResponse:
+    """The answer to a request that failed with one of the statuses of `REASONS`, with another `reason` if given."""
     if is_api(request.path_info) or not prefers_html(request):
-        return error_response([{"field": None, "reason": REASONS[status]}], status)
-    # without the request: its session and user may be what failed
-    page = render_to_string("error.html", {"status": status, "path": request.path})
-    return HttpResponse(
-        page, status=status, headers={"Content-Security-Policy": POLICY, "Cache-Control": "no-store"}
-    )
+        response: HttpResponse = error_response([{"field": None, "reason": reason or REASONS[status]}], status)
+    else:
+        # without the request: its session and user may be what failed
+        page = render_to_string("error.html", {"status": status, "path": request.path, "reason": reason})
+        headers = {"Content-Security-Policy": POLICY, "Cache-Control": "no-store"}
+        response = HttpResponse(page, status=status, headers=headers)
+    if status == 503 and not reason:
+        response["Retry-After"] = str(RETRY_SECONDS)
+    return response
 
 
 def prefers_html(request: HttpRequest) -> bool:
@@ -62,8 +67,10 @@ def not_found(request: HttpRequest, exception: Exception) -> HttpResponse:
 
 def server_error(request: HttpRequest) -> HttpResponse:
     """A failure outside of the API's views, such as in a middleware; Django has logged it."""
-    gone = isinstance(sys.exception(), OperationalError | InterfaceError)
-    return failure(request, 503 if gone else 500)
+    error = sys.exception()
+    if isinstance(error, CommitUnknown):
+        return failure(request, 503, reasons.MAY_BE_MADE)
+    return failure(request, 503 if isinstance(error, OperationalError | InterfaceError) else 500)
 
 
 def refuse_while_silent(respond: Callable[[HttpRequest], HttpResponse]) -> Callable[[HttpRequest], HttpResponse]:

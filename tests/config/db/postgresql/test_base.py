@@ -13,6 +13,7 @@ from config.api import reasons
 from config.db import prepared
 from config.db.postgresql.base import CommitUnknown
 from config.db.silence import silence
+from config.error_pages import server_error
 from tests.client import APIClient, errors
 from tests.cutting import Cut, Proxy, proxied
 from tests.lost_connections import administrator, end_all
@@ -181,3 +182,14 @@ def test_a_session_that_does_not_notice_is_ended_before_it_is_judged(account):
             asking.close()
         connection.close()
     assert Event.objects.count() == 0
+
+
+def test_pages_say_it_too(rf, monkeypatch):
+    request = rf.get("/home", HTTP_ACCEPT="text/html")
+    try:
+        raise CommitUnknown("lost")
+    except CommitUnknown:
+        answer = server_error(request)
+    assert answer.status_code == 503
+    assert reasons.MAY_BE_MADE in answer.content.decode()
+    assert "Retry-After" not in answer
