@@ -157,6 +157,7 @@ class Silence:
             if self.noted:
                 log.warning("the database answers again")
             self.noted = False
+            self.turned = monotonic()  # threads that stay busy are no reason to connect again every second
             return
         if not self.noted:
             log.error("the database is silent: requests are refused until it answers")

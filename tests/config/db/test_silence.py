@@ -91,6 +91,9 @@ def test_it_is_asked_where_the_loop_stands_still_and_until_it_answers(caplog):
     watch.turned -= silence.STILL + 1
     watch.look()
     assert (database.asked, database.cut, watch.noted) == (1, 0, False), "a long statement is nobody's fault"
+    watch.look()
+    assert database.asked == 1, "it has just answered"
+    watch.turned -= silence.STILL + 1
     database.there = False
     watch.look()
     watch.look()
