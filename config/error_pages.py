@@ -12,7 +12,9 @@ from django.http import HttpRequest, HttpResponse
 from django.template.loader import render_to_string
 
 from config.api import reasons
+from config.api.exceptions import RETRY_SECONDS
 from config.api.responses import REFUSED, error_response
+from config.db.postgresql.base import CommitUnknown
 from config.db.rows import awaited_table
 from config.db.silence import silence
 from config.pages import POLICY
@@ -27,24 +29,25 @@ REASONS = {
     405: reasons.METHOD_NOT_ALLOWED,
     429: "Many of your requests are under way: wait for an answer, or try again in a few seconds",
     500: reasons.UNEXPECTED,
-    503: "The service is not available, try again",
+    503: reasons.UNAVAILABLE,
 }
 """The reason of the error body, and the page to render, by status."""
-PAUSE = "5"
-"""Seconds for a client to pause that is refused early."""
 ASK_NOBODY = {"/livez", "/readyz", "/version"}
 """What is answered without the database while it is silent."""
 
 
-def failure(request: HttpRequest, status: int, reason: str | None = None) -> HttpResponse:
-    """The answer to a request that failed with one of the statuses of `REASONS`, for that reason by default."""
+def failure(request: HttpRequest, status: int, reason: str = "") -> HttpResponse:
+    """The answer to a request that failed with one of the statuses of `REASONS`, with another `reason` if given."""
     if is_api(request.path_info) or not prefers_html(request):
-        return error_response([{"field": None, "reason": reason or REASONS[status]}], status)
-    # without the request: its session and user may be what failed
-    page = render_to_string("error.html", {"status": status, "path": request.path, "reason": reason})
-    return HttpResponse(
-        page, status=status, headers={"Content-Security-Policy": POLICY, "Cache-Control": "no-store"}
-    )
+        response: HttpResponse = error_response([{"field": None, "reason": reason or REASONS[status]}], status)
+    else:
+        # without the request: its session and user may be what failed
+        page = render_to_string("error.html", {"status": status, "path": request.path, "reason": reason})
+        headers = {"Content-Security-Policy": POLICY, "Cache-Control": "no-store"}
+        response = HttpResponse(page, status=status, headers=headers)
+    if status in (429, 503) and not reason:
+        response["Retry-After"] = str(RETRY_SECONDS)
+    return response
 
 
 def prefers_html(request: HttpRequest) -> bool:
@@ -71,6 +74,8 @@ def not_found(request: HttpRequest, exception: Exception) -> HttpResponse:
 def server_error(request: HttpRequest) -> HttpResponse:
     """A failure outside of the API's views, such as in a middleware; Django has logged it."""
     error = sys.exception()
+    if isinstance(error, CommitUnknown):
+        return failure(request, 503, reasons.MAY_BE_MADE)
     table = None if error is None else awaited_table(error)
     if table is not None:
         return _locked(request, table)
@@ -98,7 +103,6 @@ def refuse_early(respond: Callable[[HttpRequest], HttpResponse]) -> Callable[[Ht
         if status is None:
             return respond(request)
         refused = failure(request, status)
-        refused.headers["Retry-After"] = PAUSE
         # No error: Django would log one for each request.
         refused._has_been_logged = True  # type: ignore[attr-defined]
         return refused

@@ -151,6 +151,8 @@ PREPARED_STATEMENTS = env.flag("PREPARED_STATEMENTS") if env.text("PREPARED_STAT
 DATABASES = {
     "default": {
         **_database,
+        # Django's, which replaces connections that were lost (docs/decisions/lost-connections.md).
+        "ENGINE": "config.db.postgresql",
         "CONN_MAX_AGE": None,
         "OPTIONS": {
             # Seconds. Without it a frozen database holds up whoever connects for two minutes.

@@ -70,9 +70,10 @@ REFUSALS: dict[int, tuple[str, str, dict[str, Any]]] = {
 
 UNAVAILABLE = (
     "Unavailable",
-    "The service failed (500), or is not available for a moment (503): ask again. After a 500 of a request that "
-    "changes something, look first whether it did.",
-    {"field": None, "reason": "The service is not available, try again"},
+    "The service failed (500), or is not available for a moment (503). A 503 with `Retry-After` changed nothing: "
+    "send the request again after that time. After a 500, or a 503 without `Retry-After`, a request that changes "
+    "something may have done so: check first.",
+    {"field": None, "reason": reasons.UNAVAILABLE},
 )
 
 
@@ -80,7 +81,7 @@ def components() -> dict[str, Any]:
     """The `responses` and `headers` among the components of the document."""
     found = {}
     for status, (name, description, example) in [*REFUSALS.items(), (500, UNAVAILABLE)]:
-        names = () if status == 500 else (*LIMITS, "Retry-After") if status == 429 else LIMITS
+        names = ("Retry-After",) if status == 500 else (*LIMITS, "Retry-After") if status == 429 else LIMITS
         headers = {header: {"$ref": f"#/components/headers/{header}"} for header in names}
         found[name] = {
             "description": description,

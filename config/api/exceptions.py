@@ -24,11 +24,14 @@ from rest_framework import exceptions as drf
 from config import errors
 from config.api import reasons
 from config.api.responses import CONTENT_TYPE, JSONResponse, error_response
+from config.db.postgresql.base import CommitUnknown
 from config.db.rows import awaited_table, violated_constraint
 
 logger = logging.getLogger("config.api")
 
-UNAVAILABLE = "The service is not available, try again"
+UNAVAILABLE = reasons.UNAVAILABLE
+RETRY_SECONDS = 5
+"""``Retry-After`` of a 503: seconds in which a lost connection to the database is usually back."""
 DOMAIN_STATUS: tuple[tuple[type[errors.DomainError], int], ...] = (
     (errors.Denied, 403),
     (errors.Missing, 404),
@@ -43,6 +46,7 @@ FIXED: tuple[tuple[type[Exception] | tuple[type[Exception], ...], int, str], ...
     (drf.MethodNotAllowed, 405, reasons.METHOD_NOT_ALLOWED),
     (RequestDataTooBig, 400, "The body is too large"),
     ((SuspiciousOperation, UnreadablePostError), 400, "The request could not be read"),
+    (CommitUnknown, 503, reasons.MAY_BE_MADE),
     ((OperationalError, InterfaceError), 503, UNAVAILABLE),
 )
 
@@ -70,6 +74,8 @@ def answer(error: Exception, request: Any) -> JSONResponse:
         response = error_response(problems, status)
         if status == 401:
             response["WWW-Authenticate"] = "Bearer"
+        if status == 503 and not isinstance(error, CommitUnknown):
+            response["Retry-After"] = str(RETRY_SECONDS)
         return response
     logger.exception("%s %s failed", request.method, request.path, exc_info=error)
     got_request_exception.send(sender=answer, request=request)

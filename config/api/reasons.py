@@ -22,6 +22,11 @@ NO_ROOM = "There is no room to store this now, try again later"
 LOCKED = "Another change is in progress, try again"
 LOCK_PAUSE = "5"
 """Seconds for a client to pause after `LOCKED`."""
+UNAVAILABLE = "The service is not available, try again"
+MAY_BE_MADE = (
+    "The connection to the database was lost. If this request changes something, the change may have been made: "
+    "check before you send it again"
+)
 UNEXPECTED = "An unexpected error occurred"
 
 

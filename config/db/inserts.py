@@ -17,9 +17,14 @@ from django.db.models.expressions import CombinedExpression, DatabaseDefault, Va
 from django.db.models.functions import Now
 from psycopg import RawCursor
 
+from config.db.postgresql.base import DatabaseWrapper
 from config.db.prepared import numbered
 
 Row = TypeVar("Row", bound=Model)
+
+TRANSACTION_ID = "pg_current_xact_id()"
+"""Returned by every INSERT here, without a round trip of its own: a lost COMMIT is looked up by it
+(`config.db.postgresql`)."""
 
 
 class FromNow(CombinedExpression):
@@ -53,10 +58,10 @@ def insert(*rows: Row) -> tuple[Row, ...]:
     Either all rows have a key, or none has, and the database assigns keys. Values are plain; of expressions, only
     `FromNow` is supported. Signals are not sent.
     """
-    database = connections[DEFAULT_DB_ALIAS]
+    database = _database()
     statement, params = _compiled(rows, database)
-    keys = _fetched(database, statement, params)
-    for row, (key,) in zip(rows, keys, strict=True):
+    returned = _fetched(database, f"{statement}, {TRANSACTION_ID}", params)
+    for row, (key, database.transaction_id) in zip(rows, returned, strict=True):
         row.pk = key
         _mark_saved(row)
     return rows
@@ -67,10 +72,11 @@ def insert_together(*rows: Model) -> None:
 
     All rows need their keys (`draw_keys`). They may refer to each other, since foreign keys are checked at commit.
     """
-    database = connections[DEFAULT_DB_ALIAS]
+    database = _database()
     parts = [_compiled(tuple(group), database) for _, group in groupby(rows, type)]
     statement = _joined(tuple(statement for statement, _ in parts))
-    _fetched(database, statement, [param for _, params in parts for param in params])
+    params = [param for _, params in parts for param in params]
+    ((database.transaction_id,),) = _fetched(database, statement, params)
     for row in rows:
         _mark_saved(row)
 
@@ -78,13 +84,17 @@ def insert_together(*rows: Model) -> None:
 @lru_cache(maxsize=256)
 def _joined(statements: tuple[str, ...]) -> str:
     inserts = ", ".join(f"w{number} AS ({statement})" for number, statement in enumerate(statements))
-    return f"WITH {inserts} SELECT 1"
+    return f"WITH {inserts} SELECT {TRANSACTION_ID}"
 
 
 def draw_keys(*models: type[Model]) -> list[int]:
     """The next key of each of the models, in order; a model named twice gets two. Unused keys leave gaps."""
-    (keys,) = _fetched(connections[DEFAULT_DB_ALIAS], _drawing(models), [])
+    (keys,) = _fetched(_database(), _drawing(models), [])
     return list(keys)
+
+
+def _database() -> DatabaseWrapper:
+    return cast(DatabaseWrapper, connections[DEFAULT_DB_ALIAS])
 
 
 def _fetched(database: BaseDatabaseWrapper, statement: str, params: list[Any]) -> list[tuple[Any, ...]]:
@@ -103,6 +113,7 @@ def _fetched(database: BaseDatabaseWrapper, statement: str, params: list[Any]) -
 
 def _fetched_raw(database: BaseDatabaseWrapper, statement: bytes, params: list[Any]) -> list[tuple[Any, ...]]:
     database.validate_no_broken_transaction()
+    database.close_if_health_check_failed()
     database.ensure_connection()
     with database.wrap_database_errors, RawCursor(database.connection) as cursor:
         cursor.execute(statement, params)

@@ -199,6 +199,7 @@ def fetch_ordinarily(sql: str, parameters: Sequence[Any], within: float | None =
     def run() -> Rows:
         if within is None:
             return _through_cursor(database, sql, parameters)
+        database.close_if_health_check_failed()
         database.ensure_connection()
         with _ending_after(database, within):
             return _through_cursor(database, sql, parameters)

@@ -1,16 +1,24 @@
 """Notice, in a process that serves, that the database has fallen silent: frozen, and not gone.
 
 A database that is gone refuses connections, and statements fail. One whose processes or machine stand still refuses
-nothing: a statement waits for its answer as long as that lasts, and with it the one thread that answers requests.
-So a thread beside it sees that the event loop stands still, or that none of the threads is free in which a process
-answers (`Silence.pools`), asks the database for a connection, and where none is given in time cuts off what they
-wait for. From then on requests are refused at once, until a connection is given. A long statement alone cuts off
-nothing, nor does a database that refuses.
+nothing: a statement waits for its answer as long as that lasts, and with it the thread that answers a request.
+
+**Suspicion.** A thread of its own sees that the event loop stands still, or all threads of one of the pools in
+which the process answers (`Silence.pools`). A long statement, a busy machine or many requests do that too, so a
+suspicion refuses no request.
+
+**Evidence.** The thread then asks the database for a new connection. Requests are refused only if `TRIALS` trials
+in a row fail. A trial fails if the connection is not complete after `LOOKS` punctual looks, which take 5 seconds on
+a quiet machine and longer on a busy one. A database that refuses the connection is not silent.
+
+Then the process cuts off its connections, so that nobody waits, and refuses requests at once until the database
+gives a connection again.
 """
 
 import asyncio
 import logging
 import os
+import select
 import socket
 import threading
 from collections.abc import Callable, Sequence
@@ -20,6 +28,8 @@ from weakref import WeakSet
 
 import psycopg
 from django.db import DEFAULT_DB_ALIAS, connections
+from psycopg import pq
+from psycopg.conninfo import make_conninfo
 
 log = logging.getLogger(__name__)
 
@@ -27,8 +37,10 @@ EVERY = 1.0
 """Seconds between two looks at the loop, and between two questions while the database is silent."""
 STILL = 5.0
 """Seconds for which the loop, or all threads, may stand still before the database is asked; longer than `EVERY`."""
-WITHIN = 5
-"""Seconds in which the database has to give a connection."""
+LOOK, LOOKS = 0.1, 50
+"""Seconds of one look at a connection that is being made, and how many punctual looks a trial has: 5 seconds."""
+TRIALS = 2
+"""Failed trials in a row after which the database is silent."""
 
 _open: "WeakSet[psycopg.Connection]" = WeakSet()
 """The connections of this process to the database, those of Django."""
@@ -43,16 +55,42 @@ def known(link: psycopg.Connection) -> None:
 
 
 def answers() -> bool:
-    """Whether the database gives a connection in time, or at least says that it gives none."""
-    parameters = connections[DEFAULT_DB_ALIAS].get_connection_params()
-    parameters.pop("assume_role", None)
+    """Whether the database gives a new connection in time, or at least says that it gives none.
+
+    Only looks that are punctual count. On a machine too busy to look in time, an answer may wait unread, and a
+    database on that machine is late too. There the trial lasts longer, and in the end the answer is read.
+    """
+    link = pq.PGconn.connect_start(_conninfo())
     try:
-        psycopg.connect(**{**parameters, "connect_timeout": WITHIN}).close()
-    except psycopg.errors.ConnectionTimeout:
+        awaited: int = pq.PollingStatus.WRITING
+        punctual = 0
+        while punctual < LOOKS:
+            if link.status == pq.ConnStatus.BAD:
+                return True
+            began = monotonic()
+            if _is_ready(link.socket, awaited):
+                awaited = link.connect_poll()
+                if awaited == pq.PollingStatus.OK:
+                    return True
+            elif monotonic() - began < 2 * LOOK:
+                punctual += 1
         return False
-    except psycopg.Error:
-        return True
-    return True
+    finally:
+        link.finish()
+
+
+def _is_ready(descriptor: int, awaited: int) -> bool:
+    """Wait for a socket, at most for one `LOOK`."""
+    poll = select.poll()
+    poll.register(descriptor, select.POLLIN if awaited == pq.PollingStatus.READING else select.POLLOUT)
+    return bool(poll.poll(LOOK * 1000))
+
+
+def _conninfo() -> bytes:
+    """Where Django connects to, without the parameters that are psycopg's own."""
+    of_libpq = {option.keyword.decode() for option in pq.Conninfo.get_defaults()}
+    parameters = connections[DEFAULT_DB_ALIAS].get_connection_params()
+    return make_conninfo(**{name: value for name, value in parameters.items() if name in of_libpq}).encode()
 
 
 def cut_off() -> None:
@@ -115,10 +153,11 @@ class Silence:
         """Ask the database where it is silent, or may be since the loop or all threads stand still."""
         if not self.noted and monotonic() - self.turned < STILL:
             return
-        if self.asked():
+        if any(self.asked() for _ in range(1 if self.noted else TRIALS)):
             if self.noted:
                 log.warning("the database answers again")
             self.noted = False
+            self.turned = monotonic()  # threads that stay busy are no reason to connect again every second
             return
         if not self.noted:
             log.error("the database is silent: requests are refused until it answers")

@@ -29,6 +29,10 @@ from tests.lock_files import PRODUCTION, ROOT, normalized, pins
 PAGE = ROOT / "docs" / "decisions" / "pinned-packages.md"
 
 SHAPES = {
+    "django": {
+        "django.db.backends.postgresql.base.DatabaseWrapper._commit": "self",
+        "django.db.backends.postgresql.base.DatabaseWrapper._set_autocommit": "self, autocommit",
+    },
     "django-oauth-toolkit": {
         "oauth2_provider.oauth2_validators.OAuth2Validator._check_and_set_request_resource": "self, request",
         "oauth2_provider.oauth2_validators.OAuth2Validator._create_authorization_code": (

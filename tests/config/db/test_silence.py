@@ -38,7 +38,8 @@ def test_a_database_that_is_there_answers():
     assert answers()
 
 
-def test_one_that_takes_connections_and_says_nothing_is_silent(own_server):
+def test_one_that_takes_connections_and_says_nothing_is_silent(own_server, monkeypatch):
+    monkeypatch.setattr(silence, "LOOK", 0.01)
     with socket.create_server(("127.0.0.1", 0)) as mute:
         own_server(mute.getsockname()[1])
         assert not answers()
@@ -49,6 +50,24 @@ def test_one_that_refuses_is_not_silent(own_server):
         port = closed.getsockname()[1]
     own_server(port)
     assert answers()
+
+
+def test_looks_that_are_late_say_nothing(own_server, monkeypatch):
+    """As on a machine that is too busy to look: the database may have answered, or had no turn itself."""
+    looks = []
+
+    def late(descriptor: int, awaited: int) -> bool:
+        looks.append(descriptor)
+        clock[0] += 60 if len(looks) < 10 * silence.LOOKS else silence.LOOK
+        return False
+
+    clock = [0.0]
+    monkeypatch.setattr(silence, "monotonic", lambda: clock[0])
+    monkeypatch.setattr(silence, "_is_ready", late)
+    with socket.create_server(("127.0.0.1", 0)) as mute:
+        own_server(mute.getsockname()[1])
+        assert not answers()
+    assert len(looks) == 11 * silence.LOOKS - 1
 
 
 class Database:
@@ -72,15 +91,27 @@ def test_it_is_asked_where_the_loop_stands_still_and_until_it_answers(caplog):
     watch.turned -= silence.STILL + 1
     watch.look()
     assert (database.asked, database.cut, watch.noted) == (1, 0, False), "a long statement is nobody's fault"
+    watch.look()
+    assert database.asked == 1, "it has just answered"
+    watch.turned -= silence.STILL + 1
     database.there = False
     watch.look()
     watch.look()
-    assert (database.asked, database.cut, watch.noted) == (3, 2, True)
+    assert (database.asked, database.cut, watch.noted) == (2 + silence.TRIALS, 2, True)
     watch.turned = time.monotonic()
     database.there = True
     watch.look()
     assert not watch.noted
     assert [record.levelname for record in caplog.records] == ["ERROR", "WARNING"]
+
+
+def test_one_trial_that_fails_refuses_nobody():
+    database = Database()
+    outcomes = [False] * (silence.TRIALS - 1) + [True]
+    watch = Silence(lambda: outcomes.pop(0), database.cut_off)
+    watch.turned = time.monotonic() - silence.STILL - 1
+    watch.look()
+    assert (outcomes, watch.noted, database.cut) == ([], False, 0)
 
 
 def test_a_loop_that_stands_still_is_seen(monkeypatch):

@@ -1,0 +1,92 @@
+"""A proxy before PostgreSQL that cuts a connection at its COMMIT."""
+
+import select
+import socket
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from enum import Enum
+
+from django.db import connection
+
+COMMIT = b"Q\x00\x00\x00\x0bCOMMIT\x00"
+"""The message that psycopg sends."""
+
+
+class Cut(Enum):
+    """When the connection is cut."""
+
+    BEFORE = "the server does not get the COMMIT"
+    AFTER = "the server has answered the COMMIT, and the client does not get the answer"
+    MEANWHILE = "the server gets the COMMIT, and nobody knows what it does with it"
+
+
+class Proxy:
+    """Carries bytes from a port of its own to the test's database. `cut` is set by tests and applies once."""
+
+    def __init__(self) -> None:
+        self.cut: Cut | None = None
+        self.away_after_cut = False
+        """Whether the database cannot be reached once a connection was cut."""
+        self._target = connection.get_connection_params()
+        self._listener = socket.create_server(("127.0.0.1", 0))
+        self.port: int = self._listener.getsockname()[1]
+        threading.Thread(target=self._accept, daemon=True).start()
+
+    def close(self) -> None:
+        with suppress(OSError):  # it is closed already
+            self._listener.shutdown(socket.SHUT_RDWR)
+        self._listener.close()
+
+    def _accept(self) -> None:
+        while True:
+            try:
+                client, _ = self._listener.accept()
+            except OSError:  # the proxy is closed
+                return
+            threading.Thread(target=self._carry, args=(client,), daemon=True).start()
+
+    def _server(self) -> socket.socket:
+        host, port = self._target.get("host") or "127.0.0.1", self._target.get("port") or 5432
+        if not host.startswith("/"):
+            return socket.create_connection((host, int(port)))
+        server = socket.socket(socket.AF_UNIX)
+        server.connect(f"{host}/.s.PGSQL.{port}")
+        return server
+
+    def _carry(self, client: socket.socket) -> None:
+        with client, self._server() as server, suppress(ConnectionError):
+            while True:
+                for end in select.select([client, server], [], [])[0]:
+                    data = end.recv(65_536)
+                    if not data:
+                        return
+                    if end is client and COMMIT in data and self.cut is not None:
+                        self._end(server, data)
+                        return
+                    (server if end is client else client).sendall(data)
+
+    def _end(self, server: socket.socket, data: bytes) -> None:
+        cut, self.cut = self.cut, None
+        if self.away_after_cut:
+            self.close()
+        if cut is not Cut.BEFORE:
+            server.sendall(data)
+        if cut is Cut.AFTER:
+            server.recv(1)
+
+
+@contextmanager
+def proxied() -> Iterator[Proxy]:
+    """Have the connection of this thread lead through a proxy."""
+    usual = {name: connection.settings_dict[name] for name in ("HOST", "PORT", "OPTIONS")}
+    proxy = Proxy()
+    connection.close()
+    options = {**usual["OPTIONS"], "sslmode": "disable"}
+    connection.settings_dict.update({"HOST": "127.0.0.1", "PORT": proxy.port, "OPTIONS": options})
+    try:
+        yield proxy
+    finally:
+        connection.close()
+        connection.settings_dict.update(usual)
+        proxy.close()
