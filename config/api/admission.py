@@ -44,32 +44,41 @@ _parsers = (JSONParser(),)
 _negotiator = JSONOnly()
 
 A = TypeVar("A", bound=access.Caller)
+R = TypeVar("R", bound=HttpResponse)
 
 
-def expensive(action: Callable[..., JSONResponse]) -> Callable[..., JSONResponse]:
-    """Decorates an action that may hold a process for a good part of a second: its seconds are counted and limited
-    (`config.metering`)."""
+def expensive(action: Callable[..., R]) -> Callable[..., R]:
+    """Decorates an action whose cost grows with the account, or that may cost a good part of a second: its seconds
+    of work are counted and limited (`config.metering`)."""
 
     @wraps(action)
-    def measured(self: "Admission[Any]", request: Request, *args: Any, **kwargs: Any) -> JSONResponse:
+    def measured(self: "Admission[Any]", request: Request, *args: Any, **kwargs: Any) -> R:
         with self.measured():
             return action(self, request, *args, **kwargs)
 
     return measured
 
 
+Known = tuple[int | None, int]
+"""A user and its account, by their ids."""
+
+
 class _KnownUsers:
-    """The user of each token that this process has seen. Keeps no token, only Python's salted hash of it."""
+    """The user of each token that this process has seen, with its account.
+
+    Keeps no token, only Python's salted hash of it. Threads share it without a lock: each step is one operation of
+    a dict, and an entry that is lost between two is only learned again.
+    """
 
     MAX_KNOWN = 50_000  # tokens; more than that are forgotten all at once
 
     def __init__(self) -> None:
-        self.known: dict[int, int] = {}
+        self.known: dict[int, Known] = {}
 
-    def get(self, header: str | None) -> int | None:
+    def get(self, header: str | None) -> Known | None:
         return None if header is None else self.known.get(hash(header))
 
-    def learn(self, header: str | None, user: int | None) -> None:
+    def learn(self, header: str | None, user: Known | None) -> None:
         if header is None:
             return
         if user is None:
@@ -165,7 +174,8 @@ class Admission(ViewSetMixin, APIView, Generic[A]):
                 return
 
     def authenticate_and_count(self, request: Request) -> AuthenticationFailed | None:
-        """Find the caller and count the request against its limits: by user, or by address if nobody is known.
+        """Find the caller and count the request against its limits: by user and account, or by address if nobody
+        is known.
 
         A token's user never changes. So once it is known, Redis counts while PostgreSQL looks at the token, and
         the request waits once for both. Where the token turns out to be no good, the address is counted as well.
@@ -177,23 +187,24 @@ class Admission(ViewSetMixin, APIView, Generic[A]):
         finally:
             if pending is not None:
                 self.verdict = pending()
-        user = None if self.caller is None else self.caller.user_id
+        user = None if self.caller is None else (self.caller.user_id, self.caller.account_id)
         if pending is None or user != guess:
             self.verdict = self.begin_count(request, user)()
             _known_users.learn(request.META.get("HTTP_AUTHORIZATION"), user)
         return failure
 
-    def begin_count(self, request: Request, user: int | None) -> Callable[[], limits.Verdict]:
+    def begin_count(self, request: Request, known: Known | None) -> Callable[[], limits.Verdict]:
         own = limits.limits()
+        user, account = known or (None, None)
         subject = f"user:{user}" if user is not None else f"address:{network_of(request)}"
         endpoint = f"{type(self).__name__}.{self.action or request.method}"
-        return own.limiter.begin(subject, endpoint, own.of(self.throttle.get(self.action)))
+        return own.limiter.begin(subject, endpoint, own.of(self.throttle.get(self.action), account), account)
 
     @contextmanager
     def measured(self) -> Iterator[None]:
-        """Count the seconds of an expensive call for the caller's account, or for the address of a stranger.
+        """Count an expensive call's seconds of work for the caller's account, or for the address of a stranger.
 
-        Raises `TooMany` where calls before it took more than the setting RATE_LIMITS allows as ``expensive``.
+        Raises `TooMany` if calls before it cost more than the setting RATE_LIMITS allows as ``expensive``.
         """
         meter = limits.limits().meter
         caller = self.caller
