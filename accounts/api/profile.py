@@ -35,7 +35,7 @@ from config.api.meanings import Meanings
 from config.api.paths import PathParameters
 from config.api.responses import JSONResponse, NoContent
 from config.api.serializers import Resource
-from config.api.views import ResourceViewSet
+from config.api.views import ResourceViewSet, expensive
 
 AUTHENTICATION_TYPES = list(
     dict.fromkeys(["password", "github", *([settings.OPENID.authentication_type] if settings.OPENID else [])])
@@ -252,6 +252,7 @@ class GrantsViewSet(ResourceViewSet[Actor, User]):
             204: OpenApiResponse(description="The user is unrestricted and needs no grants."),
         }
     )
+    @expensive
     def show(self, request: Request) -> HttpResponse:
         """List the acting user's grants.
 
