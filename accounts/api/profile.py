@@ -222,7 +222,8 @@ class ProfileViewSet(ResourceViewSet[Actor, User]):
     def update(self, request: Request) -> JSONResponse:
         """Change what is given of the acting user's own profile.
 
-        What is not named stays. Leaves the event `profile_update`.
+        What is not named stays. Leaves the event `profile_update`. If `email` changes, a mail tells the former
+        address.
         """
         given = self.body(partial=True)
         return self.answer(profile.update(self.actor, given, given.problems))
