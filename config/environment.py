@@ -331,6 +331,12 @@ class Environment:
         return os.environ.get(name, "").strip() or os.environ.get(RENAMED.get(name, ""), "").strip()
 
 
+def multiplied(rate: str, times: int) -> str:
+    """A rate such as ``1600/120`` that allows `times` as many requests in the same time."""
+    count, _, window = rate.partition("/")
+    return f"{int(count) * times}/{window}"
+
+
 def renamed_in_use() -> list[tuple[str, str]]:
     """The old names of variables that are set, each with its current name."""
     return [(old, new) for new, old in RENAMED.items() if old in os.environ]

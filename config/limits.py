@@ -1,5 +1,8 @@
 """Rate limits, exact across processes: all limits of a request are checked and counted in one round trip.
 
+The limits of a request are those of its user, and one that all users of an account share. Without a token they are
+those of the address.
+
 A window starts at its first request. A request that one limit refuses is not counted by any. While Redis is out of
 reach, each process counts by the same rule in its own memory.
 """
@@ -10,8 +13,9 @@ import math
 import threading
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import partial
+from operator import itemgetter
 from typing import Protocol
 
 import redis
@@ -59,12 +63,19 @@ class Limit:
     count: int
     window: int
     per_endpoint: bool = False
+    per_account: bool = False
+    """Whether all users of an account share the count."""
+    arguments: tuple[bytes, bytes] = field(init=False, repr=False, compare=False)
+    """The count and the milliseconds of the window, as Redis takes them."""
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "arguments", (b"%d" % self.count, b"%d" % (self.window * 1000)))
 
     @classmethod
-    def parse(cls, name: str, text: str, per_endpoint: bool = False) -> "Limit":
+    def parse(cls, name: str, text: str, *, per_endpoint: bool = False, per_account: bool = False) -> "Limit":
         """Read a setting such as ``1600/120``."""
         count, _, window = text.partition("/")
-        return cls(name, int(count), int(window), per_endpoint)
+        return cls(name, int(count), int(window), per_endpoint, per_account)
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,9 +122,9 @@ class RedisStore(threading.local):
         self.connection = self.pool.make_connection()
 
     def send(self, keys: Sequence[str], limits: Sequence[Limit]) -> Callable[[], Counts]:
-        arguments: list[str | int] = [len(keys), *keys]
+        arguments: list[str | int | bytes] = [len(keys), *keys]
         for limit in limits:
-            arguments += (limit.count, limit.window * 1000)
+            arguments += limit.arguments
         try:
             self.connection.send_command("EVALSHA", DIGEST, *arguments)
         except redis.ConnectionError:
@@ -121,7 +132,7 @@ class RedisStore(threading.local):
             self.connection.send_command("EVALSHA", DIGEST, *arguments)
         return partial(self.receive, arguments)
 
-    def receive(self, arguments: Sequence[str | int]) -> Counts:
+    def receive(self, arguments: Sequence[str | int | bytes]) -> Counts:
         try:
             answer = self.connection.read_response()
         except (redis.ConnectionError, redis.exceptions.NoScriptError):
@@ -168,6 +179,7 @@ class Limiter:
     def __init__(self, shared: Store, local: Store):
         self.shared, self.local = shared, local
         self.closed_until = 0.0
+        self.lock = threading.Lock()
 
     def take(self, subject: str, endpoint: str, limits: Sequence[Limit]) -> Verdict:
         """Count one request of `subject` (a user or an address) on `endpoint`, if all `limits` allow it."""
@@ -178,14 +190,16 @@ class Limiter:
         # a limit of 0 refuses the request, so that none counts it; the verdict is that of the tightest limit
         return self.take(subject, endpoint, [*limits, Limit("closed", 0, 0)]).reset
 
-    def begin(self, subject: str, endpoint: str, limits: Sequence[Limit]) -> Callable[[], Verdict]:
+    def begin(
+        self, subject: str, endpoint: str, limits: Sequence[Limit], account: int | None = None
+    ) -> Callable[[], Verdict]:
         """Send the request of `take` to Redis, and return a function that waits for the verdict.
+
+        Limits that are `per_account` need the `account` of the subject.
 
         The caller must call that function once, before this thread's next `begin`.
         """
-        # the braces keep a subject's counters on one node of a Redis cluster
-        start = f"{settings.REDIS_PREFIX}rate:{{{subject}}}:"
-        keys = [f"{start}{limit.name}:{endpoint}" if limit.per_endpoint else start + limit.name for limit in limits]
+        keys = keys_of(subject, endpoint, limits, account)
         receive = None
         if time.monotonic() >= self.closed_until:
             try:
@@ -206,25 +220,50 @@ class Limiter:
         return verdict_of(limits, *self.local.send(keys, limits)())
 
     def close(self, error: Exception) -> None:
-        if not self.closed_until:
+        with self.lock:  # several threads may fail at once, and one line is written
+            before, self.closed_until = self.closed_until, time.monotonic() + self.RETRY
+        if not before:
             logger.warning("Redis is out of reach, rate limits count in each process: %s", error)
-        self.closed_until = time.monotonic() + self.RETRY
 
     def open(self) -> None:
-        if self.closed_until:
+        if not self.closed_until:
+            return
+        with self.lock:
+            before, self.closed_until = self.closed_until, 0.0
+        if before:
             logger.warning("Redis is back, rate limits are exact again")
-            self.closed_until = 0.0
+
+
+def keys_of(subject: str, endpoint: str, limits: Sequence[Limit], account: int | None) -> list[str]:
+    """The names of the counters of `limits` in Redis."""
+    # the braces keep the counters of one request on one node of a Redis cluster, as one script needs them
+    if account is None:
+        start = own = f"{settings.REDIS_PREFIX}rate:{{{subject}}}:"
+    else:
+        start = f"{settings.REDIS_PREFIX}rate:{{account:{account}}}:"
+        own = f"{start}{subject}:"
+    return [
+        f"{own}{limit.name}:{endpoint}"
+        if limit.per_endpoint
+        else f"{start if limit.per_account else own}{limit.name}"
+        for limit in limits
+    ]
 
 
 def verdict_of(limits: Sequence[Limit], fits: bool, found: Sequence[tuple[int, float]]) -> Verdict:
-    """The verdict of the tightest limit: the fewest requests left, or in a refusal the last window to end."""
+    """The verdict of the tightest limit: the fewest requests left, or in a refusal the last window to end.
+
+    The count of an account is the tightest only where its other users sent most of the requests: alone, a user
+    meets a limit of its own long before.
+    """
     standing = [
-        Verdict(fits, limit.count, max(0, limit.count - count), left)
-        for limit, (count, left) in zip(limits, found, strict=True)
+        (limit.count - count, left, limit.count) for limit, (count, left) in zip(limits, found, strict=True)
     ]
     if fits:
-        return min(standing, key=lambda verdict: verdict.remaining)
-    return max((verdict for verdict in standing if verdict.remaining == 0), key=lambda verdict: verdict.reset)
+        remaining, left, count = min(standing, key=itemgetter(0))
+        return Verdict(True, count, remaining, left)
+    _, left, count = max((each for each in standing if each[0] <= 0), key=itemgetter(1))
+    return Verdict(False, count, 0, left)
 
 
 class Limits:
@@ -235,24 +274,34 @@ class Limits:
             Limit.parse("overall", rates["overall"]),
             Limit.parse("endpoint", rates["endpoint"], per_endpoint=True),
         )
+        self.of_account = Limit.parse("account", rates["account"], per_account=True)
+        self.general_of_account = (*self.general, self.of_account)
         self.extra = {name: Limit.parse(name, rate) for name, rate in rates.items()}
         self.limiter = Limiter(RedisStore(settings.REDIS_URL), MemoryStore())
         expensive = self.extra["expensive"]
         self.meter = Meter(expensive.count, expensive.window)
 
-    def of(self, extra: str | None) -> tuple[Limit, ...]:
-        """The limits of an endpoint: the general ones, and the one named `extra` in the settings, if any."""
-        return self.general if extra is None else (*self.general, self.extra[extra])
+    def of(self, extra: str | None, account: int | None) -> tuple[Limit, ...]:
+        """The limits of an endpoint: the general ones, the account's where the caller is known to have an
+        `account`, and the one named `extra` in the settings, if any."""
+        general = self.general if account is None else self.general_of_account
+        return general if extra is None else (*general, self.extra[extra])
 
 
 _limits: Limits | None = None
+_making = threading.Lock()
 
 
 def limits() -> Limits:
-    """This process's limits. Made on first use, so that no connection is opened before a fork."""
+    """This process's limits, for all its threads. Made on first use, so that no connection is opened before a fork.
+
+    The lock is for the first requests of two threads: counts in memory would be lost with one of two objects.
+    """
     global _limits
     if _limits is None:
-        _limits = Limits(settings.RATE_LIMITS)
+        with _making:
+            if _limits is None:
+                _limits = Limits(settings.RATE_LIMITS)
     return _limits
 
 

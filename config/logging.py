@@ -29,6 +29,19 @@ class AddId(logging.Filter):
         return True
 
 
+class LowerRefusals(logging.Filter):
+    """Makes warnings without tracebacks of the errors that Django logs for requests it refuses.
+
+    Anybody can send such a request: with a wrong ``Host``, with too many fields. An alarm that counts errors would
+    be in a stranger's hand. Django logs each kind of `SuspiciousOperation` by a logger of its own.
+    """
+
+    def filter(self, record: logging.LogRecord) -> bool:
+        if record.name.startswith("django.security.") and record.levelno >= logging.ERROR:
+            record.levelno, record.levelname, record.exc_info = logging.WARNING, "WARNING", None
+        return True
+
+
 class Readable(logging.Formatter):
     """Lines of development: those of production's fields that say what a line is about stand at its end."""
 
@@ -70,7 +83,10 @@ def configuration(*, production: bool, level: str) -> dict[str, Any]:
     return {
         "version": 1,
         "disable_existing_loggers": False,
-        "filters": {"id": {"()": "config.logging.AddId"}},
+        "filters": {
+            "id": {"()": "config.logging.AddId"},
+            "refusals": {"()": "config.logging.LowerRefusals"},
+        },
         "formatters": {
             "readable": {
                 "()": "config.logging.Readable",
@@ -87,7 +103,7 @@ def configuration(*, production: bool, level: str) -> dict[str, Any]:
         "handlers": {
             "console": {
                 "class": "logging.StreamHandler",
-                "filters": ["id"],
+                "filters": ["id", "refusals"],
                 "formatter": "json" if production else "readable",
             },
         },

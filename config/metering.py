@@ -1,16 +1,25 @@
-"""What expensive calls cost: the seconds that they hold this process, measured, and bounded for each account.
+"""The cost of expensive calls: seconds of work, measured, and limited for each account.
 
-A few calls take a web process a good part of a second, by what a customer put there or asks for: lists with large
-filters, copies and zone files of large domains, hashes of passwords. A limit on their number would be too tight for
-cheap ones or too loose for expensive ones. So the seconds are counted that each call really took, past those of an
-ordinary one, and beyond the limit the account is answered 429 until the window ends.
+A few calls cost a good part of a second, by what a customer stored or asks for: lists with large filters, copies
+and zone files of large domains, grants of large accounts. A limit on their number would be too tight for cheap ones
+or too loose for expensive ones. So the seconds of work of each call are counted, beyond those of an ordinary one.
+Beyond the limit the account's expensive calls are answered 429 until the window ends.
+
+The meter counts the time in which the request's thread had a processor, and the time in which its statements ran
+(`config.db.timing`). It does not count waiting for a processor, a lock, a connection to the database or a server of
+somebody else. Two things it cannot see. On a busy machine the database waits for a processor too: that time counts,
+since PostgreSQL does not tell it from work. Argon2 hashes in threads of its own, which do not count: hashes are
+limited by their number (`RATE_LIMIT_SECURITY_QUESTIONS`).
 
 Each process counts for itself, in its memory: the limit is a share of each process, and costs no round trip.
 """
 
+import threading
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
+
+from config.db import timing
 
 ORDINARY = 0.02
 """Seconds that count for nothing: many quick calls are the other limits' business."""
@@ -21,10 +30,13 @@ MOST_SUBJECTS = 10_000
 class Meter:
     """Seconds spent by each subject (``account:7``): at most `most` in a window of `window` seconds, which starts
     at the subject's first expensive call. The call that exceeds the limit is finished, the next one is refused.
+
+    All threads of a process share one.
     """
 
     def __init__(self, most: float, window: float):
         self.most, self.window = most, window
+        self.lock = threading.Lock()
         self.spent: dict[str, tuple[float, float]] = {}
         """For each subject the seconds spent, and when its window ends by the monotonic clock."""
 
@@ -36,17 +48,20 @@ class Meter:
 
     @contextmanager
     def measured(self, subject: str) -> Iterator[None]:
-        began = time.monotonic()
-        try:
-            yield
-        finally:
-            took = time.monotonic() - began
-            if took > ORDINARY:
-                self.charge(subject, took - ORDINARY)
+        """Charge the subject with the work of the block, which runs in this thread. Blocks are not nested."""
+        with timing.watched() as statements:
+            began = time.thread_time()
+            try:
+                yield
+            finally:
+                took = time.thread_time() - began + statements()
+                if took > ORDINARY:
+                    self.charge(subject, took - ORDINARY)
 
     def charge(self, subject: str, seconds: float) -> None:
         now = time.monotonic()
-        if len(self.spent) >= MOST_SUBJECTS:
-            self.spent = {each: kept for each, kept in self.spent.items() if kept[1] > now}
-        before, end = self.spent.get(subject, (0.0, 0.0))
-        self.spent[subject] = (before + seconds, end) if end > now else (seconds, now + self.window)
+        with self.lock:  # two threads of one account would lose one of two charges
+            if len(self.spent) >= MOST_SUBJECTS:
+                self.spent = {each: kept for each, kept in self.spent.items() if kept[1] > now}
+            before, end = self.spent.get(subject, (0.0, 0.0))
+            self.spent[subject] = (before + seconds, end) if end > now else (seconds, now + self.window)

@@ -14,7 +14,7 @@ from celery.schedules import crontab
 from kombu import Queue
 
 from config import openapi, openid
-from config.environment import LEVELS, BadVariable, Environment, is_set
+from config.environment import LEVELS, BadVariable, Environment, is_set, multiplied
 from config.laptop.embedded import addresses
 from config.laptop.serving.address import served_at
 from config.logging import configuration
@@ -321,8 +321,11 @@ REST_FRAMEWORK = {
     "NUM_PROXIES": NUM_PROXIES,
 }
 # Requests/seconds. The first two limits hold for every request, the others for the actions that name them.
+_overall = env.rate("RATE_LIMIT_OVERALL", "1600/120")
 RATE_LIMITS = {
-    "overall": env.rate("RATE_LIMIT_OVERALL", "1600/120"),
+    "overall": _overall,
+    # of all users of an account together: by default as much as four of them may ask
+    "account": env.rate("RATE_LIMIT_ACCOUNT", multiplied(_overall, 4)),
     "endpoint": env.rate("RATE_LIMIT_ENDPOINT", "800/60"),
     "instance_create": env.rate("RATE_LIMIT_INSTANCE_CREATE", "10/30"),
     "stats": env.rate("RATE_LIMIT_STATS", "100/60"),

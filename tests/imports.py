@@ -79,7 +79,7 @@ CONFIG: dict[str, set[str]] = {
     "client_address": set(),
     "db": {"errors"},
     "limits": {"headers", "metering"},
-    "metering": set(),
+    "metering": {"db"},
     "api": {"client_address", "db", "errors", "headers", "hidden_characters", "limits", "logging", "openapi"},
     "admin": {"db", "errors", "headers", "plurals"},
     "templatetags": {"admin", "hidden_characters"},

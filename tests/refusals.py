@@ -80,6 +80,9 @@ BY_HAND: dict[tuple[str, str], list[str]] = {
     ("compute/services/volumes/volumes.py", "refusal"): PASSED_ON,
     ("config/api/exceptions.py", "reason"): PASSED_ON,
     ("config/api/filterable.py", "reason"): PASSED_ON,
+    ("config/api/parsers.py", "{_path_to(text, scalar.start()): [TOO_LONG]}"): [
+        "A number must have at most <number> digits"
+    ],
     ("config/api/parsers.py", "{path: [reasons.not_valid(path.rpartition('.')[2])]}"): ["<name> is not valid"],
     ("config/api/reasons.py", "reason"): PASSED_ON,
     ("config/api/serializers.py", "wrong"): PASSED_ON,

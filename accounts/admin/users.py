@@ -284,6 +284,8 @@ class UserPage(Page, UserAdmin):
             users.update(staff(request, obj.account_id), User.objects.get(pk=obj.pk), **given)
         if changed:
             obj.save(update_fields=list(changed))
+        if "email" in changed:  # of staff, who are on no account
+            outbox.warn_former(obj, form.initial["email"])
 
     @transaction.atomic
     def user_change_password(self, request: HttpRequest, id: str, form_url: str = "") -> HttpResponse:

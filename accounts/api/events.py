@@ -29,7 +29,7 @@ from config.api.meanings import Meanings
 from config.api.paths import BIGGEST, PathParameters
 from config.api.responses import JSONResponse
 from config.api.serializers import Resource
-from config.api.views import ResourceViewSet
+from config.api.views import ResourceViewSet, expensive
 
 READ = "events:read_only"
 
@@ -194,6 +194,7 @@ class EventViewSet(ResourceViewSet[Actor, Event]):
     def objects(actor: Actor, path: PathParameters) -> QuerySet[Event]:
         return Event.objects.visible_to(actor)
 
+    @expensive
     def seen(self, request: Request, id: int) -> JSONResponse:
         """Mark an event and all before it as seen.
 

@@ -22,7 +22,7 @@ from config.api.meanings import Meanings
 from config.api.paths import PathParameters
 from config.api.responses import JSONResponse
 from config.api.serializers import Resource
-from config.api.views import ResourceViewSet
+from config.api.views import ResourceViewSet, expensive
 from config.errors import Invalid, Missing
 
 HIDDEN = "<REDACTED>"
@@ -129,6 +129,7 @@ class OAuthClientViewSet(ResourceViewSet[Actor, OAuthClient]):
         oauth_clients.update(self.actor, client, given, given.problems)
         return self.shown(client)
 
+    @expensive
     def destroy(self, request: Request, id: str) -> JSONResponse:
         """Delete a client with all access that users gave it, at once.
 

@@ -35,7 +35,7 @@ from config.api.meanings import Meanings
 from config.api.paths import PathParameters
 from config.api.responses import JSONResponse, NoContent
 from config.api.serializers import Resource
-from config.api.views import ResourceViewSet
+from config.api.views import ResourceViewSet, expensive
 
 AUTHENTICATION_TYPES = list(
     dict.fromkeys(["password", "github", *([settings.OPENID.authentication_type] if settings.OPENID else [])])
@@ -222,7 +222,8 @@ class ProfileViewSet(ResourceViewSet[Actor, User]):
     def update(self, request: Request) -> JSONResponse:
         """Change what is given of the acting user's own profile.
 
-        What is not named stays. Leaves the event `profile_update`.
+        What is not named stays. Leaves the event `profile_update`. If `email` changes, a mail tells the former
+        address.
         """
         given = self.body(partial=True)
         return self.answer(profile.update(self.actor, given, given.problems))
@@ -253,6 +254,7 @@ class GrantsViewSet(ResourceViewSet[Actor, User]):
             204: OpenApiResponse(description="The user is unrestricted and needs no grants."),
         }
     )
+    @expensive
     def show(self, request: Request) -> HttpResponse:
         """List the acting user's grants.
 

@@ -245,7 +245,7 @@ class PreferencesViewSet(OwnViewSet):
     def replace(self, request: Request) -> JSONResponse:
         """Replace all preferences of the calling client for the acting user.
 
-        Any JSON object of up to 65,535 characters; the order of its keys is kept.
+        Any JSON object of up to 65,535 characters; the order of its keys is kept. A number has at most 308 digits.
         """
         sent = object_as_sent(request, LONGEST_PREFERENCES)
         preferences.write(self.actor, sent)

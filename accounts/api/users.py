@@ -21,7 +21,7 @@ from config.api.paths import PathParameters
 from config.api.reasons import not_valid
 from config.api.responses import JSONResponse
 from config.api.serializers import Resource
-from config.api.views import ResourceViewSet
+from config.api.views import ResourceViewSet, expensive
 
 LABELS = ArraySubquery(SSHKey.objects.filter(user=OuterRef("pk")).order_by("pk").values("label"))
 
@@ -81,6 +81,7 @@ class UserViewSet(ResourceViewSet[Actor, User]):
             users.invite(self.actor, given.get("username"), given.get("email"), restricted, given.problems)
         )
 
+    @expensive
     def update(self, request: Request, id: str) -> JSONResponse:
         """Change name, address or restriction of a user.
 
@@ -97,6 +98,7 @@ class UserViewSet(ResourceViewSet[Actor, User]):
         )
         return self.shown(user)
 
+    @expensive
     def destroy(self, request: Request, id: str) -> JSONResponse:
         """Remove a user with its tokens, at once. The last unrestricted one stays."""
         users.remove(self.actor, self.get_entity())
@@ -127,6 +129,7 @@ class UserGrantsViewSet(ResourceViewSet[Actor, User]):
             204: OpenApiResponse(description="The user is unrestricted and needs no grants."),
         }
     )
+    @expensive
     def show(self, request: Request, id: str) -> HttpResponse:
         """List what a user may do, with every entity of the account: `permissions` is null where it has no grant.
 
@@ -135,6 +138,7 @@ class UserGrantsViewSet(ResourceViewSet[Actor, User]):
         return shown_grants(acting(self.get_entity()), all_entities)
 
     @extend_schema(responses={200: AllGrantsResource})
+    @expensive
     def change(self, request: Request, id: str) -> HttpResponse:
         """Change what is given of a user's grants. `permissions` null takes one away."""
         user, given = self.get_entity(), self.body(partial=True)

@@ -56,6 +56,15 @@ def warn(user: User, template: str, context: dict[str, Any] | None = None) -> No
         mail(user, template, context)
 
 
+def warn_former(user: User, address: str) -> None:
+    """Mail `address`, which was the user's until a change in the caller's transaction, that it no longer is.
+
+    Anyone who reads the mails of the new address can set a password, and the new address has no reason to object.
+    """
+    if address and address != user.email:
+        mail_to(address, "address_changed", {"user": user})
+
+
 def mail_to(address: str, template: str, context: dict[str, Any]) -> Message:
     """As `mail`, to an address that need not be a user's."""
     values = {"site": settings.SITE_URL, **context}

@@ -7,7 +7,7 @@ from django.db import transaction
 
 from accounts.actors import Actor
 from accounts.models import User
-from accounts.services import second_factor, users
+from accounts.services import outbox, second_factor, users
 from accounts.services.events import record_event
 from accounts.services.refs import profile_ref
 from config.db.rows import differing, write
@@ -18,8 +18,9 @@ from config.errors import Denied, Problems
 def update(actor: Actor, changes: dict[str, Any], problems: Problems | None = None) -> User:
     """Write those column values in `changes` that differ from the actor's own user row. Returns the user.
 
-    Values that do not differ are no error. Raises `Denied` on ``restricted`` where a restricted user would lift its
-    own restriction, and `Invalid` with every failing field, those in `problems` first.
+    Values that do not differ are no error. A mail tells the former address of a change. Raises `Denied` on
+    ``restricted`` where a restricted user would lift its own restriction, and `Invalid` with every failing field,
+    those in `problems` first.
     """
     problems = problems or Problems()
     user = User.objects.select_for_update().get(pk=actor.person)
@@ -32,7 +33,9 @@ def update(actor: Actor, changes: dict[str, Any], problems: Problems | None = No
         users.restrict(user)
         wanted["restricted"] = True
     if wanted:
+        former = user.email
         write(user, wanted)
+        outbox.warn_former(user, former)
         record_event(actor, "profile_update", profile_ref(user))
     return user
 

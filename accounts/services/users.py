@@ -165,7 +165,7 @@ def update(
     restricted: bool | None,
     problems: Problems | None = None,
 ) -> None:
-    """Write the given values that differ; None is not given.
+    """Write the given values that differ; None is not given. A mail tells the former address of a change.
 
     Raises `Invalid` with every failing field, those in `problems` before ``username``, where it is taken, and
     ``restricted``, where no unrestricted user would be left; `Missing` where the user is gone.
@@ -183,8 +183,9 @@ def update(
         return
     if "restricted" in wanted:
         restrict(user) if wanted["restricted"] else _free(user)
-    before = user.username
+    before, former = user.username, user.email
     write(user, wanted)
+    outbox.warn_former(user, former)
     if "username" in wanted:
         _rename(user, before)
     record_event(actor, "user_update", user_ref(user))

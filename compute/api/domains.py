@@ -281,6 +281,7 @@ class DomainViewSet(ResourceViewSet[Actor, Domain]):
         domain, given = self.get_entity(), self.body(partial=True)
         return self.answer(domains.update(self.actor, domain, spec_of(given), given.problems))
 
+    @expensive
     def destroy(self, request: Request, id: int) -> JSONResponse:
         """Delete a domain with its records.
 

@@ -17,7 +17,7 @@ from config.api.fields import Absent
 from config.api.paths import FIRST_YEAR, LAST_YEAR, PathParameters
 from config.api.responses import JSONResponse
 from config.api.serializers import Resource
-from config.api.views import ResourceViewSet
+from config.api.views import ResourceViewSet, expensive
 from config.errors import Problems
 
 READ = "computes:read_only"
@@ -188,6 +188,7 @@ class AccountTransferViewSet(ResourceViewSet[Actor, Account]):
     def objects(actor: Actor, path: PathParameters) -> QuerySet[Account]:
         return Account.objects.filter(pk=actor.account_id)
 
+    @expensive
     def current(self, request: Request) -> JSONResponse:
         """What the account has used of its transfer this month.
 

@@ -24,7 +24,7 @@ from rest_framework.viewsets import ViewSetMixin
 
 from config import limits
 from config.api import access, exceptions, unsupported
-from config.api.known_users import known_users
+from config.api.known_users import Known, known_users
 from config.api.parsers import JSONOnly, JSONParser
 from config.api.responses import JSONResponse
 from config.client_address import network_of
@@ -45,14 +45,15 @@ _parsers = (JSONParser(),)
 _negotiator = JSONOnly()
 
 A = TypeVar("A", bound=access.Caller)
+R = TypeVar("R", bound=HttpResponse)
 
 
-def expensive(action: Callable[..., JSONResponse]) -> Callable[..., JSONResponse]:
-    """Decorates an action that may hold a process for a good part of a second: its seconds are counted and limited
-    (`config.metering`)."""
+def expensive(action: Callable[..., R]) -> Callable[..., R]:
+    """Decorates an action whose cost grows with the account, or that may cost a good part of a second: its seconds
+    of work are counted and limited (`config.metering`)."""
 
     @wraps(action)
-    def measured(self: "Admission[Any]", request: Request, *args: Any, **kwargs: Any) -> JSONResponse:
+    def measured(self: "Admission[Any]", request: Request, *args: Any, **kwargs: Any) -> R:
         with self.measured():
             return action(self, request, *args, **kwargs)
 
@@ -145,7 +146,8 @@ class Admission(ViewSetMixin, APIView, Generic[A]):
                 return
 
     def authenticate_and_count(self, request: Request) -> AuthenticationFailed | None:
-        """Find the caller and count the request against its limits: by user, or by address if nobody is known.
+        """Find the caller and count the request against its limits: by user and account, or by address if nobody
+        is known.
 
         A token's user never changes. So once it is known, Redis counts while PostgreSQL looks at the token, and
         the request waits once for both. Where the token turns out to be no good, the address is counted as well.
@@ -157,23 +159,24 @@ class Admission(ViewSetMixin, APIView, Generic[A]):
         finally:
             if pending is not None:
                 self.verdict = pending()
-        user = None if self.caller is None else self.caller.user_id
+        user = None if self.caller is None else (self.caller.user_id, self.caller.account_id)
         if pending is None or user != guess:
             self.verdict = self.begin_count(request, user)()
             known_users.learn(request.META.get("HTTP_AUTHORIZATION"), user)
         return failure
 
-    def begin_count(self, request: Request, user: int | None) -> Callable[[], limits.Verdict]:
+    def begin_count(self, request: Request, known: Known | None) -> Callable[[], limits.Verdict]:
         own = limits.limits()
+        user, account = known or (None, None)
         subject = f"user:{user}" if user is not None else f"address:{network_of(request)}"
         endpoint = f"{type(self).__name__}.{self.action or request.method}"
-        return own.limiter.begin(subject, endpoint, own.of(self.throttle.get(self.action)))
+        return own.limiter.begin(subject, endpoint, own.of(self.throttle.get(self.action), account), account)
 
     @contextmanager
     def measured(self) -> Iterator[None]:
-        """Count the seconds of an expensive call for the caller's account, or for the address of a stranger.
+        """Count an expensive call's seconds of work for the caller's account, or for the address of a stranger.
 
-        Raises `TooMany` where calls before it took more than the setting RATE_LIMITS allows as ``expensive``.
+        Raises `TooMany` if calls before it cost more than the setting RATE_LIMITS allows as ``expensive``.
         """
         meter = limits.limits().meter
         caller = self.caller

@@ -18,6 +18,10 @@ from config.api import reasons
 from config.api.responses import CONTENT_TYPE
 
 NUL = "\x00"
+MOST_DIGITS = 308
+"""Digits of a number in a body that is kept as it was sent. An integer with more exceeds a double, as which most
+clients read numbers. Some clients fail at a few thousand digits, as Python does."""
+TOO_LONG = f"A number must have at most {MOST_DIGITS} digits"
 NO_JSON, NO_OBJECT = "The body is not valid JSON", "The body must be a JSON object"
 SCALAR = re.compile(
     r"""
@@ -28,6 +32,8 @@ SCALAR = re.compile(
     re.VERBOSE,
 )
 """A string or a number of JSON (RFC 8259), or the first quote of no string. Never goes back in a long text."""
+TOKEN = re.compile(r'"(?:[^"\\]|\\.)*+"|[\[\]{},:]')
+"""A string or a sign of JSON, in a text that is known to be JSON."""
 DEEPEST = 1000
 """Levels of nesting in a body that is kept as it was sent: few clients could read more, and nor could orjson."""
 
@@ -98,7 +104,8 @@ def object_as_sent(request: Request, longest: int) -> str:
     """The body of a request, a JSON object of at most `longest` characters, as it was sent; ``{}`` without one.
 
     For objects that are kept and given back: parsed and written again, long numbers would be rounded, and a NUL or
-    half a surrogate pair, escaped as ``\\u0000`` and ``\\ud800`` are, could not be kept.
+    half a surrogate pair, escaped as ``\\u0000`` and ``\\ud800`` are, could not be kept. Raises DRF's errors, for a
+    number of more than `MOST_DIGITS` digits one that names the field.
     """
     if not _is_json(request):
         raise UnsupportedMediaType(request.content_type)
@@ -128,6 +135,34 @@ def _check_grammar(text: str) -> None:
         raise ParseError(NO_JSON) from error
     if not isinstance(found, dict):
         raise ParseError(NO_OBJECT)
+    _refuse_long_numbers(text)
+
+
+def _refuse_long_numbers(text: str) -> None:
+    """Raise, naming the field, if a number in `text`, a JSON object, has more than `MOST_DIGITS` digits."""
+    for scalar in SCALAR.finditer(text):
+        number = scalar["number"] or ""
+        if len(number) > MOST_DIGITS and sum(map(str.isdigit, number)) > MOST_DIGITS:
+            raise ValidationError({_path_to(text, scalar.start()): [TOO_LONG]})
+
+
+def _path_to(text: str, position: int) -> str:
+    """The path of the value at `position` of a JSON object: ``table.columns[2]``. Keys are as they were sent."""
+    path: list[str | int] = []
+    key = ""
+    for token in TOKEN.finditer(text, 0, position):
+        sign = token[0]
+        if sign in "{[":
+            path.append("" if sign == "{" else 0)
+        elif sign in "}]":
+            path.pop()
+        elif sign == ",":
+            path[-1] = path[-1] + 1 if isinstance(path[-1], int) else path[-1]
+        elif sign == ":":
+            path[-1] = key
+        else:
+            key = sign[1:-1]
+    return "".join(f"[{part}]" if isinstance(part, int) else f".{part}" for part in path).removeprefix(".")
 
 
 def _without_value(scalar: re.Match[str]) -> str:

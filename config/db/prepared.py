@@ -22,6 +22,7 @@ from psycopg import abc, pq
 from psycopg.adapt import Loader, Transformer
 from psycopg.types.net import InetBinaryLoader
 
+from config.db import timing
 from config.db.silence import silence
 
 Rows = list[tuple[Any, ...]]
@@ -173,7 +174,7 @@ def fetch(sql: str, parameters: Sequence[Any]) -> Rows:
     database costs a second try, and is no error.
     """
     database = connections[DEFAULT_DB_ALIAS]
-    if not database.autocommit or database.queries_logged or database.execute_wrappers:
+    if not database.autocommit or timing.observed(database):
         return fetch_ordinarily(sql, parameters)
 
     def run() -> Rows:
@@ -184,7 +185,10 @@ def fetch(sql: str, parameters: Sequence[Any]) -> Rows:
         if not link.prepares:
             return _through_cursor(database, sql, parameters)
         with database.wrap_database_errors:
-            return link.fetch(sql, parameters)
+            if not database.execute_wrappers:
+                return link.fetch(sql, parameters)
+            with timing.statement():
+                return link.fetch(sql, parameters)
 
     return _again_if_lost(database, run)
 
@@ -246,7 +250,8 @@ def _ending_after(database: BaseDatabaseWrapper, seconds: float) -> Iterator[Non
 def _through_cursor(database: BaseDatabaseWrapper, sql: str, parameters: Sequence[Any]) -> Rows:
     with database.cursor() as cursor:
         cursor.execute(sql, parameters)
-        return cursor.fetchall()
+        with timing.statement():  # in a pipeline the rows are waited for here
+            return cursor.fetchall()
 
 
 def _again_if_lost(database: BaseDatabaseWrapper, run: Callable[[], Rows]) -> Rows:

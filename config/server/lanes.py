@@ -202,12 +202,12 @@ class Routes:
 
 
 def subject_of(meta: Mapping[str, Any]) -> str:
-    """Whose share of a lane a request takes: its user's, or that of the address it comes from.
+    """Whose share of a lane a request takes: its account's, or that of the address it comes from.
 
-    `meta` is its WSGI environment. The user is known where this process has seen the token before.
+    `meta` is its WSGI environment. The account is known where this process has seen the token before.
     """
-    user = known_users.get(meta.get("HTTP_AUTHORIZATION"))
-    return f"address:{network_in(meta)}" if user is None else f"user:{user}"
+    known = known_users.get(meta.get("HTTP_AUTHORIZATION"))
+    return f"address:{network_in(meta)}" if known is None else f"account:{known[1]}"
 
 
 def _views(resolver: URLResolver, prefix: str) -> Iterator[tuple[str, Any]]:

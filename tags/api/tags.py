@@ -17,7 +17,7 @@ from config.api.meanings import Meanings
 from config.api.paths import PathParameters
 from config.api.responses import JSONResponse
 from config.api.serializers import Resource
-from config.api.views import ResourceViewSet
+from config.api.views import ResourceViewSet, expensive
 from config.db.statements import Statement, SymbolicPath, page_of
 from config.paths import tidied
 from tags import resources
@@ -90,6 +90,7 @@ class TagViewSet(ResourceViewSet[Actor, Tag]):
     def objects(actor: Actor, path: PathParameters) -> QuerySet[Tag]:
         return Tag.objects.visible_to(actor)
 
+    @expensive
     def create(self, request: Request) -> JSONResponse:
         """Make a tag, and put it on objects.
 
@@ -118,6 +119,7 @@ class TaggedViewSet(ResourceViewSet[Actor, Tagging]):
     def parent(actor: Actor, path: PathParameters) -> QuerySet[Tag]:
         return Tag.objects.visible_to(actor).filter(label=path["id"])
 
+    @expensive
     def list(self, request: Request, **path: Any) -> JSONResponse:
         """The objects that carry a tag. One query for the page, and one for each kind there is."""
         page = pagination.read_page(request.query_params)
@@ -130,6 +132,7 @@ class TaggedViewSet(ResourceViewSet[Actor, Tagging]):
         shown = [{"type": kind, "data": found[kind][pk]} for kind, pk, _ in rows if pk in found[kind]]
         return JSONResponse(page.envelope(shown, rows[0][-1] if rows else 0))
 
+    @expensive
     def destroy(self, request: Request, id: str) -> JSONResponse:
         """Delete a tag: nothing carries it any more.
 

@@ -186,6 +186,31 @@ def test_a_token_is_counted_for_its_user_each_time_exactly_once(client_of, owner
     assert [answer.status_code for answer in answers] == [200] * 5 + [429]
 
 
+def test_all_users_of_an_account_share_one_limit(client_of, owner, restricted, stranger, settings):
+    settings.RATE_LIMITS = {**settings.RATE_LIMITS, "overall": "4/3600", "account": "6/3600"}
+    limits.forget()
+    first, second = client_of(owner), client_of(restricted)
+    path = "/v4/profile/sshkeys"
+    answers = [client.get(path) for client in (first, first, first, second, second, second, second)]
+    assert [answer.status_code for answer in answers] == [200] * 6 + [429]
+    # a client sees its own limit, until the account's is the tighter one
+    told = [(answer["X-RateLimit-Limit"], answer["X-RateLimit-Remaining"]) for answer in answers]
+    assert told == [("4", "3"), ("4", "2"), ("4", "1"), ("6", "2"), ("6", "1"), ("6", "0"), ("6", "0")]
+    assert 0 < int(answers[-1]["Retry-After"]) <= 3600
+    refused = first.get(path)
+    assert (refused.status_code, refused["X-RateLimit-Limit"]) == (429, "6")
+    assert client_of(stranger).get(path)["X-RateLimit-Remaining"] == "3", "another account has counts of its own"
+
+
+def test_a_busy_user_alone_never_meets_the_limit_of_its_account():
+    """Whenever the windows begin: a window of the account overlaps with two of the user at most."""
+    from config import settings as defaults
+
+    rates = {name: Limit.parse(name, defaults.RATE_LIMITS[name]) for name in ("overall", "account")}
+    assert rates["account"].window == rates["overall"].window
+    assert rates["account"].count > 3 * rates["overall"].count
+
+
 def test_a_token_that_was_revoked_counts_for_the_address(client_of, owner, settings):
     settings.RATE_LIMITS = {**settings.RATE_LIMITS, "overall": "3/3600"}
     limits.forget()

@@ -92,9 +92,11 @@ class TestChanging:
         assert not Event.objects.exists()
 
     def test_staff_keep_their_names(self, admin, staff):
+        former = staff.email
         admin.post(page_address(staff), {"username": "other", "email": "new@example.com", "is_staff": "on"})
         staff.refresh_from_db()
         assert (staff.username, staff.email) == ("staff", "new@example.com")
+        assert Message.objects.get().recipient == former
 
 
 class TestSigningIn:

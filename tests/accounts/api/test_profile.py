@@ -4,7 +4,8 @@ import pytest
 from django.db import connection
 from django.test.utils import CaptureQueriesContext
 
-from accounts.models import Account, GlobalGrants
+from accounts.models import Account, GlobalGrants, Message
+from config.encryption import decrypt_json
 from tests.factories import GrantFactory, ImageFactory, InstanceFactory
 
 OFF = {
@@ -126,3 +127,30 @@ def test_a_token_of_the_suspended_is_no_token(client_for, owner, field):
     suspended.save()
     answer = api.get("/v4/profile")
     assert (answer.status_code, answer.json()["errors"][0]["reason"]) == (401, "Invalid Token")
+
+
+class TestMailAddress:
+    """The former address hears of a change, whoever made it."""
+
+    @staticmethod
+    def told() -> list[tuple[str, str]]:
+        return list(Message.objects.order_by("id").values_list("recipient", "subject"))
+
+    def test_of_the_acting_user(self, api, owner):
+        assert api.put("/v4/profile", {"email": "new@example.com"}).status_code == 200
+        assert self.told() == [("owner@example.com", "Your mail address was changed")]
+        assert "owner" in decrypt_json(Message.objects.get().encrypted)["text"]
+
+    def test_of_another_user(self, api, restricted):
+        former, path = restricted.email, f"/v4/account/users/{restricted.username}"
+        assert api.put(path, {"email": "new@example.com"}).status_code == 200
+        assert self.told() == [(former, "Your mail address was changed")]
+
+    def test_no_mail_without_a_change(self, api, owner, restricted):
+        answers = [
+            api.put("/v4/profile", {"email": owner.email, "timezone": "Europe/Oslo"}),
+            api.put("/v4/profile", {"email": "no address"}),
+            api.put(f"/v4/account/users/{restricted.username}", {"username": "another-name"}),
+        ]
+        assert [answer.status_code for answer in answers] == [200, 400, 200]
+        assert self.told() == []

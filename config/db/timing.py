@@ -1,0 +1,79 @@
+"""The time that the database works for this thread, while a metered call runs (`config.metering`).
+
+It is this process's view: from sending a statement to its last row. So it includes the time in which the database
+itself waits for a processor or a disk. It does not include connecting.
+
+Statements that lock rows may wait for another transaction's locks, and PostgreSQL does not say for how long one
+did. So they count for no more than `FOR_EACH_ROW` seconds for each row that they locked or changed: a wait for one
+row counts for next to nothing, a change of many rows in full.
+"""
+
+import re
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any
+
+from django.db import DEFAULT_DB_ALIAS, connections
+from django.db.backends.base.base import BaseDatabaseWrapper
+
+LOCKS = re.compile(r"\b(?:INSERT|UPDATE|DELETE|SHARE|LOCK|pg_advisory_\w+)\b")
+"""In the SQL of statements that may wait for locks. Values are not part of the SQL, and our tables and columns have
+names in small letters."""
+FOR_EACH_ROW = 0.001
+
+
+class _Watch(threading.local):
+    seconds: float | None = None
+    """The sum of this thread; None while no metered call runs."""
+
+
+_watch = _Watch()
+
+
+@contextmanager
+def statement(longest: Callable[[], float] | None = None) -> Iterator[None]:
+    """Add the time of the block, in which a statement runs or its rows are fetched, and at most what `longest`
+    says after it. The time in which this thread itself had a processor is left out. Does nothing while no metered
+    call runs."""
+    before = _watch.seconds
+    if before is None:
+        yield
+        return
+    began, own = time.perf_counter(), time.thread_time()
+    try:
+        yield
+    finally:
+        took = max(0.0, time.perf_counter() - began - (time.thread_time() - own))
+        _watch.seconds = before + (took if longest is None else min(took, longest()))
+
+
+def _wrapper(execute: Callable[..., Any], sql: str, params: Any, many: bool, context: Any) -> Any:
+    """Time a statement that goes through Django's cursor."""
+
+    def longest() -> float:
+        return max(0, context["cursor"].rowcount) * FOR_EACH_ROW
+
+    with statement(longest if LOCKS.search(sql) else None):
+        return execute(sql, params, many, context)
+
+
+_ours = [_wrapper]
+
+
+def observed(database: BaseDatabaseWrapper) -> bool:
+    """Whether something else than a metered call looks at the connection's statements: the query logs of tests, or
+    a wrapper (``connection.execute_wrapper``)."""
+    return database.queries_logged or bool(database.execute_wrappers and database.execute_wrappers != _ours)
+
+
+@contextmanager
+def watched() -> Iterator[Callable[[], float]]:
+    """Add up the seconds of this thread's statements in the block. Gives a function that returns the sum so far."""
+    _watch.seconds = 0.0
+    try:
+        with connections[DEFAULT_DB_ALIAS].execute_wrapper(_wrapper):
+            yield lambda: _watch.seconds or 0.0
+    finally:
+        _watch.seconds = None
