@@ -86,6 +86,14 @@ class Environment:
             _fail(name, f"{found!r} is neither on (1, true, yes, on) nor off (0, false, no, off)")
         return found in YES
 
+    def flag_with_modules(self, name: str, modules: tuple[str, ...], page: str) -> bool:
+        """A flag that is off by default, and can be on only where packages with these modules are installed. `page`
+        tells how. Imports their parents alone."""
+        found = self.flag(name)
+        if found and not all(map(_is_installed, modules)):
+            _fail(name, f"is on, and its packages are not installed: {page} names them")
+        return found
+
     def integer(self, name: str, default: int, least: int = 0, most: int | None = None) -> int:
         found = self._given(name)
         if not found:
@@ -365,11 +373,14 @@ def _module_checked(name: str, path: str, example: str) -> str:
     module, dot, attribute = path.rpartition(".")
     if not (dot and all(part.isidentifier() for part in path.split("."))):
         _fail(name, f"{path!r} is not a dotted path such as {example}")
+    return path if _is_installed(module) else _fail(name, f"there is no module {module!r} to have {attribute!r}")
+
+
+def _is_installed(module: str) -> bool:
     try:
-        there = importlib.util.find_spec(module)
-    except ImportError:
-        there = None
-    return path if there else _fail(name, f"there is no module {module!r} to have {attribute!r}")
+        return importlib.util.find_spec(module) is not None
+    except ImportError:  # of a package that it is in
+        return False
 
 
 def _fail(name: str, problem: str) -> NoReturn:

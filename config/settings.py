@@ -398,7 +398,11 @@ ACCOUNT_CAPABILITIES = (
 # Who may read the metrics: whoever has this token. Empty: nobody.
 METRICS_TOKEN = env.text("METRICS_TOKEN").strip()
 # Whether requests, jobs and calls of drivers are recorded as spans (config/tracing.py).
-TRACING = env.flag("TRACING")
+TRACING = env.flag_with_modules(
+    "TRACING",
+    ("opentelemetry.sdk.trace", "opentelemetry.exporter.otlp.proto.http.trace_exporter"),
+    "docs/monitoring.md#traces",
+)
 # Whom the platform tells that it does not work (compute/services/alarms.py), and where it posts that.
 OPERATOR_EMAILS = env.mail_addresses("OPERATOR_EMAIL")
 OPERATOR_WEBHOOK = env.address("OPERATOR_WEBHOOK")

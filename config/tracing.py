@@ -1,7 +1,8 @@
 """Spans of OpenTelemetry: a request, the steps of the jobs that it began, and their calls of drivers are one trace.
 
 Off unless TRACING is set. `span` then gives an object that does nothing, and no module of OpenTelemetry is loaded:
-its packages are an extra, ``otel``. Spans go to a collector as the standard variables say (``OTEL_…``).
+its packages are an extra, ``otel``. Without them the settings refuse TRACING. Spans go to a collector as the
+standard variables say (``OTEL_…``).
 
 Attributes are ids, labels, kinds and verbs. Paths, bodies and the texts of unexpected errors stay out, since there
 may be secrets in them.
@@ -13,7 +14,6 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Any, Literal
 
 from django.conf import settings
-from django.core.exceptions import ImproperlyConfigured
 
 from config.version import VERSION
 
@@ -23,8 +23,6 @@ if TYPE_CHECKING:
 
 Attributes = Mapping[str, str | int | float | bool | None]
 Kind = Literal["server", "producer", "consumer", "client"]
-
-LACKING = "TRACING is on, and its packages are not installed: docs/monitoring.md#traces names them."
 
 
 class Span:
@@ -131,16 +129,14 @@ def start(process: str, processor: "SpanProcessor | None" = None) -> None:
     """Record spans in this process from now on, if TRACING is set. `process` is one of `Heartbeat.Kind`.
 
     In the process that records them: a thread of its own sends them, and no thread survives a fork. Without a
-    `processor` they go to the collector. Raises `ImproperlyConfigured` without the packages.
+    `processor` they go to the collector. Settings have checked that the packages are installed.
     """
     global _tracer, _provider
     if not settings.TRACING:
         return
-    try:
-        from opentelemetry.sdk.resources import Resource
-        from opentelemetry.sdk.trace import TracerProvider
-    except ImportError as error:
-        raise ImproperlyConfigured(LACKING) from error
+    from opentelemetry.sdk.resources import Resource
+    from opentelemetry.sdk.trace import TracerProvider
+
     described: dict[str, Any] = {"service.version": VERSION, "skerry.process": process}
     if not os.environ.get("OTEL_SERVICE_NAME"):
         described["service.name"] = "skerry"
@@ -151,11 +147,9 @@ def start(process: str, processor: "SpanProcessor | None" = None) -> None:
 
 
 def _to_collector() -> "SpanProcessor":
-    try:
-        from opentelemetry.exporter.otlp.proto.http.trace_exporter import OTLPSpanExporter
-        from opentelemetry.sdk.trace.export import BatchSpanProcessor
-    except ImportError as error:
-        raise ImproperlyConfigured(LACKING) from error
+    from opentelemetry.exporter.otlp.proto.http.trace_exporter import OTLPSpanExporter
+    from opentelemetry.sdk.trace.export import BatchSpanProcessor
+
     return BatchSpanProcessor(OTLPSpanExporter())
 
 

@@ -6,7 +6,6 @@ import sys
 from collections.abc import Callable
 
 import pytest
-from django.core.exceptions import ImproperlyConfigured
 from opentelemetry.sdk.trace import ReadableSpan
 from opentelemetry.sdk.trace.export import SimpleSpanProcessor
 from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanExporter
@@ -234,9 +233,17 @@ def test_jobs_carry_nothing_while_it_is_off(world):
     assert world.create().jobs.get().traceparent is None
 
 
-def test_who_wants_traces_without_the_packages_is_told_so(settings, monkeypatch):
-    settings.TRACING = True
-    monkeypatch.setitem(sys.modules, "opentelemetry.sdk.trace", None)
-    with pytest.raises(ImproperlyConfigured, match="its packages are not installed"):
-        tracing.start("web")
-    assert not tracing.on()
+@pytest.mark.parametrize(
+    "process",
+    [
+        ("-c", "import config.rsgi"),
+        ("-c", "from config.celery import app; app.loader.import_default_modules()"),
+        ("manage.py", "check", "--deploy"),
+    ],
+    ids=["web", "worker", "check"],
+)
+def test_without_its_packages_no_process_starts_and_one_sentence_says_why(process):
+    env = only(PRODUCTION, {**os.environ, "TRACING": "1", "DJANGO_SETTINGS_MODULE": "config.settings"})
+    done = subprocess.run([sys.executable, *process], cwd=ROOT, env=env, capture_output=True, text=True)
+    told = "TRACING: is on, and its packages are not installed: docs/monitoring.md#traces names them\n"
+    assert (done.returncode, done.stderr) == (1, told)
