@@ -3,6 +3,7 @@
 import ipaddress
 import logging
 from collections.abc import Mapping
+from types import SimpleNamespace
 from typing import Any
 
 from django.http import HttpRequest
@@ -27,7 +28,12 @@ def network_of(request: HttpRequest) -> str:
 
     A subscriber is given at least a /64, and could use another address of it for each try.
     """
-    written = address_of(request)
+    return network_in(request.META)
+
+
+def network_in(meta: Mapping[str, Any]) -> str:
+    """As `network_of`, by the WSGI environment of a request."""
+    written = _address_in(meta)
     if ":" not in written:
         return written
     address = ipaddress.IPv6Address(written)
@@ -38,12 +44,18 @@ def network_of(request: HttpRequest) -> str:
 
 def address_of(request: HttpRequest) -> str:
     """The client's address: the one in front of as many proxies as NUM_PROXIES says."""
-    _compare(request.META)
+    return _address_in(request.META)
+
+
+def _address_in(meta: Mapping[str, Any]) -> str:
+    _compare(meta)
+    # as much of a request as is looked at
+    asked = SimpleNamespace(META=meta, headers={"x-forwarded-for": meta.get("HTTP_X_FORWARDED_FOR")})
     try:
-        return str(ipaddress.ip_address(_address_of(request)))  # type: ignore[arg-type] # META is all it looks at
+        return str(ipaddress.ip_address(_address_of(asked)))  # type: ignore[arg-type]
     except ValueError:
         # the proxy passes on a header that clients write: the proxy's own address is at least true
-        return request.META.get("REMOTE_ADDR", "")
+        return str(meta.get("REMOTE_ADDR", ""))
 
 
 def _compare(meta: Mapping[str, Any]) -> None:
