@@ -132,6 +132,11 @@ TEMPLATES = [
 STATIC_URL = "/static/"
 # Static files, which web processes serve: from this folder, filled by collectstatic, or else from the packages.
 STATIC_ROOT = str(env.folder("STATIC_ROOT", Path())) if env.text("STATIC_ROOT").strip() else None
+STORAGES = {
+    "default": {"BACKEND": "django.core.files.storage.FileSystemStorage"},
+    # collectstatic writes each file compressed as well, and WhiteNoise serves that to browsers that take it
+    "staticfiles": {"BACKEND": "whitenoise.storage.CompressedStaticFilesStorage"},
+}
 WHITENOISE_USE_FINDERS = True
 WHITENOISE_AUTOREFRESH = False
 
