@@ -122,7 +122,7 @@ CONFIG: dict[str, set[str]] = {
     "starting": {"checks"},
     "celery": {"logging", "monitoring", "queues", "starting", "tracing"},
     "wsgi": {"handler", "starting"},
-    "server": {"api", "draining", "waiting"},
+    "server": {"api", "client_address", "compression", "draining", "waiting"},
     "compression": set(),
     "waiting": set(),
     "console_desk": {"errors", "server"},

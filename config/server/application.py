@@ -25,6 +25,7 @@ from config.api import reasons
 from config.api.responses import error_response
 from config.draining import drain
 from config.server import bodies
+from config.server.answers import Answered, Answers, Sending
 from config.server.periodic import Beside
 
 log = logging.getLogger(__name__)
@@ -36,7 +37,6 @@ UNREADABLE = "\xff"
 """The value of a header that is not ASCII: nothing that any header could mean."""
 AMBIGUOUS = "ambiguous"
 """In place of the variable of a header with an underscore, which another header's could not be told from."""
-NOTHING: dict[str, Any] = {}
 TOO_SLOW = "The body did not come in time"
 CUT_OFF = "The body is shorter than its Content-Length"
 WAITING = 32
@@ -79,10 +79,8 @@ class Scope(Protocol):
     def headers(self) -> Headers: ...
 
 
-class Exchange(bodies.Receiving, Protocol):
+class Exchange(bodies.Receiving, Sending, Protocol):
     """A request under way: its body, and where its answer goes."""
-
-    def response_bytes(self, status: int, headers: list[tuple[str, str]], body: bytes) -> None: ...
 
 
 class TooLarge:
@@ -141,6 +139,7 @@ class Application:
         self.websockets = websockets
         self.beside = beside
         self.pace = bodies.Pace(settings.BODY_TIMEOUT, settings.BODY_RATE)
+        self.answers = Answers()
         self.context = copy_context()
         """One for all requests, as a thread has: what libraries keep by context would be made anew for each."""
         self.threads = ThreadPoolExecutor(WAITING, "waiting")
@@ -231,58 +230,49 @@ class Application:
     async def _answer(self, scope: Scope, headers: Headers, exchange: Exchange, body: IO[bytes] | TooLarge) -> None:
         """Have the handler answer, in as many passes as it has servers of others to wait for."""
         passes = waiting.Passes()
-        while (wait := self._turn(passes, scope, headers, exchange, body)) is not None:
+        environ = self._environ(scope, headers, body)
+        while isinstance(answered := self._turn(passes, environ), waiting.Wait):
             if self.waiting >= WAITING:
                 refuse(exchange, MANY_WAIT, 503, ("Retry-After", PAUSE))
                 return
             self.waiting += 1
             try:
-                await self.loop.run_in_executor(self.threads, waiting.heard, passes, wait)
+                await self.loop.run_in_executor(self.threads, waiting.heard, passes, answered)
             finally:
                 self.waiting -= 1
             passes.repeat()
             if not isinstance(body, TooLarge):
                 body.seek(0)
+        await self.answers.send(exchange, scope.client, environ, answered)
 
-    def _turn(
-        self, passes: waiting.Passes, scope: Scope, headers: Headers, exchange: Exchange, body: IO[bytes] | TooLarge
-    ) -> waiting.Wait | None:
+    def _turn(self, passes: waiting.Passes, environ: dict[str, Any]) -> Answered | waiting.Wait:
         """Have the handler answer, as in a thread without an event loop: Django refuses to block one that runs.
 
         Returns what it has to wait for, where it could not answer yet.
         """
         asyncio._set_running_loop(None)
         try:
-            self.context.run(self._pass, passes, scope, headers, exchange, body)
+            return self.context.run(self._pass, passes, environ)
         except waiting.Wait as wait:
             return wait
         finally:
             asyncio._set_running_loop(self.loop)
-        return None
 
-    def _pass(self, passes: waiting.Passes, *request: Any) -> None:
+    def _pass(self, passes: waiting.Passes, environ: dict[str, Any]) -> Answered:
         waiting.current.set(passes)  # not reset: the next request of this context sets its own
-        self._respond(*request)
+        return self._respond(environ.copy())
 
-    def _respond(
-        self,
-        scope: Scope,
-        headers: Headers,
-        exchange: Exchange,
-        body: IO[bytes] | TooLarge,
-        more: dict[str, Any] = NOTHING,
-    ) -> None:
-        """Have the handler answer, which finds `more` in the environment."""
+    def _respond(self, environ: dict[str, Any]) -> Answered:
+        """Have the handler answer."""
         started = _Started()
-        response = self.handler(self._environ(scope, headers, body) | more, started)
+        response = self.handler(environ, started)
         try:
             content = b"".join(response)
         finally:
             response.close()
         if drain.begun:
             started.headers.append(("Connection", "close"))  # a proxy keeps it for no other request
-        # Whole: the server's threads hand it out, however slowly it is read.
-        exchange.response_bytes(started.status, started.headers, content)
+        return Answered(started.status, started.headers, content)
 
     def _environ(self, scope: Scope, headers: Headers, body: IO[bytes] | TooLarge) -> dict[str, Any]:
         """The WSGI environment (PEP 3333) of a request."""

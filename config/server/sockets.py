@@ -63,15 +63,20 @@ def limit_unread(seconds: float) -> int:
     return found
 
 
-def shut_down(peers: Collection[str]) -> None:
-    """End the connections to `peers`, addresses as RSGI writes them: ``192.0.2.1:80``, ``[2001:db8::1]:80``.
+def shut_down(late: Collection[str]) -> set[str]:
+    """End the connections to the peers `late`, and return the peers of all that the process had.
 
-    It looks at every open file of the process, which takes some milliseconds for each thousand.
+    Peers are written as RSGI writes them: ``192.0.2.1:80``, ``[2001:db8::1]:80``. The function looks at every open
+    file of the process, which takes some milliseconds for each thousand.
     """
+    connected = set()
     for each in _sockets():
         with each, suppress(OSError):  # not connected, or closed in this moment
-            if _written(each.getpeername()) in peers:
+            peer = _written(each.getpeername())
+            connected.add(peer)
+            if peer in late:
                 each.shutdown(socket.SHUT_RDWR)
+    return connected
 
 
 def _sockets() -> Iterator[socket.socket]:

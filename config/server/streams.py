@@ -119,13 +119,11 @@ class Streams(Application):
         self, scope: Scope, headers: Headers, exchange: Exchange, outcome: Receiving | Exception | None
     ) -> None:
         """Have the handler answer."""
-        await self._in_thread(self._handle, scope, headers, exchange, outcome)
-
-    def _handle(
-        self, scope: Scope, headers: Headers, exchange: Exchange, outcome: Receiving | Exception | None
-    ) -> None:
-        body = TooLarge() if "content-length" in headers else BytesIO()
-        self._respond(scope, headers, exchange, body, {} if outcome is None else {RECEIVED: outcome})
+        environ = self._environ(scope, headers, TooLarge() if "content-length" in headers else BytesIO())
+        if outcome is not None:
+            environ[RECEIVED] = outcome
+        answered = await self._in_thread(self._respond, environ)
+        await self.answers.send(exchange, scope.client, environ, answered)
 
     async def _in_thread(self, function: Callable[..., R], *arguments: Any) -> R:
         """The function's result. It may block, and use the database as a request does."""

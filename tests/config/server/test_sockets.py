@@ -63,7 +63,7 @@ def test_only_the_connection_to_the_named_peer_is_ended(listening):
     (first, served_first), (second, served_second) = connected(listening), connected(listening)
     with first, served_first, second, served_second:
         host, port = first.getsockname()
-        shut_down({f"{host}:{port}"})
+        assert {f"{host}:{port}", sockets._written(second.getsockname())} <= shut_down({f"{host}:{port}"})
         assert first.recv(1) == b""
         served_second.sendall(b"x")
         assert second.recv(1) == b"x"
