@@ -4,12 +4,14 @@ import asyncio
 from collections.abc import Sequence
 from concurrent.futures import Executor
 
+from django.conf import settings
 from django.db import connections
 
 from config import tracing
 from config.db.silence import silence
 from config.monitoring import counts
 from config.server.periodic import Beside, Periodic
+from config.server.sockets import ReadTimeout
 
 
 class _Traces:
@@ -46,6 +48,7 @@ def presence(kind: str) -> Sequence[Beside]:
     return [
         _Traces(kind),
         silence,
+        ReadTimeout(settings.ANSWER_TIMEOUT),
         Periodic(EVERY, pulse.beat, pulse.stop),
         Periodic(counts.EVERY, reporter.report, reporter.report),
         Periodic(alarms.EVERY, look_for_alarms),

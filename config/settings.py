@@ -132,6 +132,11 @@ TEMPLATES = [
 STATIC_URL = "/static/"
 # Static files, which web processes serve: from this folder, filled by collectstatic, or else from the packages.
 STATIC_ROOT = str(env.folder("STATIC_ROOT", Path())) if env.text("STATIC_ROOT").strip() else None
+STORAGES = {
+    "default": {"BACKEND": "django.core.files.storage.FileSystemStorage"},
+    # collectstatic writes each file compressed as well, and WhiteNoise serves that to browsers that take it
+    "staticfiles": {"BACKEND": "whitenoise.storage.CompressedStaticFilesStorage"},
+}
 WHITENOISE_USE_FINDERS = True
 WHITENOISE_AUTOREFRESH = False
 
@@ -428,6 +433,9 @@ MESSAGE_ATTEMPTS = env.integer("MESSAGE_ATTEMPTS", 24, 1)  # the last of them af
 # The pace of bodies: seconds that one may stand still, and bytes a second that it has to come at beside that.
 BODY_TIMEOUT = env.number("BODY_TIMEOUT", 20)
 BODY_RATE = env.integer("BODY_RATE", 1024, 1)
+# The pace of large answers: seconds that a client may read nothing, and bytes a second that it has to read.
+ANSWER_TIMEOUT = env.number("ANSWER_TIMEOUT", 20)
+ANSWER_RATE = env.integer("ANSWER_RATE", 4096, 1)
 # Seconds that a web or stream process goes on after SIGTERM, not ready for more: until a proxy has noticed.
 DRAIN_SECONDS = env.number("DRAIN_SECONDS", 10 if PRODUCTION else 0, zero=True)
 

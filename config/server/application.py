@@ -13,7 +13,7 @@ import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextvars import copy_context
 from io import BytesIO
-from typing import IO, Any, NamedTuple, Protocol
+from typing import IO, Any, Protocol
 
 from django.conf import settings
 from django.core.exceptions import RequestDataTooBig
@@ -22,6 +22,7 @@ from config.api import reasons
 from config.api.responses import REFUSED, error_response
 from config.draining import drain
 from config.server import bodies
+from config.server.answers import Answered, Answers, Sending
 from config.server.lanes import SWITCH, Lane, Routes, TurnedAway, subject_of
 from config.server.periodic import Beside
 
@@ -34,7 +35,6 @@ UNREADABLE = "\xff"
 """The value of a header that is not ASCII: nothing that any header could mean."""
 AMBIGUOUS = "ambiguous"
 """In place of the variable of a header with an underscore, which another header's could not be told from."""
-NOTHING: dict[str, Any] = {}
 TOO_SLOW = "The body did not come in time"
 CUT_OFF = "The body is shorter than its Content-Length"
 
@@ -72,10 +72,8 @@ class Scope(Protocol):
     def headers(self) -> Headers: ...
 
 
-class Exchange(bodies.Receiving, Protocol):
+class Exchange(bodies.Receiving, Sending, Protocol):
     """A request under way: its body, and where its answer goes."""
-
-    def response_bytes(self, status: int, headers: list[tuple[str, str]], body: bytes) -> None: ...
 
 
 class TooLarge:
@@ -85,14 +83,6 @@ class TooLarge:
         raise RequestDataTooBig
 
     readline = read
-
-
-class Answered(NamedTuple):
-    """What the handler made of a request."""
-
-    status: int
-    headers: list[tuple[str, str]]
-    content: bytes
 
 
 class _Started:
@@ -134,7 +124,7 @@ class Application:
         handler: Handler,
         largest: int,
         routes: Routes | None = None,
-        lanes: Mapping[str, Lane] = NOTHING,
+        lanes: Mapping[str, Lane] | None = None,
         prefixes: "Mapping[str, Application] | None" = None,
         websockets: Websockets | None = None,
         beside: Sequence[Beside] = (),
@@ -142,11 +132,12 @@ class Application:
         self.handler = handler
         self.largest = largest
         self.routes = routes
-        self.lanes = lanes
+        self.lanes = lanes or {}
         self.prefixes = prefixes or {}
         self.websockets = websockets
         self.beside = beside
         self.pace = bodies.Pace(settings.BODY_TIMEOUT, settings.BODY_RATE)
+        self.answers = Answers()
         self.context = copy_context()
         """One for all requests, as a thread has: what libraries keep by context would be made anew for each."""
         self.names: dict[str, str] = {"content-type": "CONTENT_TYPE", "content-length": "CONTENT_LENGTH"}
@@ -245,7 +236,7 @@ class Application:
                 answered = self._on_loop(environ | {REFUSED: refusal.status})
         else:
             answered = self._on_loop(environ)
-        self._send(exchange, answered)
+        await self.answers.send(exchange, scope.client, environ, answered)
 
     def _on_loop(self, environ: dict[str, Any]) -> Answered:
         """Have the handler answer, as in a thread without an event loop: Django refuses to block one that runs."""
@@ -262,13 +253,9 @@ class Application:
             content = b"".join(response)
         finally:
             response.close()
-        return Answered(started.status, started.headers, content)
-
-    def _send(self, exchange: Exchange, answered: Answered) -> None:
         if drain.begun:
-            answered.headers.append(("Connection", "close"))  # a proxy keeps it for no other request
-        # Whole: the server's threads hand it out, however slowly it is read.
-        exchange.response_bytes(*answered)
+            started.headers.append(("Connection", "close"))  # a proxy keeps it for no other request
+        return Answered(started.status, started.headers, content)
 
     def _environ(self, scope: Scope, headers: Headers, body: IO[bytes] | TooLarge) -> dict[str, Any]:
         """The WSGI environment (PEP 3333) of a request."""

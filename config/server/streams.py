@@ -122,7 +122,8 @@ class Streams(Application):
         environ = self._environ(scope, headers, TooLarge() if "content-length" in headers else BytesIO())
         if outcome is not None:
             environ[RECEIVED] = outcome
-        self._send(exchange, await self._in_thread(self._handled, environ))
+        answered = await self._in_thread(self._handled, environ)
+        await self.answers.send(exchange, scope.client, environ, answered)
 
     async def _in_thread(self, function: Callable[..., R], *arguments: Any) -> R:
         """The function's result. It may block, and use the database as a request does."""

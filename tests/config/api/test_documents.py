@@ -1,5 +1,7 @@
 """The OpenAPI document and the health check."""
 
+import gzip
+import json
 from pathlib import Path
 
 import pytest
@@ -53,6 +55,24 @@ def test_operation_ids_are_unique(openapi):
 def test_the_document_is_served_in_both_forms(client, openapi):
     assert client.get("/openapi.json").json() == openapi
     assert yaml.safe_load(client.get("/openapi.yaml").content) == openapi
+
+
+@pytest.mark.parametrize(("accepted", "is_compressed"), [("gzip, br", True), ("identity", False)])
+def test_the_document_is_compressed_for_clients_that_accept_it(client, openapi, accepted, is_compressed):
+    answer = client.get("/openapi.json", headers={"accept-encoding": accepted})
+    assert answer.get("Content-Encoding") == ("gzip" if is_compressed else None)
+    content = gzip.decompress(answer.content) if is_compressed else answer.content
+    assert json.loads(content) == openapi
+    assert "Accept-Encoding" in answer["Vary"]
+
+
+def test_a_client_that_has_the_document_is_not_sent_it_again(client):
+    tags = [client.get("/openapi.json", headers=each)["ETag"] for each in ({}, {"accept-encoding": "gzip"})]
+    assert len(set(tags)) == 2, "a strong tag belongs to one encoding"
+    asked = {"accept-encoding": "gzip", "if-none-match": tags[1]}
+    again = client.get("/openapi.json", headers=asked)
+    assert (again.status_code, again.content) == (304, b"")
+    assert client.get("/openapi.json", headers=asked | {"accept-encoding": "identity"}).status_code == 200
 
 
 def test_health_follows_the_database(client, db, monkeypatch):

@@ -1,6 +1,7 @@
 """Requests and answers, as the server has them."""
 
 import asyncio
+import os
 from collections.abc import AsyncIterator, Iterator
 from dataclasses import dataclass, field
 
@@ -46,6 +47,14 @@ class Exchange:
         if self.stalls:
             await asyncio.Event().wait()
         yield b""
+
+    def response_file(self, status: int, headers: list[tuple[str, str]], file: str) -> None:
+        opened = os.open(file, os.O_RDONLY)
+        asyncio.get_running_loop().run_in_executor(None, self._read, opened, status, headers)
+
+    def _read(self, opened: int, status: int, headers: list[tuple[str, str]]) -> None:
+        with open(opened, "rb") as file:
+            self.answer = status, dict(headers), file.read()
 
     def response_bytes(self, status: int, headers: list[tuple[str, str]], body: bytes) -> None:
         self.answer = status, dict(headers), body

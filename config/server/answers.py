@@ -1,0 +1,267 @@
+"""Sending of finished answers, at the pace of their readers: unread bytes are bounded.
+
+Granian copies an answer that it is given whole, and takes the pieces of a stream without end: awaiting them waits
+for nothing. Only files are read as the client takes them. So a large answer goes through a pipe, which Granian
+opens as a file: the pipe takes the next piece when the client has taken an earlier one.
+
+Each byte buys its reader 1 / `ANSWER_RATE` seconds beside `ANSWER_TIMEOUT`, as for bodies. Small answers are given
+to Granian whole: the kernel closes connections that read nothing (`config.server.sockets`).
+"""
+
+import asyncio
+import logging
+import os
+from collections import Counter
+from collections.abc import Mapping
+from concurrent.futures import Executor, ThreadPoolExecutor
+from io import FileIO
+from time import monotonic
+from typing import Any, NamedTuple, Protocol
+
+from django.conf import settings
+
+from config import compression
+from config.api.responses import CONTENT_TYPE, error_response
+from config.client_address import network_in
+from config.server import sockets
+from config.server.bodies import Pace
+
+log = logging.getLogger(__name__)
+
+SMALL = 128 * 1024
+"""Bytes of an answer that is given to the server whole. Lists of 100 are shorter."""
+PIECE = 64 * 1024
+"""Bytes that a pipe takes at a time."""
+OF_ADDRESS = 32 * 1024**2
+"""Bytes of large answers of a process to one client network that may be unread at a time."""
+OF_PROCESS = 256 * 1024**2
+"""Bytes of large answers of a process to all clients that may be unread at a time."""
+COMPRESSED_AT_ONCE = 8
+"""Answers that are compressed or wait for that. Further ones are sent as they are."""
+LOOK_SECONDS, LOOK_SHARE = 0.05, 20
+"""The least seconds between two looks at all sockets of the process, and how many times a look's own duration."""
+SAFE = frozenset({"GET", "HEAD", "OPTIONS"})
+UNREAD = "Read the answers to your earlier requests first"
+BUSY = "Too many answers are unread: try again in a few seconds"
+PAUSE = "5"
+"""Seconds after which a refused client may try again."""
+OF_CONTENT = frozenset({"content-type", "content-length", "content-encoding", "etag", "last-modified", "vary",
+    "cache-control", "content-disposition", "retry-after"})  # fmt: skip
+"""Headers that describe the content of an answer, and so do not belong to another content."""
+
+
+class Answered(NamedTuple):
+    """An answer of the handler."""
+
+    status: int
+    headers: list[tuple[str, str]]
+    content: bytes
+
+
+class Sending(Protocol):
+    """A request that waits for its answer, as RSGI has it."""
+
+    def response_bytes(self, status: int, headers: list[tuple[str, str]], body: bytes) -> None: ...
+
+    def response_file(self, status: int, headers: list[tuple[str, str]], file: str) -> None: ...
+
+
+class Unread:
+    """Bytes of large answers whose connections are still open, of each client network and of all."""
+
+    def __init__(self) -> None:
+        self.of: Counter[str] = Counter()
+        self.total = 0
+
+    def refusal(self, network: str, size: int) -> tuple[int, str] | None:
+        """The status and reason for not sending `size` more bytes to a network.
+
+        A network with no unread answer may have one of any size, unless others have filled the process.
+        """
+        if self.of[network] and self.of[network] + size > OF_ADDRESS:
+            return 429, UNREAD
+        if self.total and self.total + size > OF_PROCESS:
+            return 503, BUSY
+        return None
+
+    def add(self, network: str, size: int) -> None:
+        self.of[network] += size
+        self.total += size
+        if not self.of[network]:
+            del self.of[network]
+
+
+class Answers:
+    """Sends the answers of one application. Its methods are called on the event loop, so that it needs no lock."""
+
+    def __init__(self) -> None:
+        self.pace = Pace(settings.ANSWER_TIMEOUT, settings.ANSWER_RATE)
+        self.unread = Unread()
+        self.threads = ThreadPoolExecutor(2, "answers")
+        self.compressing = 0
+        self.closings = Closings(self.threads)
+
+    async def send(self, exchange: Sending, client: str, environ: Mapping[str, Any], answered: Answered) -> None:
+        """Send the answer to the request in `environ`, and return when a large one has been read.
+
+        `client` is the peer of the connection. A large answer to a safe method is refused with 429 or 503 if too
+        many bytes are unread. Other methods have had their effect, so their answers are sent all the same.
+        """
+        if len(answered.content) <= SMALL:
+            exchange.response_bytes(*answered)
+            return
+        method = environ["REQUEST_METHOD"]
+        if method == "HEAD":
+            exchange.response_bytes(answered.status, answered.headers, b"")
+            return
+        network, size = network_in(environ), len(answered.content)
+        refusal = self.unread.refusal(network, size) if method in SAFE else None
+        if refusal is not None:
+            log.info("%s of %d bytes for %s is refused: unread answers have %d bytes", method, size, network,
+                self.unread.of[network])  # fmt: skip
+            exchange.response_bytes(*_refused(answered, *refusal))
+            return
+        self.unread.add(network, size)
+        try:
+            answered = await self._compressed(environ, answered)
+            if len(answered.content) <= SMALL:
+                exchange.response_bytes(*answered)
+            else:
+                await self._send_by_pieces(exchange, client, answered)
+        finally:
+            self.unread.add(network, -size)
+
+    async def _compressed(self, environ: Mapping[str, Any], answered: Answered) -> Answered:
+        """The answer, compressed if it is large JSON of the API and the client takes that.
+
+        Pages have cookies, and so are left out: docs/decisions/slow-clients.md says why.
+        """
+        if len(answered.content) < compression.LARGE or not environ["PATH_INFO"].startswith("/v4"):
+            return answered
+        headers = {name.lower(): value for name, value in answered.headers}
+        if headers.get("content-type") != CONTENT_TYPE or "content-encoding" in headers:
+            return answered
+        varied = ", ".join(filter(None, (headers.get("vary"), "Accept-Encoding")))
+        content, changed = answered.content, {"vary": ("Vary", varied)}
+        accepted = environ.get("HTTP_ACCEPT_ENCODING", "")
+        if self.compressing < COMPRESSED_AT_ONCE and compression.accepts_gzip(accepted):
+            self.compressing += 1
+            try:
+                content = await asyncio.get_running_loop().run_in_executor(
+                    self.threads, compression.compress_quickly, content
+                )
+            finally:
+                self.compressing -= 1
+            changed["content-encoding"] = "Content-Encoding", "gzip"
+            changed["content-length"] = "Content-Length", str(len(content))
+        kept = [(name, value) for name, value in answered.headers if name.lower() not in changed]
+        return Answered(answered.status, [*kept, *changed.values()], content)
+
+    async def _send_by_pieces(self, exchange: Sending, client: str, answered: Answered) -> None:
+        """Send an answer through a pipe, and return when its connection is closed.
+
+        The connection is closed after it: nothing else tells that the client has read what Granian holds.
+        """
+        reader = _Reader(self.pace)
+        reading, writing = os.pipe()
+        try:
+            with open(reading, "rb", buffering=0) as ours, open(writing, "wb", buffering=0) as pipe:
+                os.set_blocking(writing, False)
+                exchange.response_file(
+                    answered.status, [*answered.headers, ("Connection", "close")], f"/dev/fd/{reading}"
+                )
+                await reader.write(pipe, answered.content, ours)
+            await reader.wait(self.closings.closing(client))
+        except TimeoutError:
+            log.info("An answer of %d bytes to %s is not read in time", len(answered.content), client)
+            await self.closings.shut_down(client)
+        except BrokenPipeError:
+            pass  # the client has left
+
+
+class Closings:
+    """The connections of this process that are about to close, and those that have to.
+
+    Granian does not tell when it has closed a connection, so the sockets of the process are looked at.
+    """
+
+    def __init__(self, threads: Executor) -> None:
+        self.threads = threads
+        self.waiting: dict[str, asyncio.Future[None]] = {}
+        self.late: set[str] = set()
+        self.looking: asyncio.Task[None] | None = None
+
+    def closing(self, client: str) -> asyncio.Future[None]:
+        """A future that is done when the connection to `client`, a peer's address and port, is closed."""
+        closed = self.waiting.setdefault(client, asyncio.get_running_loop().create_future())
+        if self.looking is None or self.looking.done():
+            self.looking = asyncio.get_running_loop().create_task(self._look())
+        return closed
+
+    async def shut_down(self, client: str) -> None:
+        """End the connection, together with others that have to end, and return when it is closed."""
+        self.late.add(client)
+        await self.closing(client)
+
+    async def _look(self) -> None:
+        while self.waiting:
+            asked, late, self.late = [*self.waiting], self.late, set()
+            since = monotonic()
+            connected = await asyncio.get_running_loop().run_in_executor(self.threads, sockets.shut_down, late)
+            for client in asked:
+                if client not in connected and not (closed := self.waiting.pop(client)).done():
+                    closed.set_result(None)
+            await asyncio.sleep(max(LOOK_SECONDS, (monotonic() - since) * LOOK_SHARE))
+
+
+class _Reader:
+    """The client of one answer. Only the time that is spent waiting for it counts."""
+
+    def __init__(self, pace: Pace):
+        self.pace = pace
+        self.written = 0
+        self.waited = 0.0
+
+    async def write(self, pipe: FileIO, content: bytes, ours: FileIO) -> None:
+        """Write the content to the pipe as the client reads it.
+
+        `ours` is the end that Granian opens once more. It is closed when there is room again in the full pipe:
+        then Granian reads, and the pipe breaks when it stops. Raises TimeoutError if the client is slower than the
+        pace, and BrokenPipeError if it has left.
+        """
+        view = memoryview(content)
+        while self.written < len(view):
+            written = pipe.write(view[self.written : self.written + PIECE])
+            if written is not None:
+                self.written += written
+                continue
+            await self._wait_for_room(pipe)
+            ours.close()
+
+    async def _wait_for_room(self, pipe: FileIO) -> None:
+        loop = asyncio.get_running_loop()
+        room: asyncio.Future[None] = loop.create_future()
+        loop.add_writer(pipe, _note, room)
+        try:
+            await self.wait(room)
+        finally:
+            loop.remove_writer(pipe)
+
+    async def wait(self, event: asyncio.Future[None]) -> None:
+        """Wait for an event that the client brings about by reading. Raises TimeoutError as `write` does."""
+        since = monotonic()
+        async with asyncio.timeout(self.pace.seconds(self.written) - self.waited):
+            await asyncio.shield(event)
+        self.waited += monotonic() - since
+
+
+def _note(ready: asyncio.Future[None]) -> None:
+    if not ready.done():
+        ready.set_result(None)
+
+
+def _refused(answered: Answered, status: int, reason: str) -> Answered:
+    """The answer that a client gets instead. Headers that do not describe the content are kept."""
+    response = error_response([{"field": None, "reason": reason}], status)
+    kept = [(name, value) for name, value in answered.headers if name.lower() not in OF_CONTENT]
+    return Answered(status, [*kept, *response.items(), ("Retry-After", PAUSE)], response.content)
