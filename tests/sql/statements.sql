@@ -961,6 +961,14 @@ SELECT pg_backend_pid(), set_config('idle_in_transaction_session_timeout', %(idl
 -- config.db.fresh_database.create_tables
 SELECT pg_advisory_xact_lock(%s)
 
+-- config.db.postgresql.base.END_SESSION
+SELECT pg_terminate_backend(pid, %s)
+  FROM pg_stat_activity
+ WHERE backend_xid = %s::xid8::xid AND datname = current_database()
+
+-- config.db.postgresql.base.STATUS
+SELECT pg_xact_status(%s::xid8)
+
 -- config.db.prepared._LIMIT
 SELECT set_config('statement_timeout', %s, true)
 
