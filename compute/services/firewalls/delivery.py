@@ -6,10 +6,11 @@ workers that send to the same host, because one was slow or thought dead, do no 
 the higher number, and only the holder of the lease writes the outcome. See docs/firewalls.md.
 """
 
+import json
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from datetime import datetime
-from functools import partial
+from functools import cache, partial
 from typing import Any
 
 from django.conf import settings
@@ -18,6 +19,7 @@ from django.db.models import OuterRef, Subquery
 
 from compute.models import FirewallDevice, Instance, PacketFilter
 from config.db import leases
+from config.db.statements import Param, Statement
 from config.notify import notify
 
 TASK = "compute.jobs.apply_firewall"
@@ -143,10 +145,16 @@ def read(instance_id: int | None) -> Wanted | None:
 
     One statement: the number is that of these rules, whatever is committed meanwhile.
     """
+    for version, rules, mail_ports_closed in _read_statement().run({"instance": instance_id}):
+        return Wanted(version, rules and json.loads(rules), mail_ports_closed)
+    return None
+
+
+@cache
+def _read_statement() -> Statement:
     enabled = FirewallDevice.objects.filter(instance=OuterRef("pk"), enabled=True)
     rows = PacketFilter.objects.annotate(rules=Subquery(enabled.values("firewall__rules")))
-    found = rows.filter(pk=instance_id).values_list("wanted", "rules", "mail_ports_closed").first()
-    return None if found is None else Wanted(*found)
+    return Statement.of(rows.filter(pk=Param("instance")).values_list("wanted", "rules", "mail_ports_closed"))
 
 
 def settle(claimed: Claim, applied: int) -> bool:

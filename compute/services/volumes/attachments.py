@@ -5,6 +5,7 @@ the change behind it. The instance's row is locked before its volumes, and these
 """
 
 from collections.abc import Iterable, Sequence
+from functools import cache
 
 from django.db.models import Exists, OuterRef, QuerySet
 from django.db.models.functions import Now
@@ -14,6 +15,7 @@ from accounts.services.events import record_event, record_events
 from accounts.services.grants import forget_entity
 from compute.models import Config, ConfigDevice, Instance, Job, Volume, VolumeDevice
 from compute.refs import instance_ref, volume_ref
+from config.db.statements import Param, Statement
 from tags.services import untag
 
 LEFT_BEHIND = "The compute was booted without the volume, which no profile of the compute names."
@@ -89,7 +91,7 @@ def put_back(instance: Instance, volume_id: int, places: Iterable[tuple[int, str
             VolumeDevice.objects.create(config=config, slot=wanted[config.pk], volume=volume)
 
 
-def loose(instance_id: int) -> QuerySet[Volume]:
+def loose(instance_id: int | Param) -> QuerySet[Volume]:
     """The volumes of the instance that no profile names, but perhaps a rescue's: a boot may leave them behind.
 
     A volume that is being made is attached when it is there, whatever was booted meanwhile.
@@ -97,6 +99,16 @@ def loose(instance_id: int) -> QuerySet[Volume]:
     named = VolumeDevice.objects.filter(volume=OuterRef("pk"), config__rescue=False)
     making = Job.objects.filter(volume=OuterRef("pk"), kind="volume_create", finished_at=None)
     return Volume.objects.filter(~Exists(named), ~Exists(making), instance=instance_id)
+
+
+def find_loose(instance_id: int) -> list[int]:
+    """The keys of the volumes that are `loose`. Almost every job of an instance asks when it ends."""
+    return [key for (key,) in _keys_of_loose().run({"instance": instance_id})]
+
+
+@cache
+def _keys_of_loose() -> Statement:
+    return Statement.of(loose(Param("instance")).values_list("pk"))
 
 
 def release_loose(instance: Instance, volume_ids: Sequence[int]) -> None:

@@ -233,7 +233,7 @@ def left_behind(run: Run[JobData], power: Power) -> list[int]:
     """
     if power != Power.ON or run.job.instance_id is None:
         return []
-    found = list(attachments.loose(run.job.instance_id).values_list("pk", flat=True))
+    found = attachments.find_loose(run.job.instance_id)
     if not found:
         return []
     plugged = [each.plugged for each in run.driver.inventory().machines if each.name == run.machine]
