@@ -1,14 +1,17 @@
-"""Clients that send slowly, on the real server: they keep nobody waiting."""
+"""Clients that send or read slowly, on the real server: they keep nobody waiting, and their answers are bounded."""
 
 import gzip
+import re
 import socket
 
+import psutil
 import pytest
 import requests
 
 from compute.models import Job
 from compute.services.images.images import begin_upload
 from compute.services.images.uploads import sign
+from config.server.answers import OF_ADDRESS
 from tests.waiting import wait_for
 
 pytestmark = pytest.mark.system
@@ -73,3 +76,47 @@ def test_stalled_uploads_keep_no_upload_waiting(fleet, world, application, tmp_p
     finally:
         for connection in stalled:
             connection.close()
+
+
+def test_answers_that_nobody_reads_are_bounded_and_end(fleet):
+    fleet.env |= {"ANSWER_TIMEOUT": "5"}
+    fleet.web()
+    site = f"http://127.0.0.1:{fleet.port}"
+    size = len(requests.get(f"{site}/openapi.json", headers={"Accept-Encoding": None}, timeout=SECONDS).content)
+    (web,) = psutil.Process(fleet.others[-1].pid).children()
+    silent = [deaf_client(fleet.port) for _ in range(STALLED)]
+    try:
+        statuses = [client.recv(12)[9:] for client in silent]
+        assert set(statuses) == {b"200", b"429"}
+        assert statuses.count(b"200") <= OF_ADDRESS // size
+        for _ in range(8):
+            assert requests.get(f"{site}/v4/regions", timeout=SECONDS).status_code == 200
+        ports = {
+            client.getsockname()[1] for client, status in zip(silent, statuses, strict=True) if status == b"200"
+        }
+        wait_for(lambda: not ports & {each.raddr.port for each in web.net_connections() if each.raddr}, every=0.2)
+        # and whoever reads all of it, however little at a time, gets it
+        wait_for(lambda: len(read_slowly(fleet.port)) == size, every=0.2)
+    finally:
+        for client in silent:
+            client.close()
+
+
+def deaf_client(port: int) -> socket.socket:
+    """A client that has asked for a large document, and has room for a few kilobytes of it."""
+    client = socket.socket()
+    client.settimeout(SECONDS)
+    client.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
+    client.connect(("127.0.0.1", port))
+    client.sendall(b"GET /openapi.json HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n")
+    return client
+
+
+def read_slowly(port: int) -> bytes:
+    """The large document, or the refusal of one, read a little at a time."""
+    with deaf_client(port) as client:
+        head, _, body = client.recv(4096).partition(b"\r\n\r\n")
+        length = int(re.search(rb"content-length: (\d+)", head)[1])
+        while len(body) < length and (piece := client.recv(4096)):
+            body += piece
+        return body
