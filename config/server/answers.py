@@ -84,7 +84,7 @@ class Unread:
             return 503, BUSY
         return None
 
-    def add(self, network: str, size: int) -> None:
+    def count(self, network: str, size: int) -> None:
         self.of[network] += size
         self.total += size
         if not self.of[network]:
@@ -121,7 +121,7 @@ class Answers:
                 self.unread.of[network])  # fmt: skip
             exchange.response_bytes(*_refused(answered, *refusal))
             return
-        self.unread.add(network, size)
+        self.unread.count(network, size)
         try:
             answered = await self._compressed(environ, answered)
             if len(answered.content) <= SMALL:
@@ -129,7 +129,7 @@ class Answers:
             else:
                 await self._send_by_pieces(exchange, client, answered)
         finally:
-            self.unread.add(network, -size)
+            self.unread.count(network, -size)
 
     async def _compressed(self, environ: Mapping[str, Any], answered: Answered) -> Answered:
         """The answer, compressed if it is large JSON of the API and the client takes that.

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from config.pages import Csrf
-from tests.config.test_handler import call
+from tests.handling import call
 
 FORM, FILES = "application/x-www-form-urlencoded", "multipart/form-data; boundary=x"
 FILE = b'--x\r\nContent-Disposition: form-data; name="a"; filename="b"\r\n\r\nz\r\n'

@@ -48,6 +48,7 @@ PASSED = {
     "compute.services.networking.addresses._take": "statement",
     "compute.services.stats.sampling._average": "statement",
     "config.db.inserts._fetched": "statement",
+    "config.db.timing._wrapper": "sql",
     "config.db.inserts._fetched_raw": "statement",
     "config.db.prepared.Link.fetch": "sql",
     "config.db.prepared.fetch": "sql",

@@ -57,7 +57,7 @@ def send(answer: Answered, request: Any = None, unread: int = 0) -> Connection:
 
     async def sent() -> Connection:
         sender, connection = Answers(), Connection()
-        sender.unread.add("192.0.2.1", unread)
+        sender.unread.count("192.0.2.1", unread)
         await sender.send(connection, CLIENT, request or environ(), answer)
         assert sender.unread.total == unread, "nothing is left behind"
         return connection
@@ -139,7 +139,7 @@ def test_bytes_are_unread_until_the_connection_is_closed(monkeypatch):
 
 def test_addresses_of_one_network_are_counted_together():
     unread = Unread()
-    unread.add("2001:db8::/64", OF_ADDRESS)
+    unread.count("2001:db8::/64", OF_ADDRESS)
     assert unread.refusal("2001:db8::/64", 1) == (429, answers.UNREAD)
     assert unread.refusal("2001:db8:0:1::/64", OF_ADDRESS * 2) is None, "one answer of any size"
 
@@ -147,7 +147,7 @@ def test_addresses_of_one_network_are_counted_together():
 def test_the_bytes_of_all_clients_have_a_bound():
     unread = Unread()
     assert unread.refusal("192.0.2.1", OF_PROCESS + 1) is None, "one answer of any size"
-    unread.add("192.0.2.2", OF_PROCESS)
+    unread.count("192.0.2.2", OF_PROCESS)
     assert unread.refusal("192.0.2.1", 1) == (503, answers.BUSY)
 
 
