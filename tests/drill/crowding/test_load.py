@@ -2,12 +2,15 @@
 
 import socketserver
 import threading
+import time
+from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
 import pytest
 
-from tests.drill.crowding.load import Load, request
+from tests.drill.crowding.load import Load, api, request
+from tests.drill.crowding.others import Others
 
 OK = b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok"
 GET = request("GET", "/")
@@ -92,3 +95,23 @@ def test_the_status_is_that_of_a_complete_answer(content, status):
     with serving(answer) as port, load_to(port) as load:
         [found] = load.send(iter([GET]), 0, 9.0)
     assert found.status == status
+
+
+def test_the_process_of_the_others_sends_their_requests_in_turn():
+    seen = []
+
+    def answer(connection: socketserver.StreamRequestHandler) -> None:
+        while line := connection.rfile.readline():
+            seen.append(line)
+            while connection.rfile.readline().strip():
+                pass
+            connection.wfile.write(OK)
+
+    with serving(answer) as port:
+        others = Others(port, [api("token", "GET", "/domains"), api("token", "GET", "/regions")])
+        begun = time.monotonic()
+        waited = others.measured(0.2)
+        assert time.monotonic() - begun >= 0.15
+        others.close()
+    assert (waited.statuses, len(waited.seconds)) == ({200: len(seen)}, len(seen))
+    assert Counter(seen)[b"GET /v4/domains HTTP/1.1\r\n"] == Counter(seen)[b"GET /v4/regions HTTP/1.1\r\n"] == 4
