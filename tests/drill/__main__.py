@@ -23,7 +23,18 @@ if TYPE_CHECKING:
 
 PARTS = ("chaos", "limits", "attacks", "standstill")
 CASES = ("flood", "freezes", "silence", "outage", "deletions")
-ATTACKS = ("pictures", "services", "imports", "reverse names", "uploads", "bodies")
+ATTACKS = (
+    "pictures",
+    "services",
+    "imports",
+    "reverse names",
+    "uploads",
+    "bodies",
+    "passwords",
+    "filters",
+    "grants",
+    "staff pages",
+)
 
 
 def main() -> None:

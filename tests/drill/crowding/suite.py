@@ -12,6 +12,7 @@ from typing import Protocol, TypeVar
 
 from tests.drill import attacks
 from tests.drill.client import ask
+from tests.drill.crowding import filters, large_answers, passwords
 from tests.drill.crowding.attacker import Attack, Attacker, Form
 from tests.drill.crowding.load import api
 from tests.drill.crowding.others import Others, Waited
@@ -30,6 +31,10 @@ OWN_SETTINGS = {"PROBE_ALLOWED": "127.0.0.1/32"}
 """Settings of the web processes: they may ask the name servers of the drill."""
 ATTACKS: dict[str, Attack] = {
     **attacks.ATTACKS,
+    "passwords": passwords.guess,
+    "filters": filters.contains,
+    "grants": large_answers.grants,
+    "staff pages": large_answers.staff,
 }
 
 
