@@ -24,17 +24,9 @@ if TYPE_CHECKING:
 PARTS = ("chaos", "limits", "attacks", "standstill")
 CASES = ("flood", "freezes", "silence", "outage", "deletions")
 ATTACKS = (
-    "pictures",
-    "services",
-    "imports",
-    "reverse names",
-    "uploads",
-    "bodies",
-    "passwords",
-    "filters",
-    "grants",
-    "staff pages",
-)
+    "pictures", "services", "imports", "reverse names", "uploads", "bodies", "passwords", "filters", "clones",
+    "zone imports", "locked account", "locked instance", "unread answers", "grants", "staff pages",
+)  # fmt: skip
 
 
 def main() -> None:

@@ -12,7 +12,7 @@ from typing import Protocol, TypeVar
 
 from tests.drill import attacks
 from tests.drill.client import ask
-from tests.drill.crowding import filters, large_answers, passwords
+from tests.drill.crowding import copies, filters, large_answers, locked_rows, passwords, unread
 from tests.drill.crowding.attacker import Attack, Attacker, Form
 from tests.drill.crowding.load import api
 from tests.drill.crowding.others import Others, Waited
@@ -27,15 +27,22 @@ OTHERS = 4
 WARM_UP = 2.0
 CALM_WITHIN = 60.0
 """Seconds in which the service is quiet again after an attack."""
-OWN_SETTINGS = {"PROBE_ALLOWED": "127.0.0.1/32"}
-"""Settings of the web processes: they may ask the name servers of the drill."""
+OWN_SETTINGS = {"PROBE_ALLOWED": "127.0.0.1/32", "DOMAIN_IMPORT_TIMEOUT": "5"}
+"""Settings of the web processes: they may ask the name servers of the drill, and have time for a large domain."""
 ATTACKS: dict[str, Attack] = {
     **attacks.ATTACKS,
     "passwords": passwords.guess,
     "filters": filters.contains,
+    "clones": copies.clone,
+    "zone imports": copies.import_zones,
+    "locked account": locked_rows.account,
+    "locked instance": locked_rows.instance,
+    "unread answers": unread.document,
     "grants": large_answers.grants,
     "staff pages": large_answers.staff,
 }
+LOCKING = ("locked account", "locked instance")
+"""Attacks during which others are measured for as long as a row is locked."""
 
 
 class Sender(Protocol):
@@ -100,7 +107,7 @@ def play(site: Installation, silent: int, form: Form, names: Collection[str], re
             outcome = attacked(
                 others.measured, form, ATTACKS[name],
                 lambda name=name: Attacker(site, port, web.pid, silent, form, name),
-                form.during,
+                form.held if name in LOCKING else form.during,
             )  # fmt: skip
             print(f"  {name}: {outcome}; {time.monotonic() - begun:.0f} s", flush=True)
             _tell(report, name, outcome)
