@@ -23,6 +23,10 @@ if TYPE_CHECKING:
 
 PARTS = ("chaos", "limits", "attacks", "standstill")
 CASES = ("flood", "freezes", "silence", "outage", "deletions")
+ATTACKS = (
+    "pictures", "services", "imports", "reverse names", "uploads", "bodies", "passwords", "filters", "clones",
+    "zone imports", "locked account", "locked instance", "unread answers", "grants", "staff pages",
+)  # fmt: skip
 
 
 def main() -> None:
@@ -42,7 +46,6 @@ def main() -> None:
 
 def drill(folder: Path, arguments: argparse.Namespace) -> Report:
     """The figures of a drill in `folder`, and what failed."""
-    from tests.drill.attacks import Silent
     from tests.drill.installation import OF_OTHERS
     from tests.drill.means import Disk, Skipped, disk
 
@@ -59,6 +62,8 @@ def drill(folder: Path, arguments: argparse.Namespace) -> Report:
         import django
 
         django.setup()
+        from tests.drill.attacks import Silent
+
         silent = Silent()
         stack.callback(silent.close)
         report = Report()
@@ -74,6 +79,8 @@ def disturb(
 ) -> None:
     """Chaos, races and attacks, whose installation gives no job up."""
     from tests.drill import suite
+    from tests.drill.crowding import attacker
+    from tests.drill.crowding import suite as crowding
     from tests.drill.installation import Installation
     from tests.running import running
 
@@ -87,7 +94,8 @@ def disturb(
             suite.race(site, report)
         if "attacks" in arguments.parts:
             said("Attacks")
-            suite.attack(site, silent, times, report)
+            form = attacker.QUICK if arguments.quick else attacker.FULL
+            crowding.play(site, silent.port, form, arguments.attacks, report)
 
 
 def stand_still(state: Path, folder: Path, silent: "Silent", arguments: argparse.Namespace, report: Report) -> None:
@@ -113,6 +121,7 @@ def parse() -> argparse.Namespace:
     parser.add_argument("--quick", action="store_true", help="a look: each thing once, and short")
     parser.add_argument("--parts", nargs="+", choices=PARTS, default=PARTS, help="these parts alone")
     parser.add_argument("--cases", nargs="+", choices=CASES, default=CASES, help="of a standstill, these alone")
+    parser.add_argument("--attacks", nargs="+", choices=ATTACKS, default=ATTACKS, help="these attacks alone")
     parser.add_argument("--seed", default=secrets.token_hex(4), help="where chance begins")
     return parser.parse_args()
 

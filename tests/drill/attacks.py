@@ -1,150 +1,25 @@
-"""What one customer, or nobody's, does to a server so that the others have to wait; and how long they then do."""
+"""Attacks of one customer, or of nobody's, with what takes long to read, to look up or to arrive."""
 
 import gzip
 import http.client
-import itertools
 import socket
 import threading
-import time
-from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import AbstractContextManager, ExitStack, contextmanager, suppress
-from dataclasses import dataclass, field
+from contextlib import ExitStack, contextmanager, suppress
 from urllib.parse import urlsplit
 
-from tests.drill.client import IMAGE, PASSWORD, REGION, ask
-from tests.drill.figures import bound, percentile
+from tests.drill.client import IMAGE, PASSWORD, REGION
+from tests.drill.crowding.attacker import Attack, Attacker
 from tests.pictures import scans
 
 SENDERS, PAUSE = 8, 0.6
 """Threads of an attacker, and the seconds that each waits between two requests: no more of them come than
 RATE_LIMIT_ENDPOINT lets through where the drill has not lifted it."""
-TRIES = 2
-"""How often others have to notice an attack: on a machine that does something else as well they may by chance."""
 SOCKETS = 300
 SLOW_UPLOADS = 32
-CALLERS, EVERY = 4, 0.1
-"""Others who call, and the seconds from one call of each to its next."""
 SCANS, SIDE, LARGEST = 27_300, 4096, 2**20
 MEMBER, MEMBERS = 64 * 2**20, 96
 """Bytes of zeros in each part of the bomb, and its parts: 6 GB."""
-
-
-@dataclass
-class Waited:
-    """What others waited, in seconds, and what they were answered."""
-
-    seconds: list[float] = field(default_factory=list)
-    statuses: Counter[int] = field(default_factory=Counter)
-
-    @property
-    def p50(self) -> float:
-        return percentile(self.seconds, 0.5)
-
-    @property
-    def p99(self) -> float:
-        return percentile(self.seconds, 0.99)
-
-    def passes(self, quiet: "Waited") -> bool:
-        """Whether all were answered, and as soon as `bound` tells of when it was quiet."""
-        return set(self.statuses) == {200} and self.p99 <= bound(quiet.p99)
-
-
-class Others(threading.Thread):
-    """One caller of the other accounts: lists and single things, in turn, each at its time.
-
-    What it waits counts from when the call was due: a server that holds up one call has those after it wait too.
-    """
-
-    def __init__(self, port: int, calls: Sequence[tuple[str, str]]):
-        super().__init__(daemon=True)
-        self.port, self.calls = port, calls
-        self.waited = Waited()
-        self.stopped = threading.Event()
-
-    def run(self) -> None:
-        due = time.perf_counter()
-        for token, path in itertools.cycle(self.calls):
-            due += EVERY
-            if self.stopped.wait(max(0.0, due - time.perf_counter())):
-                return
-            status, _ = ask(self.port, token, "GET", path)
-            self.waited.seconds.append(time.perf_counter() - due)
-            self.waited.statuses[status] += 1
-
-
-def measured(port: int, calls: Sequence[tuple[str, str]], seconds: float) -> Waited:
-    """What others wait for these calls (token and path each) for so many seconds."""
-    callers = [Others(port, [*calls[number:], *calls[:number]]) for number in range(CALLERS)]
-    for each in callers:
-        each.start()
-    time.sleep(seconds)
-    for each in callers:
-        each.stopped.set()
-    for each in callers:
-        each.join()
-    return Waited(
-        [value for each in callers for value in each.waited.seconds],
-        sum((each.waited.statuses for each in callers), Counter()),
-    )
-
-
-@dataclass(frozen=True, slots=True)
-class Outcome:
-    """What others waited right before an attack and during it, and what the attacker sent."""
-
-    quiet: Waited
-    waited: Waited
-    sent: Counter[str]
-
-    @property
-    def noticed(self) -> bool:
-        return not self.waited.passes(self.quiet)
-
-
-@dataclass
-class Attacker:
-    """A customer of the server at `port`, with the addresses of name servers that never answer."""
-
-    port: int
-    token: str
-    silent: "Silent"
-    sent: Counter[str] = field(default_factory=Counter)
-    _lock: threading.Lock = field(default_factory=threading.Lock, repr=False)
-
-    def ask(self, method: str, path: str, body: dict | bytes | None = None, **headers: str) -> int:
-        status, _ = ask(self.port, self.token, method, path, body, **headers)
-        with self._lock:
-            self.sent[str(status)] += 1
-        return status
-
-    def made(self, path: str, body: dict) -> dict:
-        """What was made, before the attack begins."""
-        status, answer = ask(self.port, self.token, "POST", path, body)
-        if status != 200:
-            raise RuntimeError(f"POST {path} is answered {status}: {answer}")
-        return dict(answer)
-
-
-def attacked(
-    port: int,
-    calls: Sequence[tuple[str, str]],
-    seconds: float,
-    begin: Callable[[Attacker], AbstractContextManager[None]],
-    attackers: Callable[[], Attacker],
-) -> Outcome:
-    """What others wait for `calls` during an attack, by one of `attackers`; repeated while they notice it, so that
-    it is `TRIES` times at most."""
-    for _ in range(TRIES):
-        attacker = attackers()
-        quiet = measured(port, calls, seconds)
-        with begin(attacker):
-            waited = measured(port, calls, seconds)
-        outcome = Outcome(quiet, waited, attacker.sent)
-        time.sleep(1)  # what it left behind is not the next one's
-        if not outcome.noticed:
-            break
-    return outcome
 
 
 class Silent:
@@ -215,7 +90,7 @@ def services(attacker: Attacker) -> Iterator[None]:
 @contextmanager
 def imports(attacker: Attacker) -> Iterator[None]:
     """Domains from name servers that never answer, and from ones whose names nobody knows of in time."""
-    where = (f"127.0.0.1:{attacker.silent.port}", "ns.never.example.com")
+    where = (f"127.0.0.1:{attacker.silent}", "ns.never.example.com")
 
     def act(number: int) -> None:
         body = {"domain": f"h{number}.example.com", "remote_nameserver": where[number % 3 % 2]}
@@ -333,7 +208,7 @@ class _Slow:
                 self._begin()
 
 
-ATTACKS: dict[str, Callable[[Attacker], AbstractContextManager[None]]] = {
+ATTACKS: dict[str, Attack] = {
     "pictures": pictures,
     "services": services,
     "imports": imports,

@@ -2,7 +2,6 @@
 
 # ruff: noqa: T201  (printing is what it is for)
 
-import itertools
 import random
 import threading
 import time
@@ -16,10 +15,10 @@ from django.db import transaction
 from accounts.models import Account, User
 from accounts.services.tokens import create_token
 from compute.drivers.simulated import SimulatedDriver
-from tests.drill import attacks, counting, limits
+from tests.drill import counting, limits
 from tests.drill.chaos import Chaos
 from tests.drill.client import Client, ask
-from tests.drill.figures import EXCUSED, Log, bound, doubled, missing
+from tests.drill.figures import EXCUSED, Log, doubled, missing
 from tests.drill.installation import Installation
 from tests.drill.means import Clock, Disk, Skipped
 from tests.drill.report import Report
@@ -31,14 +30,13 @@ SETTLE = 180.0
 
 @dataclass(frozen=True, slots=True)
 class Times:
-    """Seconds for each part: all of the chaos, the full disk in it, the calls of others for each figure."""
+    """Seconds of the chaos, and of the full disk in it."""
 
     chaos: float
     full: float
-    attack: float
 
 
-FULL, QUICK = Times(160, 60, 15), Times(30, 6, 3)
+FULL, QUICK = Times(160, 60), Times(30, 6)
 
 
 def customer(name: str) -> tuple[Account, str]:
@@ -129,39 +127,6 @@ def race(site: Installation, report: Report) -> None:
     report.nothing(
         "limits not exact", [f"{each.name}: {each.added}, {each.statuses}" for each in races if not each.exact]
     )
-
-
-def attack(site: Installation, silent: attacks.Silent, times: Times, report: Report) -> None:
-    """The four attacks, each by a customer of its own, and what others wait meanwhile."""
-    calls = []
-    for number in range(4):
-        _, token = customer(f"other-{number}")
-        body = {"domain": f"other-{number}.example.com", "type": "master", "soa_email": "dns@example.com"}
-        status, domain = ask(site.port, token, "POST", "/domains", body)
-        if status != 200:
-            raise RuntimeError(f"POST /domains is answered {status}: {domain}")
-        calls += [(token, "/compute/instances"), (token, f"/domains/{domain['id']}"), (token, "/domains")]
-    attacks.measured(site.port, calls, times.attack / 4)  # to warm up
-    numbers = itertools.count(1)
-    slow = []
-    for name, begin in attacks.ATTACKS.items():
-        outcome = attacks.attacked(
-            site.port, calls, times.attack, begin,
-            lambda: attacks.Attacker(site.port, customer(f"attacker-{next(numbers)}")[1], silent),
-        )  # fmt: skip
-        _waited(report, f"{name} quiet", outcome.quiet)
-        _waited(report, name, outcome.waited)
-        report.figure(f"{name} sent", ", ".join(f"{key}: {count}" for key, count in sorted(outcome.sent.items())))
-        if outcome.noticed:
-            waited, allowed = outcome.waited, bound(outcome.quiet.p99) * 1000
-            answers = dict(waited.statuses)
-            slow.append(f"{name}: {waited.p99 * 1000:.0f} ms, allowed are {allowed:.0f}; answers {answers}")
-    report.nothing("attacks that others notice", slow)
-
-
-def _waited(report: Report, name: str, waited: attacks.Waited) -> None:
-    report.figure(f"{name} p50", f"{waited.p50 * 1000:.1f}")
-    report.figure(f"{name} p99", f"{waited.p99 * 1000:.1f}")
 
 
 def _clock(folder: Path) -> Clock | None:

@@ -1,0 +1,185 @@
+"""The attacks one after the other, in the shape of production, and what others wait during each of them."""
+
+# ruff: noqa: T201  (printing is what it is for)
+
+import resource
+import time
+from collections import Counter
+from collections.abc import Callable, Collection
+from contextlib import AbstractContextManager, ExitStack, closing
+from dataclasses import dataclass
+from typing import Protocol, TypeVar
+
+from tests.drill import attacks
+from tests.drill.client import ask
+from tests.drill.crowding import copies, filters, large_answers, locked_rows, passwords, unread
+from tests.drill.crowding.attacker import Attack, Attacker, Form
+from tests.drill.crowding.load import api
+from tests.drill.crowding.others import Others, Waited
+from tests.drill.figures import FLOOR, bound
+from tests.drill.installation import Installation
+from tests.drill.report import Report
+from tests.drill.standstill.customers import Customer, wait_for
+from tests.ports import free_port
+
+PROCESSES = 4
+OTHERS = 4
+WARM_UP = 2.0
+CALM_WITHIN = 60.0
+"""Seconds in which the service is quiet again after an attack."""
+OWN_SETTINGS = {"PROBE_ALLOWED": "127.0.0.1/32", "DOMAIN_IMPORT_TIMEOUT": "5"}
+"""Settings of the web processes: they may ask the name servers of the drill, and have time for a large domain."""
+ATTACKS: dict[str, Attack] = {
+    **attacks.ATTACKS,
+    "passwords": passwords.guess,
+    "filters": filters.contains,
+    "clones": copies.clone,
+    "zone imports": copies.import_zones,
+    "locked account": locked_rows.account,
+    "locked instance": locked_rows.instance,
+    "unread answers": unread.document,
+    "grants": large_answers.grants,
+    "staff pages": large_answers.staff,
+}
+LOCKING = ("locked account", "locked instance")
+"""Attacks during which others are measured for as long as a row is locked."""
+
+
+class Sender(Protocol):
+    """Somebody who counts the statuses of the answers to an attack."""
+
+    sent: Counter[str]
+
+
+A = TypeVar("A", bound=Sender)
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """What others waited right before an attack and during it, and what the attacker was answered."""
+
+    quiet: Waited
+    waited: Waited
+    sent: Counter[str]
+
+    @property
+    def limit(self) -> float:
+        """Seconds that others may wait at the 99th percentile."""
+        return bound(self.quiet.p99)
+
+    @property
+    def noticed(self) -> bool:
+        return not self.waited.passes(self.quiet)
+
+    @property
+    def refused(self) -> dict[int, int]:
+        """The answers to others, before the attack and during it, that were not 200."""
+        both = self.quiet.statuses + self.waited.statuses
+        return {status: count for status, count in sorted(both.items()) if status != 200}
+
+    def __str__(self) -> str:
+        ms = [f"{each * 1000:.0f}" for each in (self.quiet.p50, self.quiet.p99, self.waited.p50, self.waited.p99)]
+        return (
+            f"{ms[0]} / {ms[1]} -> {ms[2]} / {ms[3]} ms, limit {self.limit * 1000:.0f}; "
+            f"others {dict(self.waited.statuses)}, attacker {self.answers}"
+        )
+
+    @property
+    def answers(self) -> str:
+        return ", ".join(f"{key}: {count}" for key, count in sorted(self.sent.items()))
+
+
+def play(site: Installation, silent: int, form: Form, names: Collection[str], report: Report) -> None:
+    """Play these attacks, in the order of `ATTACKS`, each by a customer of its own.
+
+    Beside `make serve` there are a web server of four processes, which all requests go to, and a second worker.
+    """
+    _raise_the_limit_of_files()
+    port = free_port()
+    with ExitStack() as stack:
+        web = stack.enter_context(site.elsewhere("web", OWN_SETTINGS, "--workers", str(PROCESSES), port=port))
+        stack.enter_context(site.elsewhere("worker", {}, "--hostname", "drill@%h"))
+        others = stack.enter_context(closing(Others(port, _calls(port))))
+        others.measured(WARM_UP)
+        late, refused = [], []
+        for name in [each for each in ATTACKS if each in names]:
+            begun = time.monotonic()
+            outcome = attacked(
+                others.measured, form, ATTACKS[name],
+                lambda name=name: Attacker(site, port, web.pid, silent, form, name),
+                form.held if name in LOCKING else form.during,
+            )  # fmt: skip
+            print(f"  {name}: {outcome}; {time.monotonic() - begun:.0f} s", flush=True)
+            _tell(report, name, outcome)
+            if outcome.refused:
+                refused.append(f"{name}: {outcome.refused}")
+            if outcome.noticed:
+                late.append(f"{name}: {outcome}")
+    report.nothing("attacks with errors for others", refused)
+    if form.judges_times:
+        report.nothing("attacks that others notice", late)
+
+
+def attacked(
+    measured: Callable[[float], Waited],
+    form: Form,
+    attack: Callable[[A], AbstractContextManager[None]],
+    attackers: Callable[[], A],
+    seconds: float,
+) -> Outcome:
+    """Measure what others wait before and during an attack, by one of `attackers`. While they notice it, play it
+    once more with another attacker, at most as often as the form has tries."""
+    for _ in range(form.tries):
+        attacker = attackers()
+        prepared = attack(attacker)
+        if form.judges_times:
+            _calm(measured)
+        quiet = measured(form.quiet)
+        with prepared:
+            waited = measured(seconds)
+        outcome = Outcome(quiet, waited, attacker.sent)
+        if not outcome.noticed:
+            break
+    return outcome
+
+
+def _calm(measured: Callable[[float], Waited]) -> None:
+    """Return once half of the others' requests are answered within `FLOOR`: the last attack may have left work."""
+    deadline = time.monotonic() + CALM_WITHIN
+    while measured(0.5).p50 > FLOOR and time.monotonic() < deadline:
+        pass
+
+
+def _calls(port: int) -> list[bytes]:
+    """Requests of four quiet customers: lists, a domain and a new record, in turn."""
+    if not wait_for(lambda: ask(port, "none", "GET", "/regions")[0]):
+        raise RuntimeError("the web server of four processes does not answer")
+    found = []
+    for number in range(OTHERS):
+        customer = Customer(port, f"other-{number}")
+        body = {"domain": f"other-{number}.example.com", "type": "master", "soa_email": "dns@example.com"}
+        domain = customer.ask("POST", "/domains", body)["id"]
+        record = {"type": "A", "name": "www", "target": "203.0.113.7"}
+        found.append(
+            [
+                api(customer.token, "GET", "/compute/instances"),
+                api(customer.token, "GET", f"/domains/{domain}"),
+                api(customer.token, "POST", f"/domains/{domain}/records", record),
+                api(customer.token, "GET", "/domains"),
+            ]
+        )
+    return [request for turn in zip(*found, strict=True) for request in turn]
+
+
+def _tell(report: Report, name: str, outcome: Outcome) -> None:
+    for kind, waited in (("quiet ", outcome.quiet), ("", outcome.waited)):
+        report.figure(f"{name} {kind}p50", f"{waited.p50 * 1000:.1f}")
+        report.figure(f"{name} {kind}p99", f"{waited.p99 * 1000:.1f}")
+    report.figure(f"{name} limit", f"{outcome.limit * 1000:.1f}")
+    report.figure(f"{name} sent", outcome.answers)
+
+
+def _raise_the_limit_of_files() -> None:
+    """Allow as many open files as the system lets this process and the servers that it starts have."""
+    _, most = resource.getrlimit(resource.RLIMIT_NOFILE)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (most, most))

@@ -1,0 +1,85 @@
+"""Answers that nobody reads."""
+
+import resource
+import socket
+import threading
+from collections.abc import Iterator
+from contextlib import AbstractContextManager, ExitStack, contextmanager
+
+import psutil
+
+from tests.drill.crowding.attacker import Attacker, playing
+from tests.drill.crowding.load import request
+from tests.drill.installation import families
+
+LOOK = 0.1
+KEPT_FREE = 500
+"""Files that the drill may open beside these connections."""
+SMALL = 2048
+"""Bytes of a receive buffer: the kernel takes as little as it can."""
+
+
+def document(attacker: Attacker) -> AbstractContextManager[None]:
+    """Connections that ask for ``/openapi.json`` and read nothing. Counts the megabytes that web processes grew."""
+    _, most = resource.getrlimit(resource.RLIMIT_NOFILE)
+    wanted = min(attacker.form.unread, max(0, most - KEPT_FREE))
+    sent = request("GET", "/openapi.json")
+
+    def play(stopped: threading.Event) -> None:
+        with ExitStack() as stack, _grown(attacker):
+            held = []
+            while len(held) < wanted and not stopped.is_set():
+                held.append(stack.enter_context(_asked(attacker, sent)))
+            stopped.wait()
+            for each in held:
+                attacker.sent[_status(each)] += 1
+
+    return playing(play)
+
+
+def _asked(attacker: Attacker, sent: bytes) -> socket.socket:
+    """A connection that has sent the request."""
+    made = socket.socket()
+    made.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, SMALL)
+    made.settimeout(5)
+    made.bind((attacker.address, 0))
+    try:
+        made.connect(("127.0.0.1", attacker.port))
+        made.sendall(sent)
+    except OSError:  # the server accepts no more; such a connection has no answer
+        made.close()
+    return made
+
+
+def _status(connection: socket.socket) -> str:
+    """The status of the answer, 0 where there is none or where the server has closed the connection."""
+    try:
+        connection.setblocking(False)
+        return connection.recv(12)[9:].decode() or "0"
+    except OSError:
+        return "0"
+
+
+@contextmanager
+def _grown(attacker: Attacker) -> Iterator[None]:
+    """Measure by how much the memory of the web processes grows at most."""
+    webs = families([attacker.web])
+    before, most, ended = _memory(webs), 0, threading.Event()
+
+    def look() -> None:
+        nonlocal most
+        while not ended.wait(LOOK):
+            most = max(most, _memory(webs))
+
+    thread = threading.Thread(target=look, daemon=True)
+    thread.start()
+    try:
+        yield
+    finally:
+        ended.set()
+        thread.join()
+        attacker.sent["MB of memory"] += max(0, most - before) // 2**20
+
+
+def _memory(processes: list[psutil.Process]) -> int:
+    return sum(each.memory_info().rss for each in processes)
