@@ -48,7 +48,7 @@ help:
 	@echo "make test-crash kill workers and hosts at each step of real machines' jobs, half an hour long"
 	@echo "make test-systems run make serve and make test on other releases of Debian, as root"
 	@echo "make fuzz      send many requests that nobody would write, some minutes long (ARGS=--quick for a look)"
-	@echo "make drill     disturb, race and attack a server of its own, eleven minutes long (ARGS=--quick for a look)"
+	@echo "make drill     disturb, race and attack a server of its own, some thirteen minutes long (ARGS=--quick for a look)"
 	@echo "make install   install what production needs: no database, no broker, no tools"
 	@echo "make lint      ruff: rules and format"
 	@echo "make types     mypy"

@@ -1,7 +1,7 @@
 """Whose token a request brings, as far as this process has seen the token before: a guess, without the database."""
 
-Known = tuple[int, int]
-"""A user and its account, by their ids."""
+Known = tuple[int | None, int]
+"""A user, if the token has one, and the account, by their ids."""
 
 
 class KnownUsers:

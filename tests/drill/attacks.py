@@ -164,7 +164,7 @@ def slowly(attacker: Attacker, heads: Sequence[tuple[int, bytes]], dripping: int
     of them another byte each second. Connections that the server ends are begun anew."""
     stopped = threading.Event()
     with ExitStack() as stack:
-        held = [stack.enter_context(_Slow(*head)) for head in heads]
+        held = [stack.enter_context(_Slow(attacker.address, *head)) for head in heads]
 
         def drip() -> None:
             while not stopped.wait(1):
@@ -182,10 +182,10 @@ def slowly(attacker: Attacker, heads: Sequence[tuple[int, bytes]], dripping: int
 
 
 class _Slow:
-    """A connection that never ends its request."""
+    """A connection from the address `source` that never ends its request."""
 
-    def __init__(self, port: int, head: bytes):
-        self.port, self.head, self.begun = port, head, 0
+    def __init__(self, source: str, port: int, head: bytes):
+        self.source, self.port, self.head, self.begun = source, port, head, 0
 
     def __enter__(self) -> "_Slow":
         self._begin()
@@ -195,7 +195,7 @@ class _Slow:
         self.connection.close()
 
     def _begin(self) -> None:
-        self.connection = socket.create_connection(("127.0.0.1", self.port), 60)
+        self.connection = socket.create_connection(("127.0.0.1", self.port), 60, (self.source, 0))
         self.connection.sendall(self.head)
         self.begun += 1
 

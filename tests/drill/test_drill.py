@@ -166,7 +166,7 @@ def test_a_quick_drill_loses_nothing_and_prints_its_counts(tmp_path):
     printed = dict(line.split()[1:] for line in ended.stdout.splitlines() if line.startswith("drill "))
     nothing = (
         "jobs-unfinished doubled-steps effects-of-no-job leaked-things 5xx-while-all-was-up limits-not-exact"
-        " attacks-with-errors-for-others wrong-beside-what-stood-still"
+        " attacks-with-errors-for-others attacks-answered-500 wrong-beside-what-stood-still"
     )
     assert {name: printed.get(name) for name in nothing.split()} == dict.fromkeys(nothing.split(), "0"), (
         ended.stdout[-6000:] + ended.stderr[-6000:]

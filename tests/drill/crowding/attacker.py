@@ -24,12 +24,15 @@ MASTER = {"type": "master", "soa_email": "dns@example.com"}
 
 @dataclass(frozen=True, slots=True)
 class Form:
-    """The size of the attacks, and whether times are judged.
+    """The size of the installation and of the attacks, and whether times are judged.
 
-    `quiet` and `during` are seconds in which others are measured. `rows` are the domains of a large account,
-    `records` those of a large domain, `held` the seconds for which rows are locked.
+    `processes` answer requests, beside `workers` that `make serve` does not start. `quiet` and `during` are seconds
+    in which others are measured. `rows` are the domains of a large account, `records` those of a large domain,
+    `held` the seconds for which rows are locked.
     """
 
+    processes: int
+    workers: int
     quiet: float
     during: float
     passwords: int
@@ -50,12 +53,12 @@ class Form:
 
 
 FULL = Form(
-    quiet=6, during=9, passwords=117, filters=18, rows=10_000, records=11_500, copies=4, held=20, posts=8,
-    unread=2_000, pages=36, judges_times=True,
+    processes=4, workers=1, quiet=6, during=9, passwords=117, filters=18, rows=10_000, records=11_500, copies=4,
+    held=20, posts=8, unread=2_000, pages=36, judges_times=True,
 )  # fmt: skip
 QUICK = Form(
-    quiet=0.25, during=1, passwords=6, filters=2, rows=1_000, records=500, copies=2, held=1, posts=4,
-    unread=50, pages=4, judges_times=False,
+    processes=2, workers=0, quiet=0.25, during=1, passwords=6, filters=2, rows=1_000, records=500, copies=2,
+    held=1, posts=4, unread=50, pages=4, judges_times=False,
 )  # fmt: skip
 
 

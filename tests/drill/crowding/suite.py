@@ -22,7 +22,6 @@ from tests.drill.report import Report
 from tests.drill.standstill.customers import Customer, wait_for
 from tests.ports import free_port
 
-PROCESSES = 4
 OTHERS = 4
 WARM_UP = 2.0
 CALM_WITHIN = 60.0
@@ -92,16 +91,18 @@ class Outcome:
 def play(site: Installation, silent: int, form: Form, names: Collection[str], report: Report) -> None:
     """Play these attacks, in the order of `ATTACKS`, each by a customer of its own.
 
-    Beside `make serve` there are a web server of four processes, which all requests go to, and a second worker.
+    Beside `make serve` there is a web server of its own, which all requests go to; in a full drill it has four
+    processes, and there is a second worker.
     """
     _raise_the_limit_of_files()
     port = free_port()
     with ExitStack() as stack:
-        web = stack.enter_context(site.elsewhere("web", OWN_SETTINGS, "--workers", str(PROCESSES), port=port))
-        stack.enter_context(site.elsewhere("worker", {}, "--hostname", "drill@%h"))
+        web = stack.enter_context(site.elsewhere("web", OWN_SETTINGS, "--workers", str(form.processes), port=port))
+        for number in range(form.workers):
+            stack.enter_context(site.elsewhere("worker", {}, "--hostname", f"drill-{number}@%h"))
         others = stack.enter_context(closing(Others(port, _calls(port))))
         others.measured(WARM_UP)
-        late, refused = [], []
+        late, refused, broken = [], [], []
         for name in [each for each in ATTACKS if each in names]:
             begun = time.monotonic()
             outcome = attacked(
@@ -113,9 +114,12 @@ def play(site: Installation, silent: int, form: Form, names: Collection[str], re
             _tell(report, name, outcome)
             if outcome.refused:
                 refused.append(f"{name}: {outcome.refused}")
+            if outcome.sent["500"]:
+                broken.append(f"{name}: {outcome.answers}")
             if outcome.noticed:
                 late.append(f"{name}: {outcome}")
     report.nothing("attacks with errors for others", refused)
+    report.nothing("attacks answered 500", broken)
     if form.judges_times:
         report.nothing("attacks that others notice", late)
 
@@ -153,7 +157,7 @@ def _calm(measured: Callable[[float], Waited]) -> None:
 def _calls(port: int) -> list[bytes]:
     """Requests of four quiet customers: lists, a domain and a new record, in turn."""
     if not wait_for(lambda: ask(port, "none", "GET", "/regions")[0]):
-        raise RuntimeError("the web server of four processes does not answer")
+        raise RuntimeError("the web server of the attacks does not answer")
     found = []
     for number in range(OTHERS):
         customer = Customer(port, f"other-{number}")

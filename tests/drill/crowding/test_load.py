@@ -114,4 +114,6 @@ def test_the_process_of_the_others_sends_their_requests_in_turn():
         assert time.monotonic() - begun >= 0.15
         others.close()
     assert (waited.statuses, len(waited.seconds)) == ({200: len(seen)}, len(seen))
-    assert Counter(seen)[b"GET /v4/domains HTTP/1.1\r\n"] == Counter(seen)[b"GET /v4/regions HTTP/1.1\r\n"] == 4
+    domains, regions = (Counter(seen)[b"GET /v4/%s HTTP/1.1\r\n" % name] for name in (b"domains", b"regions"))
+    assert domains + regions == len(seen) >= 8
+    assert 0 <= domains - regions <= 1
