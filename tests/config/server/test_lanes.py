@@ -53,9 +53,9 @@ async def until(true: Callable[[], bool]) -> None:
         await asyncio.sleep(0.001)
 
 
-def test_half_of_the_threads_are_for_others():
+def test_more_threads_than_its_share_are_for_others():
     async def steps(gate: Gate) -> list[str]:
-        lane = Lane("test", Size(threads=4, places=16))
+        lane = Lane("test", Size(threads=4, places=16, share=2))
         ours = [asyncio.create_task(lane.run("us", gate, "us")) for _ in range(6)]
         theirs = [asyncio.create_task(lane.run("them", gate, "them")) for _ in range(2)]
         await until(lambda: len(gate.entered) == 4)
