@@ -42,8 +42,8 @@ R = TypeVar("R")
 SAFE = frozenset({"GET", "HEAD", "OPTIONS"})
 SWITCH = 0.002
 """Seconds for which a thread keeps the interpreter while others want it. With Python's own 5 ms the loop would wait
-that long for each busy thread of a lane, each time that it has heard from the database. With 0.5 ms a create costs a
-tenth more of a processor."""
+that long for each busy thread of a lane, each time that it has heard from the database. With 0.5 ms a create costs
+a tenth more of a processor."""
 PATIENCE = 10.0
 """Seconds that a request waits for a thread of its lane, at most."""
 
