@@ -18,6 +18,8 @@ KEPT_FREE = 500
 """Files that the drill may open beside these connections."""
 SMALL = 2048
 """Bytes of a receive buffer: the kernel takes as little as it can."""
+PACE = 500
+"""Connections that are made in a second. Thousands at once would be a flood, whatever they ask for."""
 FIRST = 24
 """Connections that ask for the document first, and read it: so many that each process has had one."""
 
@@ -39,6 +41,7 @@ def document(attacker: Attacker) -> AbstractContextManager[None]:
             held = []
             while len(held) < wanted and not stopped.is_set():
                 held.append(stack.enter_context(_asked(attacker, sent)))
+                stopped.wait(1 / PACE)
             stopped.wait()
             for each in held:
                 attacker.sent[_status(each)] += 1
