@@ -4,11 +4,11 @@ from django.contrib.auth.hashers import Argon2PasswordHasher
 
 
 class PasswordHasher(Argon2PasswordHasher):
-    """Argon2id with 46 MiB, two passes and one thread: twice what OWASP asks for at least.
+    """Argon2id with 46 MiB, two passes and one thread: twice the minimum that OWASP recommends.
 
-    Django's own parameters (100 MiB in eight threads) take all cores of a small machine for each guess at a
-    password. Hashes with those are verified as ever, and replaced at the next login; until then a guess at such a
-    password takes longer than one at a name that nobody has.
+    With Django's own parameters (100 MiB in eight threads), each guess at a password takes all cores of a small
+    machine. Hashes with these parameters are still verified, and replaced at the next login. Until then, a guess at
+    such a password takes longer than a guess for a name that does not exist.
     """
 
     time_cost = 2

@@ -5,13 +5,12 @@ and zone files of large domains, grants of large accounts. A limit on their numb
 or too loose for expensive ones. So the seconds of work of each call are counted, beyond those of an ordinary one.
 Beyond the limit the account's expensive calls are answered 429 until the window ends.
 
-The meter counts the time in which the request's thread had a processor, and the time in which its statements ran
+The meter counts the processor time of the request's thread, and the time in which its statements ran
 (`config.db.timing`). It does not count waiting for a processor, a lock, a connection to the database or a server of
-somebody else. Two things it cannot see. On a busy machine the database waits for a processor too: that time counts,
-since PostgreSQL does not tell it from work. Argon2 hashes in threads of its own, which do not count: hashes are
-limited by their number (`RATE_LIMIT_SECURITY_QUESTIONS`).
+somebody else. On a busy machine the database waits for a processor too. That time counts, because PostgreSQL does
+not tell it from work.
 
-Each process counts for itself, in its memory: the limit is a share of each process, and costs no round trip.
+Each process counts for itself, in its memory. So the limit is a share of each process, and costs no round trip.
 """
 
 import threading
@@ -22,7 +21,7 @@ from contextlib import contextmanager
 from config.db import timing
 
 ORDINARY = 0.02
-"""Seconds that count for nothing: many quick calls are the other limits' business."""
+"""Seconds of each call that do not count. The other limits bound the number of quick calls."""
 MOST_SUBJECTS = 10_000
 """Subjects that are remembered, at most; with more, those whose windows have ended are forgotten."""
 

@@ -2,7 +2,8 @@
 
 A notification only says that there is work. The table decides which work comes first, at the moment of the claim: a
 message that was sent earlier may not decide it. A claim visits the accounts in turn and stops at the first one with
-a job to claim. On its way it reads an index entry or two for each account and host, however many jobs they have.
+a job to claim. For each account on its way and each host of the account's jobs, the claim reads an index entry or
+two, however many jobs there are.
 """
 
 import logging
@@ -20,7 +21,7 @@ log = logging.getLogger(__name__)
 UNKNOWN_SLOTS = 4
 """The number of slots that is assumed while no worker has reported its own."""
 RACE_ATTEMPTS = 20
-"""How often a claim is repeated that lost a host's slot to a claim of the same moment."""
+"""The most tries of a claim that loses a host's slot to a claim of the same moment."""
 
 READY = "state IN ('active', 'undoing') AND ready AND lease_until IS NULL"
 """SQL: whether a job is among those that workers choose from."""
@@ -45,7 +46,7 @@ def _after(account: str) -> str:
     return f"COALESCE(({first} AND account_id > {account}), ({first}))"
 
 
-# Accounts without a job at work, in turn: first those with interactive jobs. UNION ends the walk where it began.
+# Accounts without a job in a slot, in turn: first those with interactive jobs. UNION ends the walk where it began.
 # Rows are read as they are needed: a claim stops at the first account that has a job to claim.
 _IDLE = f"""
         SELECT turn.account_id, urgency.bulk
@@ -126,8 +127,8 @@ SELECT EXISTS (
 def claim_next() -> Job | None:
     """Take the lease of the job that is fairest now and count the attempt; None if no job can be claimed.
 
-    A free slot is chosen by chance, so that claims of the same moment seldom choose the same one. The unique
-    constraint refuses all but one of those that do.
+    The statement chooses a free slot of the host at random, so that claims of the same moment seldom choose the
+    same slot. If they do, the unique constraint refuses all but one of them.
     """
     values = {
         "lease": settings.JOB_LEASE,
@@ -145,7 +146,7 @@ def claim_next() -> Job | None:
 
 
 def others_wait(job: Job) -> bool:
-    """Whether a job is ready of another account that has none at work."""
+    """Whether another account, without a job in a slot, has a ready job."""
     with connection.cursor() as cursor:
         cursor.execute(_OTHERS_WAIT, [job.account_id])
         [waits] = cursor.fetchone()

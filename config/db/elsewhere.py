@@ -1,4 +1,4 @@
-"""Waiting for somebody else's server, without a connection to the database meanwhile."""
+"""Asks somebody else's server without a connection to the database meanwhile."""
 
 from collections.abc import Callable
 from typing import TypeVar
@@ -9,10 +9,11 @@ R = TypeVar("R")
 
 
 def ask_elsewhere(function: Callable[..., R], *values: object) -> R:
-    """What `function` returns for these values, or raises: the answer of a name server, say.
+    """Close this thread's connection to the database, call `function` with the values, and return its result.
 
-    Call it before the transaction begins, with a function that bounds its time and does not use the database. The
-    thread's connection is closed first, so that many requests that wait take none; the next statement opens one.
+    `function` asks a server, such as a name server. It must limit its time and must not use the database. Call this
+    before a transaction begins, in a view of the lane ``outside``. Requests that wait then use no connections. The
+    next statement connects again.
     """
     if not connection.in_atomic_block:  # only in tests, which run in a transaction of their own
         connection.close()

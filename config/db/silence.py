@@ -1,17 +1,17 @@
-"""Notice, in a process that serves, that the database has fallen silent: frozen, and not gone.
+"""Notices, in a process that serves, that the database is silent: frozen, and not stopped.
 
-A database that is gone refuses connections, and statements fail. One whose processes or machine stand still refuses
-nothing: a statement waits for its answer as long as that lasts, and with it the thread that answers a request.
+A stopped database refuses connections, and statements fail. A database whose processes or machine stand still
+refuses nothing: a statement waits as long as that lasts, and the thread that answers a request waits with it.
 
-**Suspicion.** A thread of its own sees that the event loop stands still, or all threads of one of the pools in
-which the process answers (`Silence.pools`). A long statement, a busy machine or many requests do that too, so a
-suspicion refuses no request.
+**Suspicion.** A thread notices that the event loop stands still, or all threads of one of the pools in which the
+process answers (`Silence.pools`). A long statement, a busy machine or many requests cause this too, so a suspicion
+refuses no request.
 
 **Evidence.** The thread then asks the database for a new connection. Requests are refused only if `TRIALS` trials
 in a row fail. A trial fails if the connection is not complete after `LOOKS` punctual looks, which take 5 seconds on
 a quiet machine and longer on a busy one. A database that refuses the connection is not silent.
 
-Then the process cuts off its connections, so that nobody waits, and refuses requests at once until the database
+Then the process shuts down its connections, so that no thread waits. It refuses requests at once until the database
 gives a connection again.
 """
 
@@ -34,7 +34,7 @@ from psycopg.conninfo import make_conninfo
 log = logging.getLogger(__name__)
 
 EVERY = 1.0
-"""Seconds between two looks at the loop, and between two questions while the database is silent."""
+"""Seconds between two looks at the loop, and between two trials while the database is silent."""
 STILL = 5.0
 """Seconds for which the loop, or all threads, may stand still before the database is asked; longer than `EVERY`."""
 LOOK, LOOKS = 0.1, 50
@@ -45,17 +45,17 @@ TRIALS = 2
 _open: "WeakSet[psycopg.Connection]" = WeakSet()
 """The connections of this process to the database, those of Django."""
 _reading = threading.Lock()
-"""Another thread may add a connection while they are read, which a set does not allow."""
+"""Guards `_open`: a thread may add a connection while another reads the set."""
 
 
 def known(link: psycopg.Connection) -> None:
-    """Note a new connection, to be cut off where the database falls silent."""
+    """Note a new connection, so that it can be shut down if the database is silent."""
     with _reading:
         _open.add(link)
 
 
 def answers() -> bool:
-    """Whether the database gives a new connection in time, or at least says that it gives none.
+    """Whether the database gives a new connection in time, or refuses one.
 
     Only looks that are punctual count. On a machine too busy to look in time, an answer may wait unread, and a
     database on that machine is late too. There the trial lasts longer, and in the end the answer is read.
@@ -80,21 +80,21 @@ def answers() -> bool:
 
 
 def _is_ready(descriptor: int, awaited: int) -> bool:
-    """Wait for a socket, at most for one `LOOK`."""
+    """Wait for a socket for at most one `LOOK`. Return whether it is ready."""
     poll = select.poll()
     poll.register(descriptor, select.POLLIN if awaited == pq.PollingStatus.READING else select.POLLOUT)
     return bool(poll.poll(LOOK * 1000))
 
 
 def _conninfo() -> bytes:
-    """Where Django connects to, without the parameters that are psycopg's own."""
+    """Return the connection string of Django's database, without the parameters that only psycopg knows."""
     of_libpq = {option.keyword.decode() for option in pq.Conninfo.get_defaults()}
     parameters = connections[DEFAULT_DB_ALIAS].get_connection_params()
     return make_conninfo(**{name: value for name, value in parameters.items() if name in of_libpq}).encode()
 
 
 def cut_off() -> None:
-    """End the connections of this process, as if the other end had: statements under way fail as of a lost one."""
+    """Shut down the connections of this process. Running statements fail, as if the connection were lost."""
     with _reading:
         links = list(_open)
     for link in links:
@@ -109,14 +109,14 @@ def cut_off() -> None:
 class Silence:
     """Watches the loop of a process that serves (`config.server.periodic.Beside`).
 
-    `noted` is whether the database is silent, as far as is known.
+    `noted` is whether the last trials found the database silent.
     """
 
     def __init__(self, asked: Callable[[], bool] = answers, cut: Callable[[], None] = cut_off):
         self.asked, self.cut = asked, cut
         self.noted = False
         self.pools: list[Executor] = []
-        """Threads in which this process answers: without a free one nobody is answered, though the loop turns."""
+        """The pools in which this process answers. Without a free thread, requests wait although the loop runs."""
         self.turned = 0.0
         self.turning = False
         self.ended = threading.Event()
@@ -143,14 +143,14 @@ class Silence:
                 return
 
     def _turn(self, pools: Sequence[Executor]) -> None:
-        """Called on the loop, and then in a thread of each pool: at the end all of them have turned."""
+        """Run on the loop, then in a thread of each pool. At the end, the loop and all pools have made progress."""
         if pools:
             pools[0].submit(self._turn, pools[1:])
             return
         self.turned, self.turning = monotonic(), False
 
     def look(self) -> None:
-        """Ask the database where it is silent, or may be since the loop or all threads stand still."""
+        """Ask the database for a connection if it is silent, or if the loop or all threads stand still."""
         if not self.noted and monotonic() - self.turned < STILL:
             return
         if any(self.asked() for _ in range(1 if self.noted else TRIALS)):

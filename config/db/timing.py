@@ -1,11 +1,11 @@
 """The time that the database works for this thread, while a metered call runs (`config.metering`).
 
-It is this process's view: from sending a statement to its last row. So it includes the time in which the database
-itself waits for a processor or a disk. It does not include connecting.
+This process measures the time from the sending of a statement to its last row. So the time includes waits of the
+database for a processor or a disk. The time of connecting is not included.
 
-Statements that lock rows may wait for another transaction's locks, and PostgreSQL does not say for how long one
-did. So they count for no more than `FOR_EACH_ROW` seconds for each row that they locked or changed: a wait for one
-row counts for next to nothing, a change of many rows in full.
+Statements that lock rows may wait for another transaction's locks, and PostgreSQL does not say how long they
+waited. So a statement counts for at most `FOR_EACH_ROW` seconds for each row that it locked or changed: a wait for
+one row counts for almost nothing, a change of many rows in full.
 """
 
 import re
@@ -19,14 +19,14 @@ from django.db import DEFAULT_DB_ALIAS, connections
 from django.db.backends.base.base import BaseDatabaseWrapper
 
 LOCKS = re.compile(r"\b(?:INSERT|UPDATE|DELETE|SHARE|LOCK|pg_advisory_\w+)\b")
-"""In the SQL of statements that may wait for locks. Values are not part of the SQL, and our tables and columns have
-names in small letters."""
+"""Matches the SQL of statements that may wait for locks. Values are not part of the SQL, and the names of our
+tables and columns are in lower case."""
 FOR_EACH_ROW = 0.001
 
 
 class _Watch(threading.local):
     seconds: float | None = None
-    """The sum of this thread; None while no metered call runs."""
+    """The sum of this thread's seconds; None while no metered call runs."""
 
 
 _watch = _Watch()
@@ -34,9 +34,11 @@ _watch = _Watch()
 
 @contextmanager
 def statement(longest: Callable[[], float] | None = None) -> Iterator[None]:
-    """Add the time of the block, in which a statement runs or its rows are fetched, and at most what `longest`
-    says after it. The time in which this thread itself had a processor is left out. Does nothing while no metered
-    call runs."""
+    """Add the time of the block, in which a statement runs or its rows are fetched, to the sum of this thread.
+
+    `longest` is called after the block and returns the most seconds that count. Processor time of this thread does
+    not count. Does nothing while no metered call runs.
+    """
     before = _watch.seconds
     if before is None:
         yield
@@ -63,14 +65,14 @@ _ours = [_wrapper]
 
 
 def observed(database: BaseDatabaseWrapper) -> bool:
-    """Whether something else than a metered call looks at the connection's statements: the query logs of tests, or
-    a wrapper (``connection.execute_wrapper``)."""
+    """Whether the connection's statements are observed by more than a metered call: by the query log of tests, or
+    by another wrapper (``connection.execute_wrapper``)."""
     return database.queries_logged or bool(database.execute_wrappers and database.execute_wrappers != _ours)
 
 
 @contextmanager
 def watched() -> Iterator[Callable[[], float]]:
-    """Add up the seconds of this thread's statements in the block. Gives a function that returns the sum so far."""
+    """Add up the seconds of this thread's statements in the block. Yields a function that returns the sum."""
     _watch.seconds = 0.0
     try:
         with connections[DEFAULT_DB_ALIAS].execute_wrapper(_wrapper):

@@ -1,11 +1,11 @@
-"""Sending of finished answers, at the pace of their readers: unread bytes are bounded.
+"""Sends finished answers at the pace of their clients, so that unread bytes are bounded.
 
-Granian copies an answer that it is given whole, and takes the pieces of a stream without end: awaiting them waits
-for nothing. Only files are read as the client takes them. So a large answer goes through a pipe, which Granian
-opens as a file: the pipe takes the next piece when the client has taken an earlier one.
+Granian copies an answer that it gets as bytes, and queues the pieces of a stream without a bound. It reads only
+files as the client reads the answer. So a large answer goes through a pipe, which Granian opens as a file: the pipe
+takes the next piece when the client has read an earlier one.
 
-Each byte buys its reader 1 / `ANSWER_RATE` seconds beside `ANSWER_TIMEOUT`, as for bodies. Small answers are given
-to Granian whole: the kernel closes connections that read nothing (`config.server.sockets`).
+A client has `ANSWER_TIMEOUT` seconds for a large answer, and 1 / `ANSWER_RATE` seconds more for each byte. Granian
+gets small answers as bytes: the kernel closes connections whose clients read nothing (`config.server.sockets`).
 """
 
 import asyncio
@@ -29,17 +29,18 @@ from config.server.bodies import Pace
 log = logging.getLogger(__name__)
 
 SMALL = 128 * 1024
-"""Bytes of an answer that is given to the server whole. Lists of 100 are shorter."""
+"""The largest answer, in bytes, that Granian gets as bytes. Lists of 100 are shorter."""
 PIECE = 64 * 1024
 """Bytes that a pipe takes at a time."""
 OF_ADDRESS = 32 * 1024**2
-"""Bytes of large answers of a process to one client network that may be unread at a time."""
+"""Bytes of large answers to one client network that may be unread at a time, in each process."""
 OF_PROCESS = 256 * 1024**2
-"""Bytes of large answers of a process to all clients that may be unread at a time."""
+"""Bytes of large answers to all clients that may be unread at a time, in each process."""
 COMPRESSED_AT_ONCE = 8
-"""Answers that are compressed or wait for that. Further ones are sent as they are."""
+"""The most answers that are compressed or wait for it. Further ones are sent uncompressed."""
 LOOK_SECONDS, LOOK_SHARE = 0.05, 20
-"""The least seconds between two looks at all sockets of the process, and how many times a look's own duration."""
+"""The shortest pause in seconds between two looks at all sockets of the process. The pause is at least this many
+times as long as a look."""
 SAFE = frozenset({"GET", "HEAD", "OPTIONS"})
 UNREAD = "Read the answers to your earlier requests first"
 BUSY = "Too many answers are unread: try again in a few seconds"
@@ -47,7 +48,7 @@ PAUSE = "5"
 """Seconds after which a refused client may try again."""
 OF_CONTENT = frozenset({"content-type", "content-length", "content-encoding", "etag", "last-modified", "vary",
     "cache-control", "content-disposition", "retry-after"})  # fmt: skip
-"""Headers that describe the content of an answer, and so do not belong to another content."""
+"""Headers that describe the content of an answer. An answer that replaces it does not keep them."""
 
 
 class Answered(NamedTuple):
@@ -59,7 +60,7 @@ class Answered(NamedTuple):
 
 
 class Sending(Protocol):
-    """A request that waits for its answer, as RSGI has it."""
+    """The protocol object of RSGI that sends an answer."""
 
     def response_bytes(self, status: int, headers: list[tuple[str, str]], body: bytes) -> None: ...
 
@@ -67,16 +68,16 @@ class Sending(Protocol):
 
 
 class Unread:
-    """Bytes of large answers whose connections are still open, of each client network and of all."""
+    """Counts the bytes of large answers whose connections are still open: for each client network, and for all."""
 
     def __init__(self) -> None:
         self.of: Counter[str] = Counter()
         self.total = 0
 
     def refusal(self, network: str, size: int) -> tuple[int, str] | None:
-        """The status and reason for not sending `size` more bytes to a network.
+        """Return the status and reason of a refusal to send `size` more bytes to a network, or None.
 
-        A network with no unread answer may have one of any size, unless others have filled the process.
+        A network without an unread answer may have one of any size, unless others use up the bound of the process.
         """
         if self.of[network] and self.of[network] + size > OF_ADDRESS:
             return 429, UNREAD
@@ -92,7 +93,7 @@ class Unread:
 
 
 class Answers:
-    """Sends the answers of one application. Its methods are called on the event loop, so that it needs no lock."""
+    """Sends the answers of one application. Its methods are called on the event loop, so it needs no lock."""
 
     def __init__(self) -> None:
         self.pace = Pace(settings.ANSWER_TIMEOUT, settings.ANSWER_RATE)
@@ -102,10 +103,10 @@ class Answers:
         self.closings = Closings(self.threads)
 
     async def send(self, exchange: Sending, client: str, environ: Mapping[str, Any], answered: Answered) -> None:
-        """Send the answer to the request in `environ`, and return when a large one has been read.
+        """Send the answer to the request in `environ`. Return after a large answer has been read.
 
-        `client` is the peer of the connection. A large answer to a safe method is refused with 429 or 503 if too
-        many bytes are unread. Other methods have had their effect, so their answers are sent all the same.
+        `client` is the peer of the connection. If too many bytes are unread, a large answer to a safe method is
+        replaced by a 429 or 503. Other methods have had their effect, so their answers are always sent.
         """
         if len(answered.content) <= SMALL:
             exchange.response_bytes(*answered)
@@ -132,9 +133,9 @@ class Answers:
             self.unread.count(network, -size)
 
     async def _compressed(self, environ: Mapping[str, Any], answered: Answered) -> Answered:
-        """The answer, compressed if it is large JSON of the API and the client takes that.
+        """Return the answer, compressed if it is large JSON of the API and the client accepts gzip.
 
-        Pages have cookies, and so are left out: docs/decisions/slow-clients.md says why.
+        Pages are not compressed, because browsers send cookies for them: docs/decisions/slow-clients.md says why.
         """
         if len(answered.content) < compression.LARGE or not environ["PATH_INFO"].startswith("/v4"):
             return answered
@@ -160,7 +161,7 @@ class Answers:
     async def _send_by_pieces(self, exchange: Sending, client: str, answered: Answered) -> None:
         """Send an answer through a pipe, and return when its connection is closed.
 
-        The connection is closed after it: nothing else tells that the client has read what Granian holds.
+        The connection is closed after it, because Granian does not tell otherwise when the client has read all.
         """
         reader = _Reader(self.pace)
         reading, writing = os.pipe()
@@ -180,9 +181,9 @@ class Answers:
 
 
 class Closings:
-    """The connections of this process that are about to close, and those that have to.
+    """Waits until connections of this process are closed, and ends those that are too slow.
 
-    Granian does not tell when it has closed a connection, so the sockets of the process are looked at.
+    Granian does not tell when it has closed a connection, so this class lists the sockets of the process.
     """
 
     def __init__(self, threads: Executor) -> None:
@@ -192,14 +193,14 @@ class Closings:
         self.looking: asyncio.Task[None] | None = None
 
     def closing(self, client: str) -> asyncio.Future[None]:
-        """A future that is done when the connection to `client`, a peer's address and port, is closed."""
+        """Return a future that is done when the connection to `client`, an address and port, is closed."""
         closed = self.waiting.setdefault(client, asyncio.get_running_loop().create_future())
         if self.looking is None or self.looking.done():
             self.looking = asyncio.get_running_loop().create_task(self._look())
         return closed
 
     async def shut_down(self, client: str) -> None:
-        """End the connection, together with others that have to end, and return when it is closed."""
+        """End the connection at the next look at the sockets, and return when it is closed."""
         self.late.add(client)
         await self.closing(client)
 
@@ -215,7 +216,7 @@ class Closings:
 
 
 class _Reader:
-    """The client of one answer. Only the time that is spent waiting for it counts."""
+    """The client of one answer. Only the time of waiting for the client counts."""
 
     def __init__(self, pace: Pace):
         self.pace = pace
@@ -225,9 +226,9 @@ class _Reader:
     async def write(self, pipe: FileIO, content: bytes, ours: FileIO) -> None:
         """Write the content to the pipe as the client reads it.
 
-        `ours` is the end that Granian opens once more. It is closed when there is room again in the full pipe:
-        then Granian reads, and the pipe breaks when it stops. Raises TimeoutError if the client is slower than the
-        pace, and BrokenPipeError if it has left.
+        `ours` is the reading end, which Granian opens once more. It is closed when the full pipe has room again:
+        then Granian has opened its own end, and the pipe breaks when Granian stops reading. Raises TimeoutError if
+        the client is slower than the pace, and BrokenPipeError if the client has left.
         """
         view = memoryview(content)
         while self.written < len(view):
@@ -248,7 +249,7 @@ class _Reader:
             loop.remove_writer(pipe)
 
     async def wait(self, event: asyncio.Future[None]) -> None:
-        """Wait for an event that the client brings about by reading. Raises TimeoutError as `write` does."""
+        """Wait for an event that the client causes by reading. Raises TimeoutError as `write` does."""
         since = monotonic()
         async with asyncio.timeout(self.pace.seconds(self.written) - self.waited):
             await asyncio.shield(event)
@@ -261,7 +262,7 @@ def _note(ready: asyncio.Future[None]) -> None:
 
 
 def _refused(answered: Answered, status: int, reason: str) -> Answered:
-    """The answer that a client gets instead. Headers that do not describe the content are kept."""
+    """Return the refusal that replaces an answer. Headers that do not describe the content are kept."""
     response = error_response([{"field": None, "reason": reason}], status)
     kept = [(name, value) for name, value in answered.headers if name.lower() not in OF_CONTENT]
     return Answered(status, [*kept, *response.items(), ("Retry-After", PAUSE)], response.content)

@@ -1,24 +1,24 @@
-"""Lanes: the bounded pools of threads in which a web process answers whatever may wait or take long.
+"""Lanes: the bounded pools of threads in which a web process answers requests that may wait or take long.
 
-The thread of the event loop answers plain reads of the API, which wait for nothing but a statement of their own.
-Everything else is answered in a lane, so that it holds up the requests of that lane at most, and of these only
-some: an account, or an address where the account is not known yet, has a share of a lane's threads and places.
+The thread of the event loop answers plain reads of the API, which wait only for their own statements. A lane
+answers every other request, so that a slow request delays at most the requests of its lane. It delays only some of
+these: an account has a share of a lane's threads and places. If the account is not known yet, its address has the
+share.
 
-=========  ===========================================================================================
+=========  ================================================================================================
 lane       answers
-=========  ===========================================================================================
+=========  ================================================================================================
 writes     calls of the API that change something: they may wait for the lock of a row
-slow       calls of the API that may take long: lists with ``X-Filter``, and what views declare
-passwords  what hashes passwords
-outside    what waits for servers of others: name servers, the provider that people sign in with
+slow       calls of the API that may take long: lists with ``X-Filter``, and actions of views that declare it
+passwords  requests that hash passwords
+outside    requests that ask servers of others: name servers, the provider that people sign in with
 pages      pages for browsers, and the endpoints of OAuth
 staff      the admin
 watch      ``/readyz``, ``/healthz`` and ``/metrics``
-=========  ===========================================================================================
+=========  ================================================================================================
 
-The lane follows from the method and the path, before anything else of the request is looked at. A view whose
-requests belong to another lane than the table says declares it by its attribute `lanes`: of a resource by action,
-of a page by method in lower case. The loop answers nothing by oversight: only a plain read is its affair.
+The method, the path and the presence of ``X-Filter`` determine the lane. A view whose requests belong to another
+lane than the table says declares it by its attribute `lanes`: a resource by action, a page by method in lower case.
 """
 
 import asyncio
@@ -41,15 +41,15 @@ R = TypeVar("R")
 
 SAFE = frozenset({"GET", "HEAD", "OPTIONS"})
 SWITCH = 0.002
-"""Seconds for which a thread keeps the interpreter while others want it. With Python's own 5 ms the loop would wait
-that long for each busy thread of a lane, each time that it has heard from the database. With 0.5 ms a create costs
-a tenth more of a processor."""
+"""Seconds for which a thread keeps the interpreter while other threads want it. With Python's default of 5 ms, the
+loop would wait that long for each busy thread of a lane whenever the database has answered. With 0.5 ms, a create
+costs a tenth more processor time."""
 PATIENCE = 10.0
-"""Seconds that a request waits for a thread of its lane, at most."""
+"""The longest time in seconds that a request waits for a thread of its lane."""
 
 
 class TurnedAway(Exception):
-    """A request that a lane does not take, with the status of its answer: 429 or 503."""
+    """A lane refuses a request. `status` is that of the answer: 429 or 503."""
 
     def __init__(self, status: int):
         super().__init__(status)
@@ -58,11 +58,11 @@ class TurnedAway(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Size:
-    """Of a lane. Each thread has a connection to the database.
+    """The size of a lane. Each thread has a connection to the database.
 
-    `places` are the requests that run or wait for a thread; a subject may have half of them, and `share` of the
-    threads. `keeps` is whether a thread keeps its connection from one request to the next: where requests are few
-    and slow, making one is nothing beside them.
+    `places` limits the requests that run or wait for a thread. A subject may have half of the places, and `share`
+    of the threads. `keeps` is whether a thread keeps its connection from one request to the next. Lanes with few
+    and slow requests do not: there the time of connecting does not matter.
     """
 
     threads: int
@@ -83,9 +83,9 @@ SIZES: Mapping[str, Size] = {
 
 
 class Lane:
-    """A pool of threads with a bound. Its methods are called on the event loop, so that nothing here needs a lock.
+    """A pool of threads with a bound. Its methods are called on the event loop, so it needs no lock.
 
-    A thread that gets free goes to whoever waits for longest and has not got its share.
+    A free thread goes to the request that has waited longest and whose subject does not use its share of threads.
     """
 
     def __init__(self, name: str, size: Size):
@@ -94,14 +94,14 @@ class Lane:
         self.share_of_places = max(1, size.places // 2)
         self.running: Counter[str] = Counter()
         self.held: Counter[str] = Counter()
-        """Places of each subject, those of running requests too."""
+        """The places of each subject, including those of running requests."""
         self.waiting: deque[tuple[str, asyncio.Future[None]]] = deque()
 
     async def run(self, subject: str, function: Callable[..., R], *values: Any) -> R:
-        """What `function` returns in a thread of this lane, or raises.
+        """Call `function` in a thread of this lane and return its result.
 
-        Raises `TurnedAway` at once where the subject has its share of the places (429) or all are taken (503), and
-        after `PATIENCE` seconds without a thread (503).
+        Raises `TurnedAway` at once if the subject has its share of the places (429) or all places are taken (503),
+        and after `PATIENCE` seconds without a thread (503).
         """
         if self.held[subject] >= self.share_of_places:
             raise TurnedAway(429)
@@ -126,7 +126,7 @@ class Lane:
                 await turn
         except BaseException as error:
             if turn.done() and not turn.cancelled():
-                self._ended(subject)  # it was given a thread at the moment at which it stopped waiting
+                self._ended(subject)  # it got a thread at the moment when it stopped waiting
             else:
                 self.waiting.remove((subject, turn))
             if isinstance(error, TimeoutError):
@@ -147,7 +147,7 @@ class Lane:
                 connections.close_all()
 
     def _ended(self, subject: str) -> None:
-        """Give the thread to the first who waits and may have it."""
+        """Give the thread to the first waiting request that may have it."""
         self._less(self.running, subject)
         for subject, turn in self.waiting:
             if not turn.done() and self._may_run(subject):
@@ -167,11 +167,11 @@ class Lane:
 
 
 class Routes:
-    """The lane of each request, by its method and path: the rules of this module, and what views declare."""
+    """Finds the lane of a request by its method and path, from the rules of this module and the views' `lanes`."""
 
     WATCH = frozenset({"/readyz", "/healthz", "/metrics"})
     LOOP = frozenset({"/livez", "/version"})
-    """What is answered on the loop beside plain reads of the API: it asks nobody."""
+    """Paths that the loop answers besides plain reads of the API: their views need no other server."""
 
     def __init__(self, resolver: URLResolver):
         declared: dict[str, dict[str, list[str]]] = {}
@@ -186,7 +186,10 @@ class Routes:
         }
 
     def lane_of(self, method: str, path: str, filtered: bool) -> str | None:
-        """The name of a request's lane; None where the loop answers. `filtered`: it has a header ``X-Filter``."""
+        """Return the name of a request's lane, or None if the loop answers it.
+
+        `filtered` is whether the request has a header ``X-Filter``.
+        """
         api = is_api(path)
         if api and (path[-1:] == "/" or "//" in path):
             path = tidied(path)
@@ -203,16 +206,16 @@ class Routes:
 
 
 def subject_of(meta: Mapping[str, Any]) -> str:
-    """Whose share of a lane a request takes: its account's, or that of the address it comes from.
+    """Return the subject whose share of a lane a request uses: its account, or the client's address.
 
-    `meta` is its WSGI environment. The account is known where this process has seen the token before.
+    `meta` is the WSGI environment. The account is known if this process has seen the token before.
     """
     known = known_users.get(meta.get("HTTP_AUTHORIZATION"))
     return f"address:{network_in(meta)}" if known is None else f"account:{known[1]}"
 
 
 def _views(resolver: URLResolver, prefix: str) -> Iterator[tuple[str, Any]]:
-    """All views below a resolver, each with the regular expression of its path, without names of groups."""
+    """Yield all views below a resolver, each with the regular expression of its path, without names of groups."""
     for pattern in resolver.url_patterns:
         written = re.sub(r"\(\?P<\w+>", "(?:", pattern.pattern.regex.pattern)
         path = prefix + written.removeprefix("^").removesuffix(r"\Z")
@@ -223,7 +226,7 @@ def _views(resolver: URLResolver, prefix: str) -> Iterator[tuple[str, Any]]:
 
 
 def _declared(view: Any) -> Iterable[tuple[str, str]]:
-    """The methods for which a view declares a lane."""
+    """Return the methods for which a view declares a lane, each with the lane."""
     declaring = getattr(view, "cls", None) or getattr(view, "view_class", view)
     lanes: Mapping[str, str] = getattr(declaring, "lanes", {})
     actions: Mapping[str, str] | None = getattr(view, "actions", None)

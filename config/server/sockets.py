@@ -1,8 +1,8 @@
-"""The TCP sockets of a serving process, which RSGI does not show: a limit on their unread bytes, and their end.
+"""Limits the unread bytes of the TCP sockets of a serving process, and ends connections.
 
-The HTTP server closes no connection because its client does not read. The kernel does: `TCP_USER_TIMEOUT` closes a
-connection whose client has taken nothing for that long. A connection inherits the options of the socket that
-accepted it, so they are set on the listening sockets alone.
+Granian does not close a connection whose client does not read. The kernel does: `TCP_USER_TIMEOUT` closes a
+connection whose client has read nothing for that long. A connection inherits the options of the socket that
+accepted it, so only the listening sockets get them.
 """
 
 import asyncio
@@ -15,16 +15,16 @@ from contextlib import suppress
 log = logging.getLogger(__name__)
 
 IN_KERNEL = 128 * 1024
-"""Unsent bytes that the kernel takes for a connection. Without it the kernel takes up to 4 MB (`tcp_wmem`)."""
+"""Unsent bytes that the kernel takes for a connection. Without this limit it takes up to 4 MB (`tcp_wmem`)."""
 LOOKS, PAUSE = 200, 0.05
-"""The listening socket is looked for so often, after so many seconds each: it exists when the process serves."""
+"""How many times to look for the listening socket, and the seconds between two looks. The server opens it late."""
 
 
 class ReadTimeout:
     """Limits the unread bytes of each connection of this process, and closes it if its client reads nothing.
 
-    `seconds` is how long that may last. Systems other than Linux lack the time limit. Unix sockets have neither:
-    the peer is a proxy of the installation.
+    `seconds` is how long a client may read nothing. Systems other than Linux lack this time limit. Unix sockets
+    have no limits: their peer is a proxy of the installation.
     """
 
     def __init__(self, seconds: float):
@@ -47,7 +47,7 @@ class ReadTimeout:
 
 
 def limit_unread(seconds: float) -> int:
-    """Set the limits on the listening sockets of this process, and return how many of these there are."""
+    """Set the limits on the listening sockets of this process. Return the number of these sockets."""
     found = 0
     for each in _sockets():
         with each:
@@ -64,7 +64,7 @@ def limit_unread(seconds: float) -> int:
 
 
 def shut_down(late: Collection[str]) -> set[str]:
-    """End the connections to the peers `late`, and return the peers of all that the process had.
+    """End the connections to the peers `late`. Return the peers of all connections of the process.
 
     Peers are written as RSGI writes them: ``192.0.2.1:80``, ``[2001:db8::1]:80``. The function looks at every open
     file of the process, which takes some milliseconds for each thousand.
@@ -80,11 +80,11 @@ def shut_down(late: Collection[str]) -> set[str]:
 
 
 def _sockets() -> Iterator[socket.socket]:
-    """Duplicates of the sockets of this process: a descriptor of the server's may become another file meanwhile."""
+    """Yield duplicates of the sockets of this process. The server may reuse its own descriptors meanwhile."""
     for name in os.listdir("/dev/fd"):
         try:
             duplicate = os.dup(int(name))
-        except OSError:  # closed in this moment, as the folder that was listed is
+        except OSError:  # closed in this moment, as the listed folder itself is
             continue
         try:
             yield socket.socket(fileno=duplicate)

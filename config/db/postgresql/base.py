@@ -34,7 +34,7 @@ class CommitUnknown(OperationalError):
 
 
 class DatabaseWrapper(base.DatabaseWrapper):
-    """A connection of one thread."""
+    """A connection to PostgreSQL, which one thread uses."""
 
     transaction_id: str | None = None
     """The id of the current transaction (``xid8``), once a statement has returned it (`config.db.inserts`).
@@ -60,8 +60,8 @@ class DatabaseWrapper(base.DatabaseWrapper):
     def _has_ended(self) -> bool:
         """Whether the connection is closed, or bytes are waiting on it although no statement runs.
 
-        PostgreSQL sends an idle connection nothing but the reason for its end, and settings that were reloaded.
-        Both times a new connection is right. In a pipeline the status is not IDLE, and the bytes are results.
+        PostgreSQL sends an idle connection only the reason for its end, and settings that were reloaded. In both
+        cases a new connection is right. In a pipeline the status is not IDLE, and the bytes are results.
         """
         status = self.connection.pgconn.transaction_status
         return status == pq.TransactionStatus.UNKNOWN or (
@@ -75,8 +75,8 @@ class DatabaseWrapper(base.DatabaseWrapper):
     def _commit(self) -> None:
         """Commit. If the connection is lost meanwhile, connect again and ask whether the transaction committed.
 
-        Returns if it did, so that the caller goes on and ``on_commit`` hooks run. Raises Django's error if it was
-        rolled back, and `CommitUnknown` if the database cannot be asked or does not know.
+        Returns if the transaction committed, so that the caller goes on and ``on_commit`` hooks run. Raises
+        Django's error if it was rolled back, and `CommitUnknown` if the database cannot be asked or does not know.
         """
         transaction_id = self.transaction_id
         try:
@@ -91,16 +91,16 @@ class DatabaseWrapper(base.DatabaseWrapper):
                 raise
             if status != "committed":
                 self.close()
-                # Otherwise Django connects at the end of the transaction, and an error of that would hide this one.
+                # Otherwise Django connects at the end of the transaction, and an error there hides this one.
                 self.closed_in_transaction = True
                 raise CommitUnknown(str(error)) from error
             self.run_on_commit = hooks
 
     def _status_of(self, transaction_id: str | None) -> str | None:
-        """The status of a transaction of a lost connection: ``committed`` or ``aborted``; None if it is unknown.
+        """Return the status of a transaction of a lost connection: ``committed``, ``aborted``, or None if unknown.
 
-        The transaction's session may not have noticed yet that the connection is lost. It is ended first: else
-        it could still commit after the answer.
+        The transaction's session may not have noticed yet that the connection is lost. This method ends the session
+        first. Otherwise the transaction could still commit after the answer.
         """
         self.close()
         if transaction_id is None or silence.noted:

@@ -1,1 +1,1 @@
-"""Attacks that crowd the web processes with work of one customer or address, and the load of the others."""
+"""Attacks that fill the web processes with the work of one customer or address, and the load of other customers."""

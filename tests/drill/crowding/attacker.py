@@ -26,9 +26,9 @@ MASTER = {"type": "master", "soa_email": "dns@example.com"}
 class Form:
     """The size of the installation and of the attacks, and whether times are judged.
 
-    `processes` answer requests, beside `workers` that `make serve` does not start. `quiet` and `during` are seconds
-    in which others are measured. `rows` are the domains of a large account, `records` those of a large domain,
-    `held` the seconds for which rows are locked.
+    `processes` is the number of web processes, and `workers` that of workers besides the one of `make serve`.
+    `quiet` and `during` are the seconds for which the others are measured. A large account has `rows` domains, and
+    a large domain has `records` records. `held` is for how many seconds rows are locked.
     """
 
     processes: int
@@ -48,7 +48,7 @@ class Form:
 
     @property
     def tries(self) -> int:
-        """How often others have to notice an attack: by chance they may on a machine that has other work too."""
+        """How often an attack is played until it passes. On a busy machine it may fail by chance."""
         return 2 if self.judges_times else 1
 
 
@@ -96,7 +96,7 @@ class Attacker:
         return status
 
     def made(self, path: str, body: dict) -> dict:
-        """The answer to a POST before the attack. RuntimeError if it is refused."""
+        """Return the answer to a POST before the attack. Raises RuntimeError if it is refused."""
         status, answer = ask(self.port, self.token, "POST", path, body)
         if status != 200:
             raise RuntimeError(f"POST {path} is answered {status}: {answer}")
@@ -130,7 +130,7 @@ class Attacker:
         return domain.pk
 
     def send(self, requests: Sequence[bytes], every: float = 0.0) -> None:
-        """Send these requests, one `every` so many seconds, and count the answers."""
+        """Send these requests, `every` seconds apart, and count the answers."""
         load = Load(self.port, self.address)
         try:
             answers = load.send(iter(requests), every, float("inf"))
@@ -139,12 +139,12 @@ class Attacker:
         self.sent.update(str(each.status) for each in answers)
 
     def sending(self, requests: Sequence[bytes], every: float = 0.0) -> AbstractContextManager[None]:
-        """An attack that only sends these requests."""
+        """Return an attack that only sends these requests, `every` seconds apart."""
         return playing(lambda stopped: self.send(requests, every))
 
 
 Attack = Callable[[Attacker], AbstractContextManager[None]]
-"""Prepare an attack; return the context that plays it, and that returns once it has ended."""
+"""Prepares an attack and returns the context that plays it. The context ends when the attack has ended."""
 
 
 @contextmanager

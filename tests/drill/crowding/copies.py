@@ -18,7 +18,7 @@ SOA = "ns.example.net. dns.example.com. 1 7200 3600 604800 300"
 
 
 def clone(attacker: Attacker) -> AbstractContextManager[None]:
-    """Clones of one domain."""
+    """Clone one domain several times."""
     pk = attacker.add_zone()
     return attacker.sending(
         [
@@ -29,7 +29,7 @@ def clone(attacker: Attacker) -> AbstractContextManager[None]:
 
 
 def import_zones(attacker: Attacker) -> AbstractContextManager[None]:
-    """Imports of a domain each."""
+    """Import several domains."""
     names = [f"{number}.{attacker.name}.example.com" for number in range(attacker.form.copies)]
     primary = Primary({dns.name.from_text(name): _transfer(name, attacker.form.records) for name in names})
     threading.Thread(target=primary.serve_forever, daemon=True).start()
@@ -50,7 +50,7 @@ def import_zones(attacker: Attacker) -> AbstractContextManager[None]:
 
 
 def _transfer(name: str, records: int) -> list[bytes]:
-    """The messages of the transfer of a zone with so many records, without their ids."""
+    """Return the messages that transfer a zone with this many records, without their ids."""
     origin = dns.name.from_text(name)
     soa = dns.rrset.from_text(origin, 300, "IN", "SOA", SOA)
     name_server = dns.rrset.from_text(origin, 300, "IN", "NS", "ns.example.net.")
@@ -68,7 +68,7 @@ def _transfer(name: str, records: int) -> list[bytes]:
 
 
 class Primary(socketserver.ThreadingTCPServer):
-    """A name server that transfers zones: the messages of each name. They are prepared, so that it costs little."""
+    """A name server that transfers `zones`, the prepared messages of each name. It takes little processor time."""
 
     allow_reuse_address = daemon_threads = True
 

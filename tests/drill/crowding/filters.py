@@ -11,7 +11,7 @@ CONDITIONS = 500
 
 
 def contains(attacker: Attacker) -> AbstractContextManager[None]:
-    """Two filters a second, each with 500 `+contains` that no record of a large domain meets."""
+    """Send two filters a second, each with 500 `+contains` that match no record of a large domain."""
     pk = attacker.add_zone()
 
     def get(number: int) -> bytes:

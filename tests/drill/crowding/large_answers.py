@@ -11,11 +11,11 @@ from tests.drill.crowding.load import api, request
 
 EVERY = 0.25
 FILES = 4
-"""One of so many pages is a file of all domains; the others are searches."""
+"""One in this many requests is for a file of all domains. The others are searches."""
 
 
 def grants(attacker: Attacker) -> AbstractContextManager[None]:
-    """The grants of a restricted user, four times a second."""
+    """Request the grants of a restricted user of a large account, four times a second."""
     attacker.add_domains()
     name = f"{attacker.name}-restricted"
     attacker.made("/account/users", {"username": name, "email": f"{name}@example.com", "restricted": True})
@@ -24,7 +24,7 @@ def grants(attacker: Attacker) -> AbstractContextManager[None]:
 
 
 def staff(attacker: Attacker) -> AbstractContextManager[None]:
-    """Searches of the admin, and its list of domains as a file, four times a second together."""
+    """Request searches in the admin, and its list of domains as a file: four requests a second together."""
     attacker.add_domains()
     name = f"{attacker.name}-staff"
     browser = Client()

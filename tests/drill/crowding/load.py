@@ -1,7 +1,7 @@
 """An open-loop load of HTTP/1.1 requests: each request is sent at its time, whatever the earlier ones wait for.
 
-The load shares its cores with the service, so that it costs little: one thread, whole requests as bytes, and of an
-answer nothing but its status and its length. It imports no part of the service.
+The load shares the processors with the service, so it must cost little. It has one thread, sends prepared bytes,
+and reads only the status and the length of an answer. It imports no part of the service.
 """
 
 import json
@@ -13,9 +13,9 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 PATIENCE = 60.0
-"""Seconds after the last request until requests without an answer count as not answered."""
+"""Seconds after the last request. Requests without an answer by then count as not answered."""
 IDLE = 24
-"""Connections that wait for the next request. They take turns, so that each web process has some of them."""
+"""Kept connections. They take turns, so that each web process has some of them."""
 PIECE = 256 * 1024
 HEAD = 16 * 1024
 END_OF_HEAD = b"\r\n\r\n"
@@ -53,7 +53,7 @@ class _Connection:
         self.request, self.unsent, self.due = request, memoryview(request), due
 
     def write(self) -> None:
-        """Send as much as there is room for."""
+        """Send as many bytes as the socket takes."""
         try:
             while self.unsent:
                 self.unsent = self.unsent[self.socket.send(self.unsent) :]
@@ -61,7 +61,7 @@ class _Connection:
             return  # it is not connected yet, or full; a connection that has ended is readable
 
     def read(self) -> bool:
-        """Read what is there. Returns False once the server has closed the connection."""
+        """Read the available bytes. Returns False if the server has closed the connection."""
         while True:
             try:
                 piece = self.socket.recv(PIECE)
@@ -116,7 +116,7 @@ class Load:
         self.found: list[Answer] = []
 
     def send(self, requests: Iterator[bytes], every: float, seconds: float) -> list[Answer]:
-        """Send a request `every` so many seconds, for `seconds` or while there are any; return all answers."""
+        """Send requests, `every` seconds apart, for `seconds` or until there are no more. Return all answers."""
         self.found = []
         while len(self.idle) < self.keep:
             self.idle.append(self._open())
@@ -191,7 +191,7 @@ class Load:
 
 
 def request(method: str, path: str, body: bytes | dict | None = None, **headers: str) -> bytes:
-    """The bytes of one request; a body that is a dict is sent as JSON. ``X_Filter`` is the header X-Filter."""
+    """Return the bytes of one request. A dict is sent as JSON. The argument ``X_Filter`` is the header X-Filter."""
     content = json.dumps(body).encode() if isinstance(body, dict) else body
     sent = {"Host": "127.0.0.1", **{name.replace("_", "-"): value for name, value in headers.items()}}
     if isinstance(body, dict):
@@ -203,5 +203,5 @@ def request(method: str, path: str, body: bytes | dict | None = None, **headers:
 
 
 def api(token: str, method: str, path: str, body: dict | None = None, **headers: str) -> bytes:
-    """The bytes of one request to the API."""
+    """Return the bytes of one request to the API."""
     return request(method, f"/v4{path}", body, Authorization=f"Bearer {token}", **headers)

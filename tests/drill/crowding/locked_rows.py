@@ -17,7 +17,7 @@ LOCKED_WITHIN = 60.0
 
 
 def account(attacker: Attacker) -> AbstractContextManager[None]:
-    """Domains that are added to an account whose row is locked."""
+    """Add domains to an account whose row is locked."""
     body = {"type": "master", "soa_email": "dns@example.com"}
     requests = [
         api(attacker.token, "POST", "/domains", {**body, "domain": f"{number}.{attacker.name}.example.com"})
@@ -27,7 +27,7 @@ def account(attacker: Attacker) -> AbstractContextManager[None]:
 
 
 def instance(attacker: Attacker) -> AbstractContextManager[None]:
-    """Reboots and new labels of an instance whose row is locked."""
+    """Reboot and rename an instance whose row is locked."""
     body = {"region": REGION, "type": "g6-nanode-1", "image": IMAGE, "root_pass": PASSWORD, "label": "locked"}
     pk = attacker.made("/compute/instances", body)["id"]
     if not wait_for(lambda: statuses([pk]) == {pk: "running"}):
@@ -41,14 +41,14 @@ def instance(attacker: Attacker) -> AbstractContextManager[None]:
 
 
 def _sending_locked(attacker: Attacker, table: str, pk: int, requests: list[bytes]) -> AbstractContextManager[None]:
-    """Send the requests while the row is locked. It is locked for a fixed time: others may wait until its end."""
+    """Send the requests while the row is locked. The others are measured as long as the lock lasts."""
     locked = threading.Event()
 
     def hold() -> None:
         with psycopg.connect(attacker.site.conninfo) as session:
             session.execute(sql.SQL("SELECT FROM {} WHERE id = %s FOR UPDATE").format(sql.Identifier(table)), [pk])
             locked.set()
-            # The transaction is not idle: the database would end it.
+            # The database would end an idle transaction.
             session.execute("SELECT pg_sleep(%s)", [attacker.form.held])
 
     def play(stopped: threading.Event) -> None:

@@ -1,7 +1,7 @@
-"""Customers who are not attacked: they send small requests at a steady rate, from a process of their own.
+"""The others: customers who do not attack. They send small requests at a steady rate, from their own process.
 
-``python -m tests.drill.crowding.others PORT`` reads the requests as a line of JSON, then lines with the seconds of
-a measurement, and answers each of these with a line of JSON.
+``python -m tests.drill.crowding.others PORT`` reads the requests as a line of JSON. Then it reads lines with the
+seconds of a measurement, and answers each of these with a line of JSON.
 """
 
 import json
@@ -22,7 +22,8 @@ ROOT = Path(__file__).resolve().parents[3]
 EVERY = 0.025
 """Seconds from one request to the next, of all customers together."""
 PRIORITY = -10
-"""The niceness of the process, where it may choose one: on a busy machine it measures the service, not itself."""
+"""The niceness of the process, if it may set one. On a busy machine, the process then measures the service and not
+its own wait for a processor."""
 
 
 @dataclass
@@ -46,7 +47,7 @@ class Waited:
         return set(self.statuses) == {200}
 
     def passes(self, quiet: "Waited") -> bool:
-        """Whether all requests were answered 200, and as soon as `bound` allows after the quiet measurement."""
+        """Whether all requests were answered 200, and the 99th percentile is within `bound` of the quiet one."""
         return self.served and self.p99 <= bound(quiet.p99)
 
 
@@ -66,7 +67,7 @@ class Others:
         self.process.stdin.flush()
 
     def measured(self, seconds: float) -> Waited:
-        """Send requests for so many seconds; return once all are answered. RuntimeError if the process ended."""
+        """Send requests for `seconds`. Return when all are answered. Raises RuntimeError if the process ended."""
         self._write(seconds)
         assert self.process.stdout is not None
         line = self.process.stdout.readline()

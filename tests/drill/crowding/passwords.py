@@ -1,4 +1,4 @@
-"""Wrong passwords: argon2 takes a good part of a second of processor time for each of them."""
+"""Wrong passwords: argon2 takes a tenth of a second of processor time for each of them."""
 
 import http.client
 import re
@@ -13,9 +13,9 @@ FORM_TOKEN = re.compile(r'name="csrfmiddlewaretoken" value="(\w+)"')
 
 
 def guess(attacker: Attacker) -> AbstractContextManager[None]:
-    """13 wrong passwords a second on the page for signing in, without any token, each for another name.
+    """Send 13 wrong passwords a second to the sign-in page, without a token, each for another name.
 
-    Secrets of OAuth clients are no target: a digest is compared, which costs nothing.
+    Secrets of OAuth clients are not attacked: comparing their digests costs almost nothing.
     """
     connection = http.client.HTTPConnection("127.0.0.1", attacker.port, source_address=(attacker.address, 0))
     connection.request("GET", "/login")

@@ -1,4 +1,4 @@
-"""The attacks one after the other, in the shape of production, and what others wait during each of them."""
+"""Plays the attacks one after the other, on processes as in production, and measures the others' waits."""
 
 # ruff: noqa: T201  (printing is what it is for)
 
@@ -25,9 +25,9 @@ from tests.ports import free_port
 OTHERS = 4
 WARM_UP = 2.0
 CALM_WITHIN = 60.0
-"""Seconds in which the service is quiet again after an attack."""
+"""The longest wait in seconds until the service is quiet again after an attack."""
 OWN_SETTINGS = {"PROBE_ALLOWED": "127.0.0.1/32", "DOMAIN_IMPORT_TIMEOUT": "5"}
-"""Settings of the web processes: they may ask the name servers of the drill, and have time for a large domain."""
+"""Settings of the web processes. They allow the name servers of the drill, and imports of large domains."""
 ATTACKS: dict[str, Attack] = {
     **attacks.ATTACKS,
     "passwords": passwords.guess,
@@ -45,7 +45,7 @@ LOCKING = ("locked account", "locked instance")
 
 
 class Sender(Protocol):
-    """Somebody who counts the statuses of the answers to an attack."""
+    """An attacker that counts the statuses of the answers."""
 
     sent: Counter[str]
 
@@ -55,7 +55,7 @@ A = TypeVar("A", bound=Sender)
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """What others waited right before an attack and during it, and what the attacker was answered."""
+    """The others' waits right before an attack and during it, and the statuses of the attacker's answers."""
 
     quiet: Waited
     waited: Waited
@@ -63,7 +63,7 @@ class Outcome:
 
     @property
     def limit(self) -> float:
-        """Seconds that others may wait at the 99th percentile."""
+        """The highest 99th percentile, in seconds, of the others' waits."""
         return bound(self.quiet.p99)
 
     @property
@@ -72,7 +72,7 @@ class Outcome:
 
     @property
     def refused(self) -> dict[int, int]:
-        """The answers to others, before the attack and during it, that were not 200."""
+        """The number of answers to the others, before and during the attack, by each status but 200."""
         both = self.quiet.statuses + self.waited.statuses
         return {status: count for status, count in sorted(both.items()) if status != 200}
 
@@ -91,8 +91,8 @@ class Outcome:
 def play(site: Installation, silent: int, form: Form, names: Collection[str], report: Report) -> None:
     """Play these attacks, in the order of `ATTACKS`, each by a customer of its own.
 
-    Beside `make serve` there is a web server of its own, which all requests go to; in a full drill it has four
-    processes, and there is a second worker.
+    All requests go to a web server besides that of `make serve`. In a full drill it has four processes, and there
+    is a second worker.
     """
     _raise_the_limit_of_files()
     port = free_port()
@@ -131,8 +131,10 @@ def attacked(
     attackers: Callable[[], A],
     seconds: float,
 ) -> Outcome:
-    """Measure what others wait before and during an attack, by one of `attackers`. While they notice it, play it
-    once more with another attacker, at most as often as the form has tries."""
+    """Measure the others' waits before and during an attack by one of `attackers`.
+
+    If the others notice the attack, play it again with another attacker, up to the `tries` of the form.
+    """
     for _ in range(form.tries):
         attacker = attackers()
         prepared = attack(attacker)
@@ -148,14 +150,14 @@ def attacked(
 
 
 def _calm(measured: Callable[[float], Waited]) -> None:
-    """Return once half of the others' requests are answered within `FLOOR`: the last attack may have left work."""
+    """Wait until half of the others' requests are answered within `FLOOR`: the last attack may have left work."""
     deadline = time.monotonic() + CALM_WITHIN
     while measured(0.5).p50 > FLOOR and time.monotonic() < deadline:
         pass
 
 
 def _calls(port: int) -> list[bytes]:
-    """Requests of four quiet customers: lists, a domain and a new record, in turn."""
+    """Return the requests of the others, four customers in turn: lists, a domain and a new record."""
     if not wait_for(lambda: ask(port, "none", "GET", "/regions")[0]):
         raise RuntimeError("the web server of the attacks does not answer")
     found = []
@@ -184,6 +186,6 @@ def _tell(report: Report, name: str, outcome: Outcome) -> None:
 
 
 def _raise_the_limit_of_files() -> None:
-    """Allow as many open files as the system lets this process and the servers that it starts have."""
+    """Raise the limit of open files as far as possible, for this process and the servers that it starts."""
     _, most = resource.getrlimit(resource.RLIMIT_NOFILE)
     resource.setrlimit(resource.RLIMIT_NOFILE, (most, most))

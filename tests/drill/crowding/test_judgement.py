@@ -1,4 +1,4 @@
-"""The attacks are judged honestly: a miss is found, and repeated once."""
+"""Attacks that fail are found, and repeated once."""
 
 import threading
 from collections import Counter

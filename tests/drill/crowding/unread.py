@@ -20,15 +20,16 @@ SMALL = 2048
 """Bytes of a receive buffer: the kernel takes as little as it can."""
 PACE = 500
 """Connections that are made in a second. Thousands at once would be a flood, whatever they ask for."""
+"""Bytes of a receive buffer: the kernel rounds them up to its minimum."""
 FIRST = 24
-"""Connections that ask for the document first, and read it: so many that each process has had one."""
+"""Requests that read the document before the attack: enough that each web process has answered one."""
 
 
 def document(attacker: Attacker) -> AbstractContextManager[None]:
-    """Connections that ask for ``/openapi.json`` and read nothing. Counts the megabytes that web processes grew.
+    """Open connections that ask for ``/openapi.json`` and read nothing. Measure the growth of the web processes.
 
-    Each process makes the document when it is first asked for, once, in two seconds of a processor. That is
-    no matter of who reads it, and done before.
+    Each process writes the document once, at its first request, in two seconds of processor time. This time has
+    nothing to do with unread answers, so each process writes the document before the attack.
     """
     _, most = resource.getrlimit(resource.RLIMIT_NOFILE)
     wanted = min(attacker.form.unread, max(0, most - KEPT_FREE))
@@ -50,7 +51,7 @@ def document(attacker: Attacker) -> AbstractContextManager[None]:
 
 
 def _asked(attacker: Attacker, sent: bytes) -> socket.socket:
-    """A connection that has sent the request."""
+    """Return a connection that has sent the request."""
     made = socket.socket()
     made.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, SMALL)
     made.settimeout(5)
@@ -64,7 +65,7 @@ def _asked(attacker: Attacker, sent: bytes) -> socket.socket:
 
 
 def _status(connection: socket.socket) -> str:
-    """The status of the answer, 0 where there is none or where the server has closed the connection."""
+    """Return the status of the answer, or 0 without an answer or if the server has closed the connection."""
     try:
         connection.setblocking(False)
         return connection.recv(12)[9:].decode() or "0"
@@ -74,7 +75,7 @@ def _status(connection: socket.socket) -> str:
 
 @contextmanager
 def _grown(attacker: Attacker) -> Iterator[None]:
-    """Measure by how much the memory of the web processes grows at most."""
+    """Measure the largest growth of the web processes' memory during the block."""
     webs = families([attacker.web])
     before, most, ended = _memory(webs), 0, threading.Event()
 
