@@ -1,9 +1,8 @@
 """Claiming jobs: a free slot of a worker takes the ready job that is fairest now. See docs/jobs.md.
 
 A notification only says that there is work. The table decides which work comes first, at the moment of the claim: a
-message that was sent earlier may not decide it. A claim visits the accounts in turn and stops at the first one with
-a job to claim. For each account on its way and each host of the account's jobs, the claim reads an index entry or
-two, however many jobs there are.
+message that was sent earlier may not decide it. The statements read the index of ready jobs by groups, the jobs of
+one account, urgency and host, so that the length of the queue hardly matters.
 """
 
 import logging
@@ -18,10 +17,13 @@ from config.db.rows import violated_constraint
 
 log = logging.getLogger(__name__)
 
+LONGEST_BULK_WAIT = 60.0
+"""Seconds that a ready bulk job is claimed after the interactive jobs of its account or of others. Later it counts
+as interactive, so that it cannot starve."""
 UNKNOWN_SLOTS = 4
 """The number of slots that is assumed while no worker has reported its own."""
 RACE_ATTEMPTS = 20
-"""The most tries of a claim that loses a host's slot to a claim of the same moment."""
+"""How often a claim is repeated that lost a host's slot to a claim of the same moment."""
 
 READY = "state IN ('active', 'undoing') AND ready AND lease_until IS NULL"
 """SQL: whether a job is among those that workers choose from."""
@@ -32,107 +34,71 @@ SHARE = """(
        AND seen > statement_timestamp() - interval '30 seconds')"""
 """SQL: the number of slots that the jobs of one host may take. Takes ``host_share`` and ``unknown``."""
 
-_BUSY = "SELECT account_id, share_host, share_slot FROM compute_job WHERE share_slot IS NOT NULL"
-# The account whose job was claimed last, of interactive or of bulk jobs. A claim in the future was made before the
-# clock was set back.
-_LAST = """(
-            SELECT account_id FROM compute_job
-             WHERE bulk = urgency.bulk AND claimed_at <= statement_timestamp() ORDER BY claimed_at DESC LIMIT 1)"""
-
-
-def _after(account: str) -> str:
-    """SQL: the next account with ready jobs of the urgency; after the last one, the first one."""
-    first = f"SELECT min(account_id) FROM compute_job WHERE {READY} AND bulk = urgency.bulk"  # noqa: S608 - of constants
-    return f"COALESCE(({first} AND account_id > {account}), ({first}))"
-
-
-# Accounts without a job in a slot, in turn: first those with interactive jobs. UNION ends the walk where it began.
-# Rows are read as they are needed: a claim stops at the first account that has a job to claim.
-_IDLE = f"""
-        SELECT turn.account_id, urgency.bulk
-          FROM (VALUES (false), (true)) AS urgency (bulk) CROSS JOIN LATERAL (
-            WITH RECURSIVE turn (account_id) AS (
-                SELECT {_after(_LAST)}
-                 UNION
-                SELECT {_after("turn.account_id")} FROM turn
-            )
-            SELECT account_id FROM turn) AS turn
-         WHERE turn.account_id NOT IN (SELECT account_id FROM busy)"""  # noqa: S608 - of constants
-
-
-def _hosts(jobs: str) -> str:
-    """SQL: a table of the hosts that have a free slot, of the jobs that match the condition `jobs`."""
-    return f"""(
-        WITH RECURSIVE host (id) AS (
-            SELECT min(share_host) FROM compute_job WHERE {jobs}
-             UNION ALL
-            SELECT (SELECT min(share_host) FROM compute_job WHERE {jobs} AND share_host > host.id)
-              FROM host WHERE host.id IS NOT NULL
-        )
-        SELECT id FROM host WHERE id IS NOT NULL AND id NOT IN (SELECT share_host FROM full_host)) AS host"""  # noqa: S608
-
-
-_GROUP = f"{READY} AND (account_id, bulk) = (turn.account_id, turn.bulk)"
-# If no job waits for a host with a free slot, the claim ends before it visits all accounts.
+_GROUP = "account_id, bulk, share_host"
+# Turns in the future were taken before the clock was set back: their account would be the last until then.
 _NEXT = f"""
-WITH busy AS MATERIALIZED (
-    {_BUSY}
+WITH RECURSIVE busy AS MATERIALIZED (
+    SELECT account_id, share_host FROM compute_job WHERE share_slot IS NOT NULL
 ), share AS MATERIALIZED (
     SELECT {SHARE} AS slots
-), full_host AS MATERIALIZED (
-    SELECT share_host FROM busy GROUP BY share_host HAVING count(*) >= (SELECT slots FROM share)
+), waiting AS (
+    (SELECT {_GROUP}, run_at FROM compute_job WHERE {READY} ORDER BY {_GROUP}, run_at LIMIT 1)
+     UNION ALL
+    SELECT later.* FROM waiting CROSS JOIN LATERAL (
+        SELECT {_GROUP}, run_at FROM compute_job
+         WHERE {READY} AND ({_GROUP}) > (waiting.account_id, waiting.bulk, waiting.share_host)
+         ORDER BY {_GROUP}, run_at LIMIT 1) AS later
 ), chosen AS (
-    SELECT job.id, job.notified_at
-      FROM ({_IDLE}
-         UNION ALL
-        SELECT * FROM (
-            SELECT account_id, urgency.bulk
-              FROM (SELECT account_id, count(*) AS jobs FROM busy GROUP BY account_id) AS account
-             CROSS JOIN (SELECT bulk, {_LAST} AS last FROM (VALUES (false), (true)) AS urgency (bulk)) AS urgency
-             ORDER BY jobs, urgency.bulk, account_id <= last, account_id) AS working) AS turn (account_id, bulk)
-     CROSS JOIN LATERAL (
-        SELECT host.id
-          FROM {_hosts(_GROUP)} CROSS JOIN LATERAL (
-            SELECT run_at FROM compute_job WHERE {_GROUP} AND share_host = host.id ORDER BY run_at LIMIT 1) AS first
-         ORDER BY first.run_at) AS host
+    SELECT first.id, first.notified_at
+      FROM (
+        SELECT account_id, bulk, share_host FROM waiting
+         WHERE run_at <= statement_timestamp()
+           AND (SELECT count(*) FROM busy WHERE busy.share_host = waiting.share_host) < (SELECT slots FROM share)
+         ORDER BY (SELECT count(*) FROM busy WHERE busy.account_id = waiting.account_id),
+                  bulk AND run_at > {leases.after("-%(longest_bulk_wait)s::float8")},
+                  (SELECT max(claimed_at) FROM compute_job
+                    WHERE account_id = waiting.account_id AND claimed_at <= statement_timestamp()) NULLS FIRST,
+                  run_at) AS ranked
      CROSS JOIN LATERAL (
         SELECT id, notified_at FROM compute_job
-         WHERE {_GROUP} AND share_host = host.id AND run_at <= statement_timestamp()
-         ORDER BY run_at LIMIT 1 FOR NO KEY UPDATE SKIP LOCKED) AS job
-     WHERE EXISTS (SELECT FROM {_hosts(READY)})
+         WHERE {READY} AND ({_GROUP}) = (ranked.account_id, ranked.bulk, ranked.share_host)
+           AND run_at <= statement_timestamp()
+         ORDER BY run_at LIMIT 1 FOR NO KEY UPDATE SKIP LOCKED) AS first
      LIMIT 1
 ), claimed AS (
     UPDATE compute_job SET {leases.taken()}, attempt = attempt + 1, claimed_at = statement_timestamp(),
            ready = false, notified_at = NULL,
            share_slot = (
                SELECT number FROM generate_series(1, (SELECT slots FROM share)) AS number
-                WHERE number NOT IN (SELECT share_slot FROM busy WHERE busy.share_host = compute_job.share_host)
+                WHERE number NOT IN (
+                    SELECT taken.share_slot FROM compute_job AS taken
+                     WHERE taken.share_host = compute_job.share_host AND taken.share_slot IS NOT NULL)
                 ORDER BY random() LIMIT 1)
       FROM chosen WHERE compute_job.id = chosen.id
  RETURNING {JOB_COLUMNS}, chosen.notified_at IS NOT NULL AS was_notified
 ), {CLAIMED}
 """  # noqa: S608 - of constants
 
+
 _OTHERS_WAIT = f"""
-WITH busy AS MATERIALIZED (
-    {_BUSY}
-)
 SELECT EXISTS (
-    SELECT FROM ({_IDLE}) AS turn CROSS JOIN LATERAL (
-        SELECT FROM compute_job WHERE {_GROUP} AND run_at <= statement_timestamp() LIMIT 1) AS job
-     WHERE turn.account_id <> %s)
+    SELECT FROM compute_job AS other
+     WHERE {READY} AND run_at <= statement_timestamp() AND account_id <> %s
+       AND NOT EXISTS (
+        SELECT FROM compute_job AS busy WHERE busy.share_slot IS NOT NULL AND busy.account_id = other.account_id))
 """  # noqa: S608 - of constants
 
 
 def claim_next() -> Job | None:
     """Take the lease of the job that is fairest now and count the attempt; None if no job can be claimed.
 
-    The statement chooses a free slot of the host at random, so that claims of the same moment seldom choose the
-    same slot. If they do, the unique constraint refuses all but one of them.
+    A free slot is chosen by chance, so that claims of the same moment seldom choose the same one. The unique
+    constraint refuses all but one of those that do.
     """
     values = {
         "lease": settings.JOB_LEASE,
         "horizon": horizon(),
+        "longest_bulk_wait": LONGEST_BULK_WAIT,
         **share_values(),
     }
     for _ in range(RACE_ATTEMPTS):
@@ -146,7 +112,7 @@ def claim_next() -> Job | None:
 
 
 def others_wait(job: Job) -> bool:
-    """Whether another account, without a job in a slot, has a ready job."""
+    """Whether a job is ready of another account that has none at work."""
     with connection.cursor() as cursor:
         cursor.execute(_OTHERS_WAIT, [job.account_id])
         [waits] = cursor.fetchone()

@@ -30,12 +30,16 @@ _JSON = tuple(field.attname for field in Job._meta.concrete_fields if isinstance
 # that workers of the release before have prepared.
 JOB_COLUMNS = ", ".join(f"compute_job.{name}" for name in _COLUMNS)
 
-_ADDRESS = "jsonb_build_array(h.uuid, h.driver, h.location, h.shared, h.host_key, h.unreachable_since IS NOT NULL)"
-_HOST = f"""(
-    SELECT {_ADDRESS}
-      FROM compute_instance i JOIN compute_host h ON h.id = i.host_id WHERE i.id = {{job}}.instance_id)"""  # noqa: S608
+_HOST = """(
+    SELECT jsonb_build_array(h.uuid, h.driver, h.location, h.shared, h.host_key, h.unreachable_since IS NOT NULL)
+      FROM compute_instance i JOIN compute_host h ON h.id = i.host_id WHERE i.id = {job}.instance_id)"""
 # The address of the host of a job's instance, and whether the host is away: they travel with the job, in place of a
 # query for each step.
+
+_NAMED = """(
+    SELECT jsonb_build_object('account_id', i.account_id, 'instance', i.label, 'host', h.label)
+      FROM compute_instance i JOIN compute_host h ON h.id = i.host_id WHERE i.id = claimed.instance_id)"""
+# What the log names the job's instance by, once for each run of the job.
 
 _STAYS = "(step, state) = (%(step)s::text, %(state)s::text)"
 _STEP_SECONDS = """step_seconds || jsonb_build_object(
@@ -51,11 +55,8 @@ CLAIMED = f"""updated_event AS (
     UPDATE accounts_event SET status = 'started', started = statement_timestamp()
       FROM claimed WHERE accounts_event.id = claimed.event_id AND accounts_event.status = 'scheduled'
 )
-SELECT claimed.*, deadline_at < statement_timestamp() AS overdue, place.host, place.named
-  FROM claimed LEFT JOIN (
-    SELECT i.id, {_ADDRESS} AS host,
-           jsonb_build_object('account_id', i.account_id, 'instance', i.label, 'host', h.label) AS named
-      FROM compute_instance i JOIN compute_host h ON h.id = i.host_id) AS place ON place.id = claimed.instance_id
+SELECT *, deadline_at < statement_timestamp() AS overdue, {_HOST.format(job="claimed")} AS host, {_NAMED} AS named
+  FROM claimed
 """  # noqa: S608 - of constants
 """SQL: the end of a statement that claims a job in the CTE ``claimed``."""
 

@@ -12,9 +12,7 @@ from compute.jobs.store import horizon, job_ids
 from config.db import leases
 
 SWEEP_LIMIT = 500
-"""The largest number of jobs that one sweep notifies workers of, or makes interactive."""
-LONGEST_BULK_WAIT = 60.0
-"""Seconds that a ready bulk job is claimed after interactive jobs. Then it becomes interactive: none starves."""
+"""The largest number of jobs that one sweep notifies workers of."""
 
 _FREE_SLOTS = f"""
 UPDATE compute_job SET share_slot = NULL
@@ -38,18 +36,6 @@ UPDATE compute_job
      WHERE state IN ('active', 'undoing') AND {leases.FREE}
        AND (NOT ready OR lease_until IS NOT NULL OR run_at > statement_timestamp())
        FOR UPDATE SKIP LOCKED''',
-    )
-}
-"""  # noqa: S608 - of constants
-
-_MAKE_INTERACTIVE = f"""
-UPDATE compute_job SET bulk = false
- WHERE {
-    leases.chosen(
-        "id",
-        f'''
-    SELECT id FROM compute_job WHERE {READY} AND bulk AND run_at <= {leases.after("-%(longest_bulk_wait)s::float8")}
-     ORDER BY run_at LIMIT %(limit)s FOR NO KEY UPDATE SKIP LOCKED''',
     )
 }
 """  # noqa: S608 - of constants
@@ -120,14 +106,10 @@ RETURNING id
 
 
 def make_ready() -> None:
-    """Make every job ready whose wait, backoff or lease is over, and free the hosts' slots of lost leases.
-
-    A bulk job that has been ready for `LONGEST_BULK_WAIT` counts as interactive from then on.
-    """
+    """Make every job ready whose wait, backoff or lease is over, and free the hosts' slots of lost leases."""
     with connection.cursor() as cursor:
         cursor.execute(_FREE_SLOTS, {"horizon": horizon()})
         cursor.execute(_MAKE_READY, {"horizon": horizon()})
-        cursor.execute(_MAKE_INTERACTIVE, {"longest_bulk_wait": LONGEST_BULK_WAIT, "limit": SWEEP_LIMIT})
 
 
 def due(limit: int = SWEEP_LIMIT) -> list[int]:

@@ -149,14 +149,13 @@ class Job(models.Model):
             models.Index(fields=("run_at",), condition=Q(state__in=["active", "undoing"]), name="job_due"),
             models.Index(fields=("last_host",), condition=Q(last_host__isnull=False), name="job_last_host"),
             models.Index(
-                fields=("bulk", "account_id", "share_host", "run_at"), condition=CLAIMABLE, name="job_groups"
+                fields=("account_id", "bulk", "share_host", "run_at"), condition=CLAIMABLE, name="job_claimable"
             ),
             models.Index(
                 fields=("run_at",), condition=CLAIMABLE & Q(notified_at__isnull=True), name="job_unnotified"
             ),
-            models.Index(fields=("share_host",), condition=CLAIMABLE, name="job_waiting_hosts"),
             models.Index(
-                fields=("bulk", "claimed_at"), condition=Q(claimed_at__isnull=False), name="job_last_claim"
+                fields=("account_id", "claimed_at"), condition=Q(claimed_at__isnull=False), name="job_turns"
             ),
         ]
 

@@ -40,31 +40,14 @@ def reads(sql: str, params: Any) -> list[str]:
     The shapes of plans differ from version to version of PostgreSQL; that an index serves does not. Of several
     indexes on the same columns, as Django makes them for texts, any may be taken: these are told by the columns.
     """
-    alike = _alike()
-    plan = _explain("COSTS OFF, FORMAT JSON", sql, params)
-    return sorted({f"{table}: {alike.get(index, index)}" for table, index in _reads(plan)})
-
-
-def _explain(options: str, sql: str, params: Any) -> dict[str, Any]:
     connection.connection.execute(COSTS)
-    explained = f"EXPLAIN ({options}) " + psycopg.ClientCursor(connection.connection).mogrify(sql, params)
+    explained = "EXPLAIN (FORMAT JSON, COSTS OFF) " + psycopg.ClientCursor(connection.connection).mogrify(
+        sql, params
+    )
     [(plan,)] = connection.connection.execute(explained).fetchall()
     [top] = plan if isinstance(plan, list) else json.loads(plan)
-    found: dict[str, Any] = top["Plan"]
-    return found
-
-
-def rows_read(sql: str, params: Any, table: str) -> int:
-    """How many rows or index entries of `table` the statement reads. Executes the statement."""
-    return round(sum(_rows_read(_explain("ANALYZE, TIMING OFF, FORMAT JSON", sql, params), table)))
-
-
-def _rows_read(node: dict[str, Any], table: str) -> Iterator[float]:
-    if node.get("Relation Name") == table and node["Node Type"].endswith("Scan"):
-        removed = node.get("Rows Removed by Filter", 0) + node.get("Rows Removed by Index Recheck", 0)
-        yield (node["Actual Rows"] + removed) * node["Actual Loops"]
-    for inner in node.get("Plans", ()):
-        yield from _rows_read(inner, table)
+    alike = _alike()
+    return sorted({f"{table}: {alike.get(index, index)}" for table, index in _reads(top["Plan"])})
 
 
 ALIKE = """

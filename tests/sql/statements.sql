@@ -229,86 +229,47 @@ SET LOCAL client_min_messages = warning
 -- compute.drivers.simulated.session.install (4)
 COMMENT ON SCHEMA simulated IS '{VERSION}'
 
--- compute.jobs.claims._BUSY
-SELECT account_id, share_host, share_slot FROM compute_job WHERE share_slot IS NOT NULL
-
--- compute.jobs.claims._IDLE
-SELECT turn.account_id, urgency.bulk
-  FROM (VALUES (false), (true)) AS urgency (bulk) CROSS JOIN LATERAL (
-    WITH RECURSIVE turn (account_id) AS (
-        SELECT COALESCE((SELECT min(account_id) FROM compute_job WHERE state IN ('active', 'undoing') AND ready AND lease_until IS NULL AND bulk = urgency.bulk AND account_id > (
-    SELECT account_id FROM compute_job
-     WHERE bulk = urgency.bulk AND claimed_at <= statement_timestamp() ORDER BY claimed_at DESC LIMIT 1)), (SELECT min(account_id) FROM compute_job WHERE state IN ('active', 'undoing') AND ready AND lease_until IS NULL AND bulk = urgency.bulk))
-         UNION
-        SELECT COALESCE((SELECT min(account_id) FROM compute_job WHERE state IN ('active', 'undoing') AND ready AND lease_until IS NULL AND bulk = urgency.bulk AND account_id > turn.account_id), (SELECT min(account_id) FROM compute_job WHERE state IN ('active', 'undoing') AND ready AND lease_until IS NULL AND bulk = urgency.bulk)) FROM turn
-    )
-    SELECT account_id FROM turn) AS turn
- WHERE turn.account_id NOT IN (SELECT account_id FROM busy)
-
 -- compute.jobs.claims._NEXT
-WITH busy AS MATERIALIZED (
-    SELECT account_id, share_host, share_slot FROM compute_job WHERE share_slot IS NOT NULL
+WITH RECURSIVE busy AS MATERIALIZED (
+    SELECT account_id, share_host FROM compute_job WHERE share_slot IS NOT NULL
 ), share AS MATERIALIZED (
     SELECT (
     SELECT GREATEST(1, floor(%(host_share)s::float8 * COALESCE(NULLIF(sum(slots), 0), %(unknown)s::bigint)))::bigint
       FROM compute_heartbeat
      WHERE kind = 'worker' AND 'celery' = ANY(queues) AND stopped IS NULL
        AND seen > statement_timestamp() - interval '30 seconds') AS slots
-), full_host AS MATERIALIZED (
-    SELECT share_host FROM busy GROUP BY share_host HAVING count(*) >= (SELECT slots FROM share)
+), waiting AS (
+    (SELECT account_id, bulk, share_host, run_at FROM compute_job WHERE state IN ('active', 'undoing') AND ready AND lease_until IS NULL ORDER BY account_id, bulk, share_host, run_at LIMIT 1)
+     UNION ALL
+    SELECT later.* FROM waiting CROSS JOIN LATERAL (
+        SELECT account_id, bulk, share_host, run_at FROM compute_job
+         WHERE state IN ('active', 'undoing') AND ready AND lease_until IS NULL AND (account_id, bulk, share_host) > (waiting.account_id, waiting.bulk, waiting.share_host)
+         ORDER BY account_id, bulk, share_host, run_at LIMIT 1) AS later
 ), chosen AS (
-    SELECT job.id, job.notified_at
+    SELECT first.id, first.notified_at
       FROM (
-        SELECT turn.account_id, urgency.bulk
-          FROM (VALUES (false), (true)) AS urgency (bulk) CROSS JOIN LATERAL (
-            WITH RECURSIVE turn (account_id) AS (
-                SELECT COALESCE((SELECT min(account_id) FROM compute_job WHERE state IN ('active', 'undoing') AND ready AND lease_until IS NULL AND bulk = urgency.bulk AND account_id > (
-            SELECT account_id FROM compute_job
-             WHERE bulk = urgency.bulk AND claimed_at <= statement_timestamp() ORDER BY claimed_at DESC LIMIT 1)), (SELECT min(account_id) FROM compute_job WHERE state IN ('active', 'undoing') AND ready AND lease_until IS NULL AND bulk = urgency.bulk))
-                 UNION
-                SELECT COALESCE((SELECT min(account_id) FROM compute_job WHERE state IN ('active', 'undoing') AND ready AND lease_until IS NULL AND bulk = urgency.bulk AND account_id > turn.account_id), (SELECT min(account_id) FROM compute_job WHERE state IN ('active', 'undoing') AND ready AND lease_until IS NULL AND bulk = urgency.bulk)) FROM turn
-            )
-            SELECT account_id FROM turn) AS turn
-         WHERE turn.account_id NOT IN (SELECT account_id FROM busy)
-         UNION ALL
-        SELECT * FROM (
-            SELECT account_id, urgency.bulk
-              FROM (SELECT account_id, count(*) AS jobs FROM busy GROUP BY account_id) AS account
-             CROSS JOIN (SELECT bulk, (
-            SELECT account_id FROM compute_job
-             WHERE bulk = urgency.bulk AND claimed_at <= statement_timestamp() ORDER BY claimed_at DESC LIMIT 1) AS last FROM (VALUES (false), (true)) AS urgency (bulk)) AS urgency
-             ORDER BY jobs, urgency.bulk, account_id <= last, account_id) AS working) AS turn (account_id, bulk)
-     CROSS JOIN LATERAL (
-        SELECT host.id
-          FROM (
-        WITH RECURSIVE host (id) AS (
-            SELECT min(share_host) FROM compute_job WHERE state IN ('active', 'undoing') AND ready AND lease_until IS NULL AND (account_id, bulk) = (turn.account_id, turn.bulk)
-             UNION ALL
-            SELECT (SELECT min(share_host) FROM compute_job WHERE state IN ('active', 'undoing') AND ready AND lease_until IS NULL AND (account_id, bulk) = (turn.account_id, turn.bulk) AND share_host > host.id)
-              FROM host WHERE host.id IS NOT NULL
-        )
-        SELECT id FROM host WHERE id IS NOT NULL AND id NOT IN (SELECT share_host FROM full_host)) AS host CROSS JOIN LATERAL (
-            SELECT run_at FROM compute_job WHERE state IN ('active', 'undoing') AND ready AND lease_until IS NULL AND (account_id, bulk) = (turn.account_id, turn.bulk) AND share_host = host.id ORDER BY run_at LIMIT 1) AS first
-         ORDER BY first.run_at) AS host
+        SELECT account_id, bulk, share_host FROM waiting
+         WHERE run_at <= statement_timestamp()
+           AND (SELECT count(*) FROM busy WHERE busy.share_host = waiting.share_host) < (SELECT slots FROM share)
+         ORDER BY (SELECT count(*) FROM busy WHERE busy.account_id = waiting.account_id),
+                  bulk AND run_at > statement_timestamp() + (-%(longest_bulk_wait)s::float8)::float8 * interval '1 second',
+                  (SELECT max(claimed_at) FROM compute_job
+                    WHERE account_id = waiting.account_id AND claimed_at <= statement_timestamp()) NULLS FIRST,
+                  run_at) AS ranked
      CROSS JOIN LATERAL (
         SELECT id, notified_at FROM compute_job
-         WHERE state IN ('active', 'undoing') AND ready AND lease_until IS NULL AND (account_id, bulk) = (turn.account_id, turn.bulk) AND share_host = host.id AND run_at <= statement_timestamp()
-         ORDER BY run_at LIMIT 1 FOR NO KEY UPDATE SKIP LOCKED) AS job
-     WHERE EXISTS (SELECT FROM (
-        WITH RECURSIVE host (id) AS (
-            SELECT min(share_host) FROM compute_job WHERE state IN ('active', 'undoing') AND ready AND lease_until IS NULL
-             UNION ALL
-            SELECT (SELECT min(share_host) FROM compute_job WHERE state IN ('active', 'undoing') AND ready AND lease_until IS NULL AND share_host > host.id)
-              FROM host WHERE host.id IS NOT NULL
-        )
-        SELECT id FROM host WHERE id IS NOT NULL AND id NOT IN (SELECT share_host FROM full_host)) AS host)
+         WHERE state IN ('active', 'undoing') AND ready AND lease_until IS NULL AND (account_id, bulk, share_host) = (ranked.account_id, ranked.bulk, ranked.share_host)
+           AND run_at <= statement_timestamp()
+         ORDER BY run_at LIMIT 1 FOR NO KEY UPDATE SKIP LOCKED) AS first
      LIMIT 1
 ), claimed AS (
     UPDATE compute_job SET lease_until = statement_timestamp() + (%(lease)s)::float8 * interval '1 second', fence = fence + 1, attempt = attempt + 1, claimed_at = statement_timestamp(),
            ready = false, notified_at = NULL,
            share_slot = (
                SELECT number FROM generate_series(1, (SELECT slots FROM share)) AS number
-                WHERE number NOT IN (SELECT share_slot FROM busy WHERE busy.share_host = compute_job.share_host)
+                WHERE number NOT IN (
+                    SELECT taken.share_slot FROM compute_job AS taken
+                     WHERE taken.share_host = compute_job.share_host AND taken.share_slot IS NOT NULL)
                 ORDER BY random() LIMIT 1)
       FROM chosen WHERE compute_job.id = chosen.id
  RETURNING compute_job.id, compute_job.instance_id, compute_job.last_host_id, compute_job.source_id, compute_job.volume_id, compute_job.event_id, compute_job.waits_for_id, compute_job.kind, compute_job.state, compute_job.step, compute_job.step_began, compute_job.step_seconds, compute_job.data, compute_job.encrypted, compute_job.error, compute_job.cancelled, compute_job.attempt, compute_job.fence, compute_job.account_id, compute_job.bulk, compute_job.share_host, compute_job.share_slot, compute_job.created_by, compute_job.traceparent, compute_job.created, compute_job.run_at, compute_job.ready, compute_job.notified_at, compute_job.lease_until, compute_job.claimed_at, compute_job.deadline_at, compute_job.finished_at, chosen.notified_at IS NOT NULL AS was_notified
@@ -316,31 +277,19 @@ WITH busy AS MATERIALIZED (
     UPDATE accounts_event SET status = 'started', started = statement_timestamp()
       FROM claimed WHERE accounts_event.id = claimed.event_id AND accounts_event.status = 'scheduled'
 )
-SELECT claimed.*, deadline_at < statement_timestamp() AS overdue, place.host, place.named
-  FROM claimed LEFT JOIN (
-    SELECT i.id, jsonb_build_array(h.uuid, h.driver, h.location, h.shared, h.host_key, h.unreachable_since IS NOT NULL) AS host,
-           jsonb_build_object('account_id', i.account_id, 'instance', i.label, 'host', h.label) AS named
-      FROM compute_instance i JOIN compute_host h ON h.id = i.host_id) AS place ON place.id = claimed.instance_id
+SELECT *, deadline_at < statement_timestamp() AS overdue, (
+    SELECT jsonb_build_array(h.uuid, h.driver, h.location, h.shared, h.host_key, h.unreachable_since IS NOT NULL)
+      FROM compute_instance i JOIN compute_host h ON h.id = i.host_id WHERE i.id = claimed.instance_id) AS host, (
+    SELECT jsonb_build_object('account_id', i.account_id, 'instance', i.label, 'host', h.label)
+      FROM compute_instance i JOIN compute_host h ON h.id = i.host_id WHERE i.id = claimed.instance_id) AS named
+  FROM claimed
 
 -- compute.jobs.claims._OTHERS_WAIT
-WITH busy AS MATERIALIZED (
-    SELECT account_id, share_host, share_slot FROM compute_job WHERE share_slot IS NOT NULL
-)
 SELECT EXISTS (
-    SELECT FROM (
-        SELECT turn.account_id, urgency.bulk
-          FROM (VALUES (false), (true)) AS urgency (bulk) CROSS JOIN LATERAL (
-            WITH RECURSIVE turn (account_id) AS (
-                SELECT COALESCE((SELECT min(account_id) FROM compute_job WHERE state IN ('active', 'undoing') AND ready AND lease_until IS NULL AND bulk = urgency.bulk AND account_id > (
-            SELECT account_id FROM compute_job
-             WHERE bulk = urgency.bulk AND claimed_at <= statement_timestamp() ORDER BY claimed_at DESC LIMIT 1)), (SELECT min(account_id) FROM compute_job WHERE state IN ('active', 'undoing') AND ready AND lease_until IS NULL AND bulk = urgency.bulk))
-                 UNION
-                SELECT COALESCE((SELECT min(account_id) FROM compute_job WHERE state IN ('active', 'undoing') AND ready AND lease_until IS NULL AND bulk = urgency.bulk AND account_id > turn.account_id), (SELECT min(account_id) FROM compute_job WHERE state IN ('active', 'undoing') AND ready AND lease_until IS NULL AND bulk = urgency.bulk)) FROM turn
-            )
-            SELECT account_id FROM turn) AS turn
-         WHERE turn.account_id NOT IN (SELECT account_id FROM busy)) AS turn CROSS JOIN LATERAL (
-        SELECT FROM compute_job WHERE state IN ('active', 'undoing') AND ready AND lease_until IS NULL AND (account_id, bulk) = (turn.account_id, turn.bulk) AND run_at <= statement_timestamp() LIMIT 1) AS job
-     WHERE turn.account_id <> %s)
+    SELECT FROM compute_job AS other
+     WHERE state IN ('active', 'undoing') AND ready AND lease_until IS NULL AND run_at <= statement_timestamp() AND account_id <> %s
+       AND NOT EXISTS (
+        SELECT FROM compute_job AS busy WHERE busy.share_slot IS NOT NULL AND busy.account_id = other.account_id))
 
 -- compute.jobs.parking._PARK
 WITH parked AS (
@@ -414,11 +363,12 @@ WITH claimed AS (
     UPDATE accounts_event SET status = 'started', started = statement_timestamp()
       FROM claimed WHERE accounts_event.id = claimed.event_id AND accounts_event.status = 'scheduled'
 )
-SELECT claimed.*, deadline_at < statement_timestamp() AS overdue, place.host, place.named
-  FROM claimed LEFT JOIN (
-    SELECT i.id, jsonb_build_array(h.uuid, h.driver, h.location, h.shared, h.host_key, h.unreachable_since IS NOT NULL) AS host,
-           jsonb_build_object('account_id', i.account_id, 'instance', i.label, 'host', h.label) AS named
-      FROM compute_instance i JOIN compute_host h ON h.id = i.host_id) AS place ON place.id = claimed.instance_id
+SELECT *, deadline_at < statement_timestamp() AS overdue, (
+    SELECT jsonb_build_array(h.uuid, h.driver, h.location, h.shared, h.host_key, h.unreachable_since IS NOT NULL)
+      FROM compute_instance i JOIN compute_host h ON h.id = i.host_id WHERE i.id = claimed.instance_id) AS host, (
+    SELECT jsonb_build_object('account_id', i.account_id, 'instance', i.label, 'host', h.label)
+      FROM compute_instance i JOIN compute_host h ON h.id = i.host_id WHERE i.id = claimed.instance_id) AS named
+  FROM claimed
 
 -- compute.jobs.store._FINISH
 WITH finished AS (
@@ -535,12 +485,6 @@ SELECT count(*), count(*) FILTER (WHERE (notified_at IS NULL OR notified_at <= s
 UPDATE compute_job SET share_slot = NULL
  WHERE id = ANY(ARRAY(
     SELECT id FROM compute_job WHERE share_slot IS NOT NULL AND (lease_until IS NULL OR (lease_until <= statement_timestamp() OR lease_until > statement_timestamp() + (%(horizon)s)::float8 * interval '1 second')) FOR UPDATE SKIP LOCKED))
-
--- compute.jobs.sweeps._MAKE_INTERACTIVE
-UPDATE compute_job SET bulk = false
- WHERE id = ANY(ARRAY(
-    SELECT id FROM compute_job WHERE state IN ('active', 'undoing') AND ready AND lease_until IS NULL AND bulk AND run_at <= statement_timestamp() + (-%(longest_bulk_wait)s::float8)::float8 * interval '1 second'
-     ORDER BY run_at LIMIT %(limit)s FOR NO KEY UPDATE SKIP LOCKED))
 
 -- compute.jobs.sweeps._MAKE_READY
 UPDATE compute_job

@@ -12,7 +12,6 @@ from tests.compute.ready_jobs import FLOOD, QUIET, claimed, ready, worker
 from tests.compute.run_jobs import work
 from tests.factories import HostFactory
 from tests.racing import RACERS, race
-from tests.sql.plans import rows_read, statements_of
 
 pytestmark = pytest.mark.django_db
 HOUR, MINUTE = timedelta(hours=1), timedelta(minutes=1)
@@ -41,19 +40,6 @@ def test_one_slot_goes_from_account_to_account():
         order.append(job_id)
         end(job_id)
     assert order == [flood[0], quiet[0], flood[1], quiet[1], flood[2]]
-
-
-def test_interactive_jobs_do_not_move_the_turns_of_bulk_jobs():
-    bulk = {ready(account, bulk=True).pk: account for account in (FLOOD, FLOOD, 5, 5)}
-    order = []
-    for _ in bulk:
-        boot = ready(3).pk
-        assert claimed() == boot
-        end(boot)
-        copying = claimed()
-        order.append(bulk[copying])
-        end(copying)
-    assert order == [FLOOD, 5, FLOOD, 5]
 
 
 def test_a_clock_that_was_set_back_takes_no_account_its_turns():
@@ -85,11 +71,10 @@ def test_an_account_with_fewer_jobs_at_work_comes_first_though_its_last_turn_was
 
 
 @pytest.mark.parametrize(
-    ("waited", "first"), [(50, "interactive"), (sweeps.LONGEST_BULK_WAIT + 1, "bulk")], ids=["younger", "starving"]
+    ("waited", "first"), [(50, "interactive"), (claims.LONGEST_BULK_WAIT + 1, "bulk")], ids=["younger", "starving"]
 )
 def test_interactive_jobs_come_before_bulk_jobs_that_have_waited_for_less_than_a_minute(waited, first):
     jobs = {"bulk": ready(FLOOD, bulk=True, waited=waited).pk, "interactive": ready(FLOOD).pk}
-    sweeps.make_ready()
     assert claimed() == jobs[first]
 
 
@@ -150,38 +135,6 @@ def test_a_slot_is_given_up_only_while_an_account_without_a_job_at_work_waits():
     assert claims.claim_next() is not None
     ready(QUIET)
     assert not claims.others_wait(job)
-
-
-@pytest.mark.parametrize(
-    ("account_id", "bulk", "share_host", "at_work"),
-    [
-        ("n + 10", "false", "n %% 7", 0),
-        ("n + 10", "true", "n", 0),
-        ("1", "false", "n %% 7", 0),
-        ("n %% 3", "n %% 2 = 0", "n %% 7", 1),
-        ("n + 10", "false", "500", 2),
-    ],
-    ids=["many accounts", "bulk", "one account", "busy accounts", "one host without a free slot"],
-)
-def test_a_claim_reads_few_of_many_ready_jobs(account_id, bulk, share_host, at_work):
-    """Neither the number of jobs nor the number of accounts decides how much a claim reads."""
-    for _ in range(at_work):
-        ready(FLOOD, host=500)
-        claimed()
-    for account in (FLOOD, QUIET, 3):
-        ready(account, bulk=True, host=500)
-    with connection.cursor() as cursor:
-        cursor.execute(
-            "INSERT INTO compute_job (kind, state, step, data, error, cancelled, attempt, fence, created_by,"
-            " notified_at, deadline_at, account_id, bulk, share_host) SELECT 'boot', 'active', 'start', '{}', '',"
-            " false, 0, 0, '', statement_timestamp(), statement_timestamp() + interval '1 hour',"
-            f" {account_id}, {bulk}, {share_host} FROM generate_series(1, %s) AS n",
-            [2000],
-        )
-        cursor.execute("ANALYZE compute_job")
-    for next_claim in range(3):
-        [(sql, params)] = statements_of(claims.claim_next)
-        assert rows_read(sql, params, "compute_job") < 60, next_claim
 
 
 # --- the share of a host ------------------------------------------------------------------------------------

@@ -17,10 +17,9 @@ LOOK = 0.1
 KEPT_FREE = 500
 """Files that the drill may open beside these connections."""
 SMALL = 2048
-"""Bytes of a receive buffer: the kernel takes as little as it can."""
+"""Bytes of a receive buffer: the kernel rounds them up to its minimum."""
 PACE = 500
 """Connections that are made in a second. Thousands at once would be a flood, whatever they ask for."""
-"""Bytes of a receive buffer: the kernel rounds them up to its minimum."""
 FIRST = 24
 """Requests that read the document before the attack: enough that each web process has answered one."""
 
