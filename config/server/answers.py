@@ -108,7 +108,8 @@ class Answers:
         `client` is the peer of the connection. If too many bytes are unread, a large answer to a safe method is
         replaced by a 429 or 503. Other methods have had their effect, so their answers are always sent.
         """
-        if len(answered.content) <= SMALL:
+        if len(answered.content) <= SMALL or environ.get("SERVER_PROTOCOL") == "HTTP/2":
+            # HTTP/2 carries many answers on one connection, which the end of one of them cannot close
             exchange.response_bytes(*answered)
             return
         method = environ["REQUEST_METHOD"]
@@ -165,19 +166,24 @@ class Answers:
         """
         reader = _Reader(self.pace)
         reading, writing = os.pipe()
+        ours, pipe = open(reading, "rb", buffering=0), open(writing, "wb", buffering=0)  # noqa: SIM115
         try:
-            with open(reading, "rb", buffering=0) as ours, open(writing, "wb", buffering=0) as pipe:
-                os.set_blocking(writing, False)
-                exchange.response_file(
-                    answered.status, [*answered.headers, ("Connection", "close")], f"/dev/fd/{reading}"
-                )
-                await reader.write(pipe, answered.content, ours)
+            os.set_blocking(writing, False)
+            headers = [*answered.headers, ("Connection", "close")]
+            exchange.response_file(answered.status, headers, f"/dev/fd/{reading}")
+            await reader.write(pipe, answered.content, ours)
+            pipe.close()
             await reader.wait(self.closings.closing(client))
         except TimeoutError:
             log.info("An answer of %d bytes to %s is not read in time", len(answered.content), client)
             await self.closings.shut_down(client)
         except BrokenPipeError:
             pass  # the client has left
+        finally:
+            # Not before the connection is closed: Granian may open the pipe late, by a number that another file
+            # would have by then.
+            pipe.close()
+            ours.close()
 
 
 class Closings:
@@ -208,7 +214,12 @@ class Closings:
         while self.waiting:
             asked, late, self.late = [*self.waiting], self.late, set()
             since = monotonic()
-            connected = await asyncio.get_running_loop().run_in_executor(self.threads, sockets.shut_down, late)
+            try:
+                connected = await asyncio.get_running_loop().run_in_executor(self.threads, sockets.shut_down, late)
+            except OSError as error:  # no file can be opened right now
+                log.warning("The connections of this process cannot be listed, which is tried again: %s", error)
+                self.late |= late
+                connected = set(asked)
             for client in asked:
                 if client not in connected and not (closed := self.waiting.pop(client)).done():
                     closed.set_result(None)
@@ -251,8 +262,12 @@ class _Reader:
     async def wait(self, event: asyncio.Future[None]) -> None:
         """Wait for an event that the client causes by reading. Raises TimeoutError as `write` does."""
         since = monotonic()
-        async with asyncio.timeout(self.pace.seconds(self.written) - self.waited):
-            await asyncio.shield(event)
+        try:
+            async with asyncio.timeout(self.pace.seconds(self.written) - self.waited):
+                await asyncio.shield(event)
+        except TimeoutError:
+            if not event.done():  # as when the loop, and not the client, has stood still
+                raise
         self.waited += monotonic() - since
 
 

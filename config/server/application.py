@@ -23,7 +23,7 @@ from config.api.responses import REFUSED, error_response
 from config.draining import drain
 from config.server import bodies
 from config.server.answers import Answered, Answers, Sending
-from config.server.lanes import SWITCH, Lane, Routes, TurnedAway, subject_of
+from config.server.lanes import SWITCH, Lane, Routes, TurnedAway, is_filtered, subject_of
 from config.server.periodic import Beside
 
 log = logging.getLogger(__name__)
@@ -228,7 +228,7 @@ class Application:
     async def _answer(self, scope: Scope, headers: Headers, exchange: Exchange, body: IO[bytes] | TooLarge) -> None:
         """Have the handler answer: on the loop, or in the lane that the request belongs to."""
         environ = self._environ(scope, headers, body)
-        lane = self.routes and self.routes.lane_of(scope.method, scope.path, "HTTP_X_FILTER" in environ)
+        lane = self.routes and self.routes.lane_of(scope.method, scope.path, is_filtered(environ))
         if lane:
             try:
                 answered = await self.lanes[lane].run(subject_of(environ), self._handled, environ)

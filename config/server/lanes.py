@@ -40,6 +40,7 @@ from config.paths import is_api, tidied
 R = TypeVar("R")
 
 SAFE = frozenset({"GET", "HEAD", "OPTIONS"})
+_OTHER_THAN_PAGES = re.compile(r"(?:^|&)(?!page(?:_size)?=)[^&]")
 SWITCH = 0.002
 """Seconds for which a thread keeps the interpreter while other threads want it. With Python's default of 5 ms, the
 loop would wait that long for each busy thread of a lane whenever the database has answered. With 0.5 ms, a create
@@ -78,7 +79,7 @@ SIZES: Mapping[str, Size] = {
     "outside": Size(16, 16, share=8, keeps=False),
     "pages": Size(2, 64),
     "staff": Size(2, 16, keeps=False),
-    "watch": Size(1, 16),
+    "watch": Size(1, 256),  # whoever balances loads takes a process out that does not answer
 }
 
 
@@ -110,9 +111,13 @@ class Lane:
         self.held[subject] += 1
         try:
             await self._turn(subject)
-            return await self._run(subject, function, *values)
-        finally:
+        except BaseException:
             self._less(self.held, subject)
+            raise
+        call = asyncio.get_running_loop().run_in_executor(self.threads, self._called, function, *values)
+        # place and thread are free when the call ends, not when its client is gone
+        call.add_done_callback(lambda _: self._ended(subject))
+        return await asyncio.shield(call)
 
     async def _turn(self, subject: str) -> None:
         """Wait for a thread."""
@@ -126,18 +131,12 @@ class Lane:
                 await turn
         except BaseException as error:
             if turn.done() and not turn.cancelled():
-                self._ended(subject)  # it got a thread at the moment when it stopped waiting
+                self._free(subject)  # it got a thread at the moment when it stopped waiting
             else:
                 self.waiting.remove((subject, turn))
             if isinstance(error, TimeoutError):
                 raise TurnedAway(503) from None
             raise
-
-    async def _run(self, subject: str, function: Callable[..., R], *values: Any) -> R:
-        call = asyncio.get_running_loop().run_in_executor(self.threads, self._called, function, *values)
-        # the thread is free when the call ends, not when its client is gone
-        call.add_done_callback(lambda _: self._ended(subject))
-        return await asyncio.shield(call)
 
     def _called(self, function: Callable[..., R], *values: Any) -> R:
         try:
@@ -147,6 +146,10 @@ class Lane:
                 connections.close_all()
 
     def _ended(self, subject: str) -> None:
+        self._less(self.held, subject)
+        self._free(subject)
+
+    def _free(self, subject: str) -> None:
         """Give the thread to the first waiting request that may have it."""
         self._less(self.running, subject)
         for subject, turn in self.waiting:
@@ -188,7 +191,7 @@ class Routes:
     def lane_of(self, method: str, path: str, filtered: bool) -> str | None:
         """Return the name of a request's lane, or None if the loop answers it.
 
-        `filtered` is whether the request has a header ``X-Filter``.
+        `filtered` is whether the request has a filter: a header ``X-Filter``, or query parameters.
         """
         api = is_api(path)
         if api and (path[-1:] == "/" or "//" in path):
@@ -205,12 +208,19 @@ class Routes:
         return "staff" if path.startswith("/admin/") else "pages"
 
 
+def is_filtered(meta: Mapping[str, Any]) -> bool:
+    """Tell from the WSGI environment whether a request has a filter. A page's number and size are none."""
+    query = meta["QUERY_STRING"]
+    return "HTTP_X_FILTER" in meta or bool(query and _OTHER_THAN_PAGES.search(query))
+
+
 def subject_of(meta: Mapping[str, Any]) -> str:
     """Return the subject whose share of a lane a request uses: its account, or the client's address.
 
-    `meta` is the WSGI environment. The account is known if this process has seen the token before.
+    `meta` is the WSGI environment. The account is known if this process has seen the token before, and counts where
+    tokens do: in the API. A page takes no token, and with one its client would have a second share.
     """
-    known = known_users.get(meta.get("HTTP_AUTHORIZATION"))
+    known = known_users.get(meta.get("HTTP_AUTHORIZATION")) if is_api(meta["PATH_INFO"]) else None
     return f"address:{network_in(meta)}" if known is None else f"account:{known[1]}"
 
 
@@ -232,4 +242,10 @@ def _declared(view: Any) -> Iterable[tuple[str, str]]:
     actions: Mapping[str, str] | None = getattr(view, "actions", None)
     if actions is None:
         return [(method.upper(), lane) for method, lane in lanes.items()]
+    expensive = {
+        action: "slow"
+        for method, action in actions.items()
+        if method == "get" and getattr(getattr(declaring, action), "expensive", False)
+    }
+    lanes = expensive | dict(lanes)
     return [(method.upper(), lanes[action]) for method, action in actions.items() if action in lanes]

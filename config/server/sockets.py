@@ -6,6 +6,7 @@ accepted it, so only the listening sockets get them.
 """
 
 import asyncio
+import errno
 import logging
 import os
 import socket
@@ -84,7 +85,9 @@ def _sockets() -> Iterator[socket.socket]:
     for name in os.listdir("/dev/fd"):
         try:
             duplicate = os.dup(int(name))
-        except OSError:  # closed in this moment, as the listed folder itself is
+        except OSError as error:
+            if error.errno != errno.EBADF:  # closed in this moment, as the listed folder itself is
+                raise
             continue
         try:
             yield socket.socket(fileno=duplicate)
