@@ -29,8 +29,15 @@ class ConfigConfig(AppConfig):
         request_finished.disconnect(close_caches)
         if not settings.DEBUG:
             request_started.disconnect(reset_queries)
+        request_started.connect(begin)
         request_finished.connect(leave_connections_usable)
         connection_created.connect(set_up)
+
+
+def begin(**kwargs: Any) -> None:
+    """Note that the request has committed nothing yet (`config.db.postgresql.base.told`)."""
+    for connection in connections.all(initialized_only=True):
+        connection.committed = False  # type: ignore[attr-defined] # of `config.db.postgresql`
 
 
 def leave_connections_usable(**kwargs: Any) -> None:

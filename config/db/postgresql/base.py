@@ -11,7 +11,7 @@ import logging
 import select
 
 import psycopg
-from django.db import Error, InterfaceError, OperationalError
+from django.db import Error, InterfaceError, OperationalError, connection
 from django.db.backends.postgresql import base
 from psycopg import pq
 
@@ -33,6 +33,17 @@ class CommitUnknown(OperationalError):
     """The connection was lost during COMMIT, and the database cannot say whether the change was made."""
 
 
+def told(error: Exception) -> Exception:
+    """Return the error as clients are told of it.
+
+    An error of the database that comes after a commit of the same request, as where the answer is read, says
+    nothing of the change, which was made: it counts as `CommitUnknown`.
+    """
+    if isinstance(error, OperationalError | InterfaceError) and connection.committed:  # type: ignore[attr-defined]
+        return CommitUnknown(str(error))
+    return error
+
+
 class DatabaseWrapper(base.DatabaseWrapper):
     """A connection to PostgreSQL, which one thread uses."""
 
@@ -41,6 +52,8 @@ class DatabaseWrapper(base.DatabaseWrapper):
 
     None if no statement did, and between transactions.
     """
+    committed = False
+    """Whether a transaction was committed since the current request began (`config.apps`)."""
 
     def get_new_connection(self, conn_params: dict[str, object]) -> psycopg.Connection:
         link: psycopg.Connection = super().get_new_connection(conn_params)
@@ -78,9 +91,10 @@ class DatabaseWrapper(base.DatabaseWrapper):
         Returns if the transaction committed, so that the caller goes on and ``on_commit`` hooks run. Raises
         Django's error if it was rolled back, and `CommitUnknown` if the database cannot be asked or does not know.
         """
-        transaction_id = self.transaction_id
+        transaction_id, self.transaction_id = self.transaction_id, None
         try:
             super()._commit()  # type: ignore[misc] # as above
+            self.committed = True
         except (OperationalError, InterfaceError) as error:
             if not self.connection.closed:
                 raise
@@ -95,6 +109,7 @@ class DatabaseWrapper(base.DatabaseWrapper):
                 self.closed_in_transaction = True
                 raise CommitUnknown(str(error)) from error
             self.run_on_commit = hooks
+            self.committed = True
 
     def _status_of(self, transaction_id: str | None) -> str | None:
         """Return the status of a transaction of a lost connection: ``committed``, ``aborted``, or None if unknown.

@@ -2,14 +2,17 @@
 
 from collections.abc import Callable, Iterator
 
+import orjson
 import pytest
 from django.db import OperationalError, connection, transaction
 
 from accounts.actors import Actor
-from accounts.models import Event, User
+from accounts.models import Account, Event, User
 from accounts.services.events import record_event
 from compute.models import Instance
 from config.api import reasons
+from config.api.exceptions import answer
+from config.apps import begin
 from config.db import prepared
 from config.db.postgresql.base import CommitUnknown
 from config.db.silence import silence
@@ -193,3 +196,18 @@ def test_pages_say_it_too(rf, monkeypatch):
     assert answer.status_code == 503
     assert reasons.MAY_BE_MADE in answer.content.decode()
     assert "Retry-After" not in answer
+
+
+def test_an_error_after_a_commit_of_the_request_says_nothing_of_the_change(rf, account):
+    """As where the answer is read after the change was made: whoever is told to repeat it would make it twice."""
+    request = rf.post("/v4/tags")
+    lost = OperationalError("the connection was lost")
+    begin()
+    before = answer(lost, request)
+    with transaction.atomic():
+        Account.objects.filter(pk=account.pk).update(company="Changed")
+    after = answer(lost, request)
+    begin()
+    assert answer(lost, request).headers["Retry-After"] == before.headers["Retry-After"]
+    assert (after.status_code, "Retry-After" in after.headers) == (503, False)
+    assert orjson.loads(after.content)["errors"][0]["reason"] == reasons.MAY_BE_MADE
