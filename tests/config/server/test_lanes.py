@@ -11,10 +11,12 @@ from django.core.exceptions import ImproperlyConfigured
 from django.urls import URLResolver, get_resolver, path
 from django.urls.resolvers import RegexPattern
 
+from config.api.known_users import known_users
 from config.api.responses import REFUSED
 from config.server import lanes
 from config.server.application import Application
-from config.server.lanes import SIZES, Lane, Routes, Size, TurnedAway
+from config.server.lanes import SIZES, Lane, Routes, Size, TurnedAway, is_filtered, subject_of
+from tests.config.api.routes import routes as api_routes
 from tests.config.server.exchanges import Answer, Exchange, Headers
 
 R = TypeVar("R")
@@ -175,6 +177,33 @@ def test_the_lane_follows_from_the_method_and_the_path(routes, method, address, 
 
 def test_a_filtered_list_may_take_long(routes):
     assert routes.lane_of("GET", "/v4/compute/instances", filtered=True) == "slow"
+
+
+@pytest.mark.parametrize(
+    ("query", "filtered"),
+    [
+        ("", False), ("page=2", False), ("page_size=500&page=2", False), ("page=2&", False), ("label=web", True),
+        ("page=2&tags=a&tags=b", True), ("pages=2", True), ("&region=x", True),
+    ],
+)  # fmt: skip
+def test_query_parameters_are_a_filter_as_the_header_is(query, filtered):
+    assert is_filtered({"QUERY_STRING": query}) is filtered
+    assert is_filtered({"QUERY_STRING": query, "HTTP_X_FILTER": "{}"})
+
+
+@pytest.mark.parametrize("route", [each for each in api_routes() if each.method == "get"], ids=str)
+def test_no_read_that_is_expensive_is_answered_on_the_loop(routes, route):
+    if getattr(getattr(route.view, route.action), "expensive", False):
+        address = route.fill(dict.fromkeys(route.parameters, 1))
+        assert routes.lane_of("GET", address, filtered=False) is not None
+
+
+def test_a_token_counts_for_its_account_in_the_api_alone():
+    known_users.learn("Bearer lanes", (7, 3))
+    meta = {"HTTP_AUTHORIZATION": "Bearer lanes", "REMOTE_ADDR": "192.0.2.1"}
+    assert subject_of(meta | {"PATH_INFO": "/v4/tags"}) == "account:3"
+    assert subject_of(meta | {"PATH_INFO": "/login"}) == "address:192.0.2.1"
+    assert subject_of(meta | {"PATH_INFO": "/v4/tags", "HTTP_AUTHORIZATION": "Bearer x"}) == "address:192.0.2.1"
 
 
 def test_a_lane_that_does_not_exist_is_noticed_at_start():
