@@ -85,9 +85,9 @@ def test_whoever_has_its_share_of_places_is_refused_and_nobody_else():
             statuses.append(refusal.value.status)
         gate.opened.set()
         await asyncio.gather(*held)
+        await until(lambda: not lane.held)
         assert await lane.run("us", gate, "us") == "us", "the places are free again"
-        assert not lane.held
-        assert not lane.running
+        await until(lambda: not lane.running)
         return statuses
 
     assert on_a_loop(steps) == [429, 503]
@@ -104,6 +104,7 @@ def test_nobody_waits_for_a_thread_without_end(monkeypatch):
             await lane.run("them", gate, "them")
         gate.opened.set()
         assert await first == "us"
+        await until(lambda: not lane.running)
         assert await lane.run("them", gate, "them") == "them"
         return refusal.value.status
 
@@ -132,7 +133,7 @@ def test_an_error_is_the_callers():
         lane = Lane("test", Size(threads=1, places=2))
         with pytest.raises(ZeroDivisionError):
             await lane.run("us", lambda: 1 / 0)
-        assert not lane.running
+        await until(lambda: not lane.running)
 
     on_a_loop(steps)
 
