@@ -88,7 +88,7 @@ def _locked(request: HttpRequest, table: str) -> HttpResponse:
     """The answer to a request that waited for a row of `table` until the `LOCK_TIMEOUT`."""
     log.warning("%s %s waited for a locked row of %s", request.method, request.path, table or "?")
     response = failure(request, 503, reasons.LOCKED)
-    response["Retry-After"] = reasons.LOCK_PAUSE
+    response["Retry-After"] = str(RETRY_SECONDS)
     response._has_been_logged = True  # type: ignore[attr-defined]  # Django would log an error
     return response
 

@@ -21,7 +21,7 @@ class Answer:
 
 
 def call(method: str, path: str, content: bytes, content_type: str, token: str = "", **more: Any) -> Answer:
-    """What a server does for a request."""
+    """The handling of a request, as a server does it."""
     for signal in (request_started, request_finished):
         # Django's test client connects it after each of its requests, and it would close the test's connection
         signal.disconnect(close_old_connections)

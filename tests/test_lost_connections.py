@@ -94,7 +94,7 @@ def in_every_thread(pool: Executor, number: int, function: Callable[[], R]) -> l
 
 
 def admitted() -> str:
-    """What somebody hears who comes to a console a second time."""
+    """The refusal of a console to somebody who comes a second time."""
     with streams._fresh_connection(), pytest.raises(Ended) as ended:
         ConsoleDesk().admit("1", "")
     return ended.value.reason

@@ -31,7 +31,7 @@ logger = logging.getLogger("config.api")
 
 UNAVAILABLE = reasons.UNAVAILABLE
 RETRY_SECONDS = 5
-"""``Retry-After`` of a 503: seconds in which a lost connection to the database is usually back."""
+"""``Retry-After`` of a 503: seconds in which a lost connection is usually back, and a lock free."""
 DOMAIN_STATUS: tuple[tuple[type[errors.DomainError], int], ...] = (
     (errors.Denied, 403),
     (errors.Missing, 404),
@@ -90,7 +90,7 @@ def _locked(error: Exception, request: Any, table: str) -> JSONResponse:
         busy = errors.Busy()
         return error_response([problem(each.reason, each.field) for each in busy.problems], 400)
     response = error_response([problem(reasons.LOCKED)], 503)
-    response["Retry-After"] = reasons.LOCK_PAUSE
+    response["Retry-After"] = str(RETRY_SECONDS)
     response._has_been_logged = True  # type: ignore[attr-defined]  # Django would log an error
     return response
 

@@ -20,8 +20,6 @@ TOO_MANY_REQUESTS = "Too many requests"
 METHOD_NOT_ALLOWED = "Method Not Allowed"
 NO_ROOM = "There is no room to store this now, try again later"
 LOCKED = "Another change is in progress, try again"
-LOCK_PAUSE = "5"
-"""Seconds for a client to pause after `LOCKED`."""
 UNAVAILABLE = "The service is not available, try again"
 MAY_BE_MADE = (
     "The connection to the database was lost. If this request changes something, the change may have been made: "

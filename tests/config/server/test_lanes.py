@@ -25,7 +25,7 @@ DEADLINE = 60
 
 
 class Gate:
-    """What is called in a thread of a lane, and comes back once the gate is open."""
+    """A function for a thread of a lane, which returns once the gate is open."""
 
     def __init__(self) -> None:
         self.opened = threading.Event()
