@@ -4,7 +4,7 @@ from django.apps import AppConfig
 from django.conf import settings
 from django.core.cache import close_caches
 from django.core.signals import request_finished, request_started
-from django.db import close_old_connections, connections, reset_queries
+from django.db import DEFAULT_DB_ALIAS, close_old_connections, connections, reset_queries
 from django.db.backends.signals import connection_created
 
 from config.db.connections import set_up
@@ -29,21 +29,18 @@ class ConfigConfig(AppConfig):
         request_finished.disconnect(close_caches)
         if not settings.DEBUG:
             request_started.disconnect(reset_queries)
-        request_started.connect(begin)
-        request_finished.connect(leave_connections_usable)
+        request_finished.connect(leave_connection_usable)
         connection_created.connect(set_up)
 
 
-def begin(**kwargs: Any) -> None:
-    """Note that the request has committed nothing yet (`config.db.postgresql.base.told`)."""
-    for connection in connections.all(initialized_only=True):
-        connection.committed = False  # type: ignore[attr-defined] # of `config.db.postgresql`
+def leave_connection_usable(**kwargs: Any) -> None:
+    """Close this thread's connection if it failed or was left in a transaction. The next request gets a good one.
 
-
-def leave_connections_usable(**kwargs: Any) -> None:
-    """Close connections that failed, or were left in a transaction, so that the next request gets a good one."""
-    for connection in connections.all(initialized_only=True):
-        if connection.in_atomic_block:
-            continue  # the transaction is a test's, around the whole request
-        if connection.errors_occurred or not connection.autocommit:
-            connection.close_if_unusable_or_obsolete()
+    The next request has committed nothing yet (`config.db.postgresql.base.told`).
+    """
+    connection = connections[DEFAULT_DB_ALIAS]
+    connection.committed = False  # type: ignore[attr-defined] # of `config.db.postgresql`
+    if connection.in_atomic_block:
+        return  # the transaction is a test's, around the whole request
+    if connection.errors_occurred or not connection.autocommit:
+        connection.close_if_unusable_or_obsolete()

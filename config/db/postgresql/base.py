@@ -53,7 +53,7 @@ class DatabaseWrapper(base.DatabaseWrapper):
     None if no statement did, and between transactions.
     """
     committed = False
-    """Whether a transaction was committed since the current request began (`config.apps`)."""
+    """Whether a transaction was committed since the last request ended (`config.apps`)."""
 
     def get_new_connection(self, conn_params: dict[str, object]) -> psycopg.Connection:
         link: psycopg.Connection = super().get_new_connection(conn_params)

@@ -4,6 +4,7 @@ from collections.abc import Callable, Iterator
 
 import orjson
 import pytest
+from django.core.signals import request_finished
 from django.db import OperationalError, connection, transaction
 
 from accounts.actors import Actor
@@ -12,7 +13,6 @@ from accounts.services.events import record_event
 from compute.models import Instance
 from config.api import reasons
 from config.api.exceptions import answer
-from config.apps import begin
 from config.db import prepared
 from config.db.postgresql.base import CommitUnknown
 from config.db.silence import silence
@@ -73,6 +73,7 @@ def test_one_that_ends_within_a_transaction_takes_that_along():
 
 
 def create(api: APIClient, world: World):
+    request_finished.send(None)  # fixtures committed too
     return api.post("/v4/compute/instances", {"region": world.region.pk, "type": world.type.pk, "label": "one"})
 
 
@@ -202,12 +203,12 @@ def test_an_error_after_a_commit_of_the_request_says_nothing_of_the_change(rf, a
     """As where the answer is read after the change was made: whoever is told to repeat it would make it twice."""
     request = rf.post("/v4/tags")
     lost = OperationalError("the connection was lost")
-    begin()
+    request_finished.send(None)  # fixtures committed too
     before = answer(lost, request)
     with transaction.atomic():
         Account.objects.filter(pk=account.pk).update(company="Changed")
     after = answer(lost, request)
-    begin()
+    request_finished.send(None)
     assert answer(lost, request).headers["Retry-After"] == before.headers["Retry-After"]
     assert (after.status_code, "Retry-After" in after.headers) == (503, False)
     assert orjson.loads(after.content)["errors"][0]["reason"] == reasons.MAY_BE_MADE
