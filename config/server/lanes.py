@@ -23,6 +23,7 @@ lane than the table says declares it by its attribute `lanes`: a resource by act
 
 import asyncio
 import re
+import sys
 from collections import Counter, deque
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
@@ -41,10 +42,10 @@ R = TypeVar("R")
 
 SAFE = frozenset({"GET", "HEAD", "OPTIONS"})
 _OTHER_THAN_PAGES = re.compile(r"(?:^|&)(?!page(?:_size)?=)[^&]")
-SWITCH = 0.002
-"""Seconds for which a thread keeps the interpreter while other threads want it. With Python's default of 5 ms, the
-loop would wait that long for each busy thread of a lane whenever the database has answered. With 0.5 ms, a create
-costs a tenth more processor time."""
+SWITCH, SWITCH_BESIDE_LONG = 0.002, 0.0005
+"""Seconds for which a thread keeps the interpreter while other threads want it. The second is used while long
+requests run. With Python's default of 5 ms, the loop would wait that long for each busy thread of a lane whenever
+the database has answered. With 0.5 ms, a create costs a tenth more processor time."""
 PATIENCE = 10.0
 """The longest time in seconds that a request waits for a thread of its lane."""
 
@@ -63,24 +64,47 @@ class Size:
 
     `places` limits the requests that run or wait for a thread. A subject may have half of the places, and `share`
     of the threads. `keeps` is whether a thread keeps its connection from one request to the next. Lanes with few
-    and slow requests do not: there the time of connecting does not matter.
+    and slow requests do not: there the time of connecting does not matter. `long` is whether requests may use the
+    processor for many milliseconds.
     """
 
     threads: int
     places: int
     share: int = 1
     keeps: bool = True
+    long: bool = False
 
 
 SIZES: Mapping[str, Size] = {
     "writes": Size(3, 64),
-    "slow": Size(2, 32),
-    "passwords": Size(2, 16, keeps=False),
+    "slow": Size(2, 32, long=True),
+    "passwords": Size(2, 16, keeps=False, long=True),
     "outside": Size(16, 16, share=8, keeps=False),
-    "pages": Size(2, 64),
-    "staff": Size(2, 16, keeps=False),
+    "pages": Size(2, 64, long=True),
+    "staff": Size(2, 16, keeps=False, long=True),
     "watch": Size(1, 256),  # whoever balances loads takes a process out that does not answer
 }
+
+
+class _Switching:
+    """Sets how long a thread keeps the interpreter. Its methods are called on the event loop."""
+
+    def __init__(self) -> None:
+        self.long = 0
+        """The long requests that run."""
+
+    def begin(self) -> None:
+        self.long += 1
+        if self.long == 1:
+            sys.setswitchinterval(SWITCH_BESIDE_LONG)
+
+    def end(self) -> None:
+        self.long -= 1
+        if not self.long:
+            sys.setswitchinterval(SWITCH)
+
+
+_switching = _Switching()
 
 
 class Lane:
@@ -122,7 +146,7 @@ class Lane:
     async def _turn(self, subject: str) -> None:
         """Wait for a thread."""
         if self._may_run(subject):
-            self.running[subject] += 1
+            self._start(subject)
             return
         turn = asyncio.get_running_loop().create_future()
         self.waiting.append((subject, turn))
@@ -149,12 +173,19 @@ class Lane:
         self._less(self.held, subject)
         self._free(subject)
 
+    def _start(self, subject: str) -> None:
+        self.running[subject] += 1
+        if self.size.long:
+            _switching.begin()
+
     def _free(self, subject: str) -> None:
         """Give the thread to the first waiting request that may have it."""
         self._less(self.running, subject)
+        if self.size.long:
+            _switching.end()
         for subject, turn in self.waiting:
             if not turn.done() and self._may_run(subject):
-                self.running[subject] += 1
+                self._start(subject)
                 turn.set_result(None)
                 self.waiting.remove((subject, turn))
                 return

@@ -1,6 +1,7 @@
 """Lanes: which one answers a request, how many requests each takes, and whose."""
 
 import asyncio
+import sys
 import threading
 from collections.abc import Callable, Coroutine
 from types import SimpleNamespace
@@ -53,6 +54,22 @@ def on_a_loop(steps: Callable[[Gate], Coroutine[Any, Any, R]]) -> R:
 async def until(true: Callable[[], bool]) -> None:
     while not true():
         await asyncio.sleep(0.001)
+
+
+def test_while_a_long_request_runs_threads_take_shorter_turns_at_the_interpreter():
+    async def steps(gate: Gate) -> list[float]:
+        seen = []
+        for long in (False, True):
+            lane = Lane("test", Size(threads=1, places=2, long=long))
+            seen.append(await lane.run("any", sys.getswitchinterval))
+            await until(lambda lane=lane: not lane.running)
+        return [*seen, sys.getswitchinterval()]
+
+    before = sys.getswitchinterval()
+    try:
+        assert on_a_loop(steps) == pytest.approx([before, lanes.SWITCH_BESIDE_LONG, lanes.SWITCH])
+    finally:
+        sys.setswitchinterval(before)
 
 
 def test_more_threads_than_its_share_are_for_others():
