@@ -56,7 +56,7 @@ def test_a_miss_is_repeated_once_where_times_are_judged(form, seconds, tries, no
         attacker.sent[str(attacker.number)] += 1
         return nullcontext()
 
-    outcome = attacked(lambda seconds: quick(next(measured)), form, attack, attacker, 1)
+    outcome = attacked(lambda seconds: quick(next(measured)), form, attack, attacker, 1, form.tries)
     assert (len(attackers), outcome.noticed, outcome.sent) == (tries, noticed, {str(tries - 1): 1})
 
 
