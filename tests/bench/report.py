@@ -6,12 +6,13 @@ from statistics import median
 
 from tests.bench.growth import Growth
 from tests.bench.jobs import JobRates
+from tests.bench.load import Round
 from tests.bench.probes import Lateness
+from tests.bench.processor import Spent
 from tests.bench.rounds import Comparison, each, percentile, rate
 
 HEAD = (
-    f"{'':10}{'ours/s':>9}{'bare/s':>9}{'ratio':>7}   {'ours p50':>9}{'p99':>8}   {'bare p50':>9}{'p99':>8}"
-    f"   {'ours µs':>8}{'bare µs':>8}  load"
+    f"{'':10}{'ours/s':>9}{'bare/s':>9}{'ratio':>7}   {'ours p50':>9}{'p99':>8}   {'bare p50':>9}{'p99':>8}  load"
 )
 
 
@@ -21,8 +22,11 @@ def show(comparisons: list[Comparison], growth: Growth, jobs: JobRates, late: La
     print(HEAD)
     for one in comparisons:
         print(line(one))
-    print("\nlatencies in ms with 16 connections; µs: processor time of the web processes for each request;")
-    print("load: share of a core that the load itself took, ours / bare")
+    print("\nlatencies in ms with 16 connections; load: share of a core that the load itself took, ours / bare\n")
+    print("microseconds of processor time for each request, of web / database / Redis processes")
+    for one in comparisons:
+        print(f"{one.name:10}ours {spent(one.ours, one.spent[0])}   bare {spent(one.bare, one.spent[1])}")
+    print()
     small, large = median(growth.small), median(growth.large)
     print(f"page 1 of a list: {small:.2f} ms among 1,000 rows of others, {large:.2f} ms among 1,000,000")
     print(f"jobs: {jobs.jobs:.0f} boots/s, {jobs.noops:.0f} no-op tasks/s through two workers")
@@ -37,13 +41,14 @@ def line(one: Comparison) -> str:
     latencies = "   ".join(
         f"{percentile(rounds, 50):9.2f}{percentile(rounds, 99):8.2f}" for rounds in (one.ours, one.bare)
     )
-    spent = "".join(
-        f"{each(rounds, seconds):8.0f}" for rounds, seconds in zip((one.ours, one.bare), one.spent, strict=True)
-    )
     cpu = " / ".join(
         f"{sum(r.cpu for r in rounds) / sum(r.seconds for r in rounds):.2f}" for rounds in (one.ours, one.bare)
     )
-    return f"{one.name:10}{rate(one.ours):9.0f}{rate(one.bare):9.0f}{one.ratio:7.2f}   {latencies}   {spent}  {cpu}"
+    return f"{one.name:10}{rate(one.ours):9.0f}{rate(one.bare):9.0f}{one.ratio:7.2f}   {latencies}  {cpu}"
+
+
+def spent(rounds: list[Round], seconds: list[Spent]) -> str:
+    return " / ".join(f"{microseconds:5.0f}" for microseconds in each(rounds, seconds))
 
 
 def probes_line(late: Lateness) -> str:

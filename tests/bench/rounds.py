@@ -2,9 +2,10 @@
 
 import statistics
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import astuple, dataclass
 
 from tests.bench import load
+from tests.bench.processor import Spent
 from tests.bench.servers import Served
 
 
@@ -15,8 +16,8 @@ class Comparison:
     name: str
     ours: list[load.Round]
     bare: list[load.Round]
-    spent: tuple[list[float], list[float]]
-    """Seconds of processor time that the servers' processes took in each round, ours and the bare one's."""
+    spent: tuple[list[Spent], list[Spent]]
+    """The processor time that the processes took in each round of ours and of the bare server."""
 
     @property
     def ratio(self) -> float:
@@ -24,9 +25,13 @@ class Comparison:
         return statistics.median(ours.rate / bare.rate for ours, bare in zip(self.ours, self.bare, strict=True))
 
 
-def each(rounds: list[load.Round], spent: list[float]) -> float:
-    """Microseconds of a server's processor time for each request, of all rounds."""
-    return 1e6 * sum(spent) / sum(len(one.latencies) for one in rounds)
+def each(rounds: list[load.Round], spent: list[Spent]) -> list[float]:
+    """Microseconds of processor time for each request: of the web, database and Redis processes, each the median of
+    the rounds."""
+    return [
+        statistics.median(1e6 * of_kind / len(one.latencies) for of_kind, one in zip(kind, rounds, strict=True))
+        for kind in zip(*map(astuple, spent), strict=True)
+    ]
 
 
 def rate(rounds: list[load.Round]) -> float:
@@ -47,10 +52,10 @@ def alternate(
     for server in servers:
         load.run(server.port, requests, min(seconds, 0.5))
     seen: tuple[list[load.Round], list[load.Round]] = ([], [])
-    spent: tuple[list[float], list[float]] = ([], [])
+    spent: tuple[list[Spent], list[Spent]] = ([], [])
     for _ in range(rounds):
         for server, kept, times in zip(servers, seen, spent, strict=True):
-            before = server.processor()
+            before = server.processor.spent()
             kept.append(load.run(server.port, requests, seconds))
-            times.append(server.processor() - before)
+            times.append(server.processor.spent() - before)
     return Comparison(name, *seen, spent)

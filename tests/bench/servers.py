@@ -14,6 +14,7 @@ from pathlib import Path
 
 from config.laptop.serving.children import children
 from tests.bench.errors import BenchError
+from tests.bench.processor import Processor
 from tests.ports import free_port
 
 BASE_DIR = Path(__file__).resolve().parents[2]
@@ -64,25 +65,10 @@ def _end_with_parent() -> None:
 
 @dataclass(frozen=True, slots=True)
 class Served:
-    """A server under measure: its port on 127.0.0.1, and the group of its processes."""
+    """A server under measure, its port on 127.0.0.1, and the processor time of the processes that answer."""
 
     port: int
-    group: int
-
-    def processor(self) -> float:
-        """Seconds of processor time that its processes have taken so far."""
-        ticks = sum(_ticks(Path(entry), self.group) for entry in os.scandir("/proc") if entry.name.isdigit())
-        return ticks / os.sysconf("SC_CLK_TCK")
-
-
-def _ticks(process: Path, group: int) -> int:
-    """The processor time of a process in clock ticks; 0 where it is not of the group, or has ended."""
-    try:
-        _, _, stat = (process / "stat").read_text().rpartition(") ")
-    except (FileNotFoundError, ProcessLookupError):
-        return 0
-    fields = stat.split()
-    return int(fields[11]) + int(fields[12]) if int(fields[2]) == group else 0
+    processor: Processor
 
 
 @contextmanager
@@ -99,7 +85,7 @@ def server(application: str, environment: dict[str, str], log: Path, workers: in
         command += ["--blocking-threads", "1"]
     with process([*command, application], environment, log) as started:
         _wait_for(port, started, log)
-        yield Served(port, started.pid)
+        yield Served(port, Processor(started.pid, {**os.environ, **environment}))
 
 
 @contextmanager
