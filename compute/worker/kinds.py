@@ -541,6 +541,7 @@ VOLUME_ATTACH = Kind[VolumeAttachData](
 )  # fmt: skip
 
 VOLUME_DETACH = Kind[VolumeDetachData](
+# On no instance where that is being deleted: the volume is free as soon as the machine has let go of it.
     name="volume_detach",
     verb="detach a volume from",
     event="volume_detach",
@@ -548,7 +549,7 @@ VOLUME_DETACH = Kind[VolumeDetachData](
     starts_from=SETTLED,
     during=None,
     data=VolumeDetachData,
-    steps=(Step("unplug", volumes.unplug, undo=volumes.plug_again),),
+    steps=(Step("unplug", volumes.detach_volume, undo=volumes.plug_again),),
     on_done=volumes.mark_released,
     on_rollback=volumes.mark_attached_again,
     on_superseded=volumes.mark_attached_again,

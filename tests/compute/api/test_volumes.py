@@ -15,6 +15,7 @@ from tags.models import Tagging
 from tests.client import errors, wrong_fields
 from tests.compute.memory_driver import MemoryDriver, failing_at
 from tests.compute.run_jobs import work
+from compute.worker import engine
 from tests.compute.worker.scenarios import deployed, volume_of
 from tests.factories import ConfigFactory, DiskFactory, HostFactory, InstanceFactory, RegionFactory, VolumeFactory
 from tests.world import STRONG
@@ -396,8 +397,69 @@ def test_a_detachment_that_fails_takes_no_slot_from_what_is_there_by_then(api, w
     assert (api.get(at(mine)).json()["compute_id"], slots(running)) == (running.pk, {})
 
 
-def test_what_is_attached_nowhere_is_not_detached(api, volume):
-    assert errors(api.post(at(volume, "detach"))) == {None: "The volume is not attached to a compute."}
+def test_what_is_attached_nowhere_is_detached_already(api, volume):
+    Event.objects.all().delete()
+    for status in ("active", "creating", "resizing"):
+        Volume.objects.filter(pk=volume.pk).update(status=status)
+        response = api.post(at(volume, "detach"))
+        assert (response.status_code, response.json()) == (200, {})
+    assert not Event.objects.exists()
+    assert not Job.objects.filter(finished_at=None).exists()
+
+
+def test_a_volume_of_an_instance_that_is_being_deleted_is_detached_before_that_is_gone(
+    api, world, running, off, driver
+):
+    mine = volume_of(world, driver, instance=running)
+    deletion = instances.delete(world.actor, running)
+
+    assert api.post(at(mine, "detach")).json() == {}
+
+    assert (api.get(at(mine)).json()["compute_id"], slots(running)) == (None, {})
+    detachment = Job.objects.get(kind="volume_detach")
+    assert api.post(at(mine, "attach"), {"compute_id": off.pk}).status_code == 200
+    attachment = Job.objects.get(kind="volume_attach", finished_at=None)
+    engine.run(attachment.pk, driver)
+    attachment.refresh_from_db()
+    assert (attachment.finished_at, attachment.step) == (None, "turn"), "the machine still has the volume"
+    assert work(detachment, driver).state == "done"
+    assert plugged(driver, running) == set()
+    assert work(attachment, driver).state == "done"
+    assert work(deletion, driver).state == "done"
+    assert api.get(at(mine)).json()["compute_id"] == off.pk
+    event = Event.objects.get(action="volume_detach")
+    assert (event.status, event.secondary_label, event.username) == ("finished", "runner", "worldowner")
+
+
+@pytest.mark.parametrize("at_its_end", [True, False], ids=["driver does not answer", "machine is gone"])
+def test_a_volume_of_a_deleted_instance_stays_free_whatever_becomes_of_the_job(
+    api, world, running, driver, settings, at_its_end
+):
+    mine = volume_of(world, driver, instance=running)
+    deletion = instances.delete(world.actor, running)
+    api.post(at(mine, "detach"))
+    detachment = Job.objects.get(kind="volume_detach")
+    if at_its_end:
+        driver.before = failing_at(len(driver.calls), times=settings.JOB_ATTEMPTS)
+    else:
+        work(deletion, driver)
+    work(detachment, driver)
+    assert detachment.state == ("failed" if at_its_end else "done")
+    mine.refresh_from_db()
+    assert mine.instance is None
+    work(deletion, driver)
+    assert api.post(at(mine, "detach")).status_code == 200
+
+
+def test_a_volume_that_a_job_works_on_is_detached_by_the_end_of_the_deletion(api, world, running, driver):
+    mine = volume_of(world, driver, instance=running)
+    api.post(at(mine, "resize"), {"size": 30})
+    deletion = instances.delete(world.actor, running)
+    assert api.post(at(mine, "detach")).status_code == 200
+    assert not Job.objects.filter(kind="volume_detach").exists()
+    work(deletion, driver)
+    assert api.get(at(mine)).json()["compute_id"] is None
+    assert work(Job.objects.get(kind="volume_resize"), driver).state == "done"
 
 
 def test_a_volume_that_an_instance_runs_from_stays_until_it_is_off(api, world, running, driver):
@@ -537,7 +599,8 @@ def test_a_volume_that_is_being_detached_is_neither_resized_nor_cloned(api, worl
     api.post(at(mine, "detach"))
     for verb in ("resize", "clone"):
         assert errors(api.post(at(mine, verb), WRITES[verb])) == BUSY
-    assert errors(api.post(at(mine, "detach"))) == {None: "The volume is not attached to a compute."}
+    assert api.post(at(mine, "detach")).status_code == 200
+    assert Job.objects.filter(kind="volume_detach").count() == 1
     assert api.put(at(mine), {"label": "renamed"}).status_code == 200
 
 
