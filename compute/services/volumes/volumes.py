@@ -164,7 +164,7 @@ def attach(actor: Actor, volume: Volume, place: Place, problems: Problems | None
     locked = _lock_row(volume)
     if locked.instance_id is not None:
         which = "this" if instance and locked.instance_id == instance.pk else "another"
-        problems.add(None, f"The volume is attached to {which} compute already.")
+        problems.add(None, f"The volume is already attached to {which} compute.")
     elif instance and instance.region_id != locked.region_id:
         problems.add("compute_id", "The compute is in another region than the volume.")
     config = choose_profile(instance, place, problems) if instance else None
