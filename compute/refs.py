@@ -30,7 +30,8 @@ def config_ref(config: Config | None) -> EntityRef | None:
 
 
 def disk_ref(disk: Disk) -> EntityRef:
-    return EntityRef("disks", disk.pk, disk.label, f"/v4/compute/instances/{disk.instance_id}/disks/{disk.pk}")
+    """A disk as the secondary entity of an event. As the entity, its type would be ``disks``."""
+    return EntityRef("disk", disk.pk, disk.label, f"/v4/compute/instances/{disk.instance_id}/disks/{disk.pk}")
 
 
 def image_ref(image: Image | None) -> EntityRef | None:

@@ -19,7 +19,8 @@ from config.admin.verbs import Verb
 
 
 def detach(request: HttpRequest, volume: Volume) -> str:
-    return started(volumes.detach(staff(request, volume.account_id), volume))
+    job = volumes.detach(staff(request, volume.account_id), volume)
+    return "it is not attached, or the deletion of its instance detaches it." if job is None else started(job)
 
 
 def delete(request: HttpRequest, volume: Volume) -> str:

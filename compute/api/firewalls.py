@@ -19,7 +19,7 @@ from config.api.fields import Computed, Constant
 from config.api.meanings import Meanings
 from config.api.paths import PathParameters
 from config.api.reasons import not_valid
-from config.api.rendering import fragment
+from config.api.rendering import parsed
 from config.api.responses import JSONResponse
 from config.api.serializers import Resource
 from config.api.views import ResourceViewSet
@@ -160,7 +160,7 @@ class FirewallResource(Resource):
             },
         ),
     )
-    rules: Field = Computed(RulesResource(), fragment, "rules", help_text="What it lets through.")
+    rules: Field = Computed(RulesResource(), parsed, "rules", help_text="What it lets through.")
     tags = ListField(child=CharField(), required=False)
 
     class Meta:

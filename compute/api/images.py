@@ -1,5 +1,6 @@
 """Images that disks are deployed from: the public ones, and those of the account."""
 
+from dataclasses import replace
 from typing import Any
 
 from django.conf import settings
@@ -10,9 +11,11 @@ from rest_framework.serializers import BooleanField, CharField, ChoiceField, Dat
 
 from accounts.actors import Actor
 from compute.models import Image
+from compute.models.catalogue import PUBLIC_CREATOR
 from compute.services.images import images, uploads
 from config.api.access import ANYONE, READ_ONLY, READ_WRITE, Scope, holds
 from config.api.common_fields import IdField
+from config.api.fields import Computed
 from config.api.meanings import Meanings
 from config.api.paths import PathParameters
 from config.api.responses import JSONResponse
@@ -22,6 +25,7 @@ from config.errors import Denied
 
 READ = Scope(("images:read_only",), token=False, enforced=False)
 """Any caller gets the public ones; a token without the scope gets no more than that."""
+READ_ONE = replace(READ, told=True)
 WRITE = "images:read_write"
 STATUSES = [status for status in Image.Status if status != Image.Status.DELETING]
 
@@ -33,13 +37,12 @@ class ImageResource(Resource):
         read_only=True,
         help_text="Its name in requests: `compute/…` of the platform's, `private/` and a number of the account's.",
     )
-    label = CharField(max_length=50, required=False, help_text="A name for it; up to 50 characters.")
-    description = CharField(
-        allow_null=True,
-        min_length=1,
-        max_length=65000,
-        required=False,
-        help_text="What it is; null or up to 65,000 characters.",
+    label = CharField(help_text="A name for it.")
+    description = Computed(
+        CharField(allow_null=True),
+        lambda text: text or "",
+        "description",
+        help_text="What it is; empty where nobody said.",
     )
     vendor = CharField(read_only=True, allow_null=True, help_text="Whose system it is; null of the account's own.")
     size = IntegerField(read_only=True, help_text="MB that it takes on a disk at least.")
@@ -72,8 +75,12 @@ class ImageResource(Resource):
     updated = DateTimeField(
         read_only=True, allow_null=True, help_text="When it was last changed, in UTC; null where it never was."
     )
-    created_by = CharField(
-        read_only=True, allow_null=True, help_text="The user who made it, or the platform; null where unknown."
+    created_by = Computed(
+        CharField(allow_null=True),
+        lambda user, public: PUBLIC_CREATOR if public else user,
+        "created_by",
+        "is_public",
+        help_text="The user who made it; `compute` of public ones.",
     )
     expiry = DateTimeField(
         read_only=True, allow_null=True, help_text="When it will be deleted, in UTC; null of those that stay."
@@ -101,6 +108,26 @@ class ImageCreate(Resource):
     )
 
 
+class ImageUpdate(Resource):
+    """The writable fields of an image. The others may be sent along, and have no effect."""
+
+    label = CharField(max_length=50, required=False, help_text="A name for it; up to 50 characters.")
+    description = CharField(
+        allow_null=True,
+        allow_blank=True,
+        min_length=1,
+        max_length=65000,
+        required=False,
+        help_text="What it is; up to 65,000 characters, null or empty for nothing.",
+    )
+
+    def validate_description(self, text: str | None) -> str | None:
+        return text or None
+
+    class Meta:
+        as_in = (ImageResource,)
+
+
 class ImageUpload(Resource):
     """The body of a new image of a file."""
 
@@ -125,12 +152,12 @@ class ImageViewSet(ResourceViewSet[Actor, Image]):
 
     resource = ImageResource
     ordering = ("is_public", "number", "position", "id")
-    requests = {"create": ImageCreate, "upload": ImageUpload}
+    requests = {"create": ImageCreate, "update": ImageUpdate, "upload": ImageUpload}
     responses = {"upload": UploadResource}
     refusals = {"create": (404,)}
     scopes = {
         "list": READ,
-        "retrieve": READ,
+        "retrieve": READ_ONE,
         "create": (WRITE, "computes:read_only"),
         "upload": WRITE,
         "update": WRITE,

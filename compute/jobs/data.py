@@ -309,19 +309,18 @@ class ImageData(JobData):
 class ImagizeData(ImageData):
     """`disk_id` is the disk that the image is made from.
 
-    A job that began on no instance, since another job is at work on the disk, has the `instance_id` that it waits
-    for.
+    A job that began on no instance, since another job is at work there, has the `instance_id` that it waits for.
     """
 
-    VERSION: ClassVar[int] = 2
+    VERSION: ClassVar[int] = 3
 
     disk_id: int
     instance_id: int | None = None
 
     @classmethod
     def earlier(cls, version: int, values: JSON) -> JSON:
-        """Version 1 waited for no instance."""
-        return values if version == 1 else JobData.earlier(version, values)
+        """Version 1 waited for no instance, and version 2 changed no status of the disk."""
+        return values if version in (1, 2) else JobData.earlier(version, values)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -353,13 +352,13 @@ class VolumeData(JobData):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LaterVolumeData(VolumeData):
-    """The base for kinds whose version 1 carried a `VolumeData`, and that have something more since version 2."""
+    """The base for kinds whose version 1 carried a `VolumeData`, and that have something more in later versions."""
 
     VERSION: ClassVar[int] = 2
 
     @classmethod
     def earlier(cls, version: int, values: JSON) -> JSON:
-        return values if version == 1 else JobData.earlier(version, values)
+        return values if 1 <= version < cls.VERSION else JobData.earlier(version, values)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -380,10 +379,14 @@ class VolumeAttachData(LaterVolumeData):
 class VolumeDetachData(LaterVolumeData):
     """`places` are the profiles, each with its slot, that the volume was taken out of when the job was enqueued.
 
-    Jobs of version 1 have None: their volume is shown as attached until they are done.
+    Jobs of version 1 have None: their volume is shown as attached until they are done. A job on no instance has the
+    `instance_id` of one that was being deleted.
     """
 
+    VERSION: ClassVar[int] = 3
+
     places: Sequence[tuple[int, str]] | None = None
+    instance_id: int | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -71,6 +71,10 @@ class Kernel(models.Model):
         return self.label
 
 
+PUBLIC_CREATOR = "compute"
+"""The creator that clients see of public images."""
+
+
 def image_archive(number: int) -> str:
     """The driver's name for the archive of an account's own image."""
     return f"skerry-image-{number}"

@@ -13,6 +13,7 @@ from django.db import connection, models, transaction
 
 from compute.models import AddressPool, Host, Image, InstanceType, Kernel, SeededRow, StackScript
 from compute.models.addresses import LINK_LOCAL_GATEWAY
+from compute.models.catalogue import PUBLIC_CREATOR
 from compute.services.networking.pools import fill_pool
 from compute.services.stackscripts.fields import read_fields
 from config.errors import Problems
@@ -175,6 +176,7 @@ def _image(item: dict[str, Any]) -> Image:
     return Image(
         **{name: item[name] for name in plain},
         is_public=True,
+        created_by=PUBLIC_CREATOR,
         created=_moment(item["created"]),
         updated=_moment(item["created"]),
         eol=_moment(item["eol"]) if item["eol"] else None,
@@ -185,7 +187,18 @@ _COLUMNS: dict[type[models.Model], list[str]] = {
     Region: ["country", "capabilities", "status", "resolvers_ipv4", "resolvers_ipv6", "position"],
     InstanceType: [field.name for field in InstanceType._meta.concrete_fields if not field.primary_key],
     Kernel: [field.name for field in Kernel._meta.concrete_fields if not field.primary_key],
-    Image: ["label", "vendor", "size", "deprecated", "is_public", "created", "updated", "eol", "position"],
+    Image: [
+        "label",
+        "vendor",
+        "size",
+        "deprecated",
+        "is_public",
+        "created",
+        "updated",
+        "created_by",
+        "eol",
+        "position",
+    ],
 }
 """The columns that `update` sets to the file's values again. A region that was retired stays so."""
 

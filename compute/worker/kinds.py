@@ -210,8 +210,9 @@ IMAGIZE = Kind[ImagizeData](
         ),
         Step("save", images.save_disk, undo=images.delete_archive, persist=images.mark_available),
     ),
-    on_rollback=images.remove_image_row,
-    on_superseded=images.remove_image_row,
+    on_done=images.release_disk,
+    on_rollback=images.remove_image_of_disk,
+    on_superseded=images.remove_image_of_disk,
     has_external_effects=True,
     deadline=LONG,
 )  # fmt: skip
@@ -540,6 +541,7 @@ VOLUME_ATTACH = Kind[VolumeAttachData](
     deadline=LONG,
 )  # fmt: skip
 
+# On no instance where that is being deleted: the volume is free as soon as the machine has let go of it.
 VOLUME_DETACH = Kind[VolumeDetachData](
     name="volume_detach",
     verb="detach a volume from",
@@ -548,7 +550,7 @@ VOLUME_DETACH = Kind[VolumeDetachData](
     starts_from=SETTLED,
     during=None,
     data=VolumeDetachData,
-    steps=(Step("unplug", volumes.unplug, undo=volumes.plug_again),),
+    steps=(Step("unplug", volumes.detach_volume, undo=volumes.plug_again),),
     on_done=volumes.mark_released,
     on_rollback=volumes.mark_attached_again,
     on_superseded=volumes.mark_attached_again,

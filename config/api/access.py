@@ -47,12 +47,14 @@ class Scope:
 
     `names` are needed all together. Where `token` is off, callers without one are served too (but a token,
     when sent, has to be a good one). Where `enforced` is off, the names are only documented: the view decides
-    itself what a token without them gets to see. `also` is what the contract's document calls a name besides.
+    itself what a token without them gets to see, and answers say ``*`` unless the names are `told`. `also` is what
+    the contract's document calls a name besides.
     """
 
     names: tuple[str, ...] = ()
     token: bool = True
     enforced: bool = True
+    told: bool = False
     also: tuple[str, ...] = ()
 
     @classmethod
@@ -65,7 +67,7 @@ class Scope:
     @property
     def accepted(self) -> str:
         """The value of ``X-Accepted-OAuth-Scopes``."""
-        return ",".join(self.names) if self.names and self.enforced else ALL
+        return ",".join(self.names) if self.names and (self.enforced or self.told) else ALL
 
     def allows(self, caller: Caller) -> bool:
         return not self.enforced or all(holds(caller, name) for name in self.names)

@@ -45,7 +45,7 @@ class Annotated(Wrapping):
     """A value the database works out: ``Annotated(IntegerField(), Count("disks"))``.
 
     JSON aggregates (``ArraySubquery`` of ``JSONObject``, ``JSONBAgg``) go with a `JSONField` or a list of a
-    nested resource as the child, and reach the client as the database wrote them.
+    nested resource as the child.
     """
 
     def __init__(self, child: serializers.Field, expression: Any, **kwargs: Any):

@@ -34,6 +34,8 @@ SCALAR = re.compile(
 """A string or a number of JSON (RFC 8259), or the first quote of no string. Never goes back in a long text."""
 TOKEN = re.compile(r'"(?:[^"\\]|\\.)*+"|[\[\]{},:]')
 """A string or a sign of JSON, in a text that is known to be JSON."""
+BLANKS = re.compile(r'("(?:[^"\\]|\\.)*+")|[ \t\r\n]++')
+"""A string, or blanks between values, in a text that is known to be JSON."""
 DEEPEST = 1000
 """Levels of nesting in a body that is kept as it was sent: few clients could read more, and nor could orjson."""
 
@@ -101,7 +103,8 @@ def _items(data: dict[str, Any] | list[Any], path: str) -> Iterator[tuple[str, A
 
 
 def object_as_sent(request: Request, longest: int) -> str:
-    """The body of a request, a JSON object of at most `longest` characters, as it was sent; ``{}`` without one.
+    """The body of a request, a JSON object of at most `longest` characters, as it was sent but without the blanks
+    between its values, as all answers are; ``{}`` without one.
 
     For objects that are kept and given back: parsed and written again, long numbers would be rounded, and a NUL or
     half a surrogate pair, escaped as ``\\u0000`` and ``\\ud800`` are, could not be kept. Raises DRF's errors, for a
@@ -118,7 +121,7 @@ def object_as_sent(request: Request, longest: int) -> str:
         raise ParseError(f"The body must be at most {longest} characters")
     sent = sent.strip(" \t\r\n") or "{}"
     _check_grammar(sent)
-    return sent
+    return BLANKS.sub(r"\1", sent)
 
 
 def _check_grammar(text: str) -> None:

@@ -40,7 +40,7 @@ class TookTooLong(Exception):
 
 
 class _RawJSON(Loader):
-    """Loads JSON as text, unparsed: the client gets it as the database sent it."""
+    """Loads JSON as text. `config.api.rendering` parses it."""
 
     format = pq.Format.BINARY
 

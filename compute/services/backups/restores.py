@@ -10,7 +10,6 @@ from accounts.services.account import lock_account
 from compute.jobs.data import RestoreData
 from compute.jobs.queue import enqueue
 from compute.models import Backup, Disk, Instance, Job
-from compute.refs import backup_ref
 from compute.services.backups.content import archives_of, draw_row_keys, insert_rows, vlans_kept
 from compute.services.common.disk_space import left
 from compute.services.common.locks import is_busy, lock_any, named_instance
@@ -76,7 +75,7 @@ def restore(
     elif target.status in (Status.STOPPED, Status.RUNNING):
         # a machine that goes off by itself meanwhile is the watchdog's, which looks at what is running
         data = replace(data, off_status=target.status)
-    job = enqueue("restore", target, actor, data=data, secondary=backup_ref(kept))
+    job = enqueue("restore", target, actor, data=data)
     if overwrite:
         # the job inserts the new rows when the last old disk is gone: together they might not fit the type
         target.disks.update(status=Disk.Status.DELETING)

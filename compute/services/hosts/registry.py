@@ -13,6 +13,7 @@ from django.db.models.functions import Now
 from django.utils.timezone import now
 
 from compute.models import Host, Image
+from compute.models.catalogue import PUBLIC_CREATOR
 from compute.services.hosts.placement import RESOURCES
 from config.db.rows import lock
 from config.errors import Busy, Problems
@@ -21,7 +22,6 @@ from regions.models import Region
 ANOTHER_DRIVER = "The hosts of a region have one driver, and those of this region have {driver}."
 NO_DRIVER = "There is no driver of this name: DRIVERS has {names}."
 LONGEST_LABEL, LONGEST_IMAGE_LABEL = 64, 50
-CREATOR = "skerry"
 VOLUMES = "Block Storage"
 """The capability of regions whose hosts all have the same volumes."""
 USED = "The host has instances, or reservations for instances on their way: move them first."
@@ -170,7 +170,7 @@ def record(
                 "is_public": True,
                 "created": now(),
                 "updated": now(),
-                "created_by": CREATOR,
+                "created_by": PUBLIC_CREATOR,
             },
         )
     locked.architectures = None if architectures is None else sorted(architectures)

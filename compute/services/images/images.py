@@ -7,6 +7,7 @@ from typing import Any
 
 from django.db import transaction
 from django.db.models import QuerySet
+from django.db.models.functions import Now
 from django.utils.timezone import now
 
 from accounts.actors import Actor
@@ -18,6 +19,7 @@ from compute.jobs.data import SIMULATED, ImageData, ImagizeData
 from compute.jobs.queue import enqueue, enqueue_alone, run_now
 from compute.models import Disk, Host, Image, Instance, Job
 from compute.refs import image_ref, instance_ref, own_image_ref
+from compute.services.common.locks import is_busy, lock_present
 from compute.services.common.regions import check_region
 from compute.services.images import files
 from compute.services.removal import remove_image
@@ -43,9 +45,10 @@ def create_from_disk(
 ) -> Image:
     """Make an image of a disk that the actor may see; the image is `creating` until its job is done.
 
-    The image of a disk that is not ready waits until the job that works on the disk is over. Raises `Invalid` on
-    ``disk_id`` where there is no such disk, or it or its instance is being deleted; `Busy` while another job of the
-    instance of a disk that is ready lives. Without a `disk_id` there are `problems`.
+    Until then the disk is `not ready`. If the instance is busy, or the disk is not ready already, the image waits
+    for that to end, and the disk changes its status when the wait is over. Raises `Missing` on ``disk_id`` where
+    there is no such disk, `Invalid` where it or its instance is being deleted. Without a `disk_id` there are
+    `problems`.
     """
     problems = problems or Problems()
     _check_quota(actor, problems)
@@ -55,9 +58,10 @@ def create_from_disk(
     driver = disk.instance.host.driver
     image = _insert(actor, Image.Status.CREATING, label or disk.label, description, driver)
     assert image.number is not None  # noqa: S101 - an account's own has one
-    if disk.status == Disk.Status.READY:
+    if disk.status == Disk.Status.READY and not is_busy(disk.instance):
         data = ImagizeData(image_number=image.number, disk_id=disk.pk, driver=driver)
         enqueue("imagize", disk.instance, actor, data=data, secondary=image_ref(image))
+        Disk.objects.filter(pk=disk.pk).update(status=Disk.Status.NOT_READY, updated=Now())
         return image
     data = ImagizeData(image_number=image.number, disk_id=disk.pk, instance_id=disk.instance_id, driver=driver)
     event = open_event(
@@ -72,12 +76,12 @@ def create_from_disk(
 
 
 def _disk(actor: Actor, disk_id: int, problems: Problems) -> Disk | None:
-    """The disk of this id that the actor sees; None with a problem."""
-    seen = Instance.objects.visible_to(actor)
-    disk = Disk.objects.select_related("instance__host").filter(pk=disk_id, instance__in=seen).first()
+    """The disk of this id that the actor sees, with its instance locked; None with a problem. Raises `Missing`."""
+    seen = Disk.objects.filter(pk=disk_id, instance__in=Instance.objects.visible_to(actor))
+    locked = lock_present(list(seen.values_list("instance_id", flat=True)))
+    disk = Disk.objects.select_related("instance__host").filter(pk=disk_id, instance__in=locked).first()
     if disk is None:
-        problems.add("disk_id", "disk_id is not valid")
-        return None
+        raise Missing(field="disk_id")
     if disk.instance.status == Instance.Status.DELETING:
         problems.add("disk_id", "The compute of the disk is deleting.")
         return None
@@ -143,8 +147,10 @@ def delete(actor: Actor, image: Image) -> None:
     if not kept.update(status=Image.Status.DELETING):
         raise Missing
     # checked only now: a deploy of the image held its row, and the UPDATE above waited for that
-    making = Disk.objects.filter(image=image, status=Disk.Status.NOT_READY).exists()
-    if making or Instance.objects.filter(image=image, status=Instance.Status.REBUILDING).exists():
+    imaged = Job.objects.filter(kind="imagize", account_id=image.account_id or 0, finished_at=None)
+    making = Disk.objects.filter(image=image, status=Disk.Status.NOT_READY)
+    making = making.exclude(pk__in=list(imaged.exclude(instance=None).values_list("data__disk", flat=True)))
+    if making.exists() or Instance.objects.filter(image=image, status=Instance.Status.REBUILDING).exists():
         raise Invalid("A disk is being deployed from this image.")
     event = open_event(
         username=actor.username, account_id=actor.account_id, action="image_delete", entity=own_image_ref(image)

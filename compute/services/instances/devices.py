@@ -106,6 +106,6 @@ def _volumes(
         if locked[pk].region_id != instance.region_id:
             problems.add(where, "The volume is in another region.")
         elif locked[pk].instance_id not in (None, instance.pk):
-            problems.add(where, "The volume is attached to another compute.")
+            problems.add(where, "The volume is already attached to another compute.")
     known = (visible | kept) & locked.keys()
     return known, frozenset(pk for pk in known - kept if locked[pk].instance_id is None)

@@ -9,7 +9,10 @@ from compute.services.common.locks import lock_any, named_instance
 from compute.services.volumes import attachments
 from config.errors import Busy, Invalid, Missing, Problems
 
-MOST_DEVICES = len(ConfigDevice.SLOTS)
+SLOTS = len(ConfigDevice.SLOTS)
+MOST_DEVICES = 64
+MB_FOR_DEVICE = 1024
+"""The memory for each device of a running instance. The slots of its profile need none."""
 OFF = (Instance.Status.OFFLINE, Instance.Status.STOPPED)
 
 
@@ -51,8 +54,9 @@ def check_stays(locked: Instance) -> None:
 def choose_profile(instance: Instance, place: Place, problems: Problems) -> Config | None:
     """The profile of the locked instance that the volume goes into; None for none, or where there are problems.
 
-    An instance has eight slots: the devices in the profile and the other attached volumes are at most eight. Unless
-    the instance is off, that holds for the profile that it has booted as well, and for one that it is to boot.
+    A profile has eight slots. The devices in it and the other attached volumes are together at most `most_devices`.
+    Unless the instance is off, that holds for the profile that it has booted as well, and for one that it is to
+    boot.
     """
     config = None
     if place.persist_across_boots:
@@ -66,9 +70,17 @@ def choose_profile(instance: Instance, place: Place, problems: Problems) -> Conf
         profiles.add(instance.booted_config)
     # the machine has a volume that is being detached until that is done, and again if that fails
     leaving = Job.objects.filter(instance=instance, state__in=Job.LIVE, kind="volume_detach").count()
-    if leaving + max(_devices(instance, each) for each in profiles) >= MOST_DEVICES:
-        problems.add("compute_id", f"The compute has {MOST_DEVICES} devices, which is as many as it can have.")
+    most = most_devices(instance)
+    if leaving + max(_devices(instance, each) for each in profiles) >= most:
+        problems.add("compute_id", f"The compute has {most} devices, which is as many as it can have.")
+    elif config and not attachments.free_slots(config):
+        problems.add("config_id", f"The profile has {SLOTS} devices, which is as many as a profile can have.")
     return config
+
+
+def most_devices(instance: Instance) -> int:
+    """The most disks and volumes that a machine of the instance's type has: one for each GB of memory, 8 to 64."""
+    return min(max(instance.type.memory // MB_FOR_DEVICE, SLOTS), MOST_DEVICES)
 
 
 def _choose(instance: Instance, config_id: int | None, problems: Problems) -> Config | None:
@@ -98,5 +110,5 @@ def _devices(instance: Instance, config: Config | None) -> int:
     attached = Volume.objects.filter(instance=instance)
     if config is None:
         return attached.count()
-    taken = MOST_DEVICES - len(attachments.free_slots(config))
+    taken = SLOTS - len(attachments.free_slots(config))
     return taken + attached.exclude(devices__config=config).count()

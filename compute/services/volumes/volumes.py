@@ -39,7 +39,6 @@ NVME = "Block Storage Migrations"
 """The capability of regions that have moved to NVMe, where volumes are made on that; elsewhere on hard disks."""
 SMALLEST, LARGEST = 10, 10240
 WRONG_SIZE = f"Must be {SMALLEST}-{LARGEST}"
-NOT_ATTACHED = "The volume is not attached to a compute."
 ATTACHED = "This volume must be detached before it can be deleted."
 IN_USE = "The compute runs from this volume: shut it down first."
 
@@ -165,7 +164,7 @@ def attach(actor: Actor, volume: Volume, place: Place, problems: Problems | None
     locked = _lock_row(volume)
     if locked.instance_id is not None:
         which = "this" if instance and locked.instance_id == instance.pk else "another"
-        problems.add(None, f"The volume is attached to {which} compute already.")
+        problems.add(None, f"The volume is already attached to {which} compute.")
     elif instance and instance.region_id != locked.region_id:
         problems.add("compute_id", "The compute is in another region than the volume.")
     config = choose_profile(instance, place, problems) if instance else None
@@ -190,24 +189,29 @@ def attach(actor: Actor, volume: Volume, place: Place, problems: Problems | None
 
 
 @transaction.atomic
-def detach(actor: Actor, volume: Volume) -> Job:
+def detach(actor: Actor, volume: Volume) -> Job | None:
     """Take a volume from its instance and out of its profiles; a machine that is on loses it while it runs.
 
-    The volume is shown as detached at once, and as attached again should the job fail. Raises `Invalid` where it is
-    not attached or not active, or the instance runs from it; `Denied` if the actor may not change the instance;
-    `Busy` while a job of either lives.
+    The volume is shown as detached at once, and as attached again should the job fail. Returns None, and changes
+    nothing, where it is not attached. Raises `Invalid` where it is not active, or the instance runs from it;
+    `Denied` if the actor may not change the instance; `Busy` while a job of either lives. An instance that is being
+    deleted is never busy.
     """
     instance = Instance.objects.filter(volumes=volume.pk).first()
     if instance is None:
-        raise Invalid(NOT_ATTACHED)
+        return None
     check_writable(actor, instance)
     try:
         locked_instance = lock_any(instance)
     except Missing:  # the instance was deleted just now, and the volume detached with that
-        raise Invalid(NOT_ATTACHED) from None
+        return None
     locked = _lock_row(volume)
+    if locked.instance_id is None:
+        return None
     if locked.instance_id != locked_instance.pk:
-        raise Invalid(NOT_ATTACHED)
+        raise Busy  # it was attached to another one just now
+    if locked_instance.status == Instance.Status.DELETING:
+        return _detach_from_deleting(actor, locked, locked_instance)
     problems = Problems()
     _note_unless_active(locked, "detach", problems)
     if locked_instance.status == Instance.Status.RUNNING and _is_root(locked_instance, locked):
@@ -224,6 +228,19 @@ def detach(actor: Actor, volume: Volume) -> Job:
         about=volume_ref(locked),
         secondary=instance_ref(locked_instance),
     )
+
+
+def _detach_from_deleting(actor: Actor, locked: Volume, instance: Instance) -> Job | None:
+    """Take a locked volume from an instance that is being deleted, by a job on no instance, which the deletion does
+    not hold up.
+
+    None, and no change, while another job of the volume lives: the end of the deletion detaches it.
+    """
+    if Job.objects.filter(volume=locked, finished_at=None).exists():
+        return None
+    attachments.take_out(locked)
+    data = VolumeDetachData(volume_id=locked.pk, places=(), instance_id=instance.pk)
+    return _begin_alone("volume_detach", actor, locked, data, instance_ref(instance))
 
 
 def _is_root(instance: Instance, volume: Volume) -> bool:

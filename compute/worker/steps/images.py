@@ -1,6 +1,8 @@
 """The steps of images: archiving a disk, importing an upload, and deleting archives."""
 
 from django.conf import settings
+from django.db import transaction
+from django.db.models.functions import Now
 
 from compute.drivers.base import DriverError
 from compute.jobs import store
@@ -22,15 +24,38 @@ LOOK_AGAIN = 2.0
 
 
 def await_instance(run: Run[ImagizeData]) -> Outcome:
-    """Wait until no job is at work on the disk and its instance, and make this the job of the instance then."""
+    """Wait until no job is at work on the disk and its instance, and make this the job of the instance then.
+
+    From then on the disk shows that a job works on it.
+    """
     _require_wanted(run)
     if run.job.instance_id is not None:
         return None
     disk = Disk.objects.filter(pk=run.data.disk_id, instance=run.data.instance_id).first()
     if disk is None or disk.status == Disk.Status.DELETING:
         raise Fail("The disk was deleted.")
-    ready = disk.status == Disk.Status.READY
-    return None if ready and store.join_instance(run.job, disk.instance_id) else Wait(LOOK_AGAIN)
+    if disk.status != Disk.Status.READY:
+        return Wait(LOOK_AGAIN)
+    with transaction.atomic():
+        if not store.join_instance(run.job, disk.instance_id):
+            return Wait(LOOK_AGAIN)
+        ready = Disk.objects.filter(pk=disk.pk, status=Disk.Status.READY)
+        if not ready.update(status=Disk.Status.NOT_READY, updated=Now()):
+            raise Fail("The disk was deleted.")
+    return None
+
+
+def release_disk(run: Run[ImagizeData]) -> None:
+    """Mark the disk as ready again, unless the job did not get as far as its instance."""
+    if run.job.instance_id is not None:
+        imaged = Disk.objects.filter(pk=run.data.disk_id, status=Disk.Status.NOT_READY)
+        imaged.update(status=Disk.Status.READY, updated=Now())
+
+
+def remove_image_of_disk(run: Run[ImagizeData]) -> None:
+    """Delete the row of an image that has no archive, and mark its disk as ready again."""
+    release_disk(run)
+    remove_image_row(run)
 
 
 def save_disk(run: Run[ImagizeData]) -> Outcome:

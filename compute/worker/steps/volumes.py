@@ -67,9 +67,7 @@ def delete_when_free(run: Run[VolumeDeleteData]) -> Outcome:
     if _at_work(run, Q(data__volume=run.data.volume_id) | Q(data__copy_of=run.data.volume_id)):
         return Wait(TURN_SECONDS)
     if run.data.instance_id is not None:
-        with suppress(InstanceGone):
-            driver = run.driver_of(run.data.instance_id)
-            driver.unplug(machine_name(run.data.instance_id), _name(run))
+        _unplug_if_there(run, run.data.instance_id)
     delete_volume(run)
     return None
 
@@ -184,6 +182,14 @@ def unplug(run: Run[VolumeData]) -> None:
     run.driver.unplug(run.machine, _name(run))
 
 
+def detach_volume(run: Run[VolumeDetachData]) -> None:
+    """Unplug the volume from the machine, which may be gone where its instance was being deleted."""
+    if run.data.instance_id is None:
+        unplug(run)
+    else:
+        _unplug_if_there(run, run.data.instance_id)
+
+
 def plug_again(run: Run[VolumeDetachData]) -> None:
     """Plug a volume in again that could not be unplugged, unless it is to stay detached.
 
@@ -196,7 +202,7 @@ def plug_again(run: Run[VolumeDetachData]) -> None:
             return
         except Refused:
             run.is_lost = True
-    unplug(run)
+    detach_volume(run)
 
 
 def mark_detached(run: Run[VolumeData]) -> None:
@@ -219,8 +225,9 @@ def mark_attached_again(run: Run[VolumeDetachData]) -> None:
 
 
 def _stays_detached(run: Run[VolumeDetachData]) -> bool:
-    """Whether the detachment was given up because the instance is being deleted, with its machine."""
-    return run.data.places is not None and run.data.undo_reason == Event.SUPERSEDED
+    """Whether the instance is being deleted, with its machine: the job was enqueued or given up because of that."""
+    superseded = run.data.places is not None and run.data.undo_reason == Event.SUPERSEDED
+    return superseded or run.data.instance_id is not None
 
 
 # --- left behind by a boot --------------------------------------------------------------------------------------
@@ -252,6 +259,12 @@ def _at_work(run: Run[VolumeData], jobs: Q) -> bool:
     """Whether another job of volumes, one of `jobs`, has not ended. Its volume's row may be gone already."""
     unfinished = Job.objects.filter(jobs, kind__startswith="volume_", finished_at=None)
     return unfinished.exclude(pk=run.job.pk).exists()
+
+
+def _unplug_if_there(run: Run[VolumeData], instance_id: int) -> None:
+    """Unplug the volume from the machine of an instance, unless both are gone."""
+    with suppress(InstanceGone):
+        run.driver_of(instance_id).unplug(machine_name(instance_id), _name(run))
 
 
 def _row(run: Run[VolumeData]) -> QuerySet[Volume]:

@@ -88,7 +88,7 @@ def nested(levels: int) -> bytes:
         b'{"a":"\\ud800","b":"\\ud83d\\ude00","c":"\\/"}',
         b'{"a":"[[[[","b":"\\"}","1":"2"}',
         '{"b":"ø 💥","a":"\u2028"}'.encode(),
-        b'{"z": [1 , 2],\n "a" :\t{ } }',
+        b'{"z":" , ","a\\" : ":"\\t"}',
         nested(1000),
     ],
     ids=lambda body: body[:40].decode(),
@@ -100,6 +100,12 @@ def test_every_value_comes_back_as_it_was_sent(owner, body):
     answer = Client().put(PATH, body, content_type="application/json", **headers)
     assert (answer.status_code, answer.content) == (200, body)
     assert call(token, PATH).content == body
+
+
+def test_answers_have_no_blanks_between_values(api):
+    answer = api.put(PATH, b'{"z": [1 , 2],\n "a b" :\t{ "\\" , ": "x : y" } }')
+    assert answer.content == b'{"z":[1,2],"a b":{"\\" , ":"x : y"}}'
+    assert api.get(PATH).content == answer.content
 
 
 @pytest.mark.generated

@@ -224,7 +224,7 @@ def test_a_volume_that_is_elsewhere_is_refused(api, config, world, stranger):
     assert errors(put_devices(api, config, **devices)) == {
         "devices.sda.volume_id": "volume_id is not valid",
         "devices.sdb.volume_id": "The volume is in another region.",
-        "devices.sdc.volume_id": "The volume is attached to another compute.",
+        "devices.sdc.volume_id": "The volume is already attached to another compute.",
     }
 
 

@@ -61,7 +61,7 @@ def test_an_empty_disk_is_not_ready_and_then_ready(api, empty, driver):
         "created": made["created"], "updated": made["updated"],
     }  # fmt: skip
     disk = Disk.objects.get(pk=made["id"])
-    assert event_of("disk_create") == ("scheduled", "compute", empty.pk, "disks", str(disk.pk))
+    assert event_of("disk_create") == ("scheduled", "compute", empty.pk, "disk", str(disk.pk))
 
     assert finish(empty, driver).state == "done"
 
@@ -198,7 +198,7 @@ def test_label_and_filesystem_are_written_at_once(api, disk):
     response = api.put(at(disk), {"label": "data", "filesystem": "raw", "status": "deleting", "id": 1})
     assert response.json() == {**api.get(at(disk)).json(), "label": "data", "filesystem": "raw"}
     assert response.json()["id"] == disk.pk
-    assert event_of("disk_update") == ("notification", "compute", disk.instance_id, "disks", str(disk.pk))
+    assert event_of("disk_update") == ("notification", "compute", disk.instance_id, "disk", str(disk.pk))
     assert not Job.objects.filter(finished_at=None).exists()
 
 
@@ -240,7 +240,7 @@ def test_while_a_job_lives_only_the_label_can_be_changed(api, disk):
 def test_a_resize_is_shown_when_it_is_true(size, api, disk, driver):
     response = api.post(at(disk, "resize"), {"size": size})
     assert (response.status_code, response.json()) == (200, {})
-    assert event_of("disk_resize") == ("scheduled", "compute", disk.instance_id, "disks", str(disk.pk))
+    assert event_of("disk_resize") == ("scheduled", "compute", disk.instance_id, "disk", str(disk.pk))
     shown = api.get(at(disk)).json()
     assert (shown["size"], shown["status"]) == (5000, "not ready")
 
@@ -313,7 +313,7 @@ def test_a_clone_is_a_copy_on_the_same_instance(api, disk, driver):
     made = response.json()
     assert (made["label"], made["size"], made["status"]) == (f"Copy of {disk.label}", 5000, "not ready")
     copy = Disk.objects.get(pk=made["id"])
-    assert event_of("disk_duplicate") == ("scheduled", "compute", disk.instance_id, "disks", str(copy.pk))
+    assert event_of("disk_duplicate") == ("scheduled", "compute", disk.instance_id, "disk", str(copy.pk))
 
     finish(disk.instance, driver)
 
@@ -344,7 +344,7 @@ def test_a_deleted_disk_leaves_the_profiles_that_named_it(api, disk, driver):
     config = ConfigFactory(instance=disk.instance, disk=disk)
     assert api.delete(at(disk)).json() == {}
     assert api.get(at(disk)).json()["status"] == "deleting"
-    assert event_of("disk_delete") == ("scheduled", "compute", disk.instance_id, "disks", str(disk.pk))
+    assert event_of("disk_delete") == ("scheduled", "compute", disk.instance_id, "disk", str(disk.pk))
 
     finish(disk.instance, driver)
 

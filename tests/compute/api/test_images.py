@@ -1,14 +1,16 @@
 """Images of an account as clients see them."""
 
 import pytest
+from django.db.models.functions import Now
 
 from accounts.models import Event, GlobalGrants, Grant, User
-from compute.models import Image, Instance, Job
+from compute.models import Disk, Image, Instance, Job
 from compute.services.images.images import delete
+from compute.services.instances import power
 from compute.worker import engine
 from config.errors import Missing
 from tests.client import errors
-from tests.compute.memory_driver import failing_at
+from tests.compute.memory_driver import MemoryDriver, WorkerDied, failing_at
 from tests.compute.run_jobs import work
 from tests.factories import DiskFactory, GrantFactory, ImageFactory, InstanceFactory
 
@@ -53,6 +55,17 @@ def newest_job() -> Job:
     return Job.objects.latest("pk")
 
 
+def status_of(disk: Disk) -> str:
+    return Disk.objects.values_list("status", flat=True).get(pk=disk.pk)
+
+
+def dies_at_once(driver: MemoryDriver) -> None:
+    def die(number: int, name: str) -> None:
+        raise WorkerDied
+
+    driver.before = die
+
+
 # --- from a disk -----------------------------------------------------------------------------------------
 
 
@@ -60,7 +73,7 @@ def test_an_image_of_a_disk_is_creating_and_then_available(api, disk, driver, in
     made = api.post(IMAGES, {"disk_id": disk.pk}).json()
     image = Image.objects.get(pk=made["id"])
     assert made == {
-        "id": f"private/{image.number}", "label": disk.label, "description": None, "vendor": None, "size": 0,
+        "id": f"private/{image.number}", "label": disk.label, "description": "", "vendor": None, "size": 0,
         "type": "manual", "status": "creating", "is_public": False, "deprecated": False,
         "created": made["created"], "updated": made["updated"], "created_by": "worldowner", "expiry": None,
         "eol": None,
@@ -69,9 +82,12 @@ def test_an_image_of_a_disk_is_creating_and_then_available(api, disk, driver, in
     assert (event.entity_type, event.entity_id, event.secondary_id) == ("compute", instance.pk, made["id"])
     instance.refresh_from_db()
     assert instance.status == "running"
+    shown = f"/v4/compute/instances/{instance.pk}/disks/{disk.pk}"
+    assert api.get(shown).json()["status"] == "not ready"
 
     work(newest_job(), driver)
 
+    assert api.get(shown).json()["status"] == "ready"
     shown = api.get(f"{IMAGES}/{made['id']}").json()
     assert (shown["status"], shown["size"]) == ("available", driver.archive_size(f"skerry-image-{image.number}"))
     event.refresh_from_db()
@@ -83,14 +99,18 @@ def test_label_and_description_may_be_given(api, disk):
     assert (made["label"], made["description"]) == ("golden", "As of today")
 
 
-def test_a_disk_that_is_not_there_or_not_ours_or_about_to_go_is_not_valid(api, instance, disk):
+def test_a_disk_that_is_not_there_or_not_ours_or_about_to_go_is_refused(api, instance, disk):
+    def refused(disk_id: int) -> tuple[int, set[str | None]]:
+        answer = api.post(IMAGES, {"disk_id": disk_id})
+        return answer.status_code, set(errors(answer, answer.status_code))
+
     stranger = DiskFactory()
     for disk_id in (stranger.pk, 999_999, 2**64 - 1, -1):
-        assert set(errors(api.post(IMAGES, {"disk_id": disk_id}))) == {"disk_id"}
+        assert refused(disk_id) == (404, {"disk_id"})
     Instance.objects.filter(pk=instance.pk).update(status="deleting")
-    assert set(errors(api.post(IMAGES, {"disk_id": disk.pk}))) == {"disk_id"}
+    assert refused(disk.pk) == (400, {"disk_id"})
     instance.delete()
-    assert set(errors(api.post(IMAGES, {"disk_id": disk.pk}))) == {"disk_id"}
+    assert refused(disk.pk) == (404, {"disk_id"})
     assert not Image.objects.filter(number__isnull=False).exists()
 
 
@@ -104,12 +124,60 @@ def test_what_is_wrong_is_named(api, disk):
     assert errors(api.post(IMAGES, {"disk_id": disk.pk})) == {"disk_id": "The disk is being deleted."}
 
 
-def test_an_instance_at_work_is_busy_and_nothing_is_made(api, disk):
-    assert api.post(IMAGES, {"disk_id": disk.pk}).status_code == 200
-    events = Event.objects.count()
-    assert errors(api.post(IMAGES, {"disk_id": disk.pk})) == {None: "Compute busy."}
-    assert Image.objects.filter(number__isnull=False).count() == 1
-    assert Event.objects.count() == events
+def test_the_image_of_an_instance_at_work_waits_for_it(api, world, instance, disk, driver):
+    rebooting = power.reboot(world.actor, instance)
+
+    made = api.post(IMAGES, {"disk_id": disk.pk}).json()
+
+    assert made["status"] == "creating"
+    waiting = newest_job()
+    engine.run(waiting.pk, driver)
+    waiting.refresh_from_db()
+    assert (waiting.step, waiting.instance) == ("wait", None)
+    assert status_of(disk) == "ready", "no image is being made of it yet"
+    assert work(rebooting, driver).state == "done"
+    Job.objects.filter(pk=waiting.pk).update(run_at=Now(), lease_until=None)
+    dies_at_once(driver)
+    with pytest.raises(WorkerDied):
+        engine.run(waiting.pk, driver)
+    assert status_of(disk) == "not ready"
+    assert errors(api.post(f"/v4/compute/instances/{instance.pk}/reboot")) == {None: "Compute busy."}
+    driver.before = lambda number, name: None
+    assert work(waiting, driver).state == "done"
+    assert status_of(disk) == "ready"
+    assert api.get(f"{IMAGES}/{made['id']}").json()["status"] == "available"
+
+
+def test_two_images_of_a_disk_are_made_one_after_the_other(api, disk, driver):
+    first, second = (api.post(IMAGES, {"disk_id": disk.pk}).json()["id"] for _ in range(2))
+    jobs = Job.objects.filter(kind="imagize").order_by("pk")
+    engine.run(jobs[1].pk, driver)
+    assert jobs[1].instance is None
+    for job in jobs:
+        assert work(job, driver).state == "done"
+    assert [api.get(f"{IMAGES}/{each}").json()["status"] for each in (first, second)] == ["available"] * 2
+    assert status_of(disk) == "ready"
+
+
+@pytest.mark.parametrize("how", ["failed", "image deleted", "instance deleted"])
+def test_the_disk_is_ready_again_when_no_image_is_made_of_it(api, instance, disk, driver, how):
+    made = api.post(IMAGES, {"disk_id": disk.pk}).json()
+    saving = newest_job()
+    if how == "failed":
+        driver.before = failing_at(len(driver.calls))
+    elif how == "image deleted":
+        api.delete(f"{IMAGES}/{made['id']}")
+    else:
+        api.delete(f"/v4/compute/instances/{instance.pk}")
+    assert work(saving, driver).state == "failed"
+    assert status_of(disk) == "ready"
+
+
+def test_a_disk_that_is_imaged_is_no_disk_that_is_deployed_from_its_image(api, image, disk):
+    disk.image = image
+    disk.save()
+    api.post(IMAGES, {"disk_id": disk.pk})
+    assert api.delete(f"{IMAGES}/{image.pk}").status_code == 200
 
 
 def test_a_failure_leaves_neither_image_nor_grant(client_for, helper, instance, disk, driver):
@@ -142,7 +210,7 @@ def test_deleting_the_instance_meanwhile_leaves_no_half_image(api, instance, dis
 
 def test_adding_needs_the_grant_both_scopes_and_the_instance(client_for, helper, instance, disk):
     api = client_for(helper)
-    assert set(errors(api.post(IMAGES, {"disk_id": disk.pk}))) == {"disk_id"}
+    assert set(errors(api.post(IMAGES, {"disk_id": disk.pk}), 404)) == {"disk_id"}
     GrantFactory(user=helper, entity_id=instance.pk)
     assert client_for(helper, "images:read_write").post(IMAGES, {"disk_id": disk.pk}).status_code == 403
     GlobalGrants.objects.update(add_images=False)
@@ -163,12 +231,14 @@ def test_label_and_description_change_with_one_event(api, image):
     assert (shown["label"], shown["description"]) == ("silver", "Second")
     assert api.get(path).json() == shown
     assert api.put(path, shown).json() == shown
-    assert api.put(path, {"description": None}).json()["description"] is None
+    assert api.put(path, {"description": None}).json()["description"] == ""
     events = Event.objects.filter(action="image_update").order_by("pk")
     assert [(event.entity_type, event.entity_id, event.entity_label) for event in events] == [
         ("image", 70, "silver"), ("image", 70, "silver"),
     ]  # fmt: skip
-    assert set(errors(api.put(path, {"label": "", "description": ""}))) == {"label", "description"}
+    assert api.put(path, {"description": ""}).json()["description"] == ""
+    assert len(events.all()) == 2, "it has none already"
+    assert set(errors(api.put(path, {"label": "", "description": "x" * 65_001}))) == {"label", "description"}
 
 
 def test_a_deleted_image_is_gone_at_once_and_its_archive_soon(api, image, driver, world, helper):
@@ -276,6 +346,21 @@ def test_official_images_are_changed_by_nobody(api, world, anonymous):
         assert method(anonymous).status_code == 401
     world.image.refresh_from_db()
     assert world.image.label == "Test 11"
+
+
+def test_public_images_are_the_platforms_and_have_a_description(anonymous, world):
+    for user in (None, "skerry"):
+        Image.objects.filter(pk=world.image.pk).update(created_by=user, description=None)
+        shown = anonymous.get(f"{IMAGES}/{world.image.pk}").json()
+        assert (shown["created_by"], shown["description"]) == ("compute", "")
+
+
+def test_one_image_is_said_to_need_the_scope_of_reading(client_for, owner, image, world):
+    api = client_for(owner, "images:read_only")
+    for each in (image, world.image):
+        answer = api.get(f"{IMAGES}/{each.pk}")
+        assert (answer.status_code, answer["X-Accepted-OAuth-Scopes"]) == (200, "images:read_only")
+    assert api.get(IMAGES)["X-Accepted-OAuth-Scopes"] == "*"
 
 
 def test_an_accounts_own_are_seen_by_itself_alone(api, image, world, anonymous, client_for, stranger):

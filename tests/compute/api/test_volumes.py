@@ -1,22 +1,37 @@
 """Volumes as a client sees them: making, attaching, detaching, growing, cloning and deleting one."""
 
+from collections.abc import Callable
+from datetime import timedelta
+from typing import Any
+
 import pytest
+from django.db.models.functions import Now
 
 from accounts.models import Event, Grant, User
-from compute.drivers.base import DriverError, Progress, VolumeSpec
+from compute.drivers.base import DriverError, Progress, Refused, VolumeSpec
 from compute.machine_names import machine_name
-from compute.models import Host, Instance, Job, Volume, VolumeDevice
+from compute.models import Host, Instance, InstanceType, Job, Volume, VolumeDevice
 from compute.models.volumes import volume_name
 from compute.services.instances import instances, power, rebuild
 from compute.services.instances.rebuild import RebuildSpec
 from compute.services.volumes import attachments
+from compute.worker import engine
 from regions.models import Region
 from tags.models import Tagging
 from tests.client import errors, wrong_fields
-from tests.compute.memory_driver import MemoryDriver, failing_at
+from tests.compute.memory_driver import MemoryDriver, dying_once_at, failing_at
 from tests.compute.run_jobs import work
+from tests.compute.watching import watch
 from tests.compute.worker.scenarios import deployed, volume_of
-from tests.factories import ConfigFactory, DiskFactory, HostFactory, InstanceFactory, RegionFactory, VolumeFactory
+from tests.factories import (
+    ConfigFactory,
+    DiskFactory,
+    HostFactory,
+    InstanceFactory,
+    InstanceTypeFactory,
+    RegionFactory,
+    VolumeFactory,
+)
 from tests.world import STRONG
 
 pytestmark = pytest.mark.django_db
@@ -56,6 +71,56 @@ def plugged(driver, instance: Instance) -> set[str]:
 
 def event_of(action: str) -> Event:
     return Event.objects.filter(action=action).latest("pk")
+
+
+def reboot(api, instance: Instance) -> None:
+    assert api.post(f"/v4/compute/instances/{instance.pk}/reboot").status_code == 200
+
+
+def refusing(driver: MemoryDriver, call: str) -> Callable[[int, str], None]:
+    def refuse(number: int, name: str) -> None:
+        if name == call:
+            raise Refused("It does not boot.")
+
+    return refuse
+
+
+def act(path: str, **body: Any) -> Callable[..., None]:
+    """A boot by a request to the instance, whose job comes to its end."""
+
+    def send(api, world, instance: Instance, driver: MemoryDriver) -> None:
+        response = api.post(f"/v4/compute/instances/{instance.pk}/{path}", body)
+        assert response.status_code == 200, response.content
+        finish(driver)
+
+    return send
+
+
+def boot(api, world, instance: Instance, driver: MemoryDriver) -> None:
+    act("shutdown")(api, world, instance, driver)
+    act("boot")(api, world, instance, driver)
+
+
+def resize(api, world, instance: Instance, driver: MemoryDriver) -> None:
+    InstanceTypeFactory(id="g6-test-4", memory=4096, disk=51200)
+    act("resize", type="g6-test-4")(api, world, instance, driver)
+
+
+def watchdog_boots(api, world, instance: Instance, driver: MemoryDriver) -> None:
+    driver.fall(machine_name(instance.pk))
+    Instance.objects.update(updated=Now() - timedelta(minutes=1))
+    assert watch(driver) == 1
+    assert finish(driver).event.action == "lassie_reboot"
+
+
+BOOTS = {
+    "boot": boot,
+    "reboot": act("reboot"),
+    "rescue": act("rescue"),
+    "rebuild": act("rebuild", image="compute/test11", root_pass=STRONG),
+    "resize": resize,
+    "watchdog": watchdog_boots,
+}
 
 
 # --- making ----------------------------------------------------------------------------------------------
@@ -297,6 +362,86 @@ def test_an_instance_has_eight_devices_at_most(api, volume, world, running, driv
     assert api.post(at(volume, "attach"), body).status_code == 200
 
 
+@pytest.mark.parametrize(
+    ("gigabytes", "most"), [(1, 8), (8, 8), (9, 9), (15.9, 15), (16, 16), (64, 64), (65, 64), (500, 64)]
+)
+def test_a_running_instance_has_a_device_for_each_gb_of_memory(api, world, running, volume, gigabytes, most):
+    InstanceType.objects.filter(pk=running.type_id).update(memory=int(gigabytes * 1024))
+    body = {"compute_id": running.pk, "persist_across_boots": False}
+    VolumeFactory.create_batch(most - 2, account=world.account, instance=running)
+
+    refused = errors(api.post(at(volume, "attach"), body))
+
+    assert refused == {"compute_id": f"The compute has {most} devices, which is as many as it can have."}
+    Volume.objects.filter(instance=running).first().delete()
+    assert api.post(at(volume, "attach"), body).status_code == 200
+
+
+def test_a_profile_has_eight_devices_whatever_the_memory(api, world, running, volume, driver):
+    InstanceType.objects.filter(pk=running.type_id).update(memory=16 * 1024)
+    config = running.configs.get()
+    for slot in ("sdc", "sdd", "sde", "sdf", "sdg", "sdh"):
+        attached = VolumeFactory(account=world.account, instance=running)
+        VolumeDevice.objects.create(config=config, slot=slot, volume=attached)
+
+    refused = errors(api.post(at(volume, "attach"), {"compute_id": running.pk}))
+
+    assert refused == {"config_id": "The profile has 8 devices, which is as many as a profile can have."}
+    body = {"compute_id": running.pk, "persist_across_boots": False}
+    assert api.post(at(volume, "attach"), body).status_code == 200
+    finish(driver)
+    assert plugged(driver, running) == {volume_name(volume.pk)}
+
+
+@pytest.mark.parametrize("boot", BOOTS)
+def test_each_boot_detaches_what_does_not_persist_and_keeps_what_a_profile_names(
+    boot, api, world, running, volume, driver
+):
+    volume_of(world, driver, instance=running, label="kept")
+    api.post(at(volume, "attach"), {"compute_id": running.pk, "persist_across_boots": False})
+    finish(driver)
+    Event.objects.all().delete()
+
+    BOOTS[boot](api, world, running, driver)
+
+    assert not Job.objects.filter(finished_at=None).exists()
+    running.refresh_from_db()
+    assert running.status == "running"
+    shown = {each["label"]: each["compute_id"] for each in api.get(VOLUMES).json()["data"]}
+    assert shown == {"data": None, "kept": running.pk}
+    told = Event.objects.get(action="volume_detach")
+    assert (told.entity_id, told.message, told.username) == (volume.pk, attachments.LEFT_BEHIND, "")
+
+
+@pytest.mark.parametrize("dies", ["before", "after"])
+def test_a_boot_that_is_delivered_again_tells_of_a_volume_once(api, world, running, volume, driver, dies):
+    api.post(at(volume, "attach"), {"compute_id": running.pk, "persist_across_boots": False})
+    finish(driver)
+    reboot(api, running)
+    job = Job.objects.get(finished_at=None)
+    setattr(driver, dies, dying_once_at(len(driver.calls) + 1))
+
+    assert work(job, driver).state == "done"
+
+    assert Event.objects.filter(action="volume_detach").count() == 1
+    assert api.get(at(volume)).json()["compute_id"] is None
+
+
+def test_a_boot_that_fails_leaves_the_volume_attached_until_one_succeeds(api, world, running, volume, driver):
+    api.post(at(volume, "attach"), {"compute_id": running.pk, "persist_across_boots": False})
+    finish(driver)
+    reboot(api, running)
+    driver.before = refusing(driver, "start")
+    assert finish(driver).state == "failed"
+    running.refresh_from_db()
+    assert running.status == "offline"
+    assert api.get(at(volume)).json()["compute_id"] == running.pk
+    driver.before = lambda number, name: None
+    api.post(f"/v4/compute/instances/{running.pk}/boot")
+    assert finish(driver).state == "done"
+    assert api.get(at(volume)).json()["compute_id"] is None
+
+
 def test_a_machine_that_is_on_gets_no_ninth_device_by_way_of_another_profile(api, volume, world, running, driver):
     booted, other = running.configs.get(), ConfigFactory(instance=running)
     for slot in ("sdc", "sdd", "sde", "sdf", "sdg", "sdh"):
@@ -315,7 +460,7 @@ def test_a_volume_is_attached_to_one_instance_only(api, volume, running, off, dr
     finish(driver)
     for instance, which in ((off, "this"), (running, "another")):
         refused = errors(api.post(at(volume, "attach"), {"compute_id": instance.pk}))
-        assert refused == {None: f"The volume is attached to {which} compute already."}
+        assert refused == {None: f"The volume is already attached to {which} compute."}
 
 
 def test_the_instance_has_to_be_there_and_in_the_region_of_the_volume(api, volume, world, stranger):
@@ -396,8 +541,69 @@ def test_a_detachment_that_fails_takes_no_slot_from_what_is_there_by_then(api, w
     assert (api.get(at(mine)).json()["compute_id"], slots(running)) == (running.pk, {})
 
 
-def test_what_is_attached_nowhere_is_not_detached(api, volume):
-    assert errors(api.post(at(volume, "detach"))) == {None: "The volume is not attached to a compute."}
+def test_what_is_attached_nowhere_is_detached_already(api, volume):
+    Event.objects.all().delete()
+    for status in ("active", "creating", "resizing"):
+        Volume.objects.filter(pk=volume.pk).update(status=status)
+        response = api.post(at(volume, "detach"))
+        assert (response.status_code, response.json()) == (200, {})
+    assert not Event.objects.exists()
+    assert not Job.objects.filter(finished_at=None).exists()
+
+
+def test_a_volume_of_an_instance_that_is_being_deleted_is_detached_before_that_is_gone(
+    api, world, running, off, driver
+):
+    mine = volume_of(world, driver, instance=running)
+    deletion = instances.delete(world.actor, running)
+
+    assert api.post(at(mine, "detach")).json() == {}
+
+    assert (api.get(at(mine)).json()["compute_id"], slots(running)) == (None, {})
+    detachment = Job.objects.get(kind="volume_detach")
+    assert api.post(at(mine, "attach"), {"compute_id": off.pk}).status_code == 200
+    attachment = Job.objects.get(kind="volume_attach", finished_at=None)
+    engine.run(attachment.pk, driver)
+    attachment.refresh_from_db()
+    assert (attachment.finished_at, attachment.step) == (None, "turn"), "the machine still has the volume"
+    assert work(detachment, driver).state == "done"
+    assert plugged(driver, running) == set()
+    assert work(attachment, driver).state == "done"
+    assert work(deletion, driver).state == "done"
+    assert api.get(at(mine)).json()["compute_id"] == off.pk
+    event = Event.objects.get(action="volume_detach")
+    assert (event.status, event.secondary_label, event.username) == ("finished", "runner", "worldowner")
+
+
+@pytest.mark.parametrize("at_its_end", [True, False], ids=["driver does not answer", "machine is gone"])
+def test_a_volume_of_a_deleted_instance_stays_free_whatever_becomes_of_the_job(
+    api, world, running, driver, settings, at_its_end
+):
+    mine = volume_of(world, driver, instance=running)
+    deletion = instances.delete(world.actor, running)
+    api.post(at(mine, "detach"))
+    detachment = Job.objects.get(kind="volume_detach")
+    if at_its_end:
+        driver.before = failing_at(len(driver.calls), times=settings.JOB_ATTEMPTS)
+    else:
+        work(deletion, driver)
+    work(detachment, driver)
+    assert detachment.state == ("failed" if at_its_end else "done")
+    mine.refresh_from_db()
+    assert mine.instance is None
+    work(deletion, driver)
+    assert api.post(at(mine, "detach")).status_code == 200
+
+
+def test_a_volume_that_a_job_works_on_is_detached_by_the_end_of_the_deletion(api, world, running, driver):
+    mine = volume_of(world, driver, instance=running)
+    api.post(at(mine, "resize"), {"size": 30})
+    deletion = instances.delete(world.actor, running)
+    assert api.post(at(mine, "detach")).status_code == 200
+    assert not Job.objects.filter(kind="volume_detach").exists()
+    work(deletion, driver)
+    assert api.get(at(mine)).json()["compute_id"] is None
+    assert work(Job.objects.get(kind="volume_resize"), driver).state == "done"
 
 
 def test_a_volume_that_an_instance_runs_from_stays_until_it_is_off(api, world, running, driver):
@@ -537,7 +743,8 @@ def test_a_volume_that_is_being_detached_is_neither_resized_nor_cloned(api, worl
     api.post(at(mine, "detach"))
     for verb in ("resize", "clone"):
         assert errors(api.post(at(mine, verb), WRITES[verb])) == BUSY
-    assert errors(api.post(at(mine, "detach"))) == {None: "The volume is not attached to a compute."}
+    assert api.post(at(mine, "detach")).status_code == 200
+    assert Job.objects.filter(kind="volume_detach").count() == 1
     assert api.put(at(mine), {"label": "renamed"}).status_code == 200
 
 

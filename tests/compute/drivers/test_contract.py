@@ -440,6 +440,16 @@ def test_a_volume_that_was_plugged_in_is_not_there_at_the_next_boot_unless_that_
     assert not in_use(driver)
 
 
+def test_a_machine_that_is_on_takes_64_disks_and_volumes(driver):
+    name, boot = run_machine(driver)
+    volumes = [f"skerry-volume-{100 + number}" for number in range(64 - len(boot.devices))]
+    for number, volume in enumerate(volumes):
+        make_volume(driver, volume)
+        driver.plug(name, volume, f"data-{number}")
+    (found,) = driver.inventory().machines
+    assert found.plugged == frozenset(volumes)
+
+
 def test_a_machine_that_is_off_is_given_no_volume(driver):
     name, _ = make_machine(driver)
     make_volume(driver)

@@ -104,7 +104,7 @@ def test_an_image_shows_all_its_fields(seeded, client):
     assert client.get("/v4/images/compute/debian11").json() == {
         "id": "compute/debian11",
         "label": "Debian 11",
-        "description": None,
+        "description": "",
         "vendor": "Debian",
         "size": 1300,
         "type": "manual",
@@ -113,7 +113,7 @@ def test_an_image_shows_all_its_fields(seeded, client):
         "deprecated": False,
         "created": "2018-01-02T03:04:05",
         "updated": "2018-01-02T03:04:05",
-        "created_by": None,
+        "created_by": "compute",
         "expiry": None,
         "eol": "2018-01-02T03:04:05",
     }

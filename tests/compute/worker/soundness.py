@@ -76,7 +76,8 @@ def volumes_leaving() -> set[tuple[int | None, int]]:
     """The instances that jobs are about to detach volumes from, or to take them from since they were deleted."""
     jobs = Job.objects.filter(finished_at=None)
     detached = jobs.filter(kind="volume_detach").values_list("instance_id", "data__volume")
-    return {*detached, *jobs.filter(kind="volume_delete").values_list("data__instance", "data__volume")}
+    kinds = ("volume_detach", "volume_delete")
+    return {*detached, *jobs.filter(kind__in=kinds).values_list("data__instance", "data__volume")}
 
 
 def volumes_going() -> set[str]:

@@ -35,7 +35,7 @@ TEXT = """\
 What each action answers on an instance in each status: **ok** where it starts, `busy` where it is refused with
 `Compute busy.` (try again when the job is over), `no` where it is refused with a reason that names the status.
 While a job that does not change the status lives (one that works on a disk or takes a backup) every one of these
-answers `busy`, but `delete`, which waits for it or ends it.
+answers `busy`, but `delete`, which waits for it or ends it, and `image of a disk`, which waits for it.
 
 `shows` is the status during the job, empty where it stays as it is. Afterwards an instance shows what its
 hypervisor says: `running` or `offline`, or `stopped` while its host is in maintenance.
@@ -216,6 +216,12 @@ def test_an_action_starts_where_its_kind_says_and_nowhere_else(name, scene):
     if name == "clone":
         # the job is on the new instance; it is the source that has to be at rest, or cloned already
         assert started == {*Instance.SETTLED, "cloning"}
+    elif name == "image of a disk":
+        # it waits for the job of a busy instance, on no instance
+        assert started == set(STATUSES) - {"deleting"}
+    elif name == "volume detach":
+        # an instance that is being deleted is left by a job on no instance
+        assert started == {*KINDS[action.kind].starts_from, "deleting"}
     else:
         assert started == KINDS[action.kind].starts_from
 

@@ -73,6 +73,12 @@ def test_every_list_has_a_key():
         assert key_of(route) in route.view.resource.filterable(), route
 
 
+def test_no_list_has_blanks_between_values(ask: Ask):
+    for route in LISTS:
+        content = ask(route).content
+        assert content == orjson.dumps(orjson.loads(content)), route
+
+
 def test_every_list_can_be_ordered_by_its_key(ask: Ask):
     for route in KEYED:
         key = key_of(route)

@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from compute.drivers.qemu.agent import locks, records
-from compute.drivers.qemu.agent.command_line import SLOTS, Drive
+from compute.drivers.qemu.agent.command_line import MOST_DRIVES, Drive
 from compute.drivers.qemu.agent.drives import free_volume
 from compute.drivers.qemu.agent.errors import Failed, Refused
 from compute.drivers.qemu.agent.qmp import QMP, QMPError
@@ -29,10 +29,10 @@ class Attached:
 
     def free_place(self) -> int:
         taken = {*self.nodes.values(), *self.idle}
-        for lun in range(len(SLOTS)):
+        for lun in range(MOST_DRIVES):
             if f"lun{lun}" not in taken:
                 return lun
-        raise Refused(f"The machine has {len(SLOTS)} disks and volumes already.")
+        raise Refused(f"The machine has {MOST_DRIVES} disks and volumes already.")
 
 
 def attached(qemu: QMP) -> Attached:

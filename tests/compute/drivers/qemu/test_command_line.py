@@ -10,6 +10,7 @@ import pytest
 
 from compute.drivers.qemu.agent import command_line
 from compute.drivers.qemu.agent.command_line import Boot, Drive, Machine, kernel_for
+from compute.drivers.qemu.agent.devices import Attached
 from compute.drivers.qemu.agent.errors import Refused
 from compute.drivers.qemu.agent.settings import Settings
 
@@ -39,6 +40,18 @@ def option(found: list[str], name: str) -> list[str]:
 def devices(found: list[str], driver: str) -> list[dict[str, Any]]:
     read = [json.loads(each) for each in option(found, "-device") if each.startswith("{")]
     return [each for each in read if each["driver"] == driver]
+
+
+def test_a_machine_that_is_on_has_places_for_64_drives_on_one_controller():
+    nodes = {f"device-{number}": f"lun{number}" for number in range(63)}
+    place = Attached(nodes, frozenset()).free_place()
+    assert Drive("skerry-volume-7", "x", place, "data").device().items() >= {"bus": "scsi.0", "lun": 63}.items()
+    found = arguments(drives=[Drive("skerry-7-disk-1", "x", 0)])
+    assert [each for each in option(found, "-device") if "scsi" in each and "{" not in each] == [
+        "virtio-scsi-pci,id=scsi"
+    ]
+    with pytest.raises(Refused, match="64 disks and volumes"):
+        Attached(nodes, frozenset({"lun63"})).free_place()
 
 
 # --- kernels ------------------------------------------------------------------------------------------------------

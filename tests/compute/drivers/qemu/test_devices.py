@@ -130,10 +130,10 @@ def test_what_is_not_there_is_not_plugged_in(store, running):
     devices.unplug(store, OTHER, VOLUME)
 
 
-def test_there_is_place_for_eight(store, running):
-    for number in range(7):
+def test_there_is_place_for_64(store, running):
+    for number in range(63):
         devices.plug(store, running, make_volume(store, f"skerry-volume-1{number}"), f"data-{number}")
-    with pytest.raises(Refused, match="8 disks"):
+    with pytest.raises(Refused, match="64 disks"):
         devices.plug(store, running, make_volume(store), "data")
     devices.unplug(store, running, "skerry-volume-13")
     devices.plug(store, running, VOLUME, "data")
