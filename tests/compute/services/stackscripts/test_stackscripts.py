@@ -70,13 +70,11 @@ def test_a_script_may_ask_for_nothing():
         ('<UDF name="ok" label="x"/><UDF name="OK" label="y"/>', "repeats the name"),
         ('<UDF name="x" label="x"', "is not well formed"),
         ('<UDF name="x" label="x/>\n', "is not well formed"),
-        ('<UDF name=x label="x"/>', "is not well formed"),
-        ('<UDF name="x"label="x"/>', "is not well formed"),
-        ('<UDF name="x" name="y" label="x"/>', "is not well formed"),
+        ('<UDF name="x" label="x"\n# <UDF name="y" label="y"/>', "is not well formed"),
+        ('<UDF name="x" label="x"\nname="y"\necho > z', "is not well formed"),
+        ('<UDF name="x" = label="x"/>', "is not well formed"),
         ('<UDF name="x" label="x" oneOf=" , "/>', "has an empty oneOf"),
         ('<UDF name="x" label="x" oneOf="a" manyOf="b"/>', "has both"),
-        ('<UDF name="x" label="x" oneOf="a,b" default="c"/>', "has a default"),
-        ('<UDF name="x" label="x" manyOf="a,b" default="a,c"/>', "has a default"),
     ],
 )
 def test_broken_tags_are_refused_by_their_line(tag, reason):
@@ -85,9 +83,62 @@ def test_broken_tags_are_refused_by_their_line(tag, reason):
     assert reason in said
 
 
+@pytest.mark.parametrize(
+    ("tag", "field"),
+    [
+        (
+            '<UDF name="rounds" label="Rounds" oneOf="1,5,10"default="10" />',
+            {"name": "rounds", "label": "Rounds", "oneOf": "1,5,10", "default": "10"},
+        ),
+        (
+            '<udf name="epel" label="Add it?" oneOf="Yes,No", default="Yes" />',
+            {"name": "epel", "label": "Add it?", "oneOf": "Yes,No", "default": "Yes"},
+        ),
+        ('<udf name="a",label="A",default="1">', {"name": "a", "label": "A", "default": "1"}),
+        (
+            '<UDF name="tmo" Label="Timeout" example="180" example="90" />',
+            {"name": "tmo", "label": "Timeout", "example": "90"},
+        ),
+        ('<UDF name="x" name="y" label="A" LABEL="B"/>', {"name": "y", "label": "B"}),
+        (
+            '<UDF name="lvl" label="Level" oneOf="a,b" default="None">',
+            {"name": "lvl", "label": "Level", "oneOf": "a,b"},
+        ),
+        (
+            '<UDF name="set" label="Set" manyOf="a,b" default="a,c">',
+            {"name": "set", "label": "Set", "manyOf": "a,b"},
+        ),
+        ("<UDF name = 'x' label= x default=>", {"name": "x", "label": "x", "default": ""}),
+        ("<UDF name=x label=a/b/>", {"name": "x", "label": "a/b"}),
+        ('<UDF name="x" label="A" required default />', {"name": "x", "label": "A", "default": ""}),
+        ('<UDF name="x" label="a "quoted" word"/>', {"name": "x", "label": "a "}),
+        ('<UDF name="x"\r\n#label="of two\n#   lines"\n# />', {"name": "x", "label": "of two lines"}),
+    ],
+)
+def test_tags_are_read_as_leniently_as_browsers_read_attributes(tag, field):
+    assert fields_of(f"#!/bin/sh\n# {tag}\necho 'a > b'\n") == [{"example": "", **field}]
+
+
+def test_a_default_that_is_no_choice_has_to_be_chosen():
+    problems = Problems()
+    read_values(fields_of('<UDF name="lvl" label="Level" oneOf="a,b" default="None">'), {}, problems)
+    assert found(problems) == {"stackscript_data.lvl": "lvl is required"}
+
+
 def test_hostile_text_is_read_in_no_time():
     began = time.thread_time()  # which goes on only while it is at work
-    for text in ("<udf" * 16_000, "<udf " + "\n#" * 32_000, "<udf " + 'a="' * 20_000, "<udf\n" + " \n" * 30_000):
+    words = "<udf " + "a " * 32_000
+    blanks = '<udf a="' + " " * 30_000 + "\n" + " " * 30_000 + '">'
+    quotes = "<udf a='" * 8_000
+    for text in (
+        words,
+        blanks,
+        quotes,
+        "<udf" * 16_000,
+        "<udf " + "\n#" * 32_000,
+        "<udf " + 'a="' * 20_000,
+        "<udf\n" + " \n" * 30_000,
+    ):
         read_fields(text, Problems())
     assert time.thread_time() - began < 5
 
