@@ -68,7 +68,7 @@ def _tags(text: str, holder: int | None = None) -> list[_Tag]:
         number = tag[0].get("stackscriptid", "").strip() if tag else ""
         if tag is None or not _ID.fullmatch(number):
             place = _place(text, opening.start(), holder)
-            raise ValueError(f'{place} is not well formed: write <ssinclude StackScriptID="123">, with an id.')
+            raise ValueError(f'{place} is not well formed: it needs an id, as StackScriptID="123".')
         found.append(_Tag(opening.start(), tag[1], int(number)))
     return found
 

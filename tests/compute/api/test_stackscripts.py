@@ -279,7 +279,7 @@ def test_a_script_that_includes_one_that_it_may_not_use_is_refused(api, body, ac
     refused = api.post(SCRIPTS, {**body, "script": including("x") + "<UDF/>"})
     assert [each["reason"] for each in refused.json()["errors"]] == [
         "The UDF tag on line 3 has no name.",
-        'The ssinclude tag on line 2 is not well formed: write <ssinclude StackScriptID="123">, with an id.',
+        'The ssinclude tag on line 2 is not well formed: it needs an id, as StackScriptID="123".',
     ]
 
 
