@@ -9,20 +9,23 @@ READ_ONLY, READ_WRITE = "read_only", "read_write"
 FAMILIES = {
     "account": "your account, its users and tokens",
     "computes": "compute instances",
-    "databases": "managed databases",
     "domains": "domains and their records",
     "events": "events",
     "firewall": "firewalls",
     "images": "images",
     "ips": "IP addresses",
-    "lke": "Kubernetes clusters",
-    "longview": "monitoring clients",
     "nodebalancers": "load balancers",
-    "object_storage": "object storage",
     "stackscripts": "deployment scripts",
     "volumes": "volumes",
+    "databases": "managed databases (not offered here)",
+    "lke": "Kubernetes clusters (not offered here)",
+    "longview": "monitoring clients (not offered here)",
+    "object_storage": "object storage (not offered here)",
 }
-"""The families of scopes, each with its name in plain words for the pages."""
+"""The families of scopes, each with its name in plain words for the pages.
+
+The platform has no endpoints for the last four. Tokens may have these scopes, because clients ask for them.
+"""
 
 VERBS = {READ_ONLY: "See", READ_WRITE: "See, create, change and delete"}
 NONE = "At least one scope is required"

@@ -20,7 +20,7 @@ from django.http.request import validate_host
 from redis.backoff import NoBackoff
 from redis.retry import Retry
 
-from config.environment import renamed_in_use
+from config.environment import is_set, renamed_in_use
 from config.laptop.embedded import addresses
 from config.monitoring import health
 
@@ -144,13 +144,19 @@ def _secrets() -> Iterator[tuple[str, str]]:
         yield "E008", "DEBUG is on: error pages show settings and source to whoever causes an error."
     if is_guessable(settings.SECRET_KEY):
         yield "E009", "SECRET_KEY can be guessed: `openssl rand -hex 32` makes one that cannot."
-    if settings.ENCRYPTION_KEYS == [settings.SECRET_KEY]:
+    one_key = settings.ENCRYPTION_KEYS == [settings.SECRET_KEY]
+    if one_key and not is_set("ENCRYPTION_KEYS"):
         yield (
             "W010",
             ("ENCRYPTION_KEYS is not set: SECRET_KEY encrypts what is kept, and cannot change without losing it."),
         )
     elif any(map(is_guessable, settings.ENCRYPTION_KEYS)):
         yield "E011", "ENCRYPTION_KEYS has a key that can be guessed: `openssl rand -hex 32` makes one that cannot."
+    elif one_key:
+        yield (
+            "W010",
+            "ENCRYPTION_KEYS is the same as SECRET_KEY, which cannot change without losing what it encrypts.",
+        )
     if not settings.STAFF_SECOND_FACTOR:
         yield "W019", "STAFF_SECOND_FACTOR is off: a password alone opens the admin."
     if is_open_to_others(settings.STATE_DIR):

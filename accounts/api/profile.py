@@ -17,8 +17,6 @@ from rest_framework.serializers import (
     ChoiceField,
     EmailField,
     IntegerField,
-    ListField,
-    URLField,
 )
 
 from accounts.actors import Actor
@@ -30,7 +28,7 @@ from accounts.services.grants import granted_entities
 from accounts.ssh_keys import MAX_KEY_LENGTH
 from config.api.access import ANY_TOKEN, ANYONE
 from config.api.common_fields import IdField
-from config.api.fields import Sometimes
+from config.api.fields import Computed, NullWhenEmptyField
 from config.api.meanings import Meanings
 from config.api.paths import PathParameters
 from config.api.responses import JSONResponse, NoContent
@@ -48,32 +46,29 @@ AUTHENTICATION_MEANS = {
 }
 
 REFERRALS_FROM = Decimal(25)
-"""USD that an account has paid before referrals are shown."""
+"""USD that an account must have paid in total before it has a referral code."""
 
 
 class Referrals(Resource):
-    """What came of others whom the user recommended the service to. There once the account has paid 25.00 USD.
+    """People whom the account recommended the service to. Staff open accounts, so nobody was referred yet."""
 
-    People are not charged and accounts are opened by staff, so that nobody was referred yet.
-    """
-
-    code = CharField(help_text="The code to hand on, the user's own.")
-    url = URLField(help_text="The address with the code in it.")
+    code = CharField(help_text="The account's own code; empty before the account has paid 25.00 USD.")
+    url = CharField(help_text="The address with the code in it; empty before the account has paid 25.00 USD.")
     total = IntegerField(help_text="How many people used it.")
     completed = IntegerField(help_text="How many of them have stayed.")
     pending = IntegerField(help_text="Those of whom it is not known yet.")
     credit = IntegerField(help_text="USD that were earned.")
 
 
-def referrals(paid: Decimal | None, account: UUID, user: int) -> dict[str, Any] | None:
-    """A user's referrals, from the account's total payments in USD and its `euuid`.
+def referrals(paid: Decimal, account: UUID) -> dict[str, Any]:
+    """The referrals of an account, from its total payments in USD and its `euuid`.
 
-    None where too little was paid, and for staff, who have no account.
+    Code and address are empty if too little was paid.
     """
-    if paid is None or paid < REFERRALS_FROM:
-        return None
-    code = hashlib.sha256(f"referrals of {account} {user}".encode()).hexdigest()[:40]
     counts = dict.fromkeys(("total", "completed", "pending", "credit"), 0)
+    if paid < REFERRALS_FROM:
+        return {"code": "", "url": "", **counts}
+    code = hashlib.sha256(f"referrals of {account}".encode()).hexdigest()[:40]
     return {"code": code, "url": f"{settings.SITE_URL}/?r={code}", **counts}
 
 
@@ -94,13 +89,12 @@ class ProfileResource(Resource):
         "to show times in. The API itself speaks UTC.",
     )
     email_notifications = BooleanField(help_text="Whether mails about events are sent. Some are sent in any case.")
-    referrals = Sometimes(
+    referrals = Computed(
         Referrals(),
         referrals,
         "account__total_payments",
         "account__euuid",
-        "id",
-        help_text="Only of accounts whose payments come to 25 USD or more; left out of others.",
+        help_text="The referral code of the account, once the account has paid 25.00 USD in total.",
     )
     ip_whitelist_enabled = BooleanField(help_text="An older safeguard that can be turned off, and not on again.")
     lish_auth_method = ChoiceField(
@@ -114,12 +108,12 @@ class ProfileResource(Resource):
             },
         ),
     )
-    authorized_keys = ListField(
+    authorized_keys = NullWhenEmptyField(
         child=PublicKeyField(max_length=MAX_KEY_LENGTH),
         max_length=100,
         source="lish_authorized_keys",
         allow_null=True,
-        help_text="Public keys for consoles, at most 100; null for none.",
+        help_text="Public keys for consoles, at most 100; null if there are none.",
     )
     two_factor_auth = BooleanField(
         help_text="Whether signing in takes a second factor. Here it can only be turned off; `POST "

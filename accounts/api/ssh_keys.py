@@ -46,7 +46,7 @@ class SSHKeyResource(Resource):
     )
     ssh_key = PublicKeyField(
         help_text="The public key, as a line of an `authorized_keys` file: ssh-rsa, ssh-dss, "
-        "ecdsa-sha2-nistp, ssh-ed25519 or sk-ecdsa-sha2-nistp256."
+        "ecdsa-sha2-nistp, ssh-ed25519, sk-ecdsa-sha2-nistp256 or sk-ssh-ed25519."
     )
     created = DateTimeField(read_only=True)
 

@@ -95,9 +95,10 @@ class MoveViewSet(ResourceViewSet[Actor, Address]):
         return JSONResponse()
 
     def share(self, request: Request) -> JSONResponse:
-        """Say which public IPv4 addresses and IPv6 ranges of others an instance may take over (IP failover).
+        """Set the public IPv4 addresses and IPv6 ranges that an instance may take over (IP failover).
 
-        What is not named is shared with it no longer.
+        An address or range that is not named is no longer shared with it. An IPv6 range of its own becomes a shared
+        range, which has no `route_target`.
         """
         given = self.body()
         reassign.share(self.actor, given.get("compute_id"), given.get("ips", ()), given.problems)
@@ -121,7 +122,7 @@ class IPv6RangeViewSet(ResourceViewSet[Actor, IPv6Range]):
 
     @staticmethod
     def objects(actor: Actor, path: PathParameters) -> QuerySet[IPv6Range]:
-        return IPv6Range.objects.visible_to(actor).filter(kind=IPv6Range.Kind.RANGE)
+        return IPv6Range.objects.visible_to(actor).filter(kind=IPv6Range.Kind.RANGE).for_api()
 
     def get_entity(self) -> IPv6Range:
         """The range that begins at the path's address; a prefix length, where there is one, has to be its own."""
@@ -163,4 +164,4 @@ class IPv6PoolViewSet(ResourceViewSet[Actor, IPv6Range]):
 
     @staticmethod
     def objects(actor: Actor, path: PathParameters) -> QuerySet[IPv6Range]:
-        return IPv6Range.objects.visible_to(actor).filter(kind=IPv6Range.Kind.POOL)
+        return IPv6Range.objects.visible_to(actor).filter(kind=IPv6Range.Kind.POOL).for_api()

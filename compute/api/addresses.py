@@ -37,9 +37,12 @@ def kind(address: str) -> str:
     return "ipv6" if ":" in address else "ipv4"
 
 
-def route_target(stored: str | None, slaac: str | None) -> str | None:
-    """Where a range is routed: the SLAAC address of its instance, unless staff said otherwise."""
-    return stored or (slaac.partition("/")[0] if slaac else None)
+def route_target(stored: str | None, slaac: str | None, is_shared: bool = False) -> str | None:
+    """The address that a range is routed to: the SLAAC address of its instance, unless staff said otherwise.
+
+    A shared range has none, since each of its instances may take it over.
+    """
+    return None if is_shared else stored or (slaac.partition("/")[0] if slaac else None)
 
 
 class AddressResource(Resource):
@@ -97,7 +100,8 @@ class IPv6RangeResource(Resource):
         route_target,
         "route_target",
         "instance__ipv6",
-        help_text="The address that it is routed to; null where it leads nowhere.",
+        "is_shared",
+        help_text="The address that it is routed to; null if it is shared, or if no instance has it.",
     )
 
     class Meta:
@@ -114,7 +118,7 @@ class IPv6RangeDetail(Resource):
     range = CharField(source="range.range", read_only=True, help_text="The first address of the range.")
     prefix = IntegerField(source="range.prefix", read_only=True)
     region = CharField(source="range.region_id", read_only=True)
-    is_bgp = Computed(BooleanField(), bool, "shared_with", help_text="Whether it is shared.")
+    is_bgp = BooleanField(source="range.is_shared", read_only=True, help_text="Whether it is shared.")
     computes = ListField(
         child=IntegerField(),
         read_only=True,
@@ -140,7 +144,9 @@ class IPv6Networking(Resource):
         read_only=True, allow_null=True, help_text="Its address in the region's network; null without."
     )
     link_local = AddressResource(read_only=True, help_text="Its address on its own link.")
-    global_ = IPv6PoolResource(many=True, read_only=True, help_text="Ranges and pools that are routed to it.")
+    global_ = IPv6PoolResource(
+        many=True, read_only=True, help_text="Ranges and pools that are routed to it or shared with it."
+    )
 
 
 class NetworkingResource(Resource):
@@ -203,7 +209,10 @@ class AssignRequest(Resource):
     """The body of an assignment of addresses."""
 
     region = CharField(help_text="The region that addresses and instances are in.")
-    assignments = AssignmentRequest(many=True, help_text="Which instance is to have which address.")
+    # the stubs know no min_length of serializers of many
+    assignments = AssignmentRequest(  # type: ignore[call-arg]
+        many=True, min_length=1, help_text="Which instance is to have which address; at least one."
+    )
 
 
 class ShareRequest(Resource):
@@ -212,7 +221,8 @@ class ShareRequest(Resource):
     compute_id = IdField(help_text="The instance that may take them over.")
     ips = ListField(
         child=CharField(max_length=64),
-        help_text="All that it is to share from then on: public IPv4 addresses and IPv6 ranges of other instances.",
+        help_text="All that it shares from then on: public IPv4 addresses of other instances, and IPv6 ranges, "
+        "its own included.",
     )
 
 

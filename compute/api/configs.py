@@ -14,14 +14,14 @@ from rest_framework.serializers import BooleanField, CharField, ChoiceField, Dat
 from accounts.actors import Actor
 from compute.api.instances import READ, WRITE
 from compute.api.nested import its_instance
-from compute.api.resources import LARGEST, InterfacesField
+from compute.api.resources import LARGEST, InterfacesField, shown_interfaces
 from compute.models import Config, ConfigDevice, Instance, VolumeDevice
 from compute.services.instances import configs
 from compute.services.instances.configs import ConfigChanges
 from config.api import reasons
 from config.api.access import READ_ONLY, READ_WRITE
 from config.api.common_fields import IdField
-from config.api.fields import Annotated, Constant
+from config.api.fields import Annotated, Computed, Constant
 from config.api.meanings import Meanings
 from config.api.paths import PathParameters
 from config.api.responses import JSONResponse
@@ -188,7 +188,7 @@ class ConfigResource(Resource):
     memory_limit = IntegerField()
     run_level = ChoiceField(Config.RunLevel.choices)
     virt_mode = ChoiceField(Config.VirtMode.choices)
-    interfaces = InterfacesField()
+    interfaces = Computed(InterfacesField(), shown_interfaces, "interfaces")
     helpers = Annotated(Helpers(), F("helpers"))
     devices = Annotated(Devices(), _all_slots())
     root_device = CharField()

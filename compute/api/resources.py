@@ -4,6 +4,7 @@ import re
 from datetime import datetime
 from typing import Any
 
+import orjson
 from drf_spectacular.utils import extend_schema_field
 from rest_framework.exceptions import ValidationError
 from rest_framework.serializers import (
@@ -270,7 +271,8 @@ class InterfaceResource(Resource):
                 "ipam_address": {
                     "type": ["string", "null"],
                     "format": "ip/netmask",
-                    "description": "The instance's address in the VLAN, such as `10.0.0.1/24`; may be empty.",
+                    "description": "The instance's address in the VLAN, such as `10.0.0.1/24`; may be empty. "
+                    "Of a public one null.",
                 },
             },
         },
@@ -289,6 +291,12 @@ class InterfacesField(JSONField):
         if not isinstance(data, list):
             self.fail("invalid")
         return self.items.run_validation(data)
+
+
+def shown_interfaces(stored: str | list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """The interfaces of a profile as the API shows them: a public one has no address, which is null."""
+    interfaces = orjson.loads(stored) if isinstance(stored, str) else stored
+    return [{**each, "ipam_address": None} if each["purpose"] == "public" else each for each in interfaces]
 
 
 class DeployRequest(Resource):

@@ -68,6 +68,10 @@ class IPv6RangeQuerySet(models.QuerySet["IPv6Range"]):
         mine = self.filter(account_id=actor.account_id)
         return mine.filter(instance__in=instances.values("pk")) if actor.restricted else mine
 
+    def for_api(self) -> Self:
+        """Rows with `is_shared`, whether any instance shares the range."""
+        return self.annotate(is_shared=Exists(RangeShare.objects.filter(range=OuterRef("pk"))))
+
 
 class IPv6Range(models.Model):
     """A network of IPv6 addresses given to an account: a routed range (/56, /64) or a pool (/116).
@@ -117,7 +121,7 @@ class AddressShare(models.Model):
 
 
 class RangeShare(models.Model):
-    """An instance that may take over an IPv6 range which is routed to another one."""
+    """An instance that shares an IPv6 range (IP failover), which may be the one that the range is routed to."""
 
     range = models.ForeignKey(IPv6Range, on_delete=models.CASCADE, related_name="shares")
     instance = models.ForeignKey(Instance, on_delete=models.CASCADE, related_name="range_shares")

@@ -15,6 +15,13 @@ class CaselessField(serializers.CharField):
     """A text that is compared without regard to case: its column holds it in lower case."""
 
 
+class NullWhenEmptyField(serializers.ListField):
+    """A list that is null when it has no items, in answers and when it is stored."""
+
+    def run_validation(self, data: Any = serializers.empty) -> Any:
+        return super().run_validation(data) or None
+
+
 class Wrapping(serializers.Field):
     """A read-only field whose type, for the OpenAPI document, is its `child`'s."""
 
@@ -35,10 +42,6 @@ class Computed(Wrapping):
         super().__init__(child, **kwargs)
         self.function = function
         self.columns = columns
-
-
-class Sometimes(Computed):
-    """As `Computed`, for what only some objects have: answers leave it out where the function returns None."""
 
 
 class Annotated(Wrapping):

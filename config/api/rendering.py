@@ -44,8 +44,8 @@ def parsed(value: Any) -> Any:
     return orjson.loads(value) if type(value) is str else value
 
 
-def if_any(name: str, value: Any) -> dict[str, Any]:
-    return {} if value is None else {name: value}
+def null_when_empty(value: list[Any] | None) -> list[Any] | None:
+    return value or None
 
 
 def number(value: Any) -> float | None:
@@ -56,6 +56,7 @@ CONVERTERS: tuple[tuple[type, Callable], ...] = (
     (serializers.JSONField, parsed),
     (serializers.DictField, parsed),
     (serializers.BaseSerializer, parsed),
+    (fields.NullWhenEmptyField, null_when_empty),
     (serializers.DecimalField, number),
     (serializers.FloatField, number),
 )
@@ -122,10 +123,7 @@ class _Writer:
         return "{" + ",\n ".join(items) + "}"  # a line for each field, which tracebacks then name
 
     def item(self, name: str, child: serializers.Field, prefix: str) -> str:
-        value = self.value(name, child, prefix)
-        if isinstance(child, fields.Sometimes):
-            return f"**{self.named(if_any)}({name!r}, {value})"
-        return f"{name!r}: {value}"
+        return f"{name!r}: {self.value(name, child, prefix)}"
 
     def value(self, name: str, child: serializers.Field, prefix: str) -> str:
         source = (child.source or name).replace(".", "__")

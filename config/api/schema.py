@@ -416,9 +416,7 @@ def _describe(schema: dict[str, Any], text: str) -> None:
 
 def _always(serializer: Any, sometimes: Iterable[str]) -> set[str]:
     """The fields that each answer has."""
-    left_out = {
-        name for name, field in serializer.fields.items() if isinstance(field, fields.Absent | fields.Sometimes)
-    }
+    left_out = {name for name, field in serializer.fields.items() if isinstance(field, fields.Absent)}
     return set(serializer.fields) - left_out - set(sometimes)
 
 

@@ -167,6 +167,19 @@ def test_each_shortcoming_is_a_sentence_that_names_its_variable(complete, settin
     assert only.endswith(".")
 
 
+def test_encryption_keys_that_are_the_secret_key_are_not_called_missing(complete, monkeypatch):
+    """As by a sample whose placeholders were not filled in: `SECRET_KEY=… ENCRYPTION_KEYS=…`."""
+    monkeypatch.setenv("ENCRYPTION_KEYS", "…")
+    complete.SECRET_KEY, complete.ENCRYPTION_KEYS = "…", ["…"]
+    assert [sentence.split(":")[0] for sentence in said()] == [
+        "SECRET_KEY can be guessed",
+        "ENCRYPTION_KEYS has a key that can be guessed",
+    ]
+    complete.SECRET_KEY, complete.ENCRYPTION_KEYS = SECRET, [SECRET]
+    [only] = said()
+    assert only.startswith("ENCRYPTION_KEYS is the same as SECRET_KEY")
+
+
 @pytest.mark.parametrize("address", ["redis://127.0.0.1:6379/0", "unix:///run/redis.sock", "redis://[::1]"])
 def test_a_broker_of_this_machine_needs_no_password(complete, address):
     complete.REDIS_URL = address

@@ -41,9 +41,11 @@ def checked(
         return rules
     for direction in DIRECTIONS:
         if direction in given:
-            kept = [_kept(rule) for rule in given[direction] or ()]
-            rules[direction] = kept
-            for index, rule in enumerate(kept):
+            if given[direction] is None:
+                rules[direction] = None  # no rules, shown as the client sent it
+                continue
+            rules[direction] = [_kept(rule) for rule in given[direction]]
+            for index, rule in enumerate(rules[direction]):
                 _check(rule, f"{within}{direction}[{index}]", problems)
     return rules
 

@@ -3,7 +3,9 @@
 import ipaddress
 from dataclasses import dataclass
 
-from compute.models import Address, Instance, IPv6Range
+from django.db.models import Exists, OuterRef, Q
+
+from compute.models import Address, Instance, IPv6Range, RangeShare
 from compute.models.addresses import LINK_LOCAL_GATEWAY
 from compute.services.networking.addresses import interface_id
 
@@ -13,7 +15,8 @@ class Networking:
     """The addresses of an instance.
 
     `shared` addresses belong to other instances, and this one may take them over; `reserved` ones are kept for it
-    in the region that it is moving to. `slaac` and `link_local` are not rows of the table.
+    in the region that it is moving to. `slaac` and `link_local` are not rows of the table. `ranges` are routed to
+    the instance or shared with it.
     """
 
     public: list[Address]
@@ -28,6 +31,8 @@ class Networking:
 def networking(instance: Instance) -> Networking:
     """All addresses of the instance. Three queries."""
     addresses = list(Address.objects.of(Instance.objects.filter(pk=instance.pk)).order_by("pk"))
+    shares = RangeShare.objects.filter(range=OuterRef("pk"), instance=instance)
+    ranges = IPv6Range.objects.for_api().filter(Q(instance=instance) | Exists(shares))
     order = {address: place for place, address in enumerate(instance.ipv4)}
     ipv4 = sorted(
         (row for row in addresses if ":" not in row.address), key=lambda row: order.get(row.address, len(addresses))
@@ -40,7 +45,7 @@ def networking(instance: Instance) -> Networking:
         reserved=[row for row in ipv4 if row.region_id != instance.region_id],
         slaac=next((row for row in addresses if ":" in row.address), None),
         link_local=link_local(instance),
-        ranges=list(IPv6Range.objects.filter(instance=instance).select_related("instance").order_by("pk")),
+        ranges=list(ranges.select_related("instance").order_by("pk")),
     )
 
 

@@ -115,23 +115,21 @@ def _named(actor: Actor, spec: RangeSpec, field: str) -> Instance | None:
 
 @dataclass(frozen=True, slots=True)
 class SharedRange:
-    """A range, with the keys of the instances that it is shared with, in order."""
+    """A range that was read with `for_api`, with the keys of its instances.
+
+    `computes` begins with the instance that the range is routed to. The instances that share it follow in order.
+    """
 
     range: IPv6Range
-    shared_with: list[int]
-
-    @property
-    def computes(self) -> list[int]:
-        """The instance that the range is routed to, before those that it is shared with."""
-        routed = self.range.instance_id
-        return self.shared_with if routed is None else [routed, *self.shared_with]
+    computes: list[int]
 
 
 def with_shares(actor: Actor, ipv6_range: IPv6Range) -> SharedRange:
-    """The range with those instances that it is shared with and that the actor sees."""
+    """The range with those of its instances that the actor sees."""
     seen = Instance.objects.visible_to(actor).values("pk")
-    shares = RangeShare.objects.filter(range=ipv6_range, instance__in=seen)
-    return SharedRange(ipv6_range, list(shares.order_by("instance").values_list("instance_id", flat=True)))
+    shares = RangeShare.objects.filter(range=ipv6_range, instance__in=seen).exclude(instance=ipv6_range.instance_id)
+    routed = [] if ipv6_range.instance_id is None else [ipv6_range.instance_id]
+    return SharedRange(ipv6_range, [*routed, *shares.order_by("instance").values_list("instance_id", flat=True)])
 
 
 def cut(region_id: str, prefix: int) -> IPv6Range:

@@ -187,8 +187,10 @@ def _check_outcome(changes: Iterable[_Move]) -> None:
 
 def _carry_out(move: _Move) -> None:
     if isinstance(move.row, IPv6Range):
+        # the giver shared its own range as its holder: it is no instance of the range afterwards
+        both = (move.row.instance_id, move.target)
+        RangeShare.objects.filter(range=move.row.pk, instance__in=both).delete()
         IPv6Range.objects.filter(pk=move.row.pk).update(instance=move.target, route_target=None)
-        RangeShare.objects.filter(range=move.row.pk, instance=move.target).delete()
         return
     Address.objects.filter(pk=move.row.pk).update(instance=move.target)
     # the target owns the address now, and no longer shares it
@@ -202,11 +204,12 @@ def _carry_out(move: _Move) -> None:
 
 @transaction.atomic
 def share(actor: Actor, instance_id: int | None, texts: Sequence[str], problems: Problems | None = None) -> None:
-    """Let an instance answer for exactly these public IPv4 addresses and IPv6 ranges of others too (IP failover).
+    """Share exactly these public IPv4 addresses and IPv6 ranges with an instance (IP failover).
 
-    What the instance has itself stays as it is. Raises `Invalid` with every failing field (``ips[0]``), those in
-    `problems` before them: an `instance_id` of None is one that failed. `Denied` where the actor may only read one
-    of the instances, `Busy` while one of them moves or is being deleted.
+    An IPv4 address that the instance has itself stays as it is. A range of its own becomes a shared one. Raises
+    `Invalid` with every failing field (``ips[0]``), those in `problems` before them: an `instance_id` of None is
+    one that failed. `Denied` where the actor may only read one of the instances, `Busy` while one of them moves or
+    is being deleted.
     """
     lock_account(actor.account_id)
     rows = _read_shared(actor, instance_id, texts, problems or Problems())
@@ -249,7 +252,7 @@ def _write_shares(
 def _read_shared(
     actor: Actor, instance_id: int | None, texts: Sequence[str], problems: Problems
 ) -> list[Address | IPv6Range]:
-    """The addresses and ranges of others that are named. Without an instance they may be of any region."""
+    """The ranges, and the addresses of other instances, that are named. Without an instance any region will do."""
     wanted = () if instance_id is None else (instance_id,)
     target = next(iter(named_instances(actor, wanted, "compute_id").values()), None)
     if target is None and "compute_id" not in problems:
@@ -267,7 +270,7 @@ def _read_shared(
             problems.add(f"ips[{index}]", "Only public addresses can be shared.")
         elif target is not None and row.region_id != target.region_id:
             problems.add(f"ips[{index}]", "This address is in another region.")
-        elif target is None or row.instance_id != target.pk:
+        elif target is None or isinstance(row, IPv6Range) or row.instance_id != target.pk:
             rows[str(row)] = row
     problems.raise_any()
     named_instances(actor, (row.instance_id for row in rows.values() if row.instance_id is not None), "ips")

@@ -4,6 +4,8 @@ A script asks for values in tags, wherever they stand in it, mostly in comments:
 
     # <UDF name="motd" label="Message of the day" default="welcome" />
     # <UDF name="role" label="What it is to be" oneOf="web,db" example="web" />
+
+Authors write these tags by hand, so they are read as leniently as browsers read attributes.
 """
 
 import re
@@ -19,10 +21,11 @@ MOST_FIELDS = 100
 LONGEST_DATA = 65_535
 
 _OPENING = re.compile(r"<\s*udf\b", re.IGNORECASE)
-# a tag may go on over several lines of comments
-_BETWEEN = re.compile(r"(?:\n[ \t]*#+|\s)*")
-_ATTRIBUTE = re.compile(r"""([a-z][\w-]*)[ \t]*=[ \t]*(?:"([^"\n]*)"|'([^'\n]*)')""", re.IGNORECASE | re.ASCII)
-_CLOSING = re.compile(r"/?>")
+# a tag may go on over several lines of comments; people separate attributes by commas too
+_BETWEEN = re.compile(r"[\s,/#]*")
+_ATTRIBUTE_NAME = re.compile(r"[^\s,/#<>=][^\s,/<>=]*")
+# A quoted value of more than one line has no tag in it: else a forgotten quote would take in the tags that follow.
+_VALUE = re.compile(r"""\s*=\s*(?:"([^"\n]*|[^"<>]*)"|'([^'\n]*|[^'<>]*)'|(?!["'])((?:(?!/>)[^\s<>])+)|(?=/?>))""")
 _NAME = re.compile(r"[a-z_][a-z0-9_]*", re.IGNORECASE | re.ASCII)
 
 Field = dict[str, str]
@@ -38,7 +41,8 @@ def read_fields(script: str, problems: Problems) -> list[Field]:
             problems.add("script", f"A script has at most {MOST_FIELDS} UDF tags.")
             break
         line = script.count("\n", 0, opening.start()) + 1
-        field = _read_tag(script, opening.end())
+        tag = read_attributes(script, opening.end())
+        field = _field(tag[0]) if tag else None
         reason = _wrong_with(field, names)
         if reason or field is None:
             problems.add("script", f"The UDF tag on line {line} {reason}.")
@@ -48,30 +52,49 @@ def read_fields(script: str, problems: Problems) -> list[Field]:
     return fields
 
 
-def _read_tag(script: str, at: int) -> Field | None:
-    """The attributes of the tag whose inside begins at `at`; None where the tag is not well formed."""
-    field: Field = {}
+def read_attributes(script: str, at: int) -> tuple[dict[str, str], int] | None:
+    """The attributes of the tag whose inside begins at `at`, by their names in lower case, and where the tag ends.
+
+    Attributes are read as browsers read them: nothing needs to separate an attribute from the quoted value before
+    it, values need no quotes, and an attribute without a value has an empty one. If an attribute is given twice,
+    the last value counts; browsers take the first. None if the tag has no end, or something else than attributes.
+    """
+    found: dict[str, str] = {}
     while True:
         blank = _BETWEEN.match(script, at)
         start = blank.end() if blank else at
-        if _CLOSING.match(script, start):
-            return field
-        attribute = _ATTRIBUTE.match(script, start)
-        # attributes stand apart from one another and from the name of the tag
-        if attribute is None or start == at:
+        if script.startswith(">", start):
+            return found, start + 1
+        name = _ATTRIBUTE_NAME.match(script, start)
+        if name is None:
             return None
-        key = KEYS.get(attribute[1].lower())
-        if key in field:
+        value = _VALUE.match(script, name.end())
+        # a word at the beginning of a line belongs to the script: the tag before it was not closed
+        if value is None and "\n" in script[at:start]:
             return None
-        if key:
-            field[key] = attribute[2] if attribute[2] is not None else attribute[3]
-        at = attribute.end()
+        text = next((group for group in value.groups() if group is not None), "") if value else ""
+        found[name[0].lower()] = _one_line(text)
+        at = (value or name).end()
+
+
+def _one_line(text: str) -> str:
+    """A value of several lines, which may be comments, as one line."""
+    first, *others = text.split("\n")
+    return " ".join([first.strip(), *(line.strip().lstrip("#").strip() for line in others)]) if others else text
+
+
+def _field(attributes: Mapping[str, str]) -> Field:
+    """The known attributes. A default that is not one of the choices is dropped: then the user has to choose."""
+    field = {KEYS[key]: value for key, value in attributes.items() if key in KEYS}
+    if field.get("default") and _refused(field, field["default"]):
+        del field["default"]
+    return field
 
 
 def _wrong_with(field: Field | None, names: set[str]) -> str:
     """The fault of a tag, given the names before it, as the end of a sentence; empty for a valid tag."""
     if field is None:
-        return 'is not well formed: it needs attributes like name="value", each once, and a closing />'
+        return 'is not well formed: it needs attributes like name="value", and a closing />'
     for key in ("name", "label"):
         if not field.get(key, "").strip():
             return f"has no {key}"
@@ -85,8 +108,6 @@ def _wrong_with(field: Field | None, names: set[str]) -> str:
     for key in ("oneOf", "manyOf"):
         if key in field and not _choices(field[key]):
             return f"has an empty {key}"
-        if key in field and field.get("default") and _refused(field, field["default"]):
-            return f"has a default that is not among its {key}"
     return ""
 
 

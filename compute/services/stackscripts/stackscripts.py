@@ -16,6 +16,7 @@ from accounts.services.grants import forget_entity, grant_creator
 from compute.models import Image, StackScript
 from compute.refs import script_ref
 from compute.services.stackscripts.fields import read_fields, read_values
+from compute.services.stackscripts.includes import NOT_PUBLIC, NOT_YOURS, Included, include
 from config.db.rows import differing, lock
 from config.errors import Invalid, Problems, wrong_length
 
@@ -90,8 +91,11 @@ def _apply(actor: Actor, script: StackScript, given: Mapping[str, Any], problems
     if "images" in given or (given.get("is_public") and "images" not in problems):
         _check_images(actor, given.get("images", script.images), script.is_public, problems)
     # a text that is too long is not read
-    if "script" in given and "script" not in problems:
-        script.user_defined_fields = read_fields(script.script, problems)
+    if "script" not in problems:
+        if "script" in given:
+            script.user_defined_fields = read_fields(script.script, problems)
+        if "script" in given or given.get("is_public"):
+            _check_includes(actor, script, problems)
     problems.raise_any()
 
 
@@ -108,12 +112,22 @@ def _check_images(actor: Actor, images: Sequence[str], public: bool, problems: P
             problems.add(f"images[{index}]", "A public script needs public images.")
 
 
+def _check_includes(actor: Actor, script: StackScript, problems: Problems) -> None:
+    """Check that the actor may use each included script, and that a public script includes public scripts only."""
+    public = script.is_public
+    usable = StackScript.objects.visible_to(None if public else actor)
+    try:
+        include(usable, script.pk, script.script, NOT_PUBLIC if public else NOT_YOURS)
+    except ValueError as error:
+        problems.add("script", str(error))
+
+
 # --- deploying ----------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True, slots=True)
 class Deployment:
-    """A script to run, and its `text` for the first boot, with the client's values in it."""
+    """A script to run, and its `text` for the first boot, with the client's values and all included scripts."""
 
     script: StackScript
     text: str = field(repr=False)
@@ -128,9 +142,9 @@ def resolve(
 ) -> Deployment | None:
     """The script that a deploy of `image_id` runs at first boot; None without one, and where there are problems.
 
-    Adds problems on ``stackscript_id`` (none that the actor sees), ``image`` (none, or not one of the script's) and
-    ``stackscript_data.<name>``. A caller that deploys it sets `Disk.stackscript`, calls `count_deployment`, and
-    passes the text on as a secret.
+    Adds problems on ``stackscript_id`` (none that the actor sees, or one that includes a script which the actor may
+    not use), ``image`` (none, or not one of the script's) and ``stackscript_data.<name>``. A caller that deploys it
+    sets `Disk.stackscript`, calls `count_deployment`, and passes the text on as a secret.
     """
     if script_id is None:
         return None
@@ -146,7 +160,12 @@ def resolve(
     values = {}
     if "stackscript_data" not in problems:
         values = read_values(script.user_defined_fields, data, problems)
-    return None if problems else Deployment(script, _first_boot(script.script, values))
+    try:
+        included = include(StackScript.objects.visible_to(actor), script.pk, script.script)
+    except ValueError as error:
+        problems.add("stackscript_id", str(error))
+        return None
+    return None if problems else Deployment(script, _first_boot(included, values))
 
 
 def count_deployment(script: StackScript) -> None:
@@ -158,20 +177,26 @@ def count_deployment(script: StackScript) -> None:
         raise Invalid("stackscript_id is not valid", "stackscript_id")
 
 
-def _first_boot(script: str, values: Mapping[str, str]) -> str:
-    """A shell script that runs `script`, in whatever language, with `values` as variables in upper case.
-
-    The script is in a here-document that nothing in it can end. Line ends from a browser, with which no kernel
-    would find the interpreter, are made Unix's.
-    """
-    text = script.replace("\r\n", "\n")
-    end = f"END-{hashlib.sha256(text.encode()).hexdigest()}"
+def _first_boot(script: Included, values: Mapping[str, str]) -> str:
+    """A shell script that runs `script`, in whatever language, with `values` as variables in upper case."""
     exports = [f"export {name.upper()}={shlex.quote(value)}\n" for name, value in values.items()]
+    files = [_write_file(path, text) for path, text in script.files.items()]
     return (
         "#!/bin/sh\n"
         f"{''.join(exports)}"
         "umask 077\n"
-        f"cat > {PLACE} <<'{end}'\n{text}\n{end}\n"
+        f"{''.join(files)}"
+        f"{_write_file(PLACE, script.text)}"
         f"chmod 700 {PLACE}\n"
         f"exec {PLACE}\n"
     )
+
+
+def _write_file(path: str, text: str) -> str:
+    """Shell that writes a file, by a here-document that nothing in the text can end.
+
+    Line ends from a browser, with which no kernel would find the interpreter, are made Unix's.
+    """
+    text = text.replace("\r\n", "\n")
+    end = f"END-{hashlib.sha256(text.encode()).hexdigest()}"
+    return f"cat > {path} <<'{end}'\n{text}\n{end}\n"

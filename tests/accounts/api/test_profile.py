@@ -6,7 +6,7 @@ from django.test.utils import CaptureQueriesContext
 
 from accounts.models import Account, GlobalGrants, Message
 from config.encryption import decrypt_json
-from tests.factories import GrantFactory, ImageFactory, InstanceFactory
+from tests.factories import GrantFactory, ImageFactory, InstanceFactory, UserFactory
 
 OFF = {
     "account_access": None,
@@ -22,6 +22,7 @@ OFF = {
     "cancel_account": False,
     "longview_subscription": False,
 }
+NO_REFERRALS = {"code": "", "url": "", "total": 0, "completed": 0, "pending": 0, "credit": 0}
 
 
 def test_the_profile_is_the_acting_users(client_for, owner):
@@ -33,6 +34,7 @@ def test_the_profile_is_the_acting_users(client_for, owner):
         "timezone": "UTC",
         "email_notifications": True,
         "ip_whitelist_enabled": False,
+        "referrals": NO_REFERRALS,
         "lish_auth_method": "password_keys",
         "authorized_keys": None,
         "two_factor_auth": False,
@@ -42,23 +44,23 @@ def test_the_profile_is_the_acting_users(client_for, owner):
 
 
 class TestReferrals:
-    @pytest.mark.parametrize(("paid", "shown"), [("0", False), ("24.99", False), ("25.00", True), ("9000", True)])
-    def test_are_shown_once_the_account_has_paid_25_dollars(self, api, account, paid, shown):
+    @pytest.mark.parametrize(("paid", "own"), [("0", False), ("24.99", False), ("25.00", True), ("9000", True)])
+    def test_are_the_accounts_own_once_it_has_paid_25_dollars(self, api, account, paid, own):
         Account.objects.filter(pk=account.pk).update(total_payments=paid)
         got = api.get("/v4/profile").json()
-        assert ("referrals" in got) is shown
+        assert (got["referrals"] != NO_REFERRALS) is own
         assert api.put("/v4/profile", got).json() == got, "the answer to a change shows the same"
 
-    def test_are_none_yet_and_have_a_code_of_the_users_own(self, api, client_for, account, restricted, settings):
-        Account.objects.filter(pk=account.pk).update(total_payments=25)
-        mine, others = (client.get("/v4/profile").json()["referrals"] for client in (api, client_for(restricted)))
-        counts = dict.fromkeys(("total", "completed", "pending", "credit"), 0)
-        assert mine == {**counts, "code": mine["code"], "url": f"{settings.SITE_URL}/?r={mine['code']}"}
-        assert api.get("/v4/profile").json()["referrals"] == mine
+    def test_have_one_code_for_all_users_of_an_account(self, api, client_for, account, restricted, settings):
+        other = UserFactory()
+        Account.objects.update(total_payments=25)
+        mine, same, others = (
+            client.get("/v4/profile").json()["referrals"]
+            for client in (api, client_for(restricted), client_for(other))
+        )
+        assert mine == {**NO_REFERRALS, "code": mine["code"], "url": f"{settings.SITE_URL}/?r={mine['code']}"}
+        assert mine == same
         assert mine["code"] != others["code"]
-
-    def test_are_not_shown_to_staff_who_have_no_account(self, client_for, staff):
-        assert "referrals" not in client_for(staff).get("/v4/profile").json()
 
 
 def test_profile_and_grants_need_a_token_but_no_scope(client_for, owner, restricted, anonymous):

@@ -93,6 +93,14 @@ def test_null_clears_the_keys_and_is_else_not_given(api):
     assert api.put(PATH, {**nulls, "authorized_keys": None}).json() == {**before, "authorized_keys": None}
 
 
+def test_an_empty_list_of_keys_is_null(api, owner):
+    api.put(PATH, {"authorized_keys": [KEY]})
+    assert api.put(PATH, {"authorized_keys": []}).json()["authorized_keys"] is None
+    assert Event.objects.filter(action="profile_update").count() == 2
+    User.objects.filter(pk=owner.pk).update(lish_authorized_keys=[])
+    assert api.get(PATH).json()["authorized_keys"] is None
+
+
 def test_the_ip_whitelist_goes_and_does_not_come_back(api, owner):
     User.objects.filter(pk=owner.pk).update(ip_whitelist_enabled=True)
     assert api.put(PATH, {"ip_whitelist_enabled": True}).status_code == 200

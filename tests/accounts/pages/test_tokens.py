@@ -10,9 +10,10 @@ from django.test import Client
 from django.utils.timezone import now
 
 from accounts.models import Event, PersonalToken, User
-from accounts.scopes import KNOWN
+from accounts.scopes import FAMILIES, KNOWN
 from tests.accounts.pages.browsers import careful, kept_in_sessions, problems, sign_in, signed_in_ago
 from tests.client import APIClient
+from tests.config.api.routes import routes
 from tests.factories import PersonalTokenFactory
 
 pytestmark = pytest.mark.django_db
@@ -83,6 +84,17 @@ class TestMakingOne:
         assert boxes.keys() == KNOWN
         assert boxes["domains:read_only"] == "See domains and their records"
         assert len(set(boxes.values())) == len(boxes)
+
+    def test_what_is_not_offered_here_comes_last_and_says_so(self, browser):
+        page = unescape(browser.get(PAGE).content.decode())
+        families = re.findall(r"<legend><code>(\w+)</code></legend>", page)
+        described = {
+            family: page.split(f'value="{family}:read_only"')[1].split("</label>")[0] for family in families
+        }
+        offered = {name.partition(":")[0] for route in routes() for name in route.scope.names}
+        absent = [family for family in families if "(not offered here)" in described[family]]
+        assert set(absent) == FAMILIES.keys() - offered
+        assert families[-len(absent) :] == absent
 
     def test_it_may_never_expire(self, browser):
         assert "until you revoke it" in browser.post(PAGE, GOOD | {"expires": "never"}).content.decode()

@@ -278,7 +278,8 @@ class TestAssigning:
 
     def test_the_body(self, api, first):
         assert set(errors(api.post(f"{IPS}/assign", {}))) == {"region", "assignments"}
-        assert set(errors(assign(api, region="us-none"))) == {"region"}
+        assert errors(assign(api)) == {"assignments": "Assignments must be at least 1 items"}
+        assert set(errors(assign(api, region="us-none"))) == {"region", "assignments"}
         assert set(errors(assign(api, *[("198.18.0.2", first.pk)] * 101))) == {"assignments"}
         wrong = api.post(f"{IPS}/assign", {"region": "us-test", "assignments": [{"address": 1}, 5]})
         assert wrong.status_code == 400
@@ -348,6 +349,20 @@ def share(api, instance: Instance, *addresses: str, path: str = f"{IPS}/share"):
     return api.post(path, {"compute_id": instance.pk, "ips": list(addresses)})
 
 
+def global_ranges(api, instance: Instance) -> dict[str, str | None]:
+    """The ranges among an instance's addresses, with what each is routed to."""
+    listed = api.get(f"/v4/compute/instances/{instance.pk}/ips").json()["ipv6"]["global"]
+    return {each["range"]: each["route_target"] for each in listed}
+
+
+def shown(api, instance: Instance) -> dict:
+    """What all answers say of the first range, after a look that they agree."""
+    one = api.get("/v4/networking/ipv6/ranges/2001:db8:5000::").json()
+    target = api.get("/v4/networking/ipv6/ranges").json()["data"][0]["route_target"]
+    assert global_ranges(api, instance)["2001:db8:5000::"] == target
+    return {"computes": one["computes"], "is_bgp": one["is_bgp"], "route_target": target}
+
+
 class TestSharing:
     @pytest.mark.parametrize("path", [f"{IPS}/share", "/v4/networking/ipv4/share"])
     def test_replaces_what_was_shared_with_it(self, path, api, first, second, world):
@@ -385,11 +400,9 @@ class TestSharing:
         }
         assert not AddressShare.objects.exists()
 
-    def test_an_address_of_the_instances_own_is_shared_with_it_already(self, api, first, second, routed):
-        range_of(second, routed)
-        assert share(api, second, "198.18.0.3", "198.18.0.2", "2001:db8:5000::").json() == {}
+    def test_an_address_of_the_instances_own_is_shared_with_it_already(self, api, first, second):
+        assert share(api, second, "198.18.0.3", "198.18.0.2").json() == {}
         assert [share.address.address for share in AddressShare.objects.all()] == ["198.18.0.2"]
-        assert not RangeShare.objects.exists()
         assert Event.objects.count() == 1
         assert share(api, second, "198.18.0.2", "198.18.0.3").json() == {}
         assert Event.objects.count() == 1
@@ -417,13 +430,42 @@ class TestSharing:
         assert not RangeShare.objects.exists()
         assert api.get("/v4/networking/ipv6/ranges/2001:db8:5000::").json()["is_bgp"] is False
 
-    def test_a_range_that_is_given_to_one_who_shares_it_is_shared_with_him_no_longer(
-        self, api, first, second, routed
+    def test_a_range_that_is_shared_with_its_own_instance_is_a_shared_one(self, api, first, second, routed):
+        range_of(first, routed)
+        range_of(first, routed, "2001:db8:5000:1::")
+        assert shown(api, first) == {"computes": [first.pk], "is_bgp": False, "route_target": slaac(first)}
+        assert share(api, first, "2001:db8:5000::").json() == {}
+        assert shown(api, first) == {"computes": [first.pk], "is_bgp": True, "route_target": None}
+        assert global_ranges(api, second) == {}
+        assert Event.objects.filter(action="ipaddress_update", entity_id=first.pk).count() == 1
+        assert share(api, first, "2001:db8:5000::").json() == {}
+        assert Event.objects.count() == 1
+        assert share(api, first).json() == {}
+        assert shown(api, first) == {"computes": [first.pk], "is_bgp": False, "route_target": slaac(first)}
+
+    def test_a_shared_range_is_shown_at_every_instance_without_a_route_target(self, api, first, second, routed):
+        range_of(first, routed)
+        range_of(first, routed, "2001:db8:5000:1::")
+        share(api, first, "2001:db8:5000::")
+        share(api, second, "2001:db8:5000::")
+        assert global_ranges(api, first) == {"2001:db8:5000::": None, "2001:db8:5000:1::": slaac(first)}
+        assert global_ranges(api, second) == {"2001:db8:5000::": None}
+        assert shown(api, second) == {"computes": [first.pk, second.pk], "is_bgp": True, "route_target": None}
+        share(api, first)
+        assert shown(api, second) == {"computes": [first.pk, second.pk], "is_bgp": True, "route_target": None}
+        share(api, second)
+        assert global_ranges(api, first)["2001:db8:5000::"] == slaac(first)
+        assert global_ranges(api, second) == {}
+
+    def test_a_range_that_is_given_away_is_shared_with_neither_giver_nor_taker(
+        self, api, first, second, routed, world
     ):
         range_of(first, routed)
-        share(api, second, "2001:db8:5000::")
+        third = world.offline(label="third")
+        for each in (first, second, third):
+            share(api, each, "2001:db8:5000::")
         assert assign(api, ("2001:db8:5000::", second.pk)).status_code == 200
-        assert not RangeShare.objects.exists()
+        assert [each.instance for each in RangeShare.objects.all()] == [third]
 
     def test_of_a_shared_range_a_restricted_user_sees_the_instances_that_he_may(
         self, api, client_for, restricted, first, second, routed
@@ -431,8 +473,8 @@ class TestSharing:
         range_of(first, routed)
         share(api, second, "2001:db8:5000::")
         GrantFactory(user=restricted, entity_id=first.pk)
-        shown = client_for(restricted).get("/v4/networking/ipv6/ranges/2001:db8:5000::").json()
-        assert shown["computes"] == [first.pk]
+        seen = client_for(restricted).get("/v4/networking/ipv6/ranges/2001:db8:5000::").json()
+        assert (seen["computes"], seen["is_bgp"]) == ([first.pk], True)
         assert share(client_for(restricted), first, "2001:db8:5000::").status_code == 403
 
     def test_an_instance_with_shared_ranges_leaves_for_no_region_of_the_next_generation(

@@ -94,7 +94,7 @@ def test_everything_can_be_said(api, instance, disks):
         "run_level": "binbash",
         "virt_mode": "fullvirt",
         "root_device": "/dev/disk/by-id/root_1",
-        "interfaces": [{"purpose": "public", "label": "", "ipam_address": ""}],
+        "interfaces": [{"purpose": "public", "label": "", "ipam_address": None}],
         "helpers": dict.fromkeys(ALL_ON, False),
         "devices": {**dict.fromkeys(SLOTS), "sda": disk(disks[0].pk), "sdh": disk(disks[1].pk)},
     }

@@ -6,7 +6,9 @@ from django.test.utils import CaptureQueriesContext
 
 from accounts.models import Event, Grant
 from compute.models import Firewall, FirewallDevice, Instance, PacketFilter
+from compute.services.firewalls import delivery
 from compute.services.removal import remove
+from compute.worker.firewall_specs import firewall_spec
 from tags.models import Tag, Tagging
 from tests.client import errors
 from tests.factories import FirewallFactory, GlobalGrantsFactory, GrantFactory
@@ -68,7 +70,24 @@ class TestCreating:
         assert made["rules"]["inbound"] == [
             {"protocol": "ICMP", "action": "ACCEPT", "addresses": {"ipv6": ["::/0"]}}
         ]
-        assert made["rules"]["outbound"] == []
+
+    @pytest.mark.parametrize("direction", ["inbound", "outbound"])
+    def test_null_in_place_of_a_list_is_shown_as_null(self, direction, api):
+        made = api.post(FIREWALLS, body(rules={**POLICIES, direction: None})).json()
+        other = {"inbound": "outbound", "outbound": "inbound"}[direction]
+        assert made["rules"] == {**POLICIES, direction: None, other: []}
+        address = f"{FIREWALLS}/{made['id']}/rules"
+        assert api.get(address).json() == made["rules"]
+        assert api.get(FIREWALLS).json()["data"][0]["rules"] == made["rules"]
+        assert api.put(address, {direction: [RULE]}).json()[direction] == [RULE]
+        assert api.put(address, {direction: None}).json()[direction] is None
+        assert api.put(address, {direction: []}).json()[direction] == []
+
+    def test_rules_that_are_null_are_none_for_the_host(self, api, instance, world):
+        devices = {"computes": [instance.pk]}
+        api.post(FIREWALLS, body(rules={**POLICIES, "inbound": None, "outbound": None}, devices=devices))
+        rules = firewall_spec(delivery.read(instance.pk)).rules
+        assert (rules.inbound, rules.outbound, rules.inbound_policy) == ((), (), "drop")
 
     def test_on_instances(self, api, instance, world):
         other = world.create(label="another")

@@ -110,6 +110,19 @@ def test_what_is_empty_is_not_given(ask, empty):
     assert config.interfaces == [{"purpose": "public", "label": "", "ipam_address": ""}]
 
 
+@pytest.mark.parametrize("stored", ["", None])
+def test_a_public_interface_has_no_address_which_is_null(api, instance, config, stored):
+    """However it was stored; one on a VLAN without an address has an empty one."""
+    Config.objects.update(interfaces=[{"purpose": "public", "label": "", "ipam_address": stored}, vlan("front")])
+    expected = [{"purpose": "public", "label": "", "ipam_address": None}, vlan("front")]
+    path = f"/v4/compute/instances/{instance.pk}/configs"
+    assert api.get(path).json()["data"][0]["interfaces"] == expected
+    assert api.get(f"{path}/{config.pk}").json()["interfaces"] == expected
+    made = api.post(path, {"label": "mine", "devices": {}, "interfaces": expected}).json()
+    assert made["interfaces"] == expected
+    assert api.put(f"{path}/{config.pk}", {"interfaces": expected}).json()["interfaces"] == expected
+
+
 @pytest.mark.parametrize(
     ("interfaces", "field"),
     [

@@ -7,9 +7,10 @@ from django.db import connection
 from django.test.utils import CaptureQueriesContext
 
 from accounts.models import Event, GlobalGrants, Grant
-from compute.models import StackScript
+from compute.models import Disk, StackScript
 from tests.client import errors
 from tests.factories import DiskFactory, GrantFactory, ImageFactory, StackScriptFactory
+from tests.world import STRONG
 
 pytestmark = pytest.mark.django_db
 
@@ -244,6 +245,84 @@ def test_deleting_drops_its_grants_and_leaves_its_disks(api, restricted, account
     assert not Grant.objects.exists()
     assert recorded_actions() == ["stackscript_delete"]
     assert api.delete(f"{SCRIPTS}/{script.pk}").status_code == 404
+
+
+# --- including others ------------------------------------------------------------------------------------
+
+
+def including(*ids: int | str) -> str:
+    return "#!/bin/bash\n" + "".join(f'source <ssinclude StackScriptID="{each}">\n' for each in ids)
+
+
+def test_a_script_includes_those_that_the_account_may_use(api, body, account):
+    own, public = StackScriptFactory(account=account), StackScriptFactory(is_public=True)
+    text = including(own.pk, public.pk)
+    made = api.post(SCRIPTS, {**body, "script": text})
+    assert (made.status_code, made.json()["script"]) == (200, text)
+
+
+@pytest.mark.parametrize("way", ["create", "update"])
+def test_a_script_that_includes_one_that_it_may_not_use_is_refused(api, body, account, way):
+    own, theirs = StackScriptFactory(account=account, script=TEXT), StackScriptFactory()
+    for number in (theirs.pk, 999_999_999, 10**17, 10**30, 0, -1, "x", ""):
+        wrong = {**body, "script": including(own.pk, number)}
+        refused = api.post(SCRIPTS, wrong) if way == "create" else api.put(f"{SCRIPTS}/{own.pk}", wrong)
+        assert refused.status_code == 400
+        assert set(errors(refused)) == {"script"}
+    own.refresh_from_db()
+    assert own.script == TEXT
+    assert not recorded_actions()
+    refused = api.post(SCRIPTS, {**body, "script": including(own.pk, theirs.pk)})
+    assert errors(refused)["script"] == (
+        f"The ssinclude tag on line 3 names script {theirs.pk}, which does not exist or you may not use."
+    )
+    refused = api.post(SCRIPTS, {**body, "script": including("x") + "<UDF/>"})
+    assert [each["reason"] for each in refused.json()["errors"]] == [
+        "The UDF tag on line 3 has no name.",
+        'The ssinclude tag on line 2 is not well formed: it needs an id, as StackScriptID="123".',
+    ]
+
+
+def test_grants_decide_what_a_restricted_user_may_include(client_for, restricted, body, account):
+    GlobalGrants.objects.update(add_stackscripts=True)
+    own, api = StackScriptFactory(account=account), client_for(restricted)
+    assert set(errors(api.post(SCRIPTS, {**body, "script": including(own.pk)}))) == {"script"}
+    GrantFactory(user=restricted, entity_type="stackscript", entity_id=own.pk)
+    assert api.post(SCRIPTS, {**body, "script": including(own.pk)}).status_code == 200
+
+
+def test_a_public_script_includes_public_scripts_only(api, body, account):
+    own = StackScriptFactory(account=account)
+    made = api.post(SCRIPTS, {**body, "script": including(own.pk)}).json()
+    reason = f"The ssinclude tag on line 2 names script {own.pk}, which does not exist or is not public."
+    assert errors(api.put(f"{SCRIPTS}/{made['id']}", {"is_public": True})) == {"script": reason}
+    assert errors(api.post(SCRIPTS, {**body, "script": made["script"], "is_public": True})) == {"script": reason}
+    StackScript.objects.filter(pk=own.pk).update(is_public=True)
+    assert api.put(f"{SCRIPTS}/{made['id']}", {"is_public": True}).status_code == 200
+
+
+def test_a_script_does_not_include_itself(api, account):
+    first = StackScriptFactory(account=account)
+    second = StackScriptFactory(account=account, script=including(first.pk))
+    for number, place in ((first.pk, "line 2"), (second.pk, f"line 2 of script {second.pk}")):
+        refused = api.put(f"{SCRIPTS}/{first.pk}", {"script": including(number)})
+        assert errors(refused) == {"script": f"The ssinclude tag on {place} includes script {first.pk} in itself."}
+
+
+def test_a_deployment_that_lacks_an_included_script_is_refused(api, world, account):
+    included = StackScriptFactory(account=account)
+    script = StackScriptFactory(account=account, script=including(included.pk))
+    body = {
+        "region": world.region.pk,
+        "type": world.type.pk,
+        "image": world.image.pk,
+        "root_pass": STRONG,
+        "stackscript_id": script.pk,
+    }
+    assert api.post("/v4/compute/instances", body).status_code == 200
+    assert api.delete(f"{SCRIPTS}/{included.pk}").status_code == 200
+    assert set(errors(api.post("/v4/compute/instances", body))) == {"stackscript_id"}
+    assert Disk.objects.filter(stackscript=script).count() == 1
 
 
 # --- listing ---------------------------------------------------------------------------------------------

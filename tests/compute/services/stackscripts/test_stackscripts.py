@@ -7,7 +7,9 @@ import time
 import pytest
 
 from accounts.actors import Actor
+from compute.models import StackScript
 from compute.services.stackscripts.fields import read_fields, read_values
+from compute.services.stackscripts.includes import include
 from compute.services.stackscripts.stackscripts import ANY, PLACE, count_deployment, resolve
 from config.errors import Problems
 from tests.factories import GrantFactory, StackScriptFactory
@@ -70,13 +72,11 @@ def test_a_script_may_ask_for_nothing():
         ('<UDF name="ok" label="x"/><UDF name="OK" label="y"/>', "repeats the name"),
         ('<UDF name="x" label="x"', "is not well formed"),
         ('<UDF name="x" label="x/>\n', "is not well formed"),
-        ('<UDF name=x label="x"/>', "is not well formed"),
-        ('<UDF name="x"label="x"/>', "is not well formed"),
-        ('<UDF name="x" name="y" label="x"/>', "is not well formed"),
+        ('<UDF name="x" label="x"\n# <UDF name="y" label="y"/>', "is not well formed"),
+        ('<UDF name="x" label="x"\nname="y"\necho > z', "is not well formed"),
+        ('<UDF name="x" = label="x"/>', "is not well formed"),
         ('<UDF name="x" label="x" oneOf=" , "/>', "has an empty oneOf"),
         ('<UDF name="x" label="x" oneOf="a" manyOf="b"/>', "has both"),
-        ('<UDF name="x" label="x" oneOf="a,b" default="c"/>', "has a default"),
-        ('<UDF name="x" label="x" manyOf="a,b" default="a,c"/>', "has a default"),
     ],
 )
 def test_broken_tags_are_refused_by_their_line(tag, reason):
@@ -85,9 +85,62 @@ def test_broken_tags_are_refused_by_their_line(tag, reason):
     assert reason in said
 
 
+@pytest.mark.parametrize(
+    ("tag", "field"),
+    [
+        (
+            '<UDF name="rounds" label="Rounds" oneOf="1,5,10"default="10" />',
+            {"name": "rounds", "label": "Rounds", "oneOf": "1,5,10", "default": "10"},
+        ),
+        (
+            '<udf name="epel" label="Add it?" oneOf="Yes,No", default="Yes" />',
+            {"name": "epel", "label": "Add it?", "oneOf": "Yes,No", "default": "Yes"},
+        ),
+        ('<udf name="a",label="A",default="1">', {"name": "a", "label": "A", "default": "1"}),
+        (
+            '<UDF name="tmo" Label="Timeout" example="180" example="90" />',
+            {"name": "tmo", "label": "Timeout", "example": "90"},
+        ),
+        ('<UDF name="x" name="y" label="A" LABEL="B"/>', {"name": "y", "label": "B"}),
+        (
+            '<UDF name="lvl" label="Level" oneOf="a,b" default="None">',
+            {"name": "lvl", "label": "Level", "oneOf": "a,b"},
+        ),
+        (
+            '<UDF name="set" label="Set" manyOf="a,b" default="a,c">',
+            {"name": "set", "label": "Set", "manyOf": "a,b"},
+        ),
+        ("<UDF name = 'x' label= x default=>", {"name": "x", "label": "x", "default": ""}),
+        ("<UDF name=x label=a/b/>", {"name": "x", "label": "a/b"}),
+        ('<UDF name="x" label="A" required default />', {"name": "x", "label": "A", "default": ""}),
+        ('<UDF name="x" label="a "quoted" word"/>', {"name": "x", "label": "a "}),
+        ('<UDF name="x"\r\n#label="of two\n#   lines"\n# />', {"name": "x", "label": "of two lines"}),
+    ],
+)
+def test_tags_are_read_as_leniently_as_browsers_read_attributes(tag, field):
+    assert fields_of(f"#!/bin/sh\n# {tag}\necho 'a > b'\n") == [{"example": "", **field}]
+
+
+def test_a_default_that_is_no_choice_has_to_be_chosen():
+    problems = Problems()
+    read_values(fields_of('<UDF name="lvl" label="Level" oneOf="a,b" default="None">'), {}, problems)
+    assert found(problems) == {"stackscript_data.lvl": "lvl is required"}
+
+
 def test_hostile_text_is_read_in_no_time():
     began = time.thread_time()  # which goes on only while it is at work
-    for text in ("<udf" * 16_000, "<udf " + "\n#" * 32_000, "<udf " + 'a="' * 20_000, "<udf\n" + " \n" * 30_000):
+    words = "<udf " + "a " * 32_000
+    blanks = '<udf a="' + " " * 30_000 + "\n" + " " * 30_000 + '">'
+    quotes = "<udf a='" * 8_000
+    for text in (
+        words,
+        blanks,
+        quotes,
+        "<udf" * 16_000,
+        "<udf " + "\n#" * 32_000,
+        "<udf " + 'a="' * 20_000,
+        "<udf\n" + " \n" * 30_000,
+    ):
         read_fields(text, Problems())
     assert time.thread_time() - began < 5
 
@@ -226,3 +279,128 @@ class TestDeploying:
         deployment, _ = resolved(actor, script.pk)
         text = deployment.text.replace(PLACE, str(tmp_path / "script"))
         assert subprocess.run(["/bin/sh", "-c", text], capture_output=True, check=True).stdout == b"you\n"
+
+
+# --- including others ------------------------------------------------------------------------------------
+
+INCLUDED = "/root/ssinclude-"
+NEVER = 999_999_999
+
+
+def tag(script_id: int) -> str:
+    return f'<ssinclude StackScriptID="{script_id}">'
+
+
+def ran(deployment, folder) -> str:
+    """What the first boot prints, with its files in another folder than root's home."""
+    text = deployment.text.replace(PLACE, str(folder / "script")).replace(INCLUDED, str(folder / "ssinclude-"))
+    done = subprocess.run(["/bin/sh", "-c", text], capture_output=True, text=True, check=False)
+    assert done.stderr == ""
+    return done.stdout
+
+
+@pytest.mark.django_db
+class TestIncluding:
+    def test_a_command_gets_a_file_with_the_included_script(self, actor, account, tmp_path):
+        inner = StackScriptFactory(script="greet() { echo $1 $WHO; }\r\n# it's <END>\r\n", is_public=True)
+        outer = StackScriptFactory(account=account, script=f". {tag(inner.pk)}\ngreet bye\n")
+        text = f"#!/bin/sh\n# <UDF name='who' label='x'/>\n. {tag(inner.pk)} && . {tag(outer.pk)}\ngreet hi\n"
+        script = StackScriptFactory(account=account, script=text)
+        deployment, _ = resolved(actor, script.pk, {"who": "you"})
+        assert ran(deployment, tmp_path) == "bye you\nhi you\n"
+        assert "<ssinclude" not in deployment.text
+        assert (tmp_path / f"ssinclude-{inner.pk}").stat().st_mode & 0o777 == 0o600
+
+    def test_a_tag_alone_on_its_line_becomes_the_text_in_any_language(self, actor, account, tmp_path):
+        inner = StackScriptFactory(account=account, script="#!/usr/bin/env python3\ndef greet(): print('hi')\n")
+        text = f"#!/usr/bin/env python3\n  <SSInclude stackscriptid = {inner.pk} />\t\ngreet()\n"
+        deployment, _ = resolved(actor, StackScriptFactory(account=account, script=text).pk)
+        assert ran(deployment, tmp_path) == "hi\n"
+
+    def test_in_a_comment_it_includes_nothing_that_runs(self, actor, account, tmp_path):
+        inner = StackScriptFactory(account=account, script="echo one\necho two\n")
+        script = StackScriptFactory(account=account, script=f"#!/bin/sh\n# source {tag(inner.pk)}\necho three\n")
+        assert ran(resolved(actor, script.pk)[0], tmp_path) == "three\n"
+
+    def test_what_the_deploying_user_may_not_use_refuses_the_deployment(self, actor, account, restricted):
+        """At any depth; grants decide about scripts of a restricted user's account."""
+        inner = StackScriptFactory(account=account, script="echo\n")
+        middle = StackScriptFactory(account=account, script=f"\n. {tag(inner.pk)}\n", is_public=True)
+        outer = StackScriptFactory(account=account, script=f". {tag(middle.pk)}\n", is_public=True)
+        assert resolved(actor, outer.pk)[0]
+        helper = Actor(account.pk, restricted.pk, restricted.username, restricted=True)
+        reason = (
+            f"The ssinclude tag on line 2 of script {middle.pk} names script {inner.pk}, which does not exist or "
+            "you may not use."
+        )
+        assert resolved(helper, outer.pk) == (None, {"stackscript_id": reason})
+        GrantFactory(user=restricted, entity_type="stackscript", entity_id=inner.pk)
+        assert resolved(helper, outer.pk)[0]
+        inner.delete()
+        assert resolved(actor, outer.pk) == (None, {"stackscript_id": reason})
+
+    def test_a_cycle_that_came_about_is_refused(self, actor, account):
+        first = StackScriptFactory(account=account)
+        second = StackScriptFactory(account=account, script=f". {tag(first.pk)}")
+        type(first).objects.filter(pk=first.pk).update(script=f"\n. {tag(second.pk)}")
+        reason = f"The ssinclude tag on line 1 of script {second.pk} includes script {first.pk} in itself."
+        assert resolved(actor, first.pk) == (None, {"stackscript_id": reason})
+
+    @pytest.mark.parametrize(("levels", "good"), [(5, True), (6, False)])
+    def test_the_depth_is_bounded(self, actor, account, levels, good):
+        script = StackScriptFactory(account=account)
+        for _ in range(levels):
+            script = StackScriptFactory(account=account, script=f". {tag(script.pk)}")
+        deployment, problems = resolved(actor, script.pk)
+        assert bool(deployment) is good
+        assert problems == ({} if good else {"stackscript_id": "Scripts include others at most 5 levels deep."})
+
+    @pytest.mark.parametrize(("number", "good"), [(20, True), (21, False)])
+    def test_the_number_is_bounded(self, actor, account, number, good):
+        inner = StackScriptFactory.create_batch(number, account=account)
+        script = StackScriptFactory(account=account, script="\n".join(tag(each.pk) for each in inner))
+        deployment, problems = resolved(actor, script.pk)
+        assert bool(deployment) is good
+        assert problems.keys() == (set() if good else {"stackscript_id"})
+
+    @pytest.mark.parametrize("line", ["{}\n", ". {}\n"])
+    def test_the_length_is_bounded(self, actor, account, line):
+        """The text counts as often as it is put in, a file once."""
+        inner = StackScriptFactory(account=account, script="x" * 65_000)
+        many = StackScriptFactory(account=account, script=line.format(tag(inner.pk)) * 100)
+        large = StackScriptFactory(
+            account=account,
+            script="".join(
+                line.format(tag(each.pk))
+                for each in StackScriptFactory.create_batch(4, account=account, script="x" * 65_500)
+            )
+            + "x" * 1_000,
+        )
+        too_long = {"stackscript_id": "A script has at most 262144 characters with all that it includes."}
+        assert resolved(actor, large.pk) == (None, too_long)
+        assert resolved(actor, many.pk)[1] == (too_long if line == "{}\n" else {})
+
+    def test_a_tag_within_a_tag_is_none(self, actor, account, tmp_path):
+        inner = StackScriptFactory(account=account, script="echo one\n")
+        text = f"#!/bin/sh\n. <ssinclude note='{tag(NEVER)}' StackScriptID={inner.pk}>\necho two\n"
+        deployment, _ = resolved(actor, StackScriptFactory(account=account, script=text).pk)
+        assert ran(deployment, tmp_path) == "one\ntwo\n"
+
+    def test_scripts_are_read_in_one_query_for_each_level(self, actor, account, django_assert_num_queries):
+        leaves = StackScriptFactory.create_batch(3, account=account)
+        middle = StackScriptFactory(account=account, script="".join(f". {tag(each.pk)}\n" for each in leaves))
+        script = StackScriptFactory(account=account, script=f". {tag(middle.pk)}\n. {tag(leaves[0].pk)}\n")
+        with django_assert_num_queries(3):
+            assert resolved(actor, script.pk)[0]
+        with django_assert_num_queries(1):
+            assert resolved(actor, leaves[0].pk)[0]
+
+
+def test_many_hostile_tags_are_read_in_no_time():
+    began = time.thread_time()
+    for text in ("<ssinclude" * 6_500, "<ssinclude StackScriptID='1' " * 2_000, "<ssinclude\n" * 5_000):
+        with pytest.raises(ValueError, match="not well formed"):
+            include(StackScript.objects.none(), None, text)
+    with pytest.raises(ValueError, match="at most 100 ssinclude tags"):
+        include(StackScript.objects.none(), None, f"x{tag(1)}" * 2_000)
+    assert time.thread_time() - began < 5
