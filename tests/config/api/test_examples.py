@@ -1,6 +1,8 @@
 """Each example of the OpenAPI document is sent, and answered in the shape that its answer has."""
 
 import re
+from collections.abc import Iterable
+from typing import Any
 
 import pytest
 
@@ -10,15 +12,15 @@ from tests.config.api.routes import Route, routes
 from tests.examples import (
     FILE,
     example_of,
+    example_scene,
     exchange,
     operation_of,
-    restart_sequences,
     shape,
     steady,
     write,
     written,
 )
-from tests.policy import Caller, Scene, scene_of
+from tests.policy import Caller, Scene
 
 ROUTES = routes()
 BINARY = {
@@ -30,9 +32,8 @@ BINARY = {
 
 
 @pytest.fixture
-def scene(db, request) -> Scene:
-    restart_sequences()
-    return scene_of(request.getfixturevalue("world"))
+def scene(db) -> Scene:
+    return example_scene()
 
 
 def caller_of(route: Route, scene: Scene) -> Caller:
@@ -63,6 +64,15 @@ def test_an_example_is_taken_and_answered(route: Route, scene, write_baselines):
     if "response" in example:
         answer_of(route.method, re.sub(r"\{\w+\}", "1", route.documented)).validate(example["response"])
         assert write_baselines or shape(answer.json()) == shape(example["response"]), stale(FILE.name)
+
+
+def test_an_example_is_the_same_in_whatever_order_they_are_recorded(scene):
+    creates = [route for route in ROUTES if route.method == "post" and route.action == "create"]
+
+    def recorded(routes: Iterable[Route]) -> dict[str, Any]:
+        return {operation_of(route): example_of(route, scene, caller_of(route, scene)) for route in routes}
+
+    assert recorded(reversed(creates)) == recorded(creates)
 
 
 def test_the_document_shows_the_examples():
